@@ -1,0 +1,12 @@
+//! Declares the module's maximum of memory to the linker: a request that would need more ends in a rejection, not in
+//! the memory of the server.
+
+/// 64 MiB: see "Memory" in ARCHITECTURE.md for what requests need.
+const MOST_MEMORY: usize = 64 * 1024 * 1024;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    if std::env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm") {
+        println!("cargo::rustc-link-arg-cdylib=--max-memory={MOST_MEMORY}");
+    }
+}

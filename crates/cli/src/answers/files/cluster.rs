@@ -1,0 +1,317 @@
+//! A cluster made of manifests.
+//!
+//! Every kind is taken to exist, so asking for an object that isn't in the files is "not found" and never "no such
+//! kind". Kinds are namespaced unless they are Kubernetes' own cluster-wide ones, or a `CustomResourceDefinition` among
+//! the files says so.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use kube::core::DynamicObject;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::kubernetes;
+use super::super::request::{GetResource, ListAll, ListByNamespace};
+use super::super::selector::Selector;
+use super::{FilesError, read};
+
+/// Kubernetes objects, by kind, namespace and name.
+#[derive(Debug, Default)]
+pub struct ClusterFiles {
+    kinds: BTreeMap<Kind, BTreeMap<Key, DynamicObject>>,
+    cluster_wide: Vec<(String, String)>,
+}
+
+/// API version and kind.
+type Kind = (String, String);
+/// Namespace, if the kind has them, and name.
+type Key = (Option<String>, String);
+
+impl ClusterFiles {
+    /// Reads every `.yaml`, `.yml` and `.json` file in and below `folder`. A file may hold several documents, and
+    /// lists. A namespaced object that doesn't name its namespace is in `default`.
+    ///
+    /// Fails when there is no such file, and at the first document that isn't an object or repeats one.
+    pub fn from_folder(folder: &Path) -> Result<Self, FilesError> {
+        let files = manifests(folder)?;
+        if files.is_empty() {
+            return Err(FilesError::Empty(folder.to_owned()));
+        }
+        let mut objects = Vec::new();
+        for path in files {
+            for (document, value) in documents(&path)? {
+                let at = |problem| FilesError::Object {
+                    path: path.clone(),
+                    document,
+                    problem,
+                };
+                for value in items(value) {
+                    let object = parse(value).map_err(at)?;
+                    objects.push((path.clone(), document, object));
+                }
+            }
+        }
+        let mut cluster = Self {
+            cluster_wide: objects.iter().filter_map(|(_, _, o)| cluster_wide(o)).collect(),
+            ..Self::default()
+        };
+        for (path, document, object) in objects {
+            cluster.insert(object).map_err(|problem| FilesError::Object {
+                path,
+                document,
+                problem,
+            })?;
+        }
+        Ok(cluster)
+    }
+
+    /// The answer to `get_resource`; an object that isn't there is the host's text for it.
+    pub fn get(&self, wanted: &GetResource) -> Result<Vec<u8>, String> {
+        let GetResource { api_version, kind, name, namespace, field_masks, .. } = wanted;
+        let key = if self.is_namespaced(api_version, kind) {
+            if namespace.is_none() {
+                return Err(kubernetes::needs_namespace(api_version, kind));
+            }
+            (namespace.clone(), name.clone())
+        } else {
+            (None, name.clone())
+        };
+        let found = self
+            .kinds
+            .get(&(api_version.clone(), kind.clone()))
+            .and_then(|objects| objects.get(&key))
+            .ok_or_else(|| kubernetes::not_found(api_version, kind, name, namespace.as_deref()))?;
+        kubernetes::object(found.clone(), field_masks.as_ref())
+    }
+
+    /// The answer to `list_resources_by_namespace`, ordered by name.
+    pub fn list_in_namespace(&self, wanted: &ListByNamespace) -> Result<Vec<u8>, String> {
+        let ListByNamespace { api_version, kind, namespace, .. } = wanted;
+        if !self.is_namespaced(api_version, kind) {
+            return Err(kubernetes::is_cluster_wide(api_version, kind));
+        }
+        let items = self.select(
+            api_version,
+            kind,
+            Some(namespace),
+            wanted.label_selector.as_deref(),
+            wanted.field_selector.as_deref(),
+        )?;
+        kubernetes::list(api_version, kind, items, wanted.field_masks.as_ref())
+    }
+
+    /// The answer to `list_resources_all`, ordered by namespace and name.
+    pub fn list_all(&self, wanted: &ListAll) -> Result<Vec<u8>, String> {
+        let ListAll { api_version, kind, .. } = wanted;
+        let items = self.select(
+            api_version,
+            kind,
+            None,
+            wanted.label_selector.as_deref(),
+            wanted.field_selector.as_deref(),
+        )?;
+        kubernetes::list(api_version, kind, items, wanted.field_masks.as_ref())
+    }
+
+    fn select(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: Option<&String>,
+        labels: Option<&str>,
+        fields: Option<&str>,
+    ) -> Result<Vec<DynamicObject>, String> {
+        let labels = Selector::labels(labels.unwrap_or_default())?;
+        let fields = Selector::fields(fields.unwrap_or_default())?;
+        let objects = self.kinds.get(&(api_version.to_owned(), kind.to_owned()));
+        let mut selected = Vec::new();
+        for ((in_namespace, _), object) in objects.into_iter().flatten() {
+            if namespace.is_some() && in_namespace.as_ref() != namespace {
+                continue;
+            }
+            let json = serde_json::to_value(object).map_err(|e| e.to_string())?;
+            let has = object.metadata.labels.as_ref();
+            if labels.matches_labels(has.unwrap_or(&BTreeMap::new())) && fields.matches_fields(&json)
+            {
+                selected.push(object.clone());
+            }
+        }
+        Ok(selected)
+    }
+
+    fn insert(&mut self, mut object: DynamicObject) -> Result<(), String> {
+        let types = object.types.clone().unwrap_or_default();
+        let name = object.metadata.name.clone().unwrap_or_default();
+        let namespace = &mut object.metadata.namespace;
+        if self.is_namespaced(&types.api_version, &types.kind) {
+            namespace.get_or_insert_with(|| "default".to_owned());
+        } else if let Some(namespace) = namespace {
+            return Err(format!(
+                "{} `{name}` cannot be in namespace `{namespace}`: the kind is cluster-wide; remove `metadata.namespace`",
+                types.kind
+            ));
+        }
+        let described = match &namespace {
+            Some(namespace) => format!("{} `{name}` in namespace `{namespace}`", types.kind),
+            None => format!("{} `{name}`", types.kind),
+        };
+        let key = (namespace.clone(), name);
+        let objects = self.kinds.entry((types.api_version, types.kind)).or_default();
+        match objects.insert(key, object) {
+            None => Ok(()),
+            Some(_) => Err(format!("{described} is there twice; remove one of them")),
+        }
+    }
+
+    fn is_namespaced(&self, api_version: &str, kind: &str) -> bool {
+        let group = group_of(api_version);
+        let is = |(g, k): &(&str, &str)| *g == group && *k == kind;
+        !CLUSTER_WIDE.iter().any(is)
+            && !self.cluster_wide.iter().any(|(g, k)| g == group && k == kind)
+    }
+}
+
+/// Kubernetes' own kinds without namespaces, with their group.
+const CLUSTER_WIDE: &[(&str, &str)] = &[
+    ("", "ComponentStatus"),
+    ("", "Namespace"),
+    ("", "Node"),
+    ("", "PersistentVolume"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+    ("apiregistration.k8s.io", "APIService"),
+    ("certificates.k8s.io", "CertificateSigningRequest"),
+    ("certificates.k8s.io", "ClusterTrustBundle"),
+    ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
+    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
+    ("networking.k8s.io", "IPAddress"),
+    ("networking.k8s.io", "IngressClass"),
+    ("networking.k8s.io", "ServiceCIDR"),
+    ("node.k8s.io", "RuntimeClass"),
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    ("resource.k8s.io", "DeviceClass"),
+    ("resource.k8s.io", "ResourceSlice"),
+    ("scheduling.k8s.io", "PriorityClass"),
+    ("storage.k8s.io", "CSIDriver"),
+    ("storage.k8s.io", "CSINode"),
+    ("storage.k8s.io", "StorageClass"),
+    ("storage.k8s.io", "VolumeAttachment"),
+    ("storage.k8s.io", "VolumeAttributesClass"),
+];
+
+fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+/// The group and kind that a `CustomResourceDefinition` declares without namespaces.
+fn cluster_wide(object: &DynamicObject) -> Option<(String, String)> {
+    let types = object.types.as_ref()?;
+    if types.kind != "CustomResourceDefinition"
+        || group_of(&types.api_version) != "apiextensions.k8s.io"
+    {
+        return None;
+    }
+    let spec = object.data.get("spec")?;
+    (spec.get("scope")? == "Cluster").then_some(())?;
+    let group = spec.get("group")?.as_str()?.to_owned();
+    let kind = spec.get("names")?.get("kind")?.as_str()?.to_owned();
+    Some((group, kind))
+}
+
+/// The manifests in and below a folder, in the order of their paths.
+fn manifests(folder: &Path) -> Result<Vec<PathBuf>, FilesError> {
+    let unreadable = |source| FilesError::Read {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut entries = std::fs::read_dir(folder)
+        .map_err(unreadable)?
+        .map(|entry| entry.map(|e| e.path()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(unreadable)?;
+    entries.sort();
+    let mut found = Vec::new();
+    for path in entries {
+        if path.is_dir() {
+            found.extend(manifests(&path)?);
+        } else if matches!(extension(&path), "yaml" | "yml" | "json") {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
+fn extension(path: &Path) -> &str {
+    path.extension().and_then(|e| e.to_str()).unwrap_or_default()
+}
+
+/// The documents of a file that aren't empty, with their number.
+fn documents(path: &Path) -> Result<Vec<(usize, Value)>, FilesError> {
+    let text = read(path)?;
+    let error = |document, problem: String| FilesError::Object {
+        path: path.to_owned(),
+        document,
+        problem,
+    };
+    // JSON may be indented with tabs, which YAML forbids.
+    let parsed: Vec<Result<Value, String>> = if extension(path) == "json" {
+        serde_json::Deserializer::from_str(&text)
+            .into_iter()
+            .map(|document| document.map_err(|e| e.to_string()))
+            .collect()
+    } else {
+        yaml_serde::Deserializer::from_str(&text)
+            .map(|document| Value::deserialize(document).map_err(|e| e.to_string()))
+            .collect()
+    };
+    let mut documents = Vec::new();
+    for (index, document) in parsed.into_iter().enumerate() {
+        let number = index + 1;
+        match document.map_err(|problem| error(number, problem))? {
+            Value::Null => {}
+            value => documents.push((number, value)),
+        }
+    }
+    Ok(documents)
+}
+
+/// The objects of a list, or the one object. A typed list's items may leave their kind to the list.
+fn items(mut document: Value) -> Vec<Value> {
+    let kind = document.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let Some(kind) = kind.strip_suffix("List").map(str::to_owned) else {
+        return vec![document];
+    };
+    let api_version = document.get("apiVersion").cloned().unwrap_or_default();
+    let Some(Value::Array(mut items)) = document.get_mut("items").map(Value::take) else {
+        return vec![document];
+    };
+    for item in items.iter_mut().filter_map(Value::as_object_mut) {
+        if !kind.is_empty() {
+            item.entry("apiVersion").or_insert(api_version.clone());
+            item.entry("kind").or_insert(kind.clone().into());
+        }
+    }
+    items
+}
+
+fn parse(value: Value) -> Result<DynamicObject, String> {
+    for field in ["apiVersion", "kind"] {
+        match value.get(field) {
+            Some(Value::String(text)) if !text.is_empty() => {}
+            _ => return Err(format!("`{field}` is missing; is this a Kubernetes object?")),
+        }
+    }
+    let object: DynamicObject =
+        serde_json::from_value(value).map_err(|e| format!("not a Kubernetes object: {e}"))?;
+    match object.metadata.name.as_deref() {
+        None | Some("") => Err("`metadata.name` is missing".to_owned()),
+        Some(_) => Ok(object),
+    }
+}

@@ -1,0 +1,352 @@
+//! A registry made of a list of images.
+//!
+//! ```yaml
+//! images:
+//!   ghcr.io/team/app:1.0:
+//!     digest: sha256:…          # what the tag resolves to
+//!     platforms: {linux/amd64: sha256:…, linux/arm64: sha256:…}   # an index with these
+//!   ghcr.io/team/tool:2.0:
+//!     digest: sha256:…
+//!     manifest: {schemaVersion: 2, …}   # the manifest or index itself
+//!     config: {architecture: amd64, …}  # the image's configuration, or an artifact's JSON
+//!   ghcr.io/team/plain:1.0: {digest: sha256:…}   # an image of one platform, linux/amd64
+//!   ghcr.io/team/gone:1.0: {error: "registry says no"}
+//! ```
+//! An image is found by its tag and by its digest, and each platform of an index by its own digest.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use oci_client::Reference;
+use oci_client::client::linux_amd64_resolver;
+use oci_client::manifest::{OciImageManifest, OciManifest};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::super::image_name;
+use super::{FilesError, read};
+
+/// What a registry would serve.
+#[derive(Debug, Default)]
+pub struct ImageFile {
+    /// By registry, repository and tag: the digest, or the error to answer.
+    tags: BTreeMap<(Repository, String), Result<String, String>>,
+    /// By registry, repository and digest.
+    contents: BTreeMap<(Repository, String), Result<Content, String>>,
+}
+
+/// Registry and repository.
+type Repository = (String, String);
+
+#[derive(Clone, Debug)]
+struct Content {
+    manifest: OciManifest,
+    config: Value,
+}
+
+/// The answer to `v1/oci_manifest_config`.
+#[derive(Debug, Serialize)]
+pub struct ManifestAndConfig<'a> {
+    manifest: &'a OciImageManifest,
+    digest: String,
+    config: &'a Value,
+}
+
+impl ImageFile {
+    /// Reads the list in `path`.
+    ///
+    /// Fails when the file can't be read, and with the path of the first key that is unknown, or whose value is no
+    /// reference, digest, platform or manifest.
+    pub fn from_file(path: &Path) -> Result<Self, FilesError> {
+        Self::from_yaml(&read(path)?).map_err(|problem| FilesError::Images {
+            path: path.to_owned(),
+            problem,
+        })
+    }
+
+    /// Reads a list. Fails as [`ImageFile::from_file`] does.
+    pub fn from_yaml(yaml: &str) -> Result<Self, String> {
+        let list: List = yaml_serde::from_str(yaml).map_err(|e| e.to_string())?;
+        let mut images = Self::default();
+        let mut children = Vec::new();
+        for (image, entry) in list.images {
+            images
+                .insert(&image, entry, &mut children)
+                .map_err(|problem| format!("images.{image}: {problem}"))?;
+        }
+        // An entry of its own says more about a platform than the index does, wherever it stands in the file.
+        for (key, content) in children {
+            images.contents.entry(key).or_insert(Ok(content));
+        }
+        Ok(images)
+    }
+
+    /// What `image` resolves to, or the text of the real host's failure.
+    pub fn digest(&self, image: &str) -> Result<String, String> {
+        let (repository, digest) = self.resolve(image)?;
+        self.content(&repository, &digest)?;
+        Ok(digest)
+    }
+
+    /// The manifest or index of `image`, or the text of the real host's failure.
+    pub fn manifest(&self, image: &str) -> Result<&OciManifest, String> {
+        let (repository, digest) = self.resolve(image)?;
+        Ok(&self.content(&repository, &digest)?.manifest)
+    }
+
+    /// The manifest and configuration of `image`: of its linux/amd64 image if it is an index, as on the real host.
+    pub fn manifest_and_config(&self, image: &str) -> Result<ManifestAndConfig<'_>, String> {
+        let (repository, mut digest) = self.resolve(image)?;
+        let mut content = self.content(&repository, &digest)?;
+        if let OciManifest::ImageIndex(index) = &content.manifest {
+            digest = linux_amd64_resolver(&index.manifests).ok_or_else(|| {
+                not_an_image("no entry found in image index manifest matching client's default platform")
+            })?;
+            content = self.content(&repository, &digest)?;
+        }
+        match &content.manifest {
+            OciManifest::Image(manifest) => Ok(ManifestAndConfig {
+                manifest,
+                digest,
+                config: &content.config,
+            }),
+            OciManifest::ImageIndex(_) => {
+                Err(not_an_image("received Image Index manifest instead"))
+            }
+        }
+    }
+
+    fn resolve(&self, image: &str) -> Result<(Repository, String), String> {
+        let reference = image_name::parse(image).map_err(|e| e.to_string())?;
+        let repository = repository_of(&reference);
+        // A registry that is asked for a digest never looks at the tag.
+        if let Some(digest) = reference.digest() {
+            return Ok((repository, digest.to_owned()));
+        }
+        let tag = reference.tag().unwrap_or("latest");
+        match self.tags.get(&(repository.clone(), tag.to_owned())) {
+            Some(Ok(digest)) => Ok((repository, digest.clone())),
+            Some(Err(error)) => Err(error.clone()),
+            None => Err(manifest_unknown(&repository, tag)),
+        }
+    }
+
+    fn content(&self, repository: &Repository, digest: &str) -> Result<&Content, String> {
+        match self.contents.get(&(repository.clone(), digest.to_owned())) {
+            Some(Ok(content)) => Ok(content),
+            Some(Err(error)) => Err(error.clone()),
+            None => Err(manifest_unknown(repository, digest)),
+        }
+    }
+
+    fn insert(
+        &mut self,
+        image: &str,
+        entry: Entry,
+        children: &mut Vec<((Repository, String), Content)>,
+    ) -> Result<(), String> {
+        let reference = image_name::parse(image).map_err(|e| format!("not an image: {e}"))?;
+        let repository = repository_of(&reference);
+        let named = (reference.tag(), reference.digest());
+        let answer = match entry.error.clone() {
+            Some(error) => {
+                entry.must_have_only_an_error()?;
+                Err(error)
+            }
+            None => {
+                let digest = digest_of(&reference, entry.digest.as_deref())?;
+                let content = entry.content()?;
+                for (child, below) in platforms_of(&content.manifest) {
+                    children.push(((repository.clone(), child), below));
+                }
+                Ok((digest, content))
+            }
+        };
+        if let (Some(tag), _) = named {
+            let resolved = answer.as_ref().map(|(digest, _)| digest.clone());
+            let key = (repository.clone(), tag.to_owned());
+            if self.tags.insert(key, resolved.map_err(Clone::clone)).is_some() {
+                return Err(twice(&reference));
+            }
+        }
+        let digest = match (&answer, named) {
+            (Ok((digest, _)), _) => digest.clone(),
+            (Err(_), (_, Some(digest))) => digest.to_owned(),
+            // The tag's error is all there is.
+            (Err(_), (_, None)) => return Ok(()),
+        };
+        let content = answer.map(|(_, content)| content);
+        let again = self.contents.insert((repository, digest), content).is_some();
+        // Two tags of one image are fine.
+        if again && named.0.is_none() {
+            return Err(twice(&reference));
+        }
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    images: BTreeMap<String, Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    digest: Option<String>,
+    manifest: Option<Value>,
+    platforms: Option<BTreeMap<String, String>>,
+    config: Option<Value>,
+    error: Option<String>,
+}
+
+impl Entry {
+    fn must_have_only_an_error(&self) -> Result<(), String> {
+        let Self { digest, manifest, platforms, config, error: _ } = self;
+        if digest.is_none() && manifest.is_none() && platforms.is_none() && config.is_none() {
+            return Ok(());
+        }
+        Err("an entry with `error` has nothing else".to_owned())
+    }
+
+    fn content(self) -> Result<Content, String> {
+        if self.platforms.is_some() && (self.manifest.is_some() || self.config.is_some()) {
+            let problem = "`platforms` is short for an index: leave out `manifest` and `config`";
+            return Err(problem.to_owned());
+        }
+        let config = self.config.unwrap_or_else(|| config("linux", "amd64", None));
+        let manifest = match (self.manifest, self.platforms) {
+            (Some(manifest), _) => manifest,
+            (None, Some(platforms)) => index(&platforms)?,
+            (None, None) => image_manifest(&config),
+        };
+        // Through the host's own type, which drops what it doesn't know, as the host does.
+        let manifest = serde_json::from_value(manifest).map_err(|_| {
+            "`manifest` is neither an image manifest nor an index; it needs `schemaVersion`, and `config` and `layers`, or `manifests`"
+        })?;
+        Ok(Content { manifest, config })
+    }
+}
+
+/// The digest that an entry is known by: the one in its reference and the one in its fields must agree.
+fn digest_of(reference: &Reference, given: Option<&str>) -> Result<String, String> {
+    if let Some(given) = given {
+        check_digest(given)?;
+    }
+    match (reference.digest(), given) {
+        (Some(named), Some(given)) if named != given => Err(format!(
+            "`digest` is `{given}`, but the reference says `{named}`"
+        )),
+        (Some(digest), _) | (None, Some(digest)) => Ok(digest.to_owned()),
+        (None, None) => Err("`digest` or `error` is missing".to_owned()),
+    }
+}
+
+fn check_digest(digest: &str) -> Result<(), String> {
+    format!("image@{digest}")
+        .parse::<Reference>()
+        .map(drop)
+        .map_err(|_| format!("`{digest}` is not a digest; write `sha256:` and 64 hex digits"))
+}
+
+fn index(platforms: &BTreeMap<String, String>) -> Result<Value, String> {
+    let mut manifests = Vec::new();
+    for (platform, digest) in platforms {
+        let at = |problem| format!("platforms.{platform}: {problem}");
+        check_digest(digest).map_err(at)?;
+        let parts: Vec<&str> = platform.split('/').collect();
+        let platform = match parts.as_slice() {
+            [os, architecture] => json!({"architecture": architecture, "os": os}),
+            [os, architecture, variant] => {
+                json!({"architecture": architecture, "os": os, "variant": variant})
+            }
+            _ => return Err(at("not a platform; write `linux/amd64`".to_owned())),
+        };
+        manifests.push(json!({
+            "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "digest": digest,
+            "size": 0,
+            "platform": platform,
+        }));
+    }
+    Ok(json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.index.v1+json",
+        "manifests": manifests,
+    }))
+}
+
+/// The images below an index, each with no more than its platform.
+fn platforms_of(manifest: &OciManifest) -> Vec<(String, Content)> {
+    let OciManifest::ImageIndex(index) = manifest else {
+        return Vec::new();
+    };
+    let below = index.manifests.iter().filter_map(|entry| {
+        let platform = entry.platform.as_ref();
+        let config = config(
+            &platform.map_or("unknown".to_owned(), |p| p.os.to_string()),
+            &platform.map_or("unknown".to_owned(), |p| p.architecture.to_string()),
+            platform.and_then(|p| p.variant.as_deref()),
+        );
+        let manifest = serde_json::from_value(image_manifest(&config)).ok()?;
+        Some((entry.digest.clone(), Content { manifest, config }))
+    });
+    below.collect()
+}
+
+fn image_manifest(config: &Value) -> Value {
+    let bytes = config.to_string();
+    json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "config": {
+            "mediaType": "application/vnd.oci.image.config.v1+json",
+            "digest": sha256(bytes.as_bytes()),
+            "size": bytes.len(),
+        },
+        "layers": [],
+    })
+}
+
+fn config(os: &str, architecture: &str, variant: Option<&str>) -> Value {
+    let mut config = json!({
+        "architecture": architecture,
+        "os": os,
+        "config": {},
+        "rootfs": {"type": "layers", "diff_ids": []},
+    });
+    if let (Some(variant), Some(fields)) = (variant, config.as_object_mut()) {
+        fields.insert("variant".to_owned(), variant.into());
+    }
+    config
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+fn repository_of(reference: &Reference) -> Repository {
+    (reference.registry().to_owned(), reference.repository().to_owned())
+}
+
+fn twice(reference: &Reference) -> String {
+    format!("`{}` is there twice; remove one of them", reference.whole())
+}
+
+/// What the real host says of an image that its registry doesn't have.
+fn manifest_unknown((registry, repository): &Repository, tag_or_digest: &str) -> String {
+    let registry = match registry.as_str() {
+        "docker.io" => "index.docker.io",
+        other => other,
+    };
+    format!(
+        "Fail to interact with OCI registry: Registry error: url https://{registry}/v2/{repository}/manifests/{tag_or_digest}, envelope: OCI API errors: [OCI API error: manifest unknown]"
+    )
+}
+
+fn not_an_image(why: &str) -> String {
+    format!("Fail to interact with OCI registry: Image manifest not found: {why}")
+}

@@ -1,0 +1,122 @@
+//! A cluster, asked over the network. Where the real host keeps a watch for every list, this one lists.
+
+use std::error::Error;
+
+use kube::api::{Api, ListParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::core::{ApiResource, DynamicObject};
+use kube::{Client, Config};
+
+use super::super::kubernetes;
+use super::super::request::{GetResource, ListAll, ListByNamespace};
+
+/// A client of one cluster.
+pub(super) struct Cluster {
+    client: Client,
+}
+
+impl Cluster {
+    /// The cluster of the current context of `file`.
+    pub(super) async fn configured(file: Kubeconfig) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
+        let client = Client::try_from(config)?;
+        Ok(Self { client })
+    }
+
+    /// The cluster that `kubectl` would ask, if there is one.
+    pub(super) async fn of_the_environment() -> Option<Self> {
+        let client = Client::try_default().await.ok()?;
+        Some(Self { client })
+    }
+
+    /// The answer to `get_resource`.
+    pub(super) async fn get(&self, wanted: &GetResource) -> Result<Vec<u8>, String> {
+        let GetResource { api_version, kind, name, namespace, field_masks, .. } = wanted;
+        let known = self.resource(api_version, kind).await?;
+        let api = if known.namespaced {
+            let namespace = namespace
+                .as_ref()
+                .ok_or_else(|| kubernetes::needs_namespace(api_version, kind))?;
+            self.api_in(namespace, &known)
+        } else {
+            self.api(&known)
+        };
+        let found = api.get_opt(name).await.map_err(|e| e.to_string())?;
+        let object = found
+            .ok_or_else(|| kubernetes::not_found(api_version, kind, name, namespace.as_deref()))?;
+        kubernetes::object(object, field_masks.as_ref())
+    }
+
+    /// The answer to `list_resources_by_namespace`.
+    pub(super) async fn list_in_namespace(&self, wanted: &ListByNamespace) -> Result<Vec<u8>, String> {
+        let ListByNamespace { api_version, kind, namespace, .. } = wanted;
+        let known = self.resource(api_version, kind).await?;
+        if !known.namespaced {
+            return Err(kubernetes::is_cluster_wide(api_version, kind));
+        }
+        let selected = selected(wanted.label_selector.as_ref(), wanted.field_selector.as_ref());
+        let api = self.api_in(namespace, &known);
+        let list = api.list(&selected).await.map_err(|e| e.to_string())?;
+        kubernetes::list(api_version, kind, list.items, wanted.field_masks.as_ref())
+    }
+
+    /// The answer to `list_resources_all`.
+    pub(super) async fn list_all(&self, wanted: &ListAll) -> Result<Vec<u8>, String> {
+        let ListAll { api_version, kind, .. } = wanted;
+        let known = self.resource(api_version, kind).await?;
+        let selected = selected(wanted.label_selector.as_ref(), wanted.field_selector.as_ref());
+        let list = self.api(&known).list(&selected).await.map_err(|e| e.to_string())?;
+        kubernetes::list(api_version, kind, list.items, wanted.field_masks.as_ref())
+    }
+
+    fn api(&self, known: &Known) -> Api<DynamicObject> {
+        Api::all_with(self.client.clone(), &known.resource)
+    }
+
+    fn api_in(&self, namespace: &str, known: &Known) -> Api<DynamicObject> {
+        Api::namespaced_with(self.client.clone(), namespace, &known.resource)
+    }
+
+    /// How the cluster calls a kind in its URLs.
+    async fn resource(&self, api_version: &str, kind: &str) -> Result<Known, String> {
+        let (group, version) = match api_version {
+            "v1" => ("", "v1"),
+            other => other.split_once('/').ok_or_else(|| {
+                format!("cannot determine group and version for {api_version}")
+            })?,
+        };
+        let served = if group.is_empty() {
+            let list = self.client.list_core_api_resources(version).await;
+            list.map_err(|e| e.to_string())?
+        } else {
+            let list = self.client.list_api_group_resources(api_version).await;
+            list.map_err(|e| format!("error finding resource {api_version} / {kind}: {e}"))?
+        };
+        let found = served.resources.into_iter().find(|r| r.kind == kind);
+        let found = found.ok_or_else(|| format!("Cannot find resource {api_version}/{kind}"))?;
+        Ok(Known {
+            resource: ApiResource {
+                group: group.to_owned(),
+                version: version.to_owned(),
+                api_version: api_version.to_owned(),
+                kind: kind.to_owned(),
+                plural: found.name,
+            },
+            namespaced: found.namespaced,
+        })
+    }
+}
+
+/// A kind that the cluster serves.
+struct Known {
+    resource: ApiResource,
+    namespaced: bool,
+}
+
+fn selected(labels: Option<&String>, fields: Option<&String>) -> ListParams {
+    ListParams {
+        label_selector: labels.cloned(),
+        field_selector: fields.cloned(),
+        ..ListParams::default()
+    }
+}

@@ -1,0 +1,108 @@
+//! Answers from a real registry and a real cluster, asked anew each time: this host has none of the server's caches.
+
+use kube::config::Kubeconfig;
+use tokio::runtime::{Builder, Runtime};
+
+use super::{AnswerSource, Request, kubernetes, not_answered, to_json};
+
+mod cluster;
+mod registry;
+
+use cluster::Cluster;
+use registry::Registry;
+
+/// A registry client, and a cluster client if there is a cluster.
+pub struct Live {
+    runtime: Runtime,
+    registry: Registry,
+    cluster: Option<Cluster>,
+}
+
+/// Where to ask.
+#[derive(Clone, Debug, Default)]
+pub struct LiveOptions {
+    /// The file that says how to reach the cluster; without one, what `kubectl` would use.
+    pub kubeconfig: Option<std::path::PathBuf>,
+    /// Registries that are asked over plain HTTP, as `host` or `host:port`. Those on this machine always are.
+    pub insecure_registries: Vec<String>,
+}
+
+impl Live {
+    /// Gets ready to ask, without asking anything yet.
+    ///
+    /// Fails when the kubeconfig that was named can't be used. That no cluster is configured at all is no failure:
+    /// then, as on the real host, each question about it is answered with an error.
+    pub fn new(options: &LiveOptions) -> Result<Self, LiveError> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .map_err(LiveError::Runtime)?;
+        let cluster = match &options.kubeconfig {
+            Some(path) => {
+                let failed = |source: Box<dyn std::error::Error + Send + Sync>| {
+                    LiveError::Kubeconfig { path: path.clone(), source }
+                };
+                let file = Kubeconfig::read_from(path).map_err(|e| failed(e.into()))?;
+                Some(runtime.block_on(Cluster::configured(file)).map_err(failed)?)
+            }
+            None => runtime.block_on(Cluster::of_the_environment()),
+        };
+        Ok(Self {
+            registry: Registry::new(options.insecure_registries.clone()),
+            cluster,
+            runtime,
+        })
+    }
+
+    async fn ask(&self, request: &Request) -> Result<Vec<u8>, String> {
+        let cluster = || self.cluster.as_ref().ok_or(kubernetes::NO_CLUSTER);
+        match request {
+            Request::OciManifestDigest { image } => {
+                let digest = self.registry.digest(image).await?;
+                to_json(&serde_json::json!({"digest": digest}))
+            }
+            Request::OciManifest { image } => to_json(&self.registry.manifest(image).await?),
+            Request::OciManifestAndConfig { image } => {
+                to_json(&self.registry.manifest_and_config(image).await?)
+            }
+            Request::KubernetesGetResource(wanted) => cluster()?.get(wanted).await,
+            Request::KubernetesListResourceNamespace(wanted) => {
+                cluster()?.list_in_namespace(wanted).await
+            }
+            Request::KubernetesListResourceAll(wanted) => cluster()?.list_all(wanted).await,
+            _ => Err(not_answered(request)),
+        }
+    }
+}
+
+impl AnswerSource for Live {
+    fn answer(&self, request: &Request) -> Result<Vec<u8>, String> {
+        self.runtime.block_on(self.ask(request))
+    }
+}
+
+impl std::fmt::Debug for Live {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Live")
+            .field("has_cluster", &self.cluster.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why there is nobody to ask.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// The kubeconfig that was named can't be used.
+    #[error("cannot use the kubeconfig `{}`: {source}", path.display())]
+    Kubeconfig {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What is wrong with it.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The system gives no threads.
+    #[error("cannot start the threads that ask the network: {0}")]
+    Runtime(std::io::Error),
+}
+

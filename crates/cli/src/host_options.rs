@@ -1,0 +1,127 @@
+//! Which host a command runs a policy in: the options are the same for every command that runs one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+
+use crate::answers::files::{ClusterFiles, Files, FilesError, ImageFile};
+use crate::answers::live::{Live, LiveError, LiveOptions};
+use crate::answers::recorded::{Recorder, Recording, RecordingError};
+use crate::answers::{AnswerSource, Gate, Grants, HostAnswers};
+
+/// Where the answers to the policy's questions come from. Without any of these there is no cluster and no registry.
+#[derive(Args, Clone, Debug, Default)]
+pub struct HostOptions {
+    /// Kubernetes objects to find in the cluster: every YAML and JSON file in and below this folder
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["replay", "live"])]
+    pub cluster: Option<PathBuf>,
+
+    /// Images to find in registries: a YAML file that lists them with their digests
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["replay", "live"])]
+    pub images: Option<PathBuf>,
+
+    /// A recorded session to answer from, of this command or of kwctl
+    #[arg(long, value_name = "FILE", conflicts_with = "live")]
+    pub replay: Option<PathBuf>,
+
+    /// Ask the real registries, and the cluster that kubectl would ask
+    #[arg(long)]
+    pub live: bool,
+
+    /// How to reach the cluster, instead of as kubectl would
+    #[arg(long, value_name = "FILE", requires = "live")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// A registry to ask over plain HTTP; those on this machine always are. May be repeated
+    #[arg(long, value_name = "HOST[:PORT]", requires = "live")]
+    pub insecure_registry: Vec<String>,
+
+    /// Write what was asked and answered into this file, for a later `--replay`
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+}
+
+impl HostOptions {
+    /// Opens what the options name, behind `grants`.
+    ///
+    /// Fails when a file can't be used.
+    pub fn open(&self, grants: Grants) -> Result<Host, HostError> {
+        let mut source = self.source()?;
+        let mut recorder = None;
+        if let Some(path) = &self.record {
+            let recording = Arc::new(Recorder::new(source));
+            source = Arc::clone(&recording) as Arc<dyn AnswerSource>;
+            recorder = Some((path.clone(), recording));
+        }
+        Ok(Host {
+            answers: Arc::new(Gate::new(grants, source)),
+            recorder,
+        })
+    }
+
+    fn source(&self) -> Result<Arc<dyn AnswerSource>, HostError> {
+        if let Some(path) = &self.replay {
+            return Ok(Arc::new(Recording::from_file(path)?));
+        }
+        if self.live {
+            return Ok(Arc::new(Live::new(&LiveOptions {
+                kubeconfig: self.kubeconfig.clone(),
+                insecure_registries: self.insecure_registry.clone(),
+            })?));
+        }
+        let cluster = self.cluster.as_deref().map(ClusterFiles::from_folder);
+        let images = self.images.as_deref().map(ImageFile::from_file);
+        Ok(Arc::new(Files::new(cluster.transpose()?, images.transpose()?)))
+    }
+}
+
+/// A host that is ready to answer.
+#[derive(Debug)]
+pub struct Host {
+    answers: Arc<Gate>,
+    recorder: Option<(PathBuf, Arc<Recorder>)>,
+}
+
+impl Host {
+    /// For [`PolicyModule::call`](crate::runtime::PolicyModule::call).
+    #[must_use]
+    pub fn answers(&self) -> Arc<dyn HostAnswers> {
+        Arc::clone(&self.answers) as Arc<dyn HostAnswers>
+    }
+
+    /// Writes the recording, if one was asked for. Fails when the file can't be written.
+    pub fn save_recording(&self) -> Result<(), HostError> {
+        let Some((path, recorder)) = &self.recorder else {
+            return Ok(());
+        };
+        let failed = |problem: String| HostError::Save {
+            path: path.clone(),
+            problem,
+        };
+        let session = recorder.to_yaml().map_err(failed)?;
+        std::fs::write(path, session).map_err(|e| failed(e.to_string()))
+    }
+}
+
+/// Why there is no such host.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// `--cluster` or `--images`.
+    #[error(transparent)]
+    Files(#[from] FilesError),
+    /// `--replay`.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// `--live`.
+    #[error(transparent)]
+    Live(#[from] LiveError),
+    /// `--record`.
+    #[error("cannot write the recording `{}`: {problem}", path.display())]
+    Save {
+        /// The file.
+        path: PathBuf,
+        /// What is in the way.
+        problem: String,
+    },
+}

@@ -1,0 +1,142 @@
+//! The runtime: clean instances, deadlines, and what comes back from a call.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use image_admission_cli::answers::{HostAnswers, HostCall};
+use image_admission_cli::memory::MemoryUse;
+use image_admission_cli::runtime::{PolicyModule, Reply, RuntimeError};
+
+const PROBE: &[u8] = include_bytes!("guests/probe.wat");
+const DEADLINE: &str = "Policy execution interrupted because it exceeded the allowed execution time";
+
+/// Answers with what it was asked, or with an error if that begins with `no`.
+struct Echo;
+
+impl HostAnswers for Echo {
+    fn answer(&self, call: &HostCall) -> Result<Vec<u8>, String> {
+        match String::from_utf8_lossy(&call.payload) {
+            text if text.starts_with("no") => Err(text.into_owned()),
+            _ => Ok(call.payload.clone()),
+        }
+    }
+}
+
+/// Never answers.
+struct Silent;
+
+impl HostAnswers for Silent {
+    fn answer(&self, _: &HostCall) -> Result<Vec<u8>, String> {
+        thread::sleep(Duration::from_secs(60));
+        Err("too late to be seen".to_owned())
+    }
+}
+
+fn call(function: &str, payload: &str) -> Reply {
+    let policy = PolicyModule::from_bytes(PROBE).unwrap();
+    policy.call(function, payload.as_bytes(), Arc::new(Echo))
+}
+
+#[track_caller]
+fn check(function: &str, payload: &str, expected: Result<&str, &str>) {
+    let reply = call(function, payload);
+    let actual = reply.response.map(|bytes| String::from_utf8(bytes).unwrap()).map_err(|e| e.to_string());
+    assert_eq!(actual.as_deref().map_err(String::as_str), expected);
+}
+
+#[test]
+fn a_call_returns_the_response_or_the_error() {
+    check("ask", "what?", Ok("what?"));
+    check("ask", "no such thing\nCaused by: …", Err("the policy failed: no such thing"));
+    check("fail", "it broke\nat line 1", Err("the policy failed: it broke"));
+}
+
+#[test]
+fn a_crash_names_its_place() {
+    let error = call("trap", "").response.unwrap_err();
+    assert!(matches!(&error, RuntimeError::Trap(place) if place.starts_with("0: 0x")), "{error}");
+}
+
+#[test]
+fn every_call_has_a_clean_instance() {
+    let policy = PolicyModule::from_bytes(PROBE).unwrap();
+    for _ in 0..3 {
+        assert_eq!(policy.call("count", b"", Arc::new(Echo)).response.unwrap(), b"1");
+    }
+}
+
+#[test]
+fn a_reply_holds_what_was_asked_and_answered() {
+    let reply = call("ask", "what?");
+    let [exchange] = reply.exchanges.as_slice() else { panic!("{:?}", reply.exchanges) };
+    assert_eq!(format!("{:?}", exchange.call), "kubernetes/get_resource what?");
+    assert_eq!(exchange.answer, Ok(b"what?".to_vec()));
+
+    let refused = call("ask", "no\nCaused by: …");
+    assert_eq!(refused.exchanges[0].answer, Err("no\nCaused by: …".to_owned()));
+}
+
+#[test]
+fn the_log_is_kept_apart_from_what_was_asked() {
+    let reply = call("log", r#"{"level":"INFO","message":"hello","image":"a:b"}"#);
+    assert!(reply.exchanges.is_empty());
+    let [entry] = reply.logs.as_slice() else { panic!("{:?}", reply.logs) };
+    assert_eq!((entry.level.as_str(), entry.message.as_deref()), ("INFO", Some("hello")));
+    assert_eq!(entry.data["image"], "a:b");
+
+    let odd = call("log", "not json");
+    assert_eq!(odd.logs[0].message.as_deref(), Some("not json"));
+}
+
+#[test]
+fn the_deadline_ends_an_endless_policy() {
+    let policy = PolicyModule::from_bytes(PROBE).unwrap().with_deadline(Duration::from_millis(100));
+    let started = Instant::now();
+    let reply = policy.call("endless", b"", Arc::new(Echo));
+    assert_eq!(reply.response.unwrap_err().to_string(), DEADLINE);
+    let took = started.elapsed();
+    assert!(took >= Duration::from_millis(90) && took < Duration::from_secs(5), "{took:?}");
+    // What was interrupted leaves no trace behind.
+    assert_eq!(policy.call("count", b"", Arc::new(Echo)).response.unwrap(), b"1");
+}
+
+#[test]
+fn the_deadline_ends_a_host_call_that_hangs() {
+    let policy = PolicyModule::from_bytes(PROBE).unwrap().with_deadline(Duration::from_millis(100));
+    let started = Instant::now();
+    let reply = policy.call("ask", b"anybody there?", Arc::new(Silent));
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert_eq!(reply.response.unwrap_err().to_string(), DEADLINE);
+    // Which call it was can still be told.
+    assert_eq!(reply.exchanges[0].answer, Err("no answer before the policy's deadline".to_owned()));
+}
+
+#[test]
+fn a_module_that_is_no_policy_says_so() {
+    let error = |bytes| PolicyModule::from_bytes(bytes).unwrap_err().to_string();
+    assert!(error(b"not wasm").starts_with("not a WebAssembly module: "));
+    let browser = br#"(module (import "__wbindgen_placeholder__" "__wbindgen_throw" (func)))"#;
+    assert_eq!(
+        error(browser),
+        "not a waPC policy: unknown import: `__wbindgen_placeholder__::__wbindgen_throw` has not been defined; build it for `wasm32-wasip1`"
+    );
+    let missing = PolicyModule::from_file(Path::new("no/such/policy.wasm")).unwrap_err();
+    assert!(missing.to_string().starts_with("cannot read the policy `no/such/policy.wasm`: "));
+    let empty = PolicyModule::from_bytes(b"(module)").unwrap().call("count", b"", Arc::new(Echo));
+    assert!(matches!(empty.response, Err(RuntimeError::Init(_))), "{empty:?}");
+}
+
+#[test]
+fn memory_is_measured_before_and_after_the_call() {
+    const PAGE: usize = 65536;
+    let policy = PolicyModule::from_bytes(PROBE).unwrap();
+    let measured = |function: &str| MemoryUse::of_call(&policy, function, b"what?", Arc::new(Echo)).unwrap();
+    assert_eq!(measured("count"), MemoryUse { started: 4 * PAGE, answered: 4 * PAGE });
+    assert_eq!(measured("ask"), MemoryUse { started: 4 * PAGE, answered: 4 * PAGE });
+    assert_eq!(measured("grow"), MemoryUse { started: 4 * PAGE, answered: 5 * PAGE });
+
+    let failed = MemoryUse::of_call(&policy, "ask", b"no", Arc::new(Echo)).unwrap_err();
+    assert_eq!(failed.to_string(), "the policy failed: no");
+}

@@ -1,0 +1,103 @@
+//! The decision: a value that says what was decided about a request, and about each image why.
+
+use crate::image::{ImageReference, UnreadableObject, WorkloadImage};
+use crate::policy::Rule;
+use crate::report::ScanReport;
+use crate::request::UnreadableRequest;
+use crate::settings::{PreScanAction, ScanAction};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// What was decided about a request.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// The verdict, and what made it.
+    pub outcome: Outcome,
+    /// The images that were judged, in the order of the object.
+    pub images: Vec<JudgedImage>,
+    /// The object with its images pinned, when it differs from the request's.
+    pub mutated_object: Option<Value>,
+}
+
+/// The verdict, and what made it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// Admitted: the request brings nothing that would run.
+    NothingToJudge(&'static str),
+    /// Admitted: pre-scan accepts every image.
+    PreScanAccepted,
+    /// The scan phase decided, image by image.
+    Scanned,
+    /// Rejected: there is no request to decide.
+    UnreadableRequest(UnreadableRequest),
+    /// Rejected: the object isn't what its definition says.
+    UnreadableObject(UnreadableObject),
+    /// Rejected: these images are no image references.
+    NotImages(Vec<WorkloadImage>),
+    /// Rejected: more different images than the settings allow.
+    TooManyImages {
+        /// How many there are.
+        images: usize,
+        /// How many may be.
+        most: usize,
+    },
+    /// Rejected: pre-scan, with its reasons.
+    PreScanRejected(BTreeSet<String>),
+}
+
+/// An image, and what the phases that looked at it said.
+#[derive(Debug, Clone)]
+pub struct JudgedImage {
+    /// Where the object names it.
+    pub image: WorkloadImage,
+    /// What it names.
+    pub reference: ImageReference,
+    /// Which policy decided in pre-scan.
+    pub pre_scan: Option<Rule<PreScanAction>>,
+    /// What the scan phase said.
+    pub scan: Option<ScanOutcome>,
+    /// The string that was written in its place.
+    pub pinned: Option<String>,
+}
+
+/// What the scan phase said of an image.
+#[derive(Debug, Clone)]
+pub struct ScanOutcome {
+    /// Which policy decided.
+    pub rule: Rule<ScanAction>,
+    /// What is known about the image; none when the policy rejects without asking.
+    pub report: Option<ScanReport>,
+    /// Why it is denied, in the seeds' words.
+    pub denied: Option<&'static str>,
+    /// What to tell about an image that is let in all the same.
+    pub warning: Option<String>,
+}
+
+impl Decision {
+    /// A decision that no image was judged for.
+    pub(crate) fn without_images(outcome: Outcome) -> Self {
+        Self { outcome, images: Vec::new(), mutated_object: None }
+    }
+
+    /// Whether the request is admitted.
+    #[must_use]
+    pub fn is_allowed(&self) -> bool {
+        match &self.outcome {
+            Outcome::NothingToJudge(_) | Outcome::PreScanAccepted => true,
+            Outcome::Scanned => self.images.iter().all(|judged| judged.denial().is_none()),
+            Outcome::UnreadableRequest(_)
+            | Outcome::UnreadableObject(_)
+            | Outcome::NotImages(_)
+            | Outcome::TooManyImages { .. }
+            | Outcome::PreScanRejected(_) => false,
+        }
+    }
+}
+
+impl JudgedImage {
+    /// Why the scan phase denies it, in the seeds' words.
+    #[must_use]
+    pub fn denial(&self) -> Option<&'static str> {
+        self.scan.as_ref().and_then(|scan| scan.denied)
+    }
+}

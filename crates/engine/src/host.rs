@@ -1,0 +1,109 @@
+//! The host: everything that the engine can learn from outside, as one argument.
+//!
+//! What a host answers is not believed because of how it was asked for: whoever reads an answer matches it again.
+
+mod wire;
+
+use serde::de::DeserializeOwned;
+use std::fmt;
+
+pub use wire::{HostCalls, WireHost};
+
+/// A host that answers for registries and for the cluster.
+pub trait Host {
+    /// The digest that a reference with a tag resolves to now: of the index, for a multi-platform image.
+    ///
+    /// # Errors
+    /// The image can't be found, or asking failed.
+    fn manifest_digest(&self, image: &str) -> Result<String, HostFailure>;
+
+    /// The manifest of an image. Only an `image` of the form `repository@digest` gets an answer that was checked.
+    ///
+    /// # Errors
+    /// The image can't be found, or asking failed, or the answer is no manifest.
+    fn manifest(&self, image: &str) -> Result<Manifest, HostFailure>;
+
+    /// One object of the cluster, read now (or a few seconds ago). Of its fields outside `metadata` only those named
+    /// by `fields` (dotted paths, lists are passed through) are there.
+    ///
+    /// # Errors
+    /// The object doesn't exist, the policy was not granted its kind, or asking failed.
+    fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure>;
+
+    /// All objects of a kind in a namespace, as the host last saw them, in any order. An answer proves nothing about
+    /// now; the first request for a kind that can't be listed never returns. So a [`Host::get_resource`] of the same
+    /// kind and namespace must have answered before.
+    ///
+    /// # Errors
+    /// The policy was not granted the kind, or asking failed.
+    fn list_resources(&self, api_version: &str, kind: &str, namespace: &str, fields: &[&str])
+    -> Result<Document, HostFailure>;
+}
+
+/// An object of the cluster, by name.
+#[derive(Debug, Clone, Copy)]
+pub struct Resource<'a> {
+    /// `v1`, or `group/version`.
+    pub api_version: &'a str,
+    /// `VulnerabilityReport`
+    pub kind: &'a str,
+    /// The object's namespace.
+    pub namespace: &'a str,
+    /// The object's name.
+    pub name: &'a str,
+}
+
+/// A manifest, as far as deciding needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Manifest {
+    /// The manifest of an image for one platform.
+    Image,
+    /// An index: one manifest a platform.
+    Index(Vec<Descriptor>),
+    /// A document that is both, so that clients would disagree about what it is.
+    Ambiguous,
+}
+
+/// An entry of an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Descriptor {
+    /// The media type of what it points to, empty when it doesn't say.
+    pub media_type: String,
+    /// The digest of what it points to.
+    pub digest: String,
+    /// The platform that it is for, `os/architecture[/variant]`, when it says so.
+    pub platform: Option<String>,
+}
+
+/// A JSON document from the host, not yet read.
+#[derive(Debug, Clone)]
+pub struct Document(pub Vec<u8>);
+
+impl Document {
+    /// Reads the document as what it should be.
+    ///
+    /// # Errors
+    /// [`HostFailure::Failed`] when it is something else.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, HostFailure> {
+        serde_json::from_slice(&self.0).map_err(|error| HostFailure::Failed(format!("its answer can't be read: {error}")))
+    }
+}
+
+/// Why the host has no answer. The texts are the host's, one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostFailure {
+    /// It looked, and there is no such thing.
+    NotFound(String),
+    /// The policy may not ask for this.
+    NotGranted(String),
+    /// It could not look, or its answer makes no sense.
+    Failed(String),
+}
+
+impl fmt::Display for HostFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound(text) | Self::NotGranted(text) | Self::Failed(text) => f.write_str(text),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The host's calls as they go over the wire: JSON in, JSON or an error's text out.
+//!
+//! The one place that knows operations, field names and error texts of Kubewarden's host.
+
+use super::{Descriptor, Document, Host, HostFailure, Manifest, Resource};
+use crate::message::cut;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+
+/// The longest text of the host that is passed on.
+const LONGEST_FAILURE: usize = 300;
+
+/// Carries a call to the host: waPC in the guest, prepared answers elsewhere.
+pub trait HostCalls {
+    /// The answer to `operation` of `namespace`, JSON as the payload is.
+    ///
+    /// # Errors
+    /// The host's text, all of it.
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String>;
+}
+
+/// A [`Host`] behind calls in Kubewarden's form.
+#[derive(Debug)]
+pub struct WireHost<C>(pub C);
+
+impl<C: HostCalls> WireHost<C> {
+    fn call(&self, namespace: &str, operation: &str, payload: &impl Serialize) -> Result<Vec<u8>, HostFailure> {
+        let payload = serde_json::to_vec(payload).map_err(|error| HostFailure::Failed(error.to_string()))?;
+        self.0.call(namespace, operation, &payload).map_err(|text| classify(&text))
+    }
+}
+
+impl<C: HostCalls> Host for WireHost<C> {
+    fn manifest_digest(&self, image: &str) -> Result<String, HostFailure> {
+        #[derive(Deserialize)]
+        struct Answer {
+            digest: String,
+        }
+        let answer: Answer = Document(self.call("oci", "v1/manifest_digest", &image)?).read()?;
+        Ok(answer.digest)
+    }
+
+    fn manifest(&self, image: &str) -> Result<Manifest, HostFailure> {
+        let answer: WireManifest = Document(self.call("oci", "v1/oci_manifest", &image)?).read()?;
+        let is_image = answer.layers.is_some() || answer.config.is_some();
+        match answer.manifests {
+            Some(_) if is_image => Ok(Manifest::Ambiguous),
+            Some(manifests) => Ok(Manifest::Index(manifests.into_iter().map(Descriptor::from).collect())),
+            None if is_image => Ok(Manifest::Image),
+            None => Err(HostFailure::Failed("its answer is neither an image's manifest nor an index".to_owned())),
+        }
+    }
+
+    fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure> {
+        let request = GetResource {
+            api_version: resource.api_version,
+            kind: resource.kind,
+            name: resource.name,
+            namespace: resource.namespace,
+            disable_cache: false,
+            field_masks: fields,
+        };
+        self.call("kubernetes", "get_resource", &request).map(Document)
+    }
+
+    fn list_resources(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: &str,
+        fields: &[&str],
+    ) -> Result<Document, HostFailure> {
+        let request = ListResources {
+            api_version,
+            kind,
+            namespace,
+            label_selector: None,
+            field_selector: None,
+            field_masks: fields,
+        };
+        self.call("kubernetes", "list_resources_by_namespace", &request).map(Document)
+    }
+}
+
+/// The host tells failures apart by their text alone; only the cause in its first line is for people.
+fn classify(text: &str) -> HostFailure {
+    let cause = cut(cause(text), LONGEST_FAILURE);
+    if cause.contains("has not been granted access") {
+        HostFailure::NotGranted(cause)
+    } else if (cause.starts_with("Cannot find ") && cause.contains(" named '")) || cause.contains("manifest unknown") {
+        HostFailure::NotFound(cause)
+    } else {
+        HostFailure::Failed(cause)
+    }
+}
+
+/// The first line, without the prefixes that say only that a call failed.
+fn cause(text: &str) -> &str {
+    let mut line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("the host gave no reason");
+    for prefix in ["Host error:", "Callback evaluation failure:"] {
+        line = line.strip_prefix(prefix).map_or(line, str::trim);
+    }
+    line
+}
+
+#[derive(Serialize)]
+struct GetResource<'a> {
+    api_version: &'a str,
+    kind: &'a str,
+    name: &'a str,
+    namespace: &'a str,
+    disable_cache: bool,
+    field_masks: &'a [&'a str],
+}
+
+/// The selectors are constant: the host keeps a watch open for each different one, for ever.
+#[derive(Serialize)]
+struct ListResources<'a> {
+    api_version: &'a str,
+    kind: &'a str,
+    namespace: &'a str,
+    label_selector: Option<&'a str>,
+    field_selector: Option<&'a str>,
+    field_masks: &'a [&'a str],
+}
+
+#[derive(Deserialize)]
+struct WireManifest {
+    manifests: Option<Vec<WireDescriptor>>,
+    layers: Option<IgnoredAny>,
+    config: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireDescriptor {
+    media_type: Option<String>,
+    digest: String,
+    platform: Option<WirePlatform>,
+}
+
+#[derive(Deserialize)]
+struct WirePlatform {
+    os: Option<String>,
+    architecture: Option<String>,
+    variant: Option<String>,
+}
+
+impl From<WireDescriptor> for Descriptor {
+    fn from(wire: WireDescriptor) -> Self {
+        let platform = wire.platform.and_then(|platform| {
+            let (os, architecture) = (platform.os?, platform.architecture?);
+            Some(match platform.variant.filter(|variant| !variant.is_empty()) {
+                Some(variant) => format!("{os}/{architecture}/{variant}"),
+                None => format!("{os}/{architecture}"),
+            })
+        });
+        Self { media_type: wire.media_type.unwrap_or_default(), digest: wire.digest, platform }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Says(Result<&'static str, &'static str>);
+
+    impl HostCalls for Says {
+        fn call(&self, _: &str, _: &str, _: &[u8]) -> Result<Vec<u8>, String> {
+            self.0.map(|text| text.as_bytes().to_vec()).map_err(str::to_owned)
+        }
+    }
+
+    #[test]
+    fn failures_are_told_apart_by_the_cause_in_the_first_line() {
+        let failure = |text| WireHost(Says(Err(text))).manifest_digest("a").unwrap_err();
+        let not_found = "Cannot find v1/ConfigMap named 'a' inside of namespace 'Some(\"b\")'";
+        assert_eq!(
+            failure("Host error: Callback evaluation failure: Cannot find v1/ConfigMap named 'a' inside of namespace 'Some(\"b\")'\n\nCaused by:\n  0: x"),
+            HostFailure::NotFound(not_found.to_owned())
+        );
+        assert_eq!(
+            failure("Host error: Callback evaluation failure: OCI API error: manifest unknown"),
+            HostFailure::NotFound("OCI API error: manifest unknown".to_owned())
+        );
+        let denied = "Policy has not been granted access to Kubernetes v1/Secret resources. The violation has been reported.";
+        assert_eq!(failure(denied), HostFailure::NotGranted(denied.to_owned()));
+        for failed in ["Cannot find resource v1/Nonsense", "error finding resource a/v1 / B: 404", "ApiError: nothing named x", ""] {
+            assert!(matches!(failure(failed), HostFailure::Failed(_)), "{failed}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_a_failure() {
+        for nonsense in ["", "null", "[]", "{}", "{\"digest\":1}", "\u{0}"] {
+            assert!(matches!(WireHost(Says(Ok(nonsense))).manifest_digest("a"), Err(HostFailure::Failed(_))), "{nonsense}");
+            assert!(matches!(WireHost(Says(Ok(nonsense))).manifest("a"), Err(HostFailure::Failed(_))), "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn manifests_are_told_from_indexes() {
+        let manifest = |text| WireHost(Says(Ok(text))).manifest("a").unwrap();
+        assert_eq!(manifest(r#"{"config":{},"layers":[]}"#), Manifest::Image);
+        assert_eq!(manifest(r#"{"layers":[],"manifests":[]}"#), Manifest::Ambiguous);
+        let child = |platform: Option<&str>| Descriptor {
+            media_type: String::new(),
+            digest: "d".to_owned(),
+            platform: platform.map(str::to_owned),
+        };
+        assert_eq!(
+            manifest(r#"{"manifests":[{"digest":"d"},{"digest":"d","platform":{"os":"linux","architecture":"arm","variant":"v7"}},{"digest":"d","platform":{"os":"linux"}}]}"#),
+            Manifest::Index(vec![child(None), child(Some("linux/arm/v7")), child(None)])
+        );
+    }
+}

@@ -1,0 +1,183 @@
+//! Images: what a workload would pull, and from where in the object each is named.
+
+mod reference;
+
+use crate::workload::WorkloadKind;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fmt;
+
+pub use reference::{ImageReference, ReferenceError};
+pub(crate) use reference::{canonical_host, is_digest, is_host_like};
+
+/// The longest text of an image that a message repeats; no image reference in use is longer.
+const LONGEST_SHOWN: usize = 256;
+
+/// The lists of a pod spec that name images, in the order in which they are judged and reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ImageList {
+    /// `initContainers`
+    Init,
+    /// `containers`
+    Container,
+    /// `ephemeralContainers`
+    Ephemeral,
+    /// `volumes`, those with an `image`
+    Volume,
+}
+
+impl ImageList {
+    /// All of them, in order.
+    pub const ALL: [Self; 4] = [Self::Init, Self::Container, Self::Ephemeral, Self::Volume];
+
+    fn field(self) -> &'static str {
+        match self {
+            Self::Init => "initContainers",
+            Self::Container => "containers",
+            Self::Ephemeral => "ephemeralContainers",
+            Self::Volume => "volumes",
+        }
+    }
+
+    /// What annotations call an entry, before its position.
+    fn entry_name(self) -> &'static str {
+        match self {
+            Self::Init => "init-container",
+            Self::Container => "container",
+            Self::Ephemeral => "ephemeral-container",
+            Self::Volume => "volume",
+        }
+    }
+}
+
+/// An image of a workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkloadImage {
+    /// The list that names it.
+    pub list: ImageList,
+    /// Its entry's position in that list, counted from one, as annotations count.
+    pub position: usize,
+    /// The container's (or the volume's) name.
+    pub container: String,
+    /// The JSON pointer of the string in the object.
+    pub pointer: String,
+    /// The string in the object.
+    pub text: String,
+    /// What the string names, or why it names nothing.
+    pub reference: Result<ImageReference, NotAnImage>,
+}
+
+impl WorkloadImage {
+    /// `container-1`, `init-container-2`: how annotations name it.
+    #[must_use]
+    pub fn key(&self) -> String {
+        format!("{}-{}", self.list.entry_name(), self.position)
+    }
+
+    /// The string in the object, in a length that a message can carry.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        crate::message::cut(&self.text, LONGEST_SHOWN)
+    }
+
+    /// What an update must leave alone for the image to count as unchanged.
+    fn identity(&self) -> (ImageList, &str, &str) {
+        (self.list, &self.container, &self.text)
+    }
+}
+
+/// Why there is no image reference where one must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotAnImage {
+    /// There is nothing.
+    Missing,
+    /// There is something that is no string.
+    NotAString,
+    /// The string is no reference.
+    NotAReference(ReferenceError),
+}
+
+impl fmt::Display for NotAnImage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("it is missing"),
+            Self::NotAString => f.write_str("it is not a string"),
+            Self::NotAReference(error) => error.fmt(f),
+        }
+    }
+}
+
+/// All images that a workload's object names, in order.
+///
+/// # Errors
+/// What can't be read, with its JSON pointer.
+pub(crate) fn images(object: &Value, workload: WorkloadKind) -> Result<Vec<WorkloadImage>, UnreadableObject> {
+    let pointer = format!("{}/spec", workload.pod_pointer());
+    let spec = object.pointer(&pointer);
+    if !spec.is_some_and(Value::is_object) {
+        return Err(UnreadableObject { pointer, expected: "an object" });
+    }
+    let mut images = Vec::new();
+    for list in ImageList::ALL {
+        let pointer = format!("{pointer}/{}", list.field());
+        let entries = match spec.and_then(|spec| spec.get(list.field())) {
+            None | Some(Value::Null) => continue,
+            Some(Value::Array(entries)) => entries,
+            Some(_) => return Err(UnreadableObject { pointer, expected: "a list" }),
+        };
+        for (position, entry) in entries.iter().enumerate() {
+            let pointer = format!("{pointer}/{position}");
+            let Some(entry) = entry.as_object() else {
+                return Err(UnreadableObject { pointer, expected: "an object" });
+            };
+            let (image, pointer) = if list == ImageList::Volume {
+                match entry.get("image") {
+                    None | Some(Value::Null) => continue,
+                    Some(Value::Object(image)) => (image.get("reference"), format!("{pointer}/image/reference")),
+                    Some(_) => {
+                        return Err(UnreadableObject { pointer: format!("{pointer}/image"), expected: "an object" });
+                    }
+                }
+            } else {
+                (entry.get("image"), format!("{pointer}/image"))
+            };
+            let text = match image {
+                None | Some(Value::Null) => String::new(),
+                Some(Value::String(text)) => text.clone(),
+                Some(other) => other.to_string(),
+            };
+            let reference = match image {
+                None | Some(Value::Null) => Err(NotAnImage::Missing),
+                Some(Value::String(text)) => ImageReference::parse(text).map_err(NotAnImage::NotAReference),
+                Some(_) => Err(NotAnImage::NotAString),
+            };
+            let container = entry.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+            images.push(WorkloadImage { list, position: position + 1, container, pointer, text, reference });
+        }
+    }
+    Ok(images)
+}
+
+/// Leaves the images that an update brings: those that the same list of the old object doesn't have under the same
+/// name. What ran before is not judged again, or an old ReplicaSet could not even be scaled down.
+pub(crate) fn keep_changed(images: &mut Vec<WorkloadImage>, old: &[WorkloadImage]) {
+    let ran: BTreeSet<_> = old.iter().filter(|old| old.reference.is_ok()).map(WorkloadImage::identity).collect();
+    images.retain(|image| image.container.is_empty() || !ran.contains(&image.identity()));
+}
+
+/// Something in an object that is not what its definition says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableObject {
+    /// The JSON pointer of what can't be read.
+    pub pointer: String,
+    /// What should be there.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for UnreadableObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the object's `{}` is not {}", self.pointer, self.expected)
+    }
+}
+
+impl std::error::Error for UnreadableObject {}

@@ -1,0 +1,68 @@
+//! Pinning: writing the digest that was judged, so that what runs is what was looked at.
+
+use crate::decision::JudgedImage;
+use crate::image::{ImageList, UnreadableObject};
+use crate::request::AdmissionRequest;
+use crate::settings::Pin;
+use crate::workload::WorkloadKind;
+use serde_json::{Map, Value};
+
+/// The original's annotations, so that what reads them goes on working.
+const ANNOTATION_PREFIX: &str = "admission.sysdig.com/";
+
+/// Writes the digests of the judged images into the object, and the names into annotations. Says whether anything was
+/// written; each written image is noted in `images`.
+///
+/// # Errors
+/// The object's annotations are no object, so that nothing can be written there.
+pub(crate) fn pin(
+    object: &mut Value,
+    images: &mut [JudgedImage],
+    workload: WorkloadKind,
+    request: &AdmissionRequest<'_>,
+    settings: &Pin,
+) -> Result<bool, UnreadableObject> {
+    if !settings.enabled || !settings.kinds.contains(&workload) {
+        return Ok(false);
+    }
+    let mut annotations = Map::new();
+    for judged in images.iter_mut().filter(|judged| judged.reference.digest().is_none()) {
+        let digest = judged.scan.as_ref().and_then(|scan| scan.report.as_ref()?.digest.clone());
+        let (Some(digest), Some(text)) = (digest, object.pointer_mut(&judged.image.pointer)) else { continue };
+        let pinned = format!("{}@{digest}", judged.image.text);
+        *text = Value::String(pinned.clone());
+        let name = |what| format!("{ANNOTATION_PREFIX}{}-{what}-image", judged.image.key());
+        annotations.insert(name("original"), Value::String(judged.image.text.clone()));
+        annotations.insert(name("mutated"), Value::String(pinned.clone()));
+        judged.pinned = Some(pinned);
+    }
+    let written = !annotations.is_empty();
+    // The API server drops what the subresource brings outside its list.
+    let is_subresource = images.iter().all(|judged| judged.image.list == ImageList::Ephemeral)
+        && request.sub_resource == EPHEMERAL_CONTAINERS;
+    if written && settings.annotations && !is_subresource {
+        annotate(object, workload.pod_pointer(), annotations)?;
+    }
+    Ok(written)
+}
+
+/// The subresource that adds containers to a Pod that runs.
+pub(crate) const EPHEMERAL_CONTAINERS: &str = "ephemeralcontainers";
+
+fn annotate(object: &mut Value, pod: &str, annotations: Map<String, Value>) -> Result<(), UnreadableObject> {
+    let wrong = |pointer: String| UnreadableObject { pointer, expected: "an object" };
+    let owner = object.pointer_mut(pod).and_then(Value::as_object_mut).ok_or_else(|| wrong(pod.to_owned()))?;
+    let metadata = child(owner, "metadata").ok_or_else(|| wrong(format!("{pod}/metadata")))?;
+    let kept = child(metadata, "annotations").ok_or_else(|| wrong(format!("{pod}/metadata/annotations")))?;
+    kept.extend(annotations);
+    Ok(())
+}
+
+/// The object at a key, made when there is none.
+fn child<'o>(owner: &'o mut Map<String, Value>, key: &str) -> Option<&'o mut Map<String, Value>> {
+    let value = owner.entry(key).or_insert(Value::Null);
+    if value.is_null() {
+        *value = Value::Object(Map::new());
+    }
+    value.as_object_mut()
+}

@@ -1,0 +1,123 @@
+//! Platforms: what an image of an index, and a report, is for.
+
+use std::fmt;
+
+/// An operating system, an architecture and its variant, in the form in which they are compared.
+///
+/// Architectures have the names that Go gives them; the variants that `arm64` and `arm` mean when they name none
+/// (`v8` and `v7`, as container runtimes have it) are filled in.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Platform {
+    os: String,
+    architecture: String,
+    /// The variant as written.
+    variant: Option<String>,
+}
+
+impl Platform {
+    /// Reads `os/architecture` or `os/architecture/variant`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('/');
+        let (os, architecture) = (parts.next()?, parts.next()?);
+        let variant = parts.next();
+        let is_word = |part: &str| {
+            !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+        };
+        if parts.next().is_some() || !is_word(os) || !is_word(architecture) || !variant.is_none_or(is_word) {
+            return None;
+        }
+        let os = os.to_ascii_lowercase();
+        let (architecture, implied) = match architecture.to_ascii_lowercase().as_str() {
+            "x86_64" | "x86-64" => ("amd64".to_owned(), None),
+            "aarch64" => ("arm64".to_owned(), None),
+            "armhf" => ("arm".to_owned(), Some("v7")),
+            "armel" => ("arm".to_owned(), Some("v6")),
+            other => (other.to_owned(), None),
+        };
+        let variant = variant.or(implied).map(|variant| {
+            let variant = variant.to_ascii_lowercase();
+            if variant.bytes().all(|b| b.is_ascii_digit()) { format!("v{variant}") } else { variant }
+        });
+        Some(Self { os, architecture, variant })
+    }
+
+    /// Whether images for the two run on the same machines.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.os == other.os && self.architecture == other.architecture && self.meant_variant() == other.meant_variant()
+    }
+
+    /// Whether `asked`, which without a variant means every variant, asks for this platform.
+    #[must_use]
+    pub fn is_asked_for_by(&self, asked: &Self) -> bool {
+        self.os == asked.os
+            && self.architecture == asked.architecture
+            && (asked.variant.is_none() || self.meant_variant() == asked.meant_variant())
+    }
+
+    /// Whether this is how indexes mark entries that no machine runs, like attestations.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        self.os == "unknown" && self.architecture == "unknown"
+    }
+
+    fn meant_variant(&self) -> Option<&str> {
+        self.variant.as_deref().or(match self.architecture.as_str() {
+            "arm64" => Some("v8"),
+            "arm" => Some("v7"),
+            _ => None,
+        })
+    }
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.os, self.architecture)?;
+        match &self.variant {
+            Some(variant) => write!(f, "/{variant}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn platform(text: &str) -> Platform {
+        Platform::parse(text).unwrap()
+    }
+
+    #[test]
+    fn variants_that_mean_the_same() {
+        for (a, b, same) in [
+            ("linux/arm64", "linux/arm64/v8", true),
+            ("linux/arm", "linux/arm/v7", true),
+            ("linux/arm/v6", "linux/arm/v7", false),
+            ("linux/amd64", "linux/x86_64", true),
+            ("linux/aarch64", "linux/arm64/8", true),
+            ("linux/amd64", "linux/amd64/v3", false),
+            ("linux/amd64", "windows/amd64", false),
+            ("Linux/AMD64", "linux/amd64", true),
+        ] {
+            assert_eq!(platform(a).is_same(&platform(b)), same, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn a_platform_without_variant_asks_for_every_variant() {
+        assert!(platform("linux/arm/v6").is_asked_for_by(&platform("linux/arm")));
+        assert!(platform("linux/amd64/v3").is_asked_for_by(&platform("linux/amd64")));
+        assert!(platform("linux/arm64").is_asked_for_by(&platform("linux/arm64/v8")));
+        assert!(!platform("linux/arm/v6").is_asked_for_by(&platform("linux/arm/v7")));
+        assert!(!platform("linux/arm64").is_asked_for_by(&platform("linux/amd64")));
+    }
+
+    #[test]
+    fn what_is_no_platform() {
+        for text in ["", "linux", "linux/", "/amd64", "linux/arm/v7/x", "linux/arm/", "all", "linux/a md"] {
+            assert_eq!(Platform::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Which policy of a phase decides about an image, the same way in both phases.
+
+use crate::image::{ImageReference, WorkloadImage};
+use crate::settings::{CustomPolicy, ImageMatching, Phase, PhaseAction, Prefix};
+use std::fmt;
+
+/// The policy that decided about an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule<A> {
+    /// The namespace whose settings it stands in; none: the top level's.
+    pub namespace: Option<String>,
+    /// The custom policy's prefix; none: it is the default policy.
+    pub prefix: Option<Prefix>,
+    /// What it says.
+    pub action: A,
+}
+
+/// The scope as the seeds' messages have it: `Global default policy`, `Namespace 'x' custom policy (prefix 'y')`.
+impl<A> fmt::Display for Rule<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "Namespace '{namespace}'")?,
+            None => f.write_str("Global")?,
+        }
+        match &self.prefix {
+            Some(prefix) => write!(f, " custom policy (prefix '{}')", prefix.as_str()),
+            None => f.write_str(" default policy"),
+        }
+    }
+}
+
+/// The policy for an image: the first custom policy that matches, of the namespace if it has a list, else of the top
+/// level; then the namespace's default, then the top level's.
+pub(crate) fn rule_for<A: PhaseAction>(
+    phase: &Phase<A>,
+    namespace: &str,
+    image: &WorkloadImage,
+    reference: &ImageReference,
+    matching: ImageMatching,
+) -> Rule<A> {
+    let overrides = phase.by_namespace.get(namespace);
+    let (list, list_namespace) = match overrides.and_then(|overrides| overrides.custom_policies.as_ref()) {
+        Some(list) => (list, Some(namespace)),
+        None => (&phase.custom_policies, None),
+    };
+    if let Some(policy) = first_match(list, image, reference, matching) {
+        return Rule {
+            namespace: list_namespace.map(str::to_owned),
+            prefix: Some(policy.prefix.clone()),
+            action: policy.action,
+        };
+    }
+    match overrides.and_then(|overrides| overrides.default_policy) {
+        Some(action) => Rule { namespace: Some(namespace.to_owned()), prefix: None, action },
+        None => Rule { namespace: None, prefix: None, action: phase.default_policy },
+    }
+}
+
+fn first_match<'p, A: PhaseAction>(
+    list: &'p [CustomPolicy<A>],
+    image: &WorkloadImage,
+    reference: &ImageReference,
+    matching: ImageMatching,
+) -> Option<&'p CustomPolicy<A>> {
+    if list.is_empty() {
+        return None;
+    }
+    if matching == ImageMatching::Raw {
+        return list.iter().find(|policy| policy.prefix.matches_raw(&image.text));
+    }
+    // Beside a digest the tag is only a claim: it may get an image rejected, but nothing else.
+    let by_digest = reference.compared_names(false);
+    let by_tag = if reference.digest().is_some() { reference.compared_names(true) } else { Vec::new() };
+    list.iter().find(|policy| {
+        let matches = |names: &[String]| names.iter().any(|name| policy.prefix.matches_canonical(name));
+        matches(&by_digest) || (policy.action == A::REJECT && matches(&by_tag))
+    })
+}

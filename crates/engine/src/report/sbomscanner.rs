@@ -1,0 +1,310 @@
+//! Reports of Kubewarden's sbomscanner: `VulnerabilityReport` of `storage.sbomscanner.kubewarden.io`.
+//!
+//! Since v0.10 a report's name is computed from the Registry resource that had the image scanned, the image's name and
+//! the digest of the platform's manifest, so that one GET finds it. The scheme is the scanner's private matter: where
+//! no computed name hits, one list with a constant selector is searched instead, and what it names is read anew, since
+//! a list proves nothing about now. Either way only what the report says about itself makes it this image's.
+
+use super::Answer;
+use crate::acceptance::{Finding, Findings, Verdict, judge, needs_entries};
+use crate::host::{Host, HostFailure, Resource};
+use crate::image::{ImageReference, canonical_host};
+use crate::platform::Platform;
+use crate::resolve::{PlatformManifest, ResolvedImage};
+use crate::settings::{SbomScanner, Settings, Severity};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+const API_VERSION: &str = "storage.sbomscanner.kubewarden.io/v1alpha1";
+const KIND: &str = "VulnerabilityReport";
+/// Docker Hub as the scanner writes it.
+const DOCKER_HUB: &str = "index.docker.io";
+/// What identifies a report; without it in the mask the host leaves it out.
+const IDENTITY: [&str; 1] = ["imageMetadata"];
+const WITH_SUMMARY: [&str; 2] = ["imageMetadata", "report.summary"];
+const WITH_ENTRIES: [&str; 6] = [
+    "imageMetadata",
+    "report.summary",
+    "report.results.vulnerabilities.cve",
+    "report.results.vulnerabilities.severity",
+    "report.results.vulnerabilities.fixedVersions",
+    "report.results.vulnerabilities.suppressed",
+];
+
+/// The scanner's reports, as one request sees them.
+pub(super) struct Source<'a> {
+    settings: &'a Settings,
+    host: &'a dyn Host,
+    /// The namespaces whose reports are trusted, each once.
+    namespaces: Vec<&'a str>,
+    registry_resources: &'a [String],
+    fields: &'static [&'static str],
+    /// What each namespace's list says, once it was needed.
+    lists: BTreeMap<&'a str, Result<Vec<Listed>, HostFailure>>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(
+        source: &'a SbomScanner,
+        settings: &'a Settings,
+        host: &'a dyn Host,
+        namespace: &'a str,
+    ) -> Self {
+        let own = Some(namespace).filter(|namespace| source.workload_namespace && !namespace.is_empty());
+        let mut namespaces = Vec::new();
+        for namespace in source.namespaces.iter().map(String::as_str).chain(own) {
+            if !namespaces.contains(&namespace) {
+                namespaces.push(namespace);
+            }
+        }
+        let fields: &[&str] = if needs_entries(&settings.acceptance) { &WITH_ENTRIES } else { &WITH_SUMMARY };
+        Self { settings, host, namespaces, registry_resources: &source.registry_resources, fields, lists: BTreeMap::new() }
+    }
+
+    /// The reports for one platform of an image.
+    pub(super) fn find(&mut self, reference: &ImageReference, image: &ResolvedImage, manifest: &PlatformManifest) -> Answer {
+        let wanted = Wanted { reference, image, manifest };
+        let names = computed_names(&wanted, self.registry_resources);
+        let mut reports = BTreeMap::new();
+        for namespace in self.namespaces.clone() {
+            if let Err(failure) = self.find_in(namespace, &names, &wanted, &mut reports) {
+                return Answer::Failed(failure.to_string());
+            }
+        }
+        if reports.is_empty() {
+            let word = if self.namespaces.len() == 1 { "namespace" } else { "namespaces" };
+            return Answer::Unknown(format!("from sbomscanner in {word} {}", self.namespaces.join(", ")));
+        }
+        Answer::Reports(reports.into_iter().collect())
+    }
+
+    fn find_in(
+        &mut self,
+        namespace: &'a str,
+        names: &[String],
+        wanted: &Wanted<'_>,
+        reports: &mut BTreeMap<String, Verdict>,
+    ) -> Result<(), HostFailure> {
+        let mut found = false;
+        for name in names {
+            found |= self.read(namespace, name, wanted, reports)?;
+        }
+        if found {
+            return Ok(());
+        }
+        let host = self.host;
+        let listed = self.lists.entry(namespace).or_insert_with(|| list(host, namespace));
+        let listed: Vec<String> = match listed {
+            Ok(listed) => listed.iter().filter(|item| wanted.is_described_by(&item.image)).map(|item| item.name.clone()).collect(),
+            Err(failure) => return Err(failure.clone()),
+        };
+        for name in listed.into_iter().filter(|name| !names.contains(name)) {
+            self.read(namespace, &name, wanted, reports)?;
+        }
+        Ok(())
+    }
+
+    /// Reads a report by name, and says whether it is the wanted image's.
+    fn read(
+        &self,
+        namespace: &str,
+        name: &str,
+        wanted: &Wanted<'_>,
+        reports: &mut BTreeMap<String, Verdict>,
+    ) -> Result<bool, HostFailure> {
+        let resource = Resource { api_version: API_VERSION, kind: KIND, namespace, name };
+        let report: Report = match self.host.get_resource(&resource, self.fields) {
+            Ok(document) => document.read()?,
+            Err(HostFailure::NotFound(_)) => return Ok(false),
+            Err(failure) => return Err(failure),
+        };
+        if report.metadata.namespace.as_deref() != Some(namespace)
+            || report.metadata.name != name
+            || report.kind.as_deref().is_some_and(|kind| kind != KIND)
+            || !wanted.is_described_by(&report.image_metadata)
+        {
+            return Ok(false);
+        }
+        let verdict = match findings(report.report, self.fields.len() == WITH_ENTRIES.len()) {
+            Ok(findings) => judge(&findings, &self.settings.acceptance),
+            Err(why) => Verdict::Inconsistent(why),
+        };
+        reports.insert(format!("{KIND} {namespace}/{name}"), verdict);
+        Ok(true)
+    }
+}
+
+/// What a report must speak of.
+#[derive(Debug)]
+struct Wanted<'a> {
+    reference: &'a ImageReference,
+    image: &'a ResolvedImage,
+    manifest: &'a PlatformManifest,
+}
+
+impl Wanted<'_> {
+    /// Whether a report's own words name this registry, repository, digest and platform. Its tag is only a claim.
+    fn is_described_by(&self, image: &ImageMetadata) -> bool {
+        let host = image.registry_uri.as_deref().and_then(|host| canonical_host(host).ok());
+        let same_platform = match (&self.manifest.platform, &image.platform) {
+            (None, _) => true,
+            (Some(wanted), Some(platform)) => Platform::parse(platform).is_some_and(|platform| platform.is_same(wanted)),
+            (Some(_), None) => false,
+        };
+        let digest = image.digest.as_deref();
+        host.as_deref() == Some(self.reference.host())
+            && image.repository.as_deref() == Some(self.reference.repository())
+            && (digest == Some(&self.manifest.digest) || (digest == Some(&self.image.digest) && self.manifest.platform.is_some()))
+            && same_platform
+    }
+}
+
+/// The names that the report can have: the Registry resource is one that the settings name, or the one that workload
+/// scanning makes for the registry.
+fn computed_names(wanted: &Wanted<'_>, registry_resources: &[String]) -> Vec<String> {
+    let reference = wanted.reference;
+    let host = if reference.host() == "docker.io" { DOCKER_HUB } else { reference.host() };
+    // Images that are pinned without a tag are kept with their digest in the tag's place.
+    let tag = reference.tag().unwrap_or(&wanted.image.digest);
+    let name = |registry: &str| {
+        sha256_hex(&[registry, "/", host, "/", reference.repository(), ":", tag, "@", &wanted.manifest.digest])
+    };
+    let mut names: Vec<String> = registry_resources.iter().map(|registry| name(registry)).collect();
+    names.push(name(&format!("workloadscan-{}", sha256_hex(&[host]))));
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names
+}
+
+fn sha256_hex(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.as_bytes());
+    }
+    let mut hex = String::with_capacity(64);
+    for byte in hash.finalize() {
+        // Writing to a string can't fail.
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+fn list(host: &dyn Host, namespace: &str) -> Result<Vec<Listed>, HostFailure> {
+    let list: List = host.list_resources(API_VERSION, KIND, namespace, &IDENTITY)?.read()?;
+    let items = list.items.into_iter().filter(|item| item.metadata.namespace.as_deref() == Some(namespace));
+    let mut listed: Vec<Listed> =
+        items.map(|item| Listed { name: item.metadata.name, image: item.image_metadata }).collect();
+    // The host lists in no order.
+    listed.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(listed)
+}
+
+#[derive(Debug)]
+struct Listed {
+    name: String,
+    image: ImageMetadata,
+}
+
+#[derive(Deserialize)]
+struct List {
+    items: Vec<ListItem>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ListItem {
+    metadata: Metadata,
+    #[serde(default)]
+    image_metadata: ImageMetadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    kind: Option<String>,
+    metadata: Metadata,
+    #[serde(default)]
+    image_metadata: ImageMetadata,
+    report: Option<ReportBody>,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: String,
+    namespace: Option<String>,
+}
+
+#[derive(Deserialize, Debug, Default)]
+#[serde(rename_all = "camelCase")]
+struct ImageMetadata {
+    #[serde(rename = "registryURI")]
+    registry_uri: Option<String>,
+    repository: Option<String>,
+    platform: Option<String>,
+    digest: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ReportBody {
+    summary: Option<Summary>,
+    results: Option<Vec<ResultEntry>>,
+}
+
+/// Counts of entries that are not suppressed.
+#[derive(Deserialize)]
+struct Summary {
+    critical: Option<u64>,
+    high: Option<u64>,
+    medium: Option<u64>,
+    low: Option<u64>,
+    unknown: Option<u64>,
+}
+
+/// A clean target has null where others have a list.
+#[derive(Deserialize)]
+struct ResultEntry {
+    vulnerabilities: Option<Vec<Vulnerability>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Vulnerability {
+    cve: Option<String>,
+    severity: Option<String>,
+    fixed_versions: Option<Vec<String>>,
+    suppressed: Option<bool>,
+}
+
+fn findings(body: Option<ReportBody>, with_entries: bool) -> Result<Findings, String> {
+    let body = body.ok_or("it has no report")?;
+    let summary = body.summary.ok_or("it has no summary")?;
+    let mut counts = Vec::new();
+    for severity in Severity::ALL {
+        let number = match severity {
+            Severity::Critical => summary.critical,
+            Severity::High => summary.high,
+            Severity::Medium => summary.medium,
+            Severity::Low => summary.low,
+            Severity::Unknown => summary.unknown,
+        };
+        counts.push((severity, number.ok_or_else(|| format!("its summary doesn't say how many are {severity}"))?));
+    }
+    let entries = with_entries.then(|| {
+        let vulnerabilities = body.results.into_iter().flatten().flat_map(|result| result.vulnerabilities.unwrap_or_default());
+        vulnerabilities.map(Finding::from).collect()
+    });
+    Ok(Findings { summary: counts, entries })
+}
+
+impl From<Vulnerability> for Finding {
+    fn from(entry: Vulnerability) -> Self {
+        Self {
+            id: entry.cve.filter(|id| !id.is_empty()),
+            severity: Severity::of(&entry.severity.unwrap_or_default()),
+            fixed: entry.fixed_versions.is_some_and(|versions| versions.iter().any(|version| !version.is_empty())),
+            suppressed: entry.suppressed.unwrap_or(false),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The AdmissionRequest: what Kubernetes asks, as the host passes it on.
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// What a request wants to do with an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// A new object. Everything that isn't one of the others is judged like it.
+    Create,
+    /// A changed object.
+    Update,
+    /// No object any more: nothing will run.
+    Delete,
+    /// A stream to an object that runs already.
+    Connect,
+}
+
+/// An AdmissionRequest of Kubernetes, as far as it decides anything. The objects are read when they are needed.
+#[derive(Debug, Clone)]
+pub struct AdmissionRequest<'a> {
+    /// What the request wants to do.
+    pub operation: Operation,
+    /// The namespace of the request.
+    pub namespace: String,
+    /// The group of the object's kind, empty for the core group.
+    pub group: String,
+    /// The object's kind.
+    pub kind: String,
+    /// `ephemeralcontainers`, `status`, …; empty for the object itself.
+    pub sub_resource: String,
+    object: Option<&'a RawValue>,
+    old_object: Option<&'a RawValue>,
+}
+
+impl<'a> AdmissionRequest<'a> {
+    /// Reads a request in Kubernetes' own spelling (`admission/v1`, the field `request` of an AdmissionReview).
+    ///
+    /// # Errors
+    /// The request is missing, or is none.
+    pub fn read(request: Option<&'a RawValue>) -> Result<Self, UnreadableRequest> {
+        let request = request.filter(|raw| raw.get() != "null").ok_or(UnreadableRequest::Missing)?;
+        let wire: WireRequest<'a> = serde_json::from_str(request.get())
+            .map_err(|error| UnreadableRequest::NotARequest(error.to_string()))?;
+        let mut kind = wire.kind.unwrap_or_default();
+        let object = wire.object.filter(|raw| raw.get() != "null");
+        let old_object = wire.old_object.filter(|raw| raw.get() != "null");
+        if kind.kind.is_empty()
+            && let Some(raw) = object.or(old_object)
+            && let Ok(own) = serde_json::from_str::<TypeMeta>(raw.get())
+        {
+            kind = own.into();
+        }
+        Ok(Self {
+            operation: match wire.operation.unwrap_or_default().as_str() {
+                "UPDATE" => Operation::Update,
+                "DELETE" => Operation::Delete,
+                "CONNECT" => Operation::Connect,
+                _ => Operation::Create,
+            },
+            namespace: wire.namespace.unwrap_or_default(),
+            group: kind.group,
+            kind: kind.kind,
+            sub_resource: wire.sub_resource.unwrap_or_default(),
+            object,
+            old_object,
+        })
+    }
+
+    /// The object of the request.
+    ///
+    /// # Errors
+    /// There is none, or it is no object.
+    pub fn object(&self) -> Result<Value, UnreadableRequest> {
+        let raw = self.object.ok_or(UnreadableRequest::NoObject)?;
+        let object: Value =
+            serde_json::from_str(raw.get()).map_err(|error| UnreadableRequest::NotAnObject(error.to_string()))?;
+        if object.is_object() {
+            Ok(object)
+        } else {
+            Err(UnreadableRequest::NotAnObject("it is not a JSON object".to_owned()))
+        }
+    }
+
+    /// The object as it was before, when the request has it and it can be read.
+    #[must_use]
+    pub fn old_object(&self) -> Option<Value> {
+        serde_json::from_str(self.old_object?.get()).ok()
+    }
+}
+
+/// Why there is no request to decide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UnreadableRequest {
+    /// There is none.
+    Missing,
+    /// It is not an AdmissionRequest; why.
+    NotARequest(String),
+    /// It has no object, or null.
+    NoObject,
+    /// Its object is none; why.
+    NotAnObject(String),
+}
+
+impl fmt::Display for UnreadableRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("AdmissionRequest is missing in input"),
+            Self::NotARequest(why) => write!(f, "the AdmissionRequest can't be read: {why}"),
+            Self::NoObject => f.write_str("the AdmissionRequest has no object"),
+            Self::NotAnObject(why) => write!(f, "the AdmissionRequest's object can't be read: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for UnreadableRequest {}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireRequest<'a> {
+    kind: Option<GroupKind>,
+    operation: Option<String>,
+    namespace: Option<String>,
+    sub_resource: Option<String>,
+    #[serde(borrow)]
+    object: Option<&'a RawValue>,
+    #[serde(borrow)]
+    old_object: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+struct GroupKind {
+    #[serde(default)]
+    group: String,
+    #[serde(default)]
+    kind: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TypeMeta {
+    api_version: String,
+    kind: String,
+}
+
+impl From<TypeMeta> for GroupKind {
+    fn from(own: TypeMeta) -> Self {
+        let group = own.api_version.split_once('/').map_or("", |(group, _)| group).to_owned();
+        Self { group, kind: own.kind }
+    }
+}

@@ -1,0 +1,154 @@
+//! Resolving: from a reference to the one digest that is judged, and to the manifests of the platforms below it.
+//!
+//! A tag is asked for once. Everything after that is asked for by digest, the only form in which an answer is checked.
+
+use crate::host::{Descriptor, Host, HostFailure, Manifest};
+use crate::image::{ImageReference, is_digest};
+use crate::platform::Platform;
+use crate::settings::{Platforms, Settings};
+use std::fmt;
+
+/// The most platforms of one image that are judged: each costs a look-up, and whoever pushes the image chooses how many.
+const MOST_PLATFORMS: usize = 64;
+
+/// An image whose digest is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ResolvedImage {
+    /// The digest that the reference stands for: the index's for a multi-platform image.
+    pub(crate) digest: String,
+    /// The manifests to judge, never none.
+    pub(crate) platforms: Vec<PlatformManifest>,
+}
+
+/// The manifest of an image for one platform.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PlatformManifest {
+    /// Its digest.
+    pub(crate) digest: String,
+    /// The platform that the index says it is for. None: it stands alone, or the index doesn't say.
+    pub(crate) platform: Option<Platform>,
+}
+
+/// Why an image can't be judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unresolved {
+    RegistryNotListed(String),
+    NoDigest(HostFailure),
+    NotADigest(String),
+    NoManifest(HostFailure),
+    Ambiguous,
+    NoPlatforms,
+    TooManyPlatforms(usize),
+    NestedIndex,
+    NoneAskedFor(String),
+    PlatformWithoutDigest(String),
+}
+
+impl fmt::Display for Unresolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RegistryNotListed(host) => {
+                write!(f, "its registry `{host}` is not one of those that the setting `registries` names")
+            }
+            Self::NoDigest(failure) => write!(f, "its digest can't be looked up: {failure}"),
+            Self::NotADigest(text) => {
+                write!(f, "its digest can't be looked up: the answer `{}` is no digest", crate::message::cut(text, 80))
+            }
+            Self::NoManifest(failure) => write!(f, "its manifest can't be read: {failure}"),
+            Self::Ambiguous => f.write_str("its manifest is both an image and an index"),
+            Self::NoPlatforms => f.write_str("its index names no platform"),
+            Self::TooManyPlatforms(number) => {
+                write!(f, "its index names {number} platforms, {MOST_PLATFORMS} are the most that are judged")
+            }
+            Self::NestedIndex => f.write_str("its index holds another index"),
+            Self::NoneAskedFor(there) => {
+                write!(f, "none of its platforms ({there}) is one that the setting `reports.platforms` asks for")
+            }
+            Self::PlatformWithoutDigest(text) => {
+                write!(f, "its index names `{}`, which is no digest", crate::message::cut(text, 80))
+            }
+        }
+    }
+}
+
+/// What is known of an image: its digest, when that could be had, and its platforms or why there are none.
+#[derive(Debug)]
+pub(crate) struct Resolution {
+    pub(crate) digest: Option<String>,
+    pub(crate) image: Result<ResolvedImage, Unresolved>,
+}
+
+/// Asks the host for the digest of a reference (unless it carries one) and for the manifest at that digest.
+pub(crate) fn resolve(reference: &ImageReference, settings: &Settings, host: &dyn Host) -> Resolution {
+    match find_digest(reference, settings, host) {
+        Ok(digest) => {
+            let image = find_platforms(reference, &digest, settings, host)
+                .map(|platforms| ResolvedImage { digest: digest.clone(), platforms });
+            Resolution { digest: Some(digest), image }
+        }
+        Err(unresolved) => Resolution { digest: None, image: Err(unresolved) },
+    }
+}
+
+fn find_digest(reference: &ImageReference, settings: &Settings, host: &dyn Host) -> Result<String, Unresolved> {
+    if !settings.registries.is_empty() && !settings.registries.iter().any(|listed| listed == reference.host()) {
+        return Err(Unresolved::RegistryNotListed(reference.host().to_owned()));
+    }
+    if let Some(digest) = reference.digest() {
+        return Ok(digest.to_owned());
+    }
+    let digest = host.manifest_digest(&reference.to_string()).map_err(Unresolved::NoDigest)?;
+    if is_digest(&digest) { Ok(digest) } else { Err(Unresolved::NotADigest(digest)) }
+}
+
+fn find_platforms(
+    reference: &ImageReference,
+    digest: &str,
+    settings: &Settings,
+    host: &dyn Host,
+) -> Result<Vec<PlatformManifest>, Unresolved> {
+    match host.manifest(&reference.at(digest)).map_err(Unresolved::NoManifest)? {
+        Manifest::Image => Ok(vec![PlatformManifest { digest: digest.to_owned(), platform: None }]),
+        Manifest::Index(entries) => asked_for(entries, &settings.reports.platforms),
+        Manifest::Ambiguous => Err(Unresolved::Ambiguous),
+    }
+}
+
+/// The entries of an index that are judged: all that a machine could run, and of those what the settings ask for. An
+/// entry that doesn't name its platform could run anywhere.
+fn asked_for(entries: Vec<Descriptor>, platforms: &Platforms) -> Result<Vec<PlatformManifest>, Unresolved> {
+    let mut there: Vec<PlatformManifest> = Vec::new();
+    for entry in entries {
+        let platform = entry.platform.as_deref().and_then(Platform::parse);
+        if platform.as_ref().is_some_and(Platform::is_unknown) {
+            continue;
+        }
+        if entry.media_type.contains("index") || entry.media_type.contains("manifest.list") {
+            return Err(Unresolved::NestedIndex);
+        }
+        if !is_digest(&entry.digest) {
+            return Err(Unresolved::PlatformWithoutDigest(entry.digest));
+        }
+        let manifest = PlatformManifest { digest: entry.digest, platform };
+        if !there.contains(&manifest) {
+            there.push(manifest);
+        }
+    }
+    if there.is_empty() {
+        return Err(Unresolved::NoPlatforms);
+    }
+    if let Platforms::Listed(listed) = platforms {
+        let names: Vec<String> = there.iter().filter_map(|m| m.platform.as_ref()).map(Platform::to_string).collect();
+        there.retain(|manifest| {
+            manifest.platform.as_ref().is_none_or(|platform| listed.iter().any(|asked| platform.is_asked_for_by(asked)))
+        });
+        if there.is_empty() {
+            let names = crate::message::join_at_most(names.iter().map(String::as_str), ", ", 8);
+            return Err(Unresolved::NoneAskedFor(names));
+        }
+    }
+    if there.len() > MOST_PLATFORMS {
+        return Err(Unresolved::TooManyPlatforms(there.len()));
+    }
+    Ok(there)
+}

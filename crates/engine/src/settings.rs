@@ -1,0 +1,159 @@
+//! Settings: read once, into types that can't be wrong, with every problem reported together.
+
+mod acceptance;
+mod later;
+mod phases;
+mod pin;
+mod prefix;
+mod read;
+mod reports;
+
+use crate::image::canonical_host;
+use read::{Path, Problems, SettingsMap};
+use serde_json::Value;
+use std::fmt;
+
+pub use acceptance::{Acceptance, Limit, Severity};
+pub use phases::{
+    CustomPolicy, Fallback, ImageMatching, NamespaceOverride, Phase, PreScanAction, ScanAction, StatusFallbacks,
+};
+pub(crate) use phases::PhaseAction;
+pub use pin::Pin;
+pub use prefix::Prefix;
+pub use reports::{Platforms, Reports, SbomScanner};
+
+/// The most different images that one request may name, unless the settings say otherwise.
+const MAX_IMAGES: usize = 50;
+
+/// The policy's settings.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `preScanPolicies`: what happens to an image before anything is known about it.
+    pub pre_scan: Phase<PreScanAction>,
+    /// `scanPolicies`, or `policies`: what happens to an image once its scan's status is known.
+    pub scan: Phase<ScanAction>,
+    /// Which name of an image prefixes are compared with.
+    pub image_matching: ImageMatching,
+    /// Canonical hosts of the only registries that the host is asked about; empty: any.
+    pub registries: Vec<String>,
+    /// The most different images that one request may name.
+    pub max_images: usize,
+    /// Log what was decided on, and why.
+    pub verbose_log: bool,
+    /// Whether, and in which kinds, images are pinned.
+    pub pin: Pin,
+    /// Where scan reports come from.
+    pub reports: Reports,
+    /// What makes a scan report accepted.
+    pub acceptance: Acceptance,
+}
+
+impl Settings {
+    /// Reads the settings; `null` is no settings at all, which is every default.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub fn read(value: &Value) -> Result<Self, InvalidSettings> {
+        let mut problems = Problems::default();
+        let settings = read_all(value, &mut problems);
+        match settings {
+            Some(settings) if problems.is_empty() => Ok(settings),
+            _ => Err(InvalidSettings(problems.into_texts())),
+        }
+    }
+
+    /// Prefixes that end inside a host or a path segment, so that they match more than they seem to; one line each.
+    #[must_use]
+    pub fn notices(&self) -> Vec<String> {
+        let mut notices = Vec::new();
+        let mut note = |path: String, prefix: &Prefix| {
+            if let Some(part) = prefix.ends_inside() {
+                notices.push(format!("{path}: the prefix `{}` ends inside a {part}, and matches whatever goes on from there", prefix.as_str()));
+            }
+        };
+        self.pre_scan.each_prefix("preScanPolicies", &mut note);
+        self.scan.each_prefix("scanPolicies", &mut note);
+        notices
+    }
+}
+
+/// Everything that is wrong with settings: one line each, with the path of the setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidSettings(pub Vec<String>);
+
+impl fmt::Display for InvalidSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("\n"))
+    }
+}
+
+impl std::error::Error for InvalidSettings {}
+
+const KEYS: [&str; 11] = [
+    "preScanPolicies",
+    "scanPolicies",
+    "policies",
+    "verboseLog",
+    "imageMatching",
+    "registries",
+    "maxImages",
+    "reports",
+    "acceptance",
+    "pin",
+    "regoVersion",
+];
+
+fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
+    let root = Path::root();
+    let map = SettingsMap::of(Some(value), root, problems)?;
+    later::refuse(&map, &later::SETTINGS, problems);
+    map.known(&KEYS, &later::SETTINGS, problems);
+
+    if map.has("policies") && map.has("scanPolicies") {
+        problems.add(root.key("policies"), "`policies` and `scanPolicies` are the same setting; keep one of them");
+    }
+    let scan_key = if map.has("policies") { "policies" } else { "scanPolicies" };
+
+    let image_matching = map.choice("imageMatching", ImageMatching::default(), problems);
+    // Nothing that this version supports depends on it, so that every value that exists is fine.
+    if let Some(version) = map.text("regoVersion", problems)
+        && !["v0", "v1"].contains(&version)
+    {
+        problems.add(root.key("regoVersion"), format!("`{version}` is not a version of Rego; use v0 or v1"));
+    }
+    let max_images = match map.number("maxImages", problems) {
+        Some(0) => {
+            problems.add(root.key("maxImages"), "`0` would reject every workload; use a number from 1");
+            MAX_IMAGES
+        }
+        Some(number) => usize::try_from(number).unwrap_or(usize::MAX),
+        None => MAX_IMAGES,
+    };
+
+    Some(Settings {
+        pre_scan: phases::read(&map, "preScanPolicies", problems),
+        scan: phases::read(&map, scan_key, problems),
+        image_matching,
+        registries: registries(&map, problems),
+        max_images,
+        verbose_log: map.boolean("verboseLog", false, problems),
+        pin: pin::read(&map, problems),
+        reports: reports::read(&map, problems),
+        acceptance: acceptance::read(&map, problems),
+    })
+}
+
+fn registries(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<String> {
+    let path = map.path().key("registries");
+    let mut hosts = Vec::new();
+    for (position, text) in map.texts("registries", problems).into_iter().enumerate() {
+        match canonical_host(text) {
+            Ok(host) => hosts.push(host),
+            Err(error) => problems.add(path.position(position), format!("{error}; use a host like `ghcr.io` or `registry.example.com:5000`")),
+        }
+    }
+    hosts
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,263 @@
+//! The two phases: default, custom and per-namespace policies.
+
+use super::later;
+use super::prefix::Prefix;
+use super::read::{Choice, Path, Problems, SettingsMap, wrong_type};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// One phase's policies. `A` is what the phase can do with an image.
+#[derive(Debug, Clone)]
+pub struct Phase<A> {
+    /// The action for an image that no custom policy matches.
+    pub default_policy: A,
+    /// The first that matches decides.
+    pub custom_policies: Vec<CustomPolicy<A>>,
+    /// What to do about a status that is no result.
+    pub fallbacks: StatusFallbacks,
+    /// What namespaces do differently.
+    pub by_namespace: BTreeMap<String, NamespaceOverride<A>>,
+}
+
+/// What a namespace does differently in one phase; what is absent is as at the top level.
+#[derive(Debug, Clone)]
+pub struct NamespaceOverride<A> {
+    /// The action for an image that no custom policy matches.
+    pub default_policy: Option<A>,
+    /// Present, even empty, it replaces the top-level list.
+    pub custom_policies: Option<Vec<CustomPolicy<A>>>,
+    /// What to do about a status that is no result.
+    pub fallbacks: StatusFallbacks,
+}
+
+/// An action for the images whose name starts with a prefix.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CustomPolicy<A> {
+    /// How the images' names start.
+    pub prefix: Prefix,
+    /// What happens to them.
+    pub action: A,
+}
+
+/// What to do about the statuses that are no result; absent means: ask the next level, in the end reject.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StatusFallbacks {
+    /// For `report_not_available`.
+    pub report_pending: Option<Fallback>,
+    /// For `scan_failed`.
+    pub scan_failed: Option<Fallback>,
+}
+
+/// What pre-scan can do with an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PreScanAction {
+    /// Let it run, unseen.
+    Accept,
+    /// Reject the workload.
+    Reject,
+    /// Look at its scan.
+    Scan,
+}
+
+/// What the scan phase can do with an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScanAction {
+    /// Let it run, whatever its scan says.
+    Accept,
+    /// Reject the workload, whatever its scan says.
+    Reject,
+    /// What the scan says.
+    ScanResult,
+}
+
+/// What to do without a scan result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fallback {
+    /// Let the image run.
+    Accept,
+    /// Reject the workload.
+    Reject,
+}
+
+/// Which name of an image prefixes are compared with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ImageMatching {
+    /// The canonical name, one for everything that a runtime pulls from the same place.
+    #[default]
+    Canonical,
+    /// The string in the Pod, as the original did.
+    Raw,
+}
+
+/// What tells one phase from the other while settings are read and rules are matched.
+pub(crate) trait PhaseAction: Choice + PartialEq {
+    const DEFAULT: Self;
+    const REJECT: Self;
+    /// Whether the phase has statuses to fall back from.
+    const HAS_STATUS: bool;
+    /// `accept`, as the settings spell it.
+    fn name(self) -> &'static str {
+        Self::CHOICES.iter().find(|(_, choice)| *choice == self).map_or("", |(name, _)| name)
+    }
+}
+
+impl Choice for PreScanAction {
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("accept", Self::Accept), ("reject", Self::Reject), ("scan", Self::Scan)];
+}
+
+impl PhaseAction for PreScanAction {
+    const DEFAULT: Self = Self::Scan;
+    const REJECT: Self = Self::Reject;
+    const HAS_STATUS: bool = false;
+}
+
+impl Choice for ScanAction {
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("accept", Self::Accept), ("reject", Self::Reject), ("scan-result", Self::ScanResult)];
+}
+
+impl PhaseAction for ScanAction {
+    const DEFAULT: Self = Self::ScanResult;
+    const REJECT: Self = Self::Reject;
+    const HAS_STATUS: bool = true;
+}
+
+impl Choice for Fallback {
+    const CHOICES: &'static [(&'static str, Self)] = &[("accept", Self::Accept), ("reject", Self::Reject)];
+}
+
+impl Choice for ImageMatching {
+    const CHOICES: &'static [(&'static str, Self)] = &[("canonical", Self::Canonical), ("raw", Self::Raw)];
+}
+
+impl<A> Phase<A> {
+    /// Calls `each` with every prefix and the path of its entry below `name`.
+    pub(super) fn each_prefix(&self, name: &str, each: &mut impl FnMut(String, &Prefix)) {
+        for (position, policy) in self.custom_policies.iter().enumerate() {
+            each(format!("{name}.customPolicies[{position}]"), &policy.prefix);
+        }
+        for (namespace, overrides) in &self.by_namespace {
+            for (position, policy) in overrides.custom_policies.iter().flatten().enumerate() {
+                each(format!("{name}.byNamespace.{namespace}.customPolicies[{position}]"), &policy.prefix);
+            }
+        }
+    }
+}
+
+/// Reads the phase at `key`. What is wrong is reported, and has its default in what is returned.
+pub(super) fn read<A: PhaseAction>(settings: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems) -> Phase<A> {
+    let mut phase = Phase {
+        default_policy: A::DEFAULT,
+        custom_policies: Vec::new(),
+        fallbacks: StatusFallbacks::default(),
+        by_namespace: BTreeMap::new(),
+    };
+    let path = settings.path().key(key);
+    let Some(map) = SettingsMap::of(settings.get(key), &path, problems) else { return phase };
+    let own: &[&str] = &["autoGenerate", "byNamespace"];
+    map.known(&[own, level_keys::<A>()].concat(), &later::PHASE, problems);
+    later::refuse(&map, &later::PHASE, problems);
+    if !map.boolean("autoGenerate", true, problems) {
+        problems.add(path.key("autoGenerate"), "without generated rules nothing would decide, and custom rules are not supported yet; use true");
+    }
+
+    let level = read_level(&map, None, problems);
+    phase.default_policy = level.default_policy.unwrap_or(A::DEFAULT);
+    phase.custom_policies = level.custom_policies.unwrap_or_default();
+    phase.fallbacks = level.fallbacks;
+
+    let path = path.key("byNamespace");
+    if let Some(namespaces) = SettingsMap::of(map.get("byNamespace"), &path, problems) {
+        for (namespace, value) in namespaces.entries() {
+            let path = path.key(namespace);
+            let Some(map) = SettingsMap::of(Some(value), &path, problems) else { continue };
+            map.known(level_keys::<A>(), &[], problems);
+            phase.by_namespace.insert(namespace.clone(), read_level(&map, Some(namespace), problems));
+        }
+    }
+    phase
+}
+
+/// The keys that stand at the top level of a phase and in its namespaces alike.
+fn level_keys<A: PhaseAction>() -> &'static [&'static str] {
+    if A::HAS_STATUS {
+        &["defaultPolicy", "customPolicies", "reportPending", "scanFailed"]
+    } else {
+        &["defaultPolicy", "customPolicies"]
+    }
+}
+
+fn read_level<A: PhaseAction>(
+    map: &SettingsMap<'_, '_>,
+    namespace: Option<&str>,
+    problems: &mut Problems,
+) -> NamespaceOverride<A> {
+    let mut fallbacks = StatusFallbacks::default();
+    if A::HAS_STATUS {
+        fallbacks.report_pending = named_choice(map, "reportPending", namespace, problems);
+        fallbacks.scan_failed = named_choice(map, "scanFailed", namespace, problems);
+    }
+    NamespaceOverride {
+        default_policy: named_choice(map, "defaultPolicy", namespace, problems),
+        custom_policies: custom_policies(map, namespace, problems),
+        fallbacks,
+    }
+}
+
+/// A choice whose refusal has the original's words.
+fn named_choice<C: Choice>(
+    map: &SettingsMap<'_, '_>,
+    key: &str,
+    namespace: Option<&str>,
+    problems: &mut Problems,
+) -> Option<C> {
+    let text = map.text(key, problems)?;
+    let choice = C::of(text);
+    if choice.is_none() {
+        let place = namespace.map(|ns| format!(" for namespace '{ns}'")).unwrap_or_default();
+        let names = C::names();
+        problems.add(map.path().key(key), format!("Invalid value for {key}{place} - '{text}'; use {names}"));
+    }
+    choice
+}
+
+fn custom_policies<A: PhaseAction>(
+    map: &SettingsMap<'_, '_>,
+    namespace: Option<&str>,
+    problems: &mut Problems,
+) -> Option<Vec<CustomPolicy<A>>> {
+    let list = map.list("customPolicies", problems)?;
+    let path = map.path().key("customPolicies");
+    let entries = list.iter().enumerate();
+    Some(entries.filter_map(|(position, value)| custom_policy(value, &path.position(position), namespace, problems)).collect())
+}
+
+fn custom_policy<A: PhaseAction>(
+    value: &Value,
+    path: &Path<'_>,
+    namespace: Option<&str>,
+    problems: &mut Problems,
+) -> Option<CustomPolicy<A>> {
+    if !value.is_object() {
+        problems.add(*path, wrong_type("an object with `prefix` and `action`", value));
+        return None;
+    }
+    let map = SettingsMap::of(Some(value), path, problems)?;
+    map.known(&["prefix", "action"], &[], problems);
+    let prefix = map.text("prefix", problems);
+    if !map.has("prefix") {
+        problems.add(*path, "`prefix` is missing; an empty one matches every image");
+    }
+    let written = map.get("action").map_or(Some("<empty>"), |_| map.text("action", problems))?;
+    let action = A::of(written);
+    if action.is_none() {
+        let place = namespace.map_or("customPolicy".to_owned(), |ns| format!("namespace '{ns}' customPolicy"));
+        let (prefix, names) = (prefix.unwrap_or_default(), A::names());
+        problems.add(
+            path.key("action"),
+            format!("Invalid value for {place} with prefix '{prefix}' - '{written}'; use {names}"),
+        );
+    }
+    Some(CustomPolicy { prefix: Prefix::new(prefix?), action: action? })
+}

@@ -1,0 +1,112 @@
+//! Prefixes of image names in rules.
+
+use crate::image::{canonical_host, is_host_like};
+
+/// A rule's prefix: as written, and in the form that canonical names have.
+///
+/// A first component that is a registry host gets the host's one name; a first component that is none, like in
+/// `team/`, belongs to Docker Hub, as it does in an image reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prefix {
+    written: String,
+    canonical: String,
+}
+
+impl Prefix {
+    /// The prefix as it stands in the settings. Every text is one.
+    #[must_use]
+    pub fn new(written: &str) -> Self {
+        let canonical = match written.split_once('/') {
+            Some((host, rest)) if is_host_like(host) => match canonical_host(host) {
+                Ok(host) => format!("{host}/{rest}"),
+                // No image has such a host, so that it matches nothing, as it stands.
+                Err(_) => written.to_owned(),
+            },
+            Some(_) => format!("docker.io/{written}"),
+            None => canonical_host(written)
+                .ok()
+                .filter(|_| is_host_like(written))
+                .unwrap_or_else(|| written.to_ascii_lowercase()),
+        };
+        Self { written: written.to_owned(), canonical }
+    }
+
+    /// The prefix as written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.written
+    }
+
+    /// Whether a canonical name starts with it.
+    #[must_use]
+    pub fn matches_canonical(&self, name: &str) -> bool {
+        name.starts_with(&self.canonical)
+    }
+
+    /// Whether the string in the Pod starts with it as written.
+    #[must_use]
+    pub fn matches_raw(&self, image: &str) -> bool {
+        image.starts_with(&self.written)
+    }
+
+    /// `host` or `path segment` when it ends inside one, so that `docker.io/my` matches `docker.io/myevil` too.
+    #[must_use]
+    pub fn ends_inside(&self) -> Option<&'static str> {
+        match self.written.rsplit_once('/') {
+            None if self.written.is_empty() => None,
+            None => Some("host"),
+            Some((_, last)) if last.is_empty() || last.contains([':', '@']) => None,
+            Some(_) => Some("path segment"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::image::ImageReference;
+
+    #[track_caller]
+    fn check(prefix: &str, image: &str, expected: bool) {
+        let names = ImageReference::parse(image).unwrap().compared_names(true);
+        assert_eq!(names.iter().any(|name| Prefix::new(prefix).matches_canonical(name)), expected, "{prefix} {image}");
+    }
+
+    #[test]
+    fn prefixes_are_compared_with_canonical_names() {
+        check("docker.io/", "nginx", true);
+        check("docker.io/nginx", "nginx", true);
+        check("docker.io/library/", "nginx", true);
+        check("index.docker.io/", "nginx", true);
+        check("DOCKER.IO/", "nginx", true);
+        check("ghcr.io/team/", "GHCR.IO:443/team/app", true);
+        check("GHCR.io:443/team/", "ghcr.io/team/app", true);
+        check("ghcr.io:5000/", "ghcr.io/app", false);
+        check("ghcr.io", "ghcr.io.evil.com/app", true);
+        check("ghcr.io/", "ghcr.io.evil.com/app", false);
+        check("team/", "team/app", true);
+        check("team/", "docker.io/team/app", true);
+        check("team/", "team.io/app", false);
+        check("nginx", "nginx", false);
+        check("", "nginx", true);
+        check("ghcr.io/Team/", "ghcr.io/team/app", false);
+        check("ghcr.io/app:1", "ghcr.io/app:1.2", true);
+        check("docker.io/library/nginx:latest", "nginx", true);
+    }
+
+    #[test]
+    fn prefixes_that_end_inside_something() {
+        for (prefix, part) in [
+            ("", None),
+            ("ghcr.io/", None),
+            ("ghcr.io/team/", None),
+            ("ghcr.io/app:1", None),
+            ("ghcr.io/app@sha256:1", None),
+            ("ghcr.io", Some("host")),
+            ("ghcr.io/app", Some("path segment")),
+            ("ghcr.io:5000/team", Some("path segment")),
+        ] {
+            assert_eq!(Prefix::new(prefix).ends_inside(), part, "{prefix}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Workloads: the kinds that carry a pod spec, and where they carry it.
+
+use std::fmt;
+
+/// A kind of Kubernetes that makes Pods, or is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkloadKind {
+    /// The one that runs; all others make it from a template.
+    Pod,
+    /// The oldest controller.
+    ReplicationController,
+    /// What a Deployment makes.
+    ReplicaSet,
+    /// The usual controller.
+    Deployment,
+    /// Pods with names that stay.
+    StatefulSet,
+    /// A Pod on every node.
+    DaemonSet,
+    /// Pods that end.
+    Job,
+    /// Jobs by the clock.
+    CronJob,
+}
+
+impl WorkloadKind {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Pod,
+        Self::ReplicationController,
+        Self::ReplicaSet,
+        Self::Deployment,
+        Self::StatefulSet,
+        Self::DaemonSet,
+        Self::Job,
+        Self::CronJob,
+    ];
+
+    /// The workload that a kind is, in any version of its group; `extensions` is where the apps began.
+    #[must_use]
+    pub fn of(group: &str, kind: &str) -> Option<Self> {
+        let workload = Self::ALL.into_iter().find(|workload| workload.name() == kind)?;
+        let groups: &[&str] = match workload {
+            Self::Pod | Self::ReplicationController => &[""],
+            Self::ReplicaSet | Self::Deployment | Self::StatefulSet | Self::DaemonSet => &["apps", "extensions"],
+            Self::Job | Self::CronJob => &["batch", "extensions"],
+        };
+        groups.contains(&group).then_some(workload)
+    }
+
+    /// The kind's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pod => "Pod",
+            Self::ReplicationController => "ReplicationController",
+            Self::ReplicaSet => "ReplicaSet",
+            Self::Deployment => "Deployment",
+            Self::StatefulSet => "StatefulSet",
+            Self::DaemonSet => "DaemonSet",
+            Self::Job => "Job",
+            Self::CronJob => "CronJob",
+        }
+    }
+
+    /// Whether Pods are made from it later, so that a scan may still come in time.
+    #[must_use]
+    pub fn is_template(self) -> bool {
+        self != Self::Pod
+    }
+
+    /// The JSON pointer of the Pod, or of the Pod's template, in the object: what has `metadata` and `spec`.
+    #[must_use]
+    pub fn pod_pointer(self) -> &'static str {
+        match self {
+            Self::Pod => "",
+            Self::CronJob => "/spec/jobTemplate/spec/template",
+            _ => "/spec/template",
+        }
+    }
+}
+
+impl fmt::Display for WorkloadKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_workloads_in_any_version_of_their_group_only() {
+        assert_eq!(WorkloadKind::of("", "Pod"), Some(WorkloadKind::Pod));
+        assert_eq!(WorkloadKind::of("extensions", "DaemonSet"), Some(WorkloadKind::DaemonSet));
+        assert_eq!(WorkloadKind::of("batch", "CronJob"), Some(WorkloadKind::CronJob));
+        assert_eq!(WorkloadKind::of("batch.volcano.sh", "Job"), None);
+        assert_eq!(WorkloadKind::of("metrics.k8s.io", "Pod"), None);
+        assert_eq!(WorkloadKind::of("", "Service"), None);
+        assert_eq!(WorkloadKind::of("", ""), None);
+    }
+}
