@@ -54,10 +54,7 @@ impl HostOptions {
             source = Arc::clone(&recording) as Arc<dyn AnswerSource>;
             recorder = Some((path.clone(), recording));
         }
-        Ok(Host {
-            answers: Arc::new(Gate::new(grants, source)),
-            recorder,
-        })
+        Ok(Host { answers: Arc::new(Gate::new(grants, source)), recorder })
     }
 
     fn source(&self) -> Result<Arc<dyn AnswerSource>, HostError> {
@@ -95,10 +92,7 @@ impl Host {
         let Some((path, recorder)) = &self.recorder else {
             return Ok(());
         };
-        let failed = |problem: String| HostError::Save {
-            path: path.clone(),
-            problem,
-        };
+        let failed = |problem: String| HostError::Save { path: path.clone(), problem };
         let session = recorder.to_yaml().map_err(failed)?;
         std::fs::write(path, session).map_err(|e| failed(e.to_string()))
     }

@@ -42,9 +42,8 @@ impl MemoryUse {
         };
         let mut store = Store::new(policy.engine(), guest);
         store.set_epoch_deadline(ticks(policy.deadline()));
-        let instance = linker
-            .instantiate(&mut store, policy.module())
-            .map_err(|e| RuntimeError::Init(first_line(&e)))?;
+        let instance =
+            linker.instantiate(&mut store, policy.module()).map_err(|e| RuntimeError::Init(first_line(&e)))?;
         for start in wapc::wapc_functions::REQUIRED_STARTS {
             if let Ok(start) = instance.get_typed_func::<(), ()>(&mut store, start) {
                 start.call(&mut store, ()).map_err(|e| failure(&e))?;
@@ -63,10 +62,7 @@ impl MemoryUse {
             let error = store.data_mut().error.take().unwrap_or_default();
             return Err(RuntimeError::Guest(first_line(&error)));
         }
-        Ok(Self {
-            started,
-            answered: memory.data_size(&store),
-        })
+        Ok(Self { started, answered: memory.data_size(&store) })
     }
 }
 
@@ -138,10 +134,7 @@ fn link(linker: &mut Linker<Guest>) -> Result<(), Error> {
 }
 
 fn memory_of(guest: &mut Caller<'_, Guest>) -> Result<Memory, Error> {
-    guest
-        .get_export("memory")
-        .and_then(Extern::into_memory)
-        .ok_or_else(|| Error::msg("no exported memory"))
+    guest.get_export("memory").and_then(Extern::into_memory).ok_or_else(|| Error::msg("no exported memory"))
 }
 
 fn read(guest: &mut Caller<'_, Guest>, at: i32, length: i32) -> Result<Vec<u8>, Error> {

@@ -45,10 +45,7 @@ impl PolicyModule {
     ///
     /// Fails when the file can't be read, isn't WebAssembly, or imports what a waPC host doesn't have.
     pub fn from_file(path: &Path) -> Result<Self, RuntimeError> {
-        let bytes = std::fs::read(path).map_err(|source| RuntimeError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
+        let bytes = std::fs::read(path).map_err(|source| RuntimeError::Read { path: path.to_owned(), source })?;
         Self::from_bytes(&bytes)
     }
 
@@ -61,20 +58,13 @@ impl PolicyModule {
         // Modules of recent Go compilers need it, so the server sets it.
         config.wasm_function_references(true);
         let engine = Engine::new(&config).map_err(|e| RuntimeError::Compile(first_line(&e)))?;
-        let module =
-            Module::new(&engine, bytes).map_err(|e| RuntimeError::Compile(first_line(&e)))?;
+        let module = Module::new(&engine, bytes).map_err(|e| RuntimeError::Compile(first_line(&e)))?;
         let pre = WasmtimeEngineProviderBuilder::new()
             .engine(engine.clone())
             .module(module.clone())
             .build_pre()
             .map_err(|e| RuntimeError::Imports(first_line(&e)))?;
-        Ok(Self {
-            _ticker: Ticker::start(engine.clone())?,
-            engine,
-            module,
-            pre,
-            deadline: DEFAULT_DEADLINE,
-        })
+        Ok(Self { _ticker: Ticker::start(engine.clone())?, engine, module, pre, deadline: DEFAULT_DEADLINE })
     }
 
     /// The same module with another limit to what one call may take.
@@ -92,16 +82,8 @@ impl PolicyModule {
         let conversation = Arc::new(Conversation::new(answers, self.deadline));
         let response = self.converse(function, payload, &conversation);
         let (logs, exchanges) = conversation.take_record();
-        let response = if conversation.is_expired() {
-            Err(RuntimeError::Deadline)
-        } else {
-            response
-        };
-        Reply {
-            response,
-            logs,
-            exchanges,
-        }
+        let response = if conversation.is_expired() { Err(RuntimeError::Deadline) } else { response };
+        Reply { response, logs, exchanges }
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -125,10 +107,7 @@ impl PolicyModule {
         let ticks = ticks(self.deadline);
         let instance = self
             .pre
-            .rehydrate(Some(EpochDeadlines {
-                wapc_init: ticks,
-                wapc_func: ticks,
-            }))
+            .rehydrate(Some(EpochDeadlines { wapc_init: ticks, wapc_func: ticks }))
             .map_err(|e| RuntimeError::Init(first_line(&e)))?;
         let host = wapc::WapcHost::new(
             Box::new(instance),
@@ -145,16 +124,13 @@ impl PolicyModule {
             })),
         )
         .map_err(|e| RuntimeError::of_init(&e))?;
-        host.call(function, payload)
-            .map_err(|e| RuntimeError::of_call(&e))
+        host.call(function, payload).map_err(|e| RuntimeError::of_call(&e))
     }
 }
 
 impl std::fmt::Debug for PolicyModule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PolicyModule")
-            .field("deadline", &self.deadline)
-            .finish_non_exhaustive()
+        f.debug_struct("PolicyModule").field("deadline", &self.deadline).finish_non_exhaustive()
     }
 }
 
@@ -258,11 +234,7 @@ fn trap(text: &str) -> Option<String> {
 }
 
 pub(crate) fn first_line(text: &impl ToString) -> String {
-    text.to_string()
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+    text.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 /// How many ticks cover `deadline`. The first one may come at once, so there is one more.
@@ -301,12 +273,7 @@ pub(crate) struct Conversation {
 
 impl Conversation {
     pub(crate) fn new(answers: Arc<dyn HostAnswers>, deadline: Duration) -> Self {
-        Self {
-            answers,
-            deadline: Instant::now() + deadline,
-            expired: AtomicBool::new(false),
-            record: Mutex::default(),
-        }
+        Self { answers, deadline: Instant::now() + deadline, expired: AtomicBool::new(false), record: Mutex::default() }
     }
 
     /// Answers one host call, within the deadline of the whole conversation.
@@ -315,15 +282,8 @@ impl Conversation {
             self.log(&call.payload);
             return Ok(Vec::new());
         }
-        let answer = if self.answers.may_block() {
-            self.wait_for_answer(&call)
-        } else {
-            self.answers.answer(&call)
-        };
-        self.record().1.push(HostExchange {
-            call,
-            answer: answer.clone(),
-        });
+        let answer = if self.answers.may_block() { self.wait_for_answer(&call) } else { self.answers.answer(&call) };
+        self.record().1.push(HostExchange { call, answer: answer.clone() });
         answer.map_err(Into::into)
     }
 
@@ -357,9 +317,7 @@ impl Conversation {
                 self.expired.store(true, Ordering::SeqCst);
                 Err("no answer before the policy's deadline".to_owned())
             }
-            RecvTimeoutError::Disconnected => {
-                Err("Error obtaining response over callback channel".to_owned())
-            }
+            RecvTimeoutError::Disconnected => Err("Error obtaining response over callback channel".to_owned()),
         })
     }
 

@@ -1,4 +1,9 @@
 //! A cluster made of manifests.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking, in its helper functions too"
+)]
 
 use std::path::Path;
 
@@ -97,7 +102,10 @@ fn names(api_version: &str, kind: &str, labels: Option<&str>, fields: Option<&st
 
 #[test]
 fn an_object_is_found_by_its_name() {
-    assert_eq!(get("v1", "Pod", Some("shop"), "api", &[]), Ok(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "api", "namespace": "shop"}})));
+    assert_eq!(
+        get("v1", "Pod", Some("shop"), "api", &[]),
+        Ok(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "api", "namespace": "shop"}}))
+    );
     assert_eq!(get("v1", "Pod", Some("default"), "db", &[]).unwrap()["spec"]["nodeName"], "n1");
     assert_eq!(get("example.org/v1", "Report", Some("shop"), "r1", &[]).unwrap()["kind"], "Report");
     // As on the real host, the namespace plays no part where there are none.
@@ -169,11 +177,7 @@ fn a_list_looks_as_the_real_host_s() {
             }],
         }))
     );
-    let zones = ListByNamespace {
-        api_version: "example.org/v1".to_owned(),
-        kind: "Zone".to_owned(),
-        ..wanted
-    };
+    let zones = ListByNamespace { api_version: "example.org/v1".to_owned(), kind: "Zone".to_owned(), ..wanted };
     assert_eq!(
         ask(&Request::KubernetesListResourceNamespace(zones)),
         Err("resource example.org/v1/Zone is cluster wide. Cannot search for it inside of a namespace".to_owned())

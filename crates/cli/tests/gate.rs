@@ -1,4 +1,5 @@
 //! What the host itself says to a host call, word for word: policies tell failures apart by these texts.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helper functions too")]
 
 use std::sync::Arc;
 
@@ -40,9 +41,24 @@ fn what_does_not_exist_is_refused() {
 #[test]
 fn a_payload_of_another_shape_is_refused() {
     let all = Grants::everything();
-    check(&all, ["kubewarden", "oci", "v1/oci_manifest"], "{}", "invalid type: map, expected a string at line 1 column 0");
-    check(&all, ["kubewarden", "kubernetes", "list_resources_all"], r#"{"kind":"Pod"}"#, "missing field `api_version` at line 1 column 14");
-    check(&all, ["kubewarden", "oci", "v2/verify"], r#"{"type":"OciManifest","image":"a"}"#, "unknown variant `OciManifest`");
+    check(
+        &all,
+        ["kubewarden", "oci", "v1/oci_manifest"],
+        "{}",
+        "invalid type: map, expected a string at line 1 column 0",
+    );
+    check(
+        &all,
+        ["kubewarden", "kubernetes", "list_resources_all"],
+        r#"{"kind":"Pod"}"#,
+        "missing field `api_version` at line 1 column 14",
+    );
+    check(
+        &all,
+        ["kubewarden", "oci", "v2/verify"],
+        r#"{"type":"OciManifest","image":"a"}"#,
+        "unknown variant `OciManifest`",
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! Recorded sessions.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helper functions too")]
 
 use std::sync::Arc;
 
@@ -116,7 +117,10 @@ fn a_request_that_was_not_recorded_can_be_added() {
     let session = Recording::from_yaml("[]").unwrap();
     let error = session.answer(&digest("a:1")).unwrap_err();
     let (first, entry) = error.split_once('\n').unwrap();
-    assert_eq!(first, r#"not recorded: {"OciManifestDigest":{"image":"a:1"}}; add to the recording, with the answer as payload:"#);
+    assert_eq!(
+        first,
+        r#"not recorded: {"OciManifestDigest":{"image":"a:1"}}; add to the recording, with the answer as payload:"#
+    );
     assert_eq!(
         entry,
         "- type: Exchange\n  request: |\n    !OciManifestDigest\n    image: a:1\n  response:\n    type: Success\n    payload: '{}'\n"
@@ -140,8 +144,8 @@ fn a_recording_of_a_replay_is_the_same_session() {
 fn a_file_that_is_no_session_says_where() {
     let error = |yaml| Recording::from_yaml(yaml).unwrap_err();
     assert_eq!(error("{}"), "invalid type: map, expected a sequence");
-    assert_eq!(
-        error("- {type: Exchange, request: '!OciManifest {image: a}', response: {type: Success, payload: x}}\n- {type: Exchange, request: '!NoSuch {}', response: {type: Error, message: x}}"),
-        "exchange 2: not a request: unknown variant `NoSuch`, expected one of …"
+    let unknown = error(
+        "- {type: Exchange, request: '!OciManifest {image: a}', response: {type: Success, payload: x}}\n- {type: Exchange, request: '!NoSuch {}', response: {type: Error, message: x}}",
     );
+    assert!(unknown.starts_with("exchange 2: not a request: unknown variant `NoSuch`, expected one of "), "{unknown}");
 }

@@ -7,7 +7,8 @@ use serde_json::json;
 
 #[test]
 fn label_selectors_choose() {
-    let labels = BTreeMap::from([("app", "web"), ("example.org/tier", "front")].map(|(k, v)| (k.to_owned(), v.to_owned())));
+    let labels =
+        BTreeMap::from([("app", "web"), ("example.org/tier", "front")].map(|(k, v)| (k.to_owned(), v.to_owned())));
     for (selector, chosen) in [
         ("", true),
         ("app", true),
@@ -36,7 +37,8 @@ fn label_selectors_choose() {
 
 #[test]
 fn field_selectors_choose() {
-    let object = json!({"metadata": {"name": "a"}, "image": {"digest": "sha256:0", "size": 7, "signed": true}, "empty": null});
+    let object =
+        json!({"metadata": {"name": "a"}, "image": {"digest": "sha256:0", "size": 7, "signed": true}, "empty": null});
     for (selector, chosen) in [
         ("", true),
         ("metadata.name=a", true),

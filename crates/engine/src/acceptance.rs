@@ -108,19 +108,23 @@ mod tests {
         let a = finding("CVE-1", Critical, true, false);
         let b = finding("CVE-2", Critical, false, false);
         check(&[], &[(Critical, Limit::Total(0))], &[]);
-        check(&[a.clone()], &[(Critical, Limit::Total(0))], &["1 critical finding, at most 0 accepted"]);
-        check(&[a.clone()], &[(Critical, Limit::Total(1))], &[]);
-        check(&[a.clone()], &[(High, Limit::Total(0))], &[]);
+        check(std::slice::from_ref(&a), &[(Critical, Limit::Total(0))], &["1 critical finding, at most 0 accepted"]);
+        check(std::slice::from_ref(&a), &[(Critical, Limit::Total(1))], &[]);
+        check(std::slice::from_ref(&a), &[(High, Limit::Total(0))], &[]);
         check(&[a.clone(), b.clone()], &[(Critical, Limit::Total(1))], &["2 critical findings, at most 1 accepted"]);
         check(&[a.clone(), a.clone()], &[(Critical, Limit::Total(1))], &[]);
-        check(&[a.clone()], &[(Critical, Limit::TotalWithoutFixes(0))], &[]);
+        check(std::slice::from_ref(&a), &[(Critical, Limit::TotalWithoutFixes(0))], &[]);
         check(
             &[a.clone(), b.clone()],
             &[(Critical, Limit::TotalWithoutFixes(0))],
             &["1 critical finding without a fix, at most 0 accepted"],
         );
         check(&[finding("CVE-3", Critical, false, true)], &[(Critical, Limit::Total(0))], &[]);
-        check(&[finding("CVE-4", Unknown, false, false)], &[(Unknown, Limit::Total(0))], &["1 unknown finding, at most 0 accepted"]);
+        check(
+            &[finding("CVE-4", Unknown, false, false)],
+            &[(Unknown, Limit::Total(0))],
+            &["1 unknown finding, at most 0 accepted"],
+        );
         let nameless = finding("", High, false, false);
         check(&[nameless.clone(), nameless], &[(High, Limit::Total(1))], &["2 high findings, at most 1 accepted"]);
     }

@@ -36,8 +36,13 @@ pub trait Host {
     ///
     /// # Errors
     /// The policy was not granted the kind, or asking failed.
-    fn list_resources(&self, api_version: &str, kind: &str, namespace: &str, fields: &[&str])
-    -> Result<Document, HostFailure>;
+    fn list_resources(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: &str,
+        fields: &[&str],
+    ) -> Result<Document, HostFailure>;
 }
 
 /// An object of the cluster, by name.
@@ -85,7 +90,8 @@ impl Document {
     /// # Errors
     /// [`HostFailure::Failed`] when it is something else.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, HostFailure> {
-        serde_json::from_slice(&self.0).map_err(|error| HostFailure::Failed(format!("its answer can't be read: {error}")))
+        serde_json::from_slice(&self.0)
+            .map_err(|error| HostFailure::Failed(format!("its answer can't be read: {error}")))
     }
 }
 

@@ -41,10 +41,10 @@ mod workload;
 
 use image::{images, keep_changed};
 use prescan::PreScan;
-use settings::{InvalidSettings, Settings};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use settings::{InvalidSettings, Settings};
 use std::collections::BTreeSet;
 
 pub use decision::{Decision, JudgedImage, Outcome, ScanOutcome};
@@ -95,11 +95,8 @@ pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
         Err(error) => return Answer { response: to_json(&Response::invalid_settings(&error)), log: Vec::new() },
     };
     let decision = decide(payload.request, &settings, host, now);
-    let log = if settings.verbose_log {
-        log::verbose(payload.request, payload.settings, &decision, now)
-    } else {
-        Vec::new()
-    };
+    let log =
+        if settings.verbose_log { log::verbose(payload.request, payload.settings, &decision, now) } else { Vec::new() };
     Answer { response: to_json(&Response::from(decision)), log }
 }
 
@@ -122,10 +119,9 @@ pub fn validate_settings(payload: &[u8]) -> Answer {
             response: to_json(&Validity { valid: true, message: None }),
             log: settings.notices().into_iter().map(LogLine::warning).collect(),
         },
-        Err(error) => Answer {
-            response: to_json(&Validity { valid: false, message: Some(error.to_string()) }),
-            log: Vec::new(),
-        },
+        Err(error) => {
+            Answer { response: to_json(&Validity { valid: false, message: Some(error.to_string()) }), log: Vec::new() }
+        }
     }
 }
 
@@ -245,5 +241,6 @@ fn read_settings(raw: Option<&RawValue>) -> Result<Settings, InvalidSettings> {
 
 /// The types that are answered have no value that can't be written as JSON; should one ever have, it rejects.
 fn to_json(answer: &impl serde::Serialize) -> Vec<u8> {
-    serde_json::to_vec(answer).unwrap_or_else(|_| br#"{"accepted":false,"valid":false,"message":"internal error"}"#.to_vec())
+    serde_json::to_vec(answer)
+        .unwrap_or_else(|_| br#"{"accepted":false,"valid":false,"message":"internal error"}"#.to_vec())
 }

@@ -134,7 +134,10 @@ impl<'a> ReportSearch<'a> {
 
 impl fmt::Debug for ReportSearch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReportSearch").field("namespace", &self.namespace).field("found", &self.found).finish_non_exhaustive()
+        f.debug_struct("ReportSearch")
+            .field("namespace", &self.namespace)
+            .field("found", &self.found)
+            .finish_non_exhaustive()
     }
 }
 
@@ -154,7 +157,9 @@ fn platform_report(manifest: &PlatformManifest, answer: Answer) -> PlatformRepor
         Answer::Unknown(whereabouts) => {
             (ScanStatus::ReportNotAvailable, format!("no scan report yet {whereabouts}"), Vec::new())
         }
-        Answer::Failed(why) => (ScanStatus::ScanFailed, format!("the look-up of the scan report failed: {why}"), Vec::new()),
+        Answer::Failed(why) => {
+            (ScanStatus::ScanFailed, format!("the look-up of the scan report failed: {why}"), Vec::new())
+        }
         Answer::Reports(reports) => {
             let names: Vec<String> = reports.iter().map(|(name, _)| name.clone()).collect();
             // The worst decides; of equals the first, in the order of their names.
@@ -179,6 +184,9 @@ fn platform_report(manifest: &PlatformManifest, answer: Answer) -> PlatformRepor
 
 /// The reasons of the platforms that made the status, platforms with the same reason together.
 fn reason(status: ScanStatus, platforms: &[PlatformReport]) -> String {
+    if status == ScanStatus::Accepted && platforms.len() > 1 {
+        return format!("each of its {} platforms has a scan report that is accepted", platforms.len());
+    }
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for platform in platforms.iter().filter(|platform| platform.status == status) {
         let name = platform.platform.as_deref().unwrap_or_default();

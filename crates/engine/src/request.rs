@@ -42,8 +42,8 @@ impl<'a> AdmissionRequest<'a> {
     /// The request is missing, or is none.
     pub fn read(request: Option<&'a RawValue>) -> Result<Self, UnreadableRequest> {
         let request = request.filter(|raw| raw.get() != "null").ok_or(UnreadableRequest::Missing)?;
-        let wire: WireRequest<'a> = serde_json::from_str(request.get())
-            .map_err(|error| UnreadableRequest::NotARequest(error.to_string()))?;
+        let wire: WireRequest<'a> =
+            serde_json::from_str(request.get()).map_err(|error| UnreadableRequest::NotARequest(error.to_string()))?;
         let mut kind = wire.kind.unwrap_or_default();
         let object = wire.object.filter(|raw| raw.get() != "null");
         let old_object = wire.old_object.filter(|raw| raw.get() != "null");

@@ -92,7 +92,10 @@ impl From<Decision> for Response {
                     .filter_map(|image| {
                         let why = image.reference.as_ref().err()?;
                         let container = cut(&image.container, 64);
-                        Some(format!("Image '{}' for container '{container}' is not an image reference: {why}", image.shown()))
+                        Some(format!(
+                            "Image '{}' for container '{container}' is not an image reference: {why}",
+                            image.shown()
+                        ))
                     })
                     .collect();
                 Self::rejected(join_at_most(lines.iter().map(String::as_str), "\n", IMAGES_IN_MESSAGE), 400)
@@ -187,7 +190,10 @@ fn wide_accept(judged: &JudgedImage) -> Option<String> {
     let prefixes = [pre_scan.and_then(|rule| rule.prefix.as_ref()), scan.and_then(|rule| rule.prefix.as_ref())];
     let prefix = prefixes.into_iter().flatten().find(|prefix| prefix.ends_inside().is_some())?;
     let part = prefix.ends_inside()?;
-    Some(with_image(&judged.image.text, &format!("is accepted by '{}', which ends inside a {part}", cut(prefix.as_str(), 40))))
+    Some(with_image(
+        &judged.image.text,
+        &format!("is accepted by '{}', which ends inside a {part}", cut(prefix.as_str(), 40)),
+    ))
 }
 
 fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
@@ -207,7 +213,8 @@ fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
     if let Some(digest) = &report.digest {
         add("digest", digest);
     }
-    let reports: Vec<&str> = report.platforms.iter().flat_map(|platform| &platform.reports).map(String::as_str).collect();
+    let reports: Vec<&str> =
+        report.platforms.iter().flat_map(|platform| &platform.reports).map(String::as_str).collect();
     if !reports.is_empty() {
         add("reports", &reports.join(", "));
     }

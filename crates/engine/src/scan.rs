@@ -20,7 +20,9 @@ pub(crate) fn decide(
     for judged in images {
         let rule = rule_for(&settings.scan, namespace, &judged.image, &judged.reference, settings.image_matching);
         judged.scan = Some(match rule.action {
-            ScanAction::Reject => ScanOutcome { rule, report: None, denied: Some("policy action is 'reject'"), warning: None },
+            ScanAction::Reject => {
+                ScanOutcome { rule, report: None, denied: Some("policy action is 'reject'"), warning: None }
+            }
             // The status is looked up all the same: the digest is pinned, and people want to know what they let in.
             ScanAction::Accept => {
                 let report = search.find(&judged.reference);

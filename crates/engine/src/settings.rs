@@ -14,10 +14,10 @@ use serde_json::Value;
 use std::fmt;
 
 pub use acceptance::{Acceptance, Limit, Severity};
+pub(crate) use phases::PhaseAction;
 pub use phases::{
     CustomPolicy, Fallback, ImageMatching, NamespaceOverride, Phase, PreScanAction, ScanAction, StatusFallbacks,
 };
-pub(crate) use phases::PhaseAction;
 pub use pin::Pin;
 pub use prefix::Prefix;
 pub use reports::{Platforms, Reports, SbomScanner};
@@ -68,7 +68,10 @@ impl Settings {
         let mut notices = Vec::new();
         let mut note = |path: String, prefix: &Prefix| {
             if let Some(part) = prefix.ends_inside() {
-                notices.push(format!("{path}: the prefix `{}` ends inside a {part}, and matches whatever goes on from there", prefix.as_str()));
+                notices.push(format!(
+                    "{path}: the prefix `{}` ends inside a {part}, and matches whatever goes on from there",
+                    prefix.as_str()
+                ));
             }
         };
         self.pre_scan.each_prefix("preScanPolicies", &mut note);
@@ -146,10 +149,13 @@ fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
 fn registries(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<String> {
     let path = map.path().key("registries");
     let mut hosts = Vec::new();
-    for (position, text) in map.texts("registries", problems).into_iter().enumerate() {
+    for (position, text) in map.texts("registries", problems) {
         match canonical_host(text) {
             Ok(host) => hosts.push(host),
-            Err(error) => problems.add(path.position(position), format!("{error}; use a host like `ghcr.io` or `registry.example.com:5000`")),
+            Err(error) => problems.add(
+                path.position(position),
+                format!("{error}; use a host like `ghcr.io` or `registry.example.com:5000`"),
+            ),
         }
     }
     hosts

@@ -35,9 +35,7 @@ impl HostAnswers for Gate {
         if let Some((api_version, kind)) = request.resource() {
             self.grants.check_resource(api_version, kind)?;
         }
-        self.source
-            .answer(&request)
-            .map_err(|cause| format!("Callback evaluation failure: {cause}"))
+        self.source.answer(&request).map_err(|cause| format!("Callback evaluation failure: {cause}"))
     }
 
     fn leftovers(&self) -> Vec<String> {
@@ -51,9 +49,7 @@ impl HostAnswers for Gate {
 
 impl std::fmt::Debug for Gate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Gate")
-            .field("grants", &self.grants)
-            .finish_non_exhaustive()
+        f.debug_struct("Gate").field("grants", &self.grants).finish_non_exhaustive()
     }
 }
 
@@ -101,9 +97,8 @@ impl Grants {
     }
 
     fn check_resource(&self, api_version: &str, kind: &str) -> Result<(), String> {
-        let granted = self.resources.as_ref().is_none_or(|granted| {
-            granted.contains(&(api_version.to_owned(), kind.to_owned()))
-        });
+        let granted =
+            self.resources.as_ref().is_none_or(|granted| granted.contains(&(api_version.to_owned(), kind.to_owned())));
         if granted {
             return Ok(());
         }

@@ -12,10 +12,7 @@ use super::to_json;
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The answer to `get_resource`.
-pub(super) fn object(
-    mut object: DynamicObject,
-    field_masks: Option<&BTreeSet<String>>,
-) -> Result<Vec<u8>, String> {
+pub(super) fn object(mut object: DynamicObject, field_masks: Option<&BTreeSet<String>>) -> Result<Vec<u8>, String> {
     mask(&mut object, field_masks);
     to_json(&object)
 }
@@ -34,22 +31,14 @@ pub(super) fn list(
         mask(item, field_masks);
     }
     to_json(&ObjectList {
-        types: TypeMeta {
-            api_version: api_version.to_owned(),
-            kind: format!("{kind}List"),
-        },
+        types: TypeMeta { api_version: api_version.to_owned(), kind: format!("{kind}List") },
         metadata: kube::core::ListMeta::default(),
         items,
     })
 }
 
 /// The text for an object that doesn't exist. Policies tell it from a failure by this text.
-pub(super) fn not_found(
-    api_version: &str,
-    kind: &str,
-    name: &str,
-    namespace: Option<&str>,
-) -> String {
+pub(super) fn not_found(api_version: &str, kind: &str, name: &str, namespace: Option<&str>) -> String {
     format!("Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'")
 }
 
@@ -60,9 +49,7 @@ pub(super) fn needs_namespace(api_version: &str, kind: &str) -> String {
 
 /// The text for a kind without namespaces that is asked for in one.
 pub(super) fn is_cluster_wide(api_version: &str, kind: &str) -> String {
-    format!(
-        "resource {api_version}/{kind} is cluster wide. Cannot search for it inside of a namespace"
-    )
+    format!("resource {api_version}/{kind} is cluster wide. Cannot search for it inside of a namespace")
 }
 
 /// The text for any question about a cluster when there is none.

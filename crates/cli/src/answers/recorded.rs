@@ -26,14 +26,9 @@ impl Recording {
     ///
     /// Fails when the file can't be read, and with the number of the first exchange that isn't one.
     pub fn from_file(path: &Path) -> Result<Self, RecordingError> {
-        let yaml = std::fs::read_to_string(path).map_err(|source| RecordingError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
-        Self::from_yaml(&yaml).map_err(|problem| RecordingError::Format {
-            path: path.to_owned(),
-            problem,
-        })
+        let yaml =
+            std::fs::read_to_string(path).map_err(|source| RecordingError::Read { path: path.to_owned(), source })?;
+        Self::from_yaml(&yaml).map_err(|problem| RecordingError::Format { path: path.to_owned(), problem })
     }
 
     /// Reads a session. Fails as [`Recording::from_file`] does.
@@ -41,14 +36,11 @@ impl Recording {
         let entries: Vec<Entry> = yaml_serde::from_str(yaml).map_err(|e| e.to_string())?;
         let mut exchanges = Vec::new();
         for (index, Entry::Exchange { request, response }) in entries.into_iter().enumerate() {
-            let request = yaml_serde::from_str(&request)
-                .map_err(|e| format!("exchange {}: not a request: {e}", index + 1))?;
+            let request =
+                yaml_serde::from_str(&request).map_err(|e| format!("exchange {}: not a request: {e}", index + 1))?;
             exchanges.push((request, response.into()));
         }
-        Ok(Self {
-            used: Mutex::new(vec![false; exchanges.len()]),
-            exchanges,
-        })
+        Ok(Self { used: Mutex::new(vec![false; exchanges.len()]), exchanges })
     }
 
     fn used(&self) -> MutexGuard<'_, Vec<bool>> {
@@ -93,17 +85,9 @@ impl AnswerSource for Recording {
 
 /// The first line says it all, since users see no more than that of a host's error; the others are ready to be pasted.
 fn not_recorded(request: &Request) -> String {
-    let placeholder = Exchanged {
-        request: request.clone(),
-        response: Response::Success {
-            payload: "{}".to_owned(),
-        },
-    };
+    let placeholder = Exchanged { request: request.clone(), response: Response::Success { payload: "{}".to_owned() } };
     let entry = to_yaml(&[placeholder]).unwrap_or_default();
-    format!(
-        "not recorded: {}; add to the recording, with the answer as payload:\n{entry}",
-        in_one_line(request)
-    )
+    format!("not recorded: {}; add to the recording, with the answer as payload:\n{entry}", in_one_line(request))
 }
 
 fn in_one_line(request: &Request) -> String {
@@ -121,10 +105,7 @@ impl Recorder {
     /// Records what `source` answers.
     #[must_use]
     pub fn new(source: Arc<dyn AnswerSource>) -> Self {
-        Self {
-            source,
-            exchanges: Mutex::default(),
-        }
+        Self { source, exchanges: Mutex::default() }
     }
 
     /// The session until now, in the format that [`Recording`] and `kwctl` read.
@@ -141,17 +122,10 @@ impl AnswerSource for Recorder {
     fn answer(&self, request: &Request) -> Result<Vec<u8>, String> {
         let answer = self.source.answer(request);
         let response = match &answer {
-            Ok(payload) => Response::Success {
-                payload: String::from_utf8_lossy(payload).into_owned(),
-            },
-            Err(message) => Response::Error {
-                message: message.clone(),
-            },
+            Ok(payload) => Response::Success { payload: String::from_utf8_lossy(payload).into_owned() },
+            Err(message) => Response::Error { message: message.clone() },
         };
-        self.exchanges().push(Exchanged {
-            request: request.clone(),
-            response,
-        });
+        self.exchanges().push(Exchanged { request: request.clone(), response });
         answer
     }
 
@@ -166,9 +140,7 @@ impl AnswerSource for Recorder {
 
 impl std::fmt::Debug for Recorder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Recorder")
-            .field("exchanges", &self.exchanges)
-            .finish_non_exhaustive()
+        f.debug_struct("Recorder").field("exchanges", &self.exchanges).finish_non_exhaustive()
     }
 }
 
@@ -226,10 +198,7 @@ fn to_yaml(exchanges: &[Exchanged]) -> Result<String, String> {
     let entries = exchanges
         .iter()
         .map(|Exchanged { request, response }| {
-            Ok(Entry::Exchange {
-                request: request.to_yaml()?,
-                response: response.clone(),
-            })
+            Ok(Entry::Exchange { request: request.to_yaml()?, response: response.clone() })
         })
         .collect::<Result<Vec<_>, String>>()?;
     yaml_serde::to_string(&entries).map_err(|e| format!("cannot write the session as yaml: {e}"))

@@ -19,17 +19,9 @@ pub enum Request {
     /// `oci v1/oci_manifest_config`: the image manifest with its configuration.
     OciManifestAndConfig { image: String },
     /// `oci v2/verify` by public keys.
-    SigstorePubKeyVerify {
-        image: String,
-        pub_keys: Vec<String>,
-        annotations: Option<BTreeMap<String, String>>,
-    },
+    SigstorePubKeyVerify { image: String, pub_keys: Vec<String>, annotations: Option<BTreeMap<String, String>> },
     /// `oci v2/verify` by exact issuer and subject.
-    SigstoreKeylessVerify {
-        image: String,
-        keyless: Vec<Keyless>,
-        annotations: Option<BTreeMap<String, String>>,
-    },
+    SigstoreKeylessVerify { image: String, keyless: Vec<Keyless>, annotations: Option<BTreeMap<String, String>> },
     /// `oci v2/verify` by issuer and the beginning of the subject.
     SigstoreKeylessPrefixVerify {
         image: String,
@@ -123,34 +115,21 @@ impl Request {
     /// another shape.
     pub(crate) fn parse(namespace: &str, operation: &str, payload: &[u8]) -> Result<Self, String> {
         match (namespace, operation) {
-            ("oci", "v1/manifest_digest") => {
-                read(payload).map(|image| Self::OciManifestDigest { image })
-            }
+            ("oci", "v1/manifest_digest") => read(payload).map(|image| Self::OciManifestDigest { image }),
             ("oci", "v1/oci_manifest") => read(payload).map(|image| Self::OciManifest { image }),
-            ("oci", "v1/oci_manifest_config") => {
-                read(payload).map(|image| Self::OciManifestAndConfig { image })
-            }
+            ("oci", "v1/oci_manifest_config") => read(payload).map(|image| Self::OciManifestAndConfig { image }),
             ("oci", "v2/verify") => read(payload).and_then(verification),
             ("net", "v1/dns_lookup_host") => read(payload).map(|host| Self::DNSLookupHost { host }),
             ("crypto", "v1/is_certificate_trusted") => {
                 read(payload).map(|request| Self::CryptoIsCertificateTrusted { request })
             }
-            ("kubernetes", "list_resources_by_namespace") => {
-                read(payload).map(Self::KubernetesListResourceNamespace)
-            }
-            ("kubernetes", "list_resources_all") => {
-                read(payload).map(Self::KubernetesListResourceAll)
-            }
+            ("kubernetes", "list_resources_by_namespace") => read(payload).map(Self::KubernetesListResourceNamespace),
+            ("kubernetes", "list_resources_all") => read(payload).map(Self::KubernetesListResourceAll),
             ("kubernetes", "get_resource") => read(payload).map(Self::KubernetesGetResource),
             ("kubernetes", "can_i") => read(payload).map(|CanI { subject_access_review, disable_cache }| {
-                Self::KubernetesCanI {
-                    request: subject_access_review,
-                    disable_cache,
-                }
+                Self::KubernetesCanI { request: subject_access_review, disable_cache }
             }),
-            ("oci" | "net" | "crypto" | "kubernetes" | "tracing", _) => {
-                Err(format!("unknown operation: {operation}"))
-            }
+            ("oci" | "net" | "crypto" | "kubernetes" | "tracing", _) => Err(format!("unknown operation: {operation}")),
             _ => Err(format!("unknown namespace: {namespace}")),
         }
     }

@@ -37,18 +37,15 @@ impl Selector {
     /// Fails with a text that names the requirement that isn't one.
     pub fn fields(text: &str) -> Result<Self, String> {
         Self::parse(text, |text| {
-            equality(text).ok_or_else(|| {
-                format!("`{text}` is not a field selector; write `path=value` or `path!=value`")
-            })
+            equality(text)
+                .ok_or_else(|| format!("`{text}` is not a field selector; write `path=value` or `path!=value`"))
         })
     }
 
     /// Whether an object with these labels is asked for.
     #[must_use]
     pub fn matches_labels(&self, labels: &BTreeMap<String, String>) -> bool {
-        self.requirements
-            .iter()
-            .all(|r| r.test.holds(labels.get(&r.key).map(String::as_str)))
+        self.requirements.iter().all(|r| r.test.holds(labels.get(&r.key).map(String::as_str)))
     }
 
     /// Whether an object, given as its JSON, is asked for. A field that is absent counts as empty, as on the server.
@@ -65,10 +62,7 @@ impl Selector {
         })
     }
 
-    fn parse(
-        text: &str,
-        requirement: impl Fn(&str) -> Result<Requirement, String>,
-    ) -> Result<Self, String> {
+    fn parse(text: &str, requirement: impl Fn(&str) -> Result<Requirement, String>) -> Result<Self, String> {
         let requirements = split_outside_parentheses(text)
             .into_iter()
             .filter(|part| !part.is_empty())
@@ -99,9 +93,8 @@ fn requirement_of_label(text: &str) -> Result<Requirement, String> {
         };
         is_key(key).then(|| Requirement { key: key.to_owned(), test })
     });
-    found.ok_or_else(|| {
-        format!("`{text}` is not a label selector; write `key=value`, `key in (a, b)`, `key` or `!key`")
-    })
+    found
+        .ok_or_else(|| format!("`{text}` is not a label selector; write `key=value`, `key in (a, b)`, `key` or `!key`"))
 }
 
 fn equality(text: &str) -> Option<Requirement> {
@@ -115,10 +108,7 @@ fn equality(text: &str) -> Option<Requirement> {
     };
     let set = BTreeSet::from([value.trim().to_owned()]);
     let key = key.trim();
-    is_key(key).then(|| Requirement {
-        key: key.to_owned(),
-        test: if equal { Test::In(set) } else { Test::NotIn(set) },
-    })
+    is_key(key).then(|| Requirement { key: key.to_owned(), test: if equal { Test::In(set) } else { Test::NotIn(set) } })
 }
 
 fn set_based(text: &str) -> Option<Requirement> {

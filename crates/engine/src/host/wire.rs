@@ -176,16 +176,24 @@ mod tests {
         let failure = |text| WireHost(Says(Err(text))).manifest_digest("a").unwrap_err();
         let not_found = "Cannot find v1/ConfigMap named 'a' inside of namespace 'Some(\"b\")'";
         assert_eq!(
-            failure("Host error: Callback evaluation failure: Cannot find v1/ConfigMap named 'a' inside of namespace 'Some(\"b\")'\n\nCaused by:\n  0: x"),
+            failure(
+                "Host error: Callback evaluation failure: Cannot find v1/ConfigMap named 'a' inside of namespace 'Some(\"b\")'\n\nCaused by:\n  0: x"
+            ),
             HostFailure::NotFound(not_found.to_owned())
         );
         assert_eq!(
             failure("Host error: Callback evaluation failure: OCI API error: manifest unknown"),
             HostFailure::NotFound("OCI API error: manifest unknown".to_owned())
         );
-        let denied = "Policy has not been granted access to Kubernetes v1/Secret resources. The violation has been reported.";
+        let denied =
+            "Policy has not been granted access to Kubernetes v1/Secret resources. The violation has been reported.";
         assert_eq!(failure(denied), HostFailure::NotGranted(denied.to_owned()));
-        for failed in ["Cannot find resource v1/Nonsense", "error finding resource a/v1 / B: 404", "ApiError: nothing named x", ""] {
+        for failed in [
+            "Cannot find resource v1/Nonsense",
+            "error finding resource a/v1 / B: 404",
+            "ApiError: nothing named x",
+            "",
+        ] {
             assert!(matches!(failure(failed), HostFailure::Failed(_)), "{failed}");
         }
     }
@@ -193,7 +201,10 @@ mod tests {
     #[test]
     fn nonsense_is_a_failure() {
         for nonsense in ["", "null", "[]", "{}", "{\"digest\":1}", "\u{0}"] {
-            assert!(matches!(WireHost(Says(Ok(nonsense))).manifest_digest("a"), Err(HostFailure::Failed(_))), "{nonsense}");
+            assert!(
+                matches!(WireHost(Says(Ok(nonsense))).manifest_digest("a"), Err(HostFailure::Failed(_))),
+                "{nonsense}"
+            );
             assert!(matches!(WireHost(Says(Ok(nonsense))).manifest("a"), Err(HostFailure::Failed(_))), "{nonsense}");
         }
     }
@@ -209,7 +220,9 @@ mod tests {
             platform: platform.map(str::to_owned),
         };
         assert_eq!(
-            manifest(r#"{"manifests":[{"digest":"d"},{"digest":"d","platform":{"os":"linux","architecture":"arm","variant":"v7"}},{"digest":"d","platform":{"os":"linux"}}]}"#),
+            manifest(
+                r#"{"manifests":[{"digest":"d"},{"digest":"d","platform":{"os":"linux","architecture":"arm","variant":"v7"}},{"digest":"d","platform":{"os":"linux"}}]}"#
+            ),
             Manifest::Index(vec![child(None), child(Some("linux/arm/v7")), child(None)])
         );
     }

@@ -59,17 +59,16 @@ impl ImageReference {
             None => DOCKER_HUB.to_owned(),
         };
         check_repository(path)?;
-        let repository = if host == DOCKER_HUB && !path.contains('/') {
-            format!("{OFFICIAL}{path}")
-        } else {
-            path.to_owned()
-        };
+        let repository =
+            if host == DOCKER_HUB && !path.contains('/') { format!("{OFFICIAL}{path}") } else { path.to_owned() };
         if let Some(tag) = tag {
             check_tag(tag)?;
         }
         if let Some(digest) = digest {
             check_digest(digest)?;
         }
+        // Without either, a runtime pulls `latest`.
+        let tag = tag.or(if digest.is_none() { Some("latest") } else { None });
         Ok(Self { host, repository, tag: tag.map(str::to_owned), digest: digest.map(str::to_owned) })
     }
 
@@ -85,15 +84,10 @@ impl ImageReference {
         &self.repository
     }
 
-    /// The tag that a runtime would pull: the one given, `latest` when neither tag nor digest is, none beside a lone
-    /// digest.
+    /// The tag: the one given, `latest` when neither tag nor digest is, none beside a lone digest.
     #[must_use]
     pub fn tag(&self) -> Option<&str> {
-        match (&self.tag, &self.digest) {
-            (Some(tag), _) => Some(tag),
-            (None, None) => Some("latest"),
-            (None, Some(_)) => None,
-        }
+        self.tag.as_deref()
     }
 
     /// The digest, `sha256:…`, when the reference carries one. It is what runs, whatever the tag says.
@@ -185,10 +179,14 @@ impl fmt::Display for ReferenceError {
             Self::UpperCase(path) => write!(f, "the repository `{}` must be in lower case", shown(path)),
             Self::Repository(path) if path.is_empty() => write!(f, "the repository is missing"),
             Self::Repository(path) => write!(f, "`{}` is not a repository name", shown(path)),
-            Self::TooLong(length) => write!(f, "a name of {length} characters is too long, {LONGEST_REPOSITORY} is the most"),
+            Self::TooLong(length) => {
+                write!(f, "a name of {length} characters is too long, {LONGEST_REPOSITORY} is the most")
+            }
             Self::Tag(tag) if tag.is_empty() => write!(f, "the tag after `:` is missing"),
             Self::Tag(tag) => write!(f, "`{}` is not a tag", shown(tag)),
-            Self::Digest(digest) => write!(f, "`{}` is not a digest like `sha256:` and 64 hexadecimal digits", shown(digest)),
+            Self::Digest(digest) => {
+                write!(f, "`{}` is not a digest like `sha256:` and 64 hexadecimal digits", shown(digest))
+            }
         }
     }
 }
@@ -244,7 +242,7 @@ pub(crate) fn canonical_host(text: &str) -> Result<String, ReferenceError> {
     let port = match port {
         Some(port) if port.is_empty() || !port.bytes().all(|b| b.is_ascii_digit()) => return Err(wrong()),
         // A client that dials port 0443 reaches 443.
-        Some(port) => port.trim_start_matches('0'),
+        Some(port) => Some(port.trim_start_matches('0')).filter(|port| !port.is_empty()).unwrap_or("0"),
         None => "443",
     };
     if DOCKER_HUB_ALIASES.contains(&host.as_str()) && port == "443" {
@@ -420,7 +418,27 @@ mod tests {
         for valid in ["a__b/c", "a--b", "a---b/c.d", "a.b_c__d-e", "1", "a0"] {
             ImageReference::parse(valid).unwrap_or_else(|e| panic!("{valid}: {e}"));
         }
-        for wrong in ["-foo/bar", "foo/bar-", "_foo", "foo.", "foo..bar", "foo___bar", "foo/_bar", "foo._bar", "foo-_bar", "foo//bar", "/foo", "foo/", "foo/bar/", "aa/asdf$$^/aa", "föö", "foo bar", " foo", "foo\n", "https://r.io/app"] {
+        for wrong in [
+            "-foo/bar",
+            "foo/bar-",
+            "_foo",
+            "foo.",
+            "foo..bar",
+            "foo___bar",
+            "foo/_bar",
+            "foo._bar",
+            "foo-_bar",
+            "foo//bar",
+            "/foo",
+            "foo/",
+            "foo/bar/",
+            "aa/asdf$$^/aa",
+            "föö",
+            "foo bar",
+            " foo",
+            "foo\n",
+            "https://r.io/app",
+        ] {
             assert!(ImageReference::parse(wrong).is_err(), "{wrong:?}");
         }
         refuse("", "it is empty");
@@ -446,7 +464,7 @@ mod tests {
         assert_eq!(names("nginx:1", false), ["docker.io/library/nginx:1", "docker.io/nginx:1"]);
         assert_eq!(names("team/app", true), ["docker.io/team/app:latest"]);
         let both = format!("r.io/app:1@sha256:{HEX}");
-        assert_eq!(names(&both, true), [both.clone()]);
+        assert_eq!(names(&both, true), std::slice::from_ref(&both));
         assert_eq!(names(&both, false), [format!("r.io/app@sha256:{HEX}")]);
     }
 
@@ -455,12 +473,19 @@ mod tests {
         let component = "[a-z0-9]{1,6}((\\.|_|__|-{1,3})[a-z0-9]{1,6}){0,2}";
         let path = proptest::collection::vec(component, 1..4).prop_map(|parts| parts.join("/"));
         let host = proptest::option::of("[a-zA-Z0-9]{1,5}(-[a-zA-Z0-9]{1,3})?\\.[a-z]{2,3}(:[0-9]{1,5})?");
-        (host, path, proptest::option::of("[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,20}"), proptest::option::of("sha256:[0-9a-f]{64}"))
+        (
+            host,
+            path,
+            proptest::option::of("[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,20}"),
+            proptest::option::of("sha256:[0-9a-f]{64}"),
+        )
     }
 
     proptest! {
         #[test]
         fn what_the_grammar_makes_is_read_back((host, path, tag, digest) in any_reference()) {
+            // A first component with a dot would be a host.
+            prop_assume!(host.is_some() || !path.contains('/') || !is_host_like(path.split('/').next().unwrap_or_default()));
             let mut text = host.as_ref().map(|h| format!("{h}/")).unwrap_or_default() + &path;
             if let Some(tag) = &tag { text.push(':'); text.push_str(tag); }
             if let Some(digest) = &digest { text.push('@'); text.push_str(digest); }

@@ -46,12 +46,7 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(
-        source: &'a SbomScanner,
-        settings: &'a Settings,
-        host: &'a dyn Host,
-        namespace: &'a str,
-    ) -> Self {
+    pub(super) fn new(source: &'a SbomScanner, settings: &'a Settings, host: &'a dyn Host, namespace: &'a str) -> Self {
         let own = Some(namespace).filter(|namespace| source.workload_namespace && !namespace.is_empty());
         let mut namespaces = Vec::new();
         for namespace in source.namespaces.iter().map(String::as_str).chain(own) {
@@ -60,11 +55,23 @@ impl<'a> Source<'a> {
             }
         }
         let fields: &[&str] = if needs_entries(&settings.acceptance) { &WITH_ENTRIES } else { &WITH_SUMMARY };
-        Self { settings, host, namespaces, registry_resources: &source.registry_resources, fields, lists: BTreeMap::new() }
+        Self {
+            settings,
+            host,
+            namespaces,
+            registry_resources: &source.registry_resources,
+            fields,
+            lists: BTreeMap::new(),
+        }
     }
 
     /// The reports for one platform of an image.
-    pub(super) fn find(&mut self, reference: &ImageReference, image: &ResolvedImage, manifest: &PlatformManifest) -> Answer {
+    pub(super) fn find(
+        &mut self,
+        reference: &ImageReference,
+        image: &ResolvedImage,
+        manifest: &PlatformManifest,
+    ) -> Answer {
         let wanted = Wanted { reference, image, manifest };
         let names = computed_names(&wanted, self.registry_resources);
         let mut reports = BTreeMap::new();
@@ -97,7 +104,9 @@ impl<'a> Source<'a> {
         let host = self.host;
         let listed = self.lists.entry(namespace).or_insert_with(|| list(host, namespace));
         let listed: Vec<String> = match listed {
-            Ok(listed) => listed.iter().filter(|item| wanted.is_described_by(&item.image)).map(|item| item.name.clone()).collect(),
+            Ok(listed) => {
+                listed.iter().filter(|item| wanted.is_described_by(&item.image)).map(|item| item.name.clone()).collect()
+            }
             Err(failure) => return Err(failure.clone()),
         };
         for name in listed.into_iter().filter(|name| !names.contains(name)) {
@@ -150,13 +159,16 @@ impl Wanted<'_> {
         let host = image.registry_uri.as_deref().and_then(|host| canonical_host(host).ok());
         let same_platform = match (&self.manifest.platform, &image.platform) {
             (None, _) => true,
-            (Some(wanted), Some(platform)) => Platform::parse(platform).is_some_and(|platform| platform.is_same(wanted)),
+            (Some(wanted), Some(platform)) => {
+                Platform::parse(platform).is_some_and(|platform| platform.is_same(wanted))
+            }
             (Some(_), None) => false,
         };
         let digest = image.digest.as_deref();
         host.as_deref() == Some(self.reference.host())
             && image.repository.as_deref() == Some(self.reference.repository())
-            && (digest == Some(&self.manifest.digest) || (digest == Some(&self.image.digest) && self.manifest.platform.is_some()))
+            && (digest == Some(&self.manifest.digest)
+                || (digest == Some(&self.image.digest) && self.manifest.platform.is_some()))
             && same_platform
     }
 }
@@ -292,7 +304,8 @@ fn findings(body: Option<ReportBody>, with_entries: bool) -> Result<Findings, St
         counts.push((severity, number.ok_or_else(|| format!("its summary doesn't say how many are {severity}"))?));
     }
     let entries = with_entries.then(|| {
-        let vulnerabilities = body.results.into_iter().flatten().flat_map(|result| result.vulnerabilities.unwrap_or_default());
+        let vulnerabilities =
+            body.results.into_iter().flatten().flat_map(|result| result.vulnerabilities.unwrap_or_default());
         vulnerabilities.map(Finding::from).collect()
     });
     Ok(Findings { summary: counts, entries })

@@ -6,10 +6,8 @@ use super::read::{Problems, SettingsMap};
 use serde_json::Value;
 
 const NOT_YET: &str = "not supported yet";
-const CREDENTIALS: &str =
-    "has no meaning here: scanners in the cluster scan, and the policy server holds the registries' credentials; remove it";
-const SCAN_POLICY: &str =
-    "has no meaning here: `acceptance` says which findings are accepted, and the scanner's own settings what it looks for; remove it";
+const CREDENTIALS: &str = "has no meaning here: scanners in the cluster scan, and the policy server holds the registries' credentials; remove it";
+const SCAN_POLICY: &str = "has no meaning here: `acceptance` says which findings are accepted, and the scanner's own settings what it looks for; remove it";
 
 /// Top-level settings.
 pub(super) const SETTINGS: [(&str, &str); 11] = [

@@ -159,7 +159,10 @@ pub(super) fn read<A: PhaseAction>(settings: &SettingsMap<'_, '_>, key: &str, pr
     map.known(&[own, level_keys::<A>()].concat(), &later::PHASE, problems);
     later::refuse(&map, &later::PHASE, problems);
     if !map.boolean("autoGenerate", true, problems) {
-        problems.add(path.key("autoGenerate"), "without generated rules nothing would decide, and custom rules are not supported yet; use true");
+        problems.add(
+            path.key("autoGenerate"),
+            "without generated rules nothing would decide, and custom rules are not supported yet; use true",
+        );
     }
 
     let level = read_level(&map, None, problems);
@@ -230,7 +233,11 @@ fn custom_policies<A: PhaseAction>(
     let list = map.list("customPolicies", problems)?;
     let path = map.path().key("customPolicies");
     let entries = list.iter().enumerate();
-    Some(entries.filter_map(|(position, value)| custom_policy(value, &path.position(position), namespace, problems)).collect())
+    Some(
+        entries
+            .filter_map(|(position, value)| custom_policy(value, &path.position(position), namespace, problems))
+            .collect(),
+    )
 }
 
 fn custom_policy<A: PhaseAction>(

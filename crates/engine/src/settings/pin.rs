@@ -24,7 +24,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> P
     if map.has("kinds") {
         kinds.clear();
         let path = path.key("kinds");
-        for (position, text) in map.texts("kinds", problems).into_iter().enumerate() {
+        for (position, text) in map.texts("kinds", problems) {
             match WorkloadKind::ALL.into_iter().find(|kind| kind.name() == text) {
                 Some(kind) => kinds.push(kind),
                 None => problems.add(

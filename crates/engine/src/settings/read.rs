@@ -177,12 +177,13 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
         value.as_array().map(Vec::as_slice)
     }
 
-    pub(super) fn texts(&self, key: &str, problems: &mut Problems) -> Vec<&'v str> {
+    /// The strings of a list, each with its position.
+    pub(super) fn texts(&self, key: &str, problems: &mut Problems) -> Vec<(usize, &'v str)> {
         let path = self.path.key(key);
         let mut texts = Vec::new();
         for (position, value) in self.list(key, problems).unwrap_or_default().iter().enumerate() {
             match value.as_str() {
-                Some(text) => texts.push(text),
+                Some(text) => texts.push((position, text)),
                 None => problems.add(path.position(position), wrong_type("a string", value)),
             }
         }

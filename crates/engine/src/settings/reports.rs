@@ -52,7 +52,10 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> R
     if let Some(sources) = map.list("sources", problems) {
         let path = path.key("sources");
         if sources.is_empty() {
-            problems.add(path, "without a source no image has a report; leave it out for the default, `[{sbomscanner: {}}]`");
+            problems.add(
+                path,
+                "without a source no image has a report; leave it out for the default, `[{sbomscanner: {}}]`",
+            );
         }
         reports.sources.clear();
         for (position, value) in sources.iter().enumerate() {
@@ -80,7 +83,8 @@ fn read_sbomscanner(source: &SettingsMap<'_, '_>, problems: &mut Problems) -> Op
     let path = source.path().key("sbomscanner");
     let map = SettingsMap::of(source.get("sbomscanner"), &path, problems)?;
     map.known(&["namespaces", "workloadNamespace", "registryResources"], &[], problems);
-    let texts = |key, problems: &mut Problems| map.texts(key, problems).into_iter().map(str::to_owned).collect();
+    let texts =
+        |key, problems: &mut Problems| map.texts(key, problems).into_iter().map(|(_, text)| text.to_owned()).collect();
     let mut scanner = SbomScanner {
         workload_namespace: map.boolean("workloadNamespace", false, problems),
         registry_resources: texts("registryResources", problems),
@@ -109,10 +113,13 @@ fn read_platforms(value: &Value, map: &SettingsMap<'_, '_>, problems: &mut Probl
     if value.as_array().is_some_and(Vec::is_empty) {
         problems.add(path, "an empty list would leave nothing to judge; use `all`, or name platforms");
     }
-    for (position, text) in texts.into_iter().enumerate() {
+    for (position, text) in texts {
         match Platform::parse(text) {
             Some(platform) => platforms.push(platform),
-            None => problems.add(path.position(position), format!("`{text}` is not a platform like `linux/amd64` or `linux/arm/v7`")),
+            None => problems.add(
+                path.position(position),
+                format!("`{text}` is not a platform like `linux/amd64` or `linux/arm/v7`"),
+            ),
         }
     }
     Platforms::Listed(platforms)

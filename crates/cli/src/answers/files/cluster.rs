@@ -41,27 +41,17 @@ impl ClusterFiles {
         let mut objects = Vec::new();
         for path in files {
             for (document, value) in documents(&path)? {
-                let at = |problem| FilesError::Object {
-                    path: path.clone(),
-                    document,
-                    problem,
-                };
+                let at = |problem| FilesError::Object { path: path.clone(), document, problem };
                 for value in items(value) {
                     let object = parse(value).map_err(at)?;
                     objects.push((path.clone(), document, object));
                 }
             }
         }
-        let mut cluster = Self {
-            cluster_wide: objects.iter().filter_map(|(_, _, o)| cluster_wide(o)).collect(),
-            ..Self::default()
-        };
+        let mut cluster =
+            Self { cluster_wide: objects.iter().filter_map(|(_, _, o)| cluster_wide(o)).collect(), ..Self::default() };
         for (path, document, object) in objects {
-            cluster.insert(object).map_err(|problem| FilesError::Object {
-                path,
-                document,
-                problem,
-            })?;
+            cluster.insert(object).map_err(|problem| FilesError::Object { path, document, problem })?;
         }
         Ok(cluster)
     }
@@ -104,13 +94,8 @@ impl ClusterFiles {
     /// The answer to `list_resources_all`, ordered by namespace and name.
     pub fn list_all(&self, wanted: &ListAll) -> Result<Vec<u8>, String> {
         let ListAll { api_version, kind, .. } = wanted;
-        let items = self.select(
-            api_version,
-            kind,
-            None,
-            wanted.label_selector.as_deref(),
-            wanted.field_selector.as_deref(),
-        )?;
+        let items =
+            self.select(api_version, kind, None, wanted.label_selector.as_deref(), wanted.field_selector.as_deref())?;
         kubernetes::list(api_version, kind, items, wanted.field_masks.as_ref())
     }
 
@@ -132,8 +117,7 @@ impl ClusterFiles {
             }
             let json = serde_json::to_value(object).map_err(|e| e.to_string())?;
             let has = object.metadata.labels.as_ref();
-            if labels.matches_labels(has.unwrap_or(&BTreeMap::new())) && fields.matches_fields(&json)
-            {
+            if labels.matches_labels(has.unwrap_or(&BTreeMap::new())) && fields.matches_fields(&json) {
                 selected.push(object.clone());
             }
         }
@@ -167,8 +151,7 @@ impl ClusterFiles {
     fn is_namespaced(&self, api_version: &str, kind: &str) -> bool {
         let group = group_of(api_version);
         let is = |(g, k): &(&str, &str)| *g == group && *k == kind;
-        !CLUSTER_WIDE.iter().any(is)
-            && !self.cluster_wide.iter().any(|(g, k)| g == group && k == kind)
+        !CLUSTER_WIDE.iter().any(is) && !self.cluster_wide.iter().any(|(g, k)| g == group && k == kind)
     }
 }
 
@@ -213,9 +196,7 @@ fn group_of(api_version: &str) -> &str {
 /// The group and kind that a `CustomResourceDefinition` declares without namespaces.
 fn cluster_wide(object: &DynamicObject) -> Option<(String, String)> {
     let types = object.types.as_ref()?;
-    if types.kind != "CustomResourceDefinition"
-        || group_of(&types.api_version) != "apiextensions.k8s.io"
-    {
+    if types.kind != "CustomResourceDefinition" || group_of(&types.api_version) != "apiextensions.k8s.io" {
         return None;
     }
     let spec = object.data.get("spec")?;
@@ -227,10 +208,7 @@ fn cluster_wide(object: &DynamicObject) -> Option<(String, String)> {
 
 /// The manifests in and below a folder, in the order of their paths.
 fn manifests(folder: &Path) -> Result<Vec<PathBuf>, FilesError> {
-    let unreadable = |source| FilesError::Read {
-        path: folder.to_owned(),
-        source,
-    };
+    let unreadable = |source| FilesError::Read { path: folder.to_owned(), source };
     let mut entries = std::fs::read_dir(folder)
         .map_err(unreadable)?
         .map(|entry| entry.map(|e| e.path()))
@@ -255,24 +233,18 @@ fn extension(path: &Path) -> &str {
 /// The documents of a file that aren't empty, with their number.
 fn documents(path: &Path) -> Result<Vec<(usize, Value)>, FilesError> {
     let text = read(path)?;
-    let error = |document, problem: String| FilesError::Object {
-        path: path.to_owned(),
-        document,
-        problem,
-    };
+    let error = |document, problem: String| FilesError::Object { path: path.to_owned(), document, problem };
     // JSON may be indented with tabs, which YAML forbids.
-    let parsed: Vec<Result<Value, String>> = if extension(path) == "json" {
-        serde_json::Deserializer::from_str(&text)
-            .into_iter()
-            .map(|document| document.map_err(|e| e.to_string()))
-            .collect()
+    let parsed: Box<dyn Iterator<Item = Result<Value, String>>> = if extension(path) == "json" {
+        let documents = serde_json::Deserializer::from_str(&text).into_iter();
+        Box::new(documents.map(|document| document.map_err(|e| e.to_string())))
     } else {
-        yaml_serde::Deserializer::from_str(&text)
-            .map(|document| Value::deserialize(document).map_err(|e| e.to_string()))
-            .collect()
+        let documents = yaml_serde::Deserializer::from_str(&text);
+        Box::new(documents.map(|document| Value::deserialize(document).map_err(|e| e.to_string())))
     };
     let mut documents = Vec::new();
-    for (index, document) in parsed.into_iter().enumerate() {
+    // Nothing may be read after the first error: the YAML parser would repeat it for ever.
+    for (index, document) in parsed.enumerate() {
         let number = index + 1;
         match document.map_err(|problem| error(number, problem))? {
             Value::Null => {}
@@ -305,11 +277,12 @@ fn parse(value: Value) -> Result<DynamicObject, String> {
     for field in ["apiVersion", "kind"] {
         match value.get(field) {
             Some(Value::String(text)) if !text.is_empty() => {}
-            _ => return Err(format!("`{field}` is missing; is this a Kubernetes object?")),
+            _ => {
+                return Err(format!("`{field}` is missing; is this a Kubernetes object?"));
+            }
         }
     }
-    let object: DynamicObject =
-        serde_json::from_value(value).map_err(|e| format!("not a Kubernetes object: {e}"))?;
+    let object: DynamicObject = serde_json::from_value(value).map_err(|e| format!("not a Kubernetes object: {e}"))?;
     match object.metadata.name.as_deref() {
         None | Some("") => Err("`metadata.name` is missing".to_owned()),
         Some(_) => Ok(object),

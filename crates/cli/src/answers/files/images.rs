@@ -59,10 +59,7 @@ impl ImageFile {
     /// Fails when the file can't be read, and with the path of the first key that is unknown, or whose value is no
     /// reference, digest, platform or manifest.
     pub fn from_file(path: &Path) -> Result<Self, FilesError> {
-        Self::from_yaml(&read(path)?).map_err(|problem| FilesError::Images {
-            path: path.to_owned(),
-            problem,
-        })
+        Self::from_yaml(&read(path)?).map_err(|problem| FilesError::Images { path: path.to_owned(), problem })
     }
 
     /// Reads a list. Fails as [`ImageFile::from_file`] does.
@@ -71,9 +68,7 @@ impl ImageFile {
         let mut images = Self::default();
         let mut children = Vec::new();
         for (image, entry) in list.images {
-            images
-                .insert(&image, entry, &mut children)
-                .map_err(|problem| format!("images.{image}: {problem}"))?;
+            images.insert(&image, entry, &mut children).map_err(|problem| format!("images.{image}: {problem}"))?;
         }
         // An entry of its own says more about a platform than the index does, wherever it stands in the file.
         for (key, content) in children {
@@ -106,14 +101,8 @@ impl ImageFile {
             content = self.content(&repository, &digest)?;
         }
         match &content.manifest {
-            OciManifest::Image(manifest) => Ok(ManifestAndConfig {
-                manifest,
-                digest,
-                config: &content.config,
-            }),
-            OciManifest::ImageIndex(_) => {
-                Err(not_an_image("received Image Index manifest instead"))
-            }
+            OciManifest::Image(manifest) => Ok(ManifestAndConfig { manifest, digest, config: &content.config }),
+            OciManifest::ImageIndex(_) => Err(not_an_image("received Image Index manifest instead")),
         }
     }
 
@@ -236,9 +225,9 @@ fn digest_of(reference: &Reference, given: Option<&str>) -> Result<String, Strin
         check_digest(given)?;
     }
     match (reference.digest(), given) {
-        (Some(named), Some(given)) if named != given => Err(format!(
-            "`digest` is `{given}`, but the reference says `{named}`"
-        )),
+        (Some(named), Some(given)) if named != given => {
+            Err(format!("`digest` is `{given}`, but the reference says `{named}`"))
+        }
         (Some(digest), _) | (None, Some(digest)) => Ok(digest.to_owned()),
         (None, None) => Err("`digest` or `error` is missing".to_owned()),
     }

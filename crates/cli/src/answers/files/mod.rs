@@ -30,13 +30,9 @@ impl AnswerSource for Files {
         let cluster = || self.cluster.as_ref().ok_or(NO_CLUSTER);
         let images = || self.images.as_ref().ok_or(NO_IMAGES);
         match request {
-            Request::OciManifestDigest { image } => {
-                to_json(&serde_json::json!({"digest": images()?.digest(image)?}))
-            }
+            Request::OciManifestDigest { image } => to_json(&serde_json::json!({"digest": images()?.digest(image)?})),
             Request::OciManifest { image } => to_json(images()?.manifest(image)?),
-            Request::OciManifestAndConfig { image } => {
-                to_json(&images()?.manifest_and_config(image)?)
-            }
+            Request::OciManifestAndConfig { image } => to_json(&images()?.manifest_and_config(image)?),
             Request::KubernetesGetResource(wanted) => cluster()?.get(wanted),
             Request::KubernetesListResourceNamespace(wanted) => cluster()?.list_in_namespace(wanted),
             Request::KubernetesListResourceAll(wanted) => cluster()?.list_all(wanted),
@@ -49,10 +45,8 @@ impl AnswerSource for Files {
     }
 }
 
-const NO_CLUSTER: &str =
-    "there is no cluster to ask; give its objects with `--cluster DIR`, or use `--live`";
-const NO_IMAGES: &str =
-    "there is no registry to ask; list the images with `--images FILE`, or use `--live`";
+const NO_CLUSTER: &str = "there is no cluster to ask; give its objects with `--cluster DIR`, or use `--live`";
+const NO_IMAGES: &str = "there is no registry to ask; list the images with `--images FILE`, or use `--live`";
 
 /// A file that can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -89,8 +83,5 @@ pub enum FilesError {
 }
 
 fn read(path: &Path) -> Result<String, FilesError> {
-    std::fs::read_to_string(path).map_err(|source| FilesError::Read {
-        path: path.to_owned(),
-        source,
-    })
+    std::fs::read_to_string(path).map_err(|source| FilesError::Read { path: path.to_owned(), source })
 }

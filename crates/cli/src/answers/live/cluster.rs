@@ -34,16 +34,13 @@ impl Cluster {
         let GetResource { api_version, kind, name, namespace, field_masks, .. } = wanted;
         let known = self.resource(api_version, kind).await?;
         let api = if known.namespaced {
-            let namespace = namespace
-                .as_ref()
-                .ok_or_else(|| kubernetes::needs_namespace(api_version, kind))?;
+            let namespace = namespace.as_ref().ok_or_else(|| kubernetes::needs_namespace(api_version, kind))?;
             self.api_in(namespace, &known)
         } else {
             self.api(&known)
         };
         let found = api.get_opt(name).await.map_err(|e| e.to_string())?;
-        let object = found
-            .ok_or_else(|| kubernetes::not_found(api_version, kind, name, namespace.as_deref()))?;
+        let object = found.ok_or_else(|| kubernetes::not_found(api_version, kind, name, namespace.as_deref()))?;
         kubernetes::object(object, field_masks.as_ref())
     }
 
@@ -81,9 +78,9 @@ impl Cluster {
     async fn resource(&self, api_version: &str, kind: &str) -> Result<Known, String> {
         let (group, version) = match api_version {
             "v1" => ("", "v1"),
-            other => other.split_once('/').ok_or_else(|| {
-                format!("cannot determine group and version for {api_version}")
-            })?,
+            other => {
+                other.split_once('/').ok_or_else(|| format!("cannot determine group and version for {api_version}"))?
+            }
         };
         let served = if group.is_empty() {
             let list = self.client.list_core_api_resources(version).await;
@@ -114,9 +111,5 @@ struct Known {
 }
 
 fn selected(labels: Option<&String>, fields: Option<&String>) -> ListParams {
-    ListParams {
-        label_selector: labels.cloned(),
-        field_selector: fields.cloned(),
-        ..ListParams::default()
-    }
+    ListParams { label_selector: labels.cloned(), field_selector: fields.cloned(), ..ListParams::default() }
 }

@@ -33,26 +33,19 @@ impl Live {
     /// Fails when the kubeconfig that was named can't be used. That no cluster is configured at all is no failure:
     /// then, as on the real host, each question about it is answered with an error.
     pub fn new(options: &LiveOptions) -> Result<Self, LiveError> {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .map_err(LiveError::Runtime)?;
+        let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(LiveError::Runtime)?;
         let cluster = match &options.kubeconfig {
             Some(path) => {
-                let failed = |source: Box<dyn std::error::Error + Send + Sync>| {
-                    LiveError::Kubeconfig { path: path.clone(), source }
+                let failed = |source: Box<dyn std::error::Error + Send + Sync>| LiveError::Kubeconfig {
+                    path: path.clone(),
+                    source,
                 };
                 let file = Kubeconfig::read_from(path).map_err(|e| failed(e.into()))?;
                 Some(runtime.block_on(Cluster::configured(file)).map_err(failed)?)
             }
             None => runtime.block_on(Cluster::of_the_environment()),
         };
-        Ok(Self {
-            registry: Registry::new(options.insecure_registries.clone()),
-            cluster,
-            runtime,
-        })
+        Ok(Self { registry: Registry::new(options.insecure_registries.clone()), cluster, runtime })
     }
 
     async fn ask(&self, request: &Request) -> Result<Vec<u8>, String> {
@@ -63,13 +56,9 @@ impl Live {
                 to_json(&serde_json::json!({"digest": digest}))
             }
             Request::OciManifest { image } => to_json(&self.registry.manifest(image).await?),
-            Request::OciManifestAndConfig { image } => {
-                to_json(&self.registry.manifest_and_config(image).await?)
-            }
+            Request::OciManifestAndConfig { image } => to_json(&self.registry.manifest_and_config(image).await?),
             Request::KubernetesGetResource(wanted) => cluster()?.get(wanted).await,
-            Request::KubernetesListResourceNamespace(wanted) => {
-                cluster()?.list_in_namespace(wanted).await
-            }
+            Request::KubernetesListResourceNamespace(wanted) => cluster()?.list_in_namespace(wanted).await,
             Request::KubernetesListResourceAll(wanted) => cluster()?.list_all(wanted).await,
             _ => Err(not_answered(request)),
         }
@@ -84,9 +73,7 @@ impl AnswerSource for Live {
 
 impl std::fmt::Debug for Live {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Live")
-            .field("has_cluster", &self.cluster.is_some())
-            .finish_non_exhaustive()
+        f.debug_struct("Live").field("has_cluster", &self.cluster.is_some()).finish_non_exhaustive()
     }
 }
 
@@ -105,4 +92,3 @@ pub enum LiveError {
     #[error("cannot start the threads that ask the network: {0}")]
     Runtime(std::io::Error),
 }
-

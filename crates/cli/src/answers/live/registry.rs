@@ -43,25 +43,15 @@ impl Registry {
     /// The manifest and configuration of `image`; of an index, those for this machine's platform.
     pub(super) async fn manifest_and_config(&self, image: &str) -> Result<ManifestAndConfig, String> {
         let (reference, client, auth) = self.reach(image)?;
-        let (manifest, digest, config) = client
-            .pull_manifest_and_config(&reference, &auth)
-            .await
-            .map_err(failure)?;
-        Ok(ManifestAndConfig {
-            manifest,
-            digest,
-            config: serde_json::from_str(&config).map_err(|e| e.to_string())?,
-        })
+        let (manifest, digest, config) = client.pull_manifest_and_config(&reference, &auth).await.map_err(failure)?;
+        Ok(ManifestAndConfig { manifest, digest, config: serde_json::from_str(&config).map_err(|e| e.to_string())? })
     }
 
     /// A new client each time: one that is kept would remember the tokens of other requests, which the host's doesn't.
     fn reach(&self, image: &str) -> Result<(Reference, Client, RegistryAuth), String> {
         let reference: Reference = image.parse().map_err(|e: ParseError| e.to_string())?;
-        let protocol = if self.is_insecure(reference.registry()) {
-            ClientProtocol::Http
-        } else {
-            ClientProtocol::Https
-        };
+        let protocol =
+            if self.is_insecure(reference.registry()) { ClientProtocol::Http } else { ClientProtocol::Https };
         let client = Client::new(ClientConfig { protocol, ..ClientConfig::default() });
         let auth = credentials(reference.registry());
         Ok((reference, client, auth))
