@@ -1,9 +1,42 @@
-# The ecosystem's names for targets. Each works on a fresh machine with rustup alone.
-.DEFAULT_GOAL := policy.wasm
-.PHONY: demo test fmt lint bench clean policy.wasm
-CARGO ?= cargo
-MODULE := target/wasm32-wasip1/release/image_admission_policy.wasm
+# Everything that people and CI do with this project. Each target works on a fresh machine with rustup alone; what
+# else makes `test` look closer (docker-registry) is named where it is missing.
 
-policy.wasm:
-	$(CARGO) build --locked --release --package image-admission-policy --target wasm32-wasip1
+CARGO ?= cargo
+MODULE := target/wasm32-wasip1/policy/image_admission_policy.wasm
+CLI := $(CARGO) run --locked --quiet --package image-admission-cli --bin image-admission --
+DEMO := $(CLI) run --settings examples/demo/settings.yaml --images examples/demo/images.yaml --cluster examples/demo/cluster
+
+.DEFAULT_GOAL := policy.wasm
+.PHONY: policy.wasm demo test test-long fmt lint bench clean
+
+policy.wasm: ## the policy's module
+	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
 	@cmp -s $(MODULE) $@ || cp $(MODULE) $@
+
+demo: policy.wasm ## a Pod that is admitted and pinned, one rejected, one pending, one from a bad registry
+	@$(CARGO) build --locked --package image-admission-cli
+	$(DEMO) -f examples/demo/admitted.yaml
+	$(DEMO) -f examples/demo/rejected.yaml; test $$? -eq 2
+	$(DEMO) -f examples/demo/pending.yaml; test $$? -eq 2
+	$(DEMO) -f examples/demo/bad-registry.yaml; test $$? -eq 2
+
+test: lint policy.wasm ## everything that must hold
+	$(CARGO) test --locked --workspace
+	$(MAKE) demo
+
+test-long: policy.wasm ## the property tests, with many more cases
+	TWO_PHASES_CASES=100000 PROPTEST_CASES=100000 $(CARGO) test --locked --release --package image-admission-engine
+
+fmt: ## format the code
+	$(CARGO) fmt --all
+
+lint: ## formatting, and clippy with warnings as errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+
+bench: policy.wasm ## the module's own time and memory, in a clean instance for every request
+	$(CARGO) run --locked --release --quiet --package image-admission-cli --bin image-admission -- bench
+
+clean: ## what the targets above made
+	$(CARGO) clean
+	rm -f policy.wasm annotated-policy.wasm

@@ -4,6 +4,7 @@ It pushes the images of the test world into a real registry at localhost:5000, s
 asks the real `policy-server` and the real `kwctl run` every case, and writes
 
 - `tests/world/`: the images as the registry has them, the reports, and the names that cases use for their digests;
+- `examples/demo/`: those of the images and reports that the demo is about;
 - `tests/real-host/answers.json`: each case's request and settings, and both hosts' answers, with their versions.
 
 `make test` compares the native host with that file. Run this again after a case was added or a message changed:
@@ -21,7 +22,8 @@ import yaml
 import kw
 
 REGISTRY = "localhost:5000"
-CASES = ["prescan", "scan", "updates", "attacks"]
+CASES = ["prescan", "scan", "updates", "attacks", "demo"]
+DEMO = "examples/demo"
 AMD64, ARM64 = "linux/amd64", "linux/arm64"
 # Pods name their lists in this order, so that the shorthand of a case makes the same object everywhere.
 LISTS = [("init", "initContainers", "i"), ("containers", "containers", "c"), ("ephemeral", "ephemeralContainers", "e"), ("volumes", "volumes", "v")]
@@ -70,6 +72,9 @@ def make_world():
     push("team/own:1.0", reports={AMD64: {}}, namespace="team-a")
     push("team/broken:1.0", reports={AMD64: {}})
     del last["report"]["report"]["summary"]
+    push("shop/web:2.1", both, {AMD64: {"HIGH": 2, "LOW": 1}, ARM64: {"HIGH": 1}})
+    push("shop/legacy:1.4", reports={AMD64: {"CRITICAL": 1, "HIGH": 2}})
+    push("shop/fresh:0.1")
     push("team/forged:1.0", reports={AMD64: {}})
     last["report"]["imageMetadata"]["repository"] = "team/app"
     return world, names, images
@@ -81,6 +86,16 @@ def fill(value, names):
     for name, known in names.items():
         text = text.replace("{" + name + "}", known)
     return json.loads(text)
+
+
+def load(path):
+    with open(path) as f:
+        return yaml.safe_load(f)
+
+
+def dump(path, *documents):
+    with open(path, "w") as f:
+        f.write("# Written by tests/real-host/record.py.\n" + yaml.safe_dump_all(documents))
 
 
 def pod_spec(workload):
@@ -115,7 +130,10 @@ def workload_object(workload):
 
 def request(case):
     """The AdmissionRequest of a case."""
-    obj = case["object"] if "object" in case else workload_object(case["workload"])
+    if "objectFile" in case:
+        obj = load(case["objectFile"])
+    else:
+        obj = case["object"] if "object" in case else workload_object(case["workload"])
     old = workload_object(case["old"]) if "old" in case else None
     known = obj or old or {"apiVersion": "v1", "kind": "Pod", "metadata": {}}
     group, _, version = known["apiVersion"].rpartition("/")
@@ -155,18 +173,17 @@ def main():
     world, names, images = make_world()
     folder = tempfile.mkdtemp()
     os.makedirs("tests/world/cluster", exist_ok=True)
-    header = "# Written by tests/real-host/record.py.\n"
-    with open("tests/world/names.yaml", "w") as f:
-        f.write(header + yaml.safe_dump(names))
-    with open("tests/world/images.yaml", "w") as f:
-        f.write(header + yaml.safe_dump({"images": images}))
-    with open("tests/world/cluster/reports.yaml", "w") as f:
-        f.write(header + yaml.safe_dump_all(world.objects))
+    dump("tests/world/names.yaml", names)
+    dump("tests/world/images.yaml", {"images": images})
+    dump("tests/world/cluster/reports.yaml", *world.objects)
+    os.makedirs(f"{DEMO}/cluster", exist_ok=True)
+    dump(f"{DEMO}/images.yaml", {"images": {name: image for name, image in images.items() if "/shop/" in name}})
+    dump(f"{DEMO}/cluster/reports.yaml", *(o for o in world.objects if o["imageMetadata"]["repository"].startswith("shop/")))
     cases = []
     for name in CASES:
-        with open(f"tests/cases/{name}.yaml") as f:
-            for case in fill(yaml.safe_load(f), names):
-                cases.append({"name": case["name"], "settings": case.get("settings", {}), "request": request(case)})
+        for case in fill(load(f"tests/cases/{name}.yaml"), names):
+            settings = load(case["settingsFile"]) if "settingsFile" in case else case.get("settings", {})
+            cases.append({"name": case["name"], "settings": settings, "request": request(case)})
     world.serve_cluster()
     module = kw.module()
     policies = {f"case-{i}": {"module": module, "settings": case["settings"]} for i, case in enumerate(cases)}

@@ -16,7 +16,9 @@ images:
   ghcr.io/team/app:1.0:
     digest: "#1"
     platforms: {linux/amd64: "#2", linux/arm64/v8: "#3"}
-  ghcr.io/team/app:latest: {digest: "#1", platforms: {linux/amd64: "#2", linux/arm64/v8: "#3"}}
+  ghcr.io/team/app:latest: {digest: "#1"}
+  ghcr.io/team/app:same: {digest: "#1", platforms: {linux/amd64: "#2", linux/arm64/v8: "#3"}}
+  ghcr.io/team/app:amd64: {digest: "#2"}
   ghcr.io/team/app@#3:
     config: {its: own}
   ghcr.io/team/tool:2.0@#4:
@@ -27,11 +29,12 @@ images:
       unknownToTheHost: true
     config: [any, json]
   busybox: {digest: "#6"}
+  ghcr.io/team/bare@#a: {}
   ghcr.io/team/gone:1.0: {error: "registry says no"}
   ghcr.io/team/gone@#7: {error: "this one too"}
   ghcr.io/team/windows: {digest: "#8", platforms: {windows/amd64: "#9"}}
 "##;
-    ('1'..='9').fold(list.to_owned(), |list, digit| list.replace(&format!("#{digit}"), &sha(digit)))
+    ('1'..='9').chain(['a']).fold(list.to_owned(), |list, digit| list.replace(&format!("#{digit}"), &sha(digit)))
 }
 
 fn ask(request: &Request) -> Result<Value, String> {
@@ -60,6 +63,7 @@ fn an_image_is_found_by_tag_and_by_digest() {
     assert_eq!(digest(&format!("ghcr.io/team/app@{}", sha('1'))), index);
     // The tag plays no part where there is a digest.
     assert_eq!(digest(&format!("ghcr.io/team/app:other@{}", sha('1'))), index);
+    assert_eq!(digest(&format!("ghcr.io/team/bare@{}", sha('a'))), Ok(json!({"digest": sha('a')})));
     // Each platform is an image of its own.
     assert_eq!(digest(&format!("ghcr.io/team/app@{}", sha('2'))), Ok(json!({"digest": sha('2')})));
 }
@@ -207,5 +211,9 @@ fn a_list_that_cannot_be_used_names_the_key() {
     check_refused(
         "images: {a: {digest: '#1'}, docker.io/library/a: {digest: '#1'}}",
         "images.docker.io/library/a: `docker.io/library/a:latest` is there twice; remove one of them",
+    );
+    check_refused(
+        "images: {a: {digest: '#1', config: {}}, 'a:2': {digest: '#1', config: {x: y}}}",
+        "images.a:2: another entry says something else of `#1`; say it once, the others need only `digest`",
     );
 }

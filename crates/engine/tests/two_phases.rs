@@ -97,7 +97,7 @@ impl Case {
         self.object_namespace.or(self.request_namespace).unwrap_or("")
     }
 
-    /// The first custom policy that matches, of the namespace if it has a list, else of the top level; else the default.
+    /// The first custom policy that matches, of the namespace if it has a list, else of the top level; else a default.
     fn rule(&self, phase: &Phase, fallback: &'static str, image: &Image) -> Rule {
         let namespace = self.namespace();
         let own = phase.by_namespace.get(namespace);
@@ -143,8 +143,9 @@ impl Case {
             _ => (self.fallback(|level| level.scan_failed) == "reject").then_some("scan failed"),
         };
         let (name, scope) = (&container.name, rule.scope);
+        let denial = |reason| format!("Image '{image}' REJECTED. {scope} - {reason}");
         reason.map(|reason| {
-            format!("Image '{image}' for container '{name}' failed scan policy check: Image '{image}' REJECTED. {scope} - {reason}")
+            format!("Image '{image}' for container '{name}' failed scan policy check: {}", denial(reason))
         })
     }
 
@@ -295,7 +296,7 @@ const fn means(written: &'static str, canonical: &'static str) -> Prefix {
     Prefix { written, canonical }
 }
 
-const PREFIXES: [Prefix; 33] = [
+const PREFIXES: [Prefix; 36] = [
     same(""),
     same("docker.io"),
     same("docker.io/"),
@@ -315,11 +316,14 @@ const PREFIXES: [Prefix; 33] = [
     means("team/app:1", "docker.io/team/app:1"),
     // Without a slash it is the beginning of a host, whatever it looks like.
     same("nginx"),
+    same("nginx:1.0"),
     same("gh"),
     same("ghcr.io"),
     means("GHCR.IO", "ghcr.io"),
     same("ghcr.io/"),
     means("ghcr.io:443/", "ghcr.io/"),
+    same("ghcr.io:"),
+    same("ghcr.io:50"),
     same("ghcr.io:5000/"),
     same("ghcr.io/team/"),
     means("GHCR.io/team/app", "ghcr.io/team/app"),
@@ -618,7 +622,8 @@ impl Case {
         }
         // A template's own namespace is never read.
         let template = json!({"metadata": {"namespace": "prod", "labels": {"app": "web"}}, "spec": spec});
-        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {"replicas": 1, "template": template}})
+        let spec = json!({"replicas": 1, "template": template});
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
     }
 }
 
@@ -633,11 +638,12 @@ struct Cluster<'a> {
 }
 
 impl Cluster<'_> {
-    /// The first image that a name can mean. The engine must have asked for one of them, in its canonical spelling.
-    fn find(&self, asked: &str, name: fn(&Image) -> String) -> Result<&'static Image, HostFailure> {
+    /// The image that a canonical name means. Only those that are judged may be asked for.
+    fn find(&self, asked: &str, name: fn(&Image) -> String) -> Result<Image, HostFailure> {
         self.asked.borrow_mut().push(asked.to_owned());
-        IMAGES.iter().find(|image| name(image) == asked).ok_or_else(|| {
-            self.wrongs.borrow_mut().push(format!("asked for {asked}, which is not in the Pod"));
+        let mut judged = self.case.containers.iter().filter(|container| self.case.is_judged(container));
+        judged.find(|container| name(&container.image) == asked).map(|container| container.image).ok_or_else(|| {
+            self.wrongs.borrow_mut().push(format!("the host is asked for {asked}, which is no name of a judged image"));
             HostFailure::NotFound("unknown".to_owned())
         })
     }
@@ -657,7 +663,8 @@ impl Cluster<'_> {
             "report": {},
         });
         if let (true, Some(body)) = (with_summary, report.pointer_mut("/report")) {
-            *body = json!({"summary": {"critical": critical, "high": 2, "medium": 0, "low": 1, "unknown": 0}, "results": []});
+            let summary = json!({"critical": critical, "high": 2, "medium": 0, "low": 1, "unknown": 0});
+            *body = json!({"summary": summary, "results": []});
         }
         report
     }
@@ -674,11 +681,11 @@ fn document(value: &Value) -> Document {
 impl Host for Cluster<'_> {
     fn manifest_digest(&self, image: &str) -> Result<String, HostFailure> {
         if self.asked.borrow().iter().any(|asked| asked == image) {
-            self.wrongs.borrow_mut().push(format!("{image} is resolved twice"));
+            self.wrongs.borrow_mut().push(format!("the host is asked to resolve {image} twice"));
         }
-        // A tag beside a digest is never resolved, so that the images with a digest are none of those that can be meant.
+        // A tag beside a digest is never resolved.
         let tagged = self.find(image, |image| if image.by_digest { String::new() } else { image.by_tag() })?;
-        match self.case.status(tagged) {
+        match self.case.status(&tagged) {
             Status::Unresolvable => Err(HostFailure::NotFound("manifest unknown".to_owned())),
             _ => Ok(tagged.digest()),
         }
@@ -686,7 +693,7 @@ impl Host for Cluster<'_> {
 
     fn manifest(&self, image: &str) -> Result<Manifest, HostFailure> {
         let found = self.find(image, Image::by_content)?;
-        match self.case.status(found) {
+        match self.case.status(&found) {
             Status::Unresolvable => Err(HostFailure::NotFound("manifest unknown".to_owned())),
             Status::NoManifest => Err(HostFailure::Failed("no route to the registry".to_owned())),
             _ => Ok(Manifest::Image),
@@ -729,7 +736,7 @@ fn level(actions: &'static [&'static str], with_status: bool) -> impl Strategy<V
     let fallback = move || prop::option::of(select(&FALLBACKS)).prop_map(move |choice| choice.filter(|_| with_status));
     let custom_policies = vec((select(&PREFIXES), select(actions)), 0..8);
     let keys =
-        (prop::option::of(select(actions)), prop::option::weighted(0.6, custom_policies), fallback(), fallback());
+        (prop::option::of(select(actions)), prop::option::weighted(0.75, custom_policies), fallback(), fallback());
     keys.prop_map(|(default_policy, custom_policies, report_pending, scan_failed)| Level {
         default_policy,
         custom_policies,
@@ -746,10 +753,10 @@ fn phase(actions: &'static [&'static str], with_status: bool) -> impl Strategy<V
 
 fn containers() -> impl Strategy<Value = Vec<Container>> {
     let list = prop_oneof![
-        4 => Just(List::Containers),
+        3 => Just(List::Containers),
         2 => Just(List::Init),
         2 => Just(List::Ephemeral),
-        1 => Just(List::Volumes),
+        2 => Just(List::Volumes),
     ];
     let old = prop_oneof![
         3 => Just(Old::Same),
@@ -758,7 +765,7 @@ fn containers() -> impl Strategy<Value = Vec<Container>> {
         1 => Just(Old::OtherName),
         1 => select(&List::ALL).prop_map(Old::OtherList),
     ];
-    vec((list, select(&IMAGES), old), 0..7).prop_map(|mut containers| {
+    vec((list, select(&IMAGES), old), 0..8).prop_map(|mut containers| {
         containers.sort_by_key(|(list, ..)| *list);
         let named = containers.into_iter().enumerate();
         named
@@ -828,36 +835,34 @@ fn case() -> impl Strategy<Value = Case> {
 
 /// What the cases of a run must have been about, in the words of the model's answers: a property that holds because
 /// nothing interesting was tried holds for nothing.
-const REACHED: [&str; 24] = [
+const REACHED: [&str; 22] = [
     "allowed: nothing to judge",
     "allowed: accepted by pre-scan",
     "allowed: nothing to pin",
     "REJECTED. Global default policy",
-    "REJECTED. Global custom policy (prefix ''",
-    "REJECTED. Global custom policy (prefix 'docker.io/",
-    "REJECTED. Global custom policy (prefix 'team/",
+    "REJECTED. Global custom policy (prefix '",
     "REJECTED. Namespace 'prod' default policy",
-    "REJECTED. Namespace 'prod' custom policy (prefix 'ghcr.io/",
-    "REJECTED. Namespace 'dev' custom policy (prefix 'd",
-    "Pre-scan rejected. Reasons: Image 'GHCR.IO/team/app:1.0' REJECTED.",
-    "Global default policy, Image '",
-    "for container 'c0' failed scan policy check: Image 'nginx' REJECTED.",
+    "REJECTED. Namespace 'prod' custom policy (prefix '",
+    "custom policy (prefix 'docker.io/",
+    "custom policy (prefix 'index.docker.io",
+    "Pre-scan rejected. Reasons: Image '",
+    "policy, Image '",
+    "Image 'nginx' REJECTED.",
     "- policy action is 'reject'",
     "- scan result is 'reject'",
     "- scan report is pending",
     "- scan failed",
     "/container-1-original-image\": \"forged\"",
-    "/container-1-original-image\": \"ghcr.io:443/team/app:1.0\"",
+    "/container-1-mutated-image\": \"",
     "/container-2-mutated-image\": \"",
     "/init-container-1-mutated-image\": \"",
     "/ephemeral-container-1-mutated-image\": \"",
     "/volume-2-mutated-image\": \"",
-    "\"reference\": \"nginx@sha256:0",
 ];
 
 #[test]
 fn the_engine_answers_what_the_contract_says() {
-    // Read when this is compiled, which cargo does again when it changes: the engine's tests don't read the environment.
+    // Read when this is compiled (cargo does that again when it changes), so that nothing here reads the environment.
     let cases = option_env!("TWO_PHASES_CASES")
         .and_then(|cases| cases.parse().ok())
         .map_or(2_000, |cases: u32| cases.max(2_000));
@@ -894,10 +899,9 @@ fn check(case: &Case, expected: &Expected) -> TestCaseResult {
     }
     let statuses: BTreeMap<String, Status> =
         case.containers.iter().map(|container| (container.image.text(), case.status(&container.image))).collect();
-    Err(TestCaseError::fail(format!(
-        "{}\n\nsettings: {settings:#}\n\nrequest: {request:#}\n\nstatuses: {statuses:#?}\n\nthe model: {expected}\n\nthe engine: {answer:#}",
-        wrongs.join("\n"),
-    )))
+    let asked = format!("settings: {settings:#}\n\nrequest: {request:#}\n\nstatuses: {statuses:#?}");
+    let answers = format!("the model: {expected}\n\nthe engine: {answer:#}");
+    Err(TestCaseError::fail(format!("{}\n\n{asked}\n\n{answers}", wrongs.join("\n"))))
 }
 
 /// Where the engine's answer is another than the model's.

@@ -5,6 +5,7 @@ use super::prefix::Prefix;
 use super::read::{Choice, Path, Problems, SettingsMap, wrong_type};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// One phase's policies. `A` is what the phase can do with an image.
 #[derive(Debug, Clone)]
@@ -121,6 +122,20 @@ impl PhaseAction for ScanAction {
     const DEFAULT: Self = Self::ScanResult;
     const REJECT: Self = Self::Reject;
     const HAS_STATUS: bool = true;
+}
+
+/// As the settings spell it.
+impl fmt::Display for PreScanAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// As the settings spell it.
+impl fmt::Display for ScanAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 impl Choice for Fallback {

@@ -12,9 +12,10 @@
 //!   ghcr.io/team/plain:1.0: {digest: sha256:…}   # an image of one platform, linux/amd64
 //!   ghcr.io/team/gone:1.0: {error: "registry says no"}
 //! ```
-//! An image is found by its tag and by its digest, and each platform of an index by its own digest.
+//! An image is found by its tag and by its digest, and each platform of an index by its own digest. Several entries may
+//! have the same digest: one of them says what it is, or nothing does and it is a plain image.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use oci_client::Reference;
@@ -66,14 +67,17 @@ impl ImageFile {
     pub fn from_yaml(yaml: &str) -> Result<Self, String> {
         let list: List = yaml_serde::from_str(yaml).map_err(|e| e.to_string())?;
         let mut images = Self::default();
-        let mut children = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut bare = Vec::new();
         for (image, entry) in list.images {
-            images.insert(&image, entry, &mut children).map_err(|problem| format!("images.{image}: {problem}"))?;
+            let at = |problem| format!("images.{image}: {problem}");
+            let reference = image_name::parse(&image).map_err(|e| at(format!("not an image: {e}")))?;
+            if !seen.insert(reference.whole()) {
+                return Err(at(format!("`{}` is there twice; remove one of them", reference.whole())));
+            }
+            bare.extend(images.insert(&reference, entry).map_err(at)?);
         }
-        // An entry of its own says more about a platform than the index does, wherever it stands in the file.
-        for (key, content) in children {
-            images.contents.entry(key).or_insert(Ok(content));
-        }
+        images.complete(bare);
         Ok(images)
     }
 
@@ -129,49 +133,55 @@ impl ImageFile {
         }
     }
 
-    fn insert(
-        &mut self,
-        image: &str,
-        entry: Entry,
-        children: &mut Vec<((Repository, String), Content)>,
-    ) -> Result<(), String> {
-        let reference = image_name::parse(image).map_err(|e| format!("not an image: {e}"))?;
-        let repository = repository_of(&reference);
-        let named = (reference.tag(), reference.digest());
-        let answer = match entry.error.clone() {
-            Some(error) => {
-                entry.must_have_only_an_error()?;
-                Err(error)
+    /// Takes in one entry. Returns where to find its image if the entry doesn't say what that is.
+    fn insert(&mut self, reference: &Reference, entry: Entry) -> Result<Option<(Repository, String)>, String> {
+        let repository = repository_of(reference);
+        if let Some(error) = entry.error.clone() {
+            entry.must_have_only_an_error()?;
+            if let Some(digest) = reference.digest() {
+                self.state((repository, digest.to_owned()), Err(error))?;
+            } else {
+                let tag = reference.tag().unwrap_or("latest").to_owned();
+                self.tags.insert((repository, tag), Err(error));
             }
-            None => {
-                let digest = digest_of(&reference, entry.digest.as_deref())?;
-                let content = entry.content()?;
-                for (child, below) in platforms_of(&content.manifest) {
-                    children.push(((repository.clone(), child), below));
-                }
-                Ok((digest, content))
-            }
-        };
-        if let (Some(tag), _) = named {
-            let resolved = answer.as_ref().map(|(digest, _)| digest.clone());
-            let key = (repository.clone(), tag.to_owned());
-            if self.tags.insert(key, resolved.map_err(Clone::clone)).is_some() {
-                return Err(twice(&reference));
+            return Ok(None);
+        }
+        let digest = digest_of(reference, entry.digest.as_deref())?;
+        if let Some(tag) = reference.tag() {
+            self.tags.insert((repository.clone(), tag.to_owned()), Ok(digest.clone()));
+        }
+        let key = (repository, digest);
+        match entry.content()? {
+            Some(content) => self.state(key, Ok(content)).map(|()| None),
+            None => Ok(Some(key)),
+        }
+    }
+
+    /// Several entries may name one digest; what they say of it must be the same.
+    fn state(&mut self, key: (Repository, String), content: Result<Content, String>) -> Result<(), String> {
+        let digest = key.1.clone();
+        match self.contents.get(&key) {
+            Some(stated) if !same(stated, &content) => Err(format!(
+                "another entry says something else of `{digest}`; say it once, the others need only `digest`"
+            )),
+            _ => {
+                self.contents.insert(key, content);
+                Ok(())
             }
         }
-        let digest = match (&answer, named) {
-            (Ok((digest, _)), _) => digest.clone(),
-            (Err(_), (_, Some(digest))) => digest.to_owned(),
-            // The tag's error is all there is.
-            (Err(_), (_, None)) => return Ok(()),
-        };
-        let content = answer.map(|(_, content)| content);
-        let again = self.contents.insert((repository, digest), content).is_some();
-        // Two tags of one image are fine.
-        if again && named.0.is_none() {
-            return Err(twice(&reference));
+    }
+
+    /// Fills in what no entry says: the images below an index, then the plain images.
+    fn complete(&mut self, bare: Vec<(Repository, String)>) {
+        let mut missing = Vec::new();
+        for ((repository, _), content) in &self.contents {
+            let platforms = content.as_ref().map(|c| platforms_of(&c.manifest)).unwrap_or_default();
+            missing.extend(platforms.into_iter().map(|(digest, content)| ((repository.clone(), digest), content)));
         }
-        Ok(())
+        missing.extend(bare.into_iter().filter_map(|key| Some((key, plain_image()?))));
+        for (key, content) in missing {
+            self.contents.entry(key).or_insert(Ok(content));
+        }
     }
 }
 
@@ -200,22 +210,24 @@ impl Entry {
         Err("an entry with `error` has nothing else".to_owned())
     }
 
-    fn content(self) -> Result<Content, String> {
+    /// What the entry says of its digest, if it says anything.
+    fn content(self) -> Result<Option<Content>, String> {
         if self.platforms.is_some() && (self.manifest.is_some() || self.config.is_some()) {
             let problem = "`platforms` is short for an index: leave out `manifest` and `config`";
             return Err(problem.to_owned());
         }
-        let config = self.config.unwrap_or_else(|| config("linux", "amd64", None));
-        let manifest = match (self.manifest, self.platforms) {
-            (Some(manifest), _) => manifest,
-            (None, Some(platforms)) => index(&platforms)?,
-            (None, None) => image_manifest(&config),
+        let config = self.config.clone().unwrap_or_else(|| config("linux", "amd64", None));
+        let manifest = match (self.manifest, self.platforms, self.config) {
+            (Some(manifest), _, _) => manifest,
+            (None, Some(platforms), _) => index(&platforms)?,
+            (None, None, Some(config)) => image_manifest(&config),
+            (None, None, None) => return Ok(None),
         };
         // Through the host's own type, which drops what it doesn't know, as the host does.
         let manifest = serde_json::from_value(manifest).map_err(|_| {
             "`manifest` is neither an image manifest nor an index; it needs `schemaVersion`, and `config` and `layers`, or `manifests`"
         })?;
-        Ok(Content { manifest, config })
+        Ok(Some(Content { manifest, config }))
     }
 }
 
@@ -285,6 +297,12 @@ fn platforms_of(manifest: &OciManifest) -> Vec<(String, Content)> {
     below.collect()
 }
 
+fn plain_image() -> Option<Content> {
+    let config = config("linux", "amd64", None);
+    let manifest = serde_json::from_value(image_manifest(&config)).ok()?;
+    Some(Content { manifest, config })
+}
+
 fn image_manifest(config: &Value) -> Value {
     let bytes = config.to_string();
     json!({
@@ -321,8 +339,15 @@ fn repository_of(reference: &Reference) -> Repository {
     (reference.registry().to_owned(), reference.repository().to_owned())
 }
 
-fn twice(reference: &Reference) -> String {
-    format!("`{}` is there twice; remove one of them", reference.whole())
+fn same(one: &Result<Content, String>, other: &Result<Content, String>) -> bool {
+    match (one, other) {
+        (Ok(one), Ok(other)) => {
+            one.config == other.config
+                && serde_json::to_value(&one.manifest).ok() == serde_json::to_value(&other.manifest).ok()
+        }
+        (Err(one), Err(other)) => one == other,
+        _ => false,
+    }
 }
 
 /// What the real host says of an image that its registry doesn't have.

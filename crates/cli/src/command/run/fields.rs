@@ -1,0 +1,37 @@
+//! The first level of a JSON object. What is below stays the text that it is, so that the guest gets what the user
+//! wrote, however deep it goes.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
+/// The fields of a JSON object.
+#[derive(Debug)]
+pub(super) struct Fields<'a>(BTreeMap<String, &'a RawValue>);
+
+impl<'a> Fields<'a> {
+    /// The fields, unless the value is no object.
+    pub(super) fn of(value: &'a RawValue) -> Option<Self> {
+        serde_json::from_str(value.get()).ok().map(Self)
+    }
+
+    /// A field that has a value other than null.
+    pub(super) fn value(&self, name: &str) -> Option<&'a RawValue> {
+        self.0.get(name).copied().filter(|value| value.get() != "null")
+    }
+
+    /// A field that is a text, and not an empty one.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        serde_json::from_str(self.value(name)?.get()).ok().filter(|text: &String| !text.is_empty())
+    }
+
+    /// A field that is an object.
+    pub(super) fn object(&self, name: &str) -> Option<Self> {
+        Self::of(self.value(name)?)
+    }
+
+    /// A field that is a list.
+    pub(super) fn list(&self, name: &str) -> Option<Vec<&'a RawValue>> {
+        serde_json::from_str(self.value(name)?.get()).ok()
+    }
+}

@@ -1,0 +1,275 @@
+//! The request that a plain manifest makes: what the API server would send if someone created, changed or deleted it.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::document::{Document, documents};
+use super::fields::Fields;
+use super::request::RequestError;
+
+/// The API server gives each request another; the same file must give the same request.
+const UID: &str = "00000000-0000-0000-0000-000000000000";
+
+/// What is asked to be done with plain manifests. AdmissionReviews and AdmissionRequests say it themselves.
+#[derive(Args, Clone, Debug, Default)]
+pub(super) struct ManifestOptions {
+    /// The namespace of manifests that don't name theirs [default: default]
+    #[arg(long, short, value_name = "NAME", help_heading = "Options for plain manifests")]
+    namespace: Option<String>,
+
+    /// What is done with the objects [default: create, with --old: update]
+    #[arg(long, value_name = "OPERATION", help_heading = "Options for plain manifests")]
+    operation: Option<Operation>,
+
+    /// The objects before the update
+    #[arg(long, value_name = "FILE", help_heading = "Options for plain manifests")]
+    old: Option<PathBuf>,
+
+    /// The part of the objects that is meant, such as `ephemeralcontainers`
+    #[arg(long, value_name = "NAME", help_heading = "Options for plain manifests")]
+    subresource: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Operation {
+    Create,
+    Update,
+    Delete,
+    Connect,
+}
+
+impl Operation {
+    /// As AdmissionRequests spell it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Create => "CREATE",
+            Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
+            Self::Connect => "CONNECT",
+        }
+    }
+
+    /// The kind of the request's options.
+    fn options(self) -> Option<&'static str> {
+        match self {
+            Self::Create => Some("CreateOptions"),
+            Self::Update => Some("UpdateOptions"),
+            Self::Delete => Some("DeleteOptions"),
+            Self::Connect => None,
+        }
+    }
+}
+
+impl ManifestOptions {
+    /// The first of these options that was given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.namespace.is_some(), "--namespace"),
+            (self.operation.is_some(), "--operation"),
+            (self.old.is_some(), "--old"),
+            (self.subresource.is_some(), "--subresource"),
+        ];
+        given.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
+
+    /// Reads what the options name.
+    pub(super) fn open(&self) -> Result<Making, RequestError> {
+        let operation = match (self.operation, &self.old) {
+            (Some(operation), _) => operation,
+            (None, Some(_)) => Operation::Update,
+            (None, None) => Operation::Create,
+        };
+        if self.old.is_some() && operation != Operation::Update {
+            return Err(RequestError::OldWithoutUpdate);
+        }
+        let mut old = Vec::new();
+        if let Some(path) = &self.old {
+            for document in documents(path)? {
+                old.extend(super::request::objects(document)?);
+            }
+            if old.is_empty() {
+                return Err(RequestError::Empty(path.display().to_string()));
+            }
+        }
+        Ok(Making { options: self.clone(), operation, old })
+    }
+}
+
+/// How manifests are made into requests.
+#[derive(Debug)]
+pub(super) struct Making {
+    options: ManifestOptions,
+    operation: Operation,
+    old: Vec<Document>,
+}
+
+impl Making {
+    /// See [`ManifestOptions::given`].
+    pub(super) fn given(&self) -> Option<&'static str> {
+        self.options.given()
+    }
+
+    /// The request for one object.
+    pub(super) fn request(&self, document: &Document) -> Result<Box<RawValue>, RequestError> {
+        let manifest = Manifest::read(document)?;
+        let namespace = self.namespace(&manifest, document)?;
+        let new = (self.operation != Operation::Delete).then_some(&*document.json);
+        let old = match self.operation {
+            Operation::Delete => Some(&*document.json),
+            Operation::Update => self.old(&manifest, namespace, document)?,
+            Operation::Create | Operation::Connect => None,
+        };
+        let Manifest { group, version, kind, name, .. } = &manifest;
+        let gvk = json!({"group": group, "version": version, "kind": kind});
+        let gvr = json!({"group": group, "version": version, "resource": plural(kind)});
+        let sub_resource = self.options.subresource.as_deref();
+        let request = AdmissionRequest {
+            uid: UID,
+            kind: &gvk,
+            resource: &gvr,
+            sub_resource,
+            request_kind: &gvk,
+            request_resource: &gvr,
+            request_sub_resource: sub_resource,
+            name: name.as_deref(),
+            namespace,
+            operation: self.operation.name(),
+            user_info: json!({"username": "image-admission", "groups": ["system:authenticated"]}),
+            object: new,
+            old_object: old,
+            dry_run: false,
+            options: self
+                .operation
+                .options()
+                .map(|kind| json!({"apiVersion": "meta.k8s.io/v1", "kind": kind})),
+        };
+        serde_json::value::to_raw_value(&request).map_err(|error| document.unreadable(error.to_string()))
+    }
+
+    fn namespace<'a>(&'a self, manifest: &'a Manifest, document: &Document) -> Result<&'a str, RequestError> {
+        match (&manifest.namespace, &self.options.namespace) {
+            (Some(own), Some(asked)) if own != asked => Err(RequestError::OtherNamespace {
+                place: document.place.clone(),
+                own: own.clone(),
+                asked: asked.clone(),
+            }),
+            (Some(own), _) => Ok(own),
+            (None, Some(asked)) => Ok(asked),
+            (None, None) => Ok("default"),
+        }
+    }
+
+    /// The object of the same kind, namespace and name in `--old`, when that is given.
+    fn old(
+        &self,
+        manifest: &Manifest,
+        namespace: &str,
+        document: &Document,
+    ) -> Result<Option<&RawValue>, RequestError> {
+        if self.old.is_empty() {
+            return Ok(None);
+        }
+        for old in &self.old {
+            let it = Manifest::read(old)?;
+            let same = (&it.group, &it.kind, &it.name) == (&manifest.group, &manifest.kind, &manifest.name);
+            if same && self.namespace(&it, old)? == namespace {
+                return Ok(Some(&old.json));
+            }
+        }
+        Err(RequestError::NotInOld {
+            place: document.place.clone(),
+            kind: manifest.kind.clone(),
+            name: manifest.name.clone().unwrap_or_default(),
+            namespace: namespace.to_owned(),
+        })
+    }
+}
+
+/// What a manifest says of itself.
+#[derive(Debug)]
+struct Manifest {
+    group: String,
+    version: String,
+    kind: String,
+    name: Option<String>,
+    namespace: Option<String>,
+}
+
+impl Manifest {
+    fn read(document: &Document) -> Result<Self, RequestError> {
+        let missing = |field| document.unreadable(format!("`{field}` is missing; is this a Kubernetes object?"));
+        let fields = Fields::of(&document.json)
+            .ok_or_else(|| document.unreadable("a Kubernetes object must be a map with `apiVersion` and `kind`"))?;
+        let api_version = fields.text("apiVersion").ok_or_else(|| missing("apiVersion"))?;
+        let kind = fields.text("kind").ok_or_else(|| missing("kind"))?;
+        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+        let metadata = fields.object("metadata");
+        let text = |name| metadata.as_ref().and_then(|metadata| metadata.text(name));
+        Ok(Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind,
+            name: text("name"),
+            namespace: text("namespace"),
+        })
+    }
+}
+
+/// The resource of a kind, as `kubectl` guesses it. It is right for every kind of Kubernetes that has a pod spec.
+fn plural(kind: &str) -> String {
+    let kind = kind.to_lowercase();
+    if kind == "endpoints" {
+        return kind;
+    }
+    match kind.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None if kind.ends_with('s') => format!("{kind}es"),
+        None => format!("{kind}s"),
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AdmissionRequest<'a> {
+    uid: &'a str,
+    kind: &'a Value,
+    resource: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sub_resource: Option<&'a str>,
+    request_kind: &'a Value,
+    request_resource: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_sub_resource: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    namespace: &'a str,
+    operation: &'a str,
+    user_info: Value,
+    object: Option<&'a RawValue>,
+    old_object: Option<&'a RawValue>,
+    dry_run: bool,
+    options: Option<Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plural;
+
+    #[test]
+    fn resources_are_plurals() {
+        for (kind, resource) in [
+            ("Pod", "pods"),
+            ("ReplicationController", "replicationcontrollers"),
+            ("CronJob", "cronjobs"),
+            ("Ingress", "ingresses"),
+            ("NetworkPolicy", "networkpolicies"),
+            ("Endpoints", "endpoints"),
+        ] {
+            assert_eq!(plural(kind), resource);
+        }
+    }
+}

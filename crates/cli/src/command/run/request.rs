@@ -1,0 +1,184 @@
+//! Documents to requests: an AdmissionReview's, an AdmissionRequest as it is, or one made for a plain manifest.
+
+use std::fmt;
+
+use serde_json::value::RawValue;
+
+use super::document::{Document, DocumentError, Place};
+use super::fields::Fields;
+use super::manifest::Making;
+
+/// A request to decide.
+#[derive(Debug)]
+pub(super) struct Request {
+    /// Where it comes from.
+    pub(super) place: Place,
+    /// The AdmissionRequest.
+    pub(super) json: Box<RawValue>,
+}
+
+/// The requests that a document asks for: one, or one for each item of a list.
+pub(super) fn requests(document: Document, making: &Making) -> Result<Vec<Request>, RequestError> {
+    let request = match admission_request(&document)? {
+        Some(json) => json.to_owned(),
+        None => {
+            let objects = objects(document)?.into_iter();
+            return objects.map(|object| Ok(Request { json: making.request(&object)?, place: object.place })).collect();
+        }
+    };
+    match making.given() {
+        Some(option) => Err(RequestError::NotAManifest { place: document.place, option }),
+        None => Ok(vec![Request { place: document.place, json: request }]),
+    }
+}
+
+/// The AdmissionRequest that a document has, or is.
+fn admission_request(document: &Document) -> Result<Option<&RawValue>, RequestError> {
+    let Some(fields) = Fields::of(&document.json) else { return Ok(None) };
+    if fields.text("kind").as_deref() == Some("AdmissionReview") {
+        return match fields.text("apiVersion").as_deref() {
+            Some("admission.k8s.io/v1" | "admission.k8s.io/v1beta1") => match fields.value("request") {
+                Some(request) => Ok(Some(request)),
+                None => Err(document.unreadable("the AdmissionReview has no `request`")),
+            },
+            Some(other) => Err(document.unreadable(format!(
+                "`{other}` is not a version of AdmissionReview; use `admission.k8s.io/v1` or `admission.k8s.io/v1beta1`"
+            ))),
+            None => Err(document.unreadable("the AdmissionReview has no `apiVersion`")),
+        };
+    }
+    let has = |name| fields.value(name).is_some();
+    let is_request = !has("apiVersion") && (has("uid") || has("operation")) && (has("object") || has("oldObject"));
+    Ok(is_request.then_some(&*document.json))
+}
+
+/// The items of a list, or the one object that a document is.
+pub(super) fn objects(document: Document) -> Result<Vec<Document>, RequestError> {
+    let Some(items) = Fields::of(&document.json)
+        .filter(|fields| fields.text("kind").as_deref() == Some("List"))
+        .map(|fields| fields.list("items").unwrap_or_default())
+    else {
+        return Ok(vec![document]);
+    };
+    let items = items.into_iter().enumerate();
+    let items: Vec<Document> = items
+        .map(|(index, json)| Document { place: document.place.item(index + 1), json: json.to_owned() })
+        .collect();
+    for item in &items {
+        // Lists have no lists in them, and what has would have to be unpacked over and over.
+        if Fields::of(&item.json).and_then(|fields| fields.text("kind")).as_deref() == Some("List") {
+            return Err(item.unreadable("a `List` within a `List`; take its items out"));
+        }
+    }
+    Ok(items)
+}
+
+impl Document {
+    /// That this is nothing to make a request from.
+    pub(super) fn unreadable(&self, problem: impl Into<String>) -> RequestError {
+        RequestError::Unreadable { place: self.place.clone(), problem: problem.into() }
+    }
+}
+
+/// Whom a request is about, as far as it says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Subject {
+    /// The object's kind.
+    pub(super) kind: String,
+    /// The object's namespace.
+    pub(super) namespace: String,
+    /// The object's name; `name-*` if the API server completes it.
+    pub(super) name: String,
+    /// `CREATE`, …
+    pub(super) operation: String,
+    /// `ephemeralcontainers`, …
+    pub(super) sub_resource: String,
+}
+
+impl Subject {
+    /// What a request says of itself, and where it doesn't, its object.
+    pub(super) fn of(request: &RawValue) -> Self {
+        let Some(request) = Fields::of(request) else { return Self::default() };
+        let object = request.object("object").or_else(|| request.object("oldObject"));
+        let metadata = object.as_ref().and_then(|object| object.object("metadata"));
+        let own = |name| metadata.as_ref().and_then(|metadata| metadata.text(name));
+        let kind = request.object("kind").and_then(|kind| kind.text("kind"));
+        let generated = || own("generateName").map(|start| format!("{start}*"));
+        Self {
+            kind: kind.or_else(|| object.as_ref()?.text("kind")).unwrap_or_default(),
+            namespace: own("namespace").or_else(|| request.text("namespace")).unwrap_or_default(),
+            name: own("name").or_else(|| request.text("name")).or_else(generated).unwrap_or_default(),
+            operation: request.text("operation").unwrap_or_default(),
+            sub_resource: request.text("subResource").unwrap_or_default(),
+        }
+    }
+}
+
+/// `Pod web in namespace shop`
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.kind.is_empty() { "object of no kind" } else { &self.kind })?;
+        if !self.name.is_empty() {
+            write!(f, " {}", self.name)?;
+        }
+        if !self.sub_resource.is_empty() {
+            write!(f, "/{}", self.sub_resource)?;
+        }
+        if !self.namespace.is_empty() {
+            write!(f, " in namespace {}", self.namespace)?;
+        }
+        Ok(())
+    }
+}
+
+/// Why there are no requests.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RequestError {
+    /// A file can't be used.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// A file has nothing in it.
+    #[error("there is no document in {0}")]
+    Empty(String),
+    /// A document is nothing that a request can be made of.
+    #[error("{place}: {problem}")]
+    Unreadable {
+        /// Which document.
+        place: Place,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// An option for manifests meets a request.
+    #[error("{place} is a request and says itself what `{option}` says; leave the option out")]
+    NotAManifest {
+        /// Which document.
+        place: Place,
+        /// The option.
+        option: &'static str,
+    },
+    /// The manifest's namespace isn't the one that was asked for.
+    #[error("{place} is in namespace `{own}`, but `--namespace` says `{asked}`; leave one of them out")]
+    OtherNamespace {
+        /// Which document.
+        place: Place,
+        /// The manifest's.
+        own: String,
+        /// The option's.
+        asked: String,
+    },
+    /// There is an old object, but no update.
+    #[error("`--old` is for updates; leave out `--operation`, or use `--operation update`")]
+    OldWithoutUpdate,
+    /// There are old objects, but not this one.
+    #[error("{place}: `--old` has no {kind} `{name}` in namespace `{namespace}`")]
+    NotInOld {
+        /// Which document.
+        place: Place,
+        /// The manifest's kind.
+        kind: String,
+        /// The manifest's name.
+        name: String,
+        /// The manifest's namespace.
+        namespace: String,
+    },
+}

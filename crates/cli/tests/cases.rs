@@ -1,0 +1,370 @@
+//! The cases of `tests/cases` at the root: the contract of the two phases row by row, updates and controllers, and
+//! what an attacker tries. Each is decided by the engine and by the policy's module in the native host, which must
+//! give the same bytes; and what the real hosts answered to the same request must be the same too.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
+
+mod support;
+
+use image_admission_cli::answers::files::{ClusterFiles, Files, ImageFile};
+use image_admission_cli::answers::{Gate, Grants, HostAnswers, HostCall};
+use image_admission_cli::runtime::PolicyModule;
+use image_admission_engine::{HostCalls, Timestamp, WireHost};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use support::{module_path, read, root};
+
+/// One case, as the files spell it. Unknown keys fail: a misspelt expectation expects nothing.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Case {
+    name: String,
+    settings: Option<Value>,
+    /// A file of the workspace that has them.
+    settings_file: Option<String>,
+    /// A workload in shorthand; or `object`, or `objectFile`, whole.
+    workload: Option<Workload>,
+    #[serde(default, deserialize_with = "present")]
+    object: Option<Value>,
+    /// A file of the workspace that has it.
+    object_file: Option<String>,
+    /// The object before an update.
+    old: Option<Workload>,
+    /// Fields of the AdmissionRequest that differ from a plain creation.
+    #[serde(default)]
+    request: Map<String, Value>,
+    expect: Expectation,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Workload {
+    kind: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    namespace: Option<Value>,
+    template_namespace: Option<String>,
+    init: Option<Vec<String>>,
+    containers: Option<Vec<String>>,
+    ephemeral: Option<Vec<String>>,
+    volumes: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Expectation {
+    allowed: bool,
+    /// The whole message; or how it starts or ends, where the rest is a host's.
+    message: Option<String>,
+    message_starts: Option<String>,
+    message_ends: Option<String>,
+    #[serde(default)]
+    warnings: Vec<String>,
+    /// What differs from the request's object, by JSON pointer; nothing else may.
+    #[serde(default)]
+    written: BTreeMap<String, Value>,
+    /// Audit annotations that must be there.
+    #[serde(default)]
+    audit: BTreeMap<String, String>,
+    /// How many host calls are made.
+    calls: Option<usize>,
+}
+
+/// A null that is written is not an absent key.
+fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
+}
+
+/// The names of the test world in a text: `{digest of team/app:1.0}`.
+fn fill(text: &str) -> String {
+    let names: BTreeMap<String, String> = yaml_serde::from_str(&read("tests/world/names.yaml")).unwrap();
+    names.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    for file in ["prescan", "scan", "updates", "attacks", "demo"] {
+        let text = fill(&read(&format!("tests/cases/{file}.yaml")));
+        let found: Vec<Case> = yaml_serde::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert!(!found.is_empty(), "{file} has no cases");
+        cases.extend(found);
+    }
+    cases
+}
+
+impl Workload {
+    fn object(&self) -> Value {
+        let kind = self.kind.as_deref().unwrap_or("Pod");
+        let mut spec = Map::new();
+        for (field, letter, images) in [
+            ("initContainers", 'i', &self.init),
+            ("containers", 'c', &self.containers),
+            ("ephemeralContainers", 'e', &self.ephemeral),
+        ] {
+            if let Some(images) = images {
+                let named = images.iter().enumerate();
+                let entries: Vec<_> =
+                    named.map(|(i, image)| json!({"name": format!("{letter}{}", i + 1), "image": image})).collect();
+                spec.insert(field.to_owned(), entries.into());
+            }
+        }
+        if let Some(images) = &self.volumes {
+            let named = images.iter().enumerate();
+            let entries: Vec<_> =
+                named.map(|(i, image)| json!({"name": format!("v{}", i + 1), "image": {"reference": image}})).collect();
+            spec.insert("volumes".to_owned(), entries.into());
+        }
+        let mut spec = Value::Object(spec);
+        if kind != "Pod" {
+            let mut template = json!({"spec": spec});
+            if let Some(namespace) = &self.template_namespace {
+                template["metadata"] = json!({"namespace": namespace});
+            }
+            spec = json!({"template": template});
+        }
+        if kind == "CronJob" {
+            spec = json!({"jobTemplate": {"spec": spec}});
+        }
+        let mut metadata = json!({"name": "p"});
+        let namespace = self.namespace.clone().unwrap_or_else(|| "default".into());
+        if !namespace.is_null() {
+            metadata["namespace"] = namespace;
+        }
+        let api_version = match kind {
+            "Pod" | "ReplicationController" => "v1",
+            "Job" | "CronJob" => "batch/v1",
+            _ => "apps/v1",
+        };
+        json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec})
+    }
+}
+
+impl Case {
+    fn request(&self) -> Value {
+        let object = match (&self.object, &self.object_file, &self.workload) {
+            (Some(object), None, None) => object.clone(),
+            (None, Some(file), None) => yaml_serde::from_str(&read(file)).unwrap(),
+            (None, None, Some(workload)) => workload.object(),
+            _ => panic!("{}: one of `object`, `objectFile` and `workload`", self.name),
+        };
+        let old = self.old.as_ref().map(Workload::object);
+        let no_object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}});
+        let known = [&object].into_iter().chain(&old).find(|value| !value.is_null()).unwrap_or(&no_object);
+        let (group, version) = known["apiVersion"].as_str().unwrap().rsplit_once('/').unwrap_or(("", "v1"));
+        let kind = known["kind"].as_str().unwrap();
+        let mut request = json!({
+            "uid": "case", "operation": "CREATE", "userInfo": {"username": "someone"},
+            "kind": {"group": group, "version": version, "kind": kind},
+            "resource": {"group": group, "version": version, "resource": format!("{}s", kind.to_lowercase())},
+            "name": known["metadata"]["name"].as_str().unwrap_or(""),
+            "namespace": known["metadata"]["namespace"].as_str().unwrap_or("default"),
+            "object": object, "oldObject": old,
+        });
+        request.as_object_mut().unwrap().extend(self.request.clone());
+        request
+    }
+
+    fn payload(&self) -> Vec<u8> {
+        serde_json::to_vec(&json!({"request": self.request(), "settings": self.settings()})).unwrap()
+    }
+
+    fn settings(&self) -> Value {
+        match &self.settings_file {
+            Some(file) => yaml_serde::from_str(&read(file)).unwrap(),
+            None => self.settings.clone().unwrap_or_else(|| json!({})),
+        }
+    }
+
+    /// Holds a response against what the case expects.
+    #[track_caller]
+    fn check(&self, response: &Response, calls: usize) {
+        let (name, expect) = (&self.name, &self.expect);
+        assert_eq!(response.accepted, expect.allowed, "{name}: {:?}", response.message);
+        let message = response.message.as_deref().unwrap_or_default();
+        assert!(expect.allowed == response.message.is_none(), "{name}: a message exactly where it is rejected");
+        if let Some(expected) = &expect.message {
+            assert_eq!(message, expected, "{name}");
+        }
+        assert!(message.starts_with(expect.message_starts.as_deref().unwrap_or_default()), "{name}: {message}");
+        assert!(message.ends_with(expect.message_ends.as_deref().unwrap_or_default()), "{name}: {message}");
+        let says = [&expect.message, &expect.message_starts, &expect.message_ends].iter().any(|m| m.is_some());
+        assert!(expect.allowed != says, "{name}: a rejection says what its message is, an admission has none");
+        assert_eq!(response.warnings, expect.warnings, "{name}");
+        let object = self.request()["object"].clone();
+        let mut expected = object.clone();
+        for (pointer, value) in &expect.written {
+            write(&mut expected, pointer, value);
+        }
+        assert_eq!(response.mutated_object.clone().unwrap_or(object), expected, "{name}");
+        assert_eq!(
+            response.mutated_object.is_some(),
+            !expect.written.is_empty(),
+            "{name}: a mutation without a change"
+        );
+        let verdict = if expect.allowed { "allowed" } else { "rejected" };
+        assert_eq!(response.audit_annotations["verdict"], verdict, "{name}");
+        assert!(!response.audit_annotations["reason"].is_empty(), "{name}");
+        for (key, value) in &expect.audit {
+            assert_eq!(response.audit_annotations.get(key), Some(value), "{name}");
+        }
+        if let Some(expected) = expect.calls {
+            assert_eq!(calls, expected, "{name}: host calls");
+        }
+    }
+}
+
+/// Sets what a JSON pointer points to; of a missing last part it makes a key.
+fn write(object: &mut Value, pointer: &str, value: &Value) {
+    let (parent, key) = pointer.rsplit_once('/').unwrap();
+    match object.pointer_mut(parent).unwrap_or_else(|| panic!("{parent} is missing")) {
+        Value::Array(list) => list[key.parse::<usize>().unwrap()] = value.clone(),
+        parent => parent[key] = value.clone(),
+    }
+}
+
+#[derive(Deserialize, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct Response {
+    accepted: bool,
+    message: Option<String>,
+    code: Option<u16>,
+    mutated_object: Option<Value>,
+    #[serde(default)]
+    warnings: Vec<String>,
+    audit_annotations: BTreeMap<String, String>,
+}
+
+/// The test world, with what the policy's metadata asks to be granted and nothing else.
+fn world() -> Arc<dyn HostAnswers> {
+    let cluster = ClusterFiles::from_folder(&root().join("tests/world/cluster")).unwrap();
+    let images = ImageFile::from_file(&root().join("tests/world/images.yaml")).unwrap();
+    let grants = Grants::from_metadata(&read("policy-metadata.yml")).unwrap();
+    Arc::new(Gate::new(grants, Arc::new(Files::new(Some(cluster), Some(images)))))
+}
+
+/// Calls for the engine, counted.
+struct Counted<'a>(&'a dyn HostAnswers, &'a Cell<usize>);
+
+impl HostCalls for Counted<'_> {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        self.1.set(self.1.get() + 1);
+        let call = HostCall {
+            binding: "kubewarden".to_owned(),
+            namespace: namespace.to_owned(),
+            operation: operation.to_owned(),
+            payload: payload.to_owned(),
+        };
+        self.0.answer(&call)
+    }
+}
+
+fn by_engine(case: &Case, world: &dyn HostAnswers) -> (Vec<u8>, usize) {
+    let calls = Cell::new(0);
+    let host = WireHost(Counted(world, &calls));
+    let answer = image_admission_engine::validate(&case.payload(), &host, Timestamp(0));
+    (answer.response, calls.get())
+}
+
+#[test]
+fn the_engine_decides_every_case_as_expected() {
+    let world = world();
+    for case in cases() {
+        let (response, calls) = by_engine(&case, world.as_ref());
+        case.check(&serde_json::from_slice(&response).unwrap(), calls);
+    }
+}
+
+#[test]
+fn the_module_gives_the_same_bytes_as_the_engine() {
+    let world = world();
+    let module = PolicyModule::from_file(&module_path()).unwrap();
+    for case in cases() {
+        let reply = module.call("validate", &case.payload(), Arc::clone(&world));
+        let response = reply.response.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        let (engine, calls) = by_engine(&case, world.as_ref());
+        assert_eq!(String::from_utf8_lossy(&response), String::from_utf8_lossy(&engine), "{}", case.name);
+        assert_eq!(reply.exchanges.len(), calls, "{}", case.name);
+    }
+}
+
+#[test]
+fn the_settings_of_every_case_are_valid() {
+    let module = PolicyModule::from_file(&module_path()).unwrap();
+    for case in cases() {
+        let reply = module.call("validate_settings", &serde_json::to_vec(&case.settings()).unwrap(), world());
+        assert_eq!(reply.response.unwrap(), br#"{"valid":true}"#, "{}", case.name);
+    }
+}
+
+/// What `tests/real-host/record.py` wrote.
+#[derive(Deserialize)]
+struct Recording {
+    hosts: BTreeMap<String, String>,
+    cases: Vec<Recorded>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Recorded {
+    name: String,
+    settings: Value,
+    request: Value,
+    policy_server: RealAnswer,
+    kwctl: RealAnswer,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RealAnswer {
+    allowed: bool,
+    message: Option<String>,
+    code: Option<u16>,
+    patch: Option<json_patch::Patch>,
+    warnings: Vec<String>,
+    audit_annotations: BTreeMap<String, String>,
+}
+
+impl RealAnswer {
+    /// The answer as the policy's own response: the patch applied.
+    fn response(&self, request: &Value) -> Response {
+        let mutated_object = self.patch.as_ref().map(|patch| {
+            let mut object = request["object"].clone();
+            json_patch::patch(&mut object, patch).unwrap();
+            object
+        });
+        Response {
+            accepted: self.allowed,
+            message: self.message.clone(),
+            code: self.code,
+            mutated_object,
+            warnings: self.warnings.clone(),
+            audit_annotations: self.audit_annotations.clone(),
+        }
+    }
+}
+
+#[test]
+fn the_real_hosts_answered_every_case_as_the_native_host_does() {
+    let recording: Recording = serde_json::from_str(&read("tests/real-host/answers.json")).unwrap();
+    assert!(recording.hosts.contains_key("kwctl") && recording.hosts.contains_key("policy-server"));
+    let cases = cases();
+    let names: Vec<_> = recording.cases.iter().map(|case| &case.name).collect();
+    let again = "run tests/real-host/record.py again";
+    assert_eq!(
+        names,
+        cases.iter().map(|case| &case.name).collect::<Vec<_>>(),
+        "the recording is of other cases: {again}"
+    );
+    let world = world();
+    let module = PolicyModule::from_file(&module_path()).unwrap();
+    for (case, recorded) in cases.iter().zip(&recording.cases) {
+        assert_eq!(recorded.request, case.request(), "{}: the case has changed: {again}", case.name);
+        assert_eq!(recorded.settings, case.settings(), "{}: the case has changed: {again}", case.name);
+        let native = module.call("validate", &case.payload(), Arc::clone(&world)).response.unwrap();
+        let native: Response = serde_json::from_slice(&native).unwrap();
+        assert_eq!(recorded.policy_server.response(&recorded.request), native, "policy-server: {}", case.name);
+        assert_eq!(recorded.kwctl.response(&recorded.request), native, "kwctl: {}", case.name);
+    }
+}

@@ -1,0 +1,21 @@
+//! What several tests need: the policy's module, and the test world.
+
+use std::path::PathBuf;
+
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// The policy's module, which `make policy.wasm` builds.
+pub(crate) fn module_path() -> PathBuf {
+    let path = std::env::var_os("POLICY_WASM").map_or_else(|| root().join("policy.wasm"), PathBuf::from);
+    assert!(path.exists(), "the module {} is missing: run `make policy.wasm` first", path.display());
+    path
+}
+
+/// A file of the workspace.
+pub(crate) fn read(path: &str) -> String {
+    let path = root().join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
