@@ -59,12 +59,14 @@ pub(crate) fn main() -> ExitCode {
     let ended = match cli.command {
         Command::Run(run) => run.execute(&mut io::stdout()),
     };
-    ended.unwrap_or_else(|error| {
-        if !error.is_nobody_listening() {
-            complain(&error.to_string());
-        }
-        Ending::Failed
-    }).into()
+    ended
+        .unwrap_or_else(|error| {
+            if !error.is_nobody_listening() {
+                complain(&error.to_string());
+            }
+            Ending::Failed
+        })
+        .into()
 }
 
 /// Writes an error to the standard error stream.

@@ -67,7 +67,10 @@ impl Settings {
     pub fn notices(&self) -> Vec<String> {
         let mut notices = Vec::new();
         let mut note = |path: String, prefix: &Prefix| {
-            if let Some(part) = prefix.ends_inside() {
+            if prefix.is_short_name() {
+                let name = prefix.as_str();
+                notices.push(format!("{path}: the prefix `{name}` is the beginning of a registry's host; an image of Docker Hub is `docker.io/library/{name}`"));
+            } else if let Some(part) = prefix.ends_inside() {
                 notices.push(format!(
                     "{path}: the prefix `{}` ends inside a {part}, and matches whatever goes on from there",
                     prefix.as_str()

@@ -194,7 +194,9 @@ impl Image {
             (true, _) => vec![format!("@{digest}")],
         };
         let mut repositories = vec![format!("{}/{}", self.host, self.repository)];
-        if let ("docker.io", Some(short)) = (self.host, self.repository.strip_prefix("library/")) {
+        if let ("docker.io", Some(short)) = (self.host, self.repository.strip_prefix("library/"))
+            && !short.contains('/')
+        {
             repositories.push(format!("docker.io/{short}"));
         }
         repositories.iter().flat_map(|repository| ends.iter().map(move |end| format!("{repository}{end}"))).collect()
@@ -235,7 +237,7 @@ const fn by_digest(image: Image) -> Image {
     Image { by_digest: true, ..image }
 }
 
-const IMAGES: [Image; 22] = [
+const IMAGES: [Image; 23] = [
     untagged("nginx", "docker.io", "library/nginx", '0'),
     image("nginx:latest", "docker.io", "library/nginx", "latest", '0'),
     image("nginx:1.0", "docker.io", "library/nginx", "1.0", '1'),
@@ -244,6 +246,7 @@ const IMAGES: [Image; 22] = [
     by_digest(untagged("nginx", "docker.io", "library/nginx", '0')),
     by_digest(image("docker.io/nginx:1.0", "docker.io", "library/nginx", "1.0", '2')),
     image("team/app:1", "docker.io", "team/app", "1", '3'),
+    image("library/team/app:1", "docker.io", "library/team/app", "1", 'e'),
     image("Docker.io/team/app:1", "docker.io", "team/app", "1", '3'),
     image("registry-1.docker.io/teamevil/app:1", "docker.io", "teamevil/app", "1", '4'),
     image("ghcr.io/team/app:1.0", "ghcr.io", "team/app", "1.0", '5'),
@@ -296,7 +299,7 @@ const fn means(written: &'static str, canonical: &'static str) -> Prefix {
     Prefix { written, canonical }
 }
 
-const PREFIXES: [Prefix; 36] = [
+const PREFIXES: [Prefix; 38] = [
     same(""),
     same("docker.io"),
     same("docker.io/"),
@@ -320,6 +323,8 @@ const PREFIXES: [Prefix; 36] = [
     same("gh"),
     same("ghcr.io"),
     means("GHCR.IO", "ghcr.io"),
+    means("GHCR", "ghcr"),
+    means("Registry", "registry"),
     same("ghcr.io/"),
     means("ghcr.io:443/", "ghcr.io/"),
     same("ghcr.io:"),

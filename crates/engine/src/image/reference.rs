@@ -128,6 +128,7 @@ impl ImageReference {
         let mut names = vec![format!("{}/{}{suffix}", self.host, self.repository)];
         if self.host == DOCKER_HUB
             && let Some(short) = self.repository.strip_prefix(OFFICIAL)
+            && !short.contains('/')
         {
             names.push(format!("{}/{short}{suffix}", self.host));
         }

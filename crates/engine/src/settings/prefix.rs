@@ -23,10 +23,11 @@ impl Prefix {
                 Err(_) => written.to_owned(),
             },
             Some(_) => format!("docker.io/{written}"),
-            None => canonical_host(written)
-                .ok()
-                .filter(|_| is_host_like(written))
-                .unwrap_or_else(|| written.to_ascii_lowercase()),
+            // The beginning of a host, or all of it. Without a dot or a port it may go on in any way.
+            None if written.contains(['.', ':']) => {
+                canonical_host(written).unwrap_or_else(|_| written.to_ascii_lowercase())
+            }
+            None => written.to_ascii_lowercase(),
         };
         Self { written: written.to_owned(), canonical }
     }
@@ -47,6 +48,12 @@ impl Prefix {
     #[must_use]
     pub fn matches_raw(&self, image: &str) -> bool {
         image.starts_with(&self.written)
+    }
+
+    /// Whether it looks like a short name of Docker Hub, as in `nginx`, which no canonical name starts with.
+    #[must_use]
+    pub fn is_short_name(&self) -> bool {
+        !self.written.is_empty() && self.written != "localhost" && !self.written.contains(['/', '.'])
     }
 
     /// `host` or `path segment` when it ends inside one, so that `docker.io/my` matches `docker.io/myevil` too.
@@ -88,6 +95,9 @@ mod tests {
         check("team/", "docker.io/team/app", true);
         check("team/", "team.io/app", false);
         check("nginx", "nginx", false);
+        check("GHCR", "ghcr.io/team/app", true);
+        check("Registry", "Registry.Example.com:5000/team/app", true);
+        check("docker.io/team/", "docker.io/library/team/app", false);
         check("", "nginx", true);
         check("ghcr.io/Team/", "ghcr.io/team/app", false);
         check("ghcr.io/app:1", "ghcr.io/app:1.2", true);

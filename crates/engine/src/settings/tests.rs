@@ -255,13 +255,14 @@ fn registries_have_one_name() {
 #[test]
 fn prefixes_that_match_more_than_they_seem_to_are_noticed() {
     let settings = read(json!({
-        "preScanPolicies": {"customPolicies": [{"prefix": "ghcr.io", "action": "accept"}, {"prefix": "ghcr.io/", "action": "accept"}]},
+        "preScanPolicies": {"customPolicies": [{"prefix": "ghcr.io", "action": "accept"}, {"prefix": "ghcr.io/", "action": "accept"}, {"prefix": "nginx", "action": "reject"}]},
         "scanPolicies": {"byNamespace": {"ns": {"customPolicies": [{"prefix": "docker.io/my", "action": "reject"}]}}},
     }));
     assert_eq!(
         settings.notices(),
         [
             "preScanPolicies.customPolicies[0]: the prefix `ghcr.io` ends inside a host, and matches whatever goes on from there",
+            "preScanPolicies.customPolicies[2]: the prefix `nginx` is the beginning of a registry's host; an image of Docker Hub is `docker.io/library/nginx`",
             "scanPolicies.byNamespace.ns.customPolicies[0]: the prefix `docker.io/my` ends inside a path segment, and matches whatever goes on from there",
         ]
     );

@@ -18,7 +18,7 @@ pub(super) struct Document {
 
 /// A document's file, and its number there.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     file: String,
     /// From 1; none if the file holds nothing else.
     number: Option<usize>,
@@ -68,10 +68,8 @@ fn read(path: &Path) -> Result<String, DocumentError> {
         std::fs::File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))
     };
     read.map_err(|source| DocumentError::Read { file: name(path), source })?;
-    let text = String::from_utf8(bytes).map_err(|error| DocumentError::NotUtf8 {
-        file: name(path),
-        position: error.utf8_error().valid_up_to() + 1,
-    })?;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| DocumentError::NotUtf8 { file: name(path), position: error.utf8_error().valid_up_to() + 1 })?;
     // Windows' editors mark UTF-8 so.
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
@@ -80,7 +78,8 @@ fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-fn name(path: &Path) -> String {
+/// How messages call a file.
+pub(super) fn name(path: &Path) -> String {
     if is_standard_input(path) { "the standard input".to_owned() } else { format!("`{}`", path.display()) }
 }
 
@@ -119,7 +118,7 @@ fn yaml_document(document: yaml_serde::Deserializer<'_>) -> Result<Box<RawValue>
 
 /// A file without documents that can be used.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum DocumentError {
+pub(crate) enum DocumentError {
     /// It can't be read.
     #[error("cannot read {file}: {source}")]
     Read {

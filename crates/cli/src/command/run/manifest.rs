@@ -92,7 +92,7 @@ impl ManifestOptions {
                 old.extend(super::request::objects(document)?);
             }
             if old.is_empty() {
-                return Err(RequestError::Empty(path.display().to_string()));
+                return Err(RequestError::Empty(format!("`{}`", path.display())));
             }
         }
         Ok(Making { options: self.clone(), operation, old })
@@ -142,10 +142,7 @@ impl Making {
             object: new,
             old_object: old,
             dry_run: false,
-            options: self
-                .operation
-                .options()
-                .map(|kind| json!({"apiVersion": "meta.k8s.io/v1", "kind": kind})),
+            options: self.operation.options().map(|kind| json!({"apiVersion": "meta.k8s.io/v1", "kind": kind})),
         };
         serde_json::value::to_raw_value(&request).map_err(|error| document.unreadable(error.to_string()))
     }
@@ -180,12 +177,9 @@ impl Making {
                 return Ok(Some(&old.json));
             }
         }
-        Err(RequestError::NotInOld {
-            place: document.place.clone(),
-            kind: manifest.kind.clone(),
-            name: manifest.name.clone().unwrap_or_default(),
-            namespace: namespace.to_owned(),
-        })
+        let name = manifest.name.as_deref().unwrap_or_default();
+        let object = format!("{} `{name}` in namespace `{namespace}`", manifest.kind);
+        Err(RequestError::NotInOld { place: document.place.clone(), object })
     }
 }
 

@@ -48,7 +48,7 @@ fn admission_request(document: &Document) -> Result<Option<&RawValue>, RequestEr
         };
     }
     let has = |name| fields.value(name).is_some();
-    let is_request = !has("apiVersion") && (has("uid") || has("operation")) && (has("object") || has("oldObject"));
+    let is_request = !has("apiVersion") && (has("uid") || has("operation"));
     Ok(is_request.then_some(&*document.json))
 }
 
@@ -61,9 +61,11 @@ pub(super) fn objects(document: Document) -> Result<Vec<Document>, RequestError>
         return Ok(vec![document]);
     };
     let items = items.into_iter().enumerate();
-    let items: Vec<Document> = items
-        .map(|(index, json)| Document { place: document.place.item(index + 1), json: json.to_owned() })
-        .collect();
+    let items: Vec<Document> =
+        items.map(|(index, json)| Document { place: document.place.item(index + 1), json: json.to_owned() }).collect();
+    if items.is_empty() {
+        return Err(document.unreadable("the `List` has no items"));
+    }
     for item in &items {
         // Lists have no lists in them, and what has would have to be unpacked over and over.
         if Fields::of(&item.json).and_then(|fields| fields.text("kind")).as_deref() == Some("List") {
@@ -133,7 +135,7 @@ impl fmt::Display for Subject {
 
 /// Why there are no requests.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum RequestError {
+pub(crate) enum RequestError {
     /// A file can't be used.
     #[error(transparent)]
     Document(#[from] DocumentError),
@@ -170,15 +172,11 @@ pub(super) enum RequestError {
     #[error("`--old` is for updates; leave out `--operation`, or use `--operation update`")]
     OldWithoutUpdate,
     /// There are old objects, but not this one.
-    #[error("{place}: `--old` has no {kind} `{name}` in namespace `{namespace}`")]
+    #[error("{place}: `--old` has no {object}")]
     NotInOld {
         /// Which document.
         place: Place,
-        /// The manifest's kind.
-        kind: String,
-        /// The manifest's name.
-        name: String,
-        /// The manifest's namespace.
-        namespace: String,
+        /// The manifest's kind, name and namespace.
+        object: String,
     },
 }

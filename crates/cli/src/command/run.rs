@@ -1,0 +1,244 @@
+//! `run`: decides requests with the policy's module, and explains each decision.
+
+mod data;
+mod diff;
+mod document;
+mod fields;
+mod manifest;
+mod policy;
+mod request;
+mod terminal;
+mod text;
+
+use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use image_admission_cli::answers::Grants;
+use image_admission_cli::host_options::{Host, HostError, HostOptions};
+use image_admission_cli::runtime::{LogEntry, PolicyModule, RuntimeError};
+use image_admission_engine::AdmissionRequest;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::{Ending, complain};
+use data::Entry;
+use document::DocumentError;
+use manifest::ManifestOptions;
+use policy::{Policy, PolicyError};
+use request::{Request, RequestError, Subject, requests};
+use terminal::Paint;
+
+pub(super) use terminal::printable;
+
+/// Decide requests or manifests, and explain the decision
+///
+/// Exit codes: 0, every request is allowed; 1, something went wrong; 2, at least one request is denied; 3, the settings
+/// are not valid.
+#[derive(Args, Debug)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Run {
+    /// What to decide: AdmissionReviews, AdmissionRequests, or plain manifests. May be repeated; `-` is the standard
+    /// input
+    #[arg(short, long = "file", value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// The policy's settings. Without them, every default
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+
+    /// The policy
+    #[arg(long, value_name = "FILE", default_value = "policy.wasm")]
+    module: PathBuf,
+
+    /// How long the policy may take for one request, as in the policy server
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+    timeout: Duration,
+
+    /// How to write what was decided
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "text")]
+    output: Output,
+
+    #[command(flatten)]
+    manifests: ManifestOptions,
+
+    #[command(flatten, next_help_heading = "Where the policy's questions are answered")]
+    host: HostOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// For people
+    Text,
+    /// A list with an entry for each request
+    Json,
+    /// The same list
+    Yaml,
+}
+
+/// The longest time that makes sense to wait.
+const LONGEST: f64 = 3600.0;
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.001..=LONGEST).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("use a number of seconds up to {LONGEST}"))
+}
+
+impl Run {
+    /// Decides everything, and writes the decisions to `output`.
+    pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, RunError> {
+        let settings = self.settings()?;
+        let requests = self.requests()?;
+        let host = self.host.open(Grants::everything())?;
+        let module = PolicyModule::from_file(&self.module).map_err(RunError::of_module)?;
+        let module = module.with_deadline(self.timeout);
+        let policy = match Policy::new(module, self.module.clone(), settings, host.answers(), &mut log) {
+            Err(PolicyError::InvalidSettings(problems)) => {
+                complain(&self.invalid_settings(&problems));
+                return Ok(Ending::InvalidSettings);
+            }
+            policy => policy?,
+        };
+        let ending = self.decide(&policy, &requests, &host, output);
+        // What was asked until something went wrong is worth a look too.
+        host.save_recording()?;
+        let ending = ending?;
+        match host.answers().leftovers() {
+            leftovers if leftovers.is_empty() => Ok(ending),
+            leftovers => Err(RunError::Leftovers(leftovers)),
+        }
+    }
+
+    /// The settings as JSON; a file in which everything is commented out has none.
+    fn settings(&self) -> Result<Box<RawValue>, RunError> {
+        let none = || RawValue::from_string("{}".to_owned()).map_err(|error| RunError::Output(error.into()));
+        let Some(path) = &self.settings else { return none() };
+        let mut documents = document::documents(path)?.into_iter();
+        match (documents.next(), documents.next()) {
+            (None, _) => none(),
+            (Some(settings), None) => Ok(settings.json),
+            (Some(_), Some(_)) => Err(RunError::SeveralSettings(path.clone())),
+        }
+    }
+
+    fn invalid_settings(&self, problems: &str) -> String {
+        let name = self.settings.as_deref().unwrap_or(Path::new("{}")).display();
+        let problems: Vec<String> = problems.lines().map(|problem| format!("  {problem}")).collect();
+        format!("the settings `{name}` are not valid\n{}", problems.join("\n"))
+    }
+
+    fn requests(&self) -> Result<Vec<Request>, RunError> {
+        let making = self.manifests.open()?;
+        let mut found = Vec::new();
+        for path in &self.files {
+            let documents = document::documents(path)?;
+            if documents.is_empty() {
+                return Err(RequestError::Empty(document::name(path)).into());
+            }
+            for document in documents {
+                found.extend(requests(document, &making)?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn decide(
+        &self,
+        policy: &Policy,
+        requests: &[Request],
+        host: &Host,
+        output: &mut (impl Write + IsTerminal),
+    ) -> Result<Ending, RunError> {
+        let paint = Paint::for_output(output);
+        let mut entries = Vec::new();
+        let (mut allowed, mut denied, mut unanswered) = (0, 0, 0);
+        for request in requests {
+            let subject = Subject::of(&request.json);
+            match policy.answer(&request.json, host.answers(), &mut log) {
+                Ok(answer) => {
+                    *(if answer.response.accepted { &mut allowed } else { &mut denied }) += 1;
+                    if self.output == Output::Text {
+                        let object = AdmissionRequest::read(Some(&request.json)).and_then(|request| request.object());
+                        let text = text::text(&subject, &answer, object.ok().as_ref(), paint);
+                        write!(output, "{text}{}", if requests.len() > 1 { "\n\n" } else { "" })?;
+                    } else {
+                        entries.push(Entry::answered(&subject, answer));
+                    }
+                }
+                Err(PolicyError::NoAnswer(why)) => {
+                    unanswered += 1;
+                    complain(&format!("{}, {subject}: {why}", request.place));
+                    entries.push(Entry::unanswered(&subject, why.to_string()));
+                }
+                Err(other) => return Err(other.into()),
+            }
+        }
+        match self.output {
+            Output::Text if requests.len() > 1 => writeln!(output, "{}", text::summary(allowed, denied, unanswered))?,
+            Output::Text => {}
+            Output::Json => writeln!(output, "{}", serde_json::to_string_pretty(&entries).map_err(io::Error::from)?)?,
+            Output::Yaml => write!(output, "{}", yaml_serde::to_string(&entries).map_err(io::Error::other)?)?,
+        }
+        output.flush()?;
+        Ok(match (denied, unanswered) {
+            (0, 0) => Ending::Allowed,
+            (_, 0) => Ending::Denied,
+            (_, _) => Ending::Failed,
+        })
+    }
+}
+
+/// Passes on a line of the policy's log.
+fn log(entry: &LogEntry) {
+    let message = entry.message.as_deref().unwrap_or_default();
+    let data = if entry.data.is_empty() { String::new() } else { format!(" {}", Value::Object(entry.data.clone())) };
+    // Nobody listening is no reason to decide nothing.
+    let _ = writeln!(io::stderr(), "{}: {}{}", entry.level, printable(message), printable(&data));
+}
+
+/// Why nothing, or not everything, was decided.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RunError {
+    /// A file can't be used.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// A document is no request.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The settings are in several documents.
+    #[error("`{}` has several documents; settings are one", _0.display())]
+    SeveralSettings(PathBuf),
+    /// There is no such host.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The module isn't there.
+    #[error("there is no module `{}`; build it with `make policy.wasm`, or say with `--module` where it is", _0.display())]
+    NoModule(PathBuf),
+    /// The module can't be used.
+    #[error(transparent)]
+    Module(RuntimeError),
+    /// The module didn't do its work.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// A recording holds what was never asked for.
+    #[error("the recording has more than was asked for; record it again, or remove:\n  {}", _0.join("\n  "))]
+    Leftovers(Vec<String>),
+    /// The decisions can't be written.
+    #[error("cannot write to the standard output: {0}")]
+    Output(#[from] io::Error),
+}
+
+impl RunError {
+    fn of_module(error: RuntimeError) -> Self {
+        match error {
+            RuntimeError::Read { path, source } if source.kind() == ErrorKind::NotFound => Self::NoModule(path),
+            other => Self::Module(other),
+        }
+    }
+
+    /// Whether the reader of the output has gone, as `head` does.
+    pub(super) fn is_nobody_listening(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == ErrorKind::BrokenPipe)
+    }
+}

@@ -1,0 +1,153 @@
+//! The policy's module with its settings: whether they are valid, and what it makes of a request.
+//!
+//! The module's response is the answer. Why it is so, the module doesn't say: the engine, which it is made of, decides
+//! the same request here, is given the same answers as the host gave, and must come to the same response.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use image_admission_cli::answers::HostAnswers;
+use image_admission_cli::runtime::{HostExchange, LogEntry, PolicyModule, Reply, RuntimeError};
+use image_admission_engine::settings::Settings;
+use image_admission_engine::{Decision, HostCalls, Response, Timestamp, WireHost, decide};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// A module, and settings that it finds valid.
+#[derive(Debug)]
+pub(super) struct Policy {
+    module: PolicyModule,
+    path: PathBuf,
+    settings: Box<RawValue>,
+    parsed: Settings,
+}
+
+/// What the module answered to one request, and why.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// What goes back to the API server.
+    pub(super) response: Response,
+    /// Why.
+    pub(super) decision: Decision,
+}
+
+impl Policy {
+    /// Asks the module whether the settings are valid, and passes on what it logs.
+    pub(super) fn new(
+        module: PolicyModule,
+        path: PathBuf,
+        settings: Box<RawValue>,
+        host: Arc<dyn HostAnswers>,
+        log: &mut dyn FnMut(&LogEntry),
+    ) -> Result<Self, PolicyError> {
+        #[derive(Deserialize)]
+        struct Validity {
+            valid: bool,
+            message: Option<String>,
+        }
+        let reply = module.call("validate_settings", settings.get().as_bytes(), host);
+        reply.logs.iter().for_each(log);
+        let bytes = reply.response.map_err(PolicyError::NoAnswer)?;
+        let validity: Validity = serde_json::from_slice(&bytes)
+            .map_err(|_| PolicyError::unlike(&path, &bytes, b"whether they are valid"))?;
+        if !validity.valid {
+            return Err(PolicyError::InvalidSettings(validity.message.unwrap_or_default()));
+        }
+        let value = serde_json::from_str(settings.get()).unwrap_or_default();
+        let parsed =
+            Settings::read(&value).map_err(|error| PolicyError::unlike(&path, &bytes, error.to_string().as_bytes()))?;
+        Ok(Self { module, path, settings, parsed })
+    }
+
+    /// The module's answer to a request.
+    pub(super) fn answer(
+        &self,
+        request: &RawValue,
+        host: Arc<dyn HostAnswers>,
+        log: &mut dyn FnMut(&LogEntry),
+    ) -> Result<Answer, PolicyError> {
+        #[derive(Serialize)]
+        struct Payload<'a> {
+            request: &'a RawValue,
+            settings: &'a RawValue,
+        }
+        let payload = Payload { request, settings: &self.settings };
+        let payload = serde_json::to_vec(&payload).map_err(|error| PolicyError::Payload(error.to_string()))?;
+        let now = now();
+        let Reply { response, logs, exchanges } = self.module.call("validate", &payload, host);
+        logs.iter().for_each(log);
+        let said = response.map_err(PolicyError::NoAnswer)?;
+        let decision = decide(Some(request), &self.parsed, &WireHost(Replayed::new(exchanges)), now);
+        let response = Response::from(decision.clone());
+        let expected = serde_json::to_vec(&response).map_err(|error| PolicyError::Payload(error.to_string()))?;
+        if said != expected {
+            return Err(PolicyError::unlike(&self.path, &said, &expected));
+        }
+        Ok(Answer { response, decision })
+    }
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}
+
+/// The answers that the module was given, in their order: the engine asks for the same.
+struct Replayed(RefCell<std::vec::IntoIter<HostExchange>>);
+
+impl Replayed {
+    fn new(exchanges: Vec<HostExchange>) -> Self {
+        Self(RefCell::new(exchanges.into_iter()))
+    }
+}
+
+impl HostCalls for Replayed {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        let next = self.0.borrow_mut().next();
+        let is_it = |HostExchange { call, .. }: &HostExchange| {
+            call.namespace == namespace && call.operation == operation && call.payload == payload
+        };
+        match next.filter(is_it) {
+            // The guest's side of waPC puts its own words before the host's.
+            Some(exchange) => exchange.answer.map_err(|text| format!("Host error: {text}")),
+            None => Err("the module did not ask this".to_owned()),
+        }
+    }
+}
+
+/// Why a policy has no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PolicyError {
+    /// The settings are not valid: one problem a line.
+    #[error("the settings are not valid:\n{0}")]
+    InvalidSettings(String),
+    /// The module failed, or was too slow.
+    #[error(transparent)]
+    NoAnswer(RuntimeError),
+    /// The module is built from other sources than this command.
+    #[error(
+        "the module `{}` and this command line are of different versions, so that its answers can't be explained; build \
+         both from the same sources (`make policy.wasm`)\n  the module answers  {said}\n  here it would be    {expected}",
+        path.display()
+    )]
+    OtherVersion {
+        /// The module.
+        path: PathBuf,
+        /// Its answer.
+        said: String,
+        /// The engine's answer.
+        expected: String,
+    },
+    /// No JSON could be written.
+    #[error("the request can't be written as JSON: {0}")]
+    Payload(String),
+}
+
+impl PolicyError {
+    fn unlike(path: &std::path::Path, said: &[u8], expected: &[u8]) -> Self {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        Self::OtherVersion { path: path.to_owned(), said: text(said), expected: text(expected) }
+    }
+}

@@ -1,0 +1,180 @@
+//! A decision as people read it: each image with what was found and who decided, then the verdict.
+
+use image_admission_engine::settings::PreScanAction;
+use image_admission_engine::{ImageList, JudgedImage, Outcome, ScanReport, WorkloadImage};
+use serde_json::Value;
+
+use super::diff::{Line, diff};
+use super::policy::Answer;
+use super::request::Subject;
+use super::terminal::{Paint, in_one_line, printable};
+
+/// The whole text of one request; `object` is the request's.
+pub(super) fn text(subject: &Subject, answer: &Answer, object: Option<&Value>, paint: Paint) -> String {
+    let mut page = Page { text: String::new(), paint };
+    page.heading(subject);
+    if let Outcome::NotImages(images) = &answer.decision.outcome {
+        images.iter().for_each(|image| page.not_an_image(image));
+    }
+    for judged in &answer.decision.images {
+        page.image(judged, &answer.decision.outcome);
+    }
+    page.verdict(answer);
+    if let (Some(before), Some(after)) = (object, &answer.response.mutated_object) {
+        page.mutation(before, after);
+    }
+    page.text
+}
+
+struct Page {
+    text: String,
+    paint: Paint,
+}
+
+impl Page {
+    fn heading(&mut self, subject: &Subject) {
+        let subject = match subject.operation.to_lowercase() {
+            operation if operation.is_empty() => subject.to_string(),
+            operation => format!("{subject}, {operation}"),
+        };
+        let heading = self.paint.bold(&in_one_line(&subject)).into_owned();
+        self.line(&heading);
+    }
+
+    fn image(&mut self, judged: &JudgedImage, outcome: &Outcome) {
+        self.image_heading(&judged.image);
+        let canonical = judged.reference.to_string();
+        if canonical != judged.image.text {
+            self.row("name", &canonical);
+        }
+        if let Some(rule) = &judged.pre_scan {
+            let all_the_same = if rule.action == PreScanAction::Accept && judged.scan.is_some() {
+                "; scanned all the same, as another image is"
+            } else {
+                ""
+            };
+            self.row("pre-scan", &format!("{}: {rule}{all_the_same}", rule.action));
+        }
+        if let Some(scan) = &judged.scan {
+            self.row("scan", &format!("{}: {}", scan.rule.action, scan.rule));
+            if let Some(report) = &scan.report {
+                self.report(report);
+            }
+        }
+        self.row("result", &result(judged, outcome));
+    }
+
+    fn not_an_image(&mut self, image: &WorkloadImage) {
+        self.image_heading(image);
+        if let Err(why) = &image.reference {
+            self.row("result", &format!("denied: not an image reference, {why}"));
+        }
+    }
+
+    fn image_heading(&mut self, image: &WorkloadImage) {
+        self.line("");
+        let shown = image.shown();
+        let shown = if shown.is_empty() { "(no image)" } else { &shown };
+        self.line(&format!("  {}", self.paint.bold(&in_one_line(shown))));
+        let list = match image.list {
+            ImageList::Init => "init container",
+            ImageList::Container => "container",
+            ImageList::Ephemeral => "ephemeral container",
+            ImageList::Volume => "volume",
+        };
+        let name = if image.container.is_empty() { "without a name" } else { &image.container };
+        self.row("where", &format!("{list} {name}, {}", image.pointer));
+    }
+
+    fn report(&mut self, report: &ScanReport) {
+        if let Some(digest) = &report.digest {
+            self.row("digest", digest);
+        }
+        self.row("status", report.status.name());
+        if report.platforms.len() < 2 {
+            self.row("reason", &report.reason);
+        } else {
+            let name = |platform: &Option<String>| platform.clone().unwrap_or_default();
+            let width = report.platforms.iter().map(|p| name(&p.platform).chars().count()).max().unwrap_or_default();
+            for (index, platform) in report.platforms.iter().enumerate() {
+                let label = if index == 0 { "reason" } else { "" };
+                self.row(label, &format!("{:width$}  {}", name(&platform.platform), platform.reason));
+            }
+        }
+        // A reason names the one report that decided.
+        for platform in report.platforms.iter().filter(|platform| platform.reports.len() > 1) {
+            self.row("reports", &platform.reports.join(", "));
+        }
+    }
+
+    fn verdict(&mut self, answer: &Answer) {
+        let response = &answer.response;
+        self.line("");
+        if response.accepted {
+            let reason = response.audit_annotations.get("reason").map(String::as_str).unwrap_or_default();
+            self.line(&format!("{}: {}", self.paint.green("allowed"), in_one_line(reason)));
+        } else {
+            let code = response.code.map(|code| format!(" with code {code}")).unwrap_or_default();
+            self.line(&format!("{}{code}", self.paint.red("denied")));
+            let message = response.message.as_deref().unwrap_or_default();
+            printable(message).lines().for_each(|line| self.line(&format!("  {line}")));
+        }
+        for warning in &response.warnings {
+            self.line(&format!("{}: {}", self.paint.yellow("warning"), in_one_line(warning)));
+        }
+    }
+
+    fn mutation(&mut self, before: &Value, after: &Value) {
+        self.line("");
+        self.line("the object is changed:");
+        for line in diff(before, after) {
+            let line = match line {
+                Line::Same(text) => format!("    {}", in_one_line(&text)),
+                Line::Removed(text) => self.paint.red(&format!("  - {}", in_one_line(&text))).into_owned(),
+                Line::Added(text) => self.paint.green(&format!("  + {}", in_one_line(&text))).into_owned(),
+                Line::Gap => self.paint.dim("    ...").into_owned(),
+            };
+            self.line(&line);
+        }
+    }
+
+    fn row(&mut self, label: &str, value: &str) {
+        self.line(&format!("    {}  {}", self.paint.dim(&format!("{label:8}")), in_one_line(value)));
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+}
+
+/// What came of an image, in the words of the phase that decided.
+fn result(judged: &JudgedImage, outcome: &Outcome) -> String {
+    let Some(scan) = &judged.scan else {
+        let rejects = judged.pre_scan.as_ref().is_some_and(|rule| rule.action == PreScanAction::Reject);
+        return match outcome {
+            Outcome::PreScanRejected(_) if rejects => "denied by pre-scan",
+            Outcome::PreScanRejected(_) => "not decided, as another image is denied",
+            _ => "accepted by pre-scan, without a scan",
+        }
+        .to_owned();
+    };
+    match (scan.denied, &scan.warning, &judged.pinned) {
+        (Some(denied), _, _) => format!("denied: {denied}"),
+        (None, Some(warning), None) => format!("accepted, although it {warning}"),
+        (None, Some(warning), Some(_)) => format!("accepted and pinned, although it {warning}"),
+        (None, None, None) => "accepted".to_owned(),
+        (None, None, Some(_)) => "accepted and pinned".to_owned(),
+    }
+}
+
+/// How many requests were decided in which way; only worth a line when there are several.
+pub(super) fn summary(allowed: usize, denied: usize, unanswered: usize) -> String {
+    let mut parts = Vec::new();
+    for (number, what) in [(allowed, "allowed"), (denied, "denied"), (unanswered, "without an answer")] {
+        if number > 0 {
+            parts.push(format!("{number} {what}"));
+        }
+    }
+    format!("{} requests: {}", allowed + denied + unanswered, parts.join(", "))
+}
