@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use support::{module_path, read, root};
+use support::{module_path, root};
 
 /// One case, as the files spell it. Unknown keys fail: a misspelt expectation expects nothing.
 #[derive(Deserialize)]
@@ -75,6 +75,11 @@ struct Expectation {
 /// A null that is written is not an absent key.
 fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(value).map(Some)
+}
+
+/// A file of the workspace.
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// The names of the test world in a text: `{digest of team/app:1.0}`.

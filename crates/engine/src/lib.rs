@@ -76,6 +76,7 @@ pub struct Timestamp(pub i64);
 #[must_use]
 pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
     #[derive(Deserialize)]
+    #[serde(expecting = "an object with a request and settings")]
     struct Payload<'a> {
         #[serde(borrow)]
         request: Option<&'a RawValue>,

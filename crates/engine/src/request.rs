@@ -118,7 +118,7 @@ impl fmt::Display for UnreadableRequest {
 impl std::error::Error for UnreadableRequest {}
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", expecting = "an AdmissionRequest")]
 struct WireRequest<'a> {
     kind: Option<GroupKind>,
     operation: Option<String>,
@@ -131,6 +131,7 @@ struct WireRequest<'a> {
 }
 
 #[derive(Deserialize, Default)]
+#[serde(expecting = "an object with group, version and kind")]
 struct GroupKind {
     #[serde(default)]
     group: String,

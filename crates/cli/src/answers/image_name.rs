@@ -1,4 +1,5 @@
-//! Which image a reference means: two spellings of one image are one here, as they are for the registry that is asked.
+//! Which image a reference means, and how its registry is reached: two spellings of one image are one here, as they are
+//! for the registry that is asked.
 
 use oci_client::{ParseError, Reference};
 
@@ -25,4 +26,10 @@ pub(super) fn parse(image: &str) -> Result<Reference, ParseError> {
         name = format!("{name}@{digest}");
     }
     name.parse()
+}
+
+/// Whether a registry, with its port if it has one, is on this machine, where registries speak plain HTTP.
+pub(super) fn is_on_this_machine(registry: &str) -> bool {
+    let host = registry.rsplit_once(':').map_or(registry, |(host, _)| host);
+    matches!(host, "localhost" | "127.0.0.1" | "[::1]")
 }

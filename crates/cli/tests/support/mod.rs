@@ -13,9 +13,3 @@ pub(crate) fn module_path() -> PathBuf {
     assert!(path.exists(), "the module {} is missing: run `make policy.wasm` first", path.display());
     path
 }
-
-/// A file of the workspace.
-pub(crate) fn read(path: &str) -> String {
-    let path = root().join(path);
-    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}

@@ -356,8 +356,9 @@ fn manifest_unknown((registry, repository): &Repository, tag_or_digest: &str) ->
         "docker.io" => "index.docker.io",
         other => other,
     };
+    let protocol = if image_name::is_on_this_machine(registry) { "http" } else { "https" };
     format!(
-        "Fail to interact with OCI registry: Registry error: url https://{registry}/v2/{repository}/manifests/{tag_or_digest}, envelope: OCI API errors: [OCI API error: manifest unknown]"
+        "Fail to interact with OCI registry: Registry error: url {protocol}://{registry}/v2/{repository}/manifests/{tag_or_digest}, envelope: OCI API errors: [OCI API error: manifest unknown]"
     )
 }
 

@@ -9,6 +9,8 @@ use oci_client::{ParseError, Reference};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::super::image_name::is_on_this_machine;
+
 /// A client for every registry.
 pub(super) struct Registry {
     insecure: Vec<String>,
@@ -59,8 +61,7 @@ impl Registry {
 
     fn is_insecure(&self, registry: &str) -> bool {
         let host = registry.rsplit_once(':').map_or(registry, |(host, _)| host);
-        matches!(host, "localhost" | "127.0.0.1" | "[::1]")
-            || self.insecure.iter().any(|named| named == registry || named == host)
+        is_on_this_machine(registry) || self.insecure.iter().any(|named| named == registry || named == host)
     }
 }
 

@@ -54,25 +54,51 @@ fn admission_request(document: &Document) -> Result<Option<&RawValue>, RequestEr
 
 /// The items of a list, or the one object that a document is.
 pub(super) fn objects(document: Document) -> Result<Vec<Document>, RequestError> {
-    let Some(items) = Fields::of(&document.json)
-        .filter(|fields| fields.text("kind").as_deref() == Some("List"))
-        .map(|fields| fields.list("items").unwrap_or_default())
-    else {
-        return Ok(vec![document]);
-    };
-    let items = items.into_iter().enumerate();
-    let items: Vec<Document> =
-        items.map(|(index, json)| Document { place: document.place.item(index + 1), json: json.to_owned() }).collect();
-    if items.is_empty() {
-        return Err(document.unreadable("the `List` has no items"));
+    let Some(list) = List::of(&document.json) else { return Ok(vec![document]) };
+    if list.items.is_empty() {
+        return Err(document.unreadable("the list has no items"));
     }
-    for item in &items {
-        // Lists have no lists in them, and what has would have to be unpacked over and over.
-        if Fields::of(&item.json).and_then(|fields| fields.text("kind")).as_deref() == Some("List") {
-            return Err(item.unreadable("a `List` within a `List`; take its items out"));
+    let mut objects = Vec::new();
+    for (index, item) in list.items.iter().enumerate() {
+        let item = Document { place: document.place.item(index + 1), json: list.whole(item) };
+        // What has lists in lists, to any depth, would have to be unpacked over and over.
+        if List::of(&item.json).is_some() {
+            return Err(item.unreadable("a list within a list; take its items out"));
         }
+        objects.push(item);
     }
-    Ok(items)
+    Ok(objects)
+}
+
+/// A `List` of anything, or a list of one kind, `PodList`, whose items may leave it to the list to say what they are.
+struct List<'a> {
+    api_version: Option<&'a RawValue>,
+    /// Of the items, if the list has only one.
+    kind: Option<Box<RawValue>>,
+    items: Vec<&'a RawValue>,
+}
+
+impl<'a> List<'a> {
+    fn of(json: &'a RawValue) -> Option<Self> {
+        let fields = Fields::of(json)?;
+        let kind = fields.text("kind")?;
+        let kind = kind.strip_suffix("List")?;
+        Some(Self {
+            api_version: fields.value("apiVersion"),
+            kind: (!kind.is_empty()).then(|| serde_json::value::to_raw_value(kind).ok()).flatten(),
+            items: fields.list("items")?,
+        })
+    }
+
+    /// An item with what it leaves to the list.
+    fn whole(&self, item: &RawValue) -> Box<RawValue> {
+        let whole = |mut fields: Fields<'_>| {
+            let (api_version, kind) = (self.api_version?, self.kind.as_deref()?);
+            let text = fields.or("apiVersion", api_version).or("kind", kind);
+            serde_json::value::to_raw_value(text).ok()
+        };
+        Fields::of(item).and_then(whole).unwrap_or_else(|| item.to_owned())
+    }
 }
 
 impl Document {

@@ -1,0 +1,337 @@
+//! Bad input, through the module: whatever comes in, a clear rejection comes out, and never a trap. And hosts that fail
+//! or answer nonsense: the scan failed, and the request is rejected.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
+
+mod support;
+
+use image_admission_cli::answers::{HostAnswers, HostCall};
+use image_admission_cli::runtime::{PolicyModule, RuntimeError};
+use serde_json::{Value, json};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+static MODULE: LazyLock<PolicyModule> = LazyLock::new(|| PolicyModule::from_file(&support::module_path()).unwrap());
+
+/// A host that must not be asked.
+struct Nobody;
+
+impl HostAnswers for Nobody {
+    fn answer(&self, call: &HostCall) -> Result<Vec<u8>, String> {
+        panic!("asked for {call:?}")
+    }
+
+    fn may_block(&self) -> bool {
+        false
+    }
+}
+
+/// A host that answers every operation as it is told to.
+struct Says(fn(&HostCall) -> Result<Vec<u8>, String>);
+
+impl HostAnswers for Says {
+    fn answer(&self, call: &HostCall) -> Result<Vec<u8>, String> {
+        (self.0)(call)
+    }
+
+    fn may_block(&self) -> bool {
+        false
+    }
+}
+
+#[track_caller]
+fn validate(payload: &[u8], host: Arc<dyn HostAnswers>) -> Value {
+    let reply = MODULE.call("validate", payload, host);
+    serde_json::from_slice(&reply.response.unwrap_or_else(|error| panic!("no answer: {error}"))).unwrap()
+}
+
+/// The payload is rejected, with this message, and nobody is asked.
+#[track_caller]
+fn rejects(payload: impl AsRef<[u8]>, message: &str) {
+    let response = validate(payload.as_ref(), Arc::new(Nobody));
+    assert_eq!(response["accepted"], false, "{response}");
+    assert_eq!(response["message"], message);
+    assert_eq!(response["audit_annotations"]["verdict"], "rejected");
+}
+
+/// A request to create a Pod, with one container that has this image.
+fn pod(image: Value) -> Value {
+    let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": image}]}});
+    json!({"request": {"kind": {"kind": "Pod"}, "operation": "CREATE", "namespace": "ns", "object": object}, "settings": {}})
+}
+
+fn bytes(value: &Value) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap()
+}
+
+#[test]
+fn payloads_that_are_no_request() {
+    rejects("", "the AdmissionRequest can't be read: EOF while parsing a value at line 1 column 0");
+    rejects("hello", "the AdmissionRequest can't be read: expected value at line 1 column 1");
+    rejects([0xff, 0xfe], "the AdmissionRequest can't be read: expected value at line 1 column 1");
+    rejects(
+        "[]",
+        "the AdmissionRequest can't be read: invalid length 0, expected an object with a request and settings at line 1 column 2",
+    );
+    rejects("{}", "AdmissionRequest is missing in input");
+    rejects(r#"{"request": null}"#, "AdmissionRequest is missing in input");
+    rejects(
+        r#"{"request": 7, "settings": {}}"#,
+        "the AdmissionRequest can't be read: invalid type: integer `7`, expected an AdmissionRequest at line 1 column 1",
+    );
+}
+
+#[test]
+fn requests_without_a_readable_object() {
+    let kind = json!({"group": "", "version": "v1", "kind": "Pod"});
+    for object in [json!({"kind": kind}), json!({"kind": kind, "object": null})] {
+        rejects(bytes(&json!({"request": object})), "the AdmissionRequest has no object");
+    }
+    for (object, message) in [
+        (json!("x"), "the AdmissionRequest's object can't be read: it is not a JSON object"),
+        (json!([]), "the AdmissionRequest's object can't be read: it is not a JSON object"),
+        (json!({}), "the object's `/spec` is not an object"),
+        (json!({"spec": null}), "the object's `/spec` is not an object"),
+        (json!({"spec": []}), "the object's `/spec` is not an object"),
+        (json!({"spec": {"containers": "nginx"}}), "the object's `/spec/containers` is not a list"),
+        (json!({"spec": {"containers": {"0": {}}}}), "the object's `/spec/containers` is not a list"),
+        (json!({"spec": {"containers": [null]}}), "the object's `/spec/containers/0` is not an object"),
+        (json!({"spec": {"volumes": [{"image": "x"}]}}), "the object's `/spec/volumes/0/image` is not an object"),
+    ] {
+        rejects(bytes(&json!({"request": {"kind": kind, "object": object}})), message);
+    }
+}
+
+#[test]
+fn a_request_without_a_kind_is_decided_by_its_object() {
+    let object = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "c", "image": "n"}]}});
+    let settings = json!({"preScanPolicies": {"defaultPolicy": "reject"}});
+    rejects(
+        bytes(&json!({"request": {"object": object}, "settings": settings})),
+        "Pre-scan rejected. Reasons: Image 'n' REJECTED. Global default policy",
+    );
+}
+
+#[test]
+fn images_that_are_none() {
+    let not = |image: &str, why: &str| format!("Image '{image}' for container 'c' is not an image reference: {why}");
+    rejects(bytes(&pod(Value::Null)), &not("", "it is missing"));
+    rejects(bytes(&pod(json!(""))), &not("", "it is empty"));
+    rejects(bytes(&pod(json!({"a": [1]}))), &not(r#"{"a":[1]}"#, "it is not a string"));
+    rejects(bytes(&pod(json!("Nginx"))), &not("Nginx", "the repository `Nginx` must be in lower case"));
+    rejects(bytes(&pod(json!("nginx:\u{e9}\u{1f980}"))), &not("nginx:é🦀", "`é🦀` is not a tag"));
+    rejects(bytes(&pod(json!("a\u{0}b"))), &not("a\u{0}b", "`a\u{0}b` is not a repository name"));
+    rejects(
+        bytes(&pod(json!("nginx@sha256:12"))),
+        &not("nginx@sha256:12", "`sha256:12` is not a digest like `sha256:` and 64 hexadecimal digits"),
+    );
+    let long = "a".repeat(5000);
+    let shown = format!("{}…", "a".repeat(255));
+    rejects(bytes(&pod(json!(long))), &not(&shown, "a name of 5000 characters is too long, 255 is the most"));
+    let crabs = "🦀".repeat(5000);
+    let shown = format!("{}…", "🦀".repeat(255));
+    rejects(bytes(&pod(json!(crabs))), &not(&shown, "a name of 20000 characters is too long, 255 is the most"));
+}
+
+#[test]
+fn half_a_character_is_no_request() {
+    let payload =
+        r#"{"request":{"kind":{"kind":"Pod"},"object":{"spec":{"containers":[{"name":"c","image":"a\ud800"}]}}}}"#;
+    let response = validate(payload.as_bytes(), Arc::new(Nobody));
+    assert_eq!(response["accepted"], false);
+    assert!(
+        response["message"].as_str().unwrap().starts_with("the AdmissionRequest's object can't be read: "),
+        "{response}"
+    );
+}
+
+#[test]
+fn a_thousand_containers_are_rejected_before_any_call() {
+    let containers: Vec<_> =
+        (0..1000).map(|i| json!({"name": format!("c{i}"), "image": format!("r.io/a{i}:1")})).collect();
+    let mut payload = pod(json!("x"));
+    payload["request"]["object"]["spec"]["containers"] = containers.into();
+    rejects(bytes(&payload), "the workload names 1000 different images, the setting `maxImages` allows 50");
+    for container in payload["request"]["object"]["spec"]["containers"].as_array_mut().unwrap() {
+        container["image"] = json!("not an image");
+    }
+    let message = validate(&bytes(&payload), Arc::new(Nobody))["message"].as_str().unwrap().to_owned();
+    assert_eq!(message.lines().count(), 21);
+    assert!(message.ends_with("\nand 980 more"), "{message}");
+}
+
+#[test]
+fn ten_thousand_levels_are_a_rejection() {
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    for payload in [
+        deep.clone(),
+        format!(r#"{{"request": {deep}}}"#),
+        format!(r#"{{"request": {{"kind": {{"kind": "Pod"}}, "object": {{"spec": {deep}}}}}}}"#),
+        format!(
+            r#"{{"request": {{"kind": {{"kind": "Pod"}}, "object": {{"spec": {{}}}}}}, "settings": {{"pin": {deep}}}}}"#
+        ),
+    ] {
+        let response = validate(payload.as_bytes(), Arc::new(Nobody));
+        assert_eq!(response["accepted"], false);
+        assert!(!response["message"].as_str().unwrap().is_empty());
+    }
+    let reply = MODULE.call("validate_settings", deep.as_bytes(), Arc::new(Nobody)).response.unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&reply).unwrap()["valid"], false);
+}
+
+#[test]
+fn settings_that_cannot_be_used_reject_every_request() {
+    let mut payload = pod(json!("nginx"));
+    payload["settings"] = json!({"preScanPolicies": {"defaultPolicy": "maybe"}, "pins": {}});
+    rejects(
+        bytes(&payload),
+        "the policy's settings are not valid:\npins: unknown setting `pins`; did you mean `pin`?\n\
+         preScanPolicies.defaultPolicy: Invalid value for defaultPolicy - 'maybe'; use accept, reject or scan",
+    );
+}
+
+#[test]
+fn settings_of_every_wrong_type_are_reported() {
+    for (settings, message) in [
+        ("", "settings: they can't be read: EOF while parsing a value at line 1 column 0"),
+        ("hello", "settings: they can't be read: expected value at line 1 column 1"),
+        ("[]", "settings: expected an object, but found a list"),
+        ("7", "settings: expected an object, but found `7`"),
+        (
+            r#"{"pin": 7, "maxImages": "x"}"#,
+            "maxImages: expected a whole number from 0, but found the string `x`\npin: expected an object, but found `7`",
+        ),
+    ] {
+        let reply = MODULE.call("validate_settings", settings.as_bytes(), Arc::new(Nobody)).response.unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&reply).unwrap(), json!({"valid": false, "message": message}));
+    }
+    for settings in ["{}", "null"] {
+        let reply = MODULE.call("validate_settings", settings.as_bytes(), Arc::new(Nobody)).response.unwrap();
+        assert_eq!(reply, br#"{"valid":true}"#);
+    }
+}
+
+/// What a registry would answer for the digest.
+const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+/// A host whose answers make sense until the one that is given here.
+fn until(call: &HostCall, operation: &str, then: Result<&str, &str>) -> Result<Vec<u8>, String> {
+    if call.operation == operation {
+        return then.map(|text| text.as_bytes().to_vec()).map_err(str::to_owned);
+    }
+    Ok(match call.operation.as_str() {
+        "v1/manifest_digest" => json!({"digest": DIGEST}),
+        "v1/oci_manifest" => json!({"schemaVersion": 2, "config": {}, "layers": []}),
+        "get_resource" => {
+            return Err(
+                "Callback evaluation failure: Cannot find a/b/C named 'x' inside of namespace 'Some(\"y\")'".to_owned()
+            );
+        }
+        _ => json!({"items": []}),
+    }
+    .to_string()
+    .into_bytes())
+}
+
+#[test]
+fn hosts_that_fail_or_answer_nonsense_are_a_failed_scan() {
+    let hosts: [fn(&HostCall) -> Result<Vec<u8>, String>; 17] = [
+        |_| Err(String::new()),
+        |_| {
+            Err("Callback evaluation failure: everything is on fire\n\nCaused by:\n    a fire\n\nStack backtrace:"
+                .to_owned())
+        },
+        |_| Ok(Vec::new()),
+        |_| Ok(vec![0xff; 64]),
+        |_| Ok(b"null".to_vec()),
+        |c| until(c, "v1/manifest_digest", Ok(r#"{"digest":"latest"}"#)),
+        |c| until(c, "v1/manifest_digest", Ok(r#"{"digest":["sha256:"]}"#)),
+        |c| until(c, "v1/oci_manifest", Ok("{}")),
+        |c| until(c, "v1/oci_manifest", Ok(r#"{"manifests":[]}"#)),
+        |c| until(c, "v1/oci_manifest", Ok(r#"{"manifests":[],"layers":[]}"#)),
+        |c| {
+            until(
+                c,
+                "v1/oci_manifest",
+                Ok(r#"{"manifests":[{"digest":"x","platform":{"os":"linux","architecture":"amd64"}}]}"#),
+            )
+        },
+        |c| {
+            until(
+                c,
+                "v1/oci_manifest",
+                Ok(
+                    r#"{"manifests":[{"mediaType":"application/vnd.oci.image.index.v1+json","digest":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}]}"#,
+                ),
+            )
+        },
+        |c| {
+            until(
+                c,
+                "v1/oci_manifest",
+                Ok(r#"{"manifests":[{"digest":"x","platform":{"os":"unknown","architecture":"unknown"}}]}"#),
+            )
+        },
+        |c| until(c, "get_resource", Ok("[]")),
+        |c| {
+            until(
+                c,
+                "get_resource",
+                Err(
+                    "Callback evaluation failure: Cannot find resource storage.sbomscanner.kubewarden.io/v1alpha1/VulnerabilityReport",
+                ),
+            )
+        },
+        |c| {
+            until(
+                c,
+                "get_resource",
+                Err(
+                    "Policy has not been granted access to Kubernetes x/VulnerabilityReport resources. The violation has been reported.",
+                ),
+            )
+        },
+        |c| until(c, "list_resources_by_namespace", Ok(r#"{"items":5}"#)),
+    ];
+    for (number, host) in hosts.into_iter().enumerate() {
+        let response = validate(&bytes(&pod(json!("r.io/app:1"))), Arc::new(Says(host)));
+        assert_eq!(response["accepted"], false, "host {number}: {response}");
+        assert_eq!(response["audit_annotations"]["container-1.status"], "scan_failed", "host {number}: {response}");
+        let message = response["message"].as_str().unwrap();
+        assert!(message.starts_with("Image 'r.io/app:1' for container 'c' failed scan policy check: Image 'r.io/app:1' REJECTED. Global default policy - scan failed\n"), "host {number}: {message}");
+        assert!(!message.contains("Stack backtrace") && message.lines().count() == 2, "host {number}: {message}");
+    }
+}
+
+#[test]
+fn an_index_of_very_many_platforms_is_a_failed_scan() {
+    let host = Says(|call| {
+        let entries: Vec<_> = (0..65).map(|i| json!({"digest": format!("sha256:{i:064x}"), "platform": {"os": "linux", "architecture": format!("a{i}")}})).collect();
+        until(call, "v1/oci_manifest", Ok(&json!({"manifests": entries}).to_string()))
+    });
+    let response = validate(&bytes(&pod(json!("r.io/app:1"))), Arc::new(host));
+    let message = response["message"].as_str().unwrap();
+    assert!(message.ends_with("its index names 65 platforms, 64 are the most that are judged"), "{message}");
+}
+
+/// A guest can't time a host out. The server's own deadline ends the request, and the setting `registries` keeps
+/// strangers' registries from being asked at all.
+#[test]
+fn a_host_that_hangs_ends_at_the_deadline() {
+    struct Hangs;
+    impl HostAnswers for Hangs {
+        fn answer(&self, _: &HostCall) -> Result<Vec<u8>, String> {
+            std::thread::sleep(Duration::from_secs(60));
+            Err("too late".to_owned())
+        }
+    }
+    let module = PolicyModule::from_file(&support::module_path()).unwrap().with_deadline(Duration::from_millis(300));
+    let start = Instant::now();
+    let reply = module.call("validate", &bytes(&pod(json!("r.io/app:1"))), Arc::new(Hangs));
+    assert!(matches!(reply.response, Err(RuntimeError::Deadline)));
+    assert!(start.elapsed() < Duration::from_secs(10));
+    let mut listed = pod(json!("r.io/app:1"));
+    listed["settings"] = json!({"registries": ["ghcr.io"]});
+    let reply = module.call("validate", &bytes(&listed), Arc::new(Hangs));
+    assert!(String::from_utf8(reply.response.unwrap()).unwrap().contains("`registries`"));
+}

@@ -1,0 +1,52 @@
+//! The engine's ban on I/O is a lint that fails the build: shown on a crate with the engine's own `clippy.toml` and the
+//! engine's own `deny`, in which each function does something that the engine must not.
+
+use std::path::Path;
+use std::process::Command;
+
+/// What is tried, and what clippy must say of it.
+const ATTEMPTS: [(&str, &str); 11] = [
+    ("pub fn f() -> bool { std::fs::read(\"/etc/passwd\").is_ok() }", "std::fs::read"),
+    ("pub fn f() -> bool { std::fs::File::open(\"/etc/passwd\").is_ok() }", "std::fs::File"),
+    ("pub fn f() -> bool { std::path::Path::new(\"/\").exists() }", "std::path::Path::exists"),
+    ("pub fn f() -> bool { std::env::var(\"HOME\").is_ok() }", "std::env::var"),
+    ("pub fn f() -> bool { std::net::TcpStream::connect(\"localhost:1\").is_ok() }", "std::net::TcpStream"),
+    ("pub fn f() -> bool { std::time::SystemTime::now().elapsed().is_ok() }", "std::time::SystemTime"),
+    ("pub fn f() -> bool { std::time::Instant::now().elapsed().is_zero() }", "std::time::Instant"),
+    ("pub fn f() -> bool { std::process::Command::new(\"true\").status().is_ok() }", "std::process::Command"),
+    ("pub fn f() -> bool { std::thread::spawn(|| ()).join().is_ok() }", "std::thread::spawn"),
+    ("pub fn f() -> bool { println!(\"x\"); true }", "std::println"),
+    ("pub fn f() -> bool { std::collections::HashMap::<u8, u8>::new().is_empty() }", "std::collections::HashMap"),
+];
+
+#[test]
+fn doing_io_fails_the_lint() {
+    let engine = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let library = std::fs::read_to_string(engine.join("src/lib.rs")).unwrap();
+    let ban = library.lines().find(|line| line.starts_with("#![deny(clippy::disallowed_")).unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("purity");
+    std::fs::create_dir_all(folder.join("src")).unwrap();
+    std::fs::copy(engine.join("clippy.toml"), folder.join("clippy.toml")).unwrap();
+    std::fs::write(
+        folder.join("Cargo.toml"),
+        "[package]\nname = \"purity\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n",
+    )
+    .unwrap();
+    let lint = |body: &str| {
+        std::fs::write(folder.join("src/lib.rs"), format!("{ban}\n{body}\n")).unwrap();
+        let mut clippy = Command::new(env!("CARGO"));
+        clippy
+            .args(["clippy", "--quiet", "--offline"])
+            .current_dir(&folder)
+            .env("CARGO_TARGET_DIR", folder.join("target"));
+        let output = clippy.output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (passes, errors) = lint("pub fn f() -> bool { true }");
+    assert!(passes, "a pure crate must pass: {errors}");
+    for (attempt, what) in ATTEMPTS {
+        let (passes, errors) = lint(attempt);
+        assert!(!passes, "{attempt} passed the lint");
+        assert!(errors.contains("disallowed") && errors.contains(what), "{attempt}: {errors}");
+    }
+}
