@@ -135,7 +135,7 @@ impl Request {
     }
 
     /// The kind of Kubernetes object this asks for, as API version and kind.
-    pub(crate) fn resource(&self) -> Option<(&str, &str)> {
+    pub fn resource(&self) -> Option<(&str, &str)> {
         match self {
             Self::KubernetesListResourceNamespace(r) => Some((&r.api_version, &r.kind)),
             Self::KubernetesListResourceAll(r) => Some((&r.api_version, &r.kind)),

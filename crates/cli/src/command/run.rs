@@ -3,44 +3,59 @@
 mod data;
 mod diff;
 mod document;
+mod error;
 mod fields;
 mod manifest;
 mod policy;
 mod request;
+mod tally;
 mod terminal;
 mod text;
 
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use image_admission_cli::answers::Grants;
-use image_admission_cli::host_options::{Host, HostError, HostOptions};
-use image_admission_cli::runtime::{LogEntry, PolicyModule, RuntimeError};
+use image_admission_cli::host_options::{Host, HostOptions};
+use image_admission_cli::runtime::{LogEntry, PolicyModule};
 use image_admission_engine::AdmissionRequest;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Ending, complain};
 use data::Entry;
-use document::DocumentError;
+use error::RunError;
 use manifest::ManifestOptions;
 use policy::{Policy, PolicyError};
 use request::{Request, RequestError, Subject, requests};
+use tally::Tally;
 use terminal::Paint;
 
 pub(super) use terminal::printable;
 
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  every request is allowed
+  1  something went wrong: the error says what
+  2  at least one request is denied
+  3  the settings are not valid
+
+Examples:
+  image-admission run -f pod.yaml --settings settings.yaml --images images.yaml --cluster cluster/
+  image-admission run -f deployment.yaml --live --record session.yaml
+  kubectl get pods --all-namespaces -o json | image-admission run -f - --live";
+
 /// Decide requests or manifests, and explain the decision
 ///
-/// Exit codes: 0, every request is allowed; 1, something went wrong; 2, at least one request is denied; 3, the settings
-/// are not valid.
+/// The policy's module decides, as it does in a cluster. What it asks of its host is answered from files, from a
+/// recording, or by the real registries and cluster.
 #[derive(Args, Debug)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = AFTER_HELP)]
 pub(super) struct Run {
-    /// What to decide: AdmissionReviews, AdmissionRequests, or plain manifests. May be repeated; `-` is the standard
-    /// input
+    /// What to decide: manifests, AdmissionReviews or AdmissionRequests, as YAML or JSON. May be repeated; `-` is the
+    /// standard input
     #[arg(short, long = "file", value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
@@ -71,9 +86,9 @@ pub(super) struct Run {
 enum Output {
     /// For people
     Text,
-    /// A list with an entry for each request
+    /// For programs: a list with an entry for each request
     Json,
-    /// The same list
+    /// The same list as YAML
     Yaml,
 }
 
@@ -91,7 +106,8 @@ impl Run {
         let settings = self.settings()?;
         let requests = self.requests()?;
         let host = self.host.open(Grants::everything())?;
-        let module = PolicyModule::from_file(&self.module).map_err(RunError::of_module)?;
+        let module = PolicyModule::from_file(&self.module);
+        let module = module.map_err(|error| RunError::of_module(&self.module, error))?;
         let module = module.with_deadline(self.timeout);
         let policy = match Policy::new(module, self.module.clone(), settings, host.answers(), &mut log) {
             Err(PolicyError::InvalidSettings(problems)) => {
@@ -152,12 +168,12 @@ impl Run {
     ) -> Result<Ending, RunError> {
         let paint = Paint::for_output(output);
         let mut entries = Vec::new();
-        let (mut allowed, mut denied, mut unanswered) = (0, 0, 0);
+        let mut tally = Tally::default();
         for request in requests {
             let subject = Subject::of(&request.json);
             match policy.answer(&request.json, host.answers(), &mut log) {
                 Ok(answer) => {
-                    *(if answer.response.accepted { &mut allowed } else { &mut denied }) += 1;
+                    tally.count(answer.response.accepted);
                     if self.output == Output::Text {
                         let object = AdmissionRequest::read(Some(&request.json)).and_then(|request| request.object());
                         let text = text::text(&subject, &answer, object.ok().as_ref(), paint);
@@ -167,7 +183,7 @@ impl Run {
                     }
                 }
                 Err(PolicyError::NoAnswer(why)) => {
-                    unanswered += 1;
+                    tally.unanswered += 1;
                     complain(&format!("{}, {subject}: {why}", request.place));
                     entries.push(Entry::unanswered(&subject, why.to_string()));
                 }
@@ -175,17 +191,13 @@ impl Run {
             }
         }
         match self.output {
-            Output::Text if requests.len() > 1 => writeln!(output, "{}", text::summary(allowed, denied, unanswered))?,
+            Output::Text if requests.len() > 1 => writeln!(output, "{tally}")?,
             Output::Text => {}
             Output::Json => writeln!(output, "{}", serde_json::to_string_pretty(&entries).map_err(io::Error::from)?)?,
             Output::Yaml => write!(output, "{}", yaml_serde::to_string(&entries).map_err(io::Error::other)?)?,
         }
         output.flush()?;
-        Ok(match (denied, unanswered) {
-            (0, 0) => Ending::Allowed,
-            (_, 0) => Ending::Denied,
-            (_, _) => Ending::Failed,
-        })
+        Ok(tally.ending())
     }
 }
 
@@ -195,50 +207,4 @@ fn log(entry: &LogEntry) {
     let data = if entry.data.is_empty() { String::new() } else { format!(" {}", Value::Object(entry.data.clone())) };
     // Nobody listening is no reason to decide nothing.
     let _ = writeln!(io::stderr(), "{}: {}{}", entry.level, printable(message), printable(&data));
-}
-
-/// Why nothing, or not everything, was decided.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum RunError {
-    /// A file can't be used.
-    #[error(transparent)]
-    Document(#[from] DocumentError),
-    /// A document is no request.
-    #[error(transparent)]
-    Request(#[from] RequestError),
-    /// The settings are in several documents.
-    #[error("`{}` has several documents; settings are one", _0.display())]
-    SeveralSettings(PathBuf),
-    /// There is no such host.
-    #[error(transparent)]
-    Host(#[from] HostError),
-    /// The module isn't there.
-    #[error("there is no module `{}`; build it with `make policy.wasm`, or say with `--module` where it is", _0.display())]
-    NoModule(PathBuf),
-    /// The module can't be used.
-    #[error(transparent)]
-    Module(RuntimeError),
-    /// The module didn't do its work.
-    #[error(transparent)]
-    Policy(#[from] PolicyError),
-    /// A recording holds what was never asked for.
-    #[error("the recording has more than was asked for; record it again, or remove:\n  {}", _0.join("\n  "))]
-    Leftovers(Vec<String>),
-    /// The decisions can't be written.
-    #[error("cannot write to the standard output: {0}")]
-    Output(#[from] io::Error),
-}
-
-impl RunError {
-    fn of_module(error: RuntimeError) -> Self {
-        match error {
-            RuntimeError::Read { path, source } if source.kind() == ErrorKind::NotFound => Self::NoModule(path),
-            other => Self::Module(other),
-        }
-    }
-
-    /// Whether the reader of the output has gone, as `head` does.
-    pub(super) fn is_nobody_listening(&self) -> bool {
-        matches!(self, Self::Output(error) if error.kind() == ErrorKind::BrokenPipe)
-    }
 }

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 /// The fields of a JSON object.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(super) struct Fields<'a>(BTreeMap<String, &'a RawValue>);
 
 impl<'a> Fields<'a> {
@@ -18,6 +19,11 @@ impl<'a> Fields<'a> {
     /// A field that has a value other than null.
     pub(super) fn value(&self, name: &str) -> Option<&'a RawValue> {
         self.0.get(name).copied().filter(|value| value.get() != "null")
+    }
+
+    /// Sets a field that is absent.
+    pub(super) fn complete(&mut self, name: &str, value: &'a RawValue) {
+        self.0.entry(name.to_owned()).or_insert(value);
     }
 
     /// A field that is a text, and not an empty one.

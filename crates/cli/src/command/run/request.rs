@@ -92,12 +92,13 @@ impl<'a> List<'a> {
 
     /// An item with what it leaves to the list.
     fn whole(&self, item: &RawValue) -> Box<RawValue> {
-        let whole = |mut fields: Fields<'_>| {
-            let (api_version, kind) = (self.api_version?, self.kind.as_deref()?);
-            let text = fields.or("apiVersion", api_version).or("kind", kind);
-            serde_json::value::to_raw_value(text).ok()
+        let completed = || {
+            let mut fields = Fields::of(item)?;
+            fields.complete("apiVersion", self.api_version?);
+            fields.complete("kind", self.kind.as_deref()?);
+            serde_json::value::to_raw_value(&fields).ok()
         };
-        Fields::of(item).and_then(whole).unwrap_or_else(|| item.to_owned())
+        completed().unwrap_or_else(|| item.to_owned())
     }
 }
 

@@ -115,7 +115,7 @@ impl Page {
             self.line(&format!("{}: {}", self.paint.green("allowed"), in_one_line(reason)));
         } else {
             let code = response.code.map(|code| format!(" with code {code}")).unwrap_or_default();
-            self.line(&format!("{}{code}", self.paint.red("denied")));
+            self.line(&format!("{}{code}:", self.paint.red("denied")));
             let message = response.message.as_deref().unwrap_or_default();
             printable(message).lines().for_each(|line| self.line(&format!("  {line}")));
         }
@@ -166,15 +166,4 @@ fn result(judged: &JudgedImage, outcome: &Outcome) -> String {
         (None, None, None) => "accepted".to_owned(),
         (None, None, Some(_)) => "accepted and pinned".to_owned(),
     }
-}
-
-/// How many requests were decided in which way; only worth a line when there are several.
-pub(super) fn summary(allowed: usize, denied: usize, unanswered: usize) -> String {
-    let mut parts = Vec::new();
-    for (number, what) in [(allowed, "allowed"), (denied, "denied"), (unanswered, "without an answer")] {
-        if number > 0 {
-            parts.push(format!("{number} {what}"));
-        }
-    }
-    format!("{} requests: {}", allowed + denied + unanswered, parts.join(", "))
 }

@@ -1,0 +1,183 @@
+//! The module against a real registry: Debian's `docker-registry` on loopback, with a multi-platform image. The digest
+//! that is pinned is the one that the registry names.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on must fail")]
+
+mod support;
+
+use image_admission_cli::answers::files::{ClusterFiles, Files};
+use image_admission_cli::answers::live::{Live, LiveOptions};
+use image_admission_cli::answers::{AnswerSource, Gate, Grants, Request};
+use image_admission_cli::runtime::PolicyModule;
+use oci_client::client::{ClientConfig, ClientProtocol};
+use oci_client::secrets::RegistryAuth;
+use oci_client::{Client, Reference, RegistryOperation};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A registry that ends with the test.
+struct Registry {
+    process: Child,
+    address: String,
+}
+
+impl Registry {
+    /// Starts the program with its data in a folder.
+    fn start(program: &Path, folder: &Path) -> Self {
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let data = folder.join("registry");
+        let config = json!({
+            "version": 0.1, "log": {"level": "error"}, "http": {"addr": address},
+            "storage": {"filesystem": {"rootdirectory": data}},
+        });
+        let file = folder.join("registry.yml");
+        std::fs::write(&file, config.to_string()).unwrap();
+        let process =
+            Command::new(program).arg("serve").arg(&file).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let registry = Self { process, address };
+        let start = Instant::now();
+        while TcpStream::connect(&registry.address).is_err() {
+            assert!(start.elapsed() < Duration::from_secs(30), "docker-registry doesn't answer");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        registry
+    }
+
+    /// The digest that the registry itself names for a tag, read from its header by hand.
+    fn digest(&self, repository: &str, tag: &str) -> String {
+        let mut connection = TcpStream::connect(&self.address).unwrap();
+        let accept = "application/vnd.oci.image.index.v1+json";
+        let request = format!(
+            "HEAD /v2/{repository}/manifests/{tag} HTTP/1.1\r\nHost: {}\r\nAccept: {accept}\r\nConnection: close\r\n\r\n",
+            self.address
+        );
+        connection.write_all(request.as_bytes()).unwrap();
+        let mut head = String::new();
+        connection.read_to_string(&mut head).unwrap();
+        let header = head.lines().find_map(|line| line.strip_prefix("Docker-Content-Digest: "));
+        header.unwrap_or_else(|| panic!("no digest in {head}")).trim().to_owned()
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The program, or none where it isn't installed, which CI must not hide.
+fn program() -> Option<PathBuf> {
+    let named = std::env::var_os("DOCKER_REGISTRY").map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = named.or_else(|| {
+        std::env::split_paths(&path).map(|folder| folder.join("docker-registry")).find(|file| file.exists())
+    });
+    if found.is_none() {
+        assert!(std::env::var_os("CI").is_none(), "docker-registry is missing; CI installs Debian's package");
+        // Past the test runner's capture: a skipped check says so.
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: tests/registry.rs needs docker-registry (Debian's package) on PATH or in DOCKER_REGISTRY"
+        );
+    }
+    found
+}
+
+fn digest_of(bytes: &[u8]) -> String {
+    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+/// Pushes an index of two platforms, and returns the platforms with their digests.
+async fn push(registry: &str) -> Vec<(&'static str, String)> {
+    let client = Client::new(ClientConfig { protocol: ClientProtocol::Http, ..ClientConfig::default() });
+    let image: Reference = format!("{registry}/team/app:1.0").parse().unwrap();
+    client.auth(&image, &RegistryAuth::Anonymous, RegistryOperation::Push).await.unwrap();
+    let mut platforms = Vec::new();
+    let mut entries = Vec::new();
+    for architecture in ["amd64", "arm64"] {
+        let config = json!({"architecture": architecture, "os": "linux", "rootfs": {"type": "layers", "diff_ids": []}})
+            .to_string();
+        let layer = format!("layer for {architecture}");
+        for blob in [&config, &layer] {
+            client.push_blob(&image, blob.clone().into_bytes(), &digest_of(blob.as_bytes())).await.unwrap();
+        }
+        let media_type = "application/vnd.oci.image.manifest.v1+json";
+        let manifest = json!({
+            "schemaVersion": 2, "mediaType": media_type,
+            "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": digest_of(config.as_bytes()), "size": config.len()},
+            "layers": [{"mediaType": "application/vnd.oci.image.layer.v1.tar", "digest": digest_of(layer.as_bytes()), "size": layer.len()}],
+        })
+        .to_string();
+        let digest = digest_of(manifest.as_bytes());
+        let target: Reference = format!("{registry}/team/app@{digest}").parse().unwrap();
+        client.push_manifest_raw(&target, manifest.clone().into_bytes(), media_type.parse().unwrap()).await.unwrap();
+        entries.push(json!({"mediaType": media_type, "digest": digest, "size": manifest.len(), "platform": {"os": "linux", "architecture": architecture}}));
+        platforms.push((if architecture == "amd64" { "linux/amd64" } else { "linux/arm64" }, digest));
+    }
+    let media_type = "application/vnd.oci.image.index.v1+json";
+    let index = json!({"schemaVersion": 2, "mediaType": media_type, "manifests": entries}).to_string();
+    client.push_manifest_raw(&image, index.into_bytes(), media_type.parse().unwrap()).await.unwrap();
+    platforms
+}
+
+/// A clean report for a platform, as sbomscanner names and writes it.
+fn report(registry: &str, platform: &str, digest: &str) -> Value {
+    let hex = |text: &str| digest_of(text.as_bytes()).trim_start_matches("sha256:").to_owned();
+    let resource = format!("workloadscan-{}", hex(registry));
+    json!({
+        "apiVersion": "storage.sbomscanner.kubewarden.io/v1alpha1", "kind": "VulnerabilityReport",
+        "metadata": {"name": hex(&format!("{resource}/{registry}/team/app:1.0@{digest}")), "namespace": "sbomscanner"},
+        "imageMetadata": {"registry": resource, "registryURI": registry, "repository": "team/app", "tag": "1.0", "platform": platform, "digest": digest},
+        "report": {"summary": {"critical": 0, "high": 0, "medium": 0, "low": 0, "unknown": 0, "suppressed": 0}, "results": []},
+    })
+}
+
+/// Images from the real registry, everything else from files.
+struct Both(Live, Files);
+
+impl AnswerSource for Both {
+    fn answer(&self, request: &Request) -> Result<Vec<u8>, String> {
+        match request.resource() {
+            Some(_) => self.1.answer(request),
+            None => self.0.answer(request),
+        }
+    }
+}
+
+#[test]
+fn the_digest_that_is_pinned_is_the_registrys() {
+    let Some(program) = program() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let registry = Registry::start(&program, folder.path());
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let platforms = runtime.block_on(push(&registry.address));
+
+    let cluster = folder.path().join("cluster");
+    std::fs::create_dir(&cluster).unwrap();
+    for (number, (platform, digest)) in platforms.iter().enumerate() {
+        std::fs::write(cluster.join(format!("{number}.json")), report(&registry.address, platform, digest).to_string())
+            .unwrap();
+    }
+    let live = Live::new(&LiveOptions { kubeconfig: None, insecure_registries: Vec::new() }).unwrap();
+    let files = Files::new(Some(ClusterFiles::from_folder(&cluster).unwrap()), None);
+    let host = Arc::new(Gate::new(Grants::everything(), Arc::new(Both(live, files))));
+
+    let image = format!("{}/team/app:1.0", registry.address);
+    let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": image}]}});
+    let payload = json!({"request": {"operation": "CREATE", "namespace": "ns", "object": object}, "settings": {"registries": [registry.address]}});
+    let module = PolicyModule::from_file(&support::module_path()).unwrap().with_deadline(Duration::from_secs(30));
+    let reply = module.call("validate", payload.to_string().as_bytes(), host);
+    let response: Value = serde_json::from_slice(&reply.response.unwrap()).unwrap();
+    assert_eq!(response["accepted"], true, "{response}");
+    let pinned = response.pointer("/mutated_object/spec/containers/0/image").unwrap();
+    assert_eq!(*pinned, format!("{image}@{}", registry.digest("team/app", "1.0")));
+    assert_eq!(reply.exchanges.len(), 4, "one digest, one manifest, one report a platform");
+}

@@ -1,0 +1,385 @@
+//! `image-admission run`, as its users see it.
+//!
+//! Each file `run/*.txt` is a transcript: a command, and all that comes of it. A new one needs only its first line;
+//! `BLESS=1 cargo test -p image-admission-cli --test run` writes the rest, to be read before it is committed. In a
+//! command, `$WORLD` stands for the options of the test world, and `< FILE` feeds the standard input. The policy's
+//! module is given with `--module` where the command doesn't name one.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
+
+mod support;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use support::{module_path, root};
+use tempfile::TempDir;
+
+const DENIED_MESSAGE: &str = "Pre-scan rejected. Reasons: Image 'reg.io/a:1' REJECTED. Global default policy";
+
+/// What came of a command.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    code: i32,
+    output: String,
+    errors: String,
+}
+
+fn folder() -> PathBuf {
+    root().join("crates/cli/tests/run")
+}
+
+/// The options of the test world.
+fn world() -> [String; 4] {
+    let world = root().join("tests/world");
+    let path = |name: &str| world.join(name).display().to_string();
+    ["--images".to_owned(), path("images.yaml"), "--cluster".to_owned(), path("cluster")]
+}
+
+/// Runs the command in the folder of the transcripts.
+fn image_admission(arguments: &[&str], input: &[u8]) -> Outcome {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_image-admission"));
+    command.current_dir(folder()).args(arguments).env_remove("NO_COLOR");
+    if arguments.first() == Some(&"run") && !arguments.contains(&"--module") && !arguments.contains(&"-h") {
+        command.arg("--module").arg(module_path());
+    }
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Who doesn't read its input closes it early.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    let output = child.wait_with_output().unwrap();
+    Outcome {
+        code: output.status.code().unwrap(),
+        output: String::from_utf8(output.stdout).unwrap(),
+        errors: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Runs it with a text as `-f -`.
+fn decide(input: impl AsRef<[u8]>, options: &[&str]) -> Outcome {
+    image_admission(&[&["run", "-f", "-"], options].concat(), input.as_ref())
+}
+
+/// Runs it with settings that reject everything, and returns the one entry of its JSON.
+#[track_caller]
+fn entry(input: impl AsRef<[u8]>, options: &[&str]) -> Value {
+    let folder = TempDir::new().unwrap();
+    let settings = write(&folder, "settings.yaml", "preScanPolicies: {defaultPolicy: reject}");
+    let outcome = decide(input, &[options, &["-o", "json", "--settings", &settings]].concat());
+    assert_eq!(outcome.errors, "");
+    let mut entries: Vec<Value> = serde_json::from_str(&outcome.output).unwrap();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    entries.remove(0)
+}
+
+#[track_caller]
+fn check_error(input: impl AsRef<[u8]>, options: &[&str], error: &str) {
+    let expected = Outcome { code: 1, output: String::new(), errors: format!("error: {error}\n") };
+    assert_eq!(decide(input, options), expected);
+}
+
+fn write(folder: &TempDir, name: &str, text: &str) -> String {
+    let path = folder.path().join(name);
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+fn pod(image: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "shop"},
+        "spec": {"containers": [{"name": "c", "image": image}]},
+    })
+}
+
+fn request(object: &Value) -> Value {
+    json!({
+        "uid": "1",
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "operation": "CREATE",
+        "namespace": "shop",
+        "object": object,
+    })
+}
+
+fn review(version: &str, request: &Value) -> Value {
+    json!({"apiVersion": format!("admission.k8s.io/{version}"), "kind": "AdmissionReview", "request": request})
+}
+
+#[test]
+fn transcripts_are_as_they_were_read() {
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
+    paths.sort();
+    assert!(paths.len() > 10, "where are the transcripts?");
+    let bless = std::env::var_os("BLESS").is_some();
+    let mut differing = Vec::new();
+    for path in paths {
+        let written = fs::read_to_string(&path).unwrap();
+        let actual = transcript(written.lines().next().unwrap_or_default(), &path);
+        if written == actual {
+            continue;
+        }
+        if bless {
+            fs::write(&path, actual).unwrap();
+        } else {
+            let diff = similar::TextDiff::from_lines(&written, &actual).unified_diff().to_string();
+            differing.push(format!("{}\n{diff}", path.display()));
+        }
+    }
+    assert!(differing.is_empty(), "BLESS=1 rewrites these:\n{}", differing.join("\n"));
+}
+
+/// The whole transcript of the command in a file's first line.
+fn transcript(first_line: &str, path: &Path) -> String {
+    let Some(command) = first_line.strip_prefix("$ image-admission ") else {
+        panic!("{}: the first line must be a command, `$ image-admission …`", path.display())
+    };
+    let (arguments, input) = command.split_once(" < ").unwrap_or((command, ""));
+    let world = world();
+    let arguments: Vec<&str> = arguments
+        .split_whitespace()
+        .flat_map(|argument| match argument {
+            "$WORLD" => world.iter().map(String::as_str).collect(),
+            argument => vec![argument],
+        })
+        .collect();
+    let input = if input.is_empty() { Vec::new() } else { fs::read(folder().join(input)).unwrap() };
+    let Outcome { code, output, errors } = image_admission(&arguments, &input);
+    let section = |name: &str, text: String| if text.is_empty() { text } else { format!("--- {name}\n{text}") };
+    format!("{first_line}\n{}{}--- exit code {code}\n", section("output", output), section("errors", errors))
+}
+
+#[test]
+fn every_form_of_a_request_is_understood() {
+    let pod = pod("reg.io/a:1");
+    let with_bom = format!("\u{feff}{pod}");
+    let yaml = yaml_serde::to_string(&pod).unwrap();
+    let stream = format!("{}\n", serde_json::to_string_pretty(&pod).unwrap().replace("  ", "\t"));
+    let mut bare = pod.clone();
+    bare.as_object_mut().unwrap().retain(|key, _| key != "apiVersion" && key != "kind");
+    for form in [
+        pod.to_string(),
+        with_bom,
+        yaml.clone(),
+        format!("# first\n---\n{yaml}---\n"),
+        stream,
+        "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, spec: {containers: [{name: c, image: 'reg.io/a:1'}]}}".to_owned(),
+        "x: &x {name: c}\napiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: shop}\nspec: {containers: [{<<: *x, image: 'reg.io/a:1'}]}\n".to_owned(),
+        request(&pod).to_string(),
+        yaml_serde::to_string(&request(&pod)).unwrap(),
+        review("v1", &request(&pod)).to_string(),
+        review("v1beta1", &request(&pod)).to_string(),
+        json!({"apiVersion": "v1", "kind": "List", "items": [pod]}).to_string(),
+        json!({"apiVersion": "v1", "kind": "PodList", "items": [bare]}).to_string(),
+    ] {
+        let entry = entry(&form, &[]);
+        let expected = json!({"kind": "Pod", "namespace": "shop", "name": "p", "operation": "CREATE"});
+        assert_eq!((&entry["request"], &entry["message"]), (&expected, &json!(DENIED_MESSAGE)), "{form}");
+    }
+}
+
+#[test]
+fn json_is_passed_on_as_it_is_written() {
+    let settings = "verboseLog: true";
+    let folder = TempDir::new().unwrap();
+    let settings = write(&folder, "settings.yaml", settings);
+    let written = r#"{ "kind": "ConfigMap",  "apiVersion": "v1", "data": {"n": 1.50, "n": 1e2, "u": "\u0041"} }"#;
+    let outcome = decide(written, &["--settings", &settings]);
+    assert_eq!(outcome.code, 0);
+    assert!(outcome.errors.contains(&format!("\"object\":{written},")), "{}", outcome.errors);
+    let review = format!(
+        r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"1","kind":{{"kind":"ConfigMap"}},"object":{written}}}}}"#
+    );
+    let outcome = decide(review, &["--settings", &settings]);
+    assert!(outcome.errors.contains(&format!("\"object\":{written}}}\n")), "{}", outcome.errors);
+}
+
+#[test]
+fn several_requests_end_with_the_worst() {
+    let settings = TempDir::new().unwrap();
+    let settings = write(
+        &settings,
+        "s.yaml",
+        "preScanPolicies: {defaultPolicy: accept, customPolicies: [{prefix: bad.io/, action: reject}]}",
+    );
+    let (good, bad) = (pod("good.io/a:1"), pod("bad.io/a:1"));
+    let code = |input: String| decide(input, &["--settings", &settings]).code;
+    assert_eq!(code(format!("{good}\n{good}")), 0);
+    assert_eq!(code(format!("{bad}\n{good}")), 2);
+    assert_eq!(code(format!("{good}{bad}")), 2);
+}
+
+#[test]
+fn data_is_the_same_in_json_and_yaml() {
+    let world = world();
+    let mut arguments = vec!["run", "-f", "pod.yaml", "-f", "workloads.yaml", "-o", "json"];
+    arguments.extend(world.iter().map(String::as_str));
+    let json = image_admission(&arguments, b"");
+    arguments[6] = "yaml";
+    let yaml = image_admission(&arguments, b"");
+    assert_eq!((json.code, yaml.code), (2, 2));
+    let from_json: Vec<Value> = serde_json::from_str(&json.output).unwrap();
+    let from_yaml: Vec<Value> = yaml_serde::from_str(&yaml.output).unwrap();
+    assert_eq!(from_json, from_yaml);
+    assert_eq!(from_json.len(), 5);
+}
+
+#[test]
+fn a_recording_gives_the_same_answers_and_leaves_nothing_over() {
+    let folder = TempDir::new().unwrap();
+    let session = folder.path().join("session.yaml").display().to_string();
+    let world = world();
+    let run = |file: &str, options: &[&str]| image_admission(&[&["run", "-f", file], options].concat(), b"");
+    let with_world: Vec<&str> = world.iter().map(String::as_str).chain(["--record", &session]).collect();
+    let recorded = run("workloads.yaml", &with_world);
+    assert_eq!(recorded.code, 2);
+    assert_eq!(run("workloads.yaml", &["--replay", &session]), recorded);
+
+    let left_over = run("pod.yaml", &["--replay", &session]);
+    assert_eq!(left_over.code, 1);
+    assert!(left_over.output.starts_with("Pod web in namespace shop, create\n"), "{}", left_over.output);
+    let wanted = "error: the recording has more than was asked for; record it again, or remove:\n  exchange 1 was never asked for: {\"OciManifestDigest\":{\"image\":\"localhost:5000/team/pending:1.0\"}}\n";
+    assert!(left_over.errors.starts_with(wanted), "{}", left_over.errors);
+}
+
+#[test]
+fn deep_nesting_is_rejected_by_the_policy_itself() {
+    let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+    let manifest = format!(r#"{{"apiVersion":"v1","kind":"Pod","spec":{deep}}}"#);
+    let in_metadata = format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{deep}}}"#);
+    let review = format!(
+        r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"1","kind":{{"kind":"Pod"}},"object":{deep}}}}}"#
+    );
+    for input in [&manifest, &in_metadata, &review] {
+        let outcome = decide(input, &[]);
+        assert_eq!((outcome.code, outcome.errors.as_str()), (2, ""));
+        assert!(outcome.output.contains("recursion limit exceeded"), "{}", outcome.output);
+    }
+    let lists = format!(r#"{}{}"#, r#"{"kind":"List","items":["#.repeat(10_000), "]}".repeat(10_000));
+    check_error(lists, &[], "the standard input, item 1: a list within a list; take its items out");
+    check_error(&deep, &[], "the standard input: a Kubernetes object must be a map with `apiVersion` and `kind`");
+    let yaml = decide(format!("apiVersion: v1\nkind: Pod\nspec: {deep}"), &[]);
+    assert_eq!(yaml.code, 1);
+    assert!(
+        yaml.errors.starts_with("error: the standard input is not YAML: recursion limit exceeded"),
+        "{}",
+        yaml.errors
+    );
+    let settings = TempDir::new().unwrap();
+    let settings = write(&settings, "settings.json", &deep);
+    assert_eq!(decide(&manifest, &["--settings", &settings]).code, 3);
+}
+
+#[test]
+fn what_is_no_request_is_named() {
+    let is_it = "is this a Kubernetes object?";
+    check_error("", &[], "there is no document in the standard input");
+    check_error("# nothing\n---\n", &[], "there is no document in the standard input");
+    check_error(b"a: \xff", &[], "the standard input is not UTF-8 text: its byte 4 is wrong");
+    check_error(
+        "{a: b: c}",
+        &[],
+        "the standard input is neither JSON (key must be a string at line 1 column 2) nor YAML (did not find expected ',' or '}' at line 1 column 6, while parsing a flow mapping)",
+    );
+    check_error("a: 1\na: 2\n", &[], "the standard input is not YAML: duplicate entry with key \"a\"");
+    check_error("a: 1\n", &[], &format!("the standard input: `apiVersion` is missing; {is_it}"));
+    let second = format!("{}{{\"apiVersion\":\"v1\"}}", pod("a"));
+    check_error(second, &[], &format!("the standard input, document 2: `kind` is missing; {is_it}"));
+    let item = json!({"apiVersion": "v1", "kind": "List", "items": [pod("a"), {}]}).to_string();
+    check_error(item, &[], &format!("the standard input, item 2: `apiVersion` is missing; {is_it}"));
+    let empty = json!({"apiVersion": "v1", "kind": "List", "items": []}).to_string();
+    check_error(empty, &[], "the standard input: the list has no items");
+    let response = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": {}}).to_string();
+    check_error(response, &[], "the standard input: the AdmissionReview has no `request`");
+    check_error(
+        review("v2", &request(&pod("a"))).to_string(),
+        &[],
+        "the standard input: `admission.k8s.io/v2` is not a version of AdmissionReview; use `admission.k8s.io/v1` or `admission.k8s.io/v1beta1`",
+    );
+}
+
+#[test]
+fn what_is_no_object_for_the_policy_is_denied_by_it() {
+    for (request, message) in [
+        (json!({"uid": "1", "kind": {"kind": "Pod"}}), "the AdmissionRequest has no object"),
+        (json!({"uid": "1", "kind": {"kind": "Pod"}, "object": null}), "the AdmissionRequest has no object"),
+        (json!(5), "the AdmissionRequest can't be read: "),
+    ] {
+        let entry = entry(review("v1", &request).to_string(), &[]);
+        assert_eq!(entry["allowed"], false);
+        assert!(entry["message"].as_str().unwrap().starts_with(message), "{entry}");
+    }
+}
+
+#[test]
+fn usage_errors_and_help_have_their_exit_codes() {
+    for arguments in [
+        &[][..],
+        &["run"],
+        &["walk"],
+        &["run", "-f", "pod.yaml", "--live", "--replay", "x"],
+        &["run", "-f", "pod.yaml", "--timeout", "0"],
+    ] {
+        let outcome = image_admission(arguments, b"");
+        assert_eq!((outcome.code, outcome.output.as_str()), (1, ""), "{arguments:?}");
+        assert!(outcome.errors.contains("Usage:") || outcome.errors.contains("--help"), "{arguments:?}");
+    }
+    for arguments in [&["--help"][..], &["--version"], &["run", "-h"]] {
+        let outcome = image_admission(arguments, b"");
+        assert_eq!((outcome.code, outcome.errors.as_str()), (0, ""), "{arguments:?}");
+    }
+}
+
+/// A module whose settings are always valid, and whose `validate` does what `body` does.
+fn guest(folder: &TempDir, body: &str) -> String {
+    let template = include_str!("run/guest.wat");
+    assert!(template.contains(";; VALIDATE"));
+    write(folder, "guest.wat", &template.replace(";; VALIDATE", body))
+}
+
+#[test]
+fn a_module_that_fails_has_no_answer() {
+    let folder = TempDir::new().unwrap();
+    let slow = "Policy execution interrupted because it exceeded the allowed execution time";
+    for (body, error) in [("(loop $again (br $again))", slow), ("(unreachable)", "the policy crashed at `0: ")] {
+        let module = guest(&folder, body);
+        let outcome = decide(pod("a").to_string().repeat(2), &["--module", &module, "--timeout", "0.2"]);
+        assert_eq!((outcome.code, outcome.output.as_str()), (1, "2 requests: 2 without an answer\n"));
+        let start = format!("error: the standard input, document 1, Pod p in namespace shop: {error}");
+        assert!(outcome.errors.starts_with(&start), "{}", outcome.errors);
+
+        let data = decide(pod("a").to_string(), &["--module", &module, "--timeout", "0.2", "-o", "json"]);
+        let data: Value = serde_json::from_str(&data.output).unwrap();
+        assert_eq!(data[0].get("allowed"), None);
+        assert!(data[0]["error"].as_str().unwrap().starts_with(error), "{data}");
+    }
+}
+
+#[test]
+fn a_module_of_another_version_is_an_error() {
+    let folder = TempDir::new().unwrap();
+    let module = guest(&folder, "(call $guest_response (i32.const 32) (i32.const 17)) (return (i32.const 1))");
+    let outcome = decide(pod("a").to_string(), &["--module", &module]);
+    assert_eq!((outcome.code, outcome.output.as_str()), (1, ""));
+    for part in [
+        "this command line are of different versions",
+        "\n  the module answers  {\"accepted\":true}\n",
+        "\n  here it would be    {\"accepted\":false,",
+    ] {
+        assert!(outcome.errors.contains(part), "{}", outcome.errors);
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_image-admission"));
+    command.current_dir(folder()).args(["run", "-f", "pod.yaml", "--module"]).arg(module_path());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(1), ""));
+}
