@@ -1,5 +1,6 @@
 //! The commands, and what they have in common: their arguments, how they fail, and with which exit code they end.
 
+mod bench;
 mod run;
 
 use std::io::{self, Write};
@@ -17,7 +18,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Run(run::Run),
+    Run(Box<run::Run>),
+    Bench(bench::Bench),
 }
 
 /// How a command ends that did what it was asked.
@@ -58,6 +60,10 @@ pub(crate) fn main() -> ExitCode {
     };
     let ended = match cli.command {
         Command::Run(run) => run.execute(&mut io::stdout()),
+        Command::Bench(bench) => bench.execute(&mut io::stdout()).or_else(|error| {
+            complain(&error.to_string());
+            Ok(Ending::Failed)
+        }),
     };
     ended
         .unwrap_or_else(|error| {

@@ -7,6 +7,7 @@ mod wire;
 use serde::de::DeserializeOwned;
 use std::fmt;
 
+pub(crate) use wire::is_index;
 pub use wire::{HostCalls, WireHost};
 
 /// A host that answers for registries and for the cluster.

@@ -2,7 +2,7 @@
 //!
 //! A tag is asked for once. Everything after that is asked for by digest, the only form in which an answer is checked.
 
-use crate::host::{Descriptor, Host, HostFailure, Manifest};
+use crate::host::{Descriptor, Host, HostFailure, Manifest, is_index};
 use crate::image::{ImageReference, is_digest};
 use crate::platform::Platform;
 use crate::settings::{Platforms, Settings};
@@ -123,7 +123,7 @@ fn asked_for(entries: Vec<Descriptor>, platforms: &Platforms) -> Result<Vec<Plat
         if platform.as_ref().is_some_and(Platform::is_unknown) {
             continue;
         }
-        if entry.media_type.contains("index") || entry.media_type.contains("manifest.list") {
+        if is_index(&entry.media_type) {
             return Err(Unresolved::NestedIndex);
         }
         if !is_digest(&entry.digest) {

@@ -43,8 +43,11 @@ impl<C: HostCalls> Host for WireHost<C> {
     fn manifest(&self, image: &str) -> Result<Manifest, HostFailure> {
         let answer: WireManifest = Document(self.call("oci", "v1/oci_manifest", &image)?).read()?;
         let is_image = answer.layers.is_some() || answer.config.is_some();
+        // The host reads a document that is both as an image, and passes on what an image has: its type still tells.
+        let typed_index = answer.media_type.as_deref().is_some_and(is_index);
         match answer.manifests {
             Some(_) if is_image => Ok(Manifest::Ambiguous),
+            None if is_image && typed_index => Ok(Manifest::Ambiguous),
             Some(manifests) => Ok(Manifest::Index(manifests.into_iter().map(Descriptor::from).collect())),
             None if is_image => Ok(Manifest::Image),
             None => Err(HostFailure::Failed("its answer is neither an image's manifest nor an index".to_owned())),
@@ -80,6 +83,11 @@ impl<C: HostCalls> Host for WireHost<C> {
         };
         self.call("kubernetes", "list_resources_by_namespace", &request).map(Document)
     }
+}
+
+/// Whether a media type is that of an index, OCI's or Docker's.
+pub(crate) fn is_index(media_type: &str) -> bool {
+    media_type.contains("image.index") || media_type.contains("manifest.list")
 }
 
 /// The host tells failures apart by their text alone; only the cause in its first line is for people.
@@ -125,7 +133,9 @@ struct ListResources<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "a manifest")]
 struct WireManifest {
+    media_type: Option<String>,
     manifests: Option<Vec<WireDescriptor>>,
     layers: Option<IgnoredAny>,
     config: Option<IgnoredAny>,
@@ -214,6 +224,8 @@ mod tests {
         let manifest = |text| WireHost(Says(Ok(text))).manifest("a").unwrap();
         assert_eq!(manifest(r#"{"config":{},"layers":[]}"#), Manifest::Image);
         assert_eq!(manifest(r#"{"layers":[],"manifests":[]}"#), Manifest::Ambiguous);
+        let typed = r#"{"mediaType":"application/vnd.oci.image.index.v1+json","config":{},"layers":[]}"#;
+        assert_eq!(manifest(typed), Manifest::Ambiguous);
         let child = |platform: Option<&str>| Descriptor {
             media_type: String::new(),
             digest: "d".to_owned(),

@@ -1,7 +1,7 @@
 //! A decision as people read it: each image with what was found and who decided, then the verdict.
 
-use image_admission_engine::settings::PreScanAction;
-use image_admission_engine::{ImageList, JudgedImage, Outcome, ScanReport, WorkloadImage};
+use image_admission_engine::settings::{PreScanAction, ScanAction};
+use image_admission_engine::{ImageList, JudgedImage, Outcome, ScanReport, ScanStatus, WorkloadImage};
 use serde_json::Value;
 
 use super::diff::{Line, diff};
@@ -61,13 +61,13 @@ impl Page {
                 self.report(report);
             }
         }
-        self.row("result", &result(judged, outcome));
+        self.result(&result(judged, outcome));
     }
 
     fn not_an_image(&mut self, image: &WorkloadImage) {
         self.image_heading(image);
         if let Err(why) = &image.reference {
-            self.row("result", &format!("denied: not an image reference, {why}"));
+            self.result(&format!("denied: not an image reference, {why}"));
         }
     }
 
@@ -138,8 +138,18 @@ impl Page {
         }
     }
 
+    fn result(&mut self, result: &str) {
+        let shown = in_one_line(result);
+        let shown = if result.starts_with("denied") { self.paint.red(&shown) } else { shown };
+        self.line(&format!("    {}  {shown}", self.label("result")));
+    }
+
     fn row(&mut self, label: &str, value: &str) {
-        self.line(&format!("    {}  {}", self.paint.dim(&format!("{label:8}")), in_one_line(value)));
+        self.line(&format!("    {}  {}", self.label(label), in_one_line(value)));
+    }
+
+    fn label(&self, label: &str) -> String {
+        self.paint.dim(&format!("{label:8}")).into_owned()
     }
 
     fn line(&mut self, line: &str) {
@@ -159,11 +169,15 @@ fn result(judged: &JudgedImage, outcome: &Outcome) -> String {
         }
         .to_owned();
     };
-    match (scan.denied, &scan.warning, &judged.pinned) {
-        (Some(denied), _, _) => format!("denied: {denied}"),
-        (None, Some(warning), None) => format!("accepted, although it {warning}"),
-        (None, Some(warning), Some(_)) => format!("accepted and pinned, although it {warning}"),
-        (None, None, None) => "accepted".to_owned(),
-        (None, None, Some(_)) => "accepted and pinned".to_owned(),
+    if let Some(denied) = scan.denied {
+        return format!("denied: {denied}");
+    }
+    let pinned = if judged.pinned.is_some() { " and pinned" } else { "" };
+    let status = scan.report.as_ref().map(|report| report.status).filter(|status| *status != ScanStatus::Accepted);
+    match (scan.rule.action, status, &scan.warning) {
+        (ScanAction::Accept, None, _) => format!("accepted{pinned} whatever its scan says"),
+        (ScanAction::Accept, Some(status), _) => format!("accepted{pinned}, although its scan status is '{status}'"),
+        (_, _, Some(warning)) => format!("accepted{pinned}, although it {warning}"),
+        (_, _, None) => format!("accepted{pinned}"),
     }
 }

@@ -1,0 +1,183 @@
+//! The world that requests are measured in: images of two platforms, with reports as sbomscanner writes them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use image_admission_cli::answers::field_mask::FieldMask;
+use image_admission_cli::answers::{HostAnswers, HostCall};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+const API_VERSION: &str = "storage.sbomscanner.kubewarden.io/v1alpha1";
+const NAMESPACE: &str = "sbomscanner";
+const REGISTRY: &str = "registry.example.com";
+const PLATFORMS: [&str; 2] = ["linux/amd64", "linux/arm64"];
+
+/// What each report has found.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Findings {
+    /// So many findings of high severity.
+    Count(usize),
+    /// There is no report.
+    NoReport,
+}
+
+/// Images with their reports, and others' reports beside them.
+#[derive(Debug)]
+pub(super) struct World {
+    images: usize,
+    reports: BTreeMap<String, Value>,
+}
+
+impl World {
+    /// So many images, each platform with a report under the name that can be computed.
+    pub(super) fn new(images: usize, findings: Findings) -> Self {
+        let resource = format!("workloadscan-{}", hex(REGISTRY));
+        Self { images, reports: reports(images, findings, &resource) }
+    }
+
+    /// The same images, whose reports' names can't be computed, in a list of so many others.
+    pub(super) fn listed_among(mut self, others: usize) -> Self {
+        self.reports = reports(self.images, Findings::Count(40), "somebody-s-registry");
+        for number in 0..others {
+            let name = hex(&format!("other {number}"));
+            self.reports.insert(name.clone(), report(&name, "other/app", &digest(&name), PLATFORMS[0], 40));
+        }
+        self
+    }
+
+    /// The request to create a Pod with all the images, and these settings.
+    pub(super) fn payload(&self, settings: &Value) -> Vec<u8> {
+        let containers: Vec<Value> = (0..self.images)
+            .map(|number| json!({"name": format!("c{number}"), "image": format!("{REGISTRY}/{}:1.0", repository(number))}))
+            .collect();
+        let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"}, "spec": {"containers": containers}});
+        let request = json!({
+            "uid": "bench", "operation": "CREATE", "namespace": "default", "name": "p", "userInfo": {"username": "someone"},
+            "kind": {"group": "", "version": "v1", "kind": "Pod"}, "resource": {"group": "", "version": "v1", "resource": "pods"},
+            "object": object,
+        });
+        json!({"request": request, "settings": settings}).to_string().into_bytes()
+    }
+
+    /// The world's answers. Each is made at the first request for it, and ready from then on.
+    pub(super) fn host(&self) -> Arc<dyn HostAnswers> {
+        Arc::new(Ready { reports: self.reports.clone(), answers: Mutex::default() })
+    }
+}
+
+fn repository(number: usize) -> String {
+    format!("team/app{number}")
+}
+
+/// The digest of an image's index.
+fn index_digest(repository: &str) -> String {
+    digest(&format!("index of {repository}"))
+}
+
+/// The digest of an image's manifest for a platform.
+fn platform_digest(index: &str, platform: &str) -> String {
+    digest(&format!("{platform} of {index}"))
+}
+
+fn digest(text: &str) -> String {
+    format!("sha256:{}", hex(text))
+}
+
+fn hex(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn reports(images: usize, findings: Findings, resource: &str) -> BTreeMap<String, Value> {
+    let Findings::Count(count) = findings else { return BTreeMap::new() };
+    let mut reports = BTreeMap::new();
+    for repository in (0..images).map(repository) {
+        for platform in PLATFORMS {
+            let digest = platform_digest(&index_digest(&repository), platform);
+            let name = hex(&format!("{resource}/{REGISTRY}/{repository}:1.0@{digest}"));
+            reports.insert(name.clone(), report(&name, &repository, &digest, platform, count));
+        }
+    }
+    reports
+}
+
+fn report(name: &str, repository: &str, digest: &str, platform: &str, findings: usize) -> Value {
+    let entries: Vec<Value> = (0..findings)
+        .map(|number| {
+            json!({
+                "cve": format!("CVE-2026-{number:05}"), "severity": "HIGH", "packageName": format!("package-{number}"),
+                "purl": format!("pkg:apk/alpine/package-{number}@1.0"), "installedVersion": "1.0", "fixedVersions": ["1.1"],
+                "cvss": {"nvd": {"v3score": "7.5", "v3vector": "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:N/A:N"}}, "suppressed": false,
+            })
+        })
+        .collect();
+    json!({
+        "apiVersion": API_VERSION, "kind": "VulnerabilityReport", "metadata": {"name": name, "namespace": NAMESPACE},
+        "imageMetadata": {"registry": "r", "registryURI": REGISTRY, "repository": repository, "tag": "1.0", "platform": platform, "digest": digest},
+        "report": {
+            "summary": {"critical": 0, "high": findings, "medium": 0, "low": 0, "unknown": 0, "suppressed": 0},
+            "results": [{"target": "alpine", "class": "os-pkgs", "type": "alpine", "vulnerabilities": entries}],
+        },
+    })
+}
+
+/// Answers by call: the operation and its payload.
+type Answers = BTreeMap<(String, Vec<u8>), Result<Vec<u8>, String>>;
+
+struct Ready {
+    reports: BTreeMap<String, Value>,
+    answers: Mutex<Answers>,
+}
+
+impl HostAnswers for Ready {
+    fn answer(&self, call: &HostCall) -> Result<Vec<u8>, String> {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (call.operation.clone(), call.payload.clone());
+        answers.entry(key).or_insert_with(|| self.make(call)).clone()
+    }
+
+    fn may_block(&self) -> bool {
+        false
+    }
+}
+
+impl Ready {
+    fn make(&self, call: &HostCall) -> Result<Vec<u8>, String> {
+        let request: Value = serde_json::from_slice(&call.payload).map_err(|error| error.to_string())?;
+        let text = |key: &str| request.get(key).and_then(Value::as_str).unwrap_or_default();
+        let answer = match call.operation.as_str() {
+            "v1/manifest_digest" => {
+                let image = request.as_str().unwrap_or_default().trim_end_matches(":1.0");
+                json!({"digest": index_digest(image.split_once('/').map_or(image, |(_, repository)| repository))})
+            }
+            "v1/oci_manifest" => {
+                let index = request.as_str().and_then(|image| image.split_once('@')).map_or("", |(_, digest)| digest);
+                let entry = |platform: &&str| {
+                    let (os, architecture) = platform.split_once('/').unwrap_or_default();
+                    json!({"mediaType": "application/vnd.oci.image.manifest.v1+json", "size": 500,
+                           "digest": platform_digest(index, platform), "platform": {"os": os, "architecture": architecture}})
+                };
+                json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": PLATFORMS.iter().map(entry).collect::<Vec<_>>()})
+            }
+            "get_resource" => {
+                let name = text("name");
+                let missing = || {
+                    format!(
+                        "Callback evaluation failure: Cannot find {API_VERSION}/VulnerabilityReport named '{name}' inside of namespace 'Some(\"{NAMESPACE}\")'"
+                    )
+                };
+                masked(self.reports.get(name).ok_or_else(missing)?, &request)
+            }
+            _ => json!({"items": self.reports.values().map(|report| masked(report, &request)).collect::<Vec<_>>()}),
+        };
+        Ok(answer.to_string().into_bytes())
+    }
+}
+
+/// What the host leaves of an object: its metadata, and the fields that the request names.
+fn masked(object: &Value, request: &Value) -> Value {
+    let fields = request.get("field_masks").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let mut masked = object.clone();
+    FieldMask::new(fields.chain(["apiVersion", "kind", "metadata"])).prune(&mut masked);
+    masked
+}
