@@ -26,8 +26,11 @@ impl HostAnswers for Nobody {
     }
 }
 
+/// What a host does with a call.
+type HostFunction = fn(&HostCall) -> Result<Vec<u8>, String>;
+
 /// A host that answers every operation as it is told to.
-struct Says(fn(&HostCall) -> Result<Vec<u8>, String>);
+struct Says(HostFunction);
 
 impl HostAnswers for Says {
     fn answer(&self, call: &HostCall) -> Result<Vec<u8>, String> {
@@ -120,7 +123,7 @@ fn images_that_are_none() {
     rejects(bytes(&pod(json!({"a": [1]}))), &not(r#"{"a":[1]}"#, "it is not a string"));
     rejects(bytes(&pod(json!("Nginx"))), &not("Nginx", "the repository `Nginx` must be in lower case"));
     rejects(bytes(&pod(json!("nginx:\u{e9}\u{1f980}"))), &not("nginx:é🦀", "`é🦀` is not a tag"));
-    rejects(bytes(&pod(json!("a\u{0}b"))), &not("a\u{0}b", "`a\u{0}b` is not a repository name"));
+    rejects(bytes(&pod(json!("a\u{0}b"))), &not("a\\u{0}b", "`a\\u{0}b` is not a repository name"));
     rejects(
         bytes(&pod(json!("nginx@sha256:12"))),
         &not("nginx@sha256:12", "`sha256:12` is not a digest like `sha256:` and 64 hexadecimal digits"),
@@ -235,7 +238,7 @@ fn until(call: &HostCall, operation: &str, then: Result<&str, &str>) -> Result<V
 
 #[test]
 fn hosts_that_fail_or_answer_nonsense_are_a_failed_scan() {
-    let hosts: [fn(&HostCall) -> Result<Vec<u8>, String>; 17] = [
+    let hosts: [HostFunction; 17] = [
         |_| Err(String::new()),
         |_| {
             Err("Callback evaluation failure: everything is on fire\n\nCaused by:\n    a fire\n\nStack backtrace:"

@@ -1,11 +1,23 @@
 //! Texts that people read, kept within bounds: an attacker chooses image names, and registries choose error texts.
 
-/// A text of at most `most` characters; what is cut off shows as `…`.
+/// A text of somebody else's in at most `most` characters, what is cut off showing as `…`. It can't pretend to be more
+/// than one line, or turn the order of letters around: such characters show as `\u{…}`.
 pub(crate) fn cut(text: &str, most: usize) -> String {
+    if text.contains(is_deceiving) {
+        let shown = text.chars().flat_map(|c| {
+            let (plain, escaped) = if is_deceiving(c) { (None, Some(c.escape_unicode())) } else { (Some(c), None) };
+            plain.into_iter().chain(escaped.into_iter().flatten())
+        });
+        return cut(&shown.collect::<String>(), most);
+    }
     match text.char_indices().nth(most) {
         None => text.to_owned(),
         Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
     }
+}
+
+fn is_deceiving(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The first `most` of the parts joined by `separator`, and `and N more` for the rest.
@@ -39,6 +51,12 @@ mod tests {
         assert_eq!(cut("abcd", 3), "ab…");
         assert_eq!(cut("ääää", 3), "ää…");
         assert_eq!(cut("", 0), "");
+    }
+
+    #[test]
+    fn nobody_forges_a_line() {
+        assert_eq!(cut("c\nallowed\u{202e}", 64), "c\\u{a}allowed\\u{202e}");
+        assert_eq!(cut("a\nb", 4), "a\\u…");
     }
 
     #[test]
