@@ -7,7 +7,7 @@ CLI := $(CARGO) run --locked --quiet --package image-admission-cli --bin image-a
 DEMO := $(CLI) run --settings examples/demo/settings.yaml --images examples/demo/images.yaml --cluster examples/demo/cluster
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm demo test test-long fmt lint bench clean
+.PHONY: policy.wasm demo test test-long fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -33,6 +33,9 @@ fmt: ## format the code
 lint: ## formatting, and clippy with warnings as errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+
+deny: ## what may be linked: licences, sources, banned crates (advisories: `cargo deny --workspace check advisories`)
+	$(CARGO) deny --workspace check bans licenses sources
 
 bench: policy.wasm ## the module's own time and memory, in a clean instance for every request
 	$(CARGO) run --locked --release --quiet --package image-admission-cli --bin image-admission -- bench
