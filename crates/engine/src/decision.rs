@@ -1,5 +1,6 @@
 //! The decision: a value that says what was decided about a request, and about each image why.
 
+use crate::Timestamp;
 use crate::image::{ImageReference, UnreadableObject, WorkloadImage};
 use crate::policy::Rule;
 use crate::report::ScanReport;
@@ -17,6 +18,8 @@ pub struct Decision {
     pub images: Vec<JudgedImage>,
     /// The object with its images pinned, when it differs from the request's.
     pub mutated_object: Option<Value>,
+    /// The time that was given as the present.
+    pub decided_at: Timestamp,
 }
 
 /// The verdict, and what made it.
@@ -75,8 +78,8 @@ pub struct ScanOutcome {
 
 impl Decision {
     /// A decision that no image was judged for.
-    pub(crate) fn without_images(outcome: Outcome) -> Self {
-        Self { outcome, images: Vec::new(), mutated_object: None }
+    pub(crate) fn without_images(outcome: Outcome, now: Timestamp) -> Self {
+        Self { outcome, images: Vec::new(), mutated_object: None, decided_at: now }
     }
 
     /// Whether the request is admitted.

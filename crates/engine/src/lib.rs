@@ -87,7 +87,7 @@ pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
         Ok(payload) => payload,
         Err(error) => {
             let unreadable = UnreadableRequest::NotARequest(error.to_string());
-            let response = Response::from(Decision::without_images(Outcome::UnreadableRequest(unreadable)));
+            let response = Response::from(Decision::without_images(Outcome::UnreadableRequest(unreadable), now));
             return Answer { response: to_json(&response), log: Vec::new() };
         }
     };
@@ -97,7 +97,7 @@ pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
     };
     let decision = decide(payload.request, &settings, host, now);
     let log =
-        if settings.verbose_log { log::verbose(payload.request, payload.settings, &decision, now) } else { Vec::new() };
+        if settings.verbose_log { log::verbose(payload.request, payload.settings, &decision) } else { Vec::new() };
     Answer { response: to_json(&Response::from(decision)), log }
 }
 
@@ -126,29 +126,41 @@ pub fn validate_settings(payload: &[u8]) -> Answer {
     }
 }
 
-/// Decides a request, in the spelling of Kubernetes; none is rejected.
-///
-/// `_now` decides nothing yet: no setting that this version supports depends on the time.
+/// Decides a request, in the spelling of Kubernetes; none is rejected. The decision keeps the time that it was made for.
 #[must_use]
-pub fn decide(request: Option<&RawValue>, settings: &Settings, host: &dyn Host, _now: Timestamp) -> Decision {
+pub fn decide(request: Option<&RawValue>, settings: &Settings, host: &dyn Host, now: Timestamp) -> Decision {
+    let without_images = |outcome| Decision::without_images(outcome, now);
     let request = match AdmissionRequest::read(request) {
         Ok(request) => request,
-        Err(unreadable) => return Decision::without_images(Outcome::UnreadableRequest(unreadable)),
+        Err(unreadable) => return without_images(Outcome::UnreadableRequest(unreadable)),
     };
     if matches!(request.operation, Operation::Delete | Operation::Connect) {
-        return Decision::without_images(Outcome::NothingToJudge("nothing new would run"));
+        return without_images(Outcome::NothingToJudge("nothing new would run"));
     }
     let Some(workload) = WorkloadKind::of(&request.group, &request.kind) else {
-        return Decision::without_images(Outcome::NothingToJudge("the kind has no pod spec"));
+        return without_images(Outcome::NothingToJudge("the kind has no pod spec"));
     };
     let object = match request.object() {
         Ok(object) => object,
-        Err(unreadable) => return Decision::without_images(Outcome::UnreadableRequest(unreadable)),
+        Err(unreadable) => return without_images(Outcome::UnreadableRequest(unreadable)),
     };
-    match new_images(&request, &object, workload) {
-        Ok(images) => decide_images(&request, object, workload, images, settings, host),
-        Err(unreadable) => Decision::without_images(Outcome::UnreadableObject(unreadable)),
+    let images = match new_images(&request, &object, workload) {
+        Ok(images) => images,
+        Err(unreadable) => return without_images(Outcome::UnreadableObject(unreadable)),
+    };
+    if images.is_empty() {
+        return without_images(Outcome::NothingToJudge("no new image would run"));
     }
+    let judged = match judged_images(images) {
+        Ok(judged) => judged,
+        Err(wrong) => return without_images(Outcome::NotImages(wrong)),
+    };
+    let different: BTreeSet<_> = judged.iter().map(|judged| &judged.reference).collect();
+    if different.len() > settings.max_images {
+        return without_images(Outcome::TooManyImages { images: different.len(), most: settings.max_images });
+    }
+    let decision = Decision { outcome: Outcome::Scanned, images: judged, mutated_object: None, decided_at: now };
+    decide_images(decision, &request, object, workload, settings, host)
 }
 
 /// The images that the request brings: all of a new object, the changed and added ones of an update, and of a Pod's
@@ -173,36 +185,20 @@ fn new_images(
 
 /// The two phases, and the pins.
 fn decide_images(
+    mut decision: Decision,
     request: &AdmissionRequest<'_>,
     mut object: Value,
     workload: WorkloadKind,
-    images: Vec<WorkloadImage>,
     settings: &Settings,
     host: &dyn Host,
 ) -> Decision {
-    if images.is_empty() {
-        return Decision::without_images(Outcome::NothingToJudge("no new image would run"));
-    }
-    let mut judged = match judged_images(images) {
-        Ok(judged) => judged,
-        Err(wrong) => return Decision::without_images(Outcome::NotImages(wrong)),
-    };
-    let different: BTreeSet<_> = judged.iter().map(|judged| &judged.reference).collect();
-    if different.len() > settings.max_images {
-        let outcome = Outcome::TooManyImages { images: different.len(), most: settings.max_images };
-        return Decision::without_images(outcome);
-    }
     let own = object.pointer("/metadata/namespace").and_then(Value::as_str).filter(|namespace| !namespace.is_empty());
     let namespace = own.unwrap_or(&request.namespace).to_owned();
-
-    match prescan::decide(&mut judged, &namespace, settings) {
-        PreScan::Accepted => Decision { outcome: Outcome::PreScanAccepted, images: judged, mutated_object: None },
-        PreScan::Rejected(reasons) => {
-            Decision { outcome: Outcome::PreScanRejected(reasons), images: judged, mutated_object: None }
-        }
+    match prescan::decide(&mut decision.images, &namespace, settings) {
+        PreScan::Accepted => decision.outcome = Outcome::PreScanAccepted,
+        PreScan::Rejected(reasons) => decision.outcome = Outcome::PreScanRejected(reasons),
         PreScan::Scan => {
-            scan::decide(&mut judged, &namespace, workload, settings, host);
-            let mut decision = Decision { outcome: Outcome::Scanned, images: judged, mutated_object: None };
+            scan::decide(&mut decision.images, &namespace, workload, settings, host);
             if decision.is_allowed() {
                 match pin::pin(&mut object, &mut decision.images, workload, request, &settings.pin) {
                     Ok(true) => decision.mutated_object = Some(object),
@@ -210,9 +206,9 @@ fn decide_images(
                     Err(unreadable) => decision.outcome = Outcome::UnreadableObject(unreadable),
                 }
             }
-            decision
         }
     }
+    decision
 }
 
 /// The images with their references, or those that have none.

@@ -1,8 +1,8 @@
 //! The log: what goes to the host's log beside an answer.
 
+use crate::AdmissionRequest;
 use crate::decision::Decision;
 use crate::response::Response;
-use crate::{AdmissionRequest, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -26,12 +26,7 @@ impl LogLine {
 }
 
 /// What was decided on, and what was decided. The object of a Secret is never logged.
-pub(crate) fn verbose(
-    request: Option<&RawValue>,
-    settings: Option<&RawValue>,
-    decision: &Decision,
-    now: Timestamp,
-) -> Vec<LogLine> {
+pub(crate) fn verbose(request: Option<&RawValue>, settings: Option<&RawValue>, decision: &Decision) -> Vec<LogLine> {
     let is_secret = AdmissionRequest::read(request).is_ok_and(|request| request.kind == "Secret");
     let input = match request {
         Some(_) if is_secret => "a Secret, which is not logged",
@@ -43,6 +38,6 @@ pub(crate) fn verbose(
     vec![
         LogLine::info(format!("input: {input}")),
         LogLine::info(format!("data: {}", settings.map_or("{}", RawValue::get))),
-        LogLine::info(format!("decided at {}: {verdict}", now.0)),
+        LogLine::info(format!("decided at {}: {verdict}", decision.decided_at.0)),
     ]
 }

@@ -83,21 +83,19 @@ pub struct PlatformReport {
 pub(crate) struct ReportSearch<'a> {
     settings: &'a Settings,
     host: &'a dyn Host,
-    namespace: &'a str,
-    found: BTreeMap<String, ScanReport>,
+    found: BTreeMap<ImageReference, ScanReport>,
     sources: Vec<sbomscanner::Source<'a>>,
 }
 
 impl<'a> ReportSearch<'a> {
     pub(crate) fn new(settings: &'a Settings, host: &'a dyn Host, namespace: &'a str) -> Self {
         let sources = settings.reports.sources.iter().map(|s| sbomscanner::Source::new(s, settings, host, namespace));
-        Self { settings, host, namespace, found: BTreeMap::new(), sources: sources.collect() }
+        Self { settings, host, found: BTreeMap::new(), sources: sources.collect() }
     }
 
     /// What is known about an image.
     pub(crate) fn find(&mut self, reference: &ImageReference) -> ScanReport {
-        let key = reference.to_string();
-        if let Some(report) = self.found.get(&key) {
+        if let Some(report) = self.found.get(reference) {
             return report.clone();
         }
         let resolution = resolve(reference, self.settings, self.host);
@@ -110,7 +108,7 @@ impl<'a> ReportSearch<'a> {
                 platforms: Vec::new(),
             },
         };
-        self.found.insert(key, report.clone());
+        self.found.insert(reference.clone(), report.clone());
         report
     }
 
@@ -129,15 +127,6 @@ impl<'a> ReportSearch<'a> {
         let status = platforms.iter().map(|platform| platform.status).max().unwrap_or(ScanStatus::ScanFailed);
         let reason = reason(status, &platforms);
         ScanReport { status, reason, digest: Some(image.digest.clone()), platforms }
-    }
-}
-
-impl fmt::Debug for ReportSearch<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReportSearch")
-            .field("namespace", &self.namespace)
-            .field("found", &self.found)
-            .finish_non_exhaustive()
     }
 }
 
