@@ -72,6 +72,10 @@ def make_world():
     push("team/own:1.0", reports={AMD64: {}}, namespace="team-a")
     push("team/broken:1.0", reports={AMD64: {}})
     del last["report"]["report"]["summary"]
+    push("team/two:old", reports={AMD64: {}})
+    # The same image under another tag, scanned when more was known.
+    world.sbomscanner_report("team/two", "new", AMD64, names["digest of team/two:old"], counts={"CRITICAL": 4})
+    names["report of team/two:new"] = "VulnerabilityReport {namespace}/{name}".format(**world.objects[-1]["metadata"])
     push("shop/web:2.1", both, {AMD64: {"HIGH": 2, "LOW": 1}, ARM64: {"HIGH": 1}})
     push("shop/legacy:1.4", reports={AMD64: {"CRITICAL": 1, "HIGH": 2}})
     push("shop/fresh:0.1")

@@ -116,6 +116,14 @@ fn a_request_without_a_kind_is_decided_by_its_object() {
 }
 
 #[test]
+fn a_request_that_says_no_kind_is_rejected() {
+    let message = "the AdmissionRequest doesn't say what kind of object it is about";
+    rejects(bytes(&json!({"request": {}})), message);
+    rejects(bytes(&json!({"request": {"object": {"kind": "Pod", "spec": {"containers": []}}}})), message);
+    rejects(bytes(&json!({"request": {"kind": {"group": "apps"}, "object": null}})), message);
+}
+
+#[test]
 fn images_that_are_none() {
     let not = |image: &str, why: &str| format!("Image '{image}' for container 'c' is not an image reference: {why}");
     rejects(bytes(&pod(Value::Null)), &not("", "it is missing"));
@@ -315,6 +323,66 @@ fn an_index_of_very_many_platforms_is_a_failed_scan() {
     let response = validate(&bytes(&pod(json!("r.io/app:1"))), Arc::new(host));
     let message = response["message"].as_str().unwrap();
     assert!(message.ends_with("its index names 65 platforms, 64 are the most that are judged"), "{message}");
+}
+
+/// What is known to be bad stays bad, whatever else can't be known, even where failed scans are accepted.
+#[test]
+fn a_failure_beside_a_known_bad_platform_does_not_hide_it() {
+    let host = Says(|call| {
+        match call.operation.as_str() {
+        "v1/oci_manifest" => until(
+            call,
+            "v1/oci_manifest",
+            Ok(&json!({"manifests": [
+                {"mediaType": "application/vnd.oci.image.index.v1+json", "digest": format!("sha256:{:064}", 0), "platform": {"os": "linux", "architecture": "arm64"}},
+                {"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": DIGEST, "platform": {"os": "linux", "architecture": "amd64"}},
+            ]})
+            .to_string()),
+        ),
+        "get_resource" => {
+            let request: Value = serde_json::from_slice(&call.payload).unwrap();
+            let report = json!({
+                "metadata": {"name": request["name"], "namespace": request["namespace"]},
+                "imageMetadata": {"registryURI": "r.io", "repository": "app", "platform": "linux/amd64", "digest": DIGEST},
+                "report": {"summary": {"critical": 1, "high": 0, "medium": 0, "low": 0, "unknown": 0}},
+            });
+            // Of the two namespaces that are trusted here one can't be read.
+            if request["namespace"] == "broken" { Err("timed out".to_owned()) } else { Ok(report.to_string().into_bytes()) }
+        }
+        _ => until(call, "", Ok("")),
+    }
+    });
+    let mut payload = pod(json!("r.io/app:1"));
+    payload["settings"] = json!({
+        "scanPolicies": {"scanFailed": "accept"},
+        "reports": {"sources": [{"sbomscanner": {"namespaces": ["broken", "sbomscanner"]}}]},
+    });
+    let response = validate(&bytes(&payload), Arc::new(host));
+    assert_eq!(response["accepted"], false, "{response}");
+    let message = response["message"].as_str().unwrap();
+    assert!(message.contains("linux/amd64: 1 critical finding, at most 0 accepted"), "{message}");
+}
+
+#[test]
+fn platforms_with_endless_names_make_no_endless_message() {
+    let host = Says(|call| {
+        let entry = |letter: &str| json!({"digest": DIGEST, "platform": {"os": letter.repeat(900_000), "architecture": "amd64"}});
+        until(call, "v1/oci_manifest", Ok(&json!({"manifests": [entry("a"), entry("b")]}).to_string()))
+    });
+    let response = validate(&bytes(&pod(json!("r.io/app:1"))), Arc::new(host));
+    assert_eq!(response["accepted"], false);
+    assert!(response.to_string().len() < 2000, "{} bytes", response.to_string().len());
+}
+
+#[test]
+fn an_index_of_a_hundred_thousand_entries_is_a_failed_scan() {
+    let host = Says(|call| {
+        let entry = json!({"digest": DIGEST, "platform": {"os": "unknown", "architecture": "unknown"}}).to_string();
+        until(call, "v1/oci_manifest", Ok(&format!(r#"{{"manifests":[{}]}}"#, vec![entry; 100_000].join(","))))
+    });
+    let response = validate(&bytes(&pod(json!("r.io/app:1"))), Arc::new(host));
+    assert_eq!(response["accepted"], false);
+    assert!(response["message"].as_str().unwrap().contains("an index of more than 1000 entries"), "{response}");
 }
 
 /// A guest can't time a host out. The server's own deadline ends the request, and the setting `registries` keeps

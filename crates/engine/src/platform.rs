@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The longest platform that is read: an index chooses the text, and messages repeat it.
+const LONGEST: usize = 64;
+
 /// An operating system, an architecture and its variant, in the form in which they are compared.
 ///
 /// Architectures have the names that Go gives them; the variants that `arm64` and `arm` mean when they name none
@@ -15,9 +18,12 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// Reads `os/architecture` or `os/architecture/variant`.
+    /// Reads `os/architecture` or `os/architecture/variant`; nothing longer than a name can be is one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
+        if text.len() > LONGEST {
+            return None;
+        }
         let mut parts = text.split('/');
         let (os, architecture) = (parts.next()?, parts.next()?);
         let variant = parts.next();
@@ -116,7 +122,17 @@ mod tests {
 
     #[test]
     fn what_is_no_platform() {
-        for text in ["", "linux", "linux/", "/amd64", "linux/arm/v7/x", "linux/arm/", "all", "linux/a md"] {
+        for text in [
+            "",
+            "linux",
+            "linux/",
+            "/amd64",
+            "linux/arm/v7/x",
+            "linux/arm/",
+            "all",
+            "linux/a md",
+            &format!("linux/{}", "a".repeat(59)),
+        ] {
             assert_eq!(Platform::parse(text), None, "{text}");
         }
     }

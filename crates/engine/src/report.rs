@@ -5,7 +5,7 @@ mod sbomscanner;
 use crate::acceptance::Verdict;
 use crate::host::Host;
 use crate::image::ImageReference;
-use crate::message::join_at_most;
+use crate::message::{cut, join_at_most};
 use crate::platform::Platform;
 use crate::resolve::{PlatformManifest, ResolvedImage, resolve};
 use crate::settings::Settings;
@@ -15,6 +15,8 @@ use std::fmt;
 
 /// The most platforms that a reason names.
 const PLATFORMS_SHOWN: usize = 4;
+/// The longest reason of one platform.
+const LONGEST_REASON: usize = 500;
 
 /// What is known about an image, in the four values that the seeds document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -114,59 +116,55 @@ impl<'a> ReportSearch<'a> {
 
     /// Asks the sources in turn; the first that knows the image decides, and a failed look-up is no "doesn't know".
     fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
-        let mut platforms: Vec<PlatformReport> = Vec::new();
+        let mut answers: Vec<Answer> = Vec::new();
         for source in &mut self.sources {
-            let answers = image.platforms.iter().map(|manifest| (manifest, source.find(reference, image, manifest)));
-            let answers: Vec<_> = answers.collect();
-            let known = answers.iter().any(|(_, answer)| !matches!(answer, Answer::Unknown(_)));
-            platforms = answers.into_iter().map(|(manifest, answer)| platform_report(manifest, answer)).collect();
-            if known {
+            let of = |manifest: &PlatformManifest| match manifest.unjudgeable {
+                Some(why) => Answer { reports: Vec::new(), failure: Some(why.to_owned()) },
+                None => source.find(reference, image, manifest),
+            };
+            answers = image.platforms.iter().map(of).collect();
+            if answers.iter().any(|answer| !answer.reports.is_empty() || answer.failure.is_some()) {
                 break;
             }
         }
+        let whereabouts: Vec<String> = self.sources.iter().map(sbomscanner::Source::whereabouts).collect();
+        let judged = image.platforms.iter().zip(answers);
+        let platforms: Vec<_> =
+            judged.map(|(manifest, answer)| platform_report(manifest, answer, &whereabouts)).collect();
         let status = platforms.iter().map(|platform| platform.status).max().unwrap_or(ScanStatus::ScanFailed);
         let reason = reason(status, &platforms);
         ScanReport { status, reason, digest: Some(image.digest.clone()), platforms }
     }
 }
 
-/// What a source says about one platform of an image.
+/// What a source says about one platform of an image; without either, it knows nothing.
 #[derive(Debug)]
-pub(crate) enum Answer {
-    /// Reports for exactly this image, by name, with what they come to; never none.
-    Reports(Vec<(String, Verdict)>),
-    /// It knows of no report; where it looked.
-    Unknown(String),
-    /// It could not look; why.
-    Failed(String),
+pub(crate) struct Answer {
+    /// Reports for exactly this image, by name, with what they come to.
+    reports: Vec<(String, Verdict)>,
+    /// Why it could not look everywhere.
+    failure: Option<String>,
 }
 
-fn platform_report(manifest: &PlatformManifest, answer: Answer) -> PlatformReport {
-    let (status, reason, reports) = match answer {
-        Answer::Unknown(whereabouts) => {
-            (ScanStatus::ReportNotAvailable, format!("no scan report yet {whereabouts}"), Vec::new())
-        }
-        Answer::Failed(why) => {
-            (ScanStatus::ScanFailed, format!("the look-up of the scan report failed: {why}"), Vec::new())
-        }
-        Answer::Reports(reports) => {
-            let names: Vec<String> = reports.iter().map(|(name, _)| name.clone()).collect();
-            // The worst decides; of equals the first, in the order of their names.
-            let judged = reports.into_iter().map(|(name, verdict)| match verdict {
-                Verdict::Accepted => (ScanStatus::Accepted, format!("accepted by {name}")),
-                Verdict::Rejected(broken) => (ScanStatus::Rejected, format!("{} ({name})", broken.join(", "))),
-                Verdict::Inconsistent(why) => (ScanStatus::ScanFailed, format!("{name} can't be read: {why}")),
-            });
-            let worst = judged.reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
-            let (status, reason) = worst.unwrap_or((ScanStatus::ScanFailed, "the source named no report".to_owned()));
-            (status, reason, names)
-        }
-    };
+/// The worst that a source says decides; of equals the first, in the order of the reports' names.
+fn platform_report(manifest: &PlatformManifest, answer: Answer, whereabouts: &[String]) -> PlatformReport {
+    let reports: Vec<String> = answer.reports.iter().map(|(name, _)| name.clone()).collect();
+    let failure =
+        answer.failure.map(|why| (ScanStatus::ScanFailed, format!("the look-up of the scan report failed: {why}")));
+    let judged = answer.reports.into_iter().map(|(name, verdict)| match verdict {
+        Verdict::Accepted => (ScanStatus::Accepted, format!("accepted by {name}")),
+        Verdict::Rejected(broken) => (ScanStatus::Rejected, format!("{} ({name})", broken.join(", "))),
+        Verdict::Inconsistent(why) => (ScanStatus::ScanFailed, format!("{name} can't be read: {why}")),
+    });
+    let worst = judged.chain(failure).reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
+    let (status, reason) = worst.unwrap_or_else(|| {
+        (ScanStatus::ReportNotAvailable, format!("no scan report yet {}", whereabouts.join(", or ")))
+    });
     PlatformReport {
         platform: manifest.platform.as_ref().map(Platform::to_string),
         digest: manifest.digest.clone(),
         status,
-        reason,
+        reason: cut(&reason, LONGEST_REASON),
         reports,
     }
 }

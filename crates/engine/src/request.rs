@@ -53,6 +53,9 @@ impl<'a> AdmissionRequest<'a> {
         {
             kind = own.into();
         }
+        if kind.kind.is_empty() {
+            return Err(UnreadableRequest::NoKind);
+        }
         Ok(Self {
             operation: match wire.operation.unwrap_or_default().as_str() {
                 "UPDATE" => Operation::Update,
@@ -98,6 +101,8 @@ pub enum UnreadableRequest {
     Missing,
     /// It is not an AdmissionRequest; why.
     NotARequest(String),
+    /// Neither it nor its object says what kind of object it is about.
+    NoKind,
     /// It has no object, or null.
     NoObject,
     /// Its object is none; why.
@@ -109,6 +114,7 @@ impl fmt::Display for UnreadableRequest {
         match self {
             Self::Missing => f.write_str("AdmissionRequest is missing in input"),
             Self::NotARequest(why) => write!(f, "the AdmissionRequest can't be read: {why}"),
+            Self::NoKind => f.write_str("the AdmissionRequest doesn't say what kind of object it is about"),
             Self::NoObject => f.write_str("the AdmissionRequest has no object"),
             Self::NotAnObject(why) => write!(f, "the AdmissionRequest's object can't be read: {why}"),
         }

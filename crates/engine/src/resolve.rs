@@ -27,6 +27,8 @@ pub(crate) struct PlatformManifest {
     pub(crate) digest: String,
     /// The platform that the index says it is for. None: it stands alone, or the index doesn't say.
     pub(crate) platform: Option<Platform>,
+    /// Why no report can speak of it. The others are judged all the same: one of them may be known to be bad.
+    pub(crate) unjudgeable: Option<&'static str>,
 }
 
 /// Why an image can't be judged.
@@ -39,9 +41,7 @@ pub(crate) enum Unresolved {
     Ambiguous,
     NoPlatforms,
     TooManyPlatforms(usize),
-    NestedIndex,
     NoneAskedFor(String),
-    PlatformWithoutDigest(String),
 }
 
 impl fmt::Display for Unresolved {
@@ -60,12 +60,8 @@ impl fmt::Display for Unresolved {
             Self::TooManyPlatforms(number) => {
                 write!(f, "its index names {number} platforms, {MOST_PLATFORMS} are the most that are judged")
             }
-            Self::NestedIndex => f.write_str("its index holds another index"),
             Self::NoneAskedFor(there) => {
                 write!(f, "none of its platforms ({there}) is one that the setting `reports.platforms` asks for")
-            }
-            Self::PlatformWithoutDigest(text) => {
-                write!(f, "its index names `{}`, which is no digest", crate::message::cut(text, 80))
             }
         }
     }
@@ -108,7 +104,7 @@ fn find_platforms(
     host: &dyn Host,
 ) -> Result<Vec<PlatformManifest>, Unresolved> {
     match host.manifest(&reference.at(digest)).map_err(Unresolved::NoManifest)? {
-        Manifest::Image => Ok(vec![PlatformManifest { digest: digest.to_owned(), platform: None }]),
+        Manifest::Image => Ok(vec![PlatformManifest { digest: digest.to_owned(), platform: None, unjudgeable: None }]),
         Manifest::Index(entries) => asked_for(entries, &settings.reports.platforms),
         Manifest::Ambiguous => Err(Unresolved::Ambiguous),
     }
@@ -123,13 +119,14 @@ fn asked_for(entries: Vec<Descriptor>, platforms: &Platforms) -> Result<Vec<Plat
         if platform.as_ref().is_some_and(Platform::is_unknown) {
             continue;
         }
-        if is_index(&entry.media_type) {
-            return Err(Unresolved::NestedIndex);
-        }
-        if !is_digest(&entry.digest) {
-            return Err(Unresolved::PlatformWithoutDigest(entry.digest));
-        }
-        let manifest = PlatformManifest { digest: entry.digest, platform };
+        let unjudgeable = if is_index(&entry.media_type) {
+            Some("the index holds another index")
+        } else if !is_digest(&entry.digest) {
+            Some("the index names no digest for it")
+        } else {
+            None
+        };
+        let manifest = PlatformManifest { digest: crate::message::cut(&entry.digest, 160), platform, unjudgeable };
         if !there.contains(&manifest) {
             there.push(manifest);
         }

@@ -155,45 +155,44 @@ fn scan_message(images: &[JudgedImage]) -> Option<String> {
 
 fn warnings(images: &[JudgedImage], accepted: bool) -> Vec<String> {
     let mut warnings = Vec::new();
-    let mut add = |text: String| {
-        let text = cut(&text, LONGEST_WARNING);
+    let mut add = |text: (String, String)| {
         if !warnings.contains(&text) {
             warnings.push(text);
         }
     };
     for judged in images {
-        if let Some(text) = wide_accept(judged) {
+        for text in wide_accepts(judged) {
             add(text);
         }
         if accepted && let Some(warning) = judged.scan.as_ref().and_then(|scan| scan.warning.as_deref()) {
-            add(with_image(&judged.image.text, warning));
+            add(with_image(judged, warning));
         }
     }
     if warnings.len() > MOST_WARNINGS {
         let more = warnings.len() - (MOST_WARNINGS - 1);
         warnings.truncate(MOST_WARNINGS - 1);
-        warnings.push(format!("and {more} more warnings"));
+        warnings.push((String::new(), format!("and {more} more warnings")));
     }
-    warnings
+    warnings.into_iter().map(|(_, text)| text).collect()
 }
 
-/// `image 'x' <text>`, the image cut so that the text stays whole.
-fn with_image(image: &str, text: &str) -> String {
+/// `image 'x' <text>`, the image cut so that the text stays whole; before it the whole image, which tells warnings apart.
+fn with_image(judged: &JudgedImage, text: &str) -> (String, String) {
+    let image = &judged.image.text;
     let room = LONGEST_WARNING.saturating_sub(text.chars().count() + "image '' ".len());
-    format!("image '{}' {text}", cut(image, room))
+    (image.clone(), cut(&format!("image '{}' {text}", cut(image, room)), LONGEST_WARNING))
 }
 
-/// Warns of a prefix that accepted an image although it may have been meant for another.
-fn wide_accept(judged: &JudgedImage) -> Option<String> {
+/// Warns of prefixes that accepted an image although they may have been meant for another.
+fn wide_accepts(judged: &JudgedImage) -> impl Iterator<Item = (String, String)> {
     let pre_scan = judged.pre_scan.as_ref().filter(|rule| rule.action == PreScanAction::Accept);
     let scan = judged.scan.as_ref().map(|scan| &scan.rule).filter(|rule| rule.action == ScanAction::Accept);
     let prefixes = [pre_scan.and_then(|rule| rule.prefix.as_ref()), scan.and_then(|rule| rule.prefix.as_ref())];
-    let prefix = prefixes.into_iter().flatten().find(|prefix| prefix.ends_inside().is_some())?;
-    let part = prefix.ends_inside()?;
-    Some(with_image(
-        &judged.image.text,
-        &format!("is accepted by '{}', which ends inside a {part}", cut(prefix.as_str(), 40)),
-    ))
+    prefixes.into_iter().flatten().filter_map(move |prefix| {
+        let part = prefix.ends_inside()?;
+        let text = format!("is accepted by '{}', which ends inside a {part}", cut(prefix.as_str(), 40));
+        Some(with_image(judged, &text))
+    })
 }
 
 fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {

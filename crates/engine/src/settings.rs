@@ -95,7 +95,7 @@ impl fmt::Display for InvalidSettings {
 
 impl std::error::Error for InvalidSettings {}
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 10] = [
     "preScanPolicies",
     "scanPolicies",
     "policies",
@@ -106,7 +106,6 @@ const KEYS: [&str; 11] = [
     "reports",
     "acceptance",
     "pin",
-    "regoVersion",
 ];
 
 fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
@@ -115,18 +114,14 @@ fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
     later::refuse(&map, &later::SETTINGS, problems);
     map.known(&KEYS, &later::SETTINGS, problems);
 
+    let image_matching = map.choice("imageMatching", ImageMatching::default(), problems);
+    let scan_key = if map.has("policies") { "policies" } else { "scanPolicies" };
     if map.has("policies") && map.has("scanPolicies") {
         problems.add(root.key("policies"), "`policies` and `scanPolicies` are the same setting; keep one of them");
+        // What it says is dropped, what is wrong with it is not.
+        phases::read::<ScanAction>(&map, "scanPolicies", image_matching, problems);
     }
-    let scan_key = if map.has("policies") { "policies" } else { "scanPolicies" };
 
-    let image_matching = map.choice("imageMatching", ImageMatching::default(), problems);
-    // Nothing that this version supports depends on it, so that every value that exists is fine.
-    if let Some(version) = map.text("regoVersion", problems)
-        && !["v0", "v1"].contains(&version)
-    {
-        problems.add(root.key("regoVersion"), format!("`{version}` is not a version of Rego; use v0 or v1"));
-    }
     let max_images = match map.number("maxImages", problems) {
         Some(0) => {
             problems.add(root.key("maxImages"), "`0` would reject every workload; use a number from 1");
@@ -137,8 +132,8 @@ fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
     };
 
     Some(Settings {
-        pre_scan: phases::read(&map, "preScanPolicies", problems),
-        scan: phases::read(&map, scan_key, problems),
+        pre_scan: phases::read(&map, "preScanPolicies", image_matching, problems),
+        scan: phases::read(&map, scan_key, image_matching, problems),
         image_matching,
         registries: registries(&map, problems),
         max_images,

@@ -299,7 +299,7 @@ const fn means(written: &'static str, canonical: &'static str) -> Prefix {
     Prefix { written, canonical }
 }
 
-const PREFIXES: [Prefix; 38] = [
+const PREFIXES: [Prefix; 37] = [
     same(""),
     same("docker.io"),
     same("docker.io/"),
@@ -335,7 +335,6 @@ const PREFIXES: [Prefix; 38] = [
     same("ghcr.io/team/app:1"),
     same("ghcr.io/team/app:1.0@sha256:6"),
     same("ghcr.io/team/app@sha256:"),
-    same("ghcr.io/Team/"),
     means("Registry.Example.com:5000/team", "registry.example.com:5000/team"),
     same("localhost"),
     same("localhost/team/"),

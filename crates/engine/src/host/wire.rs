@@ -4,11 +4,15 @@
 
 use super::{Descriptor, Document, Host, HostFailure, Manifest, Resource};
 use crate::message::cut;
-use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
 
 /// The longest text of the host that is passed on.
 const LONGEST_FAILURE: usize = 300;
+
+/// The most entries of an index that are read, attestations included.
+const MOST_ENTRIES: usize = 1000;
 
 /// Carries a call to the host: waPC in the guest, prepared answers elsewhere.
 pub trait HostCalls {
@@ -136,9 +140,36 @@ struct ListResources<'a> {
 #[serde(rename_all = "camelCase", expecting = "a manifest")]
 struct WireManifest {
     media_type: Option<String>,
+    #[serde(default, deserialize_with = "bounded")]
     manifests: Option<Vec<WireDescriptor>>,
     layers: Option<IgnoredAny>,
     config: Option<IgnoredAny>,
+}
+
+/// Reads the entries of an index, and stops where no index in use goes: whoever pushes it chooses how many it has.
+fn bounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<WireDescriptor>>, D::Error> {
+    struct Entries;
+
+    impl<'de> Visitor<'de> for Entries {
+        type Value = Vec<WireDescriptor>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of manifests")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+            let mut read = Vec::new();
+            while let Some(entry) = entries.next_element()? {
+                if read.len() == MOST_ENTRIES {
+                    return Err(A::Error::custom(format_args!("an index of more than {MOST_ENTRIES} entries")));
+                }
+                read.push(entry);
+            }
+            Ok(read)
+        }
+    }
+
+    deserializer.deserialize_seq(Entries).map(Some)
 }
 
 #[derive(Deserialize)]
@@ -217,6 +248,16 @@ mod tests {
             );
             assert!(matches!(WireHost(Says(Ok(nonsense))).manifest("a"), Err(HostFailure::Failed(_))), "{nonsense}");
         }
+    }
+
+    #[test]
+    fn an_index_is_read_up_to_a_limit() {
+        let index = |entries: usize| format!(r#"{{"manifests":[{}]}}"#, vec![r#"{"digest":"d"}"#; entries].join(","));
+        let read = |text: String| WireHost(Says(Ok(text.leak()))).manifest("a");
+        assert!(matches!(read(index(MOST_ENTRIES)), Ok(Manifest::Index(entries)) if entries.len() == MOST_ENTRIES));
+        assert!(
+            matches!(read(index(MOST_ENTRIES + 1)), Err(HostFailure::Failed(why)) if why.contains("more than 1000 entries"))
+        );
     }
 
     #[test]

@@ -2,8 +2,9 @@
 //!
 //! Since v0.10 a report's name is computed from the Registry resource that had the image scanned, the image's name and
 //! the digest of the platform's manifest, so that one GET finds it. The scheme is the scanner's private matter: where
-//! no computed name hits, one list with a constant selector is searched instead, and what it names is read anew, since
-//! a list proves nothing about now. Either way only what the report says about itself makes it this image's.
+//! no computed name hits, or where the reference carries a digest, one list with a constant selector is searched, and
+//! what it names is read anew, since a list proves nothing about now. Either way only what the report says about itself
+//! makes it this image's.
 
 use super::Answer;
 use crate::acceptance::{Finding, Findings, Verdict, judge, needs_entries};
@@ -65,7 +66,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The reports for one platform of an image.
+    /// The reports for one platform of an image, and the first look-up that failed.
     pub(super) fn find(
         &mut self,
         reference: &ImageReference,
@@ -75,16 +76,20 @@ impl<'a> Source<'a> {
         let wanted = Wanted { reference, image, manifest };
         let names = computed_names(&wanted, self.registry_resources);
         let mut reports = BTreeMap::new();
+        let mut failure = None;
         for namespace in self.namespaces.clone() {
-            if let Err(failure) = self.find_in(namespace, &names, &wanted, &mut reports) {
-                return Answer::Failed(failure.to_string());
+            // What others say still counts: one of them may know that the image is bad.
+            if let Err(failed) = self.find_in(namespace, &names, &wanted, &mut reports) {
+                failure.get_or_insert(failed.to_string());
             }
         }
-        if reports.is_empty() {
-            let word = if self.namespaces.len() == 1 { "namespace" } else { "namespaces" };
-            return Answer::Unknown(format!("from sbomscanner in {word} {}", self.namespaces.join(", ")));
-        }
-        Answer::Reports(reports.into_iter().collect())
+        Answer { reports: reports.into_iter().collect(), failure }
+    }
+
+    /// Where it looks.
+    pub(super) fn whereabouts(&self) -> String {
+        let word = if self.namespaces.len() == 1 { "namespace" } else { "namespaces" };
+        format!("from sbomscanner in {word} {}", self.namespaces.join(", "))
     }
 
     fn find_in(
@@ -98,14 +103,17 @@ impl<'a> Source<'a> {
         for name in names {
             found |= self.read(namespace, name, wanted, reports)?;
         }
-        if found {
+        // A tag that was resolved leads to the reports of that tag. A tag beside a digest is only a claim, and whoever
+        // makes it must not choose among the digest's reports: all of them count.
+        if found && wanted.reference.digest().is_none() {
             return Ok(());
         }
         let host = self.host;
         let listed = self.lists.entry(namespace).or_insert_with(|| list(host, namespace));
         let listed: Vec<String> = match listed {
             Ok(listed) => {
-                listed.iter().filter(|item| wanted.is_described_by(&item.image)).map(|item| item.name.clone()).collect()
+                let described = listed.iter().filter(|item| wanted.is_described_by(item.image.as_ref()));
+                described.map(|item| item.name.clone()).collect()
             }
             Err(failure) => return Err(failure.clone()),
         };
@@ -132,7 +140,7 @@ impl<'a> Source<'a> {
         if report.metadata.namespace.as_deref() != Some(namespace)
             || report.metadata.name != name
             || report.kind.as_deref().is_some_and(|kind| kind != KIND)
-            || !wanted.is_described_by(&report.image_metadata)
+            || !wanted.is_described_by(report.image_metadata.as_ref())
         {
             return Ok(false);
         }
@@ -155,7 +163,8 @@ struct Wanted<'a> {
 
 impl Wanted<'_> {
     /// Whether a report's own words name this registry, repository, digest and platform. Its tag is only a claim.
-    fn is_described_by(&self, image: &ImageMetadata) -> bool {
+    fn is_described_by(&self, image: Option<&ImageMetadata>) -> bool {
+        let Some(image) = image else { return false };
         let host = image.registry_uri.as_deref().and_then(|host| canonical_host(host).ok());
         let same_platform = match (&self.manifest.platform, &image.platform) {
             (None, _) => true,
@@ -216,7 +225,7 @@ fn list(host: &dyn Host, namespace: &str) -> Result<Vec<Listed>, HostFailure> {
 #[derive(Debug)]
 struct Listed {
     name: String,
-    image: ImageMetadata,
+    image: Option<ImageMetadata>,
 }
 
 #[derive(Deserialize)]
@@ -228,8 +237,7 @@ struct List {
 #[serde(rename_all = "camelCase")]
 struct ListItem {
     metadata: Metadata,
-    #[serde(default)]
-    image_metadata: ImageMetadata,
+    image_metadata: Option<ImageMetadata>,
 }
 
 #[derive(Deserialize)]
@@ -237,8 +245,7 @@ struct ListItem {
 struct Report {
     kind: Option<String>,
     metadata: Metadata,
-    #[serde(default)]
-    image_metadata: ImageMetadata,
+    image_metadata: Option<ImageMetadata>,
     report: Option<ReportBody>,
 }
 
@@ -248,7 +255,7 @@ struct Metadata {
     namespace: Option<String>,
 }
 
-#[derive(Deserialize, Debug, Default)]
+#[derive(Deserialize, Debug)]
 #[serde(rename_all = "camelCase")]
 struct ImageMetadata {
     #[serde(rename = "registryURI")]

@@ -5,64 +5,110 @@
 use super::read::{Problems, SettingsMap};
 use serde_json::Value;
 
-const NOT_YET: &str = "not supported yet";
-const CREDENTIALS: &str = "has no meaning here: scanners in the cluster scan, and the policy server holds the registries' credentials; remove it";
-const SCAN_POLICY: &str = "has no meaning here: `acceptance` says which findings are accepted, and the scanner's own settings what it looks for; remove it";
+/// A setting that this version refuses.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Refused {
+    /// Its key.
+    pub(super) name: &'static str,
+    why: Why,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Why {
+    /// Not built yet. Written out with its documented default it asks for nothing, and is let pass.
+    NotYet(Default),
+    /// It has no meaning here, and this is who does its job.
+    NoMeaning(&'static str),
+}
+
+/// The documented default of a setting.
+#[derive(Debug, Clone, Copy)]
+enum Default {
+    Text(&'static str),
+    List,
+    Object,
+    False,
+    /// Being there asks for something.
+    Absent,
+}
+
+const fn not_yet(name: &'static str, default: Default) -> Refused {
+    Refused { name, why: Why::NotYet(default) }
+}
+
+const fn no_meaning(name: &'static str, who: &'static str) -> Refused {
+    Refused { name, why: Why::NoMeaning(who) }
+}
+
+const CREDENTIALS: &str = "scanners in the cluster scan, and the policy server holds the registries' credentials";
+const SCAN_POLICY: &str =
+    "`acceptance` says which findings are accepted, and the scanner's own settings what it looks for";
 
 /// Top-level settings.
-pub(super) const SETTINGS: [(&str, &str); 11] = [
-    ("preCustomRules", NOT_YET),
-    ("customRules", NOT_YET),
-    ("exemptions", NOT_YET),
-    ("imageVerification", NOT_YET),
-    ("regoPolicies", NOT_YET),
-    ("regoLibraries", NOT_YET),
-    ("context", NOT_YET),
-    ("sysdigSecureToken", CREDENTIALS),
-    ("sysdigSecureApiUrl", CREDENTIALS),
-    ("scanPolicyId", SCAN_POLICY),
-    ("skipTlsVerify", CREDENTIALS),
+pub(super) const SETTINGS: [Refused; 11] = [
+    not_yet("preCustomRules", Default::Text("")),
+    not_yet("customRules", Default::Text("")),
+    not_yet("regoVersion", Default::Text("v0")),
+    not_yet("exemptions", Default::List),
+    not_yet("imageVerification", Default::List),
+    not_yet("regoPolicies", Default::List),
+    not_yet("regoLibraries", Default::List),
+    not_yet("context", Default::List),
+    no_meaning("sysdigSecureToken", CREDENTIALS),
+    no_meaning("sysdigSecureApiUrl", CREDENTIALS),
+    no_meaning("scanPolicyId", SCAN_POLICY),
 ];
 
 /// Settings of a phase.
-pub(super) const PHASE: [(&str, &str); 1] = [("scanPolicyId", SCAN_POLICY)];
+pub(super) const PHASE: [Refused; 1] = [no_meaning("scanPolicyId", SCAN_POLICY)];
 
 /// Settings of `reports`.
-pub(super) const REPORTS: [(&str, &str); 1] = [("maxAge", NOT_YET)];
+pub(super) const REPORTS: [Refused; 1] = [not_yet("maxAge", Default::Text(""))];
 
 /// Sources of reports.
-pub(super) const SOURCES: [(&str, &str); 4] =
-    [("trivyOperator", NOT_YET), ("registry", NOT_YET), ("kubescape", NOT_YET), ("custom", NOT_YET)];
-
-/// Settings of `acceptance`.
-pub(super) const ACCEPTANCE: [(&str, &str); 7] = [
-    ("cvssScore", NOT_YET),
-    ("denyAlways", NOT_YET),
-    ("allowAlways", NOT_YET),
-    ("ignoreVexStatus", NOT_YET),
-    ("fixGracePeriod", NOT_YET),
-    ("count", NOT_YET),
-    ("byNamespace", NOT_YET),
+pub(super) const SOURCES: [Refused; 4] = [
+    not_yet("trivyOperator", Default::Absent),
+    not_yet("registry", Default::Absent),
+    not_yet("kubescape", Default::Absent),
+    not_yet("custom", Default::Absent),
 ];
 
-/// Reports every setting of `names` that asks for something.
-pub(super) fn refuse(map: &SettingsMap<'_, '_>, names: &[(&str, &str)], problems: &mut Problems) {
-    for (name, why) in names {
-        if map.get(name).is_some_and(|value| *why != NOT_YET || !asks_for_nothing(name, value)) {
-            problems.add(map.path().key(name), format!("`{name}` {}{why}", if *why == NOT_YET { "is " } else { "" }));
+/// Settings of `acceptance`.
+pub(super) const ACCEPTANCE: [Refused; 7] = [
+    not_yet("cvssScore", Default::Absent),
+    not_yet("denyAlways", Default::List),
+    not_yet("allowAlways", Default::List),
+    not_yet("ignoreVexStatus", Default::False),
+    not_yet("fixGracePeriod", Default::Text("")),
+    not_yet("count", Default::Text("unique")),
+    not_yet("byNamespace", Default::Object),
+];
+
+/// Reports every setting of `refused` that asks for something.
+pub(super) fn refuse(map: &SettingsMap<'_, '_>, refused: &[Refused], problems: &mut Problems) {
+    for Refused { name, why } in refused {
+        let Some(value) = map.entry(name) else { continue };
+        match why {
+            Why::NotYet(default) if default.is(value) => {}
+            Why::NotYet(_) => problems.add(map.path().key(name), format!("`{name}` is not supported yet")),
+            Why::NoMeaning(who) => {
+                problems.add(map.path().key(name), format!("`{name}` has no meaning here: {who}; remove it"));
+            }
         }
     }
 }
 
-/// Whether a value is the documented default, written out.
-fn asks_for_nothing(name: &str, value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(value) => name == "ignoreVexStatus" && !value,
-        Value::String(text) => text.is_empty() || (name == "count" && text == "unique"),
-        Value::Array(list) => list.is_empty(),
-        // A source is asked for by its name alone.
-        Value::Object(map) => map.is_empty() && !SOURCES.iter().any(|(source, _)| *source == name),
-        Value::Number(_) => false,
+impl Default {
+    /// Whether a value is this default, written out. A key without a value is absent, but where its name alone asks.
+    fn is(self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Absent, _) => false,
+            (_, Value::Null) => true,
+            (Self::Text(default), Value::String(text)) => text == default,
+            (Self::List, Value::Array(list)) => list.is_empty(),
+            (Self::Object, Value::Object(map)) => map.is_empty(),
+            (Self::False, Value::Bool(value)) => !value,
+            _ => false,
+        }
     }
 }

@@ -161,7 +161,12 @@ impl<A> Phase<A> {
 }
 
 /// Reads the phase at `key`. What is wrong is reported, and has its default in what is returned.
-pub(super) fn read<A: PhaseAction>(settings: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems) -> Phase<A> {
+pub(super) fn read<A: PhaseAction>(
+    settings: &SettingsMap<'_, '_>,
+    key: &str,
+    matching: ImageMatching,
+    problems: &mut Problems,
+) -> Phase<A> {
     let mut phase = Phase {
         default_policy: A::DEFAULT,
         custom_policies: Vec::new(),
@@ -180,7 +185,7 @@ pub(super) fn read<A: PhaseAction>(settings: &SettingsMap<'_, '_>, key: &str, pr
         );
     }
 
-    let level = read_level(&map, None, problems);
+    let level = read_level(&map, None, matching, problems);
     phase.default_policy = level.default_policy.unwrap_or(A::DEFAULT);
     phase.custom_policies = level.custom_policies.unwrap_or_default();
     phase.fallbacks = level.fallbacks;
@@ -191,7 +196,7 @@ pub(super) fn read<A: PhaseAction>(settings: &SettingsMap<'_, '_>, key: &str, pr
             let path = path.key(namespace);
             let Some(map) = SettingsMap::of(Some(value), &path, problems) else { continue };
             map.known(level_keys::<A>(), &[], problems);
-            phase.by_namespace.insert(namespace.clone(), read_level(&map, Some(namespace), problems));
+            phase.by_namespace.insert(namespace.clone(), read_level(&map, Some(namespace), matching, problems));
         }
     }
     phase
@@ -209,6 +214,7 @@ fn level_keys<A: PhaseAction>() -> &'static [&'static str] {
 fn read_level<A: PhaseAction>(
     map: &SettingsMap<'_, '_>,
     namespace: Option<&str>,
+    matching: ImageMatching,
     problems: &mut Problems,
 ) -> NamespaceOverride<A> {
     let mut fallbacks = StatusFallbacks::default();
@@ -218,7 +224,7 @@ fn read_level<A: PhaseAction>(
     }
     NamespaceOverride {
         default_policy: named_choice(map, "defaultPolicy", namespace, problems),
-        custom_policies: custom_policies(map, namespace, problems),
+        custom_policies: custom_policies(map, namespace, matching, problems),
         fallbacks,
     }
 }
@@ -243,6 +249,7 @@ fn named_choice<C: Choice>(
 fn custom_policies<A: PhaseAction>(
     map: &SettingsMap<'_, '_>,
     namespace: Option<&str>,
+    matching: ImageMatching,
     problems: &mut Problems,
 ) -> Option<Vec<CustomPolicy<A>>> {
     let list = map.list("customPolicies", problems)?;
@@ -250,7 +257,9 @@ fn custom_policies<A: PhaseAction>(
     let entries = list.iter().enumerate();
     Some(
         entries
-            .filter_map(|(position, value)| custom_policy(value, &path.position(position), namespace, problems))
+            .filter_map(|(position, value)| {
+                custom_policy(value, &path.position(position), namespace, matching, problems)
+            })
             .collect(),
     )
 }
@@ -259,6 +268,7 @@ fn custom_policy<A: PhaseAction>(
     value: &Value,
     path: &Path<'_>,
     namespace: Option<&str>,
+    matching: ImageMatching,
     problems: &mut Problems,
 ) -> Option<CustomPolicy<A>> {
     if !value.is_object() {
@@ -270,6 +280,15 @@ fn custom_policy<A: PhaseAction>(
     let prefix = map.text("prefix", problems);
     if !map.has("prefix") {
         problems.add(*path, "`prefix` is missing; an empty one matches every image");
+    }
+    if let Some(text) = prefix
+        && matching == ImageMatching::Canonical
+        && !Prefix::new(text).can_match()
+    {
+        problems.add(
+            path.key("prefix"),
+            format!("no image's name starts with `{text}`; write a host, or a host and the beginning of a path, like `ghcr.io/team/`"),
+        );
     }
     let written = map.get("action").map_or(Some("<empty>"), |_| map.text("action", problems))?;
     let action = A::of(written);

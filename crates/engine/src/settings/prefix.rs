@@ -44,6 +44,23 @@ impl Prefix {
         name.starts_with(&self.canonical)
     }
 
+    /// Whether any canonical name can start with it: no image has a host with `https:`, or a path in upper case.
+    #[must_use]
+    pub fn can_match(&self) -> bool {
+        let is_of = |text: &str, more: &[u8]| {
+            text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || more.contains(&b))
+        };
+        let Some((host, rest)) = self.canonical.split_once('/') else { return is_of(&self.canonical, b".-:[]") };
+        let (name, digest) = rest.split_once('@').unwrap_or((rest, ""));
+        let (path, tag) = name.split_once(':').unwrap_or((name, ""));
+        canonical_host(host).is_ok_and(|canonical| canonical == host)
+            && is_of(path, b"._-/")
+            && !path.starts_with('/')
+            && !path.contains("//")
+            && is_of(&tag.to_ascii_lowercase(), b"._-")
+            && is_of(digest, b":")
+    }
+
     /// Whether the string in the Pod starts with it as written.
     #[must_use]
     pub fn matches_raw(&self, image: &str) -> bool {
@@ -102,6 +119,40 @@ mod tests {
         check("ghcr.io/Team/", "ghcr.io/team/app", false);
         check("ghcr.io/app:1", "ghcr.io/app:1.2", true);
         check("docker.io/library/nginx:latest", "nginx", true);
+    }
+
+    #[test]
+    fn prefixes_that_no_image_has() {
+        for wrong in [
+            "https://bad.io/",
+            "*.evil.io/",
+            " bad.io/",
+            "bad_reg.io/",
+            "bad.io/Team/",
+            "bad.io//",
+            "/x",
+            "*",
+            "a b",
+            "bad.io/x:a/b",
+        ] {
+            assert!(!Prefix::new(wrong).can_match(), "{wrong}");
+        }
+        for right in [
+            "",
+            "GHCR",
+            "ghcr.io",
+            "ghcr.io:50",
+            "GHCR.IO/team/",
+            "team/",
+            "localhost:5000/a_b/c-",
+            "r.io/a:V1",
+            "r.io/a@sha256:0",
+            "[::1]:5000/",
+            "nginx",
+            "docker.io/library/nginx:",
+        ] {
+            assert!(Prefix::new(right).can_match(), "{right}");
+        }
     }
 
     #[test]

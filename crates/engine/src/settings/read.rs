@@ -1,5 +1,6 @@
 //! Reading settings: values with their paths, and problems that add up.
 
+use super::later::Refused;
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -114,6 +115,11 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
         self.map?.get(key).filter(|value| !value.is_null())
     }
 
+    /// The value of a key as it is written, null included.
+    pub(super) fn entry(&self, key: &str) -> Option<&'v Value> {
+        self.map?.get(key)
+    }
+
     pub(super) fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
@@ -124,9 +130,9 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
 
     /// Reports each key that is not among `keys`, with the nearest one that is; keys of `elsewhere` are reported by
     /// whoever knows them.
-    pub(super) fn known(&self, keys: &[&str], elsewhere: &[(&str, &str)], problems: &mut Problems) {
+    pub(super) fn known(&self, keys: &[&str], elsewhere: &[Refused], problems: &mut Problems) {
         for (key, _) in self.entries() {
-            if keys.contains(&key.as_str()) || elsewhere.iter().any(|(name, _)| name == key) {
+            if keys.contains(&key.as_str()) || elsewhere.iter().any(|refused| refused.name == key) {
                 continue;
             }
             let nearest = keys

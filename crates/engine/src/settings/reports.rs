@@ -83,20 +83,42 @@ fn read_sbomscanner(source: &SettingsMap<'_, '_>, problems: &mut Problems) -> Op
     let path = source.path().key("sbomscanner");
     let map = SettingsMap::of(source.get("sbomscanner"), &path, problems)?;
     map.known(&["namespaces", "workloadNamespace", "registryResources"], &[], problems);
-    let texts =
-        |key, problems: &mut Problems| map.texts(key, problems).into_iter().map(|(_, text)| text.to_owned()).collect();
+    let names = |key, is_name: fn(&str) -> bool, what: &str, problems: &mut Problems| {
+        let path = path.key(key);
+        let mut names = Vec::new();
+        for (position, text) in map.texts(key, problems) {
+            if !is_name(text) {
+                problems.add(path.position(position), format!("`{text}` is not the name of {what}"));
+            }
+            names.push(text.to_owned());
+        }
+        names
+    };
     let mut scanner = SbomScanner {
         workload_namespace: map.boolean("workloadNamespace", false, problems),
-        registry_resources: texts("registryResources", problems),
+        registry_resources: names("registryResources", is_resource_name, "a resource", problems),
         ..SbomScanner::default()
     };
     if map.has("namespaces") {
-        scanner.namespaces = texts("namespaces", problems);
+        scanner.namespaces = names("namespaces", is_namespace_name, "a namespace", problems);
     }
     if scanner.namespaces.is_empty() && !scanner.workload_namespace {
         problems.add(path.key("namespaces"), "no namespace is trusted, so that no report would ever count; name one");
     }
     Some(scanner)
+}
+
+/// A DNS label, as Kubernetes names namespaces.
+fn is_namespace_name(text: &str) -> bool {
+    (1..=63).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}
+
+/// A DNS name, as Kubernetes names most resources.
+fn is_resource_name(text: &str) -> bool {
+    text.len() <= 253 && text.split('.').all(is_namespace_name)
 }
 
 fn read_platforms(value: &Value, map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Platforms {

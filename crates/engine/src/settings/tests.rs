@@ -45,6 +45,14 @@ fn the_seeds_names_are_read() {
         json!({"policies": {}, "scanPolicies": {}}),
         &["policies: `policies` and `scanPolicies` are the same setting; keep one of them"],
     );
+    refuse(
+        json!({"policies": {"defaultPolicy": "a"}, "scanPolicies": {"defaultPolicy": "b"}}),
+        &[
+            "policies: `policies` and `scanPolicies` are the same setting; keep one of them",
+            "scanPolicies.defaultPolicy: Invalid value for defaultPolicy - 'b'; use accept, reject or scan-result",
+            "policies.defaultPolicy: Invalid value for defaultPolicy - 'a'; use accept, reject or scan-result",
+        ],
+    );
 }
 
 #[test]
@@ -88,7 +96,7 @@ fn unknown_keys_name_the_nearest_one() {
             "reports": {"platform": "all", "sources": [{"sbomScanner": {}}]},
         }),
         &[
-            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, reports, acceptance, pin, regoVersion",
+            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, reports, acceptance, pin",
             "preScanPolicy: unknown setting `preScanPolicy`; did you mean `preScanPolicies`?",
             "verboselog: unknown setting `verboselog`; did you mean `verboseLog`?",
             "preScanPolicies.default: unknown setting `default`; known here: autoGenerate, byNamespace, defaultPolicy, customPolicies",
@@ -202,7 +210,26 @@ fn what_belongs_to_later_work_is_refused_by_name() {
         "regoPolicies": [], "regoLibraries": [], "context": [], "reports": {"maxAge": ""},
         "acceptance": {"denyAlways": [], "allowAlways": [], "ignoreVexStatus": false, "fixGracePeriod": "", "count": "unique", "byNamespace": {}},
     }));
-    refuse(json!({"regoVersion": "v2"}), &["regoVersion: `v2` is not a version of Rego; use v0 or v1"]);
+    // Nothing else does: neither another value, nor one of another type, nor a source without settings.
+    for (key, values) in [
+        ("regoVersion", vec![json!("v1"), json!("")]),
+        ("customRules", vec![json!([]), json!({}), json!(0)]),
+        ("exemptions", vec![json!({}), json!("")]),
+        ("context", vec![json!(""), json!(false)]),
+    ] {
+        for value in values {
+            refuse(json!({key: value}), &[&format!("{key}: `{key}` is not supported yet")]);
+        }
+    }
+    refuse(
+        json!({"acceptance": {"cvssScore": {}, "count": {}}, "reports": {"sources": [{"trivyOperator": null}, {"custom": {}}]}}),
+        &[
+            "reports.sources[0].trivyOperator: `trivyOperator` is not supported yet",
+            "reports.sources[1].custom: `custom` is not supported yet",
+            "acceptance.cvssScore: `cvssScore` is not supported yet",
+            "acceptance.count: `count` is not supported yet",
+        ],
+    );
 }
 
 #[test]
@@ -242,6 +269,34 @@ fn settings_that_would_decide_nothing_are_refused() {
             "reports.sources[1]: one entry, one source: split custom, sbomscanner",
             "acceptance.maxSeverity.high: set one of `total` and `totalWithoutFixes`",
             "acceptance.maxSeverity.low: set one of `total` and `totalWithoutFixes`",
+        ],
+    );
+}
+
+#[test]
+fn prefixes_that_no_image_has_are_refused_where_names_are_canonical() {
+    let policies = json!({"customPolicies": [{"prefix": "https://bad.io/", "action": "reject"}], "byNamespace": {"ns": {"customPolicies": [{"prefix": "bad.io/Team/", "action": "reject"}]}}});
+    let help = "write a host, or a host and the beginning of a path, like `ghcr.io/team/`";
+    refuse(
+        json!({"preScanPolicies": policies}),
+        &[
+            &format!("preScanPolicies.customPolicies[0].prefix: no image's name starts with `https://bad.io/`; {help}"),
+            &format!(
+                "preScanPolicies.byNamespace.ns.customPolicies[0].prefix: no image's name starts with `bad.io/Team/`; {help}"
+            ),
+        ],
+    );
+    read(json!({"imageMatching": "raw", "preScanPolicies": policies}));
+}
+
+#[test]
+fn names_of_namespaces_and_resources_are_checked() {
+    refuse(
+        json!({"reports": {"sources": [{"sbomscanner": {"namespaces": ["ok", "a b/../c", ""], "registryResources": ["a.b-c", "A"]}}]}}),
+        &[
+            "reports.sources[0].sbomscanner.registryResources[1]: `A` is not the name of a resource",
+            "reports.sources[0].sbomscanner.namespaces[1]: `a b/../c` is not the name of a namespace",
+            "reports.sources[0].sbomscanner.namespaces[2]: `` is not the name of a namespace",
         ],
     );
 }
