@@ -3,6 +3,10 @@
 /// A text of somebody else's in at most `most` characters, what is cut off showing as `…`. It can't pretend to be more
 /// than one line, or turn the order of letters around: such characters show as `\u{…}`.
 pub(crate) fn cut(text: &str, most: usize) -> String {
+    // Nearly every text: it is looked at once, byte by byte.
+    if text.len() <= most && text.bytes().all(|b| (b' '..=b'~').contains(&b)) {
+        return text.to_owned();
+    }
     if text.contains(is_deceiving) {
         let shown = text.chars().flat_map(|c| {
             let (plain, escaped) = if is_deceiving(c) { (None, Some(c.escape_unicode())) } else { (Some(c), None) };

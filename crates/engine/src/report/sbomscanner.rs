@@ -15,8 +15,7 @@ use crate::resolve::{PlatformManifest, ResolvedImage};
 use crate::settings::{SbomScanner, Settings, Severity};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use std::collections::BTreeMap;
 
 const API_VERSION: &str = "storage.sbomscanner.kubewarden.io/v1alpha1";
 const KIND: &str = "VulnerabilityReport";
@@ -42,6 +41,8 @@ pub(super) struct Source<'a> {
     namespaces: Vec<&'a str>,
     registry_resources: &'a [String],
     fields: &'static [&'static str],
+    /// By registry host, the name of the Registry resource that workload scanning makes for it.
+    workload_scans: BTreeMap<String, String>,
     /// What each namespace's list says, once it was needed.
     lists: BTreeMap<&'a str, Result<Vec<Listed>, HostFailure>>,
 }
@@ -62,6 +63,7 @@ impl<'a> Source<'a> {
             namespaces,
             registry_resources: &source.registry_resources,
             fields,
+            workload_scans: BTreeMap::new(),
             lists: BTreeMap::new(),
         }
     }
@@ -74,7 +76,10 @@ impl<'a> Source<'a> {
         manifest: &PlatformManifest,
     ) -> Answer {
         let wanted = Wanted { reference, image, manifest };
-        let names = computed_names(&wanted, self.registry_resources);
+        let host = scanners_host(reference);
+        let workload_scan = self.workload_scans.entry(host.to_owned());
+        let workload_scan = workload_scan.or_insert_with(|| format!("workloadscan-{}", sha256_hex(&[host])));
+        let names = computed_names(&wanted, self.registry_resources, workload_scan);
         let mut reports = BTreeMap::new();
         let mut failure = None;
         for namespace in self.namespaces.clone() {
@@ -184,19 +189,25 @@ impl Wanted<'_> {
 
 /// The names that the report can have: the Registry resource is one that the settings name, or the one that workload
 /// scanning makes for the registry.
-fn computed_names(wanted: &Wanted<'_>, registry_resources: &[String]) -> Vec<String> {
+fn computed_names(wanted: &Wanted<'_>, registry_resources: &[String], workload_scan: &str) -> Vec<String> {
     let reference = wanted.reference;
-    let host = if reference.host() == "docker.io" { DOCKER_HUB } else { reference.host() };
     // Images that are pinned without a tag are kept with their digest in the tag's place.
     let tag = reference.tag().unwrap_or(&wanted.image.digest);
-    let name = |registry: &str| {
-        sha256_hex(&[registry, "/", host, "/", reference.repository(), ":", tag, "@", &wanted.manifest.digest])
-    };
-    let mut names: Vec<String> = registry_resources.iter().map(|registry| name(registry)).collect();
-    names.push(name(&format!("workloadscan-{}", sha256_hex(&[host]))));
-    let mut seen = BTreeSet::new();
-    names.retain(|name| seen.insert(name.clone()));
+    let host = scanners_host(reference);
+    let mut names: Vec<String> = Vec::new();
+    for registry in registry_resources.iter().map(String::as_str).chain([workload_scan]) {
+        let parts = [registry, "/", host, "/", reference.repository(), ":", tag, "@", &wanted.manifest.digest];
+        let name = sha256_hex(&parts);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     names
+}
+
+/// The registry's host as the scanner writes it.
+fn scanners_host(reference: &ImageReference) -> &str {
+    if reference.host() == "docker.io" { DOCKER_HUB } else { reference.host() }
 }
 
 fn sha256_hex(parts: &[&str]) -> String {
@@ -204,12 +215,8 @@ fn sha256_hex(parts: &[&str]) -> String {
     for part in parts {
         hash.update(part.as_bytes());
     }
-    let mut hex = String::with_capacity(64);
-    for byte in hash.finalize() {
-        // Writing to a string can't fail.
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
+    let nibble = |value: u8| char::from(if value < 10 { b'0' + value } else { b'a' + value - 10 });
+    hash.finalize().iter().flat_map(|byte| [nibble(byte >> 4), nibble(byte & 15)]).collect()
 }
 
 fn list(host: &dyn Host, namespace: &str) -> Result<Vec<Listed>, HostFailure> {
@@ -326,5 +333,22 @@ impl From<Vulnerability> for Finding {
             fixed: entry.fixed_versions.is_some_and(|versions| versions.iter().any(|version| !version.is_empty())),
             suppressed: entry.suppressed.unwrap_or(false),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The scanner's published vector for the resource of a registry, and the scheme of its reports' names.
+    #[test]
+    fn names_are_computed_as_the_scanner_does() {
+        assert_eq!(format!("workloadscan-{}", sha256_hex(&["quay.io"])).get(..21), Some("workloadscan-271dacc9"));
+        assert_eq!(
+            sha256_hex(&["my-registry", "/", "ghcr.io"]),
+            sha256_hex(&["my-registry/ghcr.io"]),
+            "the parts are hashed as one text"
+        );
+        assert_eq!(sha256_hex(&[""]), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     }
 }
