@@ -117,10 +117,7 @@ fn a_request_that_was_not_recorded_can_be_added() {
     let session = Recording::from_yaml("[]").unwrap();
     let error = session.answer(&digest("a:1")).unwrap_err();
     let (first, entry) = error.split_once('\n').unwrap();
-    assert_eq!(
-        first,
-        r#"not recorded: {"OciManifestDigest":{"image":"a:1"}}; add to the recording, with the answer as payload:"#
-    );
+    assert_eq!(first, r#"not recorded: {"OciManifestDigest":{"image":"a:1"}}"#);
     assert_eq!(
         entry,
         "- type: Exchange\n  request: |\n    !OciManifestDigest\n    image: a:1\n  response:\n    type: Success\n    payload: '{}'\n"

@@ -4,7 +4,7 @@
 
 mod wire;
 
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use std::fmt;
 
 pub(crate) use wire::is_index;
@@ -90,7 +90,7 @@ impl Document {
     ///
     /// # Errors
     /// [`HostFailure::Failed`] when it is something else.
-    pub fn read<T: DeserializeOwned>(&self) -> Result<T, HostFailure> {
+    pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, HostFailure> {
         serde_json::from_slice(&self.0)
             .map_err(|error| HostFailure::Failed(format!("its answer can't be read: {error}")))
     }

@@ -87,7 +87,10 @@ impl AnswerSource for Recording {
 fn not_recorded(request: &Request) -> String {
     let placeholder = Exchanged { request: request.clone(), response: Response::Success { payload: "{}".to_owned() } };
     let entry = to_yaml(&[placeholder]).unwrap_or_default();
-    format!("not recorded: {}; add to the recording, with the answer as payload:\n{entry}", in_one_line(request))
+    format!(
+        "not recorded: {}\nadd this to the recording, with the answer as its payload:\n{entry}",
+        in_one_line(request)
+    )
 }
 
 fn in_one_line(request: &Request) -> String {

@@ -15,6 +15,7 @@ use crate::resolve::{PlatformManifest, ResolvedImage};
 use crate::settings::{SbomScanner, Settings, Severity};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 const API_VERSION: &str = "storage.sbomscanner.kubewarden.io/v1alpha1";
@@ -117,7 +118,7 @@ impl<'a> Source<'a> {
         let listed = self.lists.entry(namespace).or_insert_with(|| list(host, namespace));
         let listed: Vec<String> = match listed {
             Ok(listed) => {
-                let described = listed.iter().filter(|item| wanted.is_described_by(item.image.as_ref()));
+                let described = listed.iter().filter(|item| wanted.is_described_by(Some(&item.image)));
                 described.map(|item| item.name.clone()).collect()
             }
             Err(failure) => return Err(failure.clone()),
@@ -137,14 +138,15 @@ impl<'a> Source<'a> {
         reports: &mut BTreeMap<String, Verdict>,
     ) -> Result<bool, HostFailure> {
         let resource = Resource { api_version: API_VERSION, kind: KIND, namespace, name };
-        let report: Report = match self.host.get_resource(&resource, self.fields) {
-            Ok(document) => document.read()?,
+        let document = match self.host.get_resource(&resource, self.fields) {
+            Ok(document) => document,
             Err(HostFailure::NotFound(_)) => return Ok(false),
             Err(failure) => return Err(failure),
         };
-        if report.metadata.namespace.as_deref() != Some(namespace)
-            || report.metadata.name != name
-            || report.kind.as_deref().is_some_and(|kind| kind != KIND)
+        let report: Report<'_> = document.read()?;
+        if report.metadata.namespace.as_ref().map(Text::as_str) != Some(namespace)
+            || report.metadata.name.as_str() != name
+            || report.kind.is_some_and(|kind| kind.as_str() != KIND)
             || !wanted.is_described_by(report.image_metadata.as_ref())
         {
             return Ok(false);
@@ -168,22 +170,21 @@ struct Wanted<'a> {
 
 impl Wanted<'_> {
     /// Whether a report's own words name this registry, repository, digest and platform. Its tag is only a claim.
-    fn is_described_by(&self, image: Option<&ImageMetadata>) -> bool {
+    fn is_described_by(&self, image: Option<&ImageMetadata<'_>>) -> bool {
         let Some(image) = image else { return false };
-        let host = image.registry_uri.as_deref().and_then(|host| canonical_host(host).ok());
-        let same_platform = match (&self.manifest.platform, &image.platform) {
-            (None, _) => true,
-            (Some(wanted), Some(platform)) => {
-                Platform::parse(platform).is_some_and(|platform| platform.is_same(wanted))
-            }
-            (Some(_), None) => false,
-        };
-        let digest = image.digest.as_deref();
-        host.as_deref() == Some(self.reference.host())
-            && image.repository.as_deref() == Some(self.reference.repository())
-            && (digest == Some(&self.manifest.digest)
-                || (digest == Some(&self.image.digest) && self.manifest.platform.is_some()))
-            && same_platform
+        let platform = self.manifest.platform.as_ref();
+        // What tells nearly every other report apart comes first: of a list, each is looked at.
+        let digest = image.digest.as_ref().map(Text::as_str);
+        (digest == Some(&self.manifest.digest) || (digest == Some(&self.image.digest) && platform.is_some()))
+            && image.repository.as_ref().map(Text::as_str) == Some(self.reference.repository())
+            && image
+                .registry_uri
+                .as_ref()
+                .is_some_and(|host| canonical_host(host.as_str()).is_ok_and(|host| host == self.reference.host()))
+            && platform.is_none_or(|wanted| {
+                let described = image.platform.as_ref().and_then(|text| Platform::parse(text.as_str()));
+                described.is_some_and(|described| described.is_same(wanted))
+            })
     }
 }
 
@@ -220,62 +221,106 @@ fn sha256_hex(parts: &[&str]) -> String {
 }
 
 fn list(host: &dyn Host, namespace: &str) -> Result<Vec<Listed>, HostFailure> {
-    let list: List = host.list_resources(API_VERSION, KIND, namespace, &IDENTITY)?.read()?;
-    let items = list.items.into_iter().filter(|item| item.metadata.namespace.as_deref() == Some(namespace));
-    let mut listed: Vec<Listed> =
-        items.map(|item| Listed { name: item.metadata.name, image: item.image_metadata }).collect();
+    let document = host.list_resources(API_VERSION, KIND, namespace, &IDENTITY)?;
+    let list: List<'_> = document.read()?;
+    let items =
+        list.items.into_iter().filter(|item| item.metadata.namespace.as_ref().map(Text::as_str) == Some(namespace));
+    let mut listed: Vec<Listed> = items
+        .filter_map(|item| {
+            Some(Listed { name: item.metadata.name.as_str().to_owned(), image: item.image_metadata?.into_owned() })
+        })
+        .collect();
     // The host lists in no order.
     listed.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(listed)
 }
 
+/// What a list says of a report.
 #[derive(Debug)]
 struct Listed {
     name: String,
-    image: Option<ImageMetadata>,
+    image: ImageMetadata<'static>,
+}
+
+/// A string of an answer, in the answer's own bytes where it has no escapes.
+#[derive(Deserialize, Debug)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl Text<'_> {
+    fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    fn into_owned(self) -> Text<'static> {
+        Text(Cow::Owned(self.0.into_owned()))
+    }
 }
 
 #[derive(Deserialize)]
-struct List {
-    items: Vec<ListItem>,
+struct List<'a> {
+    #[serde(borrow)]
+    items: Vec<ListItem<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ListItem {
-    metadata: Metadata,
-    image_metadata: Option<ImageMetadata>,
+struct ListItem<'a> {
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+    #[serde(borrow)]
+    image_metadata: Option<ImageMetadata<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Report {
-    kind: Option<String>,
-    metadata: Metadata,
-    image_metadata: Option<ImageMetadata>,
-    report: Option<ReportBody>,
+struct Report<'a> {
+    #[serde(borrow)]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+    #[serde(borrow)]
+    image_metadata: Option<ImageMetadata<'a>>,
+    #[serde(borrow)]
+    report: Option<ReportBody<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Metadata {
-    name: String,
-    namespace: Option<String>,
+struct Metadata<'a> {
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    namespace: Option<Text<'a>>,
 }
 
 #[derive(Deserialize, Debug)]
 #[serde(rename_all = "camelCase")]
-struct ImageMetadata {
-    #[serde(rename = "registryURI")]
-    registry_uri: Option<String>,
-    repository: Option<String>,
-    platform: Option<String>,
-    digest: Option<String>,
+struct ImageMetadata<'a> {
+    #[serde(borrow, rename = "registryURI")]
+    registry_uri: Option<Text<'a>>,
+    #[serde(borrow)]
+    repository: Option<Text<'a>>,
+    #[serde(borrow)]
+    platform: Option<Text<'a>>,
+    #[serde(borrow)]
+    digest: Option<Text<'a>>,
+}
+
+impl ImageMetadata<'_> {
+    fn into_owned(self) -> ImageMetadata<'static> {
+        ImageMetadata {
+            registry_uri: self.registry_uri.map(Text::into_owned),
+            repository: self.repository.map(Text::into_owned),
+            platform: self.platform.map(Text::into_owned),
+            digest: self.digest.map(Text::into_owned),
+        }
+    }
 }
 
 #[derive(Deserialize)]
-struct ReportBody {
+struct ReportBody<'a> {
     summary: Option<Summary>,
-    results: Option<Vec<ResultEntry>>,
+    #[serde(borrow)]
+    results: Option<Vec<ResultEntry<'a>>>,
 }
 
 /// Counts of entries that are not suppressed.
@@ -290,20 +335,24 @@ struct Summary {
 
 /// A clean target has null where others have a list.
 #[derive(Deserialize)]
-struct ResultEntry {
-    vulnerabilities: Option<Vec<Vulnerability>>,
+struct ResultEntry<'a> {
+    #[serde(borrow)]
+    vulnerabilities: Option<Vec<Vulnerability<'a>>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Vulnerability {
-    cve: Option<String>,
-    severity: Option<String>,
-    fixed_versions: Option<Vec<String>>,
+struct Vulnerability<'a> {
+    #[serde(borrow)]
+    cve: Option<Text<'a>>,
+    #[serde(borrow)]
+    severity: Option<Text<'a>>,
+    #[serde(borrow)]
+    fixed_versions: Option<Vec<Text<'a>>>,
     suppressed: Option<bool>,
 }
 
-fn findings(body: Option<ReportBody>, with_entries: bool) -> Result<Findings, String> {
+fn findings(body: Option<ReportBody<'_>>, with_entries: bool) -> Result<Findings, String> {
     let body = body.ok_or("it has no report")?;
     let summary = body.summary.ok_or("it has no summary")?;
     let mut counts = Vec::new();
@@ -325,12 +374,12 @@ fn findings(body: Option<ReportBody>, with_entries: bool) -> Result<Findings, St
     Ok(Findings { summary: counts, entries })
 }
 
-impl From<Vulnerability> for Finding {
-    fn from(entry: Vulnerability) -> Self {
+impl From<Vulnerability<'_>> for Finding {
+    fn from(entry: Vulnerability<'_>) -> Self {
         Self {
-            id: entry.cve.filter(|id| !id.is_empty()),
-            severity: Severity::of(&entry.severity.unwrap_or_default()),
-            fixed: entry.fixed_versions.is_some_and(|versions| versions.iter().any(|version| !version.is_empty())),
+            id: entry.cve.filter(|id| !id.as_str().is_empty()).map(|id| id.0.into_owned()),
+            severity: Severity::of(entry.severity.as_ref().map_or("", Text::as_str)),
+            fixed: entry.fixed_versions.is_some_and(|versions| versions.iter().any(|v| !v.as_str().is_empty())),
             suppressed: entry.suppressed.unwrap_or(false),
         }
     }
