@@ -17,7 +17,9 @@ It needs `policy-server`, `kwctl`, `docker-registry` (on PATH, or by POLICY_SERV
 import base64, json, os, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.environ.get("REALHOST", os.path.join(ROOT, "..", "shared", "realhost")))
+if "REALHOST" not in os.environ:
+    sys.exit("REALHOST is not set: it names the folder with kw.py, the harness that starts the hosts")
+sys.path.insert(0, os.environ["REALHOST"])
 import yaml
 import kw
 
