@@ -1,7 +1,7 @@
 //! What the module writes to the host's log: with `verboseLog` what was decided on, without it nothing; never the data
 //! of a Secret; and at deployment the prefixes that match more than they seem to.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on must fail")]
+#![expect(clippy::unwrap_used, reason = "a test that can't go on must fail")]
 
 mod support;
 

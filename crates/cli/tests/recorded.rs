@@ -116,8 +116,10 @@ fn what_was_never_asked_for_is_left_over() {
 fn a_request_that_was_not_recorded_can_be_added() {
     let session = Recording::from_yaml("[]").unwrap();
     let error = session.answer(&digest("a:1")).unwrap_err();
-    let (first, entry) = error.split_once('\n').unwrap();
+    let (first, rest) = error.split_once('\n').unwrap();
+    let (advice, entry) = rest.split_once('\n').unwrap();
     assert_eq!(first, r#"not recorded: {"OciManifestDigest":{"image":"a:1"}}"#);
+    assert_eq!(advice, "add this to the recording, with the answer as its payload:");
     assert_eq!(
         entry,
         "- type: Exchange\n  request: |\n    !OciManifestDigest\n    image: a:1\n  response:\n    type: Success\n    payload: '{}'\n"
