@@ -8,6 +8,7 @@ mod support;
 use image_admission_cli::answers::{HostAnswers, HostCall};
 use image_admission_cli::runtime::{PolicyModule, RuntimeError};
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
@@ -361,6 +362,34 @@ fn a_failure_beside_a_known_bad_platform_does_not_hide_it() {
     assert_eq!(response["accepted"], false, "{response}");
     let message = response["message"].as_str().unwrap();
     assert!(message.contains("linux/amd64: 1 critical finding, at most 0 accepted"), "{message}");
+}
+
+#[test]
+fn a_report_that_cannot_be_read_hides_no_other() {
+    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    let host = Says(|call| {
+        if call.operation != "get_resource" {
+            return until(call, "", Ok(""));
+        }
+        if ASKED.fetch_add(1, Ordering::Relaxed) == 0 {
+            return Ok(b"{}".to_vec());
+        }
+        let request: Value = serde_json::from_slice(&call.payload).unwrap();
+        let report = json!({
+            "metadata": {"name": request["name"], "namespace": request["namespace"]},
+            "imageMetadata": {"registryURI": "r.io", "repository": "app", "platform": "linux/amd64", "digest": DIGEST},
+            "report": {"summary": {"critical": 1, "high": 0, "medium": 0, "low": 0, "unknown": 0}},
+        });
+        Ok(report.to_string().into_bytes())
+    });
+    let mut payload = pod(json!("r.io/app:1"));
+    payload["settings"] = json!({
+        "scanPolicies": {"scanFailed": "accept"},
+        "reports": {"sources": [{"sbomscanner": {"registryResources": ["ours"]}}]},
+    });
+    let response = validate(&bytes(&payload), Arc::new(host));
+    assert_eq!(response["accepted"], false, "{response}");
+    assert!(response["message"].as_str().unwrap().contains("1 critical finding"), "{response}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Pinning: writing the digest that was judged, so that what runs is what was looked at.
 
 use crate::decision::JudgedImage;
-use crate::image::{ImageList, UnreadableObject};
+use crate::image::UnreadableObject;
 use crate::request::AdmissionRequest;
 use crate::settings::Pin;
 use crate::workload::WorkloadKind;
@@ -38,9 +38,7 @@ pub(crate) fn pin(
     }
     let written = !annotations.is_empty();
     // The API server drops what the subresource brings outside its list.
-    let is_subresource = images.iter().all(|judged| judged.image.list == ImageList::Ephemeral)
-        && request.sub_resource == EPHEMERAL_CONTAINERS;
-    if written && settings.annotations && !is_subresource {
+    if written && settings.annotations && request.sub_resource != EPHEMERAL_CONTAINERS {
         annotate(object, workload.pod_pointer(), annotations)?;
     }
     Ok(written)

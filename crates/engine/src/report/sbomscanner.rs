@@ -41,7 +41,8 @@ pub(super) struct Source<'a> {
     /// The namespaces whose reports are trusted, each once.
     namespaces: Vec<&'a str>,
     registry_resources: &'a [String],
-    fields: &'static [&'static str],
+    /// Whether the limits need the reports' entries, or their summaries do.
+    with_entries: bool,
     /// By registry host, the name of the Registry resource that workload scanning makes for it.
     workload_scans: BTreeMap<String, String>,
     /// What each namespace's list says, once it was needed.
@@ -57,13 +58,12 @@ impl<'a> Source<'a> {
                 namespaces.push(namespace);
             }
         }
-        let fields: &[&str] = if needs_entries(&settings.acceptance) { &WITH_ENTRIES } else { &WITH_SUMMARY };
         Self {
             settings,
             host,
             namespaces,
             registry_resources: &source.registry_resources,
-            fields,
+            with_entries: needs_entries(&settings.acceptance),
             workload_scans: BTreeMap::new(),
             lists: BTreeMap::new(),
         }
@@ -106,9 +106,17 @@ impl<'a> Source<'a> {
         reports: &mut BTreeMap<String, Verdict>,
     ) -> Result<(), HostFailure> {
         let mut found = false;
+        let mut read = Ok(());
         for name in names {
-            found |= self.read(namespace, name, wanted, reports)?;
+            // One that can't be read hides none of the others.
+            match self.read(namespace, name, wanted, reports) {
+                Ok(is_wanted) => found |= is_wanted,
+                Err(failure) => read = read.and(Err(failure)),
+            }
         }
+        // Never list where a GET had no answer.
+        read?;
+        let mut read = Ok(());
         // A tag that was resolved leads to the reports of that tag. A tag beside a digest is only a claim, and whoever
         // makes it must not choose among the digest's reports: all of them count.
         if found && wanted.reference.digest().is_none() {
@@ -124,9 +132,9 @@ impl<'a> Source<'a> {
             Err(failure) => return Err(failure.clone()),
         };
         for name in listed.into_iter().filter(|name| !names.contains(name)) {
-            self.read(namespace, &name, wanted, reports)?;
+            read = read.and(self.read(namespace, &name, wanted, reports).map(|_| ()));
         }
-        Ok(())
+        read
     }
 
     /// Reads a report by name, and says whether it is the wanted image's.
@@ -138,7 +146,8 @@ impl<'a> Source<'a> {
         reports: &mut BTreeMap<String, Verdict>,
     ) -> Result<bool, HostFailure> {
         let resource = Resource { api_version: API_VERSION, kind: KIND, namespace, name };
-        let document = match self.host.get_resource(&resource, self.fields) {
+        let fields: &[&str] = if self.with_entries { &WITH_ENTRIES } else { &WITH_SUMMARY };
+        let document = match self.host.get_resource(&resource, fields) {
             Ok(document) => document,
             Err(HostFailure::NotFound(_)) => return Ok(false),
             Err(failure) => return Err(failure),
@@ -151,7 +160,7 @@ impl<'a> Source<'a> {
         {
             return Ok(false);
         }
-        let verdict = match findings(report.report, self.fields.len() == WITH_ENTRIES.len()) {
+        let verdict = match findings(report.report, self.with_entries) {
             Ok(findings) => judge(&findings, &self.settings.acceptance),
             Err(why) => Verdict::Inconsistent(why),
         };
