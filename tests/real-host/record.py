@@ -24,9 +24,13 @@ import yaml
 import kw
 
 REGISTRY = "localhost:5000"
-CASES = ["prescan", "scan", "updates", "attacks", "demo"]
+CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "exemptions", "reports"]
 DEMO = "examples/demo"
 AMD64, ARM64 = "linux/amd64", "linux/arm64"
+TRIVY_JSON = "application/vnd.aquasec.trivy.report+json"
+KUBESCAPE = "spdx.softwarecomposition.kubescape.io/v1beta1"
+# Kinds that the harness doesn't serve by itself.
+MORE_KINDS = [(KUBESCAPE, "VulnerabilityManifest", "vulnerabilitymanifests"), (KUBESCAPE, "SBOMSyft", "sbomsyfts")]
 # Pods name their lists in this order, so that the shorthand of a case makes the same object everywhere.
 LISTS = [("init", "initContainers", "i"), ("containers", "containers", "c"), ("ephemeral", "ephemeralContainers", "e"), ("volumes", "volumes", "v")]
 GROUPS = {"Pod": "", "ReplicationController": "", "Job": "batch", "CronJob": "batch"}
@@ -57,7 +61,7 @@ def make_world():
             counts = (reports or {}).get(platform)
             if counts is None:
                 continue
-            world.sbomscanner_report(repo, tag, platform, digest, index=image["index"], counts=counts, **options)
+            world.sbomscanner_report(repo, tag, platform, digest, index=image["index"], counts=counts or None, **options)
             report = last["report"] = world.objects[-1]
             suffix = f" {platform}" if image["index"] else ""
             names[f"report of {name}{suffix}"] = "VulnerabilityReport {namespace}/{name}".format(**report["metadata"])
@@ -83,7 +87,202 @@ def make_world():
     push("shop/fresh:0.1")
     push("team/forged:1.0", reports={AMD64: {}})
     last["report"]["imageMetadata"]["repository"] = "team/app"
+    add_findings(world, push, last)
+    add_progress(world, push, names)
+    add_trivy_operator(world, push, names, images)
+    add_artifacts(world, push, names, images)
+    add_other_kinds(world, push, names)
     return world, names, images
+
+
+def entry(cve, severity, package, fixed="2.0", suppressed=False, **more):
+    """A finding as sbomscanner writes it."""
+    return {"cve": cve, "severity": severity, "packageName": package, "purl": f"pkg:apk/alpine/{package}@1.0?arch=x86_64", "installedVersion": "1.0",
+            "fixedVersions": [fixed] if fixed else None, "diffID": "", "suppressed": suppressed, **more}
+
+
+def add_findings(world, push, last):
+    """Images whose reports differ in what every setting of acceptance looks at."""
+    score = lambda **sources: {"cvss": {source: {"v3score": score, "v3vector": ""} for source, score in sources.items()}}
+    push("team/mixed:1.0", reports={AMD64: {}}, entries=[
+        # One vulnerability in two packages.
+        entry("CVE-2025-0001", "CRITICAL", "openssl", **score(nvd="9.8", redhat="7.5")),
+        entry("CVE-2025-0001", "CRITICAL", "libssl", **score(nvd="9.8")),
+        # Its score is not nvd's, which has none.
+        entry("CVE-2025-0002", "HIGH", "busybox", fixed=None, **score(nvd="0", redhat="8.1")),
+        entry("CVE-2025-0003", "HIGH", "zlib", **score(ghsa="6.9")),
+        entry("CVE-2025-0004", "MEDIUM", "curl"),
+        entry("CVE-2025-0005", "LOW", "bash", **score(vendor=4)),
+        entry("CVE-2025-0006", "UNKNOWN", "tar"),
+    ])
+    push("team/vex:1.0", reports={AMD64: {}}, entries=[
+        entry("CVE-2025-0007", "CRITICAL", "openssl", suppressed=True, vexStatus={"repository": "r", "status": "not_affected", "statement": "s"}, **score(nvd="9.1")),
+    ])
+    push("team/nulls:1.0", reports={AMD64: {}})
+    last["report"]["report"]["results"] = [{"target": "a", "class": "os-pkgs", "type": "alpine", "vulnerabilities": None}]
+    push("team/empty:1.0", reports={AMD64: {}})
+    del last["report"]["report"]
+    push("team/lying:1.0", reports={AMD64: {}}, entries=[entry("CVE-2025-0008", "CRITICAL", "x")])
+    last["report"]["report"]["summary"]["critical"] = 0
+
+
+def add_progress(world, push, names):
+    """Images that the scanner knows, at every stage, and reports of every age."""
+    group = "sbomscanner.kubewarden.io/v1alpha1"
+
+    def job(name, registry, created, conditions=None, **status):
+        spread = [{"type": t, "status": "True" if t == conditions else "False", "reason": "r", "message": status.pop("message", "") if t == conditions else ""} for t in ("Scheduled", "InProgress", "Complete", "Failed")]
+        world.objects.append({"apiVersion": group, "kind": "ScanJob", "metadata": {"name": name, "namespace": "sbomscanner", "uid": f"uid-{name}", "resourceVersion": "1", "creationTimestamp": created},
+                              "spec": {"registry": registry}, "status": {"conditions": spread, **status} if conditions else {}})
+
+    def known(name, registry):
+        """An Image without a report."""
+        repo, tag = name.split(":")
+        image = push(name)
+        world.sbomscanner_report(repo, tag, AMD64, names[f"digest of {name}"], registry_cr=registry)
+        report = world.objects.pop()
+        names[f"image of {name}"] = report["metadata"]["name"]
+        world.objects.append({**{k: report[k] for k in ("apiVersion", "metadata", "imageMetadata")}, "kind": "Image", "layers": []})
+
+    known("team/scanning:1.0", "going")
+    job("going-1", "going", "2026-11-01T09:00:00Z", "Failed", message="an older job's words")
+    job("going-2", "going", "2026-11-02T09:00:00Z", "InProgress", startTime="2026-11-02T09:00:05Z")
+    known("team/failing:1.0", "broken")
+    job("broken-2", "broken", "2026-11-02T09:00:00Z", "Failed", message="failed to pull layer 3: unauthorized")
+    job("broken-1", "broken", "2026-11-01T09:00:00Z", "Complete", completionTime="2026-11-01T09:30:00Z")
+    known("team/known:1.0", "idle")
+    known("team/skipped:1.0", "done")
+    job("done-1", "done", "2026-11-01T09:00:00Z", "Complete", completionTime="2026-11-01T09:30:00Z")
+    for name, uid in (("team/aged:1.0", "uid-done-1"), ("team/orphan:1.0", "uid-gone"), ("team/unlabelled:1.0", None)):
+        push(name, reports={AMD64: {}})
+        labels = world.objects[-1]["metadata"]["labels"]
+        labels["sbomscanner.kubewarden.io/scanjob-uid"] = uid
+        if uid is None:
+            del labels["sbomscanner.kubewarden.io/scanjob-uid"]
+
+
+def add_trivy_operator(world, push, names, images):
+    """Reports of trivy-operator, each generation of them."""
+    def report(namespace, name, repo, tag=None, digest=None, findings=(), server=REGISTRY, updated="2026-11-10T08:00:00Z"):
+        count = lambda severity: sum(1 for f in findings if f["severity"] == severity)
+        artifact = {"repository": repo, **({"tag": tag} if tag else {}), **({"digest": digest} if digest else {})}
+        world.objects.append({"apiVersion": kw.TO, "kind": "VulnerabilityReport",
+            "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{namespace}-{name}", "resourceVersion": "1", "creationTimestamp": "2026-11-01T00:00:00Z",
+                         "labels": {"trivy-operator.container.name": "c1", "trivy-operator.resource.kind": "Pod", "trivy-operator.resource.name": "p"}},
+            "report": {"updateTimestamp": updated, "scanner": {"name": "Trivy", "vendor": "Aqua Security", "version": "0.60.0"}, "registry": {"server": server}, "artifact": artifact,
+                       "summary": {"criticalCount": count("CRITICAL"), "highCount": count("HIGH"), "mediumCount": count("MEDIUM"), "lowCount": count("LOW"), "unknownCount": count("UNKNOWN"), "noneCount": 0},
+                       "vulnerabilities": list(findings)}})
+        names[f"trivy {namespace}/{name}"] = f"VulnerabilityReport {namespace}/{name}"
+
+    def finding(cve, severity, resource, fixed="", **more):
+        return {"vulnerabilityID": cve, "severity": severity, "resource": resource, "installedVersion": "1.0", "fixedVersion": fixed, "title": "", "primaryLink": "", "links": [], "target": "", **more}
+
+    critical = finding("CVE-2025-1001", "CRITICAL", "curl", "7.87", score=9.1, publishedDate="2026-01-01T00:00:00Z", packagePURL="pkg:apk/alpine/curl@7.86")
+    high = finding("CVE-2025-1002", "HIGH", "zlib", "", score=7.4, publishedDate="")
+    push("team/trivy:1.0", (AMD64, ARM64))
+    push("team/trivy-bad:1.0")
+    push("team/trivy-id:1.0")
+    push("team/trivy-tag:1.0")
+    push("team/trivy-elsewhere:1.0")
+    digest = lambda name, platform="": names[f"digest of {name}{platform}"]
+    report("trivy-good", "pod-p-c1", "team/trivy", "1.0", digest("team/trivy:1.0"), [high])
+    report("trivy-bad", "pod-p-c1", "team/trivy-bad", "1.0", digest("team/trivy-bad:1.0"), [critical, high])
+    # Up to v0.23 the image's id stood in the place of the digest.
+    manifest = manifest_of(world, "team/trivy-id", digest("team/trivy-id:1.0"))
+    images[f"{REGISTRY}/team/trivy-id:1.0"]["manifest"] = manifest
+    config = manifest["config"]["digest"]
+    report("trivy-id", "pod-p-c1", "team/trivy-id", "1.0", config, [high])
+    report("trivy-tag", "pod-p-c1", "team/trivy-tag", "1.0", None, [high])
+    # What stands under the workload's name is of the image that it ran before.
+    report("trivy-before", "pod-p-c1", "team/trivy", "0.9", "sha256:" + "9" * 64, [high])
+    report("scans", "replicaset-web-5d4c-app", "team/trivy-elsewhere", "1.0", digest("team/trivy-elsewhere:1.0"), [high])
+    report("scans", "replicaset-other-7f8-app", "evil/trivy-elsewhere", "1.0", digest("team/trivy-elsewhere:1.0"), [critical])
+
+
+def manifest_of(world, repo, digest):
+    raw, _ = kw.http(f"http://{world.registry}/v2/{repo}/manifests/{digest}", headers={"accept": "application/vnd.oci.image.manifest.v1+json"})
+    return json.loads(raw)
+
+
+def add_artifacts(world, push, names, images):
+    """Reports beside images, signed and not, their own and others'."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    keys = {}
+    for who, secret in (("ci", 1234567), ("other", 7654321)):
+        key = ec.derive_private_key(secret, ec.SECP256R1())
+        pem = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode()
+        keys[who] = key, pem
+        # In the form that it has inside a quoted string.
+        names[f"key of {who}"] = pem.replace("\n", "\\n")
+
+    def attach(name, document, suffix, signer=None, to=None, subject=None, artifact_type=TRIVY_JSON):
+        """An artifact at the tag of an image's digest; a copied one keeps another's subject."""
+        repo = name.split(":")[0]
+        to = to or names[f"digest of {name}"]
+        if subject:
+            # As `attach`, but for what it says that it is about.
+            kept = world.attach(repo, subject, document, suffix, artifact_type)
+            world.manifest(repo, f"{to.replace(':', '-')}.{suffix}", manifest_of(world, repo, kept))
+            digest = kept
+        else:
+            digest = world.attach(repo, to, document, suffix, artifact_type)
+        known = {"digest": digest, "manifest": manifest_of(world, repo, digest), "config": document}
+        if signer:
+            world.sign(repo, digest, keys[signer][0])
+            known["signedBy"] = [{"key": keys[signer][1]}]
+        images[f"{REGISTRY}/{repo}:{to.replace(':', '-')}.{suffix}"] = known
+        names[f"{suffix} of {name}"] = f"{REGISTRY}/{repo}@{digest}"
+        return digest
+
+    def trivy(findings, platform=("linux", "amd64"), digests=()):
+        return {"SchemaVersion": 2, "CreatedAt": "2026-11-10T08:00:00Z", "ArtifactName": "app", "ArtifactType": "container_image",
+                "Metadata": {"RepoDigests": [f"app@{d}" for d in digests], "ImageConfig": {"os": platform[0], "architecture": platform[1]}},
+                "Results": [{"Target": "app (alpine 3.20)", "Class": "os-pkgs", "Type": "alpine", "Vulnerabilities": findings}]}
+
+    critical = [{"VulnerabilityID": "CVE-2025-2001", "PkgName": "openssl", "PkgIdentifier": {"PURL": "pkg:apk/alpine/openssl@3.0"}, "InstalledVersion": "3.0", "FixedVersion": "3.1",
+                 "Severity": "CRITICAL", "CVSS": {"nvd": {"V3Score": 9.8}}, "PublishedDate": "2026-01-01T00:00:00Z"}]
+    for name in ("ci/clean:1.0", "ci/bad:1.0", "ci/unsigned:1.0", "ci/foreign:1.0", "ci/replayed:1.0", "ci/verdict:1.0", "ci/nonsense:1.0", "ci/none:1.0", "ci/oras:1.0"):
+        push(name)
+    push("ci/multi:1.0", (AMD64, ARM64))
+    attach("ci/clean:1.0", trivy([]), "scan", "ci")
+    attach("ci/bad:1.0", trivy(critical), "scan", "ci")
+    attach("ci/unsigned:1.0", trivy([]), "scan")
+    attach("ci/foreign:1.0", trivy([]), "scan", "other")
+    # A signed, clean report of another image, at this image's tag.
+    attach("ci/replayed:1.0", trivy([]), "scan", "ci", subject="sha256:" + "8" * 64)
+    attach("ci/verdict:1.0", {"status": "pass", "detail": {}}, "scan", "ci", artifact_type="application/vnd.scan+json")
+    attach("ci/nonsense:1.0", {"hello": "world"}, "scan", "ci")
+    attach("ci/multi:1.0", trivy([]), "scan", "ci")
+    # As a plain push has it: no subject, the report says whose it is.
+    attach("ci/oras:1.0", trivy([], digests=[names["digest of ci/oras:1.0"]]), "scan", "ci", subject="sha256:" + "7" * 64)
+
+
+def add_other_kinds(world, push, names):
+    """Kubescape's manifests, and reports that are read as objects of any kind."""
+    def kubescape(name, matches, kind="VulnerabilityManifest", **annotations):
+        repo, tag = name.split(":")
+        digest = names[f"digest of {name}"]
+        slug = f"{REGISTRY}/{repo}:{tag}".translate(str.maketrans("/:_@", "----")).lower() + "-" + digest[-6:]
+        names[f"kubescape {name}"] = f"{kind} kubescape/{slug}"
+        known = {"kubescape.io/image-id": f"{REGISTRY}/{repo}@{digest}", "kubescape.io/image-tag": f"{REGISTRY}/{repo}:{tag}", **annotations}
+        spec = {"spec": {"payload": {"matches": matches, "source": {"type": "image"}, "descriptor": {"name": "grype"}}}} if kind == "VulnerabilityManifest" else {}
+        world.objects.append({"apiVersion": KUBESCAPE, "kind": kind, "metadata": {"name": slug, "namespace": "kubescape", "uid": f"uid-{kind}-{slug}", "resourceVersion": "1",
+                              "creationTimestamp": "2026-11-01T00:00:00Z", "annotations": known}, **spec})
+
+    for name in ("team/kubescape:1.0", "team/kubescape-bad:1.0", "team/kubescape-new:1.0", "team/kubescape-large:1.0"):
+        push(name)
+    kubescape("team/kubescape:1.0", [])
+    kubescape("team/kubescape-bad:1.0", [{"vulnerability": {"id": "CVE-2025-4001", "severity": "Critical", "cvss": [], "fix": {"versions": ["2"], "state": "fixed"}}, "artifact": {"name": "curl", "version": "1", "purl": "pkg:apk/curl@1"}}])
+    kubescape("team/kubescape-new:1.0", [], "SBOMSyft", **{"kubescape.io/status": "initializing"})
+    kubescape("team/kubescape-large:1.0", [], "SBOMSyft", **{"kubescape.io/status": "too-large"})
+    # Somebody's own mirror of reports, by digest.
+    push("team/mirrored:1.0")
+    digest = names["digest of team/mirrored:1.0"]
+    names["mirror of team/mirrored:1.0"] = "VulnerabilityReport mirror/" + digest.replace(":", ".")
+    world.objects.append({"apiVersion": kw.TO, "kind": "VulnerabilityReport", "metadata": {"name": digest.replace(":", "."), "namespace": "mirror", "uid": "uid-mirror", "resourceVersion": "1", "labels": {"mirrored": "yes"}},
+        "report": {"registry": {"server": REGISTRY}, "artifact": {"repository": "team/mirrored", "digest": digest}, "updateTimestamp": "2026-11-10T08:00:00Z",
+                   "vulnerabilities": [{"vulnerabilityID": "CVE-2025-3001", "severity": "Important", "fixedVersion": "2"}]}})
 
 
 def fill(value, names):
@@ -99,9 +298,17 @@ def load(path):
         return yaml.safe_load(f)
 
 
+class Plain(yaml.SafeDumper):
+    """Writes equal values out instead of naming them once."""
+
+    def ignore_aliases(self, data):
+        return True
+
+
 def dump(path, *documents):
+    text = yaml.dump_all(documents, Dumper=Plain)
     with open(path, "w") as f:
-        f.write("# Written by tests/real-host/record.py.\n" + yaml.safe_dump_all(documents))
+        f.write("# Written by tests/real-host/record.py.\n" + text)
 
 
 def pod_spec(workload):
@@ -184,15 +391,17 @@ def main():
     dump("tests/world/cluster/reports.yaml", *world.objects)
     os.makedirs(f"{DEMO}/cluster", exist_ok=True)
     dump(f"{DEMO}/images.yaml", {"images": {name: image for name, image in images.items() if "/shop/" in name}})
-    dump(f"{DEMO}/cluster/reports.yaml", *(o for o in world.objects if o["imageMetadata"]["repository"].startswith("shop/")))
+    dump(f"{DEMO}/cluster/reports.yaml", *(o for o in world.objects if o.get("imageMetadata", {}).get("repository", "").startswith("shop/")))
     cases = []
     for name in CASES:
         for case in fill(load(f"tests/cases/{name}.yaml"), names):
             settings = load(case["settingsFile"]) if "settingsFile" in case else case.get("settings", {})
             cases.append({"name": case["name"], "settings": settings, "request": request(case)})
+    more = [{"apiVersion": version, "kind": kind} for version, kind, _ in MORE_KINDS]
+    kw.RESOURCES.extend({**kind, "plural": plural, "namespaced": True} for kind, (_, _, plural) in zip(more, MORE_KINDS))
     world.serve_cluster()
     module = kw.module()
-    policies = {f"case-{i}": {"module": module, "settings": case["settings"]} for i, case in enumerate(cases)}
+    policies = {f"case-{i}": {"module": module, "settings": case["settings"], "context": kw.CONTEXT + more} for i, case in enumerate(cases)}
     world.serve_policies(policies, timeout=10)
     for i, case in enumerate(cases):
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": case["request"]}

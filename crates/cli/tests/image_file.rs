@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helper functions too")]
 
 use image_admission_cli::answers::files::{Files, ImageFile};
-use image_admission_cli::answers::{AnswerSource, Request};
+use image_admission_cli::answers::{AnswerSource, Keyless, KeylessPrefix, Request};
 use serde_json::{Value, json};
 
 fn sha(digit: char) -> String {
@@ -185,7 +185,7 @@ fn a_list_that_cannot_be_used_names_the_key() {
     check_refused("image: {}", "unknown field `image`, expected `images`");
     check_refused(
         "images: {a: {digets: '#1'}}",
-        "images.a: unknown field `digets`, expected one of `digest`, `manifest`, `platforms`, `config`, `error` at line 1 column 14",
+        "images.a: unknown field `digets`, expected one of `digest`, `manifest`, `platforms`, `config`, `subject`, `artifactType`, `signedBy`, `error` at line 1 column 14",
     );
     check_refused("images: {'a b': {digest: '#1'}}", "images.a b: not an image: invalid reference format");
     check_refused("images: {a: {}}", "images.a: `digest` or `error` is missing");
@@ -216,4 +216,203 @@ fn a_list_that_cannot_be_used_names_the_key() {
         "images: {a: {digest: '#1', config: {}}, 'a:2': {digest: '#1', config: {x: y}}}",
         "images.a:2: another entry says something else of `#1`; say it once, the others need only `digest`",
     );
+}
+
+const KEY: &str = "-----BEGIN PUBLIC KEY-----\nAAAA\nBBBB\n-----END PUBLIC KEY-----\n";
+const OTHER_KEY: &str = "-----BEGIN PUBLIC KEY-----\nCCCC\n-----END PUBLIC KEY-----\n";
+const GITHUB: &str = "https://token.actions.githubusercontent.com";
+
+/// Artifacts beside `#1`, and who signed them.
+fn signed() -> Files {
+    let list = r##"
+images:
+  ghcr.io/team/app:1.0: {digest: "#1", platforms: {linux/amd64: "#2"}, signedBy: [{githubActions: {owner: team, repository: app}}]}
+  ghcr.io/team/app:sha256-1.scan:
+    digest: "#3"
+    subject: "#1"
+    artifactType: application/vnd.example.report
+    config: {verdict: pass}
+    signedBy:
+      - key: |
+          -----BEGIN PUBLIC KEY-----
+          AAAA
+          BBBB
+          -----END PUBLIC KEY-----
+      - {issuer: "https://issuer.example.com", subject: "https://example.com/team/ci"}
+  ghcr.io/team/app:same: {digest: "#3"}
+  ghcr.io/team/app:sha256-1.empty: {digest: "#4", subject: "#1"}
+  ghcr.io/team/app:sha256-1.typed: {digest: "#5", artifactType: application/vnd.example.none}
+  ghcr.io/team/app:sha256-1:
+    digest: "#6"
+    manifest:
+      schemaVersion: 2
+      manifests:
+        - {mediaType: application/vnd.oci.image.manifest.v1+json, digest: "#3", size: 1, artifactType: application/vnd.example.report}
+  ghcr.io/team/gone:1.0: {error: "registry says no"}
+"##;
+    let list = ('1'..='6').fold(list.to_owned(), |list, digit| list.replace(&format!("#{digit}"), &sha(digit)));
+    Files::new(None, Some(ImageFile::from_yaml(&list).unwrap()))
+}
+
+fn ask_signed(request: &Request) -> Result<Value, String> {
+    signed().answer(request).map(|answer| serde_json::from_slice(&answer).unwrap())
+}
+
+#[test]
+fn an_artifact_says_what_it_belongs_to() {
+    let artifact = |image: &str| ask_signed(&Request::OciManifestAndConfig { image: image.to_owned() }).unwrap();
+    let scan = artifact("ghcr.io/team/app:sha256-1.scan");
+    assert_eq!((&scan["digest"], &scan["config"]), (&json!(sha('3')), &json!({"verdict": "pass"})));
+    let image_type = "application/vnd.oci.image.manifest.v1+json";
+    assert_eq!(scan["manifest"]["subject"], json!({"mediaType": image_type, "digest": sha('1'), "size": 0}));
+    assert_eq!(scan["manifest"]["artifactType"], "application/vnd.example.report");
+    assert_eq!(scan["manifest"]["config"]["mediaType"], "application/vnd.example.report");
+    assert_eq!(artifact(&format!("ghcr.io/team/app@{}", sha('3'))), scan);
+    assert_eq!(artifact("ghcr.io/team/app:same"), scan);
+    let empty = artifact("ghcr.io/team/app:sha256-1.empty");
+    assert_eq!((&empty["config"], &empty["manifest"]["subject"]["digest"]), (&json!({}), &json!(sha('1'))));
+    assert_eq!(empty["manifest"]["config"]["mediaType"], "application/vnd.oci.image.config.v1+json");
+    let typed = artifact("ghcr.io/team/app:sha256-1.typed");
+    assert_eq!((&typed["manifest"]["subject"], &typed["config"]), (&json!(null), &json!({})));
+}
+
+#[test]
+fn an_index_of_referrers_keeps_their_types() {
+    let index = ask_signed(&Request::OciManifest { image: "ghcr.io/team/app:sha256-1".to_owned() }).unwrap();
+    assert_eq!(index["manifests"][0]["artifactType"], "application/vnd.example.report");
+    assert_eq!(index["manifests"][0]["digest"], json!(sha('3')));
+}
+
+fn by_keys(image: &str, keys: &[&str]) -> Result<Value, String> {
+    let pub_keys = keys.iter().map(|key| (*key).to_owned()).collect();
+    ask_signed(&Request::SigstorePubKeyVerify { image: image.to_owned(), pub_keys, annotations: None })
+}
+
+fn by_subject(image: &str, issuer: &str, subject: &str) -> Result<Value, String> {
+    let keyless = vec![Keyless { issuer: issuer.to_owned(), subject: subject.to_owned() }];
+    ask_signed(&Request::SigstoreKeylessVerify { image: image.to_owned(), keyless, annotations: None })
+}
+
+fn by_prefix(image: &str, issuer: &str, prefix: &str) -> Result<Value, String> {
+    let keyless_prefix = vec![KeylessPrefix { issuer: issuer.to_owned(), url_prefix: prefix.to_owned() }];
+    ask_signed(&Request::SigstoreKeylessPrefixVerify { image: image.to_owned(), keyless_prefix, annotations: None })
+}
+
+fn by_workflow(image: &str, owner: &str, repo: Option<&str>) -> Result<Value, String> {
+    let (owner, repo) = (owner.to_owned(), repo.map(str::to_owned));
+    ask_signed(&Request::SigstoreGithubActionsVerify { image: image.to_owned(), owner, repo, annotations: None })
+}
+
+#[track_caller]
+fn is_missing(answer: Result<Value, String>) {
+    let error = answer.unwrap_err();
+    let start = "Image verification failed: missing signatures\nThe following constraints were not satisfied:\nkind: ";
+    assert!(error.starts_with(start), "{error}");
+}
+
+#[test]
+fn what_somebody_signed_is_trusted() {
+    let scan = format!("ghcr.io/team/app@{}", sha('3'));
+    let trusted = |digit| Ok(json!({"is_trusted": true, "digest": sha(digit)}));
+    assert_eq!(by_keys(&scan, &[KEY]), trusted('3'));
+    assert_eq!(by_keys("ghcr.io/team/app:sha256-1.scan", &[KEY.trim()]), trusted('3'));
+    is_missing(by_keys(&scan, &[OTHER_KEY]));
+    // All keys must have signed.
+    is_missing(by_keys(&scan, &[KEY, OTHER_KEY]));
+    let issuer = "https://issuer.example.com";
+    assert_eq!(by_subject(&scan, issuer, "https://example.com/team/ci"), trusted('3'));
+    is_missing(by_subject(&scan, issuer, "https://example.com/team"));
+    is_missing(by_subject(&scan, GITHUB, "https://example.com/team/ci"));
+    for (prefix, is_trusted) in [
+        ("https://example.com", true),
+        ("https://example.com/team", true),
+        ("https://example.com/team/", true),
+        ("https://example.com/te", false),
+        ("https://example.com/team/ci", false),
+    ] {
+        assert_eq!(by_prefix(&scan, issuer, prefix).is_ok(), is_trusted, "{prefix}");
+    }
+    let app = format!("ghcr.io/team/app@{}", sha('1'));
+    assert_eq!(by_workflow(&app, "team", Some("app")), trusted('1'));
+    assert_eq!(by_workflow(&app, "team", None), trusted('1'));
+    is_missing(by_workflow(&app, "team", Some("other")));
+    is_missing(by_workflow(&app, "teammate", None));
+    is_missing(by_workflow(&scan, "team", None));
+    assert_eq!(by_prefix(&app, GITHUB, "https://github.com/team"), trusted('1'));
+    assert_eq!(by_prefix(&app, GITHUB, "https://github.com/team/app/"), trusted('1'));
+    is_missing(by_prefix(&app, GITHUB, "https://github.com/team/app/.github/workflows/ci.yml"));
+    // Nobody signed with annotations.
+    let annotations = Some([("a".to_owned(), "b".to_owned())].into());
+    is_missing(ask_signed(&Request::SigstorePubKeyVerify { image: scan, pub_keys: vec![KEY.to_owned()], annotations }));
+}
+
+#[test]
+fn what_nobody_signed_is_the_host_s_error() {
+    // An index's signature is not its images'.
+    let child = format!("ghcr.io/team/app@{}", sha('2'));
+    assert_eq!(by_keys(&child, &[KEY]), Err(format!("no signatures found for image: {child} ")));
+    assert_eq!(
+        by_keys(&format!("ghcr.io/team/app@{}", sha('3')), &[OTHER_KEY]),
+        Err("Image verification failed: missing signatures\nThe following constraints were not satisfied:\n\
+             kind: pubKey\nowner: null\nkey: |\n  -----BEGIN PUBLIC KEY-----\n  CCCC\n  -----END PUBLIC KEY-----\n\
+             annotations: null\n"
+            .to_owned())
+    );
+    assert_eq!(by_keys("ghcr.io/team/gone:1.0", &[KEY]), Err("registry says no".to_owned()));
+    assert_eq!(
+        by_keys("ghcr.io/team/app:2.0", &[KEY]),
+        Err("failed to get image trusted layers: Cannot fetch manifest of ghcr.io/team/app:2.0: Registry error: url https://ghcr.io/v2/team/app/manifests/2.0, envelope: OCI API errors: [OCI API error: manifest unknown]".to_owned())
+    );
+    assert_eq!(by_keys(&child, &[]), Err("Must provide at least one pub key".to_owned()));
+    assert_eq!(by_workflow(&child, "", None), Err("Must provide owner info".to_owned()));
+    assert_eq!(
+        by_prefix(&child, GITHUB, "github.com/team"),
+        Err("`github.com/team` is not a URL, at which the real host breaks down".to_owned())
+    );
+}
+
+#[test]
+fn signatures_that_cannot_be_used_name_the_key() {
+    check_refused(
+        "images: {a: {digest: '#1', subject: x}}",
+        "images.a: subject: `x` is not a digest; write `sha256:` and 64 hex digits",
+    );
+    let placed = "images.a: `subject` and `artifactType` are put into a manifest that is made for the entry: leave out `platforms`, or write them into `manifest`";
+    check_refused("images: {a: {digest: '#1', subject: '#2', platforms: {linux/amd64: '#2'}}}", placed);
+    check_refused("images: {a: {digest: '#1', artifactType: x, manifest: {}}}", placed);
+    check_refused("images: {a: {error: x, signedBy: []}}", "images.a: an entry with `error` has nothing else");
+    check_refused("images: {a: {error: x, subject: '#1'}}", "images.a: an entry with `error` has nothing else");
+    check_refused(
+        "images: {a: {digest: '#1', signedBy: []}}",
+        "images.a: `signedBy` names nobody; leave it out where there are no signatures",
+    );
+    check_refused(
+        "images: {a: {digest: '#1', signedBy: [{key: abc}]}}",
+        "images.a: signedBy[0]: `key` is no public key in PEM, which starts with `-----BEGIN PUBLIC KEY-----`",
+    );
+    check_refused(
+        "images: {a: {digest: '#1', signedBy: [{issuer: abc}]}}",
+        "images.a: signedBy[0]: say who signed in one of three ways: `key`, or `issuer` and `subject`, or `githubActions`",
+    );
+    for (signer, expected) in [
+        (
+            "{kee: abc}",
+            "images.a.signedBy[0]: unknown field `kee`, expected one of `key`, `issuer`, `subject`, `githubActions`",
+        ),
+        (
+            "{githubActions: {owner: x, repo: y}}",
+            "images.a.signedBy[0].githubActions: unknown field `repo`, expected `owner` or `repository`",
+        ),
+    ] {
+        let yaml = format!("images: {{a: {{digest: '{}', signedBy: [{signer}]}}}}", sha('1'));
+        let error = ImageFile::from_yaml(&yaml).unwrap_err();
+        assert!(error.starts_with(expected), "{error}");
+    }
+    let by =
+        |owner: &str| format!("{{digest: '#1', signedBy: [{{githubActions: {{owner: {owner}, repository: app}}}}]}}");
+    check_refused(
+        &format!("images: {{a: {}, 'a:2': {}}}", by("x"), by("y")),
+        "images.a:2: another entry says that others signed `#1`; say it once, the others need only `digest`",
+    );
+    ImageFile::from_yaml(&format!("images: {{a: {}, 'a:2': {}}}", by("x"), by("x")).replace("#1", &sha('1'))).unwrap();
 }

@@ -92,6 +92,44 @@ fn a_registry_on_this_machine_is_asked_over_http() {
 }
 
 #[test]
+fn artifacts_beside_an_image_keep_what_they_belong_to() {
+    let config = r#"{"verdict":"pass"}"#;
+    let image = format!("sha256:{}", "1".repeat(64));
+    let manifest = json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "config": {"mediaType": "application/vnd.example", "digest": sha256(config), "size": config.len()},
+        "layers": [],
+        "subject": {"mediaType": "application/vnd.oci.image.index.v1+json", "digest": image, "size": 7},
+        "artifactType": "application/vnd.example",
+        "annotations": {"org.opencontainers.image.created": "2026-01-01T00:00:00Z"},
+    });
+    let index = json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.index.v1+json",
+        "manifests": [{
+            "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "digest": sha256(&manifest.to_string()),
+            "size": manifest.to_string().len(),
+            "artifactType": "application/vnd.example",
+        }],
+    });
+    let answers = [
+        ("manifests/scan".to_owned(), manifest.to_string()),
+        ("manifests/referrers".to_owned(), index.to_string()),
+        (format!("blobs/{}", sha256(config)), config.to_owned()),
+    ];
+    let answers = answers.into_iter().map(|(path, body)| (format!("/v2/team/app/{path}"), body));
+    let registry = serve(answers.collect(), "{}");
+    let live = Live::new(&LiveOptions::default()).unwrap();
+    assert_eq!(
+        ask(&live, &Request::OciManifestAndConfig { image: format!("{registry}/team/app:scan") }),
+        Ok(json!({"manifest": manifest, "digest": sha256(&manifest.to_string()), "config": {"verdict": "pass"}}))
+    );
+    assert_eq!(ask(&live, &Request::OciManifest { image: format!("{registry}/team/app:referrers") }), Ok(index));
+}
+
+#[test]
 fn a_registry_s_failure_is_worded_as_the_host_words_it() {
     let (registry, _, _) = registry();
     let live = Live::new(&LiveOptions::default()).unwrap();

@@ -1,29 +1,65 @@
 //! Acceptance: whether what a report found is within the limits.
+//!
+//! What counts, in this order: `denyAlways`, then `allowAlways`, then VEX, then exemptions, then the limits.
 
-use crate::message::count;
-use crate::settings::{Acceptance, Limit, Severity};
+use crate::Timestamp;
+use crate::exemption::{self, Exempt};
+use crate::image::ImageReference;
+use crate::message::{count, cut};
+use crate::remedy::{Remedy, is_on};
+use crate::report::text::Text;
+use crate::settings::{Count, Exemption, Limit, Limits, Settings, Severity};
 use std::collections::BTreeSet;
 
+/// The most findings that a reason names.
+const FINDINGS_SHOWN: usize = 5;
+/// The longest id, package or version that a reason repeats.
+const LONGEST_NAME: usize = 60;
+
 /// What a scanner found in an image.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Findings {
-    /// The report's own count of entries that are not suppressed, by severity; one for each of [`Severity::ALL`].
-    pub(crate) summary: Vec<(Severity, u64)>,
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Findings<'a> {
+    /// The report's own count of entries that are not suppressed, by severity; one for each of [`Severity::ALL`]. None
+    /// where the source's reports have no such count.
+    pub(crate) summary: Option<Vec<(Severity, u64)>>,
     /// The entries, when they were asked for.
-    pub(crate) entries: Option<Vec<Finding>>,
+    pub(crate) entries: Option<Vec<Finding<'a>>>,
+    /// What the report itself says about the image.
+    pub(crate) verdict: Option<OwnVerdict>,
 }
 
 /// One entry of a report: a vulnerability in a package.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Finding {
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Finding<'a> {
     /// `CVE-…`; none when the report doesn't say.
-    pub(crate) id: Option<String>,
+    pub(crate) id: Option<Text<'a>>,
+    /// Other names of the same vulnerability.
+    pub(crate) aliases: Vec<Text<'a>>,
     /// How bad it is.
     pub(crate) severity: Severity,
-    /// Whether a version without it is known.
-    pub(crate) fixed: bool,
+    /// The package's name, when the report says so.
+    pub(crate) package: Option<Text<'a>>,
+    /// The package's URL, `pkg:apk/alpine/openssl@3.1`, when the report says so.
+    pub(crate) purl: Option<Text<'a>>,
+    /// A version without it, when one is known.
+    pub(crate) fixed_in: Option<Text<'a>>,
+    /// The CVSS score that the source gives it, when it gives one.
+    pub(crate) score: Option<f64>,
+    /// When its fix, or it, was published, when the source says so.
+    pub(crate) published: Option<Timestamp>,
     /// Whether a VEX document says that it doesn't count.
     pub(crate) suppressed: bool,
+}
+
+/// What a report itself says about its image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OwnVerdict {
+    /// It is fine.
+    Pass,
+    /// It is not.
+    Fail,
+    /// A word that isn't known.
+    Other(String),
 }
 
 /// Whether a report is accepted.
@@ -33,115 +69,319 @@ pub(crate) enum Verdict {
     Accepted,
     /// Over these limits, each in a few words.
     Rejected(Vec<String>),
-    /// The report contradicts itself.
-    Inconsistent(String),
+    /// The report can't be believed.
+    Unreadable(String),
 }
 
-/// Whether the limits need the entries. A summary counts entries and limits count ids, so that the summary alone
-/// decides where the two must agree: whether there is any at all.
-pub(crate) fn needs_entries(acceptance: &Acceptance) -> bool {
-    acceptance.max_severity.iter().any(|(_, limit)| *limit != Limit::Total(0))
+/// A verdict, and the exemptions without which it might be another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Judgement<'a> {
+    pub(crate) verdict: Verdict,
+    pub(crate) used: Vec<UsedExemption<'a>>,
 }
 
-/// Holds a report's findings against the limits.
-pub(crate) fn judge(findings: &Findings, acceptance: &Acceptance) -> Verdict {
-    if let Some(entries) = &findings.entries {
-        for (severity, summed) in &findings.summary {
+/// An exemption that kept findings from counting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UsedExemption<'a> {
+    pub(crate) exemption: &'a Exemption,
+    /// The ids of those findings.
+    pub(crate) ids: BTreeSet<String>,
+}
+
+/// How much of a report is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// The summary.
+    Summary,
+    /// The entries, as far as deciding needs them.
+    Entries,
+    /// The entries, and what people want to know about them.
+    Explained,
+}
+
+/// Which parts of an entry are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Parts {
+    pub(crate) ids: bool,
+    pub(crate) packages: bool,
+    pub(crate) purls: bool,
+    pub(crate) fixes: bool,
+    pub(crate) scores: bool,
+    pub(crate) published: bool,
+}
+
+/// Holds reports of one image against the limits.
+#[derive(Debug)]
+pub(crate) struct Judge<'a> {
+    limits: Limits<'a>,
+    exemptions: Vec<&'a Exemption>,
+    now: Timestamp,
+}
+
+impl Finding<'_> {
+    /// Every name that the vulnerability goes by.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.id.iter().chain(&self.aliases).map(Text::as_str)
+    }
+
+    fn is_one_of(&self, ids: &[String]) -> bool {
+        !ids.is_empty() && self.ids().any(|own| ids.iter().any(|id| id.eq_ignore_ascii_case(own)))
+    }
+}
+
+impl From<Verdict> for Judgement<'_> {
+    fn from(verdict: Verdict) -> Self {
+        Self { verdict, used: Vec::new() }
+    }
+}
+
+impl OwnVerdict {
+    /// The seeds' words, and those that mean the same.
+    pub(crate) fn of(word: &str) -> Self {
+        let is = |words: &[&str]| words.iter().any(|known| known.eq_ignore_ascii_case(word));
+        if is(&["pass", "passed", "accepted"]) {
+            Self::Pass
+        } else if is(&["fail", "failed", "rejected"]) {
+            Self::Fail
+        } else {
+            Self::Other(cut(word, LONGEST_NAME))
+        }
+    }
+}
+
+impl<'a> Judge<'a> {
+    /// A judge for the reports of an image that a workload of `namespace` would run.
+    pub(crate) fn new(settings: &'a Settings, reference: &ImageReference, namespace: &str, now: Timestamp) -> Self {
+        Self {
+            limits: settings.acceptance.of(namespace),
+            exemptions: exemption::of_image(&settings.exemptions, reference, namespace),
+            now,
+        }
+    }
+
+    /// How much of a report to ask for first. A summary counts entries that aren't suppressed: within the limits it
+    /// accepts for certain, where nothing else than totals decides.
+    pub(crate) fn depth(&self) -> Depth {
+        let limits = &self.limits;
+        let only_totals = limits.max_severity.iter().all(|(_, limit)| matches!(limit, Limit::Total(_)))
+            && limits.cvss_score.is_none()
+            && limits.deny_always.is_empty()
+            && limits.allow_always.is_empty()
+            && !limits.ignore_vex_status
+            && limits.fix_grace_period.is_none()
+            && self.exemptions.is_empty();
+        if only_totals { Depth::Summary } else { Depth::Entries }
+    }
+
+    /// Which parts of the entries to ask for.
+    pub(crate) fn parts(&self, depth: Depth) -> Parts {
+        let limits = &self.limits;
+        let explained = depth == Depth::Explained;
+        let lists = !limits.deny_always.is_empty() || !limits.allow_always.is_empty() || !self.exemptions.is_empty();
+        Parts {
+            ids: explained || lists || limits.count == Count::Unique,
+            packages: explained,
+            purls: self.exemptions.iter().any(|exemption| !exemption.packages.is_empty()),
+            fixes: explained
+                || limits.fix_grace_period.is_some()
+                || limits.max_severity.iter().any(|(_, limit)| matches!(limit, Limit::TotalWithoutFixes(_)))
+                || self.exemptions.iter().any(|exemption| exemption.expire_on_fix),
+            scores: limits.cvss_score.is_some(),
+            published: limits.fix_grace_period.is_some(),
+        }
+    }
+
+    /// Holds a report's findings against the limits.
+    pub(crate) fn judge(&self, findings: &Findings<'_>) -> Judgement<'a> {
+        match &findings.verdict {
+            Some(OwnVerdict::Fail) => {
+                return Verdict::Rejected(vec!["the report's own verdict is `fail`".to_owned()]).into();
+            }
+            Some(OwnVerdict::Other(word)) => {
+                let why = format!("its own verdict `{word}` is neither `pass` nor `fail`");
+                return Verdict::Unreadable(why).into();
+            }
+            Some(OwnVerdict::Pass) => {
+                let mut broken = Vec::new();
+                self.denied(findings.entries.as_deref().unwrap_or_default(), &mut broken);
+                return verdict(broken).into();
+            }
+            None => {}
+        }
+        let Some(entries) = &findings.entries else { return self.judge_summary(findings).into() };
+        for (severity, summed) in findings.summary.iter().flatten() {
             let counted = entries.iter().filter(|e| e.severity == *severity && !e.suppressed).count();
-            if u64::try_from(counted) != Ok(*summed) {
-                return Verdict::Inconsistent(format!("its summary says {summed} {severity}, but it lists {counted}"));
+            if u64::try_from(counted) != Ok(*summed) && is_on(Remedy::SummaryMustAgree) {
+                let why = format!("its summary says {summed} {severity}, but it lists {counted}");
+                return Verdict::Unreadable(why).into();
             }
         }
+        self.judge_entries(entries)
     }
-    let mut broken = Vec::new();
-    for (severity, limit) in &acceptance.max_severity {
-        let (number, most, kind) = match limit {
-            Limit::Total(most) => (number_of(findings, *severity, |_| true), most, ""),
-            Limit::TotalWithoutFixes(most) => (number_of(findings, *severity, |e| !e.fixed), most, " without a fix"),
-        };
-        if number > *most {
-            let text = format!("{}{kind}, at most {most} accepted", count(number, &format!("{severity} finding")));
-            broken.push(text);
+
+    fn judge_summary(&self, findings: &Findings<'_>) -> Verdict {
+        let Some(summary) = &findings.summary else { return Verdict::Unreadable("it lists no findings".to_owned()) };
+        let mut broken = Vec::new();
+        for (severity, limit) in self.limits.max_severity {
+            let Limit::Total(most) = limit else { continue };
+            let number: u64 = summary.iter().filter(|(of, _)| of == severity).map(|(_, number)| number).sum();
+            if number > *most {
+                broken.push(over(number, &severity.to_string(), "", *most));
+            }
         }
+        verdict(broken)
     }
+
+    fn judge_entries(&self, entries: &[Finding<'_>]) -> Judgement<'a> {
+        let mut broken = Vec::new();
+        let mut room = FINDINGS_SHOWN.saturating_sub(self.denied(entries, &mut broken));
+        let mut used: Vec<UsedExemption<'a>> = Vec::new();
+        let counted: Vec<(&Finding<'_>, Exempt<'a>)> =
+            entries.iter().filter_map(|entry| Some((entry, self.counts(entry, &mut used)?))).collect();
+        for (severity, limit) in self.limits.max_severity {
+            let of: Vec<_> = match limit {
+                Limit::Total(_) => counted.iter().filter(|(e, _)| e.severity == *severity).collect(),
+                Limit::TotalWithoutFixes(_) => {
+                    counted.iter().filter(|(e, _)| e.severity == *severity && e.fixed_in.is_none()).collect()
+                }
+            };
+            let (most, kind) = match limit {
+                Limit::Total(most) => (*most, ""),
+                Limit::TotalWithoutFixes(most) => (*most, " without a fix"),
+            };
+            let number = self.number_of(&of);
+            if number > most {
+                let text = over(number, &severity.to_string(), kind, most);
+                broken.push(format!("{text}{}", named(&of, &mut room)));
+            }
+        }
+        if let Some(cvss) = self.limits.cvss_score {
+            let of: Vec<_> =
+                counted.iter().filter(|(e, _)| e.score.is_some_and(|score| score >= cvss.threshold)).collect();
+            let number = self.number_of(&of);
+            if number > cvss.max_count {
+                let kind = format!(" with a CVSS score from {:.1}", cvss.threshold);
+                broken.push(format!("{}{}", over(number, "", &kind, cvss.max_count), named(&of, &mut room)));
+            }
+        }
+        Judgement { verdict: verdict(broken), used }
+    }
+
+    /// Reports the findings that are never accepted, and says how many it named.
+    fn denied(&self, entries: &[Finding<'_>], broken: &mut Vec<String>) -> usize {
+        let denied: BTreeSet<&str> = entries
+            .iter()
+            .filter(|entry| entry.is_one_of(self.limits.deny_always))
+            .filter(|entry| !entry.suppressed || is_on(Remedy::DenyWhatVexClears))
+            .filter_map(|entry| entry.id.as_ref().map(Text::as_str))
+            .collect();
+        if denied.is_empty() {
+            return 0;
+        }
+        let shown: Vec<String> = denied.iter().take(FINDINGS_SHOWN).map(|id| cut(id, LONGEST_NAME)).collect();
+        let more = match denied.len() - shown.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        broken.push(format!("`denyAlways` names {}{more}", shown.join(", ")));
+        shown.len()
+    }
+
+    /// Whether a finding counts, and what the exemptions say about it.
+    fn counts(&self, entry: &Finding<'_>, used: &mut Vec<UsedExemption<'a>>) -> Option<Exempt<'a>> {
+        if !self.is_limited(entry)
+            || entry.is_one_of(self.limits.allow_always)
+            || (entry.suppressed && !self.limits.ignore_vex_status)
+            || (self.limits.ignore_vex_status && !is_on(Remedy::VexOnlyClears))
+        {
+            return None;
+        }
+        let exempt = exemption::of_finding(&self.exemptions, entry, self.now);
+        if let Exempt::Yes(exemption) = exempt {
+            let ids = entry.id.iter().map(|id| cut(id.as_str(), LONGEST_NAME));
+            match used.iter_mut().find(|used| std::ptr::eq(used.exemption, exemption)) {
+                Some(used) => used.ids.extend(ids),
+                None => used.push(UsedExemption { exemption, ids: ids.collect() }),
+            }
+            return None;
+        }
+        let in_grace = self.limits.fix_grace_period.is_some_and(|period| {
+            // A date that lies ahead is no date.
+            let young = entry
+                .published
+                .is_some_and(|published| published <= self.now && !published.is_older_than(period, self.now));
+            entry.fixed_in.is_some() && young
+        });
+        (!in_grace).then_some(exempt)
+    }
+
+    /// Whether any limit is about such findings.
+    fn is_limited(&self, entry: &Finding<'_>) -> bool {
+        self.limits.max_severity.iter().any(|(severity, _)| *severity == entry.severity)
+            || self.limits.cvss_score.is_some_and(|cvss| entry.score.is_some_and(|score| score >= cvss.threshold))
+    }
+
+    /// How many count: different ids, those without one each for itself; or entries.
+    fn number_of(&self, findings: &[&(&Finding<'_>, Exempt<'a>)]) -> u64 {
+        let number = match self.limits.count {
+            Count::Entries => findings.len(),
+            Count::Unique if !is_on(Remedy::CountIds) => findings.len(),
+            Count::Unique => {
+                let ids: BTreeSet<_> = findings.iter().filter_map(|(e, _)| e.id.as_ref().map(Text::as_str)).collect();
+                ids.len() + findings.iter().filter(|(e, _)| e.id.is_none()).count()
+            }
+        };
+        u64::try_from(number).unwrap_or(u64::MAX)
+    }
+}
+
+fn verdict(broken: Vec<String>) -> Verdict {
     if broken.is_empty() { Verdict::Accepted } else { Verdict::Rejected(broken) }
 }
 
-/// How many different ids count; how many entries, where only the summary is known.
-fn number_of(findings: &Findings, severity: Severity, counts: impl Fn(&Finding) -> bool) -> u64 {
-    let Some(entries) = &findings.entries else {
-        return findings.summary.iter().filter(|(of, _)| *of == severity).map(|(_, number)| number).sum();
+/// `2 critical findings without a fix, at most 0 accepted`
+fn over(number: u64, severity: &str, kind: &str, most: u64) -> String {
+    let noun = if severity.is_empty() { "finding".to_owned() } else { format!("{severity} finding") };
+    format!("{}{kind}, at most {most} accepted", count(number, &noun))
+}
+
+/// `: CVE-1 in openssl (fixed in 3.1), CVE-2 in zlib (no fix) and 3 more`, the worst first; nothing without ids or room.
+fn named(findings: &[&(&Finding<'_>, Exempt<'_>)], room: &mut usize) -> String {
+    let mut worst: Vec<_> =
+        findings.iter().filter_map(|(e, exempt)| Some((e.id.as_ref()?.as_str(), *e, exempt))).collect();
+    worst.sort_by(|(a_id, a, _), (b_id, b, _)| {
+        let score = |finding: &Finding<'_>| finding.score.unwrap_or(0.0);
+        a.severity.cmp(&b.severity).then(score(b).total_cmp(&score(a))).then(a_id.cmp(b_id))
+    });
+    let different: BTreeSet<&str> = worst.iter().map(|(id, ..)| *id).collect();
+    let mut seen = BTreeSet::new();
+    worst.retain(|(id, ..)| seen.insert(*id));
+    let shown: Vec<String> =
+        worst.iter().take(*room).map(|(id, finding, exempt)| describe(id, finding, exempt)).collect();
+    *room -= shown.len();
+    if shown.is_empty() {
+        return String::new();
+    }
+    match different.len() - shown.len() {
+        0 => format!(": {}", shown.join(", ")),
+        more => format!(": {} and {more} more", shown.join(", ")),
+    }
+}
+
+fn describe(id: &str, finding: &Finding<'_>, exempt: &Exempt<'_>) -> String {
+    let package = finding.package.as_ref().filter(|name| !name.as_str().is_empty());
+    let package = package.map_or(String::new(), |name| format!(" in {}", cut(name.as_str(), LONGEST_NAME)));
+    let fix = match &finding.fixed_in {
+        Some(version) => format!("fixed in {}", cut(version.as_str(), LONGEST_NAME)),
+        None => "no fix".to_owned(),
     };
-    let counted = entries.iter().filter(|e| e.severity == severity && !e.suppressed && counts(e));
-    let (named, nameless): (Vec<_>, Vec<_>) = counted.partition(|e| e.id.is_some());
-    let ids: BTreeSet<_> = named.iter().map(|e| &e.id).collect();
-    u64::try_from(ids.len() + nameless.len()).unwrap_or(u64::MAX)
+    let exemption = match exempt {
+        Exempt::Ended(exemption) => format!("; its exemption ended {}", exemption.expires.day()),
+        Exempt::Fixed(_) => "; its exemption ended with the fix".to_owned(),
+        Exempt::No | Exempt::Yes(_) => String::new(),
+    };
+    format!("{}{package} ({fix}{exemption})", cut(id, LONGEST_NAME))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn finding(id: &str, severity: Severity, fixed: bool, suppressed: bool) -> Finding {
-        Finding { id: (!id.is_empty()).then(|| id.to_owned()), severity, fixed, suppressed }
-    }
-
-    fn findings(entries: &[Finding]) -> Findings {
-        let summary = Severity::ALL.map(|severity| {
-            (severity, entries.iter().filter(|e| e.severity == severity && !e.suppressed).count() as u64)
-        });
-        Findings { summary: summary.to_vec(), entries: Some(entries.to_vec()) }
-    }
-
-    #[track_caller]
-    fn check(entries: &[Finding], limits: &[(Severity, Limit)], broken: &[&str]) {
-        let expected = match broken {
-            [] => Verdict::Accepted,
-            broken => Verdict::Rejected(broken.iter().map(|text| (*text).to_owned()).collect()),
-        };
-        assert_eq!(judge(&findings(entries), &Acceptance { max_severity: limits.to_vec() }), expected);
-    }
-
-    #[test]
-    fn more_than_the_limit_rejects() {
-        use Severity::{Critical, High, Unknown};
-        let a = finding("CVE-1", Critical, true, false);
-        let b = finding("CVE-2", Critical, false, false);
-        check(&[], &[(Critical, Limit::Total(0))], &[]);
-        check(std::slice::from_ref(&a), &[(Critical, Limit::Total(0))], &["1 critical finding, at most 0 accepted"]);
-        check(std::slice::from_ref(&a), &[(Critical, Limit::Total(1))], &[]);
-        check(std::slice::from_ref(&a), &[(High, Limit::Total(0))], &[]);
-        check(&[a.clone(), b.clone()], &[(Critical, Limit::Total(1))], &["2 critical findings, at most 1 accepted"]);
-        check(&[a.clone(), a.clone()], &[(Critical, Limit::Total(1))], &[]);
-        check(std::slice::from_ref(&a), &[(Critical, Limit::TotalWithoutFixes(0))], &[]);
-        check(
-            &[a.clone(), b.clone()],
-            &[(Critical, Limit::TotalWithoutFixes(0))],
-            &["1 critical finding without a fix, at most 0 accepted"],
-        );
-        check(&[finding("CVE-3", Critical, false, true)], &[(Critical, Limit::Total(0))], &[]);
-        check(
-            &[finding("CVE-4", Unknown, false, false)],
-            &[(Unknown, Limit::Total(0))],
-            &["1 unknown finding, at most 0 accepted"],
-        );
-        let nameless = finding("", High, false, false);
-        check(&[nameless.clone(), nameless], &[(High, Limit::Total(1))], &["2 high findings, at most 1 accepted"]);
-    }
-
-    #[test]
-    fn a_summary_that_contradicts_the_entries_is_no_verdict() {
-        let mut report = findings(&[finding("CVE-1", Severity::Critical, true, false)]);
-        report.summary = Severity::ALL.map(|severity| (severity, 0)).to_vec();
-        let verdict = judge(&report, &Acceptance { max_severity: vec![(Severity::Critical, Limit::Total(0))] });
-        assert_eq!(verdict, Verdict::Inconsistent("its summary says 0 critical, but it lists 1".to_owned()));
-    }
-
-    #[test]
-    fn only_the_limit_zero_is_decided_by_the_summary() {
-        let needs = |limit| needs_entries(&Acceptance { max_severity: vec![(Severity::High, limit)] });
-        assert!(!needs(Limit::Total(0)));
-        assert!(needs(Limit::Total(1)));
-        assert!(needs(Limit::TotalWithoutFixes(0)));
-    }
-}
+mod tests;

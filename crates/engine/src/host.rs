@@ -4,6 +4,7 @@
 
 mod wire;
 
+use crate::settings::Identity;
 use serde::Deserialize;
 use std::fmt;
 
@@ -42,8 +43,22 @@ pub trait Host {
         api_version: &str,
         kind: &str,
         namespace: &str,
+        label_selector: Option<&str>,
         fields: &[&str],
     ) -> Result<Document, HostFailure>;
+
+    /// An artifact: its manifest's digest and subject, and its configuration as any JSON. Only an `image` of the form
+    /// `repository@digest` gets an answer that was checked.
+    ///
+    /// # Errors
+    /// The artifact can't be found, or asking failed, or the answer is no artifact.
+    fn artifact(&self, image: &str) -> Result<Document, HostFailure>;
+
+    /// Whether an image or artifact, `repository@digest`, was signed by an identity.
+    ///
+    /// # Errors
+    /// [`HostFailure::NotTrusted`] when it wasn't, any other when that can't be told.
+    fn verify(&self, image: &str, identity: &Identity) -> Result<(), HostFailure>;
 }
 
 /// An object of the cluster, by name.
@@ -62,8 +77,11 @@ pub struct Resource<'a> {
 /// A manifest, as far as deciding needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Manifest {
-    /// The manifest of an image for one platform.
-    Image,
+    /// The manifest of an image for one platform, with the digest of its configuration.
+    Image {
+        /// What Docker calls the image's id.
+        config: Option<String>,
+    },
     /// An index: one manifest a platform.
     Index(Vec<Descriptor>),
     /// A document that is both, so that clients would disagree about what it is.
@@ -79,6 +97,8 @@ pub struct Descriptor {
     pub digest: String,
     /// The platform that it is for, `os/architecture[/variant]`, when it says so.
     pub platform: Option<String>,
+    /// What kind of artifact it points to, when it says so.
+    pub artifact_type: Option<String>,
 }
 
 /// A JSON document from the host, not yet read.
@@ -103,6 +123,8 @@ pub enum HostFailure {
     NotFound(String),
     /// The policy may not ask for this.
     NotGranted(String),
+    /// Nobody who was asked for signed it.
+    NotTrusted(String),
     /// It could not look, or its answer makes no sense.
     Failed(String),
 }
@@ -110,7 +132,9 @@ pub enum HostFailure {
 impl fmt::Display for HostFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFound(text) | Self::NotGranted(text) | Self::Failed(text) => f.write_str(text),
+            Self::NotFound(text) | Self::NotGranted(text) | Self::NotTrusted(text) | Self::Failed(text) => {
+                f.write_str(text)
+            }
         }
     }
 }

@@ -12,17 +12,20 @@
 //!                                    └──── policy ───────┘  │               pin
 //!                     (which setting decides an image)      │
 //!                                                  report ── resolve (one digest, its platforms)
-//!                                                     └───── report/sbomscanner ── acceptance
+//!                                                     └───── report/source ── acceptance ── exemption
+//!                                                                   │
+//!                              (sbomscanner, trivy_operator, registry, kubescape, custom: one file each)
 //! ```
 //!
 //! [`Settings`] are read at the start, into types that can't be wrong. The [`Host`] is asked from `resolve` and from
-//! `report` only.
+//! the sources of `report` only.
 
 // The engine's own `clippy.toml` names what does I/O; using any of it fails the build.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
 mod acceptance;
 mod decision;
+mod exemption;
 mod host;
 mod image;
 mod log;
@@ -31,12 +34,16 @@ mod pin;
 mod platform;
 mod policy;
 mod prescan;
+mod remedy;
 mod report;
 mod request;
 mod resolve;
 mod response;
 mod scan;
 pub mod settings;
+mod time;
+#[cfg(test)]
+mod traps;
 mod workload;
 
 use image::{images, keep_changed};
@@ -53,9 +60,10 @@ pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, Unreadabl
 pub use log::LogLine;
 pub use platform::Platform;
 pub use policy::Rule;
-pub use report::{PlatformReport, ScanReport, ScanStatus};
+pub use report::{PlatformReport, ReportState, ScanReport, ScanStatus};
 pub use request::{AdmissionRequest, Operation, UnreadableRequest};
 pub use response::Response;
+pub use time::{Span, Timestamp};
 pub use workload::WorkloadKind;
 
 /// What the engine answers: the bytes for the host, and lines for its log.
@@ -66,10 +74,6 @@ pub struct Answer {
     /// What to log, in order.
     pub log: Vec<LogLine>,
 }
-
-/// Seconds since the Unix epoch: what expiry dates and the age of reports are measured against.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Timestamp(pub i64);
 
 /// Answers a validation: `{"request": AdmissionRequest, "settings": {…}}` in, a [`Response`] out. Whatever comes in, an
 /// answer comes out; what can't be read is rejected.
@@ -198,7 +202,8 @@ fn decide_images(
         PreScan::Accepted => decision.outcome = Outcome::PreScanAccepted,
         PreScan::Rejected(reasons) => decision.outcome = Outcome::PreScanRejected(reasons),
         PreScan::Scan => {
-            scan::decide(&mut decision.images, &namespace, workload, settings, host);
+            let subject = scan::subject(&decision.images, &object, &request.kind, &namespace, settings);
+            scan::decide(&mut decision.images, &subject, workload, settings, host, decision.decided_at);
             if decision.is_allowed() {
                 match pin::pin(&mut object, &mut decision.images, workload, request, &settings.pin) {
                     Ok(true) => decision.mutated_object = Some(object),

@@ -1,5 +1,6 @@
 //! Platforms: what an image of an index, and a report, is for.
 
+use crate::remedy::{Remedy, is_on};
 use std::fmt;
 
 /// The longest platform that is read: an index chooses the text, and messages repeat it.
@@ -48,6 +49,11 @@ impl Platform {
         Some(Self { os, architecture, variant })
     }
 
+    /// What scanners scan unless they are told otherwise.
+    pub(crate) fn linux_amd64() -> Self {
+        Self { os: "linux".to_owned(), architecture: "amd64".to_owned(), variant: None }
+    }
+
     /// Whether images for the two run on the same machines.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
@@ -70,6 +76,7 @@ impl Platform {
 
     fn meant_variant(&self) -> Option<&str> {
         self.variant.as_deref().or(match self.architecture.as_str() {
+            _ if !is_on(Remedy::FillVariants) => None,
             "arm64" => Some("v8"),
             "arm" => Some("v7"),
             _ => None,

@@ -1,22 +1,38 @@
-//! Scan reports: what the scanners in the cluster say about exactly this image.
+//! Scan reports: what scanners say about exactly this image.
 
+mod cluster;
+mod custom;
+mod document;
+mod kubescape;
+mod registry;
 mod sbomscanner;
+mod score;
+mod source;
+pub(crate) mod text;
+mod trivy_operator;
 
-use crate::acceptance::Verdict;
+use crate::Timestamp;
+use crate::acceptance::{Judge, Judgement, Verdict};
 use crate::host::Host;
 use crate::image::ImageReference;
 use crate::message::{cut, join_at_most};
 use crate::platform::Platform;
+use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, ResolvedImage, resolve};
-use crate::settings::Settings;
+use crate::settings::{ReportSource, Settings};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use source::{Known, Source, Statement, Wanted};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+
+pub(crate) use trivy_operator::Owner;
 
 /// The most platforms that a reason names.
 const PLATFORMS_SHOWN: usize = 4;
 /// The longest reason of one platform.
-const LONGEST_REASON: usize = 500;
+const LONGEST_REASON: usize = 800;
+/// An exemption that ends within so many seconds is warned of: seven days.
+const SOON: i64 = 7 * 24 * 3600;
 
 /// What is known about an image, in the four values that the seeds document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -51,18 +67,62 @@ impl fmt::Display for ScanStatus {
     }
 }
 
+/// What lies behind a status. None of these is ever taken for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportState {
+    /// A report that is fresh enough decided.
+    Fresh,
+    /// Every report is older than `maxAge`.
+    Stale,
+    /// What stands where the report would stand speaks of another image.
+    OtherImage,
+    /// No scanner has looked at it, and none is about to.
+    NotScanned,
+    /// A scan is on its way.
+    Pending,
+    /// The scanner failed, or its report can't be read.
+    Failed,
+    /// The image can't be resolved, or a look-up failed.
+    LookUpFailed,
+}
+
+impl ReportState {
+    /// `look_up_failed`, as audit annotations spell it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fresh => "fresh",
+            Self::Stale => "stale",
+            Self::OtherImage => "other_image",
+            Self::NotScanned => "not_scanned",
+            Self::Pending => "pending",
+            Self::Failed => "failed",
+            Self::LookUpFailed => "look_up_failed",
+        }
+    }
+}
+
 /// What is known about one image: a status, why, and the digest that all of it speaks of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScanReport {
     /// The worst of the platforms' statuses.
     pub status: ScanStatus,
-    /// What lies behind the status, in one sentence.
+    /// What lies behind that status.
+    pub state: ReportState,
+    /// The same in one sentence.
     pub reason: String,
     /// The digest that was judged, as soon as it is known.
     pub digest: Option<String>,
+    /// The source that knows the image, as the settings spell it.
+    pub source: Option<&'static str>,
     /// Each platform that was asked for.
     pub platforms: Vec<PlatformReport>,
+    /// Exemptions that kept findings from counting, each as its text for the audit log.
+    pub exemptions: Vec<String>,
+    /// What to tell people whatever the status is.
+    pub warnings: Vec<String>,
 }
 
 /// What is known about an image for one platform.
@@ -75,24 +135,53 @@ pub struct PlatformReport {
     pub digest: String,
     /// What its reports say.
     pub status: ScanStatus,
+    /// What lies behind that.
+    pub state: ReportState,
     /// Why.
     pub reason: String,
-    /// The reports that said so: `VulnerabilityReport sbomscanner/…`.
+    /// When the report that decided was made, where that is known.
+    pub time: Option<String>,
+    /// The reports that speak of it: `VulnerabilityReport sbomscanner/…`.
     pub reports: Vec<String>,
+}
+
+/// The workload that images are judged for, as far as reports depend on it.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject<'a> {
+    /// The namespace it would run in.
+    pub(crate) namespace: &'a str,
+    /// The names under which scanners may keep what they know about it.
+    pub(crate) owners: Vec<Owner>,
+    /// By image, the containers that would run it.
+    pub(crate) containers: BTreeMap<ImageReference, Vec<String>>,
 }
 
 /// The reports of the images of one request. What one look-up answers for several images is asked for once.
 pub(crate) struct ReportSearch<'a> {
     settings: &'a Settings,
     host: &'a dyn Host,
+    subject: &'a Subject<'a>,
+    now: Timestamp,
     found: BTreeMap<ImageReference, ScanReport>,
-    sources: Vec<sbomscanner::Source<'a>>,
+    sources: Vec<(&'static str, Box<dyn Source<'a> + 'a>)>,
 }
 
 impl<'a> ReportSearch<'a> {
-    pub(crate) fn new(settings: &'a Settings, host: &'a dyn Host, namespace: &'a str) -> Self {
-        let sources = settings.reports.sources.iter().map(|s| sbomscanner::Source::new(s, settings, host, namespace));
-        Self { settings, host, found: BTreeMap::new(), sources: sources.collect() }
+    pub(crate) fn new(settings: &'a Settings, host: &'a dyn Host, subject: &'a Subject<'a>, now: Timestamp) -> Self {
+        let source = |source: &'a ReportSource| -> Box<dyn Source<'a> + 'a> {
+            match source {
+                ReportSource::SbomScanner(scanner) => {
+                    let needs_time = settings.reports.max_age.is_some();
+                    Box::new(sbomscanner::Source::new(scanner, host, subject.namespace, needs_time))
+                }
+                ReportSource::TrivyOperator(operator) => Box::new(trivy_operator::Source::new(operator, host, subject)),
+                ReportSource::Registry(registry) => Box::new(registry::Source::new(registry, host)),
+                ReportSource::Kubescape(kubescape) => Box::new(kubescape::Source::new(kubescape, host)),
+                ReportSource::Custom(custom) => Box::new(custom::Source::new(custom, host, subject.namespace)),
+            }
+        };
+        let sources = settings.reports.sources.iter().map(|s| (s.name(), source(s))).collect();
+        Self { settings, host, subject, now, found: BTreeMap::new(), sources }
     }
 
     /// What is known about an image.
@@ -105,9 +194,13 @@ impl<'a> ReportSearch<'a> {
             Ok(image) => self.search(reference, &image),
             Err(unresolved) => ScanReport {
                 status: ScanStatus::ScanFailed,
+                state: ReportState::LookUpFailed,
                 reason: unresolved.to_string(),
                 digest: resolution.digest,
+                source: None,
                 platforms: Vec::new(),
+                exemptions: Vec::new(),
+                warnings: Vec::new(),
             },
         };
         self.found.insert(reference.clone(), report.clone());
@@ -116,55 +209,202 @@ impl<'a> ReportSearch<'a> {
 
     /// Asks the sources in turn; the first that knows the image decides, and a failed look-up is no "doesn't know".
     fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
-        let mut answers: Vec<Answer> = Vec::new();
-        for source in &mut self.sources {
-            let of = |manifest: &PlatformManifest| match manifest.unjudgeable {
-                Some(why) => Answer { reports: Vec::new(), failure: Some(why.to_owned()) },
-                None => source.find(reference, image, manifest),
-            };
-            answers = image.platforms.iter().map(of).collect();
-            if answers.iter().any(|answer| !answer.reports.is_empty() || answer.failure.is_some()) {
+        let judge = Judge::new(self.settings, reference, self.subject.namespace, self.now);
+        let containers = self.subject.containers.get(reference).map(Vec::as_slice).unwrap_or_default();
+        let mut said: Vec<Vec<Statement<'a>>> = image.platforms.iter().map(|_| Vec::new()).collect();
+        let mut known_to = None;
+        for (name, source) in &mut self.sources {
+            for (manifest, said) in image.platforms.iter().zip(&mut said) {
+                let wanted = Wanted {
+                    reference,
+                    image,
+                    manifest,
+                    containers,
+                    max_age: self.settings.reports.max_age.as_ref(),
+                    now: self.now,
+                };
+                match manifest.unjudgeable {
+                    Some(why) if said.is_empty() => {
+                        said.push(Statement::new(String::new(), Known::LookUpFailed(why.to_owned())));
+                    }
+                    Some(_) => {}
+                    None => said.extend(source.find(&wanted, &judge)),
+                }
+            }
+            if said.iter().flatten().any(Statement::knows_the_image) {
+                known_to = Some(*name);
                 break;
             }
         }
-        let whereabouts: Vec<String> = self.sources.iter().map(sbomscanner::Source::whereabouts).collect();
-        let judged = image.platforms.iter().zip(answers);
-        let platforms: Vec<_> =
-            judged.map(|(manifest, answer)| platform_report(manifest, answer, &whereabouts)).collect();
-        let status = platforms.iter().map(|platform| platform.status).max().unwrap_or(ScanStatus::ScanFailed);
+        let whereabouts = || {
+            let all: Vec<String> = self.sources.iter().map(|(_, source)| source.whereabouts()).collect();
+            all.join(", or ")
+        };
+        let mut warnings = Vec::new();
+        let mut used: BTreeMap<(Timestamp, String), BTreeSet<String>> = BTreeMap::new();
+        let platforms: Vec<_> = image
+            .platforms
+            .iter()
+            .zip(said)
+            .map(|(manifest, said)| {
+                note_exemptions(&said, &mut used);
+                if let Some(warning) = disagreement(&said)
+                    && !warnings.contains(&warning)
+                {
+                    warnings.push(warning);
+                }
+                platform_report(manifest, said, known_to.unwrap_or_default(), whereabouts)
+            })
+            .collect();
+        for ((expires, text), ids) in &used {
+            if expires.0 - self.now.0 <= SOON {
+                let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+                let ids = join_at_most(ids.into_iter(), ", ", 2);
+                warnings.push(format!("needs an exemption that ends {}: {ids} ({})", expires.day(), cut(text, 40)));
+            }
+        }
+        let exemptions = used.into_iter().map(|((expires, text), ids)| {
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            format!("{} until {}: {text}", join_at_most(ids.into_iter(), ", ", 8), expires.day())
+        });
+        let worst = platforms.iter().map(|platform| (platform.status, platform.state));
+        let worst = worst.reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
+        let (status, state) = worst.unwrap_or((ScanStatus::ScanFailed, ReportState::LookUpFailed));
         let reason = reason(status, &platforms);
-        ScanReport { status, reason, digest: Some(image.digest.clone()), platforms }
+        ScanReport {
+            status,
+            state,
+            reason,
+            digest: Some(image.digest.clone()),
+            source: known_to,
+            platforms,
+            exemptions: exemptions.collect(),
+            warnings,
+        }
     }
 }
 
-/// What a source says about one platform of an image; without either, it knows nothing.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    /// Reports for exactly this image, by name, with what they come to.
-    reports: Vec<(String, Verdict)>,
-    /// Why it could not look everywhere.
-    failure: Option<String>,
+impl Statement<'_> {
+    /// A source knows an image when it has a report for it, or says that one is on its way or failed. A look-up that
+    /// failed may have hidden any of these.
+    fn knows_the_image(&self) -> bool {
+        match self.known {
+            Known::Fresh(_) | Known::Stale(_) | Known::Pending(_) | Known::Failed(_) => true,
+            Known::LookUpFailed(_) => is_on(Remedy::StopAtFailure),
+            Known::OfAnotherImage(_) | Known::NotScanned(_) => false,
+        }
+    }
+
+    fn is_fresh(&self) -> bool {
+        matches!(self.known, Known::Fresh(_))
+    }
+
+    /// What it comes to: status, state and a sentence.
+    fn weight(&self, source: &str) -> (ScanStatus, ReportState, String) {
+        let by = &self.by;
+        let made = match (self.time, self.first_made) {
+            (Some(time), _) => format!(" of {time}"),
+            (None, Some(time)) => format!(", first made {time}"),
+            (None, None) => String::new(),
+        };
+        match &self.known {
+            Known::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => {
+                (ScanStatus::Accepted, ReportState::Fresh, format!("accepted by {by}{made}"))
+            }
+            Known::Fresh(Judgement { verdict: Verdict::Rejected(broken), .. }) => {
+                (ScanStatus::Rejected, ReportState::Fresh, format!("{} ({source}: {by}{made})", broken.join("; ")))
+            }
+            Known::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => {
+                (ScanStatus::ScanFailed, ReportState::Failed, format!("{by} can't be read: {why}"))
+            }
+            Known::Stale(why) => (
+                ScanStatus::ReportNotAvailable,
+                ReportState::Stale,
+                format!("waiting for a new scan: the scan report {by} is too old: {why}"),
+            ),
+            Known::OfAnotherImage(which) => (
+                ScanStatus::ReportNotAvailable,
+                ReportState::OtherImage,
+                format!("no scan report yet: {by} is of another image, {which}"),
+            ),
+            Known::NotScanned(why) => {
+                (ScanStatus::ReportNotAvailable, ReportState::NotScanned, format!("no scan report: {why}"))
+            }
+            Known::Pending(what) => (
+                ScanStatus::ReportNotAvailable,
+                ReportState::Pending,
+                format!("no scan report yet: waiting for {what}"),
+            ),
+            Known::Failed(words) => {
+                (ScanStatus::ScanFailed, ReportState::Failed, format!("the scan failed: {words}{}", of(by)))
+            }
+            Known::LookUpFailed(words) => (
+                ScanStatus::ScanFailed,
+                ReportState::LookUpFailed,
+                format!("the look-up of the scan report failed: {words}{}", of(by)),
+            ),
+        }
+    }
 }
 
-/// The worst that a source says decides; of equals the first, in the order of the reports' names.
-fn platform_report(manifest: &PlatformManifest, answer: Answer, whereabouts: &[String]) -> PlatformReport {
-    let reports: Vec<String> = answer.reports.iter().map(|(name, _)| name.clone()).collect();
-    let failure =
-        answer.failure.map(|why| (ScanStatus::ScanFailed, format!("the look-up of the scan report failed: {why}")));
-    let judged = answer.reports.into_iter().map(|(name, verdict)| match verdict {
-        Verdict::Accepted => (ScanStatus::Accepted, format!("accepted by {name}")),
-        Verdict::Rejected(broken) => (ScanStatus::Rejected, format!("{} ({name})", broken.join(", "))),
-        Verdict::Inconsistent(why) => (ScanStatus::ScanFailed, format!("{name} can't be read: {why}")),
-    });
-    let worst = judged.chain(failure).reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
-    let (status, reason) = worst.unwrap_or_else(|| {
-        (ScanStatus::ReportNotAvailable, format!("no scan report yet {}", whereabouts.join(", or ")))
+fn of(by: &str) -> String {
+    if by.is_empty() { String::new() } else { format!(" ({by})") }
+}
+
+/// Notes which exemptions the fresh reports needed, and for what.
+fn note_exemptions(said: &[Statement<'_>], used: &mut BTreeMap<(Timestamp, String), BTreeSet<String>>) {
+    for statement in said {
+        let Known::Fresh(judgement) = &statement.known else { continue };
+        for exempt in &judgement.used {
+            let key = (exempt.exemption.expires, cut(&exempt.exemption.reason, 120));
+            used.entry(key).or_default().extend(exempt.ids.iter().cloned());
+        }
+    }
+}
+
+/// A warning when fresh reports of one platform come to different verdicts.
+fn disagreement(said: &[Statement<'_>]) -> Option<String> {
+    let mut fresh = said.iter().filter(|statement| statement.is_fresh());
+    let first = fresh.next()?;
+    // Nearly always there is one.
+    let second = fresh.next()?;
+    let status = |statement: &Statement<'_>| statement.weight("").0;
+    let others = || [first, second].into_iter().chain(fresh.clone());
+    let worst = others().reduce(|worst, next| if status(next) > status(worst) { next } else { worst })?;
+    let agree = others().all(|statement| status(statement) == status(worst));
+    (!agree).then(|| "has scan reports that disagree: the worst decides".to_owned())
+}
+
+/// The worst that a source says decides; of equals the first, in the order in which they were said. What is old doesn't
+/// count beside what is fresh.
+fn platform_report(
+    manifest: &PlatformManifest,
+    mut said: Vec<Statement<'_>>,
+    source: &str,
+    whereabouts: impl FnOnce() -> String,
+) -> PlatformReport {
+    if said.iter().any(Statement::is_fresh) {
+        said.retain(|statement| !matches!(statement.known, Known::Stale(_)));
+    }
+    if said.iter().any(Statement::knows_the_image) {
+        said.retain(Statement::knows_the_image);
+    }
+    let reports = said.iter().filter(|s| s.is_fresh() || matches!(s.known, Known::Stale(_)));
+    let reports: Vec<String> = reports.map(|statement| statement.by.clone()).collect();
+    let judged = said.iter().map(|statement| (statement.weight(source), statement.time));
+    let worst =
+        judged.reduce(|worst, next| if next.0.0 > worst.0.0 && is_on(Remedy::WorstDecides) { next } else { worst });
+    let ((status, state, reason), time) = worst.unwrap_or_else(|| {
+        let reason = format!("no scan report yet {}", whereabouts());
+        ((ScanStatus::ReportNotAvailable, ReportState::NotScanned, reason), None)
     });
     PlatformReport {
         platform: manifest.platform.as_ref().map(Platform::to_string),
         digest: manifest.digest.clone(),
         status,
+        state,
         reason: cut(&reason, LONGEST_REASON),
+        time: time.map(|time| time.to_string()),
         reports,
     }
 }

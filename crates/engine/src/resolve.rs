@@ -27,6 +27,8 @@ pub(crate) struct PlatformManifest {
     pub(crate) digest: String,
     /// The platform that the index says it is for. None: it stands alone, or the index doesn't say.
     pub(crate) platform: Option<Platform>,
+    /// The digest of its configuration, where the manifest was read to find the image.
+    pub(crate) config: Option<String>,
     /// Why no report can speak of it. The others are judged all the same: one of them may be known to be bad.
     pub(crate) unjudgeable: Option<&'static str>,
 }
@@ -104,7 +106,9 @@ fn find_platforms(
     host: &dyn Host,
 ) -> Result<Vec<PlatformManifest>, Unresolved> {
     match host.manifest(&reference.at(digest)).map_err(Unresolved::NoManifest)? {
-        Manifest::Image => Ok(vec![PlatformManifest { digest: digest.to_owned(), platform: None, unjudgeable: None }]),
+        Manifest::Image { config } => {
+            Ok(vec![PlatformManifest { digest: digest.to_owned(), platform: None, config, unjudgeable: None }])
+        }
         Manifest::Index(entries) => asked_for(entries, &settings.reports.platforms),
         Manifest::Ambiguous => Err(Unresolved::Ambiguous),
     }
@@ -126,7 +130,8 @@ fn asked_for(entries: Vec<Descriptor>, platforms: &Platforms) -> Result<Vec<Plat
         } else {
             None
         };
-        let manifest = PlatformManifest { digest: crate::message::cut(&entry.digest, 160), platform, unjudgeable };
+        let manifest =
+            PlatformManifest { digest: crate::message::cut(&entry.digest, 160), platform, config: None, unjudgeable };
         if !there.contains(&manifest) {
             there.push(manifest);
         }

@@ -164,6 +164,10 @@ fn warnings(images: &[JudgedImage], accepted: bool) -> Vec<String> {
         for text in wide_accepts(judged) {
             add(text);
         }
+        let report = judged.scan.as_ref().and_then(|scan| scan.report.as_ref());
+        for warning in report.into_iter().flat_map(|report| &report.warnings) {
+            add(with_image(judged, warning));
+        }
         if accepted && let Some(warning) = judged.scan.as_ref().and_then(|scan| scan.warning.as_deref()) {
             add(with_image(judged, warning));
         }
@@ -208,6 +212,7 @@ fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
     add("scan", &format!("{}: {}", scan.rule.action.name(), scan.rule));
     let Some(report) = &scan.report else { return };
     add("status", report.status.name());
+    add("state", report.state.name());
     add("reason", &report.reason);
     if let Some(digest) = &report.digest {
         add("digest", digest);
@@ -216,5 +221,11 @@ fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
         report.platforms.iter().flat_map(|platform| &platform.reports).map(String::as_str).collect();
     if !reports.is_empty() {
         add("reports", &reports.join(", "));
+    }
+    if let Some(source) = report.source {
+        add("source", source);
+    }
+    if !report.exemptions.is_empty() {
+        add("exemptions", &report.exemptions.join("; "));
     }
 }

@@ -1,22 +1,46 @@
 //! The scan phase: per image, what the settings make of its scan's status.
 
+use crate::Timestamp;
 use crate::decision::{JudgedImage, ScanOutcome};
 use crate::host::Host;
+use crate::image::{ImageList, ImageReference};
 use crate::policy::rule_for;
-use crate::report::{ReportSearch, ScanStatus};
-use crate::settings::{Fallback, Phase, ScanAction, Settings, StatusFallbacks};
+use crate::report::{Owner, ReportSearch, ScanStatus, Subject};
+use crate::settings::{Fallback, Phase, ReportSource, ScanAction, Settings, StatusFallbacks};
 use crate::workload::WorkloadKind;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The workload that the images are judged for, as far as its scan reports depend on it.
+pub(crate) fn subject<'a>(
+    images: &[JudgedImage],
+    object: &Value,
+    kind: &str,
+    namespace: &'a str,
+    settings: &Settings,
+) -> Subject<'a> {
+    if !settings.reports.sources.iter().any(|source| matches!(source, ReportSource::TrivyOperator(_))) {
+        return Subject { namespace, owners: Vec::new(), containers: BTreeMap::new() };
+    }
+    let mut containers: BTreeMap<ImageReference, Vec<String>> = BTreeMap::new();
+    for judged in images.iter().filter(|judged| judged.image.list != ImageList::Volume) {
+        containers.entry(judged.reference.clone()).or_default().push(judged.image.container.clone());
+    }
+    Subject { namespace, owners: Owner::of(object, kind), containers }
+}
 
 /// Decides the second phase, image by image, and notes the outcome at each.
 pub(crate) fn decide(
     images: &mut [JudgedImage],
-    namespace: &str,
+    subject: &Subject<'_>,
     workload: WorkloadKind,
     settings: &Settings,
     host: &dyn Host,
+    now: Timestamp,
 ) {
+    let namespace = subject.namespace;
     let fallbacks = fallbacks(&settings.scan, namespace);
-    let mut search = ReportSearch::new(settings, host, namespace);
+    let mut search = ReportSearch::new(settings, host, subject, now);
     for judged in images {
         let rule = rule_for(&settings.scan, namespace, &judged.image, &judged.reference, settings.image_matching);
         judged.scan = Some(match rule.action {

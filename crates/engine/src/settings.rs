@@ -1,6 +1,8 @@
 //! Settings: read once, into types that can't be wrong, with every problem reported together.
 
 mod acceptance;
+mod attestors;
+mod exemptions;
 mod later;
 mod phases;
 mod pin;
@@ -13,14 +15,20 @@ use read::{Path, Problems, SettingsMap};
 use serde_json::Value;
 use std::fmt;
 
-pub use acceptance::{Acceptance, Limit, Severity};
+pub use acceptance::{Acceptance, Count, CvssLimit, Limit, Limits, Severity};
+pub use attestors::{Attestor, Identity};
+pub use exemptions::{Exemption, Pattern};
 pub(crate) use phases::PhaseAction;
 pub use phases::{
     CustomPolicy, Fallback, ImageMatching, NamespaceOverride, Phase, PreScanAction, ScanAction, StatusFallbacks,
 };
 pub use pin::Pin;
 pub use prefix::Prefix;
-pub use reports::{Platforms, Reports, SbomScanner};
+pub(crate) use reports::PLACEHOLDERS;
+pub use reports::{
+    Artifact, CustomFields, CustomLookup, CustomReports, Kubescape, Namespaces, Platforms, RegistryReports,
+    ReportIdentity, ReportSource, Reports, SbomScanner, TrivyOperator,
+};
 
 /// The most different images that one request may name, unless the settings say otherwise.
 const MAX_IMAGES: usize = 50;
@@ -46,6 +54,8 @@ pub struct Settings {
     pub reports: Reports,
     /// What makes a scan report accepted.
     pub acceptance: Acceptance,
+    /// Findings that don't count, in the order in which they are tried.
+    pub exemptions: Vec<Exemption>,
 }
 
 impl Settings {
@@ -62,7 +72,7 @@ impl Settings {
         }
     }
 
-    /// Prefixes that end inside a host or a path segment, so that they match more than they seem to; one line each.
+    /// What is valid and may not be meant, like prefixes that match more than they seem to; one line each.
     #[must_use]
     pub fn notices(&self) -> Vec<String> {
         let mut notices = Vec::new();
@@ -77,8 +87,28 @@ impl Settings {
                 ));
             }
         };
+        let mut open = Vec::new();
         self.pre_scan.each_prefix("preScanPolicies", &mut note);
         self.scan.each_prefix("scanPolicies", &mut note);
+        for (position, exemption) in self.exemptions.iter().enumerate() {
+            for prefix in &exemption.images {
+                note(format!("exemptions[{position}].images"), prefix);
+            }
+            // A purl's name ends with a slash, with its version or with its qualifiers.
+            for package in exemption.packages.iter().filter(|package| !package.ends_with(['/', '@', '?', '#'])) {
+                open.push(format!(
+                    "exemptions[{position}].packages: `{package}` matches whatever goes on from there; end it with `@` for one package"
+                ));
+            }
+        }
+        notices.extend(open);
+        if let Some(max_age) = &self.reports.max_age
+            && self.reports.sources.iter().any(|source| matches!(source, ReportSource::Kubescape(_)))
+        {
+            notices.push(format!(
+                "reports.maxAge: Kubescape's reports don't say when they were made, so that each counts as older than {max_age}"
+            ));
+        }
         notices
     }
 }
@@ -95,7 +125,7 @@ impl fmt::Display for InvalidSettings {
 
 impl std::error::Error for InvalidSettings {}
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "preScanPolicies",
     "scanPolicies",
     "policies",
@@ -105,6 +135,7 @@ const KEYS: [&str; 10] = [
     "maxImages",
     "reports",
     "acceptance",
+    "exemptions",
     "pin",
 ];
 
@@ -131,7 +162,7 @@ fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
         None => MAX_IMAGES,
     };
 
-    Some(Settings {
+    let settings = Settings {
         pre_scan: phases::read(&map, "preScanPolicies", image_matching, problems),
         scan: phases::read(&map, scan_key, image_matching, problems),
         image_matching,
@@ -141,7 +172,20 @@ fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
         pin: pin::read(&map, problems),
         reports: reports::read(&map, problems),
         acceptance: acceptance::read(&map, problems),
-    })
+        exemptions: exemptions::read(&map, problems),
+    };
+    let sources = &settings.reports.sources;
+    if !sources.is_empty() && !sources.iter().any(ReportSource::has_dates) {
+        let names: Vec<&str> = sources.iter().map(ReportSource::name).collect();
+        let why = format!(
+            "no source has dates of fixes or vulnerabilities ({}); trivyOperator and registry have",
+            names.join(", ")
+        );
+        for setting in settings.acceptance.grace_periods() {
+            problems.add_at(&setting, &why);
+        }
+    }
+    Some(settings)
 }
 
 fn registries(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<String> {

@@ -6,6 +6,7 @@
 //!
 //! `TWO_PHASES_CASES=100000 cargo test --test two_phases` looks harder than the 2,000 cases of a plain run.
 
+use image_admission_engine::settings::Identity;
 use image_admission_engine::{Document, Host, HostFailure, Manifest, Resource, Timestamp, validate};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -700,7 +701,7 @@ impl Host for Cluster<'_> {
         match self.case.status(&found) {
             Status::Unresolvable => Err(HostFailure::NotFound("manifest unknown".to_owned())),
             Status::NoManifest => Err(HostFailure::Failed("no route to the registry".to_owned())),
-            _ => Ok(Manifest::Image),
+            _ => Ok(Manifest::Image { config: None }),
         }
     }
 
@@ -716,7 +717,17 @@ impl Host for Cluster<'_> {
         }
     }
 
-    fn list_resources(&self, _: &str, _: &str, _: &str, _: &[&str]) -> Result<Document, HostFailure> {
+    fn artifact(&self, image: &str) -> Result<Document, HostFailure> {
+        self.wrongs.borrow_mut().push(format!("no source of these cases reads artifacts, and {image} is read"));
+        Err(HostFailure::Failed("not answered".to_owned()))
+    }
+
+    fn verify(&self, image: &str, _: &Identity) -> Result<(), HostFailure> {
+        self.wrongs.borrow_mut().push(format!("nothing of these cases is signed, and {image} is verified"));
+        Err(HostFailure::Failed("not answered".to_owned()))
+    }
+
+    fn list_resources(&self, _: &str, _: &str, _: &str, _: Option<&str>, _: &[&str]) -> Result<Document, HostFailure> {
         if !self.asked.borrow().iter().any(|asked| asked == "get") {
             self.wrongs.borrow_mut().push("listed reports before one was read".to_owned());
         }

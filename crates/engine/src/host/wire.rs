@@ -4,8 +4,10 @@
 
 use super::{Descriptor, Document, Host, HostFailure, Manifest, Resource};
 use crate::message::cut;
+use crate::settings::Identity;
 use serde::de::{Error, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::json;
 use std::fmt;
 
 /// The longest text of the host that is passed on.
@@ -53,7 +55,7 @@ impl<C: HostCalls> Host for WireHost<C> {
             Some(_) if is_image => Ok(Manifest::Ambiguous),
             None if is_image && typed_index => Ok(Manifest::Ambiguous),
             Some(manifests) => Ok(Manifest::Index(manifests.into_iter().map(Descriptor::from).collect())),
-            None if is_image => Ok(Manifest::Image),
+            None if is_image => Ok(Manifest::Image { config: answer.config.and_then(|config| config.digest) }),
             None => Err(HostFailure::Failed("its answer is neither an image's manifest nor an index".to_owned())),
         }
     }
@@ -75,17 +77,46 @@ impl<C: HostCalls> Host for WireHost<C> {
         api_version: &str,
         kind: &str,
         namespace: &str,
+        label_selector: Option<&str>,
         fields: &[&str],
     ) -> Result<Document, HostFailure> {
-        let request = ListResources {
-            api_version,
-            kind,
-            namespace,
-            label_selector: None,
-            field_selector: None,
-            field_masks: fields,
-        };
+        let request =
+            ListResources { api_version, kind, namespace, label_selector, field_selector: None, field_masks: fields };
         self.call("kubernetes", "list_resources_by_namespace", &request).map(Document)
+    }
+
+    fn artifact(&self, image: &str) -> Result<Document, HostFailure> {
+        self.call("oci", "v1/oci_manifest_config", &image).map(Document)
+    }
+
+    fn verify(&self, image: &str, identity: &Identity) -> Result<(), HostFailure> {
+        #[derive(Deserialize)]
+        struct Answer {
+            is_trusted: bool,
+        }
+        let payload = match identity {
+            Identity::Key(key) => {
+                json!({"type": "SigstorePubKeyVerify", "image": image, "pub_keys": [key], "annotations": null})
+            }
+            Identity::Keyless { issuer, subject } => json!({
+                "type": "SigstoreKeylessVerify", "image": image,
+                "keyless": [{"issuer": issuer, "subject": subject}], "annotations": null,
+            }),
+            Identity::KeylessPrefix { issuer, subject_prefix } => json!({
+                "type": "SigstoreKeylessPrefixVerify", "image": image,
+                "keyless_prefix": [{"issuer": issuer, "url_prefix": subject_prefix}], "annotations": null,
+            }),
+            Identity::GithubActions { owner, repository } => json!({
+                "type": "SigstoreGithubActionsVerify", "image": image, "owner": owner, "repo": repository,
+                "annotations": null,
+            }),
+        };
+        let answer: Answer = Document(self.call("oci", "v2/verify", &payload)?).read()?;
+        if answer.is_trusted {
+            Ok(())
+        } else {
+            Err(HostFailure::NotTrusted("the host says that it isn't trusted".to_owned()))
+        }
     }
 }
 
@@ -101,6 +132,8 @@ fn classify(text: &str) -> HostFailure {
         HostFailure::NotGranted(cause)
     } else if (cause.starts_with("Cannot find ") && cause.contains(" named '")) || cause.contains("manifest unknown") {
         HostFailure::NotFound(cause)
+    } else if cause.contains("no signatures found for image") || cause.contains("Image verification failed") {
+        HostFailure::NotTrusted(cause)
     } else {
         HostFailure::Failed(cause)
     }
@@ -143,7 +176,12 @@ struct WireManifest {
     #[serde(default, deserialize_with = "bounded")]
     manifests: Option<Vec<WireDescriptor>>,
     layers: Option<IgnoredAny>,
-    config: Option<IgnoredAny>,
+    config: Option<WireConfig>,
+}
+
+#[derive(Deserialize)]
+struct WireConfig {
+    digest: Option<String>,
 }
 
 /// Reads the entries of an index, and stops where no index in use goes: whoever pushes it chooses how many it has.
@@ -178,6 +216,7 @@ struct WireDescriptor {
     media_type: Option<String>,
     digest: String,
     platform: Option<WirePlatform>,
+    artifact_type: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -196,7 +235,12 @@ impl From<WireDescriptor> for Descriptor {
                 None => format!("{os}/{architecture}"),
             })
         });
-        Self { media_type: wire.media_type.unwrap_or_default(), digest: wire.digest, platform }
+        Self {
+            media_type: wire.media_type.unwrap_or_default(),
+            digest: wire.digest,
+            platform,
+            artifact_type: wire.artifact_type,
+        }
     }
 }
 
@@ -229,6 +273,11 @@ mod tests {
         let denied =
             "Policy has not been granted access to Kubernetes v1/Secret resources. The violation has been reported.";
         assert_eq!(failure(denied), HostFailure::NotGranted(denied.to_owned()));
+        for untrusted in
+            ["no signatures found for image: r/a@sha256:1", "Image verification failed: missing signatures"]
+        {
+            assert_eq!(failure(untrusted), HostFailure::NotTrusted(untrusted.to_owned()));
+        }
         for failed in [
             "Cannot find resource v1/Nonsense",
             "error finding resource a/v1 / B: 404",
@@ -263,7 +312,9 @@ mod tests {
     #[test]
     fn manifests_are_told_from_indexes() {
         let manifest = |text| WireHost(Says(Ok(text))).manifest("a").unwrap();
-        assert_eq!(manifest(r#"{"config":{},"layers":[]}"#), Manifest::Image);
+        assert_eq!(manifest(r#"{"config":{},"layers":[]}"#), Manifest::Image { config: None });
+        let config = Some("sha256:1".to_owned());
+        assert_eq!(manifest(r#"{"config":{"digest":"sha256:1"},"layers":[]}"#), Manifest::Image { config });
         assert_eq!(manifest(r#"{"layers":[],"manifests":[]}"#), Manifest::Ambiguous);
         let typed = r#"{"mediaType":"application/vnd.oci.image.index.v1+json","config":{},"layers":[]}"#;
         assert_eq!(manifest(typed), Manifest::Ambiguous);
@@ -271,6 +322,7 @@ mod tests {
             media_type: String::new(),
             digest: "d".to_owned(),
             platform: platform.map(str::to_owned),
+            artifact_type: None,
         };
         assert_eq!(
             manifest(

@@ -5,97 +5,80 @@
 //! no computed name hits, or where the reference carries a digest, one list with a constant selector is searched, and
 //! what it names is read anew, since a list proves nothing about now. Either way only what the report says about itself
 //! makes it this image's.
+//!
+//! A report doesn't say when it was made: its label names the ScanJob, and that says when it was done. Where there is no
+//! report, an `Image` of the same name says that the scanner knows the image, and the newest ScanJob of its registry
+//! whether a scan is on its way or failed.
 
-use super::Answer;
-use crate::acceptance::{Finding, Findings, Verdict, judge, needs_entries};
-use crate::host::{Host, HostFailure, Resource};
-use crate::image::{ImageReference, canonical_host};
+mod progress;
+
+use super::cluster::Objects;
+use super::score::{self, Number};
+use super::source::{self, Described, Known, Statement, Wanted, judge_deeper};
+use super::text::Text;
+use crate::Timestamp;
+use crate::acceptance::{Depth, Finding, Findings, Judge, Verdict};
+use crate::host::{Document, Host, HostFailure};
+use crate::image::ImageReference;
+use crate::message::cut;
 use crate::platform::Platform;
-use crate::resolve::{PlatformManifest, ResolvedImage};
-use crate::settings::{SbomScanner, Settings, Severity};
+use crate::remedy::{Remedy, is_on};
+use crate::settings::{ReportIdentity, SbomScanner, Severity};
+use progress::ScanJobs;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 const API_VERSION: &str = "storage.sbomscanner.kubewarden.io/v1alpha1";
-const KIND: &str = "VulnerabilityReport";
 /// Docker Hub as the scanner writes it.
 const DOCKER_HUB: &str = "index.docker.io";
 /// What identifies a report; without it in the mask the host leaves it out.
-const IDENTITY: [&str; 1] = ["imageMetadata"];
-const WITH_SUMMARY: [&str; 2] = ["imageMetadata", "report.summary"];
-const WITH_ENTRIES: [&str; 6] = [
-    "imageMetadata",
-    "report.summary",
-    "report.results.vulnerabilities.cve",
-    "report.results.vulnerabilities.severity",
-    "report.results.vulnerabilities.fixedVersions",
-    "report.results.vulnerabilities.suppressed",
-];
+const IDENTITY: &str = "imageMetadata";
+/// The label that names the ScanJob that made a report.
+const SCAN_JOB: &str = "sbomscanner.kubewarden.io/scanjob-uid";
 
 /// The scanner's reports, as one request sees them.
 pub(super) struct Source<'a> {
-    settings: &'a Settings,
-    host: &'a dyn Host,
     /// The namespaces whose reports are trusted, each once.
     namespaces: Vec<&'a str>,
     registry_resources: &'a [String],
-    /// Whether the limits need the reports' entries, or their summaries do.
-    with_entries: bool,
+    reports: Catalogue<'a>,
+    images: Catalogue<'a>,
+    jobs: ScanJobs<'a>,
+    /// Whether the time of a report decides anything.
+    needs_time: bool,
     /// By registry host, the name of the Registry resource that workload scanning makes for it.
     workload_scans: BTreeMap<String, String>,
+}
+
+/// Objects of one of the scanner's kinds that say whose they are.
+struct Catalogue<'a> {
+    objects: Objects<'a>,
     /// What each namespace's list says, once it was needed.
     lists: BTreeMap<&'a str, Result<Vec<Listed>, HostFailure>>,
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(source: &'a SbomScanner, settings: &'a Settings, host: &'a dyn Host, namespace: &'a str) -> Self {
-        let own = Some(namespace).filter(|namespace| source.workload_namespace && !namespace.is_empty());
-        let mut namespaces = Vec::new();
-        for namespace in source.namespaces.iter().map(String::as_str).chain(own) {
-            if !namespaces.contains(&namespace) {
-                namespaces.push(namespace);
-            }
-        }
+    pub(super) fn new(settings: &'a SbomScanner, host: &'a dyn Host, namespace: &'a str, needs_time: bool) -> Self {
+        let catalogue = |kind| Catalogue { objects: Objects::new(host, API_VERSION, kind), lists: BTreeMap::new() };
         Self {
-            settings,
-            host,
-            namespaces,
-            registry_resources: &source.registry_resources,
-            with_entries: needs_entries(&settings.acceptance),
+            namespaces: settings.namespaces.around(namespace),
+            registry_resources: &settings.registry_resources,
+            reports: catalogue("VulnerabilityReport"),
+            images: catalogue("Image"),
+            jobs: ScanJobs::new(host),
+            needs_time,
             workload_scans: BTreeMap::new(),
-            lists: BTreeMap::new(),
         }
     }
 
-    /// The reports for one platform of an image, and the first look-up that failed.
-    pub(super) fn find(
-        &mut self,
-        reference: &ImageReference,
-        image: &ResolvedImage,
-        manifest: &PlatformManifest,
-    ) -> Answer {
-        let wanted = Wanted { reference, image, manifest };
-        let host = scanners_host(reference);
-        let workload_scan = self.workload_scans.entry(host.to_owned());
-        let workload_scan = workload_scan.or_insert_with(|| format!("workloadscan-{}", sha256_hex(&[host])));
-        let names = computed_names(&wanted, self.registry_resources, workload_scan);
-        let mut reports = BTreeMap::new();
-        let mut failure = None;
-        for namespace in self.namespaces.clone() {
-            // What others say still counts: one of them may know that the image is bad.
-            if let Err(failed) = self.find_in(namespace, &names, &wanted, &mut reports) {
-                failure.get_or_insert(failed.to_string());
-            }
+    fn computed_names(&mut self, wanted: &Wanted<'_>) -> Vec<String> {
+        let host = scanners_host(wanted.reference);
+        if !self.workload_scans.contains_key(host) {
+            self.workload_scans.insert(host.to_owned(), format!("workloadscan-{}", sha256_hex(&[host])));
         }
-        Answer { reports: reports.into_iter().collect(), failure }
-    }
-
-    /// Where it looks.
-    pub(super) fn whereabouts(&self) -> String {
-        let word = if self.namespaces.len() == 1 { "namespace" } else { "namespaces" };
-        format!("from sbomscanner in {word} {}", self.namespaces.join(", "))
+        let workload_scan = self.workload_scans.get(host).map_or("", String::as_str);
+        computed_names(wanted, self.registry_resources, workload_scan)
     }
 
     fn find_in(
@@ -103,98 +86,196 @@ impl<'a> Source<'a> {
         namespace: &'a str,
         names: &[String],
         wanted: &Wanted<'_>,
-        reports: &mut BTreeMap<String, Verdict>,
+        judge: &Judge<'a>,
+        said: &mut Vec<Statement<'a>>,
     ) -> Result<(), HostFailure> {
         let mut found = false;
         let mut read = Ok(());
         for name in names {
             // One that can't be read hides none of the others.
-            match self.read(namespace, name, wanted, reports) {
-                Ok(is_wanted) => found |= is_wanted,
+            match self.read(namespace, name, wanted, judge) {
+                Ok(Some(statement)) => {
+                    found |= !matches!(statement.known, Known::OfAnotherImage(_));
+                    said.push(statement);
+                }
+                Ok(None) => {}
                 Err(failure) => read = read.and(Err(failure)),
             }
         }
         // Never list where a GET had no answer.
         read?;
-        let mut read = Ok(());
         // A tag that was resolved leads to the reports of that tag. A tag beside a digest is only a claim, and whoever
         // makes it must not choose among the digest's reports: all of them count.
         if found && wanted.reference.digest().is_none() {
             return Ok(());
         }
-        let host = self.host;
-        let listed = self.lists.entry(namespace).or_insert_with(|| list(host, namespace));
-        let listed: Vec<String> = match listed {
-            Ok(listed) => {
-                let described = listed.iter().filter(|item| wanted.is_described_by(Some(&item.image)));
-                described.map(|item| item.name.clone()).collect()
+        let mut read = Ok(());
+        for name in self.reports.listed(namespace, wanted)?.into_iter().filter(|name| !names.contains(name)) {
+            if !is_on(Remedy::ReadWhatIsListed) {
+                said.push(Statement::new(name, Known::Fresh(Verdict::Accepted.into())));
+                continue;
             }
-            Err(failure) => return Err(failure.clone()),
-        };
-        for name in listed.into_iter().filter(|name| !names.contains(name)) {
-            read = read.and(self.read(namespace, &name, wanted, reports).map(|_| ()));
+            match self.read(namespace, &name, wanted, judge) {
+                // Between the list and now it became another image's.
+                Ok(statement) => said.extend(statement.filter(|s| !matches!(s.known, Known::OfAnotherImage(_)))),
+                Err(failure) => read = read.and(Err(failure)),
+            }
         }
         read
     }
 
-    /// Reads a report by name, and says whether it is the wanted image's.
+    /// Reads a report by name; none when there is none.
     fn read(
-        &self,
+        &mut self,
         namespace: &str,
         name: &str,
         wanted: &Wanted<'_>,
-        reports: &mut BTreeMap<String, Verdict>,
-    ) -> Result<bool, HostFailure> {
-        let resource = Resource { api_version: API_VERSION, kind: KIND, namespace, name };
-        let fields: &[&str] = if self.with_entries { &WITH_ENTRIES } else { &WITH_SUMMARY };
-        let document = match self.host.get_resource(&resource, fields) {
-            Ok(document) => document,
-            Err(HostFailure::NotFound(_)) => return Ok(false),
-            Err(failure) => return Err(failure),
-        };
+        judge: &Judge<'a>,
+    ) -> Result<Option<Statement<'a>>, HostFailure> {
+        let depth = judge.depth();
+        let Some(document) = self.reports.objects.get(namespace, name, &fields(judge, depth))? else { return Ok(None) };
         let report: Report<'_> = document.read()?;
-        if report.metadata.namespace.as_ref().map(Text::as_str) != Some(namespace)
-            || report.metadata.name.as_str() != name
-            || report.kind.is_some_and(|kind| kind.as_str() != KIND)
-            || !wanted.is_described_by(report.image_metadata.as_ref())
+        let by = self.reports.objects.shown(namespace, name);
+        if !is_object(&report.kind, &report.metadata, self.reports.objects.kind(), namespace, name)
+            || !report.image_metadata.as_ref().is_some_and(|image| image.describes(wanted))
         {
-            return Ok(false);
+            let which =
+                report.image_metadata.as_ref().map_or("one that it doesn't name".to_owned(), ImageMetadata::shown);
+            return Ok(Some(Statement::new(by, Known::OfAnotherImage(which))));
         }
-        let verdict = match findings(report.report, self.with_entries) {
-            Ok(findings) => judge(&findings, &self.settings.acceptance),
-            Err(why) => Verdict::Inconsistent(why),
+        let time = match (self.needs_time, report.metadata.scan_job()) {
+            (false, _) => Err(String::new()),
+            (true, _) if !is_on(Remedy::TimeOfScanJob) => report.metadata.created().ok_or_else(String::new),
+            (true, Some(uid)) => self.jobs.completion(namespace, uid)?,
+            (true, None) => Err("it doesn't name the ScanJob that made it".to_owned()),
         };
-        reports.insert(format!("{KIND} {namespace}/{name}"), verdict);
-        Ok(true)
-    }
-}
-
-/// What a report must speak of.
-#[derive(Debug)]
-struct Wanted<'a> {
-    reference: &'a ImageReference,
-    image: &'a ResolvedImage,
-    manifest: &'a PlatformManifest,
-}
-
-impl Wanted<'_> {
-    /// Whether a report's own words name this registry, repository, digest and platform. Its tag is only a claim.
-    fn is_described_by(&self, image: Option<&ImageMetadata<'_>>) -> bool {
-        let Some(image) = image else { return false };
-        let platform = self.manifest.platform.as_ref();
-        // What tells nearly every other report apart comes first: of a list, each is looked at.
-        let digest = image.digest.as_ref().map(Text::as_str);
-        (digest == Some(&self.manifest.digest) || (digest == Some(&self.image.digest) && platform.is_some()))
-            && image.repository.as_ref().map(Text::as_str) == Some(self.reference.repository())
-            && image
-                .registry_uri
-                .as_ref()
-                .is_some_and(|host| canonical_host(host.as_str()).is_ok_and(|host| host == self.reference.host()))
-            && platform.is_none_or(|wanted| {
-                let described = image.platform.as_ref().and_then(|text| Platform::parse(text.as_str()));
-                described.is_some_and(|described| described.is_same(wanted))
+        let first_made = report.metadata.created();
+        let objects = &mut self.reports.objects;
+        let (time, known) = wanted.weigh(time, || {
+            let first = match findings(report.report, depth) {
+                Ok(findings) => findings,
+                Err(why) => return Verdict::Unreadable(why).into(),
+            };
+            judge_deeper(judge, &first, |depth| {
+                let document = objects.get(namespace, name, &fields(judge, depth)).ok()??;
+                let report: Report<'_> = document.read().ok()?;
+                let is_same = report.image_metadata.as_ref().is_some_and(|image| image.describes(wanted));
+                let findings = is_same.then(|| findings(report.report, depth).ok())??;
+                Some(judge.judge(&findings))
             })
+        });
+        Ok(Some(Statement { by, time, first_made, known }))
     }
+
+    /// What the scanner is doing about an image that it has no report of.
+    fn progress(
+        &mut self,
+        namespace: &'a str,
+        names: &[String],
+        wanted: &Wanted<'_>,
+    ) -> Result<Option<Statement<'a>>, HostFailure> {
+        let mut known = None;
+        for name in names {
+            known = known.or(self.image(namespace, name, wanted)?);
+        }
+        if known.is_none() {
+            for name in self.images.listed(namespace, wanted)?.into_iter().filter(|name| !names.contains(name)) {
+                known = known.or(self.image(namespace, &name, wanted)?);
+            }
+        }
+        let Some((by, registry, created)) = known else { return Ok(None) };
+        let known = self.jobs.newest(namespace, &registry, created)?;
+        Ok(Some(Statement::new(by, known)))
+    }
+
+    /// The Image of that name, when it is the wanted one: how it is shown, its registry, and since when it is there.
+    fn image(
+        &mut self,
+        namespace: &str,
+        name: &str,
+        wanted: &Wanted<'_>,
+    ) -> Result<Option<(String, String, Option<Timestamp>)>, HostFailure> {
+        let Some(document) = self.images.objects.get(namespace, name, &[IDENTITY])? else { return Ok(None) };
+        let image: ListItem<'_> = document.read()?;
+        let is_wanted = is_object(&image.kind, &image.metadata, self.images.objects.kind(), namespace, name)
+            && image.image_metadata.as_ref().is_some_and(|metadata| metadata.describes(wanted));
+        Ok(is_wanted.then(|| {
+            let registry = image.image_metadata.and_then(|metadata| metadata.registry).map(Text::into_owned);
+            let registry = registry.map_or(String::new(), |registry| registry.0.into_owned());
+            (self.images.objects.shown(namespace, name), registry, image.metadata.created())
+        }))
+    }
+}
+
+impl<'a> source::Source<'a> for Source<'a> {
+    fn find(&mut self, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+        let names = self.computed_names(wanted);
+        let mut said = Vec::new();
+        let mut failed = false;
+        for namespace in self.namespaces.clone() {
+            // What others say still counts: one of them may know that the image is bad.
+            if let Err(failure) = self.find_in(namespace, &names, wanted, judge, &mut said) {
+                failed = true;
+                said.push(Statement::look_up_failed(&failure));
+            }
+        }
+        // Only where nothing is known already, and nothing is broken.
+        if !failed && said.iter().all(|statement| matches!(statement.known, Known::OfAnotherImage(_))) {
+            for namespace in self.namespaces.clone() {
+                match self.progress(namespace, &names, wanted) {
+                    Ok(statement) => said.extend(statement),
+                    Err(failure) => said.push(Statement::look_up_failed(&failure)),
+                }
+            }
+        }
+        said
+    }
+
+    fn whereabouts(&self) -> String {
+        let word = if self.namespaces.len() == 1 { "namespace" } else { "namespaces" };
+        format!("from sbomscanner in {word} {}", self.namespaces.join(", "))
+    }
+}
+
+impl<'a> Catalogue<'a> {
+    /// The names of the objects that say they are of the wanted image.
+    fn listed(&mut self, namespace: &'a str, wanted: &Wanted<'_>) -> Result<Vec<String>, HostFailure> {
+        let objects = &mut self.objects;
+        let listed = self.lists.entry(namespace).or_insert_with(|| list(objects, namespace));
+        match listed {
+            Ok(listed) => Ok(listed.iter().filter(|i| i.image.describes(wanted)).map(|i| i.name.clone()).collect()),
+            Err(failure) => Err(failure.clone()),
+        }
+    }
+}
+
+/// What a report is asked for: exactly what the settings need.
+fn fields(judge: &Judge<'_>, depth: Depth) -> Vec<&'static str> {
+    let mut fields = vec![IDENTITY, "report.summary"];
+    if depth == Depth::Summary {
+        return fields;
+    }
+    fields.extend(["report.results.vulnerabilities.severity", "report.results.vulnerabilities.suppressed"]);
+    let parts = judge.parts(depth);
+    for (needed, field) in [
+        (parts.ids, "report.results.vulnerabilities.cve"),
+        (parts.packages, "report.results.vulnerabilities.packageName"),
+        (parts.purls, "report.results.vulnerabilities.purl"),
+        (parts.fixes, "report.results.vulnerabilities.fixedVersions"),
+        (parts.scores && is_on(Remedy::AskForScores), "report.results.vulnerabilities.cvss"),
+    ] {
+        if needed {
+            fields.push(field);
+        }
+    }
+    fields
+}
+
+/// Whether an object is the one that was asked for.
+fn is_object(kind: &Option<Text<'_>>, metadata: &Metadata<'_>, wanted: &str, namespace: &str, name: &str) -> bool {
+    (metadata.namespace.as_ref().map(Text::as_str) == Some(namespace) || !is_on(Remedy::MatchNamespace))
+        && metadata.name.as_str() == name
+        && kind.as_ref().is_none_or(|kind| kind.as_str() == wanted)
 }
 
 /// The names that the report can have: the Registry resource is one that the settings name, or the one that workload
@@ -229,11 +310,13 @@ fn sha256_hex(parts: &[&str]) -> String {
     hash.finalize().iter().flat_map(|byte| [nibble(byte >> 4), nibble(byte & 15)]).collect()
 }
 
-fn list(host: &dyn Host, namespace: &str) -> Result<Vec<Listed>, HostFailure> {
-    let document = host.list_resources(API_VERSION, KIND, namespace, &IDENTITY)?;
+fn list(objects: &mut Objects<'_>, namespace: &str) -> Result<Vec<Listed>, HostFailure> {
+    let document: Document = objects.list(namespace, None, &[IDENTITY])?;
     let list: List<'_> = document.read()?;
-    let items =
-        list.items.into_iter().filter(|item| item.metadata.namespace.as_ref().map(Text::as_str) == Some(namespace));
+    // What isn't of this namespace was let through by a watch that filters nothing.
+    let items = list.items.into_iter().filter(|item| {
+        item.metadata.namespace.as_ref().map(Text::as_str) == Some(namespace) || !is_on(Remedy::MatchNamespace)
+    });
     let mut listed: Vec<Listed> = items
         .filter_map(|item| {
             Some(Listed { name: item.metadata.name.as_str().to_owned(), image: item.image_metadata?.into_owned() })
@@ -244,25 +327,11 @@ fn list(host: &dyn Host, namespace: &str) -> Result<Vec<Listed>, HostFailure> {
     Ok(listed)
 }
 
-/// What a list says of a report.
+/// What a list says of an object.
 #[derive(Debug)]
 struct Listed {
     name: String,
     image: ImageMetadata<'static>,
-}
-
-/// A string of an answer, in the answer's own bytes where it has no escapes.
-#[derive(Deserialize, Debug)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-
-impl Text<'_> {
-    fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    fn into_owned(self) -> Text<'static> {
-        Text(Cow::Owned(self.0.into_owned()))
-    }
 }
 
 #[derive(Deserialize)]
@@ -274,6 +343,8 @@ struct List<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ListItem<'a> {
+    #[serde(borrow)]
+    kind: Option<Text<'a>>,
     #[serde(borrow)]
     metadata: Metadata<'a>,
     #[serde(borrow)]
@@ -294,16 +365,33 @@ struct Report<'a> {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Metadata<'a> {
     #[serde(borrow)]
     name: Text<'a>,
     #[serde(borrow)]
     namespace: Option<Text<'a>>,
+    #[serde(borrow)]
+    creation_timestamp: Option<Text<'a>>,
+    #[serde(borrow)]
+    labels: Option<BTreeMap<Text<'a>, Option<Text<'a>>>>,
+}
+
+impl Metadata<'_> {
+    fn created(&self) -> Option<Timestamp> {
+        Timestamp::parse(self.creation_timestamp.as_ref()?.as_str())
+    }
+
+    fn scan_job(&self) -> Option<&str> {
+        self.labels.as_ref()?.get(&Text::from(SCAN_JOB))?.as_ref().map(Text::as_str).filter(|uid| !uid.is_empty())
+    }
 }
 
 #[derive(Deserialize, Debug)]
 #[serde(rename_all = "camelCase")]
 struct ImageMetadata<'a> {
+    #[serde(borrow)]
+    registry: Option<Text<'a>>,
     #[serde(borrow, rename = "registryURI")]
     registry_uri: Option<Text<'a>>,
     #[serde(borrow)]
@@ -317,11 +405,36 @@ struct ImageMetadata<'a> {
 impl ImageMetadata<'_> {
     fn into_owned(self) -> ImageMetadata<'static> {
         ImageMetadata {
+            registry: self.registry.map(Text::into_owned),
             registry_uri: self.registry_uri.map(Text::into_owned),
             repository: self.repository.map(Text::into_owned),
             platform: self.platform.map(Text::into_owned),
             digest: self.digest.map(Text::into_owned),
         }
+    }
+
+    /// Whether it is of the wanted image. Its tag is only a claim.
+    fn describes(&self, wanted: &Wanted<'_>) -> bool {
+        // Nearly every item of a list ends here.
+        let Some(digest) = self.digest.as_ref().map(Text::as_str).filter(|digest| wanted.is_digest(digest)) else {
+            return false;
+        };
+        let platform = self.platform.as_ref().and_then(|text| Platform::parse(text.as_str()));
+        let described = Described {
+            registry: self.registry_uri.as_ref().map(Text::as_str),
+            repository: self.repository.as_ref().map(Text::as_str),
+            tag: None,
+            digest: Some(digest),
+            platform: platform.as_ref(),
+        };
+        wanted.is_named_by(Some(digest)) && wanted.is_described_by(&described, ReportIdentity::Digest)
+    }
+
+    /// The image as it says, for people.
+    fn shown(&self) -> String {
+        let part = |text: &Option<Text<'_>>| text.as_ref().map_or("?".to_owned(), |text| text.as_str().to_owned());
+        let (registry, repository) = (part(&self.registry_uri), part(&self.repository));
+        cut(&format!("{registry}/{repository}@{} for {}", part(&self.digest), part(&self.platform)), 200)
     }
 }
 
@@ -357,11 +470,22 @@ struct Vulnerability<'a> {
     #[serde(borrow)]
     severity: Option<Text<'a>>,
     #[serde(borrow)]
+    package_name: Option<Text<'a>>,
+    #[serde(borrow)]
+    purl: Option<Text<'a>>,
+    #[serde(borrow)]
     fixed_versions: Option<Vec<Text<'a>>>,
+    #[serde(borrow)]
+    cvss: Option<BTreeMap<Text<'a>, Option<Cvss>>>,
     suppressed: Option<bool>,
 }
 
-fn findings(body: Option<ReportBody<'_>>, with_entries: bool) -> Result<Findings, String> {
+#[derive(Deserialize)]
+struct Cvss {
+    v3score: Option<Number>,
+}
+
+fn findings(body: Option<ReportBody<'_>>, depth: Depth) -> Result<Findings<'_>, String> {
     let body = body.ok_or("it has no report")?;
     let summary = body.summary.ok_or("it has no summary")?;
     let mut counts = Vec::new();
@@ -375,20 +499,33 @@ fn findings(body: Option<ReportBody<'_>>, with_entries: bool) -> Result<Findings
         };
         counts.push((severity, number.ok_or_else(|| format!("its summary doesn't say how many are {severity}"))?));
     }
-    let entries = with_entries.then(|| {
+    if !is_on(Remedy::NullIsClean) && body.results.iter().flatten().any(|result| result.vulnerabilities.is_none()) {
+        return Err("a target has no list".to_owned());
+    }
+    let entries = (depth != Depth::Summary).then(|| {
         let vulnerabilities =
             body.results.into_iter().flatten().flat_map(|result| result.vulnerabilities.unwrap_or_default());
         vulnerabilities.map(Finding::from).collect()
     });
-    Ok(Findings { summary: counts, entries })
+    Ok(Findings { summary: Some(counts), entries, verdict: None })
 }
 
-impl From<Vulnerability<'_>> for Finding {
-    fn from(entry: Vulnerability<'_>) -> Self {
+impl<'a> From<Vulnerability<'a>> for Finding<'a> {
+    fn from(entry: Vulnerability<'a>) -> Self {
+        let scores = entry
+            .cvss
+            .iter()
+            .flatten()
+            .filter_map(|(source, cvss)| Some((source.as_str(), cvss.as_ref()?.v3score.as_ref()?.0)));
         Self {
-            id: entry.cve.filter(|id| !id.as_str().is_empty()).map(|id| id.0.into_owned()),
+            score: score::best(scores),
+            id: entry.cve.filter(|id| !id.as_str().is_empty()),
+            aliases: Vec::new(),
             severity: Severity::of(entry.severity.as_ref().map_or("", Text::as_str)),
-            fixed: entry.fixed_versions.is_some_and(|versions| versions.iter().any(|v| !v.as_str().is_empty())),
+            package: entry.package_name,
+            purl: entry.purl,
+            fixed_in: entry.fixed_versions.into_iter().flatten().find(|version| !version.as_str().is_empty()),
+            published: None,
             suppressed: entry.suppressed.unwrap_or(false),
         }
     }

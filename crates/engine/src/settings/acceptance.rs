@@ -1,14 +1,100 @@
 //! What makes a scan report accepted.
 
-use super::later;
-use super::read::{Problems, SettingsMap};
+use super::read::{Choice, Problems, SettingsMap, wrong_type};
+use crate::time::Span;
+use std::collections::BTreeMap;
 use std::fmt;
 
-/// The limits of a report's findings, by severity.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What makes a scan report accepted: at the top level, and what namespaces do differently.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Acceptance {
+    top: Gates,
+    by_namespace: BTreeMap<String, Gates>,
+}
+
+/// What one level says about findings; what is absent is as one level up.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Gates {
+    max_severity: Option<Vec<(Severity, Limit)>>,
+    cvss_score: Option<CvssLimit>,
+    deny_always: Option<Vec<String>>,
+    allow_always: Option<Vec<String>>,
+    ignore_vex_status: Option<bool>,
+    fix_grace_period: Option<Span>,
+    count: Option<Count>,
+}
+
+/// What holds for the findings of one namespace's images.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits<'a> {
     /// In the order of [`Severity::ALL`]; more findings than a limit says reject.
-    pub max_severity: Vec<(Severity, Limit)>,
+    pub max_severity: &'a [(Severity, Limit)],
+    /// How many findings may have a high score.
+    pub cvss_score: Option<CvssLimit>,
+    /// Ids of vulnerabilities that reject wherever they are found.
+    pub deny_always: &'a [String],
+    /// Ids of vulnerabilities that never count.
+    pub allow_always: &'a [String],
+    /// Whether findings count that a VEX document says are none.
+    pub ignore_vex_status: bool,
+    /// How long a finding doesn't count after its fix, or itself, was published.
+    pub fix_grace_period: Option<&'a Span>,
+    /// What is counted.
+    pub count: Count,
+}
+
+/// How many findings with a high score are accepted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CvssLimit {
+    /// The lowest score that counts, 0 to 10.
+    pub threshold: f64,
+    /// At most so many.
+    pub max_count: u64,
+}
+
+/// What counts as one finding.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Count {
+    /// A vulnerability, in however many packages it is.
+    #[default]
+    Unique,
+    /// A vulnerability in a package.
+    Entries,
+}
+
+impl Choice for Count {
+    const CHOICES: &'static [(&'static str, Self)] = &[("unique", Self::Unique), ("entries", Self::Entries)];
+}
+
+/// What holds when no level says which findings are too many.
+const NO_CRITICAL: [(Severity, Limit); 1] = [(Severity::Critical, Limit::Total(0))];
+
+impl Acceptance {
+    /// What holds for the images of a namespace. A key that the namespace has replaces the top level's.
+    #[must_use]
+    pub fn of(&self, namespace: &str) -> Limits<'_> {
+        let top = &self.top;
+        let own = self.by_namespace.get(namespace).unwrap_or(top);
+        let cvss_score = own.cvss_score.or(top.cvss_score);
+        let max_severity = own.max_severity.as_deref().or(top.max_severity.as_deref());
+        Limits {
+            // A list of ids is no gate that could stand alone: it would let in everything that it doesn't name.
+            max_severity: max_severity.unwrap_or(if cvss_score.is_none() { &NO_CRITICAL } else { &[] }),
+            cvss_score,
+            deny_always: own.deny_always.as_deref().or(top.deny_always.as_deref()).unwrap_or_default(),
+            allow_always: own.allow_always.as_deref().or(top.allow_always.as_deref()).unwrap_or_default(),
+            ignore_vex_status: own.ignore_vex_status.or(top.ignore_vex_status).unwrap_or(false),
+            fix_grace_period: own.fix_grace_period.as_ref().or(top.fix_grace_period.as_ref()),
+            count: own.count.or(top.count).unwrap_or_default(),
+        }
+    }
+
+    /// The paths of every `fixGracePeriod`, which not every source can follow.
+    pub(super) fn grace_periods(&self) -> Vec<String> {
+        let top = self.top.fix_grace_period.iter().map(|_| "acceptance.fixGracePeriod".to_owned());
+        let own = self.by_namespace.iter().filter(|(_, gates)| gates.fix_grace_period.is_some());
+        top.chain(own.map(|(namespace, _)| format!("acceptance.byNamespace.{namespace}.fixGracePeriod"))).collect()
+    }
 }
 
 /// How bad a finding is.
@@ -64,21 +150,85 @@ impl fmt::Display for Severity {
     }
 }
 
+const KEYS: [&str; 7] =
+    ["maxSeverity", "cvssScore", "denyAlways", "allowAlways", "ignoreVexStatus", "fixGracePeriod", "count"];
+
 pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Acceptance {
-    let default = Acceptance { max_severity: vec![(Severity::Critical, Limit::Total(0))] };
     let path = settings.path().key("acceptance");
-    let Some(map) = SettingsMap::of(settings.get("acceptance"), &path, problems) else { return default };
-    map.known(&["maxSeverity"], &later::ACCEPTANCE, problems);
-    later::refuse(&map, &later::ACCEPTANCE, problems);
-    let path = path.key("maxSeverity");
-    let Some(limits) = SettingsMap::of(map.get("maxSeverity"), &path, problems) else { return default };
+    let Some(map) = SettingsMap::of(settings.get("acceptance"), &path, problems) else { return Acceptance::default() };
+    let [a, b, c, d, e, f, g] = KEYS;
+    map.known(&[a, b, c, d, e, f, g, "byNamespace"], &[], problems);
+    let mut acceptance = Acceptance { top: read_gates(&map, problems), by_namespace: BTreeMap::new() };
+    let path = path.key("byNamespace");
+    let Some(namespaces) = SettingsMap::of(map.get("byNamespace"), &path, problems) else { return acceptance };
+    for (namespace, value) in namespaces.entries() {
+        let path = path.key(namespace);
+        let Some(map) = SettingsMap::of(Some(value), &path, problems) else { continue };
+        map.known(&KEYS, &[], problems);
+        acceptance.by_namespace.insert(namespace.clone(), read_gates(&map, problems));
+    }
+    acceptance
+}
+
+fn read_gates(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Gates {
+    Gates {
+        max_severity: read_max_severity(map, problems),
+        cvss_score: map.has("cvssScore").then(|| read_cvss(map, problems)).flatten(),
+        deny_always: read_ids(map, "denyAlways", problems),
+        allow_always: read_ids(map, "allowAlways", problems),
+        ignore_vex_status: map.has("ignoreVexStatus").then(|| map.boolean("ignoreVexStatus", false, problems)),
+        fix_grace_period: map.span("fixGracePeriod", problems),
+        count: map.has("count").then(|| map.choice("count", Count::default(), problems)),
+    }
+}
+
+/// The limits; an object without any is as absent.
+fn read_max_severity(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Vec<(Severity, Limit)>> {
+    let path = map.path().key("maxSeverity");
+    let limits = SettingsMap::of(map.get("maxSeverity"), &path, problems)?;
     limits.known(&Severity::ALL.map(Severity::name), &[], problems);
-    let max_severity: Vec<_> = Severity::ALL
+    let read: Vec<_> = Severity::ALL
         .into_iter()
         .filter(|severity| limits.has(severity.name()))
         .filter_map(|severity| Some((severity, read_limit(&limits, severity.name(), problems)?)))
         .collect();
-    if max_severity.is_empty() { default } else { Acceptance { max_severity } }
+    (!read.is_empty()).then_some(read)
+}
+
+fn read_cvss(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<CvssLimit> {
+    let path = map.path().key("cvssScore");
+    let cvss = SettingsMap::of(map.get("cvssScore"), &path, problems)?;
+    cvss.known(&["threshold", "maxCount"], &[], problems);
+    let Some(value) = cvss.get("threshold") else {
+        problems.add(path, "`threshold` is missing: the lowest CVSS score that counts, like 7.0");
+        return None;
+    };
+    let Some(threshold) = value.as_f64().filter(|score| (0.0..=10.0).contains(score)) else {
+        problems.add(path.key("threshold"), wrong_type("a CVSS score from 0 to 10", value));
+        return None;
+    };
+    Some(CvssLimit { threshold, max_count: cvss.number("maxCount", problems).unwrap_or(0) })
+}
+
+/// Ids, each whole: a list of ids that holds a pattern would match less than it seems to.
+fn read_ids(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems) -> Option<Vec<String>> {
+    if !map.has(key) {
+        return None;
+    }
+    let path = map.path().key(key);
+    let mut ids = Vec::new();
+    for (position, text) in map.texts(key, problems) {
+        if text.trim() != text || text.is_empty() {
+            problems.add(path.position(position), format!("`{text}` is not the id of a vulnerability"));
+        } else if text.contains(['*', '?']) {
+            problems.add(
+                path.position(position),
+                format!("`{text}` is a pattern, and only whole ids are compared here; `exemptions` take patterns"),
+            );
+        }
+        ids.push(text.to_owned());
+    }
+    Some(ids)
 }
 
 fn read_limit(limits: &SettingsMap<'_, '_>, severity: &str, problems: &mut Problems) -> Option<Limit> {

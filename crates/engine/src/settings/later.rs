@@ -26,10 +26,6 @@ enum Why {
 enum Default {
     Text(&'static str),
     List,
-    Object,
-    False,
-    /// Being there asks for something.
-    Absent,
 }
 
 const fn not_yet(name: &'static str, default: Default) -> Refused {
@@ -45,11 +41,10 @@ const SCAN_POLICY: &str =
     "`acceptance` says which findings are accepted, and the scanner's own settings what it looks for";
 
 /// Top-level settings.
-pub(super) const SETTINGS: [Refused; 11] = [
+pub(super) const SETTINGS: [Refused; 10] = [
     not_yet("preCustomRules", Default::Text("")),
     not_yet("customRules", Default::Text("")),
     not_yet("regoVersion", Default::Text("v0")),
-    not_yet("exemptions", Default::List),
     not_yet("imageVerification", Default::List),
     not_yet("regoPolicies", Default::List),
     not_yet("regoLibraries", Default::List),
@@ -61,28 +56,6 @@ pub(super) const SETTINGS: [Refused; 11] = [
 
 /// Settings of a phase.
 pub(super) const PHASE: [Refused; 1] = [no_meaning("scanPolicyId", SCAN_POLICY)];
-
-/// Settings of `reports`.
-pub(super) const REPORTS: [Refused; 1] = [not_yet("maxAge", Default::Text(""))];
-
-/// Sources of reports.
-pub(super) const SOURCES: [Refused; 4] = [
-    not_yet("trivyOperator", Default::Absent),
-    not_yet("registry", Default::Absent),
-    not_yet("kubescape", Default::Absent),
-    not_yet("custom", Default::Absent),
-];
-
-/// Settings of `acceptance`.
-pub(super) const ACCEPTANCE: [Refused; 7] = [
-    not_yet("cvssScore", Default::Absent),
-    not_yet("denyAlways", Default::List),
-    not_yet("allowAlways", Default::List),
-    not_yet("ignoreVexStatus", Default::False),
-    not_yet("fixGracePeriod", Default::Text("")),
-    not_yet("count", Default::Text("unique")),
-    not_yet("byNamespace", Default::Object),
-];
 
 /// Reports every setting of `refused` that asks for something.
 pub(super) fn refuse(map: &SettingsMap<'_, '_>, refused: &[Refused], problems: &mut Problems) {
@@ -99,15 +72,12 @@ pub(super) fn refuse(map: &SettingsMap<'_, '_>, refused: &[Refused], problems: &
 }
 
 impl Default {
-    /// Whether a value is this default, written out. A key without a value is absent, but where its name alone asks.
+    /// Whether a value is this default, written out. A key without a value is absent.
     fn is(self, value: &Value) -> bool {
         match (self, value) {
-            (Self::Absent, _) => false,
             (_, Value::Null) => true,
             (Self::Text(default), Value::String(text)) => text == default,
             (Self::List, Value::Array(list)) => list.is_empty(),
-            (Self::Object, Value::Object(map)) => map.is_empty(),
-            (Self::False, Value::Bool(value)) => !value,
             _ => false,
         }
     }

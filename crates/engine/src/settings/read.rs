@@ -1,6 +1,7 @@
 //! Reading settings: values with their paths, and problems that add up.
 
 use super::later::Refused;
+use crate::time::Span;
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -57,6 +58,11 @@ pub(super) struct Problems(Vec<String>);
 
 impl Problems {
     pub(super) fn add(&mut self, path: Path<'_>, text: impl fmt::Display) {
+        self.0.push(format!("{path}: {text}"));
+    }
+
+    /// A problem at a path that is known by its text alone.
+    pub(super) fn add_at(&mut self, path: &str, text: impl fmt::Display) {
         self.0.push(format!("{path}: {text}"));
     }
 
@@ -173,6 +179,16 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
             problems.add(self.path.key(key), wrong_type("a string", value));
         }
         value.as_str()
+    }
+
+    /// A span of time like `72h`; an empty text is none.
+    pub(super) fn span(&self, key: &str, problems: &mut Problems) -> Option<Span> {
+        let text = self.text(key, problems).filter(|text| !text.is_empty())?;
+        let span = Span::parse(text);
+        if span.is_none() {
+            problems.add(self.path.key(key), format!("`{text}` is not a span of time like `72h` or `14d`"));
+        }
+        span
     }
 
     pub(super) fn list(&self, key: &str, problems: &mut Problems) -> Option<&'v [Value]> {

@@ -1,28 +1,176 @@
 //! Where scan reports come from, and for which platforms.
 
-use super::later;
-use super::read::{Problems, SettingsMap, wrong_type};
+use super::attestors::{self, Attestor};
+use super::read::{Choice, Problems, SettingsMap, wrong_type};
 use crate::platform::Platform;
+use crate::time::Span;
 use serde_json::Value;
 
 /// Where scan reports come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reports {
     /// The first source that knows an image decides.
-    pub sources: Vec<SbomScanner>,
+    pub sources: Vec<ReportSource>,
     /// Which of a multi-platform image's reports must pass.
     pub platforms: Platforms,
+    /// An older report counts as not available.
+    pub max_age: Option<Span>,
+}
+
+/// Where reports are looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReportSource {
+    /// Kubewarden's sbomscanner.
+    SbomScanner(SbomScanner),
+    /// Aqua's trivy-operator.
+    TrivyOperator(TrivyOperator),
+    /// Artifacts beside the image.
+    Registry(RegistryReports),
+    /// Kubescape.
+    Kubescape(Kubescape),
+    /// Objects of any kind.
+    Custom(Box<CustomReports>),
 }
 
 /// Reports of Kubewarden's sbomscanner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SbomScanner {
     /// Namespaces whose reports are trusted.
-    pub namespaces: Vec<String>,
-    /// Also trust reports in the workload's own namespace: whoever can write reports there can clear an image.
-    pub workload_namespace: bool,
+    pub namespaces: Namespaces,
     /// Names of `Registry` resources that scan images, so that reports' names can be computed.
     pub registry_resources: Vec<String>,
+}
+
+/// Reports of Aqua's trivy-operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrivyOperator {
+    /// Namespaces whose reports are trusted.
+    pub namespaces: Namespaces,
+    /// The platform that the operator scans, which its reports don't say.
+    pub platform: Platform,
+    /// What makes a report this image's.
+    pub identity: ReportIdentity,
+}
+
+/// Reports beside the image in its registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistryReports {
+    /// How the artifact is found.
+    pub artifact: Artifact,
+    /// Who may have signed it, one of them; empty only when it needs no signature.
+    pub attestors: Vec<Attestor>,
+    /// The platform of reports that don't say theirs.
+    pub platform: Option<Platform>,
+}
+
+/// How an artifact beside an image is found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Artifact {
+    /// By its tag, `sha256-<hex>.<suffix>`.
+    Tag(String),
+    /// By its type, in the index of referrers at `sha256-<hex>`.
+    Type(String),
+}
+
+/// Reports of Kubescape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kubescape {
+    /// The namespace that Kubescape keeps them in.
+    pub namespace: String,
+    /// The platform of images that it knows by the digest of their index.
+    pub platform: Platform,
+}
+
+/// Reports of any kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CustomReports {
+    /// `group/version`
+    pub api_version: String,
+    /// The kind.
+    pub kind: String,
+    /// Namespaces whose reports are trusted.
+    pub namespaces: Namespaces,
+    /// How they are found.
+    pub lookup: CustomLookup,
+    /// The platform of reports that don't say theirs.
+    pub platform: Option<Platform>,
+    /// What makes a report this image's.
+    pub identity: ReportIdentity,
+    /// Where a report says what.
+    pub fields: CustomFields,
+}
+
+/// How reports of any kind are found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CustomLookup {
+    /// By a name with placeholders like `{digestHex}`.
+    Name(String),
+    /// By a label selector, the same for every image; empty: all of the kind.
+    Selector(String),
+}
+
+/// Paths of a report's fields, dotted; lists are passed through. Those of a finding start at the finding.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CustomFields {
+    /// A whole image reference.
+    pub image: Option<String>,
+    /// The registry's host.
+    pub registry: Option<String>,
+    /// The repository.
+    pub repository: Option<String>,
+    /// The tag.
+    pub tag: Option<String>,
+    /// The digest of the index or of the platform's manifest.
+    pub digest: Option<String>,
+    /// The platform.
+    pub platform: Option<String>,
+    /// When it was made.
+    pub time: Option<String>,
+    /// The report's own verdict: `pass` or `fail`.
+    pub verdict: Option<String>,
+    /// Why the scan failed, where it did.
+    pub error: Option<String>,
+    /// The findings.
+    pub findings: Option<String>,
+    /// A finding's id.
+    pub id: Option<String>,
+    /// A finding's severity.
+    pub severity: Option<String>,
+    /// The version that a finding is fixed in.
+    pub fixed_version: Option<String>,
+    /// A finding's CVSS score.
+    pub score: Option<String>,
+    /// The name of a finding's package.
+    pub package: Option<String>,
+    /// The purl of a finding's package.
+    pub purl: Option<String>,
+    /// When a finding, or its fix, was published.
+    pub published: Option<String>,
+    /// Whether a finding is suppressed.
+    pub suppressed: Option<String>,
+}
+
+/// Namespaces whose reports are trusted as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Namespaces {
+    /// By name.
+    pub named: Vec<String>,
+    /// Also the workload's own: whoever can write reports there can clear an image.
+    pub of_workload: bool,
+}
+
+/// What makes a report this image's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ReportIdentity {
+    /// A digest that it names.
+    #[default]
+    Digest,
+    /// A digest, or in a report without any the tag, which may have been another image's when it was scanned.
+    Tag,
+}
+
+impl Choice for ReportIdentity {
+    const CHOICES: &'static [(&'static str, Self)] = &[("digest", Self::Digest), ("tag", Self::Tag)];
 }
 
 /// Which platforms of a multi-platform image are judged.
@@ -34,18 +182,56 @@ pub enum Platforms {
     Listed(Vec<Platform>),
 }
 
-impl Default for SbomScanner {
-    fn default() -> Self {
-        Self { namespaces: vec!["sbomscanner".to_owned()], workload_namespace: false, registry_resources: Vec::new() }
+impl Namespaces {
+    /// Each once, in the order in which they are asked.
+    pub(crate) fn around<'a>(&'a self, workload: &'a str) -> Vec<&'a str> {
+        let own = Some(workload).filter(|namespace| self.of_workload && !namespace.is_empty());
+        let mut namespaces = Vec::new();
+        for namespace in self.named.iter().map(String::as_str).chain(own) {
+            if !namespaces.contains(&namespace) {
+                namespaces.push(namespace);
+            }
+        }
+        namespaces
     }
 }
 
+impl ReportSource {
+    /// As the settings spell it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::SbomScanner(_) => "sbomscanner",
+            Self::TrivyOperator(_) => "trivyOperator",
+            Self::Registry(_) => "registry",
+            Self::Kubescape(_) => "kubescape",
+            Self::Custom(_) => "custom",
+        }
+    }
+
+    /// Whether its findings say when they, or their fixes, were published.
+    pub(super) fn has_dates(&self) -> bool {
+        match self {
+            Self::TrivyOperator(_) | Self::Registry(_) => true,
+            Self::Custom(custom) => custom.fields.published.is_some(),
+            Self::SbomScanner(_) | Self::Kubescape(_) => false,
+        }
+    }
+}
+
+const SOURCES: [&str; 5] = ["sbomscanner", "trivyOperator", "registry", "kubescape", "custom"];
+
 pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Reports {
-    let mut reports = Reports { sources: vec![SbomScanner::default()], platforms: Platforms::All };
+    let default = SbomScanner {
+        namespaces: Namespaces { named: vec!["sbomscanner".to_owned()], of_workload: false },
+        registry_resources: Vec::new(),
+    };
+    let mut reports =
+        Reports { sources: vec![ReportSource::SbomScanner(default)], platforms: Platforms::All, max_age: None };
     let path = settings.path().key("reports");
     let Some(map) = SettingsMap::of(settings.get("reports"), &path, problems) else { return reports };
-    map.known(&["sources", "platforms"], &later::REPORTS, problems);
-    later::refuse(&map, &later::REPORTS, problems);
+    map.known(&["sources", "platforms", "maxAge"], &[], problems);
+    reports.max_age = map.span("maxAge", problems);
     if let Some(platforms) = map.get("platforms") {
         reports.platforms = read_platforms(platforms, &map, problems);
     }
@@ -65,12 +251,10 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> R
                 continue;
             }
             let Some(source) = SettingsMap::of(Some(value), &path, problems) else { continue };
-            source.known(&["sbomscanner"], &later::SOURCES, problems);
-            later::refuse(&source, &later::SOURCES, problems);
+            source.known(&SOURCES, &[], problems);
             let names: Vec<&str> = source.entries().map(|(name, _)| name.as_str()).collect();
             match names.as_slice() {
-                ["sbomscanner"] => reports.sources.extend(read_sbomscanner(&source, problems)),
-                [_] => {}
+                [name] => reports.sources.extend(read_source(&source, name, problems)),
                 [] => problems.add(path, "no source is named; use `{sbomscanner: {}}`"),
                 more => problems.add(path, format!("one entry, one source: split {}", more.join(", "))),
             }
@@ -79,33 +263,285 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> R
     reports
 }
 
-fn read_sbomscanner(source: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<SbomScanner> {
-    let path = source.path().key("sbomscanner");
-    let map = SettingsMap::of(source.get("sbomscanner"), &path, problems)?;
+fn read_source(source: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -> Option<ReportSource> {
+    let path = source.path().key(name);
+    let map = SettingsMap::of(source.get(name), &path, problems)?;
+    Some(match name {
+        "sbomscanner" => ReportSource::SbomScanner(read_sbomscanner(&map, problems)),
+        "trivyOperator" => ReportSource::TrivyOperator(read_trivy_operator(&map, problems)),
+        "registry" => ReportSource::Registry(read_registry(&map, problems)),
+        "kubescape" => ReportSource::Kubescape(read_kubescape(&map, problems)),
+        "custom" => ReportSource::Custom(Box::new(read_custom(&map, problems)?)),
+        _ => return None,
+    })
+}
+
+fn read_sbomscanner(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> SbomScanner {
     map.known(&["namespaces", "workloadNamespace", "registryResources"], &[], problems);
-    let names = |key, is_name: fn(&str) -> bool, what: &str, problems: &mut Problems| {
-        let path = path.key(key);
-        let mut names = Vec::new();
-        for (position, text) in map.texts(key, problems) {
-            if !is_name(text) {
-                problems.add(path.position(position), format!("`{text}` is not the name of {what}"));
-            }
-            names.push(text.to_owned());
+    SbomScanner {
+        namespaces: read_namespaces(map, &["sbomscanner"], false, problems),
+        registry_resources: read_names(map, "registryResources", is_resource_name, "a resource", problems),
+    }
+}
+
+fn read_trivy_operator(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> TrivyOperator {
+    map.known(&["namespaces", "workloadNamespace", "platform", "identity"], &[], problems);
+    TrivyOperator {
+        namespaces: read_namespaces(map, &[], true, problems),
+        platform: read_platform(map, problems).unwrap_or_else(Platform::linux_amd64),
+        identity: map.choice("identity", ReportIdentity::default(), problems),
+    }
+}
+
+fn read_registry(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> RegistryReports {
+    map.known(&["tagSuffix", "artifactType", "attestors", "allowUnsigned", "platform"], &[], problems);
+    let path = map.path();
+    let artifact = match (map.text("tagSuffix", problems), map.text("artifactType", problems)) {
+        (Some(_), Some(_)) => {
+            problems.add(path.key("artifactType"), "`tagSuffix` and `artifactType` are two ways; keep one of them");
+            Artifact::Tag(String::new())
         }
-        names
+        (None, Some(media_type)) => {
+            if media_type.is_empty() || media_type.contains(char::is_whitespace) {
+                problems.add(path.key("artifactType"), format!("`{media_type}` is not a media type"));
+            }
+            Artifact::Type(media_type.to_owned())
+        }
+        (suffix, None) => {
+            let suffix = suffix.unwrap_or("scan");
+            // `sha256-`, the 64 letters of the digest and a dot leave 56 of a tag's 128 letters.
+            if suffix.is_empty()
+                || suffix.len() > 56
+                || !suffix.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+            {
+                problems.add(path.key("tagSuffix"), format!("`{suffix}` can't be the end of a tag"));
+            }
+            Artifact::Tag(suffix.to_owned())
+        }
     };
-    let mut scanner = SbomScanner {
-        workload_namespace: map.boolean("workloadNamespace", false, problems),
-        registry_resources: names("registryResources", is_resource_name, "a resource", problems),
-        ..SbomScanner::default()
+    let attestors = attestors::read(map, "attestors", problems);
+    let unsigned = map.boolean("allowUnsigned", false, problems);
+    if attestors.is_empty() && !unsigned && map.list("attestors", problems).is_none_or(<[Value]>::is_empty) {
+        problems.add(
+            path.key("attestors"),
+            "anybody who can push to the repository could write a report: name who must have signed it, or set `allowUnsigned: true`",
+        );
+    }
+    let attestors = if unsigned { Vec::new() } else { attestors };
+    RegistryReports { artifact, attestors, platform: read_platform(map, problems) }
+}
+
+fn read_kubescape(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Kubescape {
+    map.known(&["namespace", "platform"], &[], problems);
+    let namespace = map.text("namespace", problems).unwrap_or("kubescape");
+    if !is_namespace_name(namespace) {
+        problems.add(map.path().key("namespace"), format!("`{namespace}` is not the name of a namespace"));
+    }
+    Kubescape {
+        namespace: namespace.to_owned(),
+        platform: read_platform(map, problems).unwrap_or_else(Platform::linux_amd64),
+    }
+}
+
+const CUSTOM: [&str; 9] =
+    ["apiVersion", "kind", "namespaces", "workloadNamespace", "name", "selector", "platform", "identity", "fields"];
+
+/// What a name is made of.
+pub(crate) const PLACEHOLDERS: [&str; 8] = [
+    "{digest}",
+    "{digestHex}",
+    "{platformDigest}",
+    "{platformDigestHex}",
+    "{registry}",
+    "{repository}",
+    "{tag}",
+    "{namespace}",
+];
+
+fn read_custom(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<CustomReports> {
+    map.known(&CUSTOM, &[], problems);
+    let path = map.path();
+    let mut required = |key: &str, what: &str| {
+        let text = map.text(key, problems).filter(|text| !text.is_empty());
+        if text.is_none() {
+            problems.add(path.key(key), what);
+        }
+        text.map(str::to_owned)
     };
-    if map.has("namespaces") {
-        scanner.namespaces = names("namespaces", is_namespace_name, "a namespace", problems);
+    let api_version = required("apiVersion", "set the `group/version` of the reports");
+    let kind = required("kind", "set the kind of the reports");
+    let lookup = match (map.text("name", problems), map.text("selector", problems)) {
+        (Some(name), None) => {
+            check_template(map, name, problems);
+            CustomLookup::Name(name.to_owned())
+        }
+        (None, Some(selector)) => {
+            if selector.contains(['{', '}']) {
+                problems.add(
+                    path.key("selector"),
+                    "a selector is the same for every image: the host keeps a watch open for each different one",
+                );
+            } else if let Some(term) =
+                selector.split(',').find(|term| !selector.is_empty() && !is_label_term(term.trim()))
+            {
+                problems.add(
+                    path.key("selector"),
+                    format!("`{term}` is not a label and its value, `key=value`; several are separated by commas"),
+                );
+            }
+            CustomLookup::Selector(selector.to_owned())
+        }
+        (None, None) => CustomLookup::Selector(String::new()),
+        (Some(_), Some(_)) => {
+            problems.add(path.key("selector"), "`name` and `selector` are two ways; keep one of them");
+            CustomLookup::Selector(String::new())
+        }
+    };
+    let identity = map.choice("identity", ReportIdentity::default(), problems);
+    let fields = read_fields(map, identity, problems);
+    Some(CustomReports {
+        namespaces: read_namespaces(map, &[], false, problems),
+        platform: read_platform(map, problems),
+        lookup,
+        identity,
+        fields,
+        api_version: api_version?,
+        kind: kind?,
+    })
+}
+
+/// Whether a term of a selector is `key=value`: what an object's labels are compared with again.
+fn is_label_term(term: &str) -> bool {
+    let is_name = |text: &str, more: &[u8]| {
+        text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.') || more.contains(&b))
+    };
+    term.split_once('=').is_some_and(|(key, value)| !key.is_empty() && is_name(key, b"/") && is_name(value, b""))
+}
+
+fn check_template(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) {
+    let path = map.path().key("name");
+    let mut rest = name.to_owned();
+    for placeholder in PLACEHOLDERS {
+        rest = rest.replace(placeholder, "");
     }
-    if scanner.namespaces.is_empty() && !scanner.workload_namespace {
-        problems.add(path.key("namespaces"), "no namespace is trusted, so that no report would ever count; name one");
+    if rest.contains(['{', '}']) {
+        problems.add(path, format!("`{name}` has a placeholder that isn't known; use {}", PLACEHOLDERS.join(", ")));
+    } else if name.is_empty() || rest == name {
+        problems.add(path, format!("`{name}` is the same for every image; use one of {}", PLACEHOLDERS.join(", ")));
     }
-    Some(scanner)
+}
+
+const FIELDS: [&str; 18] = [
+    "image",
+    "registry",
+    "repository",
+    "tag",
+    "digest",
+    "platform",
+    "time",
+    "verdict",
+    "error",
+    "findings",
+    "id",
+    "severity",
+    "fixedVersion",
+    "score",
+    "package",
+    "purl",
+    "published",
+    "suppressed",
+];
+
+fn read_fields(map: &SettingsMap<'_, '_>, identity: ReportIdentity, problems: &mut Problems) -> CustomFields {
+    let path = map.path().key("fields");
+    let Some(fields) = SettingsMap::of(map.get("fields"), &path, problems) else { return CustomFields::default() };
+    fields.known(&FIELDS, &[], problems);
+    let mut field = |key: &str| {
+        let text = fields.text(key, problems)?;
+        if text.is_empty() || text.split('.').any(|step| step.is_empty() || step.contains(['[', ']', '*', ' ', '$'])) {
+            problems
+                .add(path.key(key), format!("`{text}` is not a path like `report.items.id`; lists are passed through"));
+        }
+        Some(text.to_owned())
+    };
+    let read = CustomFields {
+        image: field("image"),
+        registry: field("registry"),
+        repository: field("repository"),
+        tag: field("tag"),
+        digest: field("digest"),
+        platform: field("platform"),
+        time: field("time"),
+        verdict: field("verdict"),
+        error: field("error"),
+        findings: field("findings"),
+        id: field("id"),
+        severity: field("severity"),
+        fixed_version: field("fixedVersion"),
+        score: field("score"),
+        package: field("package"),
+        purl: field("purl"),
+        published: field("published"),
+        suppressed: field("suppressed"),
+    };
+    if read.image.is_none() && read.digest.is_none() {
+        problems
+            .add(path, "set `digest`, or `image` where reports name a whole reference: a report must say whose it is");
+    } else if identity == ReportIdentity::Tag
+        && read.image.is_none()
+        && [&read.registry, &read.repository, &read.tag].iter().any(|path| path.is_none())
+    {
+        problems.add(path, "with `identity: tag`, set `image`, or `registry`, `repository` and `tag`");
+    }
+    match (&read.findings, &read.verdict) {
+        (None, None) => problems.add(path, "set `findings`, `verdict` or both: a report must say something"),
+        (Some(_), _) if read.id.is_none() || read.severity.is_none() => {
+            problems.add(path, "`findings` needs `id` and `severity`, as paths from each finding");
+        }
+        _ => {}
+    }
+    read
+}
+
+fn read_namespaces(map: &SettingsMap<'_, '_>, named: &[&str], own: bool, problems: &mut Problems) -> Namespaces {
+    let of_workload = map.boolean("workloadNamespace", own, problems);
+    let named = if map.has("namespaces") {
+        read_names(map, "namespaces", is_namespace_name, "a namespace", problems)
+    } else {
+        named.iter().map(|name| (*name).to_owned()).collect()
+    };
+    if named.is_empty() && !of_workload {
+        problems
+            .add(map.path().key("namespaces"), "no namespace is trusted, so that no report would ever count; name one");
+    }
+    Namespaces { named, of_workload }
+}
+
+fn read_names(
+    map: &SettingsMap<'_, '_>,
+    key: &str,
+    is_name: fn(&str) -> bool,
+    what: &str,
+    problems: &mut Problems,
+) -> Vec<String> {
+    let path = map.path().key(key);
+    let mut names = Vec::new();
+    for (position, text) in map.texts(key, problems) {
+        if !is_name(text) {
+            problems.add(path.position(position), format!("`{text}` is not the name of {what}"));
+        }
+        names.push(text.to_owned());
+    }
+    names
+}
+
+fn read_platform(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Platform> {
+    let text = map.text("platform", problems)?;
+    let platform = Platform::parse(text);
+    if platform.is_none() {
+        problems.add(map.path().key("platform"), format!("`{text}` is not a platform like `linux/amd64`"));
+    }
+    platform
 }
 
 /// A DNS label, as Kubernetes names namespaces.

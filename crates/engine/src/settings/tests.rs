@@ -24,9 +24,11 @@ fn everything_is_optional_and_the_defaults_are_safe() {
         assert_eq!(settings.max_images, 50);
         assert!(settings.registries.is_empty() && !settings.verbose_log);
         assert_eq!(settings.pin, Pin { enabled: true, kinds: vec![crate::WorkloadKind::Pod], annotations: true });
-        assert_eq!(settings.reports.sources, [SbomScanner::default()]);
+        let namespaces = Namespaces { named: vec!["sbomscanner".to_owned()], of_workload: false };
+        let default = SbomScanner { namespaces, registry_resources: Vec::new() };
+        assert_eq!(settings.reports.sources, [ReportSource::SbomScanner(default)]);
         assert_eq!(settings.reports.platforms, Platforms::All);
-        assert_eq!(settings.acceptance.max_severity, [(Severity::Critical, Limit::Total(0))]);
+        assert_eq!(settings.acceptance.of("any").max_severity, [(Severity::Critical, Limit::Total(0))]);
     }
 }
 
@@ -96,7 +98,7 @@ fn unknown_keys_name_the_nearest_one() {
             "reports": {"platform": "all", "sources": [{"sbomScanner": {}}]},
         }),
         &[
-            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, reports, acceptance, pin",
+            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, reports, acceptance, exemptions, pin",
             "preScanPolicy: unknown setting `preScanPolicy`; did you mean `preScanPolicies`?",
             "verboselog: unknown setting `verboselog`; did you mean `verboseLog`?",
             "preScanPolicies.default: unknown setting `default`; known here: autoGenerate, byNamespace, defaultPolicy, customPolicies",
@@ -163,9 +165,9 @@ fn every_wrong_type_is_reported_with_its_path() {
             "reports.sources[0]: expected an object like `{sbomscanner: {}}`, but found the string `sbomscanner`",
             "reports.sources[1]: no source is named; use `{sbomscanner: {}}`",
             "reports.sources[2].sbomscanner.workloadNamespace: expected true or false, but found `1`",
-            "reports.sources[2].sbomscanner.registryResources[0]: expected a string, but found `1`",
             "reports.sources[2].sbomscanner.namespaces: expected a list, but found the string `x`",
             "reports.sources[2].sbomscanner.namespaces: no namespace is trusted, so that no report would ever count; name one",
+            "reports.sources[2].sbomscanner.registryResources[0]: expected a string, but found `1`",
             "acceptance.maxSeverity.high: expected an object, but found `1`",
             "acceptance.maxSeverity.low.total: expected a whole number from 0, but found the string `0`",
         ],
@@ -176,32 +178,16 @@ fn every_wrong_type_is_reported_with_its_path() {
 fn what_belongs_to_later_work_is_refused_by_name() {
     refuse(
         json!({
-            "preCustomRules": "allow_pod { true }", "customRules": "x", "exemptions": [{}], "imageVerification": [{}],
+            "preCustomRules": "allow_pod { true }", "customRules": "x", "imageVerification": [{}],
             "regoPolicies": [{}], "regoLibraries": [{}], "context": [{}],
-            "reports": {"maxAge": "72h", "sources": [{"trivyOperator": {}}, {"registry": {}}, {"kubescape": {}}, {"custom": {}}]},
-            "acceptance": {"cvssScore": {"threshold": 7}, "denyAlways": ["CVE-1"], "allowAlways": ["CVE-1"],
-                           "ignoreVexStatus": true, "fixGracePeriod": "14d", "count": "entries", "byNamespace": {"a": {}}},
         }),
         &[
             "preCustomRules: `preCustomRules` is not supported yet",
             "customRules: `customRules` is not supported yet",
-            "exemptions: `exemptions` is not supported yet",
             "imageVerification: `imageVerification` is not supported yet",
             "regoPolicies: `regoPolicies` is not supported yet",
             "regoLibraries: `regoLibraries` is not supported yet",
             "context: `context` is not supported yet",
-            "reports.maxAge: `maxAge` is not supported yet",
-            "reports.sources[0].trivyOperator: `trivyOperator` is not supported yet",
-            "reports.sources[1].registry: `registry` is not supported yet",
-            "reports.sources[2].kubescape: `kubescape` is not supported yet",
-            "reports.sources[3].custom: `custom` is not supported yet",
-            "acceptance.cvssScore: `cvssScore` is not supported yet",
-            "acceptance.denyAlways: `denyAlways` is not supported yet",
-            "acceptance.allowAlways: `allowAlways` is not supported yet",
-            "acceptance.ignoreVexStatus: `ignoreVexStatus` is not supported yet",
-            "acceptance.fixGracePeriod: `fixGracePeriod` is not supported yet",
-            "acceptance.count: `count` is not supported yet",
-            "acceptance.byNamespace: `byNamespace` is not supported yet",
         ],
     );
     // Written-out defaults ask for nothing.
@@ -210,24 +196,268 @@ fn what_belongs_to_later_work_is_refused_by_name() {
         "regoPolicies": [], "regoLibraries": [], "context": [], "reports": {"maxAge": ""},
         "acceptance": {"denyAlways": [], "allowAlways": [], "ignoreVexStatus": false, "fixGracePeriod": "", "count": "unique", "byNamespace": {}},
     }));
-    // Nothing else does: neither another value, nor one of another type, nor a source without settings.
+    // Nothing else does: neither another value, nor one of another type.
     for (key, values) in [
         ("regoVersion", vec![json!("v1"), json!("")]),
         ("customRules", vec![json!([]), json!({}), json!(0)]),
-        ("exemptions", vec![json!({}), json!("")]),
+        ("regoPolicies", vec![json!({}), json!("")]),
         ("context", vec![json!(""), json!(false)]),
     ] {
         for value in values {
             refuse(json!({key: value}), &[&format!("{key}: `{key}` is not supported yet")]);
         }
     }
+}
+
+const KEY: &str = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEyQ==\n-----END PUBLIC KEY-----\n";
+
+#[test]
+fn every_source_of_reports_is_read() {
+    let settings = read(json!({"reports": {"maxAge": "72h", "sources": [
+        {"sbomscanner": {"namespaces": ["a", "b"], "workloadNamespace": true, "registryResources": ["hub"]}},
+        {"trivyOperator": null},
+        {"trivyOperator": {"namespaces": ["x"], "workloadNamespace": false, "platform": "linux/arm64", "identity": "tag"}},
+        {"registry": {"attestors": [
+            {"name": "ci", "cosign": {"key": {"data": KEY}}},
+            {"name": "bot", "cosign": {"keyless": {"identities": [{"issuer": "https://i", "subject": "s"}, {"issuer": "https://i", "subjectPrefix": "https://github.com/team/"}]}}},
+            {"name": "gh", "cosign": {"keyless": {"githubActions": {"owner": "team", "repository": "app"}}}},
+        ]}},
+        {"registry": {"artifactType": "application/vnd.x+json", "allowUnsigned": true, "platform": "linux/amd64"}},
+        {"kubescape": {}},
+        {"custom": {"apiVersion": "g/v1", "kind": "Report", "namespaces": ["r"], "name": "sha256.{digestHex}",
+                    "fields": {"digest": "spec.digest", "findings": "spec.items", "id": "name", "severity": "severity"}}},
+    ]}}));
+    assert_eq!(settings.reports.max_age.map(|age| age.to_string()).as_deref(), Some("72h"));
+    let names: Vec<_> = settings.reports.sources.iter().map(ReportSource::name).collect();
+    assert_eq!(names, ["sbomscanner", "trivyOperator", "trivyOperator", "registry", "registry", "kubescape", "custom"]);
+    let [
+        _,
+        ReportSource::TrivyOperator(default),
+        ReportSource::TrivyOperator(operator),
+        ReportSource::Registry(signed),
+        ReportSource::Registry(unsigned),
+        ReportSource::Kubescape(kubescape),
+        ReportSource::Custom(custom),
+    ] = settings.reports.sources.as_slice()
+    else {
+        panic!("other sources");
+    };
+    assert_eq!(default.namespaces, Namespaces { named: Vec::new(), of_workload: true });
+    assert_eq!((default.platform.to_string().as_str(), default.identity), ("linux/amd64", ReportIdentity::Digest));
+    assert_eq!((operator.platform.to_string().as_str(), operator.identity), ("linux/arm64", ReportIdentity::Tag));
+    assert_eq!(signed.artifact, Artifact::Tag("scan".to_owned()));
+    let identities: Vec<_> =
+        signed.attestors.iter().map(|attestor| (attestor.name.as_str(), &attestor.identity)).collect();
+    let text = str::to_owned;
+    assert_eq!(
+        identities,
+        [
+            ("ci", &Identity::Key(text(KEY))),
+            ("bot", &Identity::Keyless { issuer: text("https://i"), subject: text("s") }),
+            (
+                "bot",
+                &Identity::KeylessPrefix {
+                    issuer: text("https://i"),
+                    subject_prefix: text("https://github.com/team/")
+                }
+            ),
+            ("gh", &Identity::GithubActions { owner: text("team"), repository: Some(text("app")) }),
+        ]
+    );
+    assert_eq!((&unsigned.artifact, unsigned.attestors.len()), (&Artifact::Type(text("application/vnd.x+json")), 0));
+    assert_eq!(kubescape.namespace, "kubescape");
+    assert_eq!(custom.lookup, CustomLookup::Name(text("sha256.{digestHex}")));
+}
+
+#[test]
+fn sources_that_could_not_work_are_refused() {
+    let registry = |more: Value| json!({"reports": {"sources": [{"registry": more}]}});
+    let attestor = |cosign: Value| registry(json!({"attestors": [{"name": "ci", "cosign": cosign}]}));
+    let at = "reports.sources[0].registry";
+    let cosign = "reports.sources[0].registry.attestors[0].cosign";
+    for (settings, problem) in [
+        (registry(json!({})), format!("{at}.attestors: anybody who can push to the repository could write a report: name who must have signed it, or set `allowUnsigned: true`")),
+        (registry(json!({"attestors": []})), format!("{at}.attestors: anybody who can push to the repository could write a report: name who must have signed it, or set `allowUnsigned: true`")),
+        (registry(json!({"allowUnsigned": true, "tagSuffix": "a b"})), format!("{at}.tagSuffix: `a b` can't be the end of a tag")),
+        (registry(json!({"allowUnsigned": true, "tagSuffix": "a", "artifactType": "b"})), format!("{at}.artifactType: `tagSuffix` and `artifactType` are two ways; keep one of them")),
+        (registry(json!({"allowUnsigned": true, "platform": "x"})), format!("{at}.platform: `x` is not a platform like `linux/amd64`")),
+        (registry(json!({"attestors": [{"cosign": {"key": {"data": KEY}}}]})), format!("{at}.attestors[0].name: name the attestor: messages say who signed")),
+        (registry(json!({"attestors": [{"name": "n", "notary": {}}]})), format!("{at}.attestors[0].notary: the host verifies no Notary signatures; sign with cosign")),
+        (registry(json!({"attestors": [{"name": "n"}]})), format!("{at}.attestors[0].cosign: say how the attestor is recognised, like `{{key: {{data: …}}}}`")),
+        (attestor(json!({})), format!("{cosign}: set one of `key` and `keyless`")),
+        (attestor(json!({"key": {"kms": "aws"}})), format!("{cosign}.key.kms: the host reaches no key management service: export the public key into `data`")),
+        (attestor(json!({"key": {"data": "x"}})), format!("{cosign}.key.data: it is not a public key in PEM, which starts with `-----BEGIN PUBLIC KEY-----`")),
+        (attestor(json!({"key": {}})), format!("{cosign}.key: `data` is missing: the public key in PEM")),
+        (attestor(json!({"certificate": {"data": "x"}})), format!("{cosign}.certificate: `certificate` is not supported yet; use `key` or `keyless`")),
+        (attestor(json!({"keyless": {"identities": [{"issuer": "i", "subjectPrefix": "team/"}]}})), format!("{cosign}.keyless.identities[0].subjectPrefix: `team/` is not the beginning of a URL like `https://github.com/team/`")),
+        (attestor(json!({"keyless": {"identities": [{"issuer": "i", "subjectRegExp": ".*", "subject": "s"}]}})), format!("{cosign}.keyless.identities[0].subjectRegExp: the host compares no regular expressions: write `subject`, or `subjectPrefix` with how it starts")),
+        (attestor(json!({"keyless": {"identities": [{"subject": "s"}]}})), format!("{cosign}.keyless.identities[0].issuer: the issuer of the identity is missing")),
+        (attestor(json!({"keyless": {}})), format!("{cosign}.keyless: set `identities` or `githubActions`")),
+        (json!({"reports": {"maxAge": "3 days"}}), "reports.maxAge: `3 days` is not a span of time like `72h` or `14d`".to_owned()),
+        (json!({"reports": {"sources": [{"kubescape": {"namespace": "A"}}]}}), "reports.sources[0].kubescape.namespace: `A` is not the name of a namespace".to_owned()),
+        (json!({"reports": {"sources": [{"trivyOperator": {"workloadNamespace": false}}]}}), "reports.sources[0].trivyOperator.namespaces: no namespace is trusted, so that no report would ever count; name one".to_owned()),
+    ] {
+        refuse(settings, &[&problem]);
+    }
+}
+
+#[test]
+fn custom_reports_say_how_they_are_found_and_read() {
+    let custom = |change: Value| {
+        let mut custom = json!({"apiVersion": "g/v1", "kind": "Report", "namespaces": ["r"], "name": "sha256.{digestHex}",
+            "fields": {"digest": "spec.digest", "findings": "spec.items", "id": "name", "severity": "severity"}});
+        for (key, value) in change.as_object().into_iter().flatten() {
+            custom[key] = value.clone();
+        }
+        json!({"reports": {"sources": [{"custom": custom}]}})
+    };
+    let at = "reports.sources[0].custom";
+    for (change, problem) in [
+        (json!({"apiVersion": null}), "apiVersion: set the `group/version` of the reports"),
+        (json!({"kind": ""}), "kind: set the kind of the reports"),
+        (
+            json!({"namespaces": []}),
+            "namespaces: no namespace is trusted, so that no report would ever count; name one",
+        ),
+        (
+            json!({"name": "report"}),
+            "name: `report` is the same for every image; use one of {digest}, {digestHex}, {platformDigest}, {platformDigestHex}, {registry}, {repository}, {tag}, {namespace}",
+        ),
+        (
+            json!({"name": "{digest}-{image}"}),
+            "name: `{digest}-{image}` has a placeholder that isn't known; use {digest}, {digestHex}, {platformDigest}, {platformDigestHex}, {registry}, {repository}, {tag}, {namespace}",
+        ),
+        (json!({"selector": "a=b"}), "selector: `name` and `selector` are two ways; keep one of them"),
+        (
+            json!({"name": null, "selector": "digest={digestHex}"}),
+            "selector: a selector is the same for every image: the host keeps a watch open for each different one",
+        ),
+        (
+            json!({"name": null, "selector": "a in (b)"}),
+            "selector: `a in (b)` is not a label and its value, `key=value`; several are separated by commas",
+        ),
+        (
+            json!({"name": null, "selector": "a=b,c!=d"}),
+            "selector: `c!=d` is not a label and its value, `key=value`; several are separated by commas",
+        ),
+        (
+            json!({"fields": {"digest": "spec.digest"}}),
+            "fields: set `findings`, `verdict` or both: a report must say something",
+        ),
+        (
+            json!({"fields": {"verdict": "spec.verdict"}}),
+            "fields: set `digest`, or `image` where reports name a whole reference: a report must say whose it is",
+        ),
+        (
+            json!({"fields": {"digest": "d", "findings": "f"}}),
+            "fields: `findings` needs `id` and `severity`, as paths from each finding",
+        ),
+        (
+            json!({"fields": {"digest": "d[0]", "verdict": "v"}}),
+            "fields.digest: `d[0]` is not a path like `report.items.id`; lists are passed through",
+        ),
+        (
+            json!({"identity": "tag"}),
+            "fields: with `identity: tag`, set `image`, or `registry`, `repository` and `tag`",
+        ),
+    ] {
+        refuse(custom(change), &[&format!("{at}.{problem}")]);
+    }
+    read(custom(json!({"name": null})));
+    read(custom(json!({"fields": {"image": "spec.image", "verdict": "status.result"}})));
+}
+
+#[test]
+fn acceptance_is_overridden_by_namespaces_key_by_key() {
+    let settings = read(json!({"acceptance": {
+        "cvssScore": {"threshold": 7, "maxCount": 5}, "denyAlways": ["CVE-1"], "count": "entries",
+        "byNamespace": {
+            "strict": {"maxSeverity": {"low": {"totalWithoutFixes": 2}}, "cvssScore": {"threshold": 4.5}, "denyAlways": []},
+            "vex": {"ignoreVexStatus": true, "count": "unique", "allowAlways": ["CVE-2"]},
+        },
+    }}));
+    let top = settings.acceptance.of("any");
+    assert_eq!(top.max_severity, [], "a gate of one's own replaces the default");
+    assert_eq!(top.cvss_score, Some(CvssLimit { threshold: 7.0, max_count: 5 }));
+    assert_eq!((top.deny_always, top.count), (["CVE-1".to_owned()].as_slice(), Count::Entries));
+    let strict = settings.acceptance.of("strict");
+    assert_eq!(strict.max_severity, [(Severity::Low, Limit::TotalWithoutFixes(2))]);
+    assert_eq!(strict.cvss_score, Some(CvssLimit { threshold: 4.5, max_count: 0 }));
+    assert_eq!((strict.deny_always.len(), strict.count), (0, Count::Entries));
+    let vex = settings.acceptance.of("vex");
+    assert!(vex.ignore_vex_status && vex.cvss_score == top.cvss_score && vex.count == Count::Unique);
+    assert_eq!(vex.allow_always, ["CVE-2".to_owned()]);
+    // Lists of ids alone are no gate: the default stands.
+    let lists = read(json!({"acceptance": {"denyAlways": ["CVE-1"], "allowAlways": ["CVE-2"]}}));
+    assert_eq!(lists.acceptance.of("any").max_severity, [(Severity::Critical, Limit::Total(0))]);
+}
+
+#[test]
+fn acceptance_that_makes_no_sense_is_refused() {
     refuse(
-        json!({"acceptance": {"cvssScore": {}, "count": {}}, "reports": {"sources": [{"trivyOperator": null}, {"custom": {}}]}}),
+        json!({"acceptance": {
+            "cvssScore": {"threshold": 11}, "denyAlways": ["CVE-2024-*", ""], "allowAlways": "CVE-1", "count": "all",
+            "fixGracePeriod": "soon",
+            "byNamespace": {"a": {"cvssScore": {"maxCount": 1}, "byNamespace": {}}, "b": 7},
+        }}),
         &[
-            "reports.sources[0].trivyOperator: `trivyOperator` is not supported yet",
-            "reports.sources[1].custom: `custom` is not supported yet",
-            "acceptance.cvssScore: `cvssScore` is not supported yet",
-            "acceptance.count: `count` is not supported yet",
+            "acceptance.cvssScore.threshold: expected a CVSS score from 0 to 10, but found `11`",
+            "acceptance.denyAlways[0]: `CVE-2024-*` is a pattern, and only whole ids are compared here; `exemptions` take patterns",
+            "acceptance.denyAlways[1]: `` is not the id of a vulnerability",
+            "acceptance.allowAlways: expected a list, but found the string `CVE-1`",
+            "acceptance.fixGracePeriod: `soon` is not a span of time like `72h` or `14d`",
+            "acceptance.count: `all` is not a choice here; use unique or entries",
+            "acceptance.byNamespace.a.byNamespace: unknown setting `byNamespace`; known here: maxSeverity, cvssScore, denyAlways, allowAlways, ignoreVexStatus, fixGracePeriod, count",
+            "acceptance.byNamespace.a.cvssScore: `threshold` is missing: the lowest CVSS score that counts, like 7.0",
+            "acceptance.byNamespace.b: expected an object, but found `7`",
+        ],
+    );
+}
+
+#[test]
+fn a_grace_period_needs_a_source_with_dates() {
+    let grace = json!({"fixGracePeriod": "14d", "byNamespace": {"a": {"fixGracePeriod": "1d"}}});
+    let no_dates = "no source has dates of fixes or vulnerabilities (sbomscanner); trivyOperator and registry have";
+    refuse(
+        json!({"acceptance": grace}),
+        &[
+            &format!("acceptance.fixGracePeriod: {no_dates}"),
+            &format!("acceptance.byNamespace.a.fixGracePeriod: {no_dates}"),
+        ],
+    );
+    read(json!({"acceptance": grace, "reports": {"sources": [{"sbomscanner": {}}, {"trivyOperator": {}}]}}));
+}
+
+#[test]
+fn exemptions_say_what_why_and_until_when() {
+    let settings = read(json!({"exemptions": [
+        {"vulnerability": "CVE-2024-0001", "images": ["docker.io/team/"], "namespaces": ["a"], "packages": ["pkg:apk/alpine/openssl@"],
+         "reason": "not reachable, TICKET-7", "expires": "2027-01-31", "expireOnFix": true},
+        // That it ended long ago is no reason to refuse it: it was valid once.
+        {"vulnerabilities": ["CVE-2020-*", "GHSA-1"], "reason": "r", "expires": "2020-01-01"},
+    ]}));
+    let [first, second] = settings.exemptions.as_slice() else { panic!("{:?}", settings.exemptions) };
+    assert_eq!(first.expires.to_string(), "2027-01-31T23:59:59Z");
+    assert!(first.expire_on_fix && !second.expire_on_fix);
+    assert_eq!(second.vulnerabilities.iter().map(Pattern::as_str).collect::<Vec<_>>(), ["CVE-2020-*", "GHSA-1"]);
+    refuse(
+        json!({"exemptions": [
+            {}, "CVE-1",
+            {"vulnerability": "CVE-1", "reason": " ", "expires": "soon", "package": "x"},
+            {"vulnerability": " ", "reason": "r", "expires": "2027-02-30", "packages": ["openssl"], "images": ["https://x/"]},
+        ]}),
+        &[
+            "exemptions[0]: set `vulnerability` or `vulnerabilities`: an id, or a pattern like `CVE-2024-*`",
+            "exemptions[0].reason: say why the findings don't count; people will read it",
+            "exemptions[0].expires: every exemption ends: set its last day, like `2027-01-31`",
+            "exemptions[1]: expected an object like `{vulnerability: CVE-…, reason: …, expires: …}`, but found the string `CVE-1`",
+            "exemptions[2].package: unknown setting `package`; did you mean `packages`?",
+            "exemptions[2].reason: say why the findings don't count; people will read it",
+            "exemptions[2].expires: `soon` is not a day like `2027-01-31`",
+            "exemptions[3]: an empty id, or one with spaces around it, names no vulnerability",
+            "exemptions[3].packages: `openssl` is not the beginning of a purl like `pkg:apk/alpine/openssl@`",
+            "exemptions[3].images: no image's name starts with `https://x/`",
+            "exemptions[3].expires: `2027-02-30` is not a day like `2027-01-31`",
         ],
     );
 }
@@ -265,7 +495,6 @@ fn settings_that_would_decide_nothing_are_refused() {
         &[
             "reports.platforms[0]: `linux` is not a platform like `linux/amd64` or `linux/arm/v7`",
             "reports.sources[0].sbomscanner.namespaces: no namespace is trusted, so that no report would ever count; name one",
-            "reports.sources[1].custom: `custom` is not supported yet",
             "reports.sources[1]: one entry, one source: split custom, sbomscanner",
             "acceptance.maxSeverity.high: set one of `total` and `totalWithoutFixes`",
             "acceptance.maxSeverity.low: set one of `total` and `totalWithoutFixes`",
@@ -294,9 +523,9 @@ fn names_of_namespaces_and_resources_are_checked() {
     refuse(
         json!({"reports": {"sources": [{"sbomscanner": {"namespaces": ["ok", "a b/../c", ""], "registryResources": ["a.b-c", "A"]}}]}}),
         &[
-            "reports.sources[0].sbomscanner.registryResources[1]: `A` is not the name of a resource",
             "reports.sources[0].sbomscanner.namespaces[1]: `a b/../c` is not the name of a namespace",
             "reports.sources[0].sbomscanner.namespaces[2]: `` is not the name of a namespace",
+            "reports.sources[0].sbomscanner.registryResources[1]: `A` is not the name of a resource",
         ],
     );
 }
@@ -305,6 +534,22 @@ fn names_of_namespaces_and_resources_are_checked() {
 fn registries_have_one_name() {
     let settings = read(json!({"registries": ["GHCR.IO", "index.docker.io", "ghcr.io:443", "localhost:5000"]}));
     assert_eq!(settings.registries, ["ghcr.io", "docker.io", "ghcr.io", "localhost:5000"]);
+}
+
+#[test]
+fn what_is_valid_and_may_not_be_meant_is_noticed() {
+    let settings = read(json!({
+        "reports": {"maxAge": "72h", "sources": [{"kubescape": {}}]},
+        "exemptions": [{"vulnerability": "CVE-1", "images": ["ghcr.io/te"], "packages": ["pkg:npm/foo", "pkg:npm/foo@"], "reason": "r", "expires": "2099-01-01"}],
+    }));
+    assert_eq!(
+        settings.notices(),
+        [
+            "exemptions[0].images: the prefix `ghcr.io/te` ends inside a path segment, and matches whatever goes on from there",
+            "exemptions[0].packages: `pkg:npm/foo` matches whatever goes on from there; end it with `@` for one package",
+            "reports.maxAge: Kubescape's reports don't say when they were made, so that each counts as older than 72h",
+        ]
+    );
 }
 
 #[test]

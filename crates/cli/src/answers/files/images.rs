@@ -10,10 +10,24 @@
 //!     manifest: {schemaVersion: 2, …}   # the manifest or index itself
 //!     config: {architecture: amd64, …}  # the image's configuration, or an artifact's JSON
 //!   ghcr.io/team/plain:1.0: {digest: sha256:…}   # an image of one platform, linux/amd64
+//!   ghcr.io/team/app:sha256-….scan:           # an artifact beside an image
+//!     digest: sha256:…
+//!     subject: sha256:…                       # the image that its manifest says it belongs to
+//!     artifactType: application/vnd.example   # what its manifest says it is
+//!     config: {verdict: pass, …}
+//!     signedBy:                               # whose signatures `v2/verify` finds; without it there are none
+//!       - key: |
+//!           -----BEGIN PUBLIC KEY-----
+//!           …
+//!       - {issuer: "https://accounts.example.com", subject: ci@example.com}
+//!       - githubActions: {owner: team, repository: app}
 //!   ghcr.io/team/gone:1.0: {error: "registry says no"}
 //! ```
 //! An image is found by its tag and by its digest, and each platform of an index by its own digest. Several entries may
-//! have the same digest: one of them says what it is, or nothing does and it is a plain image.
+//! have the same digest: one of them says what it is, or nothing does and it is a plain image; and who signed it.
+//!
+//! Signatures are of a digest: of an index they say nothing about the images below it. They carry no annotations, so
+//! that whoever asks for some finds none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -26,6 +40,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::super::image_name;
+use super::signatures::{self, Constraint, Signer, Written};
 use super::{FilesError, read};
 
 /// What a registry would serve.
@@ -35,6 +50,8 @@ pub struct ImageFile {
     tags: BTreeMap<(Repository, String), Result<String, String>>,
     /// By registry, repository and digest.
     contents: BTreeMap<(Repository, String), Result<Content, String>>,
+    /// By registry, repository and digest, what somebody signed.
+    signers: BTreeMap<(Repository, String), Vec<Signer>>,
 }
 
 /// Registry and repository.
@@ -110,6 +127,26 @@ impl ImageFile {
         }
     }
 
+    /// The digest of `image` if its signatures satisfy all constraints, or the text of the real host's failure.
+    pub(super) fn verify(&self, image: &str, constraints: &[Constraint<'_>]) -> Result<String, String> {
+        let whole = || image.parse::<Reference>().map_or(image.to_owned(), |reference| reference.whole());
+        let (repository, digest) = self
+            .resolve(image)
+            .and_then(|(repository, digest)| self.content(&repository, &digest).map(|_| (repository, digest)))
+            // An error of the list is answered as it stands, the registry's in the words of the client that verifies.
+            .map_err(|error| match error.strip_prefix(REGISTRY_FAILURE) {
+                Some(why) => {
+                    format!("failed to get image trusted layers: Cannot fetch manifest of {}: {why}", whole())
+                }
+                None => error,
+            })?;
+        let key = (repository, digest);
+        // The host's text ends with a space.
+        let signers = self.signers.get(&key).ok_or_else(|| format!("no signatures found for image: {} ", whole()))?;
+        signatures::check(constraints, signers)?;
+        Ok(key.1)
+    }
+
     fn resolve(&self, image: &str) -> Result<(Repository, String), String> {
         let reference = image_name::parse(image).map_err(|e| e.to_string())?;
         let repository = repository_of(&reference);
@@ -134,7 +171,7 @@ impl ImageFile {
     }
 
     /// Takes in one entry. Returns where to find its image if the entry doesn't say what that is.
-    fn insert(&mut self, reference: &Reference, entry: Entry) -> Result<Option<(Repository, String)>, String> {
+    fn insert(&mut self, reference: &Reference, mut entry: Entry) -> Result<Option<(Repository, String)>, String> {
         let repository = repository_of(reference);
         if let Some(error) = entry.error.clone() {
             entry.must_have_only_an_error()?;
@@ -151,6 +188,13 @@ impl ImageFile {
             self.tags.insert((repository.clone(), tag.to_owned()), Ok(digest.clone()));
         }
         let key = (repository, digest);
+        if let Some(written) = entry.signed_by.take() {
+            let signer = |(position, written)| {
+                Signer::try_from(written).map_err(|problem| format!("signedBy[{position}]: {problem}"))
+            };
+            let signers = written.into_iter().enumerate().map(signer).collect::<Result<Vec<_>, _>>()?;
+            self.sign(key.clone(), signers)?;
+        }
         match entry.content()? {
             Some(content) => self.state(key, Ok(content)).map(|()| None),
             None => Ok(Some(key)),
@@ -168,6 +212,20 @@ impl ImageFile {
                 self.contents.insert(key, content);
                 Ok(())
             }
+        }
+    }
+
+    /// Who signed a digest is said as often as what it is.
+    fn sign(&mut self, key: (Repository, String), signers: Vec<Signer>) -> Result<(), String> {
+        if signers.is_empty() {
+            return Err("`signedBy` names nobody; leave it out where there are no signatures".to_owned());
+        }
+        let digest = key.1.clone();
+        match self.signers.insert(key, signers.clone()) {
+            Some(said) if said != signers => Err(format!(
+                "another entry says that others signed `{digest}`; say it once, the others need only `digest`"
+            )),
+            _ => Ok(()),
         }
     }
 
@@ -192,19 +250,24 @@ struct List {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Entry {
     digest: Option<String>,
     manifest: Option<Value>,
     platforms: Option<BTreeMap<String, String>>,
     config: Option<Value>,
+    subject: Option<String>,
+    artifact_type: Option<String>,
+    signed_by: Option<Vec<Written>>,
     error: Option<String>,
 }
 
 impl Entry {
     fn must_have_only_an_error(&self) -> Result<(), String> {
-        let Self { digest, manifest, platforms, config, error: _ } = self;
-        if digest.is_none() && manifest.is_none() && platforms.is_none() && config.is_none() {
+        let Self { digest, manifest, platforms, config, subject, artifact_type, signed_by, error: _ } = self;
+        let has_content = manifest.is_some() || platforms.is_some() || config.is_some();
+        let has_more = subject.is_some() || artifact_type.is_some() || signed_by.is_some();
+        if digest.is_none() && !has_content && !has_more {
             return Ok(());
         }
         Err("an entry with `error` has nothing else".to_owned())
@@ -216,10 +279,23 @@ impl Entry {
             let problem = "`platforms` is short for an index: leave out `manifest` and `config`";
             return Err(problem.to_owned());
         }
-        let config = self.config.clone().unwrap_or_else(|| config("linux", "amd64", None));
+        let is_artifact = self.subject.is_some() || self.artifact_type.is_some();
+        if is_artifact && (self.platforms.is_some() || self.manifest.is_some()) {
+            let problem = "`subject` and `artifactType` are put into a manifest that is made for the entry: leave out \
+                           `platforms`, or write them into `manifest`";
+            return Err(problem.to_owned());
+        }
+        let config = match &self.config {
+            Some(config) => config.clone(),
+            None if is_artifact => json!({}),
+            None => config("linux", "amd64", None),
+        };
         let manifest = match (self.manifest, self.platforms, self.config) {
             (Some(manifest), _, _) => manifest,
             (None, Some(platforms), _) => index(&platforms)?,
+            (None, None, _) if is_artifact => {
+                artifact_manifest(&config, self.subject.as_deref(), self.artifact_type.as_deref())?
+            }
             (None, None, Some(config)) => image_manifest(&config),
             (None, None, None) => return Ok(None),
         };
@@ -317,6 +393,29 @@ fn image_manifest(config: &Value) -> Value {
     })
 }
 
+/// The manifest of an artifact, whose configuration is of the type that it is itself.
+fn artifact_manifest(config: &Value, subject: Option<&str>, artifact_type: Option<&str>) -> Result<Value, String> {
+    let mut manifest = image_manifest(config);
+    if let Some(digest) = subject {
+        check_digest(digest).map_err(|problem| format!("subject: {problem}"))?;
+        let media_type = "application/vnd.oci.image.manifest.v1+json";
+        insert(&mut manifest, "subject", json!({"mediaType": media_type, "digest": digest, "size": 0}));
+    }
+    if let Some(artifact_type) = artifact_type {
+        insert(&mut manifest, "artifactType", artifact_type.into());
+        if let Some(config) = manifest.get_mut("config") {
+            insert(config, "mediaType", artifact_type.into());
+        }
+    }
+    Ok(manifest)
+}
+
+fn insert(object: &mut Value, key: &str, value: Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert(key.to_owned(), value);
+    }
+}
+
 fn config(os: &str, architecture: &str, variant: Option<&str>) -> Value {
     let mut config = json!({
         "architecture": architecture,
@@ -324,8 +423,8 @@ fn config(os: &str, architecture: &str, variant: Option<&str>) -> Value {
         "config": {},
         "rootfs": {"type": "layers", "diff_ids": []},
     });
-    if let (Some(variant), Some(fields)) = (variant, config.as_object_mut()) {
-        fields.insert("variant".to_owned(), variant.into());
+    if let Some(variant) = variant {
+        insert(&mut config, "variant", variant.into());
     }
     config
 }
@@ -350,6 +449,9 @@ fn same(one: &Result<Content, String>, other: &Result<Content, String>) -> bool 
     }
 }
 
+/// How the real host begins what it says of a registry's failure.
+const REGISTRY_FAILURE: &str = "Fail to interact with OCI registry: ";
+
 /// What the real host says of an image that its registry doesn't have.
 fn manifest_unknown((registry, repository): &Repository, tag_or_digest: &str) -> String {
     let registry = match registry.as_str() {
@@ -358,10 +460,10 @@ fn manifest_unknown((registry, repository): &Repository, tag_or_digest: &str) ->
     };
     let protocol = if image_name::is_on_this_machine(registry) { "http" } else { "https" };
     format!(
-        "Fail to interact with OCI registry: Registry error: url {protocol}://{registry}/v2/{repository}/manifests/{tag_or_digest}, envelope: OCI API errors: [OCI API error: manifest unknown]"
+        "{REGISTRY_FAILURE}Registry error: url {protocol}://{registry}/v2/{repository}/manifests/{tag_or_digest}, envelope: OCI API errors: [OCI API error: manifest unknown]"
     )
 }
 
 fn not_an_image(why: &str) -> String {
-    format!("Fail to interact with OCI registry: Image manifest not found: {why}")
+    format!("{REGISTRY_FAILURE}Image manifest not found: {why}")
 }

@@ -2,10 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+
 use super::{AnswerSource, Request, to_json};
+use signatures::Constraint;
 
 pub mod cluster;
 pub mod images;
+mod signatures;
 
 pub use cluster::ClusterFiles;
 pub use images::ImageFile;
@@ -36,13 +40,25 @@ impl AnswerSource for Files {
             Request::KubernetesGetResource(wanted) => cluster()?.get(wanted),
             Request::KubernetesListResourceNamespace(wanted) => cluster()?.list_in_namespace(wanted),
             Request::KubernetesListResourceAll(wanted) => cluster()?.list_all(wanted),
-            _ => Err(super::not_answered(request)),
+            _ => match Constraint::of(request) {
+                Some((image, constraints)) => {
+                    to_json(&Verified { is_trusted: true, digest: images()?.verify(image, &constraints?)? })
+                }
+                None => Err(super::not_answered(request)),
+            },
         }
     }
 
     fn may_block(&self) -> bool {
         false
     }
+}
+
+/// The answer to `v2/verify`. An image that isn't trusted is an error.
+#[derive(Serialize)]
+struct Verified {
+    is_trusted: bool,
+    digest: String,
 }
 
 const NO_CLUSTER: &str = "there is no cluster to ask; give its objects with `--cluster DIR`, or use `--live`";

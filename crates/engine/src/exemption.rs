@@ -1,0 +1,68 @@
+//! Exemptions at work: which of them speak of a finding, and whether they still hold.
+
+use crate::Timestamp;
+use crate::acceptance::Finding;
+use crate::image::ImageReference;
+use crate::settings::Exemption;
+
+/// What the exemptions say about a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exempt<'a> {
+    /// None speaks of it.
+    No,
+    /// This one does, and holds.
+    Yes(&'a Exemption),
+    /// None holds; this one did until its last day.
+    Ended(&'a Exemption),
+    /// None holds; this one did until the finding could be fixed.
+    Fixed(&'a Exemption),
+}
+
+/// The exemptions that may speak of findings in an image of a namespace's workload, in the settings' order.
+pub(crate) fn of_image<'a>(
+    exemptions: &'a [Exemption],
+    reference: &ImageReference,
+    namespace: &str,
+) -> Vec<&'a Exemption> {
+    let named = |exemption: &Exemption| {
+        // As for rules that accept: beside a digest, the tag is a claim of whoever wrote it.
+        let mut names = reference.compared_names(false).into_iter();
+        exemption.images.is_empty()
+            || names.any(|name| exemption.images.iter().any(|prefix| prefix.matches_canonical(&name)))
+    };
+    exemptions
+        .iter()
+        .filter(|e| e.namespaces.is_empty() || e.namespaces.iter().any(|own| own == namespace))
+        .filter(|e| named(e))
+        .collect()
+}
+
+/// What they say about a finding: one that holds comes before one that ended.
+pub(crate) fn of_finding<'a>(exemptions: &[&'a Exemption], finding: &Finding<'_>, now: Timestamp) -> Exempt<'a> {
+    let mut said = Exempt::No;
+    for exemption in exemptions.iter().filter(|exemption| speaks_of(exemption, finding)) {
+        if exemption.expires < now {
+            if said == Exempt::No {
+                said = Exempt::Ended(exemption);
+            }
+        } else if exemption.expire_on_fix && finding.fixed_in.is_some() {
+            if said == Exempt::No {
+                said = Exempt::Fixed(exemption);
+            }
+        } else {
+            return Exempt::Yes(exemption);
+        }
+    }
+    said
+}
+
+fn speaks_of(exemption: &Exemption, finding: &Finding<'_>) -> bool {
+    let mut ids = finding.ids();
+    // A package that the report doesn't name is none that the exemption names.
+    let of_package = exemption.packages.is_empty()
+        || finding
+            .purl
+            .as_ref()
+            .is_some_and(|purl| exemption.packages.iter().any(|p| purl.as_str().starts_with(p.as_str())));
+    of_package && ids.any(|id| exemption.vulnerabilities.iter().any(|pattern| pattern.matches(id)))
+}

@@ -1,0 +1,89 @@
+//! Remedies against what scanners, hosts and attackers do wrong, by name.
+//!
+//! Each has a test in `traps` that passes with it and, run again with it switched off, shows the wrong answer that it
+//! prevents. Outside of tests all of them are on, and nothing is left of this at run time.
+
+/// Something that is done so that a trap catches nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Remedy {
+    /// A report counts only for the registry that it names.
+    MatchRegistry,
+    /// Docker Hub is one registry under all of its names.
+    FoldRegistryNames,
+    /// A report counts only for the repository that it names.
+    MatchRepository,
+    /// A report counts only for the digest that it names.
+    MatchDigest,
+    /// A report that names the index's digest is one of the image.
+    KnowIndexDigest,
+    /// A report that names the image's id in the place of a digest is one of the image.
+    KnowImageId,
+    /// A report counts only for the platform that it names.
+    MatchPlatform,
+    /// A variant that a platform leaves out is the one that it means.
+    FillVariants,
+    /// An object counts only in the namespace that was asked.
+    MatchNamespace,
+    /// A tag beside a digest identifies nothing.
+    IgnoreTagBesideDigest,
+    /// A look-up that failed is not the same as no report.
+    TellFailureFromAbsence,
+    /// A look-up that failed ends the search: another source is not asked instead.
+    StopAtFailure,
+    /// Nothing is listed where no GET was answered.
+    GetBeforeList,
+    /// What a list names is read anew.
+    ReadWhatIsListed,
+    /// The worst of several reports decides, not the first.
+    WorstDecides,
+    /// A clean target may have null in the place of a list.
+    NullIsClean,
+    /// A summary must agree with the entries.
+    SummaryMustAgree,
+    /// Scores are in the mask where they decide.
+    AskForScores,
+    /// A score of 0 is none.
+    SkipZeroScores,
+    /// A vulnerability in several packages counts once.
+    CountIds,
+    /// Ignoring VEX makes findings count that it clears, and none less.
+    VexOnlyClears,
+    /// What is always denied is denied although VEX clears it.
+    DenyWhatVexClears,
+    /// A ScanJob's failure is told from one that is at work.
+    TellFailedFromPending,
+    /// A report's time is its ScanJob's, not that of its first scan.
+    TimeOfScanJob,
+    /// A report of unknown age is too old.
+    UnknownAgeIsOld,
+    /// An artifact must say that it is about this image.
+    MatchSubject,
+    /// An artifact must be signed by somebody whom the settings name.
+    VerifySignature,
+}
+
+/// Whether a remedy is at work: always.
+#[cfg(not(test))]
+pub(crate) const fn is_on(_: Remedy) -> bool {
+    true
+}
+
+#[cfg(test)]
+thread_local! {
+    static OFF: std::cell::Cell<Option<Remedy>> = const { std::cell::Cell::new(None) };
+}
+
+/// Whether a remedy is at work: a test may have switched it off.
+#[cfg(test)]
+pub(crate) fn is_on(remedy: Remedy) -> bool {
+    OFF.get() != Some(remedy)
+}
+
+/// What `run` comes to without a remedy.
+#[cfg(test)]
+pub(crate) fn without<T>(remedy: Remedy, run: impl FnOnce() -> T) -> T {
+    OFF.set(Some(remedy));
+    let result = run();
+    OFF.set(None);
+    result
+}

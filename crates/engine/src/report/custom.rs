@@ -1,0 +1,752 @@
+//! Reports of any kind: objects of the cluster, of which the settings say where they say what.
+//!
+//! A report is found by a name made from a template, with one GET in each namespace, or by one list with a constant
+//! selector, which tells only names: what it names is read anew. Either way only what the report says about itself
+//! makes it this image's. And since nobody but the settings knows its shape, what should be there and isn't is never
+//! taken for "nothing found": a path that leads nowhere fails the scan.
+//!
+//! A path is a chain of keys joined by dots. Lists on the way are passed through. Where a key has dots itself, as keys
+//! of labels and annotations have, the longest key that fits is taken. (The host's field masks know no such keys
+//! outside of `metadata`, which is always there.)
+
+use super::cluster::Objects;
+use super::source::{self, Described, Known, Statement, Wanted, judge_deeper};
+use super::text::Text;
+use crate::Timestamp;
+use crate::acceptance::{Depth, Finding, Findings, Judge, OwnVerdict, Parts};
+use crate::host::{Host, HostFailure};
+use crate::image::{ImageReference, canonical_host};
+use crate::message::cut;
+use crate::platform::Platform;
+use crate::settings::{CustomFields, CustomLookup, CustomReports, PLACEHOLDERS, Severity};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// The longest text of a report that is passed on.
+const LONGEST_TEXT: usize = 300;
+/// The longest word of a report that is passed on.
+const LONGEST_WORD: usize = 80;
+/// The longest name of an object in Kubernetes.
+const LONGEST_NAME: usize = 253;
+
+/// Reports of one kind, as one request sees them.
+pub(crate) struct Source<'a> {
+    settings: &'a CustomReports,
+    /// The workload's namespace.
+    workload: &'a str,
+    namespaces: Vec<&'a str>,
+    objects: Objects<'a>,
+    /// What each namespace's list says, once it was needed.
+    lists: BTreeMap<&'a str, Result<Vec<Listed>, HostFailure>>,
+    /// What was read last in each namespace: the platforms of an image may all lead to one object.
+    last: BTreeMap<&'a str, Read>,
+}
+
+/// An object that was asked for.
+struct Read {
+    name: String,
+    fields: BTreeSet<String>,
+    object: Result<Option<Value>, HostFailure>,
+}
+
+/// What a list says of a report.
+struct Listed {
+    name: String,
+    identity: Identity,
+}
+
+impl<'a> Source<'a> {
+    /// The reports that the settings describe, for the images of a workload in `namespace`.
+    pub(crate) fn new(settings: &'a CustomReports, host: &'a dyn Host, namespace: &'a str) -> Self {
+        Self {
+            settings,
+            workload: namespace,
+            namespaces: settings.namespaces.around(namespace),
+            objects: Objects::new(host, &settings.api_version, &settings.kind),
+            lists: BTreeMap::new(),
+            last: BTreeMap::new(),
+        }
+    }
+
+    /// What the reports say that a list names.
+    fn find_listed(
+        &mut self,
+        namespace: &'a str,
+        selector: &str,
+        wanted: &Wanted<'_>,
+        judge: &Judge<'a>,
+    ) -> Vec<Statement<'a>> {
+        let Self { settings, objects, lists, .. } = self;
+        let listed = match lists.entry(namespace).or_insert_with(|| list(objects, settings, namespace, selector)) {
+            Ok(listed) => listed,
+            Err(failure) => return vec![Statement::look_up_failed(failure)],
+        };
+        let mut names = Vec::new();
+        let mut said = Vec::new();
+        for Listed { name, identity } in listed {
+            match identity.whose(wanted, settings) {
+                Whose::Wanted => names.push(name.clone()),
+                // One is enough to say why none counts.
+                Whose::OtherPlatform(its) if said.is_empty() => {
+                    said.push(not_of_this_platform(objects.shown(namespace, name), its));
+                }
+                Whose::OtherPlatform(_) | Whose::OtherImage => {}
+            }
+        }
+        for name in names {
+            // Between the list and now it may have become another image's.
+            let statement = self.read(namespace, &name, wanted, judge);
+            said.extend(statement.filter(|statement| !matches!(statement.known, Known::OfAnotherImage(_))));
+        }
+        said
+    }
+
+    /// What the report of that name says; nothing when there is none.
+    fn read(
+        &mut self,
+        namespace: &'a str,
+        name: &str,
+        wanted: &Wanted<'_>,
+        judge: &Judge<'a>,
+    ) -> Option<Statement<'a>> {
+        let Self { settings, objects, last, .. } = self;
+        let parts = judge.parts(Depth::Entries);
+        let mask = asked_for(settings, parts, wanted.max_age.is_some());
+        let report = match read_once(last, objects, namespace, name, &mask) {
+            Ok(Some(object)) => Report { settings, object },
+            Ok(None) => return None,
+            Err(failure) => return Some(Statement::look_up_failed(failure)),
+        };
+        let by = objects.shown(namespace, name);
+        if !is_object(report.object, objects.kind(), namespace, name) {
+            return Some(Statement::new(by, Known::OfAnotherImage("one that it doesn't name".to_owned())));
+        }
+        if let CustomLookup::Selector(selector) = &settings.lookup
+            && !is_selected(report.object, selector)
+        {
+            return None;
+        }
+        let identity = Identity::of(report.object, &settings.fields);
+        match identity.whose(wanted, settings) {
+            Whose::Wanted => {}
+            Whose::OtherPlatform(its) => return Some(not_of_this_platform(by, its)),
+            Whose::OtherImage => return Some(Statement::new(by, Known::OfAnotherImage(identity.to_string()))),
+        }
+        let mut statement = Statement::new(by, Known::Failed(String::new()));
+        statement.first_made = first_made(report.object);
+        let findings = match report.error().map_or_else(|| report.findings(parts), Err) {
+            Ok(findings) => findings,
+            Err(words) => {
+                statement.time = report.time().ok();
+                statement.known = Known::Failed(words);
+                return Some(statement);
+            }
+        };
+        let mut time_of_explained = None;
+        let (time, known) = wanted.weigh(report.time(), || {
+            judge_deeper(judge, &findings, |depth| {
+                let parts = judge.parts(depth);
+                let deeper = asked_for(settings, parts, true);
+                // Its own verdict is all there is to say, or all that there is to know is known.
+                if findings.verdict == Some(OwnVerdict::Fail) || deeper == mask {
+                    return None;
+                }
+                let object = get(objects, namespace, name, &deeper).ok()??;
+                let report = Report { settings, object: &object };
+                let identity = Identity::of(report.object, &settings.fields);
+                if !is_object(report.object, objects.kind(), namespace, name)
+                    || !matches!(identity.whose(wanted, settings), Whose::Wanted)
+                    || report.error().is_some()
+                {
+                    return None;
+                }
+                let judgement = judge.judge(&report.findings(parts).ok()?);
+                time_of_explained = report.time().ok();
+                Some(judgement)
+            })
+        });
+        statement.time = time.or(time_of_explained);
+        statement.known = known;
+        Some(statement)
+    }
+}
+
+impl<'a> source::Source<'a> for Source<'a> {
+    fn find(&mut self, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+        let settings = self.settings;
+        let mut said = Vec::new();
+        // A namespace that can't be read hides none of the others: one of them may know that the image is bad.
+        for namespace in self.namespaces.clone() {
+            match &settings.lookup {
+                CustomLookup::Name(template) => {
+                    let name = computed_name(template, wanted, self.workload);
+                    said.extend(name.and_then(|name| self.read(namespace, &name, wanted, judge)));
+                }
+                CustomLookup::Selector(selector) => said.extend(self.find_listed(namespace, selector, wanted, judge)),
+            }
+        }
+        said
+    }
+
+    fn whereabouts(&self) -> String {
+        let word = if self.namespaces.len() == 1 { "namespace" } else { "namespaces" };
+        format!("from {} in {word} {}", self.settings.kind, self.namespaces.join(", "))
+    }
+}
+
+/// The name that a template makes for an image, if it makes one: a reference without a tag has none that could stand in
+/// it, and an object's name has its limit.
+///
+/// What is put in must fit into the name of an object: it is lower-cased, and every other character than letters,
+/// digits, `-` and `.` (the `/`, `:`, `@` and `_` of images, for example) becomes `-`. Different images may so get the
+/// same name, which is why the object must say whose it is.
+fn computed_name(template: &str, wanted: &Wanted<'_>, workload: &str) -> Option<String> {
+    let (index, platform) = (wanted.image.digest.as_str(), wanted.manifest.digest.as_str());
+    let mut name = template.to_owned();
+    for placeholder in PLACEHOLDERS.into_iter().filter(|placeholder| template.contains(placeholder)) {
+        let value = match placeholder {
+            "{digest}" => index,
+            "{digestHex}" => hex(index),
+            "{platformDigest}" => platform,
+            "{platformDigestHex}" => hex(platform),
+            "{registry}" => wanted.reference.host(),
+            "{repository}" => wanted.reference.repository(),
+            "{tag}" => wanted.reference.tag()?,
+            "{namespace}" => Some(workload).filter(|workload| !workload.is_empty())?,
+            _ => return None,
+        };
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+        let value: String = value.chars().map(|c| if fits(c) { c.to_ascii_lowercase() } else { '-' }).collect();
+        name = name.replace(placeholder, &value);
+    }
+    (name.len() <= LONGEST_NAME).then_some(name)
+}
+
+fn hex(digest: &str) -> &str {
+    digest.split_once(':').map_or(digest, |(_, hex)| hex)
+}
+
+/// What a report is asked for: exactly what the settings need. Its metadata is always there.
+fn asked_for(settings: &CustomReports, parts: Parts, with_time: bool) -> BTreeSet<String> {
+    let fields = &settings.fields;
+    let mut paths = identity_paths(fields);
+    paths.extend([&fields.verdict, &fields.error].into_iter().flatten().cloned());
+    paths.extend(fields.time.iter().filter(|_| with_time).cloned());
+    if let Some(findings) = &fields.findings {
+        for (needed, path) in [
+            (true, &fields.severity),
+            (true, &fields.suppressed),
+            (parts.ids, &fields.id),
+            (parts.packages, &fields.package),
+            (parts.purls, &fields.purl),
+            (parts.fixes, &fields.fixed_version),
+            (parts.scores, &fields.score),
+            (parts.published, &fields.published),
+        ] {
+            paths.extend(path.iter().filter(|_| needed).map(|path| format!("{findings}.{path}")));
+        }
+    }
+    as_mask(paths)
+}
+
+fn identity_paths(fields: &CustomFields) -> BTreeSet<String> {
+    let CustomFields { image, registry, repository, tag, digest, platform, .. } = fields;
+    [image, registry, repository, tag, digest, platform].into_iter().flatten().cloned().collect()
+}
+
+/// Paths in the form of a mask. To the host, a path below another one narrows that: here the other one is meant whole.
+fn as_mask(paths: BTreeSet<String>) -> BTreeSet<String> {
+    let is_below = |path: &str, other: &str| path.strip_prefix(other).is_some_and(|rest| rest.starts_with('.'));
+    let mut mask: BTreeSet<String> = paths
+        .iter()
+        .filter(|path| *path != "metadata" && !is_below(path, "metadata"))
+        .filter(|path| !paths.iter().any(|other| is_below(path, other)))
+        .cloned()
+        .collect();
+    if mask.is_empty() {
+        // Without any path, the whole object would come.
+        mask.insert("metadata".to_owned());
+    }
+    mask
+}
+
+/// Reads an object, unless it is what was read last in that namespace.
+fn read_once<'l, 'a>(
+    last: &'l mut BTreeMap<&'a str, Read>,
+    objects: &mut Objects<'_>,
+    namespace: &'a str,
+    name: &str,
+    fields: &BTreeSet<String>,
+) -> Result<Option<&'l Value>, &'l HostFailure> {
+    let read = |objects: &mut Objects<'_>| Read {
+        name: name.to_owned(),
+        fields: fields.clone(),
+        object: get(objects, namespace, name, fields),
+    };
+    let last = last.entry(namespace).or_insert_with(|| read(objects));
+    if last.name != name || last.fields != *fields {
+        *last = read(objects);
+    }
+    last.object.as_ref().map(Option::as_ref)
+}
+
+fn get(
+    objects: &mut Objects<'_>,
+    namespace: &str,
+    name: &str,
+    fields: &BTreeSet<String>,
+) -> Result<Option<Value>, HostFailure> {
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    objects.get(namespace, name, &fields)?.map(|document| document.read()).transpose()
+}
+
+fn list(
+    objects: &mut Objects<'_>,
+    settings: &CustomReports,
+    namespace: &str,
+    selector: &str,
+) -> Result<Vec<Listed>, HostFailure> {
+    #[derive(Deserialize)]
+    struct List {
+        items: Vec<Value>,
+    }
+    let fields = as_mask(identity_paths(&settings.fields));
+    let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    let list: List = objects.list(namespace, Some(selector).filter(|s| !s.is_empty()), &fields)?.read()?;
+    let mut listed: Vec<Listed> = list
+        .items
+        .iter()
+        // What isn't of this namespace was let through by a watch that filters nothing.
+        .filter(|item| text_at(item, "metadata.namespace") == Some(namespace))
+        .filter(|item| is_selected(item, selector))
+        .filter_map(|item| {
+            let name = text_at(item, "metadata.name")?.to_owned();
+            Some(Listed { name, identity: Identity::of(item, &settings.fields) })
+        })
+        .collect();
+    // The host lists in no order.
+    listed.sort_by(|a, b| a.name.cmp(&b.name));
+    listed.dedup_by(|a, b| a.name == b.name);
+    Ok(listed)
+}
+
+/// Whether an object is the one that was asked for.
+fn is_object(object: &Value, kind: &str, namespace: &str, name: &str) -> bool {
+    text_at(object, "metadata.namespace") == Some(namespace)
+        && text_at(object, "metadata.name") == Some(name)
+        && object.get("kind").is_none_or(|of| of == kind)
+}
+
+/// Whether an object has the labels that a selector of `key=value` terms asks for: a watch may filter nothing.
+fn is_selected(object: &Value, selector: &str) -> bool {
+    let labels = object.pointer("/metadata/labels");
+    selector.split(',').map(str::trim).filter(|term| !term.is_empty()).all(|term| {
+        term.split_once('=').is_some_and(|(key, value)| labels.and_then(|l| l.get(key)?.as_str()) == Some(value))
+    })
+}
+
+fn first_made(object: &Value) -> Option<Timestamp> {
+    Timestamp::parse(text_at(object, "metadata.creationTimestamp")?)
+}
+
+fn not_of_this_platform(by: String, its: Option<Platform>) -> Statement<'static> {
+    let why = match its {
+        Some(platform) => format!("{by} is for {platform}"),
+        None => format!("{by} doesn't say for which platform it is; the source's setting `platform` can"),
+    };
+    Statement::new(by, Known::NotScanned(why))
+}
+
+/// What a report says about whose it is.
+#[derive(Debug, Default)]
+struct Identity {
+    registry: Option<String>,
+    repository: Option<String>,
+    tags: Vec<String>,
+    digests: Vec<String>,
+    platform: OwnPlatform,
+}
+
+/// What a report says about its platform.
+#[derive(Debug, Default, PartialEq)]
+enum OwnPlatform {
+    /// Nothing: the settings may know.
+    #[default]
+    Unsaid,
+    /// Something that is no platform.
+    Unreadable,
+    Is(Platform),
+}
+
+/// Whose a report is.
+enum Whose {
+    Wanted,
+    /// The image's, but for that platform, or for one that nobody knows.
+    OtherPlatform(Option<Platform>),
+    OtherImage,
+}
+
+impl Identity {
+    fn of(object: &Value, fields: &CustomFields) -> Self {
+        let text = |path: &Option<String>| text_at(object, path.as_deref()?);
+        let mut identity = Self::default();
+        let image = text(&fields.image);
+        if let Some(reference) = image.and_then(|image| ImageReference::parse(image).ok()) {
+            identity.registry = Some(reference.host().to_owned());
+            identity.repository = Some(reference.repository().to_owned());
+            identity.digests.extend(reference.digest().map(str::to_owned));
+            // A tag that is kept elsewhere, and isn't there, is not `latest`.
+            let written = image.and_then(|image| image.split('@').next()).unwrap_or_default();
+            let tag = reference.tag().filter(|tag| {
+                fields.tag.is_none() || written.strip_suffix(*tag).is_some_and(|name| name.ends_with(':'))
+            });
+            identity.tags.extend(tag.map(str::to_owned));
+        }
+        if let Some(registry) = text(&fields.registry) {
+            identity.registry = Some(registry.to_owned());
+        }
+        if let Some(repository) = text(&fields.repository) {
+            let of_docker_hub = identity.registry.as_deref().is_some_and(is_docker_hub);
+            let short = of_docker_hub && !repository.contains('/');
+            identity.repository = Some(if short { format!("library/{repository}") } else { repository.to_owned() });
+        }
+        let tags = texts_at(object, fields.tag.as_deref());
+        if !tags.is_empty() {
+            identity.tags = tags.into_iter().map(str::to_owned).collect();
+        }
+        let digests = texts_at(object, fields.digest.as_deref());
+        if !digests.is_empty() {
+            identity.digests = digests.into_iter().map(normal_digest).collect();
+        }
+        identity.platform = match text(&fields.platform).map(Platform::parse) {
+            None => OwnPlatform::Unsaid,
+            Some(None) => OwnPlatform::Unreadable,
+            Some(Some(platform)) => OwnPlatform::Is(platform),
+        };
+        identity
+    }
+
+    fn whose(&self, wanted: &Wanted<'_>, settings: &CustomReports) -> Whose {
+        let fields = &settings.fields;
+        let is = |own: &&String, digest: &str| own.as_str() == digest;
+        let exact = self.digests.iter().find(|own| is(own, &wanted.manifest.digest));
+        let digest = exact.or_else(|| self.digests.iter().find(|own| is(own, &wanted.image.digest)));
+        let digest = digest.or(self.digests.first());
+        let tag = self.tags.iter().find(|own| Some(own.as_str()) == wanted.reference.tag()).or(self.tags.first());
+        // Where a digest identifies, what the settings know no field for is not compared.
+        let unknown = |field: &Option<String>| digest.is_some() && field.is_none() && fields.image.is_none();
+        let (registry, repository) = (self.registry.as_deref(), self.repository.as_deref());
+        let described = Described {
+            registry: if unknown(&fields.registry) { Some(wanted.reference.host()) } else { registry },
+            repository: if unknown(&fields.repository) { Some(wanted.reference.repository()) } else { repository },
+            tag: tag.map(String::as_str),
+            digest: digest.map(String::as_str),
+            platform: wanted.manifest.platform.as_ref(),
+        };
+        if !wanted.is_described_by(&described, settings.identity) {
+            return Whose::OtherImage;
+        }
+        let platform = match &self.platform {
+            OwnPlatform::Is(platform) => Some(platform),
+            // The manifest's own digest says which platform it is.
+            _ if exact.is_some() => return Whose::Wanted,
+            OwnPlatform::Unsaid => settings.platform.as_ref(),
+            OwnPlatform::Unreadable => None,
+        };
+        // Of an index's entry without a platform, only that entry's own digest can speak.
+        let is_known = wanted.manifest.platform.is_some() || wanted.stands_alone() || exact.is_some();
+        if is_known && wanted.is_platform(platform) { Whose::Wanted } else { Whose::OtherPlatform(platform.cloned()) }
+    }
+}
+
+/// How people see whose it is: `ghcr.io/team/app:1.0@sha256:…`.
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        let parts = [
+            (self.registry.as_ref(), ""),
+            (self.repository.as_ref(), "/"),
+            (self.tags.first(), ":"),
+            (self.digests.first(), "@"),
+        ];
+        for (part, separator) in parts {
+            let Some(part) = part else { continue };
+            if !text.is_empty() {
+                text.push_str(separator);
+            }
+            text.push_str(part);
+        }
+        f.write_str(&if text.is_empty() { "one that it doesn't name".to_owned() } else { cut(&text, LONGEST_TEXT) })
+    }
+}
+
+fn is_docker_hub(host: &str) -> bool {
+    canonical_host(host).is_ok_and(|host| host == "docker.io")
+}
+
+/// `sha256:…` of `repository@sha256:…`, `sha256:…` or the hexadecimal digits alone.
+fn normal_digest(text: &str) -> String {
+    let digest = text.rsplit('@').next().unwrap_or(text);
+    let is_bare = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
+    if is_bare { format!("sha256:{digest}") } else { digest.to_owned() }
+}
+
+/// A report that was read.
+#[derive(Clone, Copy)]
+struct Report<'v> {
+    settings: &'v CustomReports,
+    object: &'v Value,
+}
+
+impl<'v> Report<'v> {
+    /// Why the scan failed, if the report says that it did.
+    fn error(self) -> Option<String> {
+        let path = self.settings.fields.error.as_deref()?;
+        let mut said = None;
+        visit(self.object, Some(path), &mut |value| {
+            let words = match value {
+                Value::String(text) if !text.trim().is_empty() => text.clone(),
+                // Something is there, whatever it is.
+                Value::Bool(true) => format!("`{path}` is true"),
+                Value::Number(number) if number.as_f64() != Some(0.0) => format!("`{path}` is {number}"),
+                Value::Object(object) if !object.is_empty() => format!("`{path}` is {value}"),
+                _ => return,
+            };
+            said.get_or_insert(cut(&words, LONGEST_TEXT));
+        });
+        said
+    }
+
+    /// When it was made.
+    fn time(self) -> Result<Timestamp, String> {
+        let path = self.settings.fields.time.as_deref().ok_or("the setting `fields.time` is not set")?;
+        let mut times = Vec::new();
+        visit(self.object, Some(path), &mut |value| {
+            if value.as_str() != Some("") {
+                times.push(read_time(value).ok_or(value));
+            }
+        });
+        // Of several, the oldest: all of what it says must be young enough.
+        let mut oldest = None;
+        for time in times {
+            let time =
+                time.map_err(|value| format!("`{path}` is no time but {}", cut(&value.to_string(), LONGEST_WORD)))?;
+            oldest = Some(oldest.map_or(time, |oldest| time.min(oldest)));
+        }
+        oldest.ok_or_else(|| format!("`{path}` has no time"))
+    }
+
+    /// What it found, or why that can't be told.
+    fn findings(self, parts: Parts) -> Result<Findings<'v>, String> {
+        let CustomFields { verdict, findings, .. } = &self.settings.fields;
+        let own = verdict.as_deref().and_then(|path| self.verdict(path));
+        let entries = match (&own, findings, verdict) {
+            // What is known bad, or not understood, stays so whatever else is there.
+            (Some(OwnVerdict::Fail | OwnVerdict::Other(_)), ..) | (Some(OwnVerdict::Pass), None, _) => None,
+            (_, Some(path), _) => Some(self.entries(path, parts)?),
+            (None, None, Some(path)) => return Err(format!("`{path}` is missing")),
+            (None, None, None) => return Err("the settings name no field for what it found".to_owned()),
+        };
+        Ok(Findings { summary: None, entries, verdict: own })
+    }
+
+    /// Its own verdict; of several the worst.
+    fn verdict(self, path: &str) -> Option<OwnVerdict> {
+        let mut worst: Option<OwnVerdict> = None;
+        visit(self.object, Some(path), &mut |value| {
+            let verdict = match value {
+                Value::String(word) => OwnVerdict::of(word),
+                other => OwnVerdict::Other(cut(&other.to_string(), LONGEST_WORD)),
+            };
+            let badness = |verdict: &OwnVerdict| match verdict {
+                OwnVerdict::Pass => 0,
+                OwnVerdict::Other(_) => 1,
+                OwnVerdict::Fail => 2,
+            };
+            if worst.as_ref().is_none_or(|worst| badness(worst) < badness(&verdict)) {
+                worst = Some(verdict);
+            }
+        });
+        worst
+    }
+
+    fn entries(self, path: &str, parts: Parts) -> Result<Vec<Finding<'v>>, String> {
+        let fields = &self.settings.fields;
+        let mut entries = Vec::new();
+        collect(self.object, Some(path), false, &mut entries).map_err(|wrong| match wrong {
+            Wrong::Missing => format!("it has no `{path}`"),
+            Wrong::NoList => format!("its `{path}` is not a list"),
+            Wrong::NoObject => format!("`{path}` has an entry that is not an object"),
+        })?;
+        // That one finding lacks it happens; where all do, it is somewhere else, and nothing would ever be too bad.
+        for (needed, field) in [(true, &fields.severity), (parts.ids, &fields.id)] {
+            let Some(field) = field.as_deref().filter(|_| needed && !entries.is_empty()) else { continue };
+            if entries.iter().all(|entry| text_at(entry, field).is_none()) {
+                return Err(format!("none of its findings has `{field}`"));
+            }
+        }
+        Ok(entries.into_iter().map(|entry| finding(entry, fields)).collect())
+    }
+}
+
+/// What is wrong with a path to findings.
+enum Wrong {
+    /// It leads nowhere.
+    Missing,
+    /// What it leads to is no list.
+    NoList,
+    /// In a list is something that can't be an entry.
+    NoObject,
+}
+
+/// Collects the entries that a path leads to. Until the first list all of it must be there, or a report in which
+/// everything is missing would have no findings; in the entries of a list, none there means none.
+fn collect<'v>(value: &'v Value, path: Option<&str>, in_list: bool, entries: &mut Vec<&'v Value>) -> Result<(), Wrong> {
+    match (value, path) {
+        (Value::Array(items), _) => items.iter().try_for_each(|item| collect(item, path, true, entries)),
+        (Value::Object(_), None) if in_list => {
+            entries.push(value);
+            Ok(())
+        }
+        (Value::Object(object), Some(path)) => match step(object, path) {
+            Some((value, rest)) if !value.is_null() => collect(value, rest, in_list, entries),
+            _ if in_list => Ok(()),
+            _ => Err(Wrong::Missing),
+        },
+        _ if in_list => Err(Wrong::NoObject),
+        _ => Err(Wrong::NoList),
+    }
+}
+
+fn finding<'v>(entry: &'v Value, fields: &CustomFields) -> Finding<'v> {
+    let mut ids = texts_at(entry, fields.id.as_deref()).into_iter().map(Text::from);
+    let text = |path: &Option<String>| text_at(entry, path.as_deref()?).map(Text::from);
+    let severities = texts_at(entry, fields.severity.as_deref()).into_iter().map(severity);
+    let mut fixed_in = None;
+    visit_at(entry, fields.fixed_version.as_deref(), &mut |value| {
+        let version = match value {
+            Value::String(version) => Text::from(version.trim()),
+            Value::Number(number) => Text::from(number.to_string()),
+            _ => return,
+        };
+        if fixed_in.is_none() && !version.as_str().is_empty() {
+            fixed_in = Some(version);
+        }
+    });
+    let mut score: Option<f64> = None;
+    visit_at(entry, fields.score.as_deref(), &mut |value| {
+        if let Some(read) = read_score(value) {
+            score = Some(score.map_or(read, |score| score.max(read)));
+        }
+    });
+    // The oldest date: a grace period that began is never begun anew.
+    let mut published: Option<Timestamp> = None;
+    visit_at(entry, fields.published.as_deref(), &mut |value| {
+        if let Some(read) = read_time(value) {
+            published = Some(published.map_or(read, |published| published.min(read)));
+        }
+    });
+    let mut suppressed: Option<bool> = None;
+    visit_at(entry, fields.suppressed.as_deref(), &mut |value| {
+        suppressed = Some(suppressed.unwrap_or(true) && value.as_bool() == Some(true));
+    });
+    Finding {
+        id: ids.next(),
+        aliases: ids.collect(),
+        severity: severities.min().unwrap_or(Severity::Unknown),
+        package: text(&fields.package),
+        purl: text(&fields.purl),
+        fixed_in,
+        score,
+        published,
+        suppressed: suppressed.unwrap_or(false),
+    }
+}
+
+/// The severity that a word stands for, in more tongues than one.
+fn severity(word: &str) -> Severity {
+    let is = |known: &str| word.eq_ignore_ascii_case(known);
+    if is("negligible") {
+        Severity::Low
+    } else if is("moderate") {
+        Severity::Medium
+    } else if is("important") {
+        Severity::High
+    } else if is("defcon1") {
+        Severity::Critical
+    } else {
+        Severity::of(word)
+    }
+}
+
+/// A score, as a number or as a text; scanners write zero where they have none.
+fn read_score(value: &Value) -> Option<f64> {
+    let score = match value {
+        Value::Number(number) => number.as_f64()?,
+        Value::String(text) => text.trim().parse().ok()?,
+        _ => return None,
+    };
+    (score.is_finite() && score > 0.0).then_some(score)
+}
+
+/// A time: RFC 3339, or seconds since the Unix epoch.
+fn read_time(value: &Value) -> Option<Timestamp> {
+    match value {
+        Value::Number(number) => {
+            // What is too large for a point in time is some other unit.
+            number.as_i64().or_else(|| number.as_f64().map(|seconds| seconds as i64)).map(Timestamp)
+        }
+        Value::String(text) => text.parse().ok().map(Timestamp).or_else(|| Timestamp::parse(text)),
+        _ => None,
+    }
+}
+
+/// The first text at a path that isn't empty.
+fn text_at<'v>(value: &'v Value, path: &str) -> Option<&'v str> {
+    let mut text = None;
+    visit(value, Some(path), &mut |value| text = text.or(value.as_str().filter(|text| !text.is_empty())));
+    text
+}
+
+/// All texts at a path that aren't empty.
+fn texts_at<'v>(value: &'v Value, path: Option<&str>) -> Vec<&'v str> {
+    let mut texts = Vec::new();
+    visit_at(value, path, &mut |value| texts.extend(value.as_str().filter(|text| !text.is_empty())));
+    texts
+}
+
+/// As [`visit`], where there is a path.
+fn visit_at<'v>(value: &'v Value, path: Option<&str>, see: &mut dyn FnMut(&'v Value)) {
+    if path.is_some() {
+        visit(value, path, see);
+    }
+}
+
+/// Shows every value that a path leads to, null and lists excepted.
+fn visit<'v>(value: &'v Value, path: Option<&str>, see: &mut dyn FnMut(&'v Value)) {
+    match (value, path) {
+        (Value::Null, _) => {}
+        (Value::Array(items), _) => items.iter().for_each(|item| visit(item, path, see)),
+        (Value::Object(object), Some(path)) => {
+            if let Some((value, rest)) = step(object, path) {
+                visit(value, rest, see);
+            }
+        }
+        (_, None) => see(value),
+        (_, Some(_)) => {}
+    }
+}
+
+/// One step into an object, by the longest beginning of the path that is a key of it; and the rest of the path.
+fn step<'v, 'p>(object: &'v Map<String, Value>, path: &'p str) -> Option<(&'v Value, Option<&'p str>)> {
+    if let Some(value) = object.get(path) {
+        return Some((value, None));
+    }
+    let mut dots = path.rmatch_indices('.').map(|(at, _)| path.split_at(at));
+    dots.find_map(|(key, rest)| Some((object.get(key)?, rest.get(1..))))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,392 @@
+//! Trivy's own JSON, `trivy image --format json`.
+//!
+//! `Results` is left out where it is empty, and that is also what a scan for secrets alone writes. A scan for
+//! vulnerabilities has a result for each kind of package that it saw, with nothing in it when they are clean.
+
+use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_of, unreadable};
+use crate::acceptance::{Finding, Findings};
+use crate::report::score::{self, Number};
+use crate::report::text::Text;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+pub(super) const NAME: &str = "Trivy";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", expecting = "an object")]
+struct Report<'a> {
+    schema_version: Option<u64>,
+    #[serde(borrow)]
+    artifact_type: Option<Text<'a>>,
+    #[serde(borrow)]
+    created_at: Option<Text<'a>>,
+    #[serde(borrow)]
+    metadata: Option<Metadata<'a>>,
+    #[serde(borrow)]
+    results: Option<Vec<Scanned<'a>>>,
+}
+
+/// What was scanned. `ImageID` is the digest of the configuration, and names no image of a registry.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "PascalCase", expecting = "an object")]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    repo_digests: Option<Vec<Text<'a>>>,
+    #[serde(borrow)]
+    image_config: Option<ImageConfig<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct ImageConfig<'a> {
+    #[serde(borrow)]
+    os: Option<Text<'a>>,
+    #[serde(borrow)]
+    architecture: Option<Text<'a>>,
+    #[serde(borrow)]
+    variant: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", expecting = "an object")]
+struct Scanned<'a> {
+    #[serde(borrow)]
+    class: Option<Text<'a>>,
+    #[serde(borrow)]
+    vulnerabilities: Option<Vec<Vulnerability<'a>>>,
+    #[serde(borrow)]
+    experimental_modified_findings: Option<Vec<Modified<'a>>>,
+}
+
+/// A finding that something else than the scan decided about.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", expecting = "an object")]
+struct Modified<'a> {
+    #[serde(borrow, rename = "Type")]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    status: Option<Text<'a>>,
+    /// Of a shape that its kind decides.
+    #[serde(borrow)]
+    finding: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", expecting = "an object")]
+struct Vulnerability<'a> {
+    #[serde(borrow, rename = "VulnerabilityID")]
+    id: Option<Text<'a>>,
+    #[serde(borrow, rename = "VendorIDs")]
+    vendor_ids: Option<Vec<Text<'a>>>,
+    #[serde(borrow)]
+    pkg_name: Option<Text<'a>>,
+    #[serde(borrow)]
+    pkg_identifier: Option<Identifier<'a>>,
+    #[serde(borrow)]
+    fixed_version: Option<Text<'a>>,
+    #[serde(borrow)]
+    severity: Option<Text<'a>>,
+    #[serde(borrow, rename = "CVSS")]
+    cvss: Option<BTreeMap<Text<'a>, Cvss>>,
+    #[serde(borrow)]
+    published_date: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct Identifier<'a> {
+    #[serde(borrow, rename = "PURL")]
+    purl: Option<Text<'a>>,
+}
+
+/// What one source says.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", expecting = "an object")]
+struct Cvss {
+    #[serde(default)]
+    v40_score: Number,
+    #[serde(default)]
+    v3_score: Number,
+    #[serde(default)]
+    v2_score: Number,
+}
+
+pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
+    let report: Report<'_> = serde_json::from_str(json).map_err(|error| unreadable(&error))?;
+    if report.schema_version != Some(2) {
+        return Err("its `SchemaVersion` is not 2".to_owned());
+    }
+    if report.artifact_type.as_ref().is_some_and(|kind| kind.as_str() != "container_image") {
+        return Err("its `ArtifactType` is not `container_image`".to_owned());
+    }
+    let results = report.results.ok_or("its `Results` is missing: no packages were scanned")?;
+    // A scan that found no packages writes no list: an empty one was left by whoever filtered it.
+    if !results.is_empty() && !results.iter().any(Scanned::is_of_packages) {
+        return Err("its `Results` name no packages: it is no scan for vulnerabilities".to_owned());
+    }
+    let mut entries = Vec::new();
+    for result in results {
+        entries.extend(result.vulnerabilities.into_iter().flatten().map(|found| found.into_finding(false)));
+        for modified in result.experimental_modified_findings.into_iter().flatten() {
+            entries.extend(modified.into_finding()?);
+        }
+    }
+    let metadata = report.metadata.unwrap_or_default();
+    let digests = metadata.repo_digests.into_iter().flatten();
+    Ok(ScannedDocument {
+        format: NAME,
+        digests: digests.filter_map(|name| digest_of(name.as_str())).collect(),
+        platform: metadata.image_config.and_then(|image| platform_of(image.os, image.architecture, image.variant)),
+        time: report.created_at.as_ref().and_then(time_of),
+        findings: Findings { summary: None, entries: Some(entries), verdict: None },
+    })
+}
+
+impl Scanned<'_> {
+    /// Whether vulnerabilities were looked for. Results of other classes are secrets, misconfigurations and licenses.
+    fn is_of_packages(&self) -> bool {
+        let class = self.class.as_ref().map(Text::as_str);
+        matches!(class, Some("os-pkgs" | "lang-pkgs")) || self.vulnerabilities.is_some()
+    }
+}
+
+impl<'a> Modified<'a> {
+    /// The finding, unless it is none or the scanner was told to ignore it: that is a choice of whoever ran it, like a
+    /// severity that it leaves out. Only what VEX took away stays visible.
+    fn into_finding(self) -> Result<Option<Finding<'a>>, String> {
+        let status = self.status.as_ref().map_or("", Text::as_str);
+        if self.kind.as_ref().map(Text::as_str) != Some("vulnerability") || status == "ignored" {
+            return Ok(None);
+        }
+        let Some(json) = self.finding else { return Ok(None) };
+        let found: Vulnerability<'a> = serde_json::from_str(json.get()).map_err(|error| unreadable(&error))?;
+        Ok(Some(found.into_finding(matches!(status, "not_affected" | "fixed"))))
+    }
+}
+
+impl<'a> Vulnerability<'a> {
+    fn into_finding(self, suppressed: bool) -> Finding<'a> {
+        let scores = self.cvss.iter().flatten();
+        let scores =
+            scores.map(|(source, of)| (source.as_str(), score::newest(&[of.v40_score, of.v3_score, of.v2_score])));
+        Finding {
+            score: score::best(scores),
+            id: present(self.id),
+            aliases: self.vendor_ids.unwrap_or_default(),
+            severity: severity_of(self.severity.as_ref().map_or("", Text::as_str)),
+            package: present(self.pkg_name),
+            purl: present(self.pkg_identifier.and_then(|identifier| identifier.purl)),
+            fixed_in: present(self.fixed_version),
+            published: self.published_date.as_ref().and_then(time_of),
+            suppressed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use super::*;
+    use crate::Timestamp;
+    use crate::platform::Platform;
+    use crate::settings::Severity;
+    use serde_json::{Value, json};
+
+    fn digest() -> String {
+        format!("sha256:{}", "d".repeat(64))
+    }
+
+    fn report() -> Value {
+        json!({
+            "SchemaVersion": 2,
+            "Trivy": {"Version": "0.69.0"},
+            "ReportID": "017b7d41-e09f-7000-80ea-000000000001",
+            "CreatedAt": "2026-11-01T12:20:30.000000005Z",
+            "ArtifactName": "registry.example/team/app:1.0",
+            "ArtifactType": "container_image",
+            "Metadata": {
+                "Size": 5_861_888,
+                "OS": {"Family": "alpine", "Name": "3.10.2", "EOSL": true},
+                "ImageID": format!("sha256:{}", "c".repeat(64)),
+                "DiffIDs": [format!("sha256:{}", "0".repeat(64))],
+                "RepoTags": ["registry.example/team/app:1.0"],
+                "RepoDigests": [format!("registry.example/team/app@{}", digest())],
+                "ImageConfig": {"architecture": "arm64", "os": "linux", "variant": "v8", "history": [], "rootfs": {}}
+            },
+            "Results": [
+                {
+                    "Target": "registry.example/team/app:1.0 (alpine 3.10.2)",
+                    "Class": "os-pkgs",
+                    "Type": "alpine",
+                    "Packages": [{"Name": "libssl1.1"}],
+                    "Vulnerabilities": [
+                        {
+                            "VulnerabilityID": "CVE-2019-1549",
+                            "VendorIDs": ["DSA-4539-1"],
+                            "PkgID": "libssl1.1@1.1.1c-r0",
+                            "PkgName": "libssl1.1",
+                            "PkgIdentifier": {"PURL": "pkg:apk/alpine/libssl1.1@1.1.1c-r0?arch=aarch64", "UID": "1"},
+                            "InstalledVersion": "1.1.1c-r0",
+                            "FixedVersion": "1.1.1d-r0",
+                            "Status": "fixed",
+                            "SeveritySource": "nvd",
+                            "Title": "openssl: information disclosure in \"fork()\"",
+                            "Severity": "MEDIUM",
+                            "CVSS": {
+                                "ghsa": {"V40Score": 9.3},
+                                "nvd": {"V2Vector": "AV:N", "V2Score": 5, "V3Score": 5.3},
+                                "redhat": {"V3Score": "4.8"}
+                            },
+                            "PublishedDate": "2019-09-10T17:15:00Z",
+                            "LastModifiedDate": "2020-10-20T22:15:00Z"
+                        },
+                        {"VulnerabilityID": "CVE-2026-1", "PkgName": "musl", "FixedVersion": "", "Severity": "CRITICAL"}
+                    ]
+                },
+                {"Target": "app/server", "Class": "lang-pkgs", "Type": "gobinary"},
+                {"Target": "app/.env", "Class": "secret", "Secrets": [{"RuleID": "aws", "Severity": "CRITICAL"}]}
+            ]
+        })
+    }
+
+    fn entries(report: &Value) -> Vec<(String, Severity, bool)> {
+        let json = report.to_string();
+        let findings = read(&json).unwrap().findings;
+        assert_eq!((findings.summary, findings.verdict), (None, None));
+        let shown =
+            |finding: Finding<'_>| (finding.ids().collect::<Vec<_>>().join(" "), finding.severity, finding.suppressed);
+        findings.entries.unwrap().into_iter().map(shown).collect()
+    }
+
+    fn refusal(report: &Value) -> String {
+        read(&report.to_string()).map(|document| document.format).unwrap_err()
+    }
+
+    #[test]
+    fn a_whole_report() {
+        let json = report().to_string();
+        let document = read(&json).unwrap();
+        assert_eq!(document.format, "Trivy");
+        assert_eq!(document.digests, [digest()]);
+        assert_eq!(document.platform, Platform::parse("linux/arm64/v8"));
+        assert_eq!(document.time, Timestamp::parse("2026-11-01T12:20:30Z"));
+        let entries = document.findings.entries.unwrap();
+        assert_eq!(entries.len(), 2);
+        assert_eq!(
+            entries[0],
+            Finding {
+                id: Some("CVE-2019-1549".into()),
+                aliases: vec!["DSA-4539-1".into()],
+                severity: Severity::Medium,
+                package: Some("libssl1.1".into()),
+                purl: Some("pkg:apk/alpine/libssl1.1@1.1.1c-r0?arch=aarch64".into()),
+                fixed_in: Some("1.1.1d-r0".into()),
+                score: Some(5.3),
+                published: Timestamp::parse("2019-09-10T17:15:00Z"),
+                suppressed: false,
+            }
+        );
+        assert_eq!((entries[1].severity, &entries[1].fixed_in, entries[1].score), (Severity::Critical, &None, None));
+    }
+
+    #[test]
+    fn a_clean_scan_has_results_without_vulnerabilities() {
+        for results in [
+            json!([{"Target": "a (alpine 3.22)", "Class": "os-pkgs", "Type": "alpine"}]),
+            json!([{"Target": "a", "Class": "lang-pkgs", "Vulnerabilities": null}]),
+            json!([{"Target": "a", "Class": "os-pkgs", "Vulnerabilities": []}, {"Class": "secret"}]),
+        ] {
+            let mut report = report();
+            report["Results"] = results;
+            assert_eq!(entries(&report), []);
+        }
+    }
+
+    #[test]
+    fn what_could_be_no_scan_is_none() {
+        for (key, why) in [
+            ("SchemaVersion", "its `SchemaVersion` is not 2"),
+            ("Results", "its `Results` is missing: no packages were scanned"),
+        ] {
+            for value in [None, Some(Value::Null)] {
+                let mut report = report();
+                match value {
+                    Some(value) => report[key] = value,
+                    None => drop(report.as_object_mut().unwrap().remove(key)),
+                }
+                assert_eq!(refusal(&report), why);
+            }
+        }
+        let mut old = report();
+        old["SchemaVersion"] = json!(1);
+        assert_eq!(refusal(&old), "its `SchemaVersion` is not 2");
+        let mut files = report();
+        files["ArtifactType"] = json!("filesystem");
+        assert_eq!(refusal(&files), "its `ArtifactType` is not `container_image`");
+        for results in [json!([{"Class": "secret"}]), json!([{}]), json!([{"Class": "config"}, {"Class": "license"}])] {
+            let mut report = report();
+            report["Results"] = results;
+            assert_eq!(refusal(&report), "its `Results` name no packages: it is no scan for vulnerabilities");
+        }
+        for results in [
+            json!({}),
+            json!("none"),
+            json!([null]),
+            json!([{"Vulnerabilities": {}}]),
+            json!([{"Vulnerabilities": [null]}]),
+        ] {
+            let mut report = report();
+            report["Results"] = results;
+            assert!(refusal(&report).starts_with("it can't be read: invalid type"), "{report}");
+        }
+    }
+
+    #[test]
+    fn what_an_entry_leaves_out_hides_nothing() {
+        let mut report = report();
+        report["Results"] = json!([{"Vulnerabilities": [
+            {},
+            {"VulnerabilityID": null, "Severity": null, "CVSS": null, "VendorIDs": null, "PkgIdentifier": null},
+            {"VulnerabilityID": "CVE-1", "Severity": "URGENT", "PublishedDate": "", "CVSS": {"nvd": {"V3Score": null}}},
+        ]}]);
+        let unknown = |id: &str| (id.to_owned(), Severity::Unknown, false);
+        assert_eq!(entries(&report), [unknown(""), unknown(""), unknown("CVE-1")]);
+        report.as_object_mut().unwrap().remove("Metadata");
+        report["CreatedAt"] = json!("");
+        let json = report.to_string();
+        let document = read(&json).unwrap();
+        assert_eq!((document.digests.len(), document.platform, document.time), (0, None, None));
+    }
+
+    #[test]
+    fn only_vex_suppresses() {
+        let modified = |kind: &str, status: &str, id: &str| {
+            let finding = json!({"VulnerabilityID": id, "Severity": "HIGH"});
+            json!({"Type": kind, "Status": status, "Finding": finding})
+        };
+        let mut report = report();
+        report["Results"] = json!([{"Class": "os-pkgs", "ExperimentalModifiedFindings": [
+            modified("vulnerability", "not_affected", "CVE-1"),
+            modified("vulnerability", "fixed", "CVE-2"),
+            modified("vulnerability", "ignored", "CVE-3"),
+            modified("vulnerability", "under_investigation", "CVE-4"),
+            modified("vulnerability", "", "CVE-5"),
+            {"Type": "misconfiguration", "Status": "ignored", "Finding": {"CVSS": [], "Severity": 3}},
+            {"Type": "vulnerability", "Status": "not_affected"},
+        ]}]);
+        let high = |id: &str, suppressed| (id.to_owned(), Severity::High, suppressed);
+        assert_eq!(
+            entries(&report),
+            [high("CVE-1", true), high("CVE-2", true), high("CVE-4", false), high("CVE-5", false)]
+        );
+    }
+
+    #[test]
+    fn the_images_id_is_not_its_digest() {
+        let mut report = report();
+        report["Metadata"]["RepoDigests"] = json!(null);
+        let json = report.to_string();
+        assert_eq!(read(&json).unwrap().digests, [""; 0]);
+    }
+}

@@ -1,0 +1,472 @@
+//! Kubescape's reports, in a cluster that masks fields as the host does.
+
+use super::{Source, slug};
+use crate::Timestamp;
+use crate::acceptance::{Judge, Judgement, Verdict};
+use crate::host::{Document, Host, HostFailure, Manifest, Resource};
+use crate::image::ImageReference;
+use crate::platform::Platform;
+use crate::report::source::{Known, Source as _, Statement, Wanted};
+use crate::resolve::{PlatformManifest, ResolvedImage};
+use crate::settings::{Identity, Kubescape, ReportSource, Settings};
+use serde_json::{Value, json};
+use std::cell::RefCell;
+
+const NOW: Timestamp = Timestamp(1_700_000_000);
+
+fn sha(digit: char) -> String {
+    format!("sha256:{}", digit.to_string().repeat(64))
+}
+
+/// A cluster with these objects, of which only what is asked for comes out, and what it was asked.
+#[derive(Default)]
+struct Cluster {
+    objects: Vec<Value>,
+    /// A kind that can't be read.
+    broken: &'static str,
+    asked: RefCell<Vec<String>>,
+}
+
+impl Cluster {
+    fn of(objects: impl IntoIterator<Item = Value>) -> Self {
+        Self { objects: objects.into_iter().collect(), ..Self::default() }
+    }
+}
+
+fn prune(value: &mut Value, fields: &[&str]) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| prune(item, fields)),
+        Value::Object(object) => object.retain(|key, value| {
+            let below: Vec<&str> =
+                fields.iter().filter_map(|field| field.strip_prefix(key.as_str())?.strip_prefix('.')).collect();
+            if !below.is_empty() {
+                prune(value, &below);
+            }
+            !below.is_empty() || fields.contains(&key.as_str())
+        }),
+        _ => {}
+    }
+}
+
+impl Host for Cluster {
+    fn manifest_digest(&self, _: &str) -> Result<String, HostFailure> {
+        panic!("no registry is asked")
+    }
+
+    fn manifest(&self, _: &str) -> Result<Manifest, HostFailure> {
+        panic!("no registry is asked")
+    }
+
+    fn artifact(&self, _: &str) -> Result<Document, HostFailure> {
+        panic!("no registry is asked")
+    }
+
+    fn verify(&self, _: &str, _: &Identity) -> Result<(), HostFailure> {
+        panic!("no registry is asked")
+    }
+
+    fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure> {
+        let Resource { api_version, kind, namespace, name } = *resource;
+        assert_eq!((api_version, namespace), ("spdx.softwarecomposition.kubescape.io/v1beta1", "kubescape"));
+        assert!(!fields.is_empty(), "contents are large");
+        self.asked.borrow_mut().push(format!("{kind} {name}"));
+        if kind == self.broken {
+            return Err(HostFailure::Failed("no route to host".to_owned()));
+        }
+        let is_asked = |object: &&Value| object["kind"] == kind && object["metadata"]["stored-as"] == name;
+        let mut object = match self.objects.iter().find(is_asked) {
+            Some(object) => object.clone(),
+            None => return Err(HostFailure::NotFound("Cannot find it".to_owned())),
+        };
+        prune(&mut object, &[fields, &["apiVersion", "kind", "metadata"]].concat());
+        Ok(Document(object.to_string().into_bytes()))
+    }
+
+    fn list_resources(&self, _: &str, _: &str, _: &str, _: Option<&str>, _: &[&str]) -> Result<Document, HostFailure> {
+        panic!("lists have no contents")
+    }
+}
+
+/// An object of Kubescape's about an image by this id, under a name.
+fn object(kind: &str, name: &str, image_id: &str) -> Value {
+    json!({
+        "apiVersion": "spdx.softwarecomposition.kubescape.io/v1beta1",
+        "kind": kind,
+        "metadata": {
+            "name": name, "stored-as": name, "namespace": "kubescape", "creationTimestamp": "2023-11-01T00:00:00Z",
+            "annotations": {
+                "kubescape.io/image-id": image_id, "kubescape.io/image-tag": "ghcr.io/team/app:1.0",
+                "kubescape.io/status": "ready"
+            },
+            "labels": {"kubescape.io/context": "non-filtered"}
+        }
+    })
+}
+
+/// A report with these matches of the image that [`Question::new`] is about.
+fn report(matches: Value) -> Value {
+    let mut report =
+        object("VulnerabilityManifest", "ghcr.io-team-app-1.0-111111", &format!("ghcr.io/team/app@{}", sha('1')));
+    report["spec"] = json!({
+        "metadata": {
+            "withRelevancy": false, "tool": {"name": "", "version": "v0.94.0", "databaseVersion": "x"},
+            "report": {"createdAt": null}
+        },
+        "payload": {
+            "matches": matches,
+            "source": {"type": "image", "target": {"userInput": "", "architecture": "", "os": "", "layers": null}},
+            "distro": {"name": "debian", "version": "12", "idLike": null},
+            "descriptor": {"name": "", "version": ""}
+        }
+    });
+    report
+}
+
+fn critical() -> Value {
+    json!([{
+        "vulnerability": {
+            "id": "CVE-2026-1", "severity": "Critical", "namespace": "debian:distro:debian:12", "cvss": null,
+            "urls": null, "fix": {"versions": ["1.2"], "state": "fixed"}
+        },
+        "relatedVulnerabilities": [{"id": "CVE-2026-1", "namespace": "nvd:cpe", "severity": "High", "cvss": [
+            {"version": "3.1", "vector": "…", "metrics": {"baseScore": 9.8}}
+        ]}],
+        "artifact": {"name": "zlib", "version": "1.1", "purl": "pkg:deb/debian/zlib@1.1"}
+    }])
+}
+
+fn bom(status: &str) -> Value {
+    let mut bom = object("SBOMSyft", "ghcr.io-team-app-1.0-111111", &format!("ghcr.io/team/app@{}", sha('1')));
+    bom["metadata"]["annotations"]["kubescape.io/status"] = json!(status);
+    bom["spec"] = json!({"syft": {"artifacts": ["many"]}});
+    bom
+}
+
+struct Question {
+    settings: Settings,
+    reference: ImageReference,
+    image: ResolvedImage,
+}
+
+impl Question {
+    /// About `ghcr.io/team/app:1.0`, which stands alone, with digest `1`.
+    fn new() -> Self {
+        Self::with(json!({}))
+    }
+
+    fn with(more: Value) -> Self {
+        let mut settings = json!({"reports": {"sources": [{"kubescape": {}}]}});
+        for (key, value) in more.as_object().unwrap() {
+            match key.as_str() {
+                "maxAge" => settings["reports"]["maxAge"] = value.clone(),
+                _ => settings[key] = value.clone(),
+            }
+        }
+        Self {
+            settings: Settings::read(&settings).unwrap(),
+            reference: ImageReference::parse("ghcr.io/team/app:1.0").unwrap(),
+            image: ResolvedImage { digest: sha('1'), platforms: vec![manifest('1', None)] },
+        }
+    }
+
+    fn of(mut self, reference: &str) -> Self {
+        self.reference = ImageReference::parse(reference).unwrap();
+        self
+    }
+
+    /// About an index with digest `1`, of these platforms.
+    fn index(mut self, platforms: &[(char, Option<&str>)]) -> Self {
+        self.image.platforms = platforms.iter().map(|(digit, platform)| manifest(*digit, *platform)).collect();
+        self
+    }
+
+    fn kubescape(&self) -> &Kubescape {
+        match self.settings.reports.sources.as_slice() {
+            [ReportSource::Kubescape(kubescape)] => kubescape,
+            _ => panic!("one source"),
+        }
+    }
+
+    /// The statements about each platform, as texts.
+    fn ask(&self, cluster: &Cluster) -> Vec<Vec<String>> {
+        let judge = Judge::new(&self.settings, &self.reference, "shop", NOW);
+        let mut source = Source::new(self.kubescape(), cluster);
+        let of_platform = self.image.platforms.iter().map(|manifest| {
+            let wanted = Wanted {
+                reference: &self.reference,
+                image: &self.image,
+                manifest,
+                containers: &[],
+                max_age: self.settings.reports.max_age.as_ref(),
+                now: NOW,
+            };
+            source.find(&wanted, &judge).iter().map(shown).collect()
+        });
+        of_platform.collect()
+    }
+
+    /// The one statement about an image that stands alone; none when it is empty.
+    #[track_caller]
+    fn says(&self, cluster: &Cluster, expected: &str) {
+        let expected: Vec<String> = Some(expected.to_owned()).filter(|text| !text.is_empty()).into_iter().collect();
+        assert_eq!(self.ask(cluster), vec![expected]);
+    }
+}
+
+fn manifest(digit: char, platform: Option<&str>) -> PlatformManifest {
+    PlatformManifest {
+        digest: sha(digit),
+        platform: platform.map(|text| Platform::parse(text).unwrap()),
+        config: None,
+        unjudgeable: None,
+    }
+}
+
+fn shown(statement: &Statement<'_>) -> String {
+    let what = match &statement.known {
+        Known::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => "accepted".to_owned(),
+        Known::Fresh(Judgement { verdict: Verdict::Rejected(broken), .. }) => {
+            format!("rejected: {}", broken.join("; "))
+        }
+        Known::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => format!("unreadable: {why}"),
+        Known::Stale(why) => format!("stale: {why}"),
+        Known::OfAnotherImage(which) => format!("other image: {which}"),
+        Known::NotScanned(why) => format!("not scanned: {why}"),
+        Known::Pending(what) => format!("pending: {what}"),
+        Known::Failed(words) => format!("failed: {words}"),
+        Known::LookUpFailed(words) => format!("look-up failed: {words}"),
+    };
+    let time = statement.time.map_or(String::new(), |time| format!(" of {time}"));
+    let name = statement.by.replace(" kubescape/ghcr.io-team-app-", " …");
+    format!("{name}{time} {what}").trim_start().to_owned()
+}
+
+const ACCEPTED: &str = "VulnerabilityManifest …1.0-111111 accepted";
+
+#[test]
+fn names_are_made_as_kubescape_makes_them() {
+    let long = format!("ghcr.io/{}:1", "a".repeat(300));
+    for (image, name) in [
+        ("docker.io/library/nginx:latest", Some("docker.io-library-nginx-latest-a3ac8c")),
+        ("quay.io/some_team/my__app:RC_1", Some("quay.io-some-team-my--app-rc-1-a3ac8c")),
+        ("localhost:5000/app@sha256:12", Some("localhost-5000-app-sha256-12-a3ac8c")),
+        (long.as_str(), Some(&*format!("ghcr.io-{}-a3ac8c", "a".repeat(238)))),
+        ("[::1]:5000/app:1", None),
+        ("", None),
+    ] {
+        assert_eq!(slug(image, &format!("{}a3ac8c", sha('1'))).as_deref(), name, "{image}");
+    }
+    assert_eq!(slug("app", "3ac8c"), None);
+    assert_eq!(slug("app", ":3ac8c"), None);
+}
+
+#[test]
+fn every_name_that_it_can_have_is_asked_for_once() {
+    let cluster = Cluster::default();
+    let pin = format!("sha256-{}", "1".repeat(64));
+    assert_eq!(Question::new().ask(&cluster), [[""; 0]]);
+    let names = |digit: &str| {
+        let six = digit.repeat(6);
+        ["1.0".to_owned(), format!("1.0-{pin}"), pin.clone()].map(|tag| format!("ghcr.io-team-app-{tag}-{six}"))
+    };
+    let of_kind = |kind: &str, names: &[String]| names.iter().map(|name| format!("{kind} {name}")).collect::<Vec<_>>();
+    let expected = [of_kind("VulnerabilityManifest", &names("1")), of_kind("SBOMSyft", &names("1"))].concat();
+    assert_eq!(*cluster.asked.borrow(), expected);
+    // Platforms that Kubescape doesn't scan are not asked for by their own digests.
+    let cluster = Cluster::default();
+    let index = Question::new().index(&[('2', Some("linux/amd64")), ('3', Some("linux/arm64")), ('4', None)]);
+    assert_eq!(index.ask(&cluster), [[""; 0], [""; 0], [""; 0]]);
+    let (one, two, four) = (names("1"), names("2"), names("4"));
+    let expected = [
+        of_kind("VulnerabilityManifest", &[one.clone(), two.clone()].concat()),
+        of_kind("SBOMSyft", &[one, two].concat()),
+        of_kind("VulnerabilityManifest", &four),
+        of_kind("SBOMSyft", &four),
+    ];
+    assert_eq!(*cluster.asked.borrow(), expected.concat());
+    // Without a tag there is one spelling.
+    let cluster = Cluster::default();
+    Question::new().of(&format!("ghcr.io/team/app@{}", sha('1'))).ask(&cluster);
+    assert_eq!(cluster.asked.borrow().len(), 2);
+}
+
+#[test]
+fn a_clean_image_is_told_from_one_without_contents() {
+    let question = Question::new();
+    question.says(&Cluster::of([report(json!([]))]), ACCEPTED);
+    question.says(&Cluster::of([report(json!(null))]), ACCEPTED);
+    let failed = "VulnerabilityManifest …1.0-111111 failed: it has no `matches`, and doesn't say what was scanned: it \
+                  may lack its contents";
+    let mut older = report(json!(null));
+    older["spec"]["payload"]["source"] = json!(null);
+    question.says(&Cluster::of([older.clone()]), failed);
+    older["spec"]["payload"]["descriptor"]["name"] = json!("grype");
+    question.says(&Cluster::of([older]), ACCEPTED);
+    for key in ["spec", "spec/payload", "spec/payload/source"] {
+        let mut bare = report(json!(null));
+        *bare.pointer_mut(&format!("/{key}")).unwrap() = json!(null);
+        question.says(&Cluster::of([bare]), failed);
+    }
+    let mut wrong = report(json!({}));
+    let said = question.ask(&Cluster::of([wrong.clone()])).concat().join("; ");
+    assert!(said.starts_with("look-up failed: its answer can't be read: invalid type: map"), "{said}");
+    wrong["spec"]["payload"]["matches"] = json!([{}]);
+    question.says(&Cluster::of([wrong.clone()]), ACCEPTED);
+    Question::with(json!({"acceptance": {"maxSeverity": {"unknown": {"total": 0}}}})).says(
+        &Cluster::of([wrong]),
+        "VulnerabilityManifest …1.0-111111 rejected: 1 unknown finding, at most 0 accepted",
+    );
+}
+
+#[test]
+fn what_rejects_is_explained() {
+    let cluster = Cluster::of([report(critical())]);
+    let rejected = "VulnerabilityManifest …1.0-111111 rejected: 1 critical finding, at most 0 accepted: CVE-2026-1 in \
+                    zlib (fixed in 1.2)";
+    Question::new().says(&cluster, rejected);
+    let asked = cluster.asked.borrow();
+    let reads = asked.iter().filter(|asked| asked.ends_with("app-1.0-111111"));
+    assert_eq!(reads.count(), 2);
+}
+
+#[test]
+fn each_setting_gets_the_fields_that_it_needs() {
+    let cluster = || Cluster::of([report(critical())]);
+    for (settings, expected) in [
+        (
+            json!({"acceptance": {"cvssScore": {"threshold": 9.0}}}),
+            "rejected: 1 finding with a CVSS score from 9.0, at most 0 accepted: CVE-2026-1 in zlib (fixed in 1.2)",
+        ),
+        (json!({"acceptance": {"cvssScore": {"threshold": 9.9}}}), "accepted"),
+        (json!({"acceptance": {"maxSeverity": {"critical": {"totalWithoutFixes": 0}}}}), "accepted"),
+        (json!({"acceptance": {"allowAlways": ["CVE-2026-1"]}}), "accepted"),
+        (
+            json!({"acceptance": {"maxSeverity": {"low": {"total": 0}}, "denyAlways": ["cve-2026-1"]}}),
+            "rejected: `denyAlways` names CVE-2026-1",
+        ),
+        (
+            json!({"exemptions": [{
+                "vulnerability": "CVE-*", "packages": ["pkg:deb/debian/zlib"], "reason": "x", "expires": "2030-01-01"
+            }]}),
+            "accepted",
+        ),
+    ] {
+        Question::with(settings).says(&cluster(), &format!("VulnerabilityManifest …1.0-111111 {expected}"));
+    }
+}
+
+#[test]
+fn only_the_whole_digest_makes_it_this_images() {
+    let question = Question::new();
+    let with = |key: &str, value: Value| {
+        let mut report = report(json!([]));
+        *report["metadata"].pointer_mut(key).unwrap() = value;
+        Cluster::of([report])
+    };
+    let id = "/annotations/kubescape.io~1image-id";
+    let tag = "/annotations/kubescape.io~1image-tag";
+    let docker = format!("docker-pullable://ghcr.io/team/app@{}", sha('1'));
+    question.says(&with(id, json!(docker)), ACCEPTED);
+    // The same digest under another name of the same node.
+    question.says(&with(id, json!(format!("ghcr.io/other/app@{}", sha('1')))), ACCEPTED);
+    question.says(&with(tag, json!("other")), ACCEPTED);
+    let collision = format!("ghcr.io/team/app@sha256:{}111111", "2".repeat(58));
+    for (key, value, whose) in [
+        (id, json!(collision), collision.as_str()),
+        (id, json!("ghcr.io/team/app:1.0"), "ghcr.io/team/app:1.0"),
+        (id, json!("ghcr.io/team/app@111111"), "ghcr.io/team/app@111111"),
+        (id, json!(sha('1')), &sha('1')),
+        (id, json!(""), "ghcr.io/team/app:1.0"),
+        ("/namespace", json!("shop"), &format!("ghcr.io/team/app@{}", sha('1'))),
+        ("/name", json!("another"), &format!("ghcr.io/team/app@{}", sha('1'))),
+        ("/annotations", json!(null), "one that it doesn't name"),
+    ] {
+        question.says(&with(key, value), &format!("VulnerabilityManifest …1.0-111111 other image: {whose}"));
+    }
+    let mut elsewhere = report(json!([]));
+    elsewhere["metadata"]["annotations"]["kubescape.io/image-id"] = json!(format!("ghcr.io/other/app@{}", sha('1')));
+    elsewhere["metadata"]["annotations"]["kubescape.io/image-tag"] = json!("quay.io/team/app:1.0");
+    let whose = format!("other image: ghcr.io/other/app@{}", sha('1'));
+    question.says(&Cluster::of([elsewhere]), &format!("VulnerabilityManifest …1.0-111111 {whose}"));
+    let filtered = with("/labels/kubescape.io~1context", json!("filtered"));
+    let why = "not scanned: it lists only what one workload uses of the image";
+    question.says(&filtered, &format!("VulnerabilityManifest …1.0-111111 {why}"));
+}
+
+#[test]
+fn an_index_is_known_for_one_platform() {
+    let question = Question::new().index(&[('2', Some("linux/amd64")), ('3', Some("linux/arm64")), ('4', None)]);
+    assert_eq!(question.ask(&Cluster::of([report(json!([]))])), [vec![ACCEPTED], vec![], vec![]]);
+    // Its own words come before the setting.
+    let mut arm = report(json!([]));
+    arm["spec"]["payload"]["source"]["target"] =
+        json!({"os": "linux", "architecture": "arm64", "architectureVariant": "v8"});
+    assert_eq!(question.ask(&Cluster::of([arm])), [vec![], vec![ACCEPTED], vec![]]);
+    // A platform's own digest needs none.
+    let mut own = report(json!([]));
+    own["metadata"]["name"] = json!("ghcr.io-team-app-1.0-444444");
+    own["metadata"]["stored-as"] = own["metadata"]["name"].clone();
+    own["metadata"]["annotations"]["kubescape.io/image-id"] = json!(format!("ghcr.io/team/app@{}", sha('4')));
+    let accepted = ACCEPTED.replace("111111", "444444");
+    assert_eq!(question.ask(&Cluster::of([own])), [vec![], vec![], vec![accepted.as_str()]]);
+}
+
+#[test]
+fn without_a_report_the_list_of_packages_says_how_far_it_is() {
+    let question = Question::new();
+    for (status, expected) in [
+        ("initializing", "pending: Kubescape is listing its packages"),
+        ("ready", "pending: its packages are listed, their vulnerabilities are not matched yet"),
+        ("incomplete", "failed: the list of its packages is `incomplete`"),
+        ("too-large", "failed: the list of its packages is `too-large`"),
+        ("unauthorize", "failed: the list of its packages is `unauthorize`"),
+        ("something new", "failed: the list of its packages is `something new`"),
+    ] {
+        question.says(&Cluster::of([bom(status)]), &format!("SBOMSyft …1.0-111111 {expected}"));
+    }
+    question.says(&Cluster::of([bom("")]), "");
+    let mut reasoned = bom("too-large");
+    reasoned["metadata"]["annotations"]["kubescape.io/status-reason"] = json!("scanner-oom");
+    let words = "failed: the list of its packages is `too-large` (scanner-oom)";
+    question.says(&Cluster::of([reasoned]), &format!("SBOMSyft …1.0-111111 {words}"));
+    let mut other = bom("too-large");
+    other["metadata"]["annotations"]["kubescape.io/image-id"] = json!(format!("ghcr.io/team/app@{}", sha('2')));
+    question.says(&Cluster::of([other]), "");
+    // A report comes before it, another image's doesn't.
+    question.says(&Cluster::of([bom("too-large"), report(json!([]))]), ACCEPTED);
+    let mut collision = report(json!([]));
+    collision["metadata"]["annotations"]["kubescape.io/image-id"] = json!(format!("ghcr.io/team/app@{}", sha('2')));
+    let pending = "SBOMSyft …1.0-111111 pending: Kubescape is listing its packages";
+    question.says(&Cluster::of([collision, bom("initializing")]), pending);
+    // Of an index it is the platform's that Kubescape scans.
+    let index = Question::new().index(&[('2', Some("linux/amd64")), ('3', Some("linux/arm64"))]);
+    assert_eq!(index.ask(&Cluster::of([bom("initializing")])), [vec![pending], vec![]]);
+}
+
+#[test]
+fn a_look_up_that_fails_is_no_absence() {
+    let question = Question::new();
+    for broken in ["VulnerabilityManifest", "SBOMSyft"] {
+        question.says(&Cluster { broken, ..Cluster::default() }, "look-up failed: no route to host");
+    }
+    question.says(&Cluster { broken: "SBOMSyft", ..Cluster::of([report(json!([]))]) }, ACCEPTED);
+}
+
+#[test]
+fn a_report_that_does_not_say_when_is_too_old() {
+    let question = Question::with(json!({"maxAge": "30d"}));
+    let stale = "stale: it doesn't say when it was scanned, so that it counts as older than 30d";
+    question.says(&Cluster::of([report(json!([]))]), &format!("VulnerabilityManifest …1.0-111111 {stale}"));
+    let mut dated = report(json!([]));
+    dated["spec"]["metadata"]["report"]["createdAt"] = json!("2023-11-10T00:00:00Z");
+    let accepted = "VulnerabilityManifest …1.0-111111 of 2023-11-10T00:00:00Z accepted";
+    question.says(&Cluster::of([dated.clone()]), accepted);
+    Question::new().says(&Cluster::of([dated]), accepted);
+}
+
+#[test]
+fn it_says_where_it_looks() {
+    let question = Question::new();
+    let cluster = Cluster::default();
+    assert_eq!(Source::new(question.kubescape(), &cluster).whereabouts(), "from Kubescape in namespace kubescape");
+}

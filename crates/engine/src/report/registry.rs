@@ -1,0 +1,239 @@
+//! Reports beside the image in its registry: artifacts whose configuration is what a scanner in CI wrote.
+//!
+//! Whoever can push to the repository can put one there. So a tag is resolved once; what it resolves to must be signed by
+//! somebody whom the settings name; and it must say itself, in its signed manifest or in the report, that it is about a
+//! digest of this image: a signed report of another image verifies as well.
+
+use super::document::{self, ScannedDocument};
+use super::source::{self, Known, Statement, Wanted};
+use super::text::Text;
+use crate::Timestamp;
+use crate::acceptance::{Judge, Verdict};
+use crate::host::{Document, Host, HostFailure, Manifest};
+use crate::image::{ImageReference, is_digest};
+use crate::message::{cut, join_at_most};
+use crate::remedy::{Remedy, is_on};
+use crate::settings::{Artifact, RegistryReports};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The most artifacts of one type beside one image: whoever pushes them chooses how many there are.
+const MOST_ARTIFACTS: usize = 16;
+/// Where a manifest says when it was made.
+const CREATED: &str = "org.opencontainers.image.created";
+
+/// The artifacts beside images, as one request sees them.
+pub(super) struct Source<'a> {
+    settings: &'a RegistryReports,
+    host: &'a dyn Host,
+    /// By the image's name at a digest: what was found beside it.
+    found: BTreeMap<String, Rc<Vec<Found>>>,
+}
+
+/// What was found beside a digest.
+enum Found {
+    /// An artifact that is trusted: its name, and the host's answer.
+    Report(String, Document),
+    /// An artifact that nobody signed who was asked for.
+    Unsigned(String),
+    Failure(HostFailure),
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(settings: &'a RegistryReports, host: &'a dyn Host) -> Self {
+        Self { settings, host, found: BTreeMap::new() }
+    }
+
+    fn beside(&mut self, reference: &ImageReference, digest: &str) -> Rc<Vec<Found>> {
+        let at = reference.at(digest);
+        if let Some(found) = self.found.get(&at) {
+            return Rc::clone(found);
+        }
+        let found = match self.artifacts(reference, digest) {
+            Ok(artifacts) => artifacts.iter().map(|artifact| self.load(reference.at(artifact))).collect(),
+            Err(HostFailure::NotFound(_)) => Vec::new(),
+            Err(failure) => vec![Found::Failure(failure)],
+        };
+        let found = Rc::new(found);
+        self.found.insert(at, Rc::clone(&found));
+        found
+    }
+
+    /// The digests of the artifacts beside a digest. What is asked for by tag is asked for once.
+    fn artifacts(&self, reference: &ImageReference, digest: &str) -> Result<Vec<String>, HostFailure> {
+        let stem = digest.replace(':', "-");
+        let resolve = |tag: &str| {
+            let answer = self.host.manifest_digest(&format!("{}:{tag}", reference.name()))?;
+            let wrong = || HostFailure::Failed(format!("the answer `{}` is no digest", cut(&answer, 80)));
+            if is_digest(&answer) { Ok(answer) } else { Err(wrong()) }
+        };
+        match &self.settings.artifact {
+            Artifact::Tag(suffix) => Ok(vec![resolve(&format!("{stem}.{suffix}"))?]),
+            Artifact::Type(media_type) => {
+                let index = reference.at(&resolve(&stem)?);
+                let Manifest::Index(entries) = self.host.manifest(&index)? else {
+                    return Err(HostFailure::Failed(format!("{index} is not an index of referrers")));
+                };
+                let of_type = entries.into_iter().filter(|entry| entry.artifact_type.as_deref() == Some(media_type));
+                let digests: Vec<String> =
+                    of_type.map(|entry| entry.digest).filter(|digest| is_digest(digest)).collect();
+                if digests.len() > MOST_ARTIFACTS {
+                    let number = digests.len();
+                    return Err(HostFailure::Failed(format!(
+                        "{index} names {number} artifacts of one type, {MOST_ARTIFACTS} are the most"
+                    )));
+                }
+                Ok(digests)
+            }
+        }
+    }
+
+    /// Verifies an artifact, `repository@digest`, and reads it.
+    fn load(&self, artifact: String) -> Found {
+        let mut trusted = self.settings.attestors.is_empty() || !is_on(Remedy::VerifySignature);
+        let mut failure = None;
+        for attestor in &self.settings.attestors {
+            match self.host.verify(&artifact, &attestor.identity) {
+                Ok(()) => {
+                    trusted = true;
+                    break;
+                }
+                Err(HostFailure::NotTrusted(_)) => {}
+                Err(other) => failure = failure.or(Some(other)),
+            }
+        }
+        match (trusted, failure) {
+            (false, Some(failure)) => Found::Failure(failure),
+            (false, None) => Found::Unsigned(artifact),
+            (true, _) => match self.host.artifact(&artifact) {
+                Ok(document) => Found::Report(artifact, document),
+                Err(failure) => Found::Failure(failure),
+            },
+        }
+    }
+
+    fn statement(&self, found: &Found, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Option<Statement<'a>> {
+        match found {
+            Found::Failure(failure) => Some(Statement::look_up_failed(failure)),
+            Found::Unsigned(artifact) => {
+                let names: Vec<&str> = self.settings.attestors.iter().map(|attestor| attestor.name.as_str()).collect();
+                let why = format!("{artifact} is not signed by {}", join_at_most(names.into_iter(), " or ", 4));
+                Some(Statement::new(artifact.clone(), Known::NotScanned(why)))
+            }
+            Found::Report(artifact, document) => match document.read::<Answer<'_>>() {
+                Ok(answer) => self.report(artifact, &answer, wanted, judge),
+                Err(failure) => Some(Statement::look_up_failed(&failure)),
+            },
+        }
+    }
+
+    fn report(
+        &self,
+        artifact: &str,
+        answer: &Answer<'_>,
+        wanted: &Wanted<'_>,
+        judge: &Judge<'a>,
+    ) -> Option<Statement<'a>> {
+        let by = |format: &str| format!("{format} report {artifact}");
+        if !artifact.ends_with(answer.digest.as_str()) {
+            let failure = HostFailure::Failed(format!("asked for {artifact}, the answer is of another digest"));
+            return Some(Statement::look_up_failed(&failure));
+        }
+        let subject = answer.manifest.subject.as_ref().and_then(|subject| subject.digest.as_ref()).map(Text::as_str);
+        let document = match document::read(answer.config.get()) {
+            Ok(document) => document,
+            Err(_) if subject.is_some_and(|digest| !wanted.is_digest(digest)) => {
+                let which = cut(subject.unwrap_or_default(), 160);
+                return Some(Statement::new(by("scan"), Known::OfAnotherImage(which)));
+            }
+            Err(why) => return Some(Statement::new(by("scan"), Known::Fresh(Verdict::Unreadable(why).into()))),
+        };
+        let by = by(document.format);
+        let digests: Vec<&str> = subject.into_iter().chain(document.digests.iter().map(String::as_str)).collect();
+        if !digests.iter().any(|digest| wanted.is_digest(digest)) && is_on(Remedy::MatchSubject) {
+            let which = match digests.first() {
+                Some(digest) => cut(digest, 160),
+                None => "one that neither its manifest nor the report names by a digest".to_owned(),
+            };
+            return Some(Statement::new(by, Known::OfAnotherImage(which)));
+        }
+        match self.is_for_platform(&document, &digests, wanted) {
+            Some(true) => {}
+            Some(false) => return None,
+            None => {
+                let why = format!(
+                    "{by} doesn't say for which platform it is: attach it to the platform's own digest, or set `platform`"
+                );
+                return Some(Statement::new(by, Known::NotScanned(why)));
+            }
+        }
+        let annotations = answer.manifest.annotations.as_ref();
+        let created = annotations.and_then(|all| Timestamp::parse(all.get(&Text::from(CREATED))?.as_ref()?.as_str()));
+        let time = document.time.or(created).ok_or_else(|| "it doesn't say when it was made".to_owned());
+        let (time, known) = wanted.weigh(time, || judge.judge(&document.findings));
+        Some(Statement { by, time, first_made: None, known })
+    }
+
+    /// Whether a report about a digest of this image is one for the wanted platform; none when nothing says so.
+    fn is_for_platform(&self, document: &ScannedDocument<'_>, digests: &[&str], wanted: &Wanted<'_>) -> Option<bool> {
+        let names_manifest = digests.contains(&wanted.manifest.digest.as_str());
+        if wanted.manifest.platform.is_none() {
+            return Some(wanted.stands_alone() || names_manifest);
+        }
+        if let Some(platform) = &document.platform {
+            return Some(wanted.is_platform(Some(platform)));
+        }
+        if names_manifest {
+            return Some(true);
+        }
+        if let Some(platform) = &self.settings.platform {
+            return Some(wanted.is_platform(Some(platform)));
+        }
+        // Who judged the index as a whole judged all of it; who scanned it scanned one platform, whichever that was.
+        document.findings.verdict.is_some().then_some(true)
+    }
+}
+
+impl<'a> source::Source<'a> for Source<'a> {
+    fn find(&mut self, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+        let mut found = vec![self.beside(wanted.reference, &wanted.image.digest)];
+        if !wanted.stands_alone() {
+            found.push(self.beside(wanted.reference, &wanted.manifest.digest));
+        }
+        found.iter().flat_map(|found| found.iter()).filter_map(|found| self.statement(found, wanted, judge)).collect()
+    }
+
+    fn whereabouts(&self) -> String {
+        match &self.settings.artifact {
+            Artifact::Tag(suffix) => format!("beside the image, at its tag sha256-….{suffix}"),
+            Artifact::Type(media_type) => format!("beside the image, among its referrers of type {media_type}"),
+        }
+    }
+}
+
+/// An artifact's manifest, digest and configuration.
+#[derive(Deserialize)]
+struct Answer<'a> {
+    #[serde(borrow)]
+    manifest: ArtifactManifest<'a>,
+    #[serde(borrow)]
+    digest: Text<'a>,
+    #[serde(borrow)]
+    config: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct ArtifactManifest<'a> {
+    #[serde(borrow)]
+    subject: Option<Subject<'a>>,
+    #[serde(borrow)]
+    annotations: Option<BTreeMap<Text<'a>, Option<Text<'a>>>>,
+}
+
+#[derive(Deserialize)]
+struct Subject<'a> {
+    #[serde(borrow)]
+    digest: Option<Text<'a>>,
+}

@@ -1,0 +1,181 @@
+//! What every source of reports is: asked about one platform of an image, it says what it knows.
+
+use crate::Timestamp;
+use crate::acceptance::{Depth, Findings, Judge, Judgement, Verdict};
+use crate::host::HostFailure;
+use crate::image::{ImageReference, canonical_host};
+use crate::platform::Platform;
+use crate::remedy::{Remedy, is_on};
+use crate::resolve::{PlatformManifest, ResolvedImage};
+use crate::settings::ReportIdentity;
+use crate::time::Span;
+
+/// How far a scanner's clock may be ahead, in seconds.
+const CLOCK_SKEW: i64 = 600;
+
+/// A place where reports are looked for. It lives for one request, and asks for nothing twice.
+pub(crate) trait Source<'a> {
+    /// Everything that it knows about one platform of an image; nothing when it doesn't know it.
+    fn find(&mut self, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>>;
+
+    /// Where it looks, after "no scan report yet".
+    fn whereabouts(&self) -> String;
+}
+
+/// One platform of an image, of which reports must speak.
+#[derive(Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) reference: &'a ImageReference,
+    pub(crate) image: &'a ResolvedImage,
+    pub(crate) manifest: &'a PlatformManifest,
+    /// The names of the containers that would run it, for scanners that keep a report for each.
+    pub(crate) containers: &'a [String],
+    /// How old a report may be, and what time it is.
+    pub(crate) max_age: Option<&'a Span>,
+    pub(crate) now: Timestamp,
+}
+
+/// What a report says about whose it is, in its own words.
+#[derive(Debug, Default)]
+pub(crate) struct Described<'a> {
+    pub(crate) registry: Option<&'a str>,
+    pub(crate) repository: Option<&'a str>,
+    pub(crate) tag: Option<&'a str>,
+    pub(crate) digest: Option<&'a str>,
+    pub(crate) platform: Option<&'a Platform>,
+}
+
+/// Something that a source knows.
+#[derive(Debug)]
+pub(crate) struct Statement<'a> {
+    /// What says so: `VulnerabilityReport sbomscanner/…`.
+    pub(crate) by: String,
+    /// When it was said, if that is known.
+    pub(crate) time: Option<Timestamp>,
+    /// Where that isn't known, when the report was made for the first time; scanners may have renewed it since.
+    pub(crate) first_made: Option<Timestamp>,
+    /// What it comes to.
+    pub(crate) known: Known<'a>,
+}
+
+/// What is known about an image. None of these is ever taken for another.
+#[derive(Debug)]
+pub(crate) enum Known<'a> {
+    /// A report that is fresh enough, and what it comes to.
+    Fresh(Judgement<'a>),
+    /// A report that is too old, or whose age isn't known, and why.
+    Stale(String),
+    /// What stands where its report would stand speaks of another image, and of which.
+    OfAnotherImage(String),
+    /// It is not scanned although the scanner knows it, and why.
+    NotScanned(String),
+    /// A scan is on its way: what is waited for.
+    Pending(String),
+    /// The scanner failed, in its words.
+    Failed(String),
+    /// The look-up failed, in the host's words.
+    LookUpFailed(String),
+}
+
+impl<'a> Statement<'a> {
+    pub(crate) fn new(by: String, known: Known<'a>) -> Self {
+        Self { by, time: None, first_made: None, known }
+    }
+
+    pub(crate) fn look_up_failed(failure: &HostFailure) -> Self {
+        Self::new(String::new(), Known::LookUpFailed(failure.to_string()))
+    }
+}
+
+impl Wanted<'_> {
+    /// Whether a report's own words name this registry, repository, digest and platform. With [`ReportIdentity::Tag`], a
+    /// report that names no digest is known by its tag, unless the reference carries a digest: then the tag beside it is
+    /// only a claim.
+    pub(crate) fn is_described_by(&self, described: &Described<'_>, identity: ReportIdentity) -> bool {
+        // What tells nearly every other report apart comes first: of a list, each is looked at.
+        (match described.digest.filter(|digest| !digest.is_empty()) {
+            Some(digest) => self.is_digest(digest),
+            None => {
+                identity == ReportIdentity::Tag
+                    && (self.reference.digest().is_none() || !is_on(Remedy::IgnoreTagBesideDigest))
+                    && self.reference.tag().is_some_and(|tag| described.tag == Some(tag))
+            }
+        }) && (described.repository == Some(self.reference.repository()) || !is_on(Remedy::MatchRepository))
+            && described.registry.is_some_and(|host| self.is_registry(host))
+            && self.is_platform(described.platform)
+    }
+
+    fn is_registry(&self, host: &str) -> bool {
+        let wanted = self.reference.host();
+        match canonical_host(host) {
+            _ if !is_on(Remedy::MatchRegistry) => true,
+            _ if !is_on(Remedy::FoldRegistryNames) => host == wanted,
+            Ok(host) => host == wanted,
+            Err(_) => false,
+        }
+    }
+
+    /// Whether a digest is that of the platform's manifest, or of the index that it stands in.
+    pub(crate) fn is_digest(&self, digest: &str) -> bool {
+        digest == self.manifest.digest
+            || (digest == self.image.digest && is_on(Remedy::KnowIndexDigest))
+            || !is_on(Remedy::MatchDigest)
+    }
+
+    /// Whether a report for a platform is one for this. Without a platform of its own, [`Wanted::is_named_by`] tells.
+    pub(crate) fn is_platform(&self, described: Option<&Platform>) -> bool {
+        let wanted = self.manifest.platform.as_ref();
+        wanted.is_none_or(|wanted| described.is_some_and(|described| described.is_same(wanted)))
+            || !is_on(Remedy::MatchPlatform)
+    }
+
+    /// Whether a digest is enough to tell this from the rest of its index. An entry that the index names no platform for
+    /// could run anywhere: what is known about the index was found out about another.
+    pub(crate) fn is_named_by(&self, digest: Option<&str>) -> bool {
+        self.manifest.platform.is_some() || self.stands_alone() || digest == Some(&self.manifest.digest)
+    }
+
+    /// Whether the image has one platform only, so that what is said of it is said of that.
+    pub(crate) fn stands_alone(&self) -> bool {
+        self.manifest.digest == self.image.digest
+    }
+
+    /// What a report comes to: too old, or whatever the judge makes of it.
+    pub(crate) fn weigh<'a>(
+        &self,
+        time: Result<Timestamp, String>,
+        judge: impl FnOnce() -> Judgement<'a>,
+    ) -> (Option<Timestamp>, Known<'a>) {
+        let Some(max_age) = self.max_age else { return (time.ok(), Known::Fresh(judge())) };
+        match time {
+            Err(_) if !is_on(Remedy::UnknownAgeIsOld) => (None, Known::Fresh(judge())),
+            Err(why) => (None, Known::Stale(format!("{why}, so that it counts as older than {max_age}"))),
+            Ok(time) if time.0 > self.now.0.saturating_add(CLOCK_SKEW) => (
+                Some(time),
+                Known::Stale(format!("its time {time} lies ahead, so that it counts as older than {max_age}")),
+            ),
+            Ok(time) if time.is_older_than(max_age, self.now) => {
+                (Some(time), Known::Stale(format!("it is of {time}, older than {max_age}")))
+            }
+            Ok(time) => (Some(time), Known::Fresh(judge())),
+        }
+    }
+}
+
+/// Reads a report as deep as it takes: as deep as deciding needs at first, and once more for what people want to know
+/// about findings that reject. `read` gives the findings at a depth, or why they can't be had.
+pub(crate) fn judge_deeper<'a>(
+    judge: &Judge<'a>,
+    first: &Findings<'_>,
+    read: impl FnOnce(Depth) -> Option<Judgement<'a>>,
+) -> Judgement<'a> {
+    let judgement = judge.judge(first);
+    if !matches!(judgement.verdict, Verdict::Rejected(_)) {
+        return judgement;
+    }
+    match read(Depth::Explained) {
+        // More ids of fewer findings may be within the limits, a contradiction never is.
+        Some(explained) if !matches!(explained.verdict, Verdict::Unreadable(_)) => explained,
+        _ => judgement,
+    }
+}

@@ -1,0 +1,466 @@
+//! Reports of Aqua's trivy-operator: `VulnerabilityReport` of `aquasecurity.github.io`, one for each container of a
+//! workload.
+//!
+//! The name is computed from the workload that owns the report, which for a Pod is mostly its controller. Reports of the
+//! same container are written over in place, so that what stands under a name may still speak of the previous image. And
+//! the operator scans only what exists already: a new workload's image may be known from elsewhere, which one list with a
+//! constant selector tells; what it names is read anew.
+
+mod owner;
+
+use super::Subject;
+use super::cluster::Objects;
+use super::score::{self, Number};
+use super::source::{self, Described, Known, Statement, Wanted, judge_deeper};
+use super::text::Text;
+use crate::Timestamp;
+use crate::acceptance::{Depth, Finding, Findings, Judge, Verdict};
+use crate::host::{Document, Host, HostFailure, Manifest};
+use crate::message::cut;
+use crate::remedy::{Remedy, is_on};
+use crate::settings::{ReportIdentity, Severity, TrivyOperator};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+pub(crate) use owner::Owner;
+
+const API_VERSION: &str = "aquasecurity.github.io/v1alpha1";
+const KIND: &str = "VulnerabilityReport";
+const ARTIFACT: &str = "report.artifact";
+const REGISTRY: &str = "report.registry";
+
+/// The operator's reports, as one request sees them.
+pub(super) struct Source<'a> {
+    settings: &'a TrivyOperator,
+    host: &'a dyn Host,
+    subject: &'a Subject<'a>,
+    namespaces: Vec<&'a str>,
+    reports: Objects<'a>,
+    /// What each namespace's list says, once it was needed.
+    lists: BTreeMap<&'a str, Result<Vec<Listed>, HostFailure>>,
+    /// The ids of images (the digests of their configurations) that had to be asked for, by the manifest's digest.
+    image_ids: BTreeMap<String, Result<Option<String>, HostFailure>>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(settings: &'a TrivyOperator, host: &'a dyn Host, subject: &'a Subject<'a>) -> Self {
+        Self {
+            settings,
+            host,
+            subject,
+            namespaces: settings.namespaces.around(subject.namespace),
+            reports: Objects::new(host, API_VERSION, KIND),
+            lists: BTreeMap::new(),
+            image_ids: BTreeMap::new(),
+        }
+    }
+
+    fn find_in(
+        &mut self,
+        namespace: &'a str,
+        wanted: &Wanted<'_>,
+        judge: &Judge<'a>,
+        said: &mut Vec<Statement<'a>>,
+    ) -> Result<(), HostFailure> {
+        // A workload's reports are beside it.
+        let names = if namespace == self.subject.namespace {
+            owner::report_names(&self.subject.owners, wanted.containers)
+        } else {
+            Vec::new()
+        };
+        let mut found = false;
+        let mut read = Ok(());
+        for name in &names {
+            match self.read(namespace, name, wanted, judge) {
+                Ok(Some(statement)) => {
+                    found |= !matches!(statement.known, Known::OfAnotherImage(_));
+                    said.push(statement);
+                }
+                Ok(None) => {}
+                Err(failure) => read = read.and(Err(failure)),
+            }
+        }
+        read?;
+        if found && wanted.reference.digest().is_none() {
+            return Ok(());
+        }
+        let mut read = Ok(());
+        for name in self.listed(namespace, wanted)?.into_iter().filter(|name| !names.contains(name)) {
+            match self.read(namespace, &name, wanted, judge) {
+                // Between the list and now it became another image's.
+                Ok(statement) => said.extend(statement.filter(|s| !matches!(s.known, Known::OfAnotherImage(_)))),
+                Err(failure) => read = read.and(Err(failure)),
+            }
+        }
+        read
+    }
+
+    /// The names of the reports of the same image in a namespace, whatever workload they are of.
+    fn listed(&mut self, namespace: &'a str, wanted: &Wanted<'_>) -> Result<Vec<String>, HostFailure> {
+        if !self.lists.contains_key(namespace) {
+            let listed = list(&mut self.reports, namespace);
+            self.lists.insert(namespace, listed);
+        }
+        let candidates: Vec<(String, Identity<'static>)> = match self.lists.get(namespace) {
+            Some(Ok(listed)) => listed
+                .iter()
+                .filter(|item| item.identity.is_of_repository(wanted))
+                .map(|item| (item.name.clone(), item.identity.clone()))
+                .collect(),
+            Some(Err(failure)) => return Err(failure.clone()),
+            None => Vec::new(),
+        };
+        let mut names = Vec::new();
+        for (name, identity) in candidates {
+            if self.is_of(&identity, wanted)? {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Whether a report is of the wanted image, by the digest that it names: of the index or the manifest, as of v0.24,
+    /// or what is in its place between v0.16 and v0.23, the image's id.
+    fn is_of(&mut self, identity: &Identity<'_>, wanted: &Wanted<'_>) -> Result<bool, HostFailure> {
+        let (repository, tag) = (identity.repository.as_ref(), identity.tag.as_ref());
+        let mut described = Described {
+            registry: identity.server.as_ref().map(Text::as_str),
+            repository: repository.map(Text::as_str),
+            tag: tag.map(Text::as_str),
+            digest: identity.digest.as_ref().map(Text::as_str).filter(|digest| !digest.is_empty()),
+            platform: Some(&self.settings.platform),
+        };
+        if wanted.is_named_by(described.digest) && wanted.is_described_by(&described, self.settings.identity) {
+            return Ok(true);
+        }
+        let Some(digest) = described.digest.filter(|_| is_on(Remedy::KnowImageId)) else { return Ok(false) };
+        // Whether everything but the digest is this image's: only then is it worth a call to ask for the id.
+        described.digest = Some(&wanted.manifest.digest);
+        if !wanted.is_described_by(&described, ReportIdentity::Digest) {
+            return Ok(false);
+        }
+        Ok(self.image_id(wanted)?.as_deref() == Some(digest))
+    }
+
+    fn image_id(&mut self, wanted: &Wanted<'_>) -> Result<Option<String>, HostFailure> {
+        if wanted.manifest.config.is_some() || wanted.stands_alone() {
+            return Ok(wanted.manifest.config.clone());
+        }
+        let digest = &wanted.manifest.digest;
+        if !self.image_ids.contains_key(digest) {
+            let id = self.host.manifest(&wanted.reference.at(digest)).map(|manifest| match manifest {
+                Manifest::Image { config } => config,
+                Manifest::Index(_) | Manifest::Ambiguous => None,
+            });
+            self.image_ids.insert(digest.clone(), id);
+        }
+        self.image_ids.get(digest).cloned().unwrap_or(Ok(None))
+    }
+
+    /// Reads a report by name; none when there is none.
+    fn read(
+        &mut self,
+        namespace: &str,
+        name: &str,
+        wanted: &Wanted<'_>,
+        judge: &Judge<'a>,
+    ) -> Result<Option<Statement<'a>>, HostFailure> {
+        let depth = judge.depth();
+        let needs_time = wanted.max_age.is_some();
+        let Some(document) = self.reports.get(namespace, name, &fields(judge, depth, needs_time))? else {
+            return Ok(None);
+        };
+        let report: Object<'_> = document.read()?;
+        let by = self.reports.shown(namespace, name);
+        let is_object = report.metadata.namespace.as_ref().map(Text::as_str) == Some(namespace)
+            && report.metadata.name.as_str() == name
+            && report.kind.as_ref().is_none_or(|kind| kind.as_str() == KIND);
+        let identity = Identity::of(report.report.as_ref());
+        if !is_object || !self.is_of(&identity, wanted)? {
+            return Ok(Some(Statement::new(by, Known::OfAnotherImage(identity.shown()))));
+        }
+        let time = |report: &Option<Report<'_>>| {
+            let text = report.as_ref().and_then(|report| report.update_timestamp.as_ref()).map(Text::as_str);
+            text.and_then(Timestamp::parse)
+        };
+        let made = time(&report.report).ok_or_else(|| "it doesn't say when it was made".to_owned());
+        let mut explained_at = None;
+        let reports = &mut self.reports;
+        let (time, known) = wanted.weigh(made, || {
+            let first = match findings(report.report, depth) {
+                Ok(findings) => findings,
+                Err(why) => return Verdict::Unreadable(why).into(),
+            };
+            judge_deeper(judge, &first, |depth| {
+                let document = reports.get(namespace, name, &fields(judge, depth, true)).ok()??;
+                let again: Object<'_> = document.read().ok()?;
+                let is_same = Identity::of(again.report.as_ref()) == identity;
+                explained_at = time(&again.report);
+                let findings = is_same.then(|| findings(again.report, depth).ok())??;
+                Some(judge.judge(&findings))
+            })
+        });
+        Ok(Some(Statement { by, time: time.or(explained_at), first_made: None, known }))
+    }
+}
+
+impl<'a> source::Source<'a> for Source<'a> {
+    fn find(&mut self, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+        if !wanted.is_platform(Some(&self.settings.platform)) {
+            return Vec::new();
+        }
+        let mut said = Vec::new();
+        for namespace in self.namespaces.clone() {
+            // What others say still counts: one of them may know that the image is bad.
+            if let Err(failure) = self.find_in(namespace, wanted, judge, &mut said) {
+                said.push(Statement::look_up_failed(&failure));
+            }
+        }
+        said
+    }
+
+    fn whereabouts(&self) -> String {
+        let word = if self.namespaces.len() == 1 { "namespace" } else { "namespaces" };
+        let names = self.namespaces.join(", ");
+        format!("from trivy-operator, which scans {}, in {word} {names}", self.settings.platform)
+    }
+}
+
+/// What a report is asked for: exactly what the settings need.
+fn fields(judge: &Judge<'_>, depth: Depth, time: bool) -> Vec<&'static str> {
+    let mut fields = vec![ARTIFACT, REGISTRY, "report.summary"];
+    if time {
+        fields.push("report.updateTimestamp");
+    }
+    if depth == Depth::Summary {
+        return fields;
+    }
+    fields.push("report.vulnerabilities.severity");
+    let parts = judge.parts(depth);
+    for (needed, field) in [
+        (parts.ids, "report.vulnerabilities.vulnerabilityID"),
+        (parts.packages, "report.vulnerabilities.resource"),
+        (parts.purls, "report.vulnerabilities.packagePURL"),
+        (parts.fixes, "report.vulnerabilities.fixedVersion"),
+        (parts.scores, "report.vulnerabilities.score"),
+        (parts.scores, "report.vulnerabilities.cvss"),
+        (parts.published, "report.vulnerabilities.publishedDate"),
+    ] {
+        if needed {
+            fields.push(field);
+        }
+    }
+    fields
+}
+
+fn list(objects: &mut Objects<'_>, namespace: &str) -> Result<Vec<Listed>, HostFailure> {
+    let document: Document = objects.list(namespace, None, &[ARTIFACT, REGISTRY])?;
+    let list: List<'_> = document.read()?;
+    let items =
+        list.items.into_iter().filter(|item| item.metadata.namespace.as_ref().map(Text::as_str) == Some(namespace));
+    let mut listed: Vec<Listed> = items
+        .map(|item| Listed {
+            identity: Identity::of(item.report.as_ref()).into_owned(),
+            name: item.metadata.name.0.into_owned(),
+        })
+        .collect();
+    // The host lists in no order.
+    listed.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(listed)
+}
+
+/// What a list says of a report.
+#[derive(Debug)]
+struct Listed {
+    name: String,
+    identity: Identity<'static>,
+}
+
+/// Whose a report says that it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Identity<'a> {
+    server: Option<Text<'a>>,
+    repository: Option<Text<'a>>,
+    tag: Option<Text<'a>>,
+    digest: Option<Text<'a>>,
+}
+
+impl<'a> Identity<'a> {
+    fn of(report: Option<&Report<'a>>) -> Self {
+        let artifact = report.and_then(|report| report.artifact.as_ref());
+        Self {
+            server: report.and_then(|report| report.registry.as_ref()?.server.clone()),
+            repository: artifact.and_then(|artifact| artifact.repository.clone()),
+            tag: artifact.and_then(|artifact| artifact.tag.clone()),
+            digest: artifact.and_then(|artifact| artifact.digest.clone()),
+        }
+    }
+
+    fn into_owned(self) -> Identity<'static> {
+        Identity {
+            server: self.server.map(Text::into_owned),
+            repository: self.repository.map(Text::into_owned),
+            tag: self.tag.map(Text::into_owned),
+            digest: self.digest.map(Text::into_owned),
+        }
+    }
+
+    fn is_of_repository(&self, wanted: &Wanted<'_>) -> bool {
+        self.repository.as_ref().map(Text::as_str) == Some(wanted.reference.repository())
+    }
+
+    /// The image as it says, for people.
+    fn shown(&self) -> String {
+        let part = |text: &Option<Text<'_>>| text.as_ref().map_or(String::new(), |text| text.as_str().to_owned());
+        let mut text = format!("{}/{}", part(&self.server), part(&self.repository));
+        for (mark, part) in [(':', part(&self.tag)), ('@', part(&self.digest))] {
+            if !part.is_empty() {
+                text.push(mark);
+                text.push_str(&part);
+            }
+        }
+        if text == "/" { "one that it doesn't name".to_owned() } else { cut(&text, 200) }
+    }
+}
+
+#[derive(Deserialize)]
+struct List<'a> {
+    #[serde(borrow)]
+    items: Vec<Object<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Object<'a> {
+    #[serde(borrow)]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+    #[serde(borrow)]
+    report: Option<Report<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    namespace: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Report<'a> {
+    #[serde(borrow)]
+    update_timestamp: Option<Text<'a>>,
+    #[serde(borrow)]
+    registry: Option<Registry<'a>>,
+    #[serde(borrow)]
+    artifact: Option<Artifact<'a>>,
+    summary: Option<Summary>,
+    #[serde(borrow)]
+    vulnerabilities: Option<Vec<Vulnerability<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct Registry<'a> {
+    #[serde(borrow)]
+    server: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Artifact<'a> {
+    #[serde(borrow)]
+    repository: Option<Text<'a>>,
+    #[serde(borrow)]
+    tag: Option<Text<'a>>,
+    #[serde(borrow)]
+    digest: Option<Text<'a>>,
+}
+
+/// Counts of all entries.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    critical_count: Option<u64>,
+    high_count: Option<u64>,
+    medium_count: Option<u64>,
+    low_count: Option<u64>,
+    unknown_count: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Vulnerability<'a> {
+    #[serde(borrow, rename = "vulnerabilityID")]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    resource: Option<Text<'a>>,
+    #[serde(borrow, rename = "packagePURL")]
+    purl: Option<Text<'a>>,
+    #[serde(borrow)]
+    fixed_version: Option<Text<'a>>,
+    #[serde(borrow)]
+    published_date: Option<Text<'a>>,
+    #[serde(borrow)]
+    severity: Option<Text<'a>>,
+    score: Option<Number>,
+    #[serde(borrow)]
+    cvss: Option<BTreeMap<Text<'a>, Option<Cvss>>>,
+}
+
+#[derive(Deserialize)]
+struct Cvss {
+    #[serde(rename = "V40Score")]
+    v4: Option<Number>,
+    #[serde(rename = "V3Score")]
+    v3: Option<Number>,
+    #[serde(rename = "V2Score")]
+    v2: Option<Number>,
+}
+
+impl Cvss {
+    /// The newest version's that is there; 0 is none.
+    fn score(&self) -> f64 {
+        let scores = [&self.v4, &self.v3, &self.v2].into_iter().flatten();
+        scores.map(|score| score.0).find(|score| *score > 0.0).unwrap_or(0.0)
+    }
+}
+
+fn findings(report: Option<Report<'_>>, depth: Depth) -> Result<Findings<'_>, String> {
+    let report = report.ok_or("it has no report")?;
+    let summary = report.summary.ok_or("it has no summary")?;
+    let mut counts = Vec::new();
+    for severity in Severity::ALL {
+        let number = match severity {
+            Severity::Critical => summary.critical_count,
+            Severity::High => summary.high_count,
+            Severity::Medium => summary.medium_count,
+            Severity::Low => summary.low_count,
+            Severity::Unknown => summary.unknown_count,
+        };
+        counts.push((severity, number.ok_or_else(|| format!("its summary doesn't say how many are {severity}"))?));
+    }
+    let entries =
+        (depth != Depth::Summary).then(|| report.vulnerabilities.into_iter().flatten().map(Finding::from).collect());
+    Ok(Findings { summary: Some(counts), entries, verdict: None })
+}
+
+impl<'a> From<Vulnerability<'a>> for Finding<'a> {
+    fn from(entry: Vulnerability<'a>) -> Self {
+        let vendors = entry.cvss.iter().flatten();
+        let scores = vendors.filter_map(|(vendor, cvss)| Some((vendor.as_str(), cvss.as_ref()?.score())));
+        // The report's one score is any vendor's; all of them are there only where the operator is told to keep them.
+        let score = score::best(scores).or(entry.score.map(|score| score.0).filter(|score| *score > 0.0));
+        Self {
+            score,
+            id: entry.id.filter(|id| !id.as_str().is_empty()),
+            aliases: Vec::new(),
+            severity: Severity::of(entry.severity.as_ref().map_or("", Text::as_str)),
+            package: entry.resource,
+            purl: entry.purl,
+            fixed_in: entry.fixed_version.filter(|version| !version.as_str().is_empty()),
+            published: entry.published_date.and_then(|date| Timestamp::parse(date.as_str())),
+            suppressed: false,
+        }
+    }
+}

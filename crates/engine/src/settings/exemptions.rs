@@ -1,0 +1,166 @@
+//! Exemptions: findings that don't count, for a reason and until a day.
+
+use super::prefix::Prefix;
+use super::read::{Problems, SettingsMap, wrong_type};
+use crate::time::Timestamp;
+
+/// Findings that don't count until a day. What is empty restricts nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exemption {
+    /// Ids of vulnerabilities, `*` and `?` standing for any letters and any one.
+    pub vulnerabilities: Vec<Pattern>,
+    /// How the images' names start.
+    pub images: Vec<Prefix>,
+    /// The namespaces of the workloads.
+    pub namespaces: Vec<String>,
+    /// How the packages' URLs (purl) start.
+    pub packages: Vec<String>,
+    /// Why.
+    pub reason: String,
+    /// The last second of its last day. Whether that is over decides each request, never whether the settings are valid.
+    pub expires: Timestamp,
+    /// Whether it ends as soon as the finding can be fixed.
+    pub expire_on_fix: bool,
+}
+
+/// A pattern for ids of vulnerabilities; upper and lower case are the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern(String);
+
+impl Pattern {
+    /// The pattern as written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether the whole of `text` is what it stands for.
+    #[must_use]
+    pub fn matches(&self, text: &str) -> bool {
+        let (pattern, text) = (self.0.as_bytes(), text.as_bytes());
+        let (mut at, mut seen) = (0, 0);
+        // Where to go on when what follows the last star doesn't fit: the star takes one letter more.
+        let mut retry: Option<(usize, usize)> = None;
+        while seen < text.len() {
+            match pattern.get(at) {
+                Some(b'*') => {
+                    retry = Some((at, seen));
+                    at += 1;
+                }
+                Some(c) if *c == b'?' || text.get(seen).is_some_and(|other| c.eq_ignore_ascii_case(other)) => {
+                    at += 1;
+                    seen += 1;
+                }
+                _ => match retry {
+                    Some((star, taken)) => {
+                        retry = Some((star, taken + 1));
+                        at = star + 1;
+                        seen = taken + 1;
+                    }
+                    None => return false,
+                },
+            }
+        }
+        pattern.get(at..).is_some_and(|rest| rest.iter().all(|c| *c == b'*'))
+    }
+}
+
+const KEYS: [&str; 8] =
+    ["vulnerability", "vulnerabilities", "images", "namespaces", "packages", "reason", "expires", "expireOnFix"];
+
+pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Exemption> {
+    let path = settings.path().key("exemptions");
+    let mut exemptions = Vec::new();
+    for (position, value) in settings.list("exemptions", problems).unwrap_or_default().iter().enumerate() {
+        let path = path.position(position);
+        if !value.is_object() {
+            problems.add(path, wrong_type("an object like `{vulnerability: CVE-…, reason: …, expires: …}`", value));
+            continue;
+        }
+        let Some(map) = SettingsMap::of(Some(value), &path, problems) else { continue };
+        map.known(&KEYS, &[], problems);
+        exemptions.extend(read_one(&map, problems));
+    }
+    exemptions
+}
+
+fn read_one(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Exemption> {
+    let path = map.path();
+    let mut vulnerabilities: Vec<&str> = map.text("vulnerability", problems).into_iter().collect();
+    vulnerabilities.extend(named(map, "vulnerabilities", problems));
+    if vulnerabilities.iter().any(|id| id.is_empty() || id.trim() != *id) {
+        problems.add(*path, "an empty id, or one with spaces around it, names no vulnerability");
+    } else if vulnerabilities.is_empty() && !map.has("vulnerability") && !map.has("vulnerabilities") {
+        problems.add(*path, "set `vulnerability` or `vulnerabilities`: an id, or a pattern like `CVE-2024-*`");
+    }
+    let packages = named(map, "packages", problems);
+    for package in packages.iter().filter(|package| !package.starts_with("pkg:")) {
+        problems.add(
+            path.key("packages"),
+            format!("`{package}` is not the beginning of a purl like `pkg:apk/alpine/openssl@`"),
+        );
+    }
+    let images = named(map, "images", problems).into_iter().map(Prefix::new).collect::<Vec<_>>();
+    for prefix in images.iter().filter(|prefix| !prefix.can_match()) {
+        problems.add(path.key("images"), format!("no image's name starts with `{}`", prefix.as_str()));
+    }
+    let reason = map.text("reason", problems).map(str::trim);
+    if !map.has("reason") || reason.is_some_and(str::is_empty) {
+        problems.add(path.key("reason"), "say why the findings don't count; people will read it");
+    }
+    let expires = map.text("expires", problems);
+    let day = expires.and_then(Timestamp::end_of_day);
+    match expires {
+        Some(text) if day.is_none() => {
+            problems.add(path.key("expires"), format!("`{text}` is not a day like `2027-01-31`"));
+        }
+        None if !map.has("expires") => {
+            problems.add(path.key("expires"), "every exemption ends: set its last day, like `2027-01-31`");
+        }
+        _ => {}
+    }
+    Some(Exemption {
+        vulnerabilities: vulnerabilities.into_iter().map(|text| Pattern(text.to_owned())).collect(),
+        images,
+        namespaces: named(map, "namespaces", problems).into_iter().map(str::to_owned).collect(),
+        packages: packages.into_iter().map(str::to_owned).collect(),
+        reason: reason?.to_owned(),
+        expires: day?,
+        expire_on_fix: map.boolean("expireOnFix", false, problems),
+    })
+}
+
+/// The texts of a list, which restricts nothing when it is empty.
+fn named<'v>(map: &SettingsMap<'v, '_>, key: &str, problems: &mut Problems) -> Vec<&'v str> {
+    map.texts(key, problems).into_iter().map(|(_, text)| text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_whole_ids() {
+        for (pattern, text, matches) in [
+            ("CVE-2024-0001", "CVE-2024-0001", true),
+            ("CVE-2024-0001", "cve-2024-0001", true),
+            ("CVE-2024-0001", "CVE-2024-00011", false),
+            ("CVE-2024-*", "CVE-2024-0001", true),
+            ("CVE-2024-*", "CVE-2023-0001", false),
+            ("*", "", true),
+            ("*", "GHSA-x", true),
+            ("?", "", false),
+            ("CVE-????-1", "CVE-2024-1", true),
+            ("CVE-????-1", "CVE-024-1", false),
+            ("*-00*1", "CVE-2024-0011", true),
+            ("*-00*1", "CVE-2024-0010", false),
+            ("**", "a", true),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "a-b-b", false),
+            ("", "", true),
+            ("", "a", false),
+        ] {
+            assert_eq!(Pattern(pattern.to_owned()).matches(text), matches, "{pattern} {text}");
+        }
+    }
+}

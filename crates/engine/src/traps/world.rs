@@ -1,0 +1,239 @@
+//! A world to set traps in: a registry and a cluster that answer as Kubewarden's host does, masks included.
+
+use crate::{HostCalls, Timestamp, WireHost, validate};
+use serde_json::{Map, Value, json};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The present in every test: 2026-11-20T12:00:00Z.
+pub(super) const NOW: Timestamp = Timestamp(1_795_176_000);
+
+/// What the registry and the cluster hold.
+#[derive(Default)]
+pub(super) struct World {
+    /// By `registry/repository:tag`, what it resolves to.
+    pub(super) tags: BTreeMap<String, String>,
+    /// By `registry/repository@digest`.
+    pub(super) manifests: BTreeMap<String, Value>,
+    /// Artifacts' configurations, by `registry/repository@digest`.
+    pub(super) configs: BTreeMap<String, Value>,
+    /// `registry/repository@digest` that are signed by anybody's key.
+    pub(super) signed: BTreeSet<String>,
+    pub(super) objects: Vec<Value>,
+    /// Kinds that can't be read.
+    pub(super) broken: BTreeSet<String>,
+    /// Kinds that a list shows all of, whatever was asked: as a watch that filters nothing.
+    pub(super) unfiltered: bool,
+    /// What a list shows in the place of what is there now.
+    pub(super) listed: Option<Vec<Value>>,
+    /// A field that the host leaves out although it is asked for.
+    pub(super) withheld: RefCell<Option<String>>,
+    /// Every field that was asked for, by operation and kind.
+    pub(super) asked: RefCell<BTreeSet<String>>,
+    /// Every call, in order.
+    pub(super) calls: RefCell<Vec<String>>,
+}
+
+/// What came out.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) allowed: bool,
+    /// The state of the first container's image.
+    pub(super) state: String,
+    /// All of it, for comparing.
+    pub(super) response: Value,
+}
+
+/// A digest made of one letter.
+pub(super) fn digest(letter: char) -> String {
+    format!("sha256:{}", letter.to_string().repeat(64))
+}
+
+impl World {
+    /// An image for one platform, with a digest of that letter.
+    pub(super) fn image(mut self, name: &str, letter: char) -> Self {
+        let (repository, _) = name.rsplit_once(':').unwrap_or((name, ""));
+        self.tags.insert(name.to_owned(), digest(letter));
+        let manifest = json!({"schemaVersion": 2, "config": {"digest": digest('0')}, "layers": []});
+        self.manifests.insert(format!("{repository}@{}", digest(letter)), manifest);
+        self
+    }
+
+    /// An image for several platforms: its index, and a digest for each platform.
+    pub(super) fn index(mut self, name: &str, letter: char, platforms: &[(&str, char)]) -> Self {
+        let (repository, _) = name.rsplit_once(':').unwrap_or((name, ""));
+        self.tags.insert(name.to_owned(), digest(letter));
+        let entries: Vec<Value> = platforms
+            .iter()
+            .map(|(platform, letter)| {
+                let parts: Vec<&str> = platform.split('/').collect();
+                let mut of = json!({"os": parts[0], "architecture": parts[1]});
+                if let Some(variant) = parts.get(2) {
+                    of["variant"] = json!(variant);
+                }
+                json!({"digest": digest(*letter), "platform": of})
+            })
+            .collect();
+        for (_, letter) in platforms {
+            let manifest = json!({"schemaVersion": 2, "config": {"digest": digest('0')}, "layers": []});
+            self.manifests.insert(format!("{repository}@{}", digest(*letter)), manifest);
+        }
+        self.manifests.insert(format!("{repository}@{}", digest(letter)), json!({"manifests": entries}));
+        self
+    }
+
+    /// An artifact at a tag, whose configuration is a document.
+    pub(super) fn artifact(mut self, tag: &str, letter: char, subject: Option<char>, document: Value) -> Self {
+        let (repository, _) = tag.rsplit_once(':').unwrap_or((tag, ""));
+        let at = format!("{repository}@{}", digest(letter));
+        self.tags.insert(tag.to_owned(), digest(letter));
+        let subject = subject.map(|letter| json!({"digest": digest(letter)}));
+        self.manifests.insert(at.clone(), json!({"schemaVersion": 2, "config": {}, "layers": [], "subject": subject}));
+        self.configs.insert(at, document);
+        self
+    }
+
+    pub(super) fn signed(mut self, at: &str) -> Self {
+        self.signed.insert(at.to_owned());
+        self
+    }
+
+    pub(super) fn object(mut self, object: Value) -> Self {
+        self.objects.push(object);
+        self
+    }
+
+    pub(super) fn broken(mut self, kind: &str) -> Self {
+        self.broken.insert(kind.to_owned());
+        self
+    }
+
+    /// What the policy answers about a Pod of that image in the namespace `web`.
+    pub(super) fn decide(&self, image: &str, settings: &Value) -> Answer {
+        self.calls.borrow_mut().clear();
+        let pod = json!({"metadata": {"name": "p", "namespace": "web"}, "spec": {"containers": [{"name": "app", "image": image}]}});
+        let request = json!({"uid": "u", "kind": {"group": "", "version": "v1", "kind": "Pod"}, "operation": "CREATE",
+                             "namespace": "web", "object": pod});
+        let payload = json!({"request": request, "settings": settings}).to_string();
+        let response: Value =
+            serde_json::from_slice(&validate(payload.as_bytes(), &WireHost(self), NOW).response).unwrap();
+        Answer {
+            allowed: response["accepted"] == true,
+            state: response["audit_annotations"]["container-1.state"].as_str().unwrap_or_default().to_owned(),
+            response,
+        }
+    }
+
+    fn answer(&self, operation: &str, payload: &Value) -> Result<Value, String> {
+        let unknown = || "OCI API errors: [OCI API error: manifest unknown]".to_owned();
+        let image = payload.as_str().unwrap_or_default();
+        match operation {
+            "v1/manifest_digest" => Ok(json!({"digest": self.tags.get(image).ok_or_else(unknown)?})),
+            "v1/oci_manifest" => self.manifests.get(image).cloned().ok_or_else(unknown),
+            "v1/oci_manifest_config" => {
+                let (_, digest) = image.split_once('@').ok_or("only by digest")?;
+                let manifest = self.manifests.get(image).ok_or_else(unknown)?;
+                Ok(json!({"manifest": manifest, "digest": digest, "config": self.configs.get(image)}))
+            }
+            "v2/verify" => match payload["image"].as_str() {
+                Some(image) if self.signed.contains(image) => Ok(json!({"is_trusted": true, "digest": ""})),
+                image => Err(format!("no signatures found for image: {}", image.unwrap_or_default())),
+            },
+            "get_resource" => self.get(payload),
+            "list_resources_by_namespace" => self.list(payload),
+            other => Err(format!("unknown operation: {other}")),
+        }
+    }
+
+    fn get(&self, payload: &Value) -> Result<Value, String> {
+        let (version, kind, name) = (&payload["api_version"], &payload["kind"], &payload["name"]);
+        if self.broken.contains(kind.as_str().unwrap_or_default()) {
+            return Err("ApiError: the server is overloaded".to_owned());
+        }
+        let found = self.objects.iter().find(|object| {
+            object["apiVersion"] == *version
+                && object["kind"] == *kind
+                && object["metadata"]["name"] == *name
+                && object["metadata"]["asked-in"].as_str().or(object["metadata"]["namespace"].as_str())
+                    == payload["namespace"].as_str()
+        });
+        let absent = || {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            format!(
+                "Cannot find {}/{} named '{}' inside of namespace 'Some({})'",
+                text(version),
+                text(kind),
+                text(name),
+                payload["namespace"]
+            )
+        };
+        Ok(self.masked(found.ok_or_else(absent)?, payload))
+    }
+
+    fn list(&self, payload: &Value) -> Result<Value, String> {
+        let (version, kind) = (&payload["api_version"], &payload["kind"]);
+        if self.broken.contains(kind.as_str().unwrap_or_default()) {
+            return Err("the first list of what can't be listed hangs for ever".to_owned());
+        }
+        let there = self.listed.as_ref().unwrap_or(&self.objects);
+        let items = there.iter().filter(|object| {
+            let in_namespace = object["metadata"]["namespace"] == payload["namespace"] || self.unfiltered;
+            object["apiVersion"] == *version && object["kind"] == *kind && in_namespace
+        });
+        let items: Vec<Value> = items.map(|object| self.masked(object, payload)).collect();
+        Ok(json!({"items": items}))
+    }
+
+    /// The object with what the mask names, and with what no mask takes away.
+    fn masked(&self, object: &Value, payload: &Value) -> Value {
+        let mut masked = Map::new();
+        for always in ["apiVersion", "kind", "metadata"] {
+            masked.insert(always.to_owned(), object[always].clone());
+        }
+        let mut masked = Value::Object(masked);
+        let operation = if payload.get("name").is_some() { "get" } else { "list" };
+        for field in payload["field_masks"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            let asked = format!("{operation} {} {field}", payload["kind"].as_str().unwrap_or_default());
+            if self.withheld.borrow().as_ref() != Some(&asked) {
+                let steps: Vec<&str> = field.split('.').collect();
+                copy(object, &mut masked, &steps);
+            }
+            self.asked.borrow_mut().insert(asked);
+        }
+        masked
+    }
+}
+
+/// Copies what stands at a path, lists being passed through.
+fn copy(from: &Value, to: &mut Value, steps: &[&str]) {
+    let Some((step, rest)) = steps.split_first() else {
+        *to = from.clone();
+        return;
+    };
+    match from {
+        Value::Object(map) => {
+            let Some(value) = map.get(*step) else { return };
+            if !to.is_object() {
+                *to = json!({});
+            }
+            copy(value, &mut to[*step], rest);
+        }
+        Value::Array(list) => {
+            if !to.is_array() {
+                *to = Value::Array(vec![json!({}); list.len()]);
+            }
+            for (position, value) in list.iter().enumerate() {
+                copy(value, &mut to[position], steps);
+            }
+        }
+        other => *to = other.clone(),
+    }
+}
+
+impl HostCalls for &World {
+    fn call(&self, _: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        let payload: Value = serde_json::from_slice(payload).unwrap();
+        self.calls.borrow_mut().push(format!("{operation} {payload}"));
+        self.answer(operation, &payload).map(|answer| answer.to_string().into_bytes())
+    }
+}
