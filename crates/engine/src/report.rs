@@ -213,6 +213,7 @@ impl<'a> ReportSearch<'a> {
         let containers = self.subject.containers.get(reference).map(Vec::as_slice).unwrap_or_default();
         let mut said: Vec<Vec<Statement<'a>>> = image.platforms.iter().map(|_| Vec::new()).collect();
         let mut known_to = None;
+        let mut asked = 0;
         for (name, source) in &mut self.sources {
             for (manifest, said) in image.platforms.iter().zip(&mut said) {
                 let wanted = Wanted {
@@ -231,13 +232,14 @@ impl<'a> ReportSearch<'a> {
                     None => said.extend(source.find(&wanted, &judge)),
                 }
             }
+            asked += 1;
             if said.iter().flatten().any(Statement::knows_the_image) {
                 known_to = Some(*name);
                 break;
             }
         }
         let whereabouts = || {
-            let all: Vec<String> = self.sources.iter().map(|(_, source)| source.whereabouts()).collect();
+            let all: Vec<String> = self.sources.iter().take(asked).map(|(_, source)| source.whereabouts()).collect();
             all.join(", or ")
         };
         let mut warnings = Vec::new();

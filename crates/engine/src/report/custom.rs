@@ -580,6 +580,9 @@ impl<'v> Report<'v> {
             Wrong::NoList => format!("its `{path}` is not a list"),
             Wrong::NoObject => format!("`{path}` has an entry that is not an object"),
         })?;
+        if entries.is_empty() && !leads_anywhere(self.object, Some(path)) {
+            return Err(format!("nothing in it has `{path}`"));
+        }
         // That one finding lacks it happens; where all do, it is somewhere else, and nothing would ever be too bad.
         for (needed, field) in [(true, &fields.severity), (parts.ids, &fields.id)] {
             let Some(field) = field.as_deref().filter(|_| needed && !entries.is_empty()) else { continue };
@@ -617,6 +620,19 @@ fn collect<'v>(value: &'v Value, path: Option<&str>, in_list: bool, entries: &mu
         },
         _ if in_list => Err(Wrong::NoObject),
         _ => Err(Wrong::NoList),
+    }
+}
+
+/// Whether what a path names is there at all, in one entry of each list at least, if only as null. A scanner that leaves
+/// out what is empty can't be told from a path with a misspelt step, after which nothing would ever be found.
+fn leads_anywhere(value: &Value, path: Option<&str>) -> bool {
+    match (value, path) {
+        (Value::Array(items), _) => items.is_empty() || items.iter().any(|item| leads_anywhere(item, path)),
+        (Value::Object(object), Some(path)) => {
+            step(object, path).is_some_and(|(value, rest)| leads_anywhere(value, rest))
+        }
+        (Value::Null, _) | (_, None) => true,
+        _ => false,
     }
 }
 

@@ -836,3 +836,18 @@ fn keys_with_dots() {
     // Metadata is always there, and no mask at all would be everything.
     assert!(asked[1..].iter().all(|text| text.ends_with(" metadata")), "{asked:?}");
 }
+
+#[test]
+fn a_misspelt_step_below_a_list_is_not_clean() {
+    let says = |path: &str, results: Value| {
+        let mut all = fields()["fields"].clone();
+        all["findings"] = json!(path);
+        let report = object(&"1".repeat(64), json!({"spec": {"digest": sha('1')}, "report": {"results": results}}));
+        Question::new(json!({"fields": all})).ask(&Cluster::of([report])).concat().concat()
+    };
+    let clean = json!([{"target": "a", "vulnerabilities": null}, {"target": "b"}]);
+    assert_eq!(says("report.results.vulnerabilities", clean.clone()), format!("{} accepted", named()));
+    let wrong = says("report.results.vulnerabilitys", clean);
+    assert_eq!(wrong, format!("{} failed: nothing in it has `report.results.vulnerabilitys`", named()));
+    assert_eq!(says("report.results.vulnerabilities", json!([])), format!("{} accepted", named()));
+}
