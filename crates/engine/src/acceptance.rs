@@ -5,11 +5,12 @@
 use crate::Timestamp;
 use crate::exemption::{self, Exempt};
 use crate::image::ImageReference;
-use crate::message::{count, cut};
+use crate::message::{count, cut, join_at_most};
 use crate::remedy::{Remedy, is_on};
 use crate::report::text::Text;
 use crate::settings::{Count, Exemption, Limit, Limits, Settings, Severity};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// The most findings that a reason names.
 const FINDINGS_SHOWN: usize = 5;
@@ -33,8 +34,8 @@ pub(crate) struct Findings<'a> {
 pub(crate) struct Finding<'a> {
     /// `CVE-…`; none when the report doesn't say.
     pub(crate) id: Option<Text<'a>>,
-    /// Other names of the same vulnerability.
-    pub(crate) aliases: Vec<Text<'a>>,
+    /// Other names of the same vulnerability, shared by all packages that have it.
+    pub(crate) aliases: Rc<[Text<'a>]>,
     /// How bad it is.
     pub(crate) severity: Severity,
     /// The package's name, when the report says so.
@@ -121,7 +122,7 @@ pub(crate) struct Judge<'a> {
 impl Finding<'_> {
     /// Every name that the vulnerability goes by.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
-        self.id.iter().chain(&self.aliases).map(Text::as_str)
+        self.id.iter().chain(self.aliases.iter()).map(Text::as_str)
     }
 
     fn is_one_of(&self, ids: &[String]) -> bool {
@@ -269,22 +270,27 @@ impl<'a> Judge<'a> {
 
     /// Reports the findings that are never accepted, and says how many it named.
     fn denied(&self, entries: &[Finding<'_>], broken: &mut Vec<String>) -> usize {
-        let denied: BTreeSet<&str> = entries
-            .iter()
-            .filter(|entry| entry.is_one_of(self.limits.deny_always))
-            .filter(|entry| !entry.suppressed || is_on(Remedy::DenyWhatVexClears))
-            .filter_map(|entry| entry.id.as_ref().map(Text::as_str))
-            .collect();
+        let mut denied = Vec::new();
+        for id in self.limits.deny_always {
+            let found = entries
+                .iter()
+                .filter(|entry| !entry.suppressed || is_on(Remedy::DenyWhatVexClears))
+                .find(|entry| entry.is_one_of(std::slice::from_ref(id)));
+            denied.extend(found.map(|entry| match entry.id.as_ref().map(Text::as_str) {
+                Some(own) if own.eq_ignore_ascii_case(id) => describe(own, entry, &Exempt::No),
+                Some(own) => describe(&format!("{id}, here {own},"), entry, &Exempt::No),
+                None => describe(id, entry, &Exempt::No),
+            }));
+        }
         if denied.is_empty() {
             return 0;
         }
-        let shown: Vec<String> = denied.iter().take(FINDINGS_SHOWN).map(|id| cut(id, LONGEST_NAME)).collect();
-        let more = match denied.len() - shown.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        broken.push(format!("`denyAlways` names {}{more}", shown.join(", ")));
-        shown.len()
+        let shown = denied.len().min(FINDINGS_SHOWN);
+        broken.push(format!(
+            "`denyAlways` names {}",
+            join_at_most(denied.iter().map(String::as_str), ", ", FINDINGS_SHOWN)
+        ));
+        shown
     }
 
     /// Whether a finding counts, and what the exemptions say about it.
@@ -359,12 +365,16 @@ fn named(findings: &[&(&Finding<'_>, Exempt<'_>)], room: &mut usize) -> String {
     let shown: Vec<String> =
         worst.iter().take(*room).map(|(id, finding, exempt)| describe(id, finding, exempt)).collect();
     *room -= shown.len();
-    if shown.is_empty() {
-        return String::new();
-    }
-    match different.len() - shown.len() {
-        0 => format!(": {}", shown.join(", ")),
-        more => format!(": {} and {more} more", shown.join(", ")),
+    let hidden = worst.iter().skip(shown.len());
+    let ended = hidden.filter(|(_, _, exempt)| matches!(exempt, Exempt::Ended(_) | Exempt::Fixed(_))).count();
+    let ended = match ended {
+        0 => String::new(),
+        ended => format!(", of which {} ended", count(u64::try_from(ended).unwrap_or(u64::MAX), "exemption")),
+    };
+    match (shown.is_empty(), different.len() - shown.len()) {
+        (true, _) => ended,
+        (false, 0) => format!(": {}", shown.join(", ")),
+        (false, more) => format!(": {} and {more} more{ended}", shown.join(", ")),
     }
 }
 

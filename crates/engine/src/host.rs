@@ -4,6 +4,7 @@
 
 mod wire;
 
+use crate::message::cut;
 use crate::settings::Identity;
 use serde::Deserialize;
 use std::fmt;
@@ -112,7 +113,7 @@ impl Document {
     /// [`HostFailure::Failed`] when it is something else.
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, HostFailure> {
         serde_json::from_slice(&self.0)
-            .map_err(|error| HostFailure::Failed(format!("its answer can't be read: {error}")))
+            .map_err(|error| HostFailure::Failed(format!("its answer can't be read: {}", cut(&error.to_string(), 200))))
     }
 }
 

@@ -40,6 +40,16 @@ pub(crate) fn join_at_most<'a>(parts: impl ExactSizeIterator<Item = &'a str>, se
     text
 }
 
+/// As many of the parts as fit into `most` characters, joined by `separator`, and `and N more` for the rest.
+pub(crate) fn join_within(parts: &[String], separator: &str, most: usize) -> String {
+    let width = |parts: &[String]| parts.iter().map(|part| part.chars().count() + separator.len()).sum::<usize>();
+    let room = most.saturating_sub("and 1000000 more".len());
+    let fit = (0..=parts.len()).rev().find(|fit| parts.get(..*fit).is_some_and(|parts| width(parts) <= room));
+    // A first part that is too long for itself is cut by whoever writes it.
+    let fit = if width(parts) <= most { parts.len() } else { fit.unwrap_or(0).max(1) };
+    join_at_most(parts.iter().map(String::as_str), separator, fit)
+}
+
 /// `1 finding`, `2 findings`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
@@ -68,5 +78,10 @@ mod tests {
         assert_eq!(join_at_most(["a", "b"].into_iter(), ", ", 2), "a, b");
         assert_eq!(join_at_most(["a", "b", "c", "d"].into_iter(), ", ", 2), "a, b, and 2 more");
         assert_eq!(join_at_most([].into_iter(), ", ", 2), "");
+        let parts = ["a".repeat(20), "b".repeat(20), "c".repeat(20)];
+        assert_eq!(join_within(&parts, ", ", 100), parts.join(", "));
+        assert_eq!(join_within(&parts, ", ", 60), format!("{}, {}, and 1 more", parts[0], parts[1]));
+        assert_eq!(join_within(&parts, ", ", 10), format!("{}, and 2 more", parts[0]));
+        assert_eq!(join_within(&[], ", ", 10), "");
     }
 }

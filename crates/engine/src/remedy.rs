@@ -56,6 +56,16 @@ pub(crate) enum Remedy {
     TimeOfScanJob,
     /// A report of unknown age is too old.
     UnknownAgeIsOld,
+    /// What is old doesn't count beside what is fresh.
+    FreshBeforeStale,
+    /// A document beside the image counts only for the platform that was scanned.
+    PlatformOfDocument,
+    /// A list without findings is clean only from who looked for some.
+    EmptyIsNoScan,
+    /// Kubescape's object without its findings is not one without findings.
+    MatchesMustBeThere,
+    /// Kubescape's names have six letters of a digest: the whole digest must be the image's.
+    WholeImageId,
     /// An artifact must say that it is about this image.
     MatchSubject,
     /// An artifact must be signed by somebody whom the settings name.

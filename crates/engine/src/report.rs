@@ -31,6 +31,8 @@ pub(crate) use trivy_operator::Owner;
 const PLATFORMS_SHOWN: usize = 4;
 /// The longest reason of one platform.
 const LONGEST_REASON: usize = 800;
+/// The longest part of it that says what was found: who found it, and when, comes after it.
+const LONGEST_FINDINGS: usize = 560;
 /// An exemption that ends within so many seconds is warned of: seven days.
 const SOON: i64 = 7 * 24 * 3600;
 
@@ -207,83 +209,98 @@ impl<'a> ReportSearch<'a> {
         report
     }
 
-    /// Asks the sources in turn; the first that knows the image decides, and a failed look-up is no "doesn't know".
     fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
         let judge = Judge::new(self.settings, reference, self.subject.namespace, self.now);
-        let containers = self.subject.containers.get(reference).map(Vec::as_slice).unwrap_or_default();
-        let mut said: Vec<Vec<Statement<'a>>> = image.platforms.iter().map(|_| Vec::new()).collect();
-        let mut known_to = None;
-        let mut asked = 0;
-        for (name, source) in &mut self.sources {
-            for (manifest, said) in image.platforms.iter().zip(&mut said) {
-                let wanted = Wanted {
-                    reference,
-                    image,
-                    manifest,
-                    containers,
-                    max_age: self.settings.reports.max_age.as_ref(),
-                    now: self.now,
-                };
-                match manifest.unjudgeable {
-                    Some(why) if said.is_empty() => {
-                        said.push(Statement::new(String::new(), Known::LookUpFailed(why.to_owned())));
-                    }
-                    Some(_) => {}
-                    None => said.extend(source.find(&wanted, &judge)),
-                }
-            }
-            asked += 1;
-            if said.iter().flatten().any(Statement::knows_the_image) {
-                known_to = Some(*name);
-                break;
-            }
-        }
+        let (said, known_to, asked) = self.ask(reference, image, &judge);
+        let mut warnings = Vec::new();
+        let mut exemptions = UsedExemptions::default();
         let whereabouts = || {
             let all: Vec<String> = self.sources.iter().take(asked).map(|(_, source)| source.whereabouts()).collect();
             all.join(", or ")
         };
-        let mut warnings = Vec::new();
-        let mut used: BTreeMap<(Timestamp, String), BTreeSet<String>> = BTreeMap::new();
-        let platforms: Vec<_> = image
-            .platforms
-            .iter()
-            .zip(said)
-            .map(|(manifest, said)| {
-                note_exemptions(&said, &mut used);
-                if let Some(warning) = disagreement(&said)
-                    && !warnings.contains(&warning)
-                {
-                    warnings.push(warning);
-                }
-                platform_report(manifest, said, known_to.unwrap_or_default(), whereabouts)
-            })
-            .collect();
-        for ((expires, text), ids) in &used {
-            if expires.0 - self.now.0 <= SOON {
-                let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-                let ids = join_at_most(ids.into_iter(), ", ", 2);
-                warnings.push(format!("needs an exemption that ends {}: {ids} ({})", expires.day(), cut(text, 40)));
-            }
+        let mut platforms = Vec::new();
+        for (manifest, said) in image.platforms.iter().zip(said) {
+            exemptions.note(&said);
+            warnings.extend(disagreement(&said).filter(|warning| !warnings.contains(warning)));
+            platforms.push(platform_report(manifest, said, known_to.unwrap_or_default(), whereabouts));
         }
-        let exemptions = used.into_iter().map(|((expires, text), ids)| {
-            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-            format!("{} until {}: {text}", join_at_most(ids.into_iter(), ", ", 8), expires.day())
-        });
+        warnings.extend(exemptions.ending(self.now));
         let worst = platforms.iter().map(|platform| (platform.status, platform.state));
         let worst = worst.reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
         let (status, state) = worst.unwrap_or((ScanStatus::ScanFailed, ReportState::LookUpFailed));
-        let reason = reason(status, &platforms);
         ScanReport {
             status,
             state,
-            reason,
+            reason: reason(status, &platforms),
             digest: Some(image.digest.clone()),
             source: known_to,
             platforms,
-            exemptions: exemptions.collect(),
+            exemptions: exemptions.texts(),
             warnings,
         }
     }
+
+    /// Asks the sources in turn, until one knows the image: what was said of each platform, by which source, and how many
+    /// were asked. A failed look-up is no "doesn't know".
+    fn ask(
+        &mut self,
+        reference: &ImageReference,
+        image: &ResolvedImage,
+        judge: &Judge<'a>,
+    ) -> (Vec<Vec<Statement<'a>>>, Option<&'static str>, usize) {
+        let containers = self.subject.containers.get(reference).map(Vec::as_slice).unwrap_or_default();
+        let mut said: Vec<Vec<Statement<'a>>> = image.platforms.iter().map(|_| Vec::new()).collect();
+        for (number, (name, source)) in self.sources.iter_mut().enumerate() {
+            for (manifest, said) in image.platforms.iter().zip(&mut said) {
+                let max_age = self.settings.reports.max_age.as_ref();
+                let wanted = Wanted { reference, image, manifest, containers, max_age, now: self.now };
+                // No report can speak of what is no manifest; the others are judged all the same.
+                if manifest.unjudgeable.is_none() {
+                    said.extend(source.find(&wanted, judge));
+                }
+            }
+            if said.iter().flatten().any(Statement::knows_the_image) {
+                return (said, Some(*name), number + 1);
+            }
+        }
+        (said, None, self.sources.len())
+    }
+}
+
+/// The exemptions without which an image's reports might have come to something else: by their last day and reason, the
+/// ids that they were needed for.
+#[derive(Debug, Default)]
+struct UsedExemptions(BTreeMap<(Timestamp, String), BTreeSet<String>>);
+
+impl UsedExemptions {
+    fn note(&mut self, said: &[Statement<'_>]) {
+        for statement in said {
+            let Known::Fresh(judgement) = &statement.known else { continue };
+            for exempt in &judgement.used {
+                let key = (exempt.exemption.expires, cut(&exempt.exemption.reason, 120));
+                self.0.entry(key).or_default().extend(exempt.ids.iter().cloned());
+            }
+        }
+    }
+
+    /// A warning for each that ends soon.
+    fn ending(&self, now: Timestamp) -> Vec<String> {
+        let soon = self.0.iter().filter(|((expires, _), _)| expires.0.saturating_sub(now.0) <= SOON);
+        soon.map(|((expires, reason), ids)| {
+            format!("needs an exemption that ends {}: {} ({})", expires.day(), joined(ids, 2), cut(reason, 40))
+        })
+        .collect()
+    }
+
+    fn texts(&self) -> Vec<String> {
+        let texts = self.0.iter();
+        texts.map(|((expires, reason), ids)| format!("{} until {}: {reason}", joined(ids, 8), expires.day())).collect()
+    }
+}
+
+fn joined(ids: &BTreeSet<String>, most: usize) -> String {
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    join_at_most(ids.into_iter(), ", ", most)
 }
 
 impl Statement<'_> {
@@ -313,9 +330,11 @@ impl Statement<'_> {
             Known::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => {
                 (ScanStatus::Accepted, ReportState::Fresh, format!("accepted by {by}{made}"))
             }
-            Known::Fresh(Judgement { verdict: Verdict::Rejected(broken), .. }) => {
-                (ScanStatus::Rejected, ReportState::Fresh, format!("{} ({source}: {by}{made})", broken.join("; ")))
-            }
+            Known::Fresh(Judgement { verdict: Verdict::Rejected(broken), .. }) => (
+                ScanStatus::Rejected,
+                ReportState::Fresh,
+                format!("{} ({source}: {by}{made})", cut(&broken.join("; "), LONGEST_FINDINGS)),
+            ),
             Known::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => {
                 (ScanStatus::ScanFailed, ReportState::Failed, format!("{by} can't be read: {why}"))
             }
@@ -353,17 +372,6 @@ fn of(by: &str) -> String {
     if by.is_empty() { String::new() } else { format!(" ({by})") }
 }
 
-/// Notes which exemptions the fresh reports needed, and for what.
-fn note_exemptions(said: &[Statement<'_>], used: &mut BTreeMap<(Timestamp, String), BTreeSet<String>>) {
-    for statement in said {
-        let Known::Fresh(judgement) = &statement.known else { continue };
-        for exempt in &judgement.used {
-            let key = (exempt.exemption.expires, cut(&exempt.exemption.reason, 120));
-            used.entry(key).or_default().extend(exempt.ids.iter().cloned());
-        }
-    }
-}
-
 /// A warning when fresh reports of one platform come to different verdicts.
 fn disagreement(said: &[Statement<'_>]) -> Option<String> {
     let mut fresh = said.iter().filter(|statement| statement.is_fresh());
@@ -385,7 +393,10 @@ fn platform_report(
     source: &str,
     whereabouts: impl FnOnce() -> String,
 ) -> PlatformReport {
-    if said.iter().any(Statement::is_fresh) {
+    if let Some(why) = manifest.unjudgeable {
+        said.push(Statement::new(String::new(), Known::LookUpFailed(why.to_owned())));
+    }
+    if said.iter().any(Statement::is_fresh) && is_on(Remedy::FreshBeforeStale) {
         said.retain(|statement| !matches!(statement.known, Known::Stale(_)));
     }
     if said.iter().any(Statement::knows_the_image) {

@@ -4,7 +4,7 @@
 //! them, in warnings and in audit annotations.
 
 use crate::decision::{Decision, JudgedImage, Outcome};
-use crate::message::{cut, join_at_most};
+use crate::message::{cut, join_at_most, join_within};
 use crate::settings::{InvalidSettings, PhaseAction, PreScanAction, ScanAction};
 use serde::Serialize;
 use serde_json::Value;
@@ -217,8 +217,13 @@ fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
     if let Some(digest) = &report.digest {
         add("digest", digest);
     }
-    let reports: Vec<&str> =
-        report.platforms.iter().flat_map(|platform| &platform.reports).map(String::as_str).collect();
+    // One report may speak of several platforms.
+    let mut reports: Vec<&str> = Vec::new();
+    for name in report.platforms.iter().flat_map(|platform| &platform.reports) {
+        if !reports.contains(&name.as_str()) {
+            reports.push(name);
+        }
+    }
     if !reports.is_empty() {
         add("reports", &reports.join(", "));
     }
@@ -226,6 +231,6 @@ fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
         add("source", source);
     }
     if !report.exemptions.is_empty() {
-        add("exemptions", &report.exemptions.join("; "));
+        add("exemptions", &join_within(&report.exemptions, "; ", LONGEST_AUDIT_VALUE));
     }
 }

@@ -102,12 +102,26 @@ impl Settings {
             }
         }
         notices.extend(open);
-        if let Some(max_age) = &self.reports.max_age
-            && self.reports.sources.iter().any(|source| matches!(source, ReportSource::Kubescape(_)))
-        {
-            notices.push(format!(
-                "reports.maxAge: Kubescape's reports don't say when they were made, so that each counts as older than {max_age}"
-            ));
+        for source in &self.reports.sources {
+            let of = match source {
+                ReportSource::Kubescape(_) => "Kubescape's reports don't say when they were made",
+                ReportSource::Custom(custom) if custom.fields.time.is_none() => {
+                    "`fields.time` of the custom source is not set"
+                }
+                _ => "",
+            };
+            if let Some(max_age) = self.reports.max_age.as_ref().filter(|_| !of.is_empty()) {
+                notices.push(format!("reports.maxAge: {of}, so that each counts as older than {max_age}"));
+            }
+            if let ReportSource::Registry(registry) = source
+                && registry.allow_unsigned
+                && !registry.attestors.is_empty()
+            {
+                notices.push(
+                    "reports.sources: with `allowUnsigned: true` no attestor of the registry source is asked"
+                        .to_owned(),
+                );
+            }
         }
         notices
     }
@@ -183,6 +197,11 @@ fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
         );
         for setting in settings.acceptance.grace_periods() {
             problems.add_at(&setting, &why);
+        }
+    }
+    if !sources.is_empty() && !sources.iter().any(ReportSource::has_scores) {
+        for setting in settings.acceptance.cvss_scores() {
+            problems.add_at(&setting, "no source has scores; name the field of a finding's score in `fields.score`");
         }
     }
     Some(settings)

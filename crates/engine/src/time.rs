@@ -1,6 +1,12 @@
 //! Points in time and spans of it, in the spellings of reports and settings.
 
+use jiff::SignedDuration;
+use jiff::civil::{Date, date};
 use std::fmt;
+
+const EPOCH: Date = date(1970, 1, 1);
+/// Seconds.
+const DAY: i64 = 24 * 3600;
 
 /// Seconds since the Unix epoch: what expiry dates and the age of reports are measured against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,16 +30,15 @@ impl Timestamp {
     #[must_use]
     pub fn end_of_day(text: &str) -> Option<Self> {
         // The parser would also take the date out of a longer text.
-        let date: jiff::civil::Date = (text.len() == "2027-01-31".len()).then(|| text.parse().ok())??;
-        let end = date.at(23, 59, 59, 0).to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-        Some(Self(end.timestamp().as_second()))
+        let date: Date = (text.len() == "2027-01-31".len()).then(|| text.parse().ok())??;
+        Some(Self(date.duration_since(EPOCH).as_secs() + DAY - 1))
     }
 
     /// The day in UTC: `2027-01-31`.
     #[must_use]
     pub fn day(self) -> String {
-        let text = self.to_string();
-        text.split_once('T').map(|(day, _)| day.to_owned()).unwrap_or(text)
+        let days = SignedDuration::from_secs(self.0.div_euclid(DAY).saturating_mul(DAY));
+        EPOCH.checked_add(days).map_or_else(|_| self.to_string(), |date| date.to_string())
     }
 
     /// Whether it lies before `now` by more than a span.
@@ -110,6 +115,11 @@ mod tests {
     #[test]
     fn a_day_ends_with_its_last_second() {
         assert_eq!(Timestamp::end_of_day("2027-01-31").map(|t| t.to_string()).as_deref(), Some("2027-01-31T23:59:59Z"));
+        let never = Timestamp::end_of_day("9999-12-31");
+        assert_eq!(never.map(Timestamp::day).as_deref(), Some("9999-12-31"));
+        assert!(never > Timestamp::end_of_day("9999-12-30"));
+        assert_eq!(Timestamp(-1).day(), "1969-12-31");
+        assert_eq!(Timestamp(i64::MIN).day(), "second -9223372036854775808");
         assert_eq!(Timestamp::end_of_day("2027-01-31").map(Timestamp::day).as_deref(), Some("2027-01-31"));
         for text in ["", "2027-02-30", "2027-1-31", "31.01.2027", "2027-01-31T00:00:00Z", "20270131", "9999999999"] {
             assert_eq!(Timestamp::end_of_day(text), None, "{text}");

@@ -1,8 +1,12 @@
 //! The traps that scanners, hosts and attackers set, each with its remedy at work and switched off; and the fields that
 //! are asked for, each of which must matter.
 
+mod empty;
 mod fields;
+mod guards;
+mod more;
 mod mutilated;
+mod reread;
 mod world;
 
 use crate::remedy::{Remedy, without};
@@ -353,7 +357,7 @@ fn a_signed_report_of_another_image_doesnt_count() {
     let world = World::default()
         .image(IMAGE, 'a')
         .artifact(&beside('a'), 'd', Some('b'), json!({"status": "pass", "detail": {}}))
-        .signed(&format!("reg.io/team/app@{}", digest('d')));
+        .signed(&format!("reg.io/team/app@{}", digest('d')), KEY);
     trap(Remedy::MatchSubject, &world, IMAGE, &signed_reports(), "denied other_image", "allowed fresh");
 }
 
@@ -363,7 +367,7 @@ fn an_artifacts_tag_is_resolved_once() {
     let world = World::default()
         .image(IMAGE, 'a')
         .artifact(&beside('a'), 'd', Some('a'), json!({"status": "pass", "detail": {}}))
-        .signed(&format!("reg.io/team/app@{}", digest('d')));
+        .signed(&format!("reg.io/team/app@{}", digest('d')), KEY);
     assert!(world.decide(IMAGE, &signed_reports()).allowed);
     let calls = world.calls.borrow();
     let of_artifact: Vec<&String> =

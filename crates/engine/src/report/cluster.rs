@@ -1,7 +1,12 @@
 //! Objects of one kind in the cluster, read so that a look-up never hangs and never believes a list.
 
+use super::source::{Known, Statement, Wanted};
+use super::text::Text;
+use crate::acceptance::{Judge, Verdict};
 use crate::host::{Document, Host, HostFailure, Resource};
 use crate::remedy::{Remedy, is_on};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 
 /// A name that no object has: asking for it tells whether the kind can be read at all.
@@ -65,4 +70,109 @@ impl<'a> Objects<'a> {
         }
         self.host.list_resources(self.api_version, self.kind, namespace, label_selector, fields)
     }
+}
+
+/// Reports that have names of their own, and can be listed.
+pub(crate) trait NamedReports<'a> {
+    /// What the report of that name says; none when there is none.
+    fn read(
+        &mut self,
+        namespace: &'a str,
+        name: &str,
+        wanted: &Wanted<'_>,
+        judge: &Judge<'a>,
+    ) -> Result<Option<Statement<'a>>, HostFailure>;
+
+    /// The names of the reports that a list shows as the wanted image's.
+    fn listed(&mut self, namespace: &'a str, wanted: &Wanted<'_>) -> Result<Vec<String>, HostFailure>;
+}
+
+/// What a namespace's reports say: those under the computed names; and where these don't decide, those that a list shows,
+/// each read anew, since a list proves nothing about now.
+pub(crate) fn search<'a>(
+    reports: &mut impl NamedReports<'a>,
+    namespace: &'a str,
+    names: &[String],
+    wanted: &Wanted<'_>,
+    judge: &Judge<'a>,
+    said: &mut Vec<Statement<'a>>,
+) -> Result<(), HostFailure> {
+    let mut decided = false;
+    let mut read = Ok(());
+    for name in names {
+        // One that can't be read hides none of the others.
+        match reports.read(namespace, name, wanted, judge) {
+            Ok(Some(statement)) => {
+                decided |= !matches!(statement.known, Known::OfAnotherImage(_) | Known::Stale(_));
+                said.push(statement);
+            }
+            Ok(None) => {}
+            Err(failure) => read = read.and(Err(failure)),
+        }
+    }
+    // Never list where a GET had no answer.
+    read?;
+    // A tag that was resolved leads to the reports of that tag. A tag beside a digest is only a claim, and whoever makes it
+    // must not choose among the digest's reports: all of them count.
+    if decided && wanted.reference.digest().is_none() {
+        return Ok(());
+    }
+    let mut read = Ok(());
+    for name in reports.listed(namespace, wanted)?.into_iter().filter(|name| !names.contains(name)) {
+        if !is_on(Remedy::ReadWhatIsListed) {
+            said.push(Statement::new(name, Known::Fresh(Verdict::Accepted.into())));
+            continue;
+        }
+        match reports.read(namespace, &name, wanted, judge) {
+            // Between the list and now it became another image's.
+            Ok(statement) => said.extend(statement.filter(|s| !matches!(s.known, Known::OfAnotherImage(_)))),
+            Err(failure) => read = read.and(Err(failure)),
+        }
+    }
+    read
+}
+
+/// What a list says of an object.
+pub(crate) trait Listed {
+    /// Its name and namespace.
+    fn named(&self) -> &Named<'_>;
+}
+
+/// The name of an object, and where it is.
+#[derive(Deserialize, Debug)]
+pub(crate) struct Named<'a> {
+    #[serde(borrow)]
+    pub(crate) name: Text<'a>,
+    #[serde(borrow)]
+    pub(crate) namespace: Option<Text<'a>>,
+}
+
+/// The items of a list that are in its namespace, in the order of their names: the host lists in none, and a watch that
+/// filters nothing shows other namespaces too. An item that can't be read says of no image that it is its own, and hides
+/// no other.
+pub(crate) fn items<'a, T: Deserialize<'a> + Listed>(
+    document: &'a Document,
+    namespace: &str,
+) -> Result<Vec<T>, HostFailure> {
+    #[derive(Deserialize)]
+    struct List<I> {
+        items: Vec<I>,
+    }
+    let mut items: Vec<T> = match document.read::<List<T>>() {
+        Ok(list) => list.items,
+        Err(_) => {
+            let list: List<&'a RawValue> = document.read()?;
+            list.items.into_iter().filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect()
+        }
+    };
+    items.retain(|item| {
+        item.named().namespace.as_ref().map(Text::as_str) == Some(namespace) || !is_on(Remedy::MatchNamespace)
+    });
+    items.sort_by(|a, b| a.named().name.cmp(&b.named().name));
+    Ok(items)
+}
+
+/// `in namespace a`, `in namespaces a, b`
+pub(crate) fn in_namespaces(namespaces: &[&str]) -> String {
+    format!("in {} {}", if namespaces.len() == 1 { "namespace" } else { "namespaces" }, namespaces.join(", "))
 }

@@ -10,6 +10,7 @@
 //! outside of `metadata`, which is always there.)
 
 use super::cluster::Objects;
+use super::document::severity_of;
 use super::source::{self, Described, Known, Statement, Wanted, judge_deeper};
 use super::text::Text;
 use crate::Timestamp;
@@ -191,8 +192,7 @@ impl<'a> source::Source<'a> for Source<'a> {
     }
 
     fn whereabouts(&self) -> String {
-        let word = if self.namespaces.len() == 1 { "namespace" } else { "namespaces" };
-        format!("from {} in {word} {}", self.settings.kind, self.namespaces.join(", "))
+        format!("from {} {}", self.settings.kind, super::cluster::in_namespaces(&self.namespaces))
     }
 }
 
@@ -590,6 +590,12 @@ impl<'v> Report<'v> {
                 return Err(format!("none of its findings has `{field}`"));
             }
         }
+        // A score may be missing everywhere, but not the place for it.
+        if let Some(field) = fields.score.as_deref().filter(|_| parts.scores && !entries.is_empty())
+            && !entries.iter().any(|entry| leads_anywhere(entry, Some(field)))
+        {
+            return Err(format!("none of its findings has `{field}`"));
+        }
         Ok(entries.into_iter().map(|entry| finding(entry, fields)).collect())
     }
 }
@@ -639,7 +645,7 @@ fn leads_anywhere(value: &Value, path: Option<&str>) -> bool {
 fn finding<'v>(entry: &'v Value, fields: &CustomFields) -> Finding<'v> {
     let mut ids = texts_at(entry, fields.id.as_deref()).into_iter().map(Text::from);
     let text = |path: &Option<String>| text_at(entry, path.as_deref()?).map(Text::from);
-    let severities = texts_at(entry, fields.severity.as_deref()).into_iter().map(severity);
+    let severities = texts_at(entry, fields.severity.as_deref()).into_iter().map(severity_of);
     let mut fixed_in = None;
     visit_at(entry, fields.fixed_version.as_deref(), &mut |value| {
         let version = match value {
@@ -678,22 +684,6 @@ fn finding<'v>(entry: &'v Value, fields: &CustomFields) -> Finding<'v> {
         score,
         published,
         suppressed: suppressed.unwrap_or(false),
-    }
-}
-
-/// The severity that a word stands for, in more tongues than one.
-fn severity(word: &str) -> Severity {
-    let is = |known: &str| word.eq_ignore_ascii_case(known);
-    if is("negligible") {
-        Severity::Low
-    } else if is("moderate") {
-        Severity::Medium
-    } else if is("important") {
-        Severity::High
-    } else if is("defcon1") {
-        Severity::Critical
-    } else {
-        Severity::of(word)
     }
 }
 

@@ -1,9 +1,11 @@
 //! Scan reports as CI makes them: documents of scanners, attached to an image as they are.
 //!
 //! A document is known by its structure, whatever its media type says. Each format is read strictly where it says that
-//! a scan took place and of what, and leniently everywhere else: what a scan that found nothing and one that never was
-//! (a bill of materials, a scan for secrets) have in common is no report. What a scanner's own settings left out
-//! (`--severity`, `--ignore-unfixed`, ignore files) no format says.
+//! a scan took place and of what, and leniently everywhere else. A report in which nothing is found has to look like one
+//! of a scan for vulnerabilities: by its structure in the scanners' own formats, by who made it in the formats that
+//! anybody writes. SARIF of a scanner that was told to look for other things (`trivy image --scanners secret`) can't be
+//! told apart by that, and what a scanner's own settings left out (`--severity`, `--ignore-unfixed`, ignore files) no
+//! format says: whoever signs a report answers for how it was made.
 
 mod cyclonedx;
 pub(crate) mod grype;
@@ -88,9 +90,19 @@ fn unreadable(error: &serde_json::Error) -> String {
     format!("it can't be read: {}", cut(&error.to_string(), LONGEST_ERROR))
 }
 
-/// A text, where there is one.
+/// A text without the whitespace around it, where there is more to it.
 fn present(text: Option<Text<'_>>) -> Option<Text<'_>> {
-    text.filter(|text| !text.as_str().is_empty())
+    let text = text?;
+    match text.as_str().trim() {
+        "" => None,
+        trimmed if trimmed.len() == text.as_str().len() => Some(text),
+        trimmed => Some(Text::from(trimmed.to_owned())),
+    }
+}
+
+/// Whether a text is one of these names, in any case and with any whitespace around it.
+fn is_named(text: &Text<'_>, names: &[&str]) -> bool {
+    names.iter().any(|name| name.eq_ignore_ascii_case(text.as_str().trim()))
 }
 
 /// The digest in `sha256:…` or `repository@sha256:…`.
@@ -112,11 +124,39 @@ fn time_of(text: &Text<'_>) -> Option<Timestamp> {
     Timestamp::parse(text).or_else(|| Timestamp::end_of_day(text).and(Timestamp::parse(&format!("{text}T00:00:00Z"))))
 }
 
-/// The severity that a word stands for. Some scanners know less than low; the limits don't, and what was rated so is
-/// not unknown.
-fn severity_of(word: &str) -> Severity {
-    let below_low = ["negligible", "info", "none"].iter().any(|known| known.eq_ignore_ascii_case(word));
-    if below_low { Severity::Low } else { Severity::of(word) }
+/// The severity that a scanner's word stands for, whichever scanner's it is.
+pub(crate) fn severity_of(word: &str) -> Severity {
+    known_severity(word).unwrap_or(Severity::Unknown)
+}
+
+/// The severity that a scanner's word stands for; none when it is no such word.
+fn known_severity(word: &str) -> Option<Severity> {
+    let word = word.trim();
+    let is = |words: &[&str]| words.iter().any(|known| known.eq_ignore_ascii_case(word));
+    // Some scanners know less than low, and one knows more than critical; the limits don't, and what was rated so is not
+    // unknown.
+    if is(&["negligible", "info", "none", "minor"]) {
+        Some(Severity::Low)
+    } else if is(&["moderate"]) {
+        Some(Severity::Medium)
+    } else if is(&["important", "major"]) {
+        Some(Severity::High)
+    } else if is(&["defcon1"]) {
+        Some(Severity::Critical)
+    } else {
+        Severity::ALL.into_iter().find(|severity| severity.name().eq_ignore_ascii_case(word))
+    }
+}
+
+/// Does what must not take long however a document is made, and says what it came to.
+#[cfg(test)]
+#[expect(clippy::disallowed_types, reason = "a test of how long something takes")]
+pub(crate) fn in_time<T>(work: impl FnOnce() -> T) -> T {
+    let start = std::time::Instant::now();
+    let done = work();
+    // What grows with the square of a document takes minutes where the rest takes a tenth of a second.
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    done
 }
 
 #[cfg(test)]
@@ -167,9 +207,73 @@ mod tests {
         assert_eq!(time("2026-11-01").as_deref(), Some("2026-11-01T00:00:00Z"));
         assert_eq!(time(""), None);
         assert_eq!(time("2026-13-01"), None);
-        assert_eq!(severity_of("Negligible"), Severity::Low);
-        assert_eq!(severity_of("none"), Severity::Low);
-        assert_eq!(severity_of("HIGH"), Severity::High);
-        assert_eq!(severity_of("urgent"), Severity::Unknown);
+        for (words, severity) in [
+            (&["Negligible", "none", "INFO", "minor", " low\n"][..], Severity::Low),
+            (&["Moderate", "medium"], Severity::Medium),
+            (&["HIGH", "Important", "major", "\thigh "], Severity::High),
+            (&["Defcon1", " CRITICAL "], Severity::Critical),
+            (&["urgent", "", " ", "criti cal", "unknown"], Severity::Unknown),
+        ] {
+            for word in words {
+                assert_eq!(severity_of(word), severity, "{word:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn whitespace_is_no_text() {
+        let read = |text| present(Some(Text::from(text))).map(|text| text.as_str().to_owned());
+        for text in ["", " ", "\t\r\n", "\u{a0}"] {
+            assert_eq!(read(text), None, "{text:?}");
+        }
+        for text in ["1.2", " 1.2", "1.2\n", "\u{a0}1.2 "] {
+            assert_eq!(read(text).as_deref(), Some("1.2"), "{text:?}");
+        }
+        assert_eq!(present(None), None);
+    }
+
+    /// Every format, with a fix that is none and a severity in the middle of whitespace.
+    #[test]
+    fn whitespace_is_no_fix_in_any_format() {
+        let image = format!("sha256:{}", "d".repeat(64));
+        for json in [
+            serde_json::json!({"SchemaVersion": 2, "Results": [{"Class": "os-pkgs", "Vulnerabilities": [
+                {"VulnerabilityID": " CVE-1", "VendorIDs": ["CVE-2 ", " "], "FixedVersion": " ", "Severity": " HIGH\n"}
+            ]}]}),
+            serde_json::json!({
+                "descriptor": {"name": "grype"}, "source": {"type": "image", "target": {}},
+                "matches": [{
+                    "vulnerability": {
+                        "id": "CVE-1\n", "severity": " High ", "fix": {"versions": ["\t", ""], "state": "fixed"}
+                    },
+                    "relatedVulnerabilities": [{"id": " CVE-2 "}, {"id": "CVE-1"}]
+                }]
+            }),
+            serde_json::json!({
+                "bomFormat": "CycloneDX", "components": [{"bom-ref": "1", "name": "a"}],
+                "metadata": {"component": {"type": "container", "version": image}},
+                "vulnerabilities": [{
+                    "id": " CVE-1 ", "references": [{"id": "CVE-1"}, {"id": " CVE-2"}], "ratings": [{"severity": " high"}],
+                    "recommendation": "Upgrade a to version  ",
+                    "affects": [{"ref": "1", "versions": [
+                        {"version": " ", "status": "unaffected"}, {"range": "vers:deb/>=%20", "status": "unaffected"}
+                    ]}]
+                }]
+            }),
+            serde_json::json!({"version": "2.1.0", "runs": [{
+                "tool": {"driver": {"name": " Trivy "}},
+                "results": [{
+                    "ruleId": " CVE-1 ",
+                    "message": {"text": "Package: a\nVulnerability CVE-1 \nSeverity:  HIGH \nFixed Version:  \t"}
+                }]
+            }]}),
+        ] {
+            let json = json.to_string();
+            let entries = read(&json).unwrap().findings.entries.unwrap();
+            let [entry] = entries.as_slice() else { panic!("{json}: {entries:?}") };
+            assert_eq!((entry.fixed_in.as_ref(), entry.severity), (None, Severity::High), "{json}");
+            let ids: Vec<&str> = entry.ids().collect();
+            assert!(ids == ["CVE-1", "CVE-2"] || json.contains("runs") && ids == ["CVE-1"], "{json}: {ids:?}");
+        }
     }
 }

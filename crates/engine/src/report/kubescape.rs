@@ -12,13 +12,13 @@
 use super::cluster::Objects;
 use super::document::grype;
 use super::source::{self, Known, Statement, Wanted, judge_deeper};
-use super::text::Text;
 use crate::Timestamp;
-use crate::acceptance::{Depth, Findings, Judge};
+use crate::acceptance::{Depth, Findings, Judge, Judgement, Verdict};
 use crate::host::{Document, Host, HostFailure};
 use crate::image::{ImageReference, is_digest};
 use crate::message::cut;
 use crate::platform::Platform;
+use crate::remedy::{Remedy, is_on};
 use crate::settings::Kubescape;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -34,18 +34,34 @@ const BOM: &str = "SBOMSyft";
 const LONGEST_NAME: usize = 253;
 /// How many digits of a digest stand in a name.
 const DIGITS: usize = 6;
+/// What is asked for first: there is no summary.
+const DEPTH: Depth = Depth::Entries;
 
 /// Kubescape's reports, as one request sees them.
 pub(super) struct Source<'a> {
     settings: &'a Kubescape,
     manifests: Kept<'a>,
     boms: Kept<'a>,
+    /// By a report's name, what it comes to for an image: the same for each of its platforms, and the report may be large.
+    judged: BTreeMap<String, (ImageReference, Judged<'a>)>,
 }
 
-/// Objects of one kind in one namespace, each asked for once: the platforms of an image share names.
+/// What a report comes to, or why it says nothing.
+type Judged<'a> = Result<Result<Judgement<'a>, String>, HostFailure>;
+
+/// Objects of one kind in one namespace, each asked for and looked at once: the platforms of an image share names. What
+/// was asked for with other fields is another answer.
 struct Kept<'a> {
     objects: Objects<'a>,
-    answers: BTreeMap<String, Result<Option<Rc<Document>>, HostFailure>>,
+    answers: BTreeMap<(String, Vec<&'static str>), Answer>,
+}
+
+type Answer = Result<Option<Rc<Answered>>, HostFailure>;
+
+/// An object, and what of it tells whose it is.
+struct Answered {
+    document: Document,
+    object: Object,
 }
 
 impl<'a> Kept<'a> {
@@ -53,19 +69,24 @@ impl<'a> Kept<'a> {
         Self { objects: Objects::new(host, API_VERSION, kind), answers: BTreeMap::new() }
     }
 
-    fn get(&mut self, namespace: &str, name: &str, fields: &[&str]) -> Result<Option<Rc<Document>>, HostFailure> {
-        if let Some(answer) = self.answers.get(name) {
+    fn get(&mut self, namespace: &str, name: &str, fields: &[&'static str]) -> Answer {
+        let key = (name.to_owned(), fields.to_vec());
+        if let Some(answer) = self.answers.get(&key) {
             return answer.clone();
         }
-        let answer = self.objects.get(namespace, name, fields).map(|found| found.map(Rc::new));
-        self.answers.insert(name.to_owned(), answer.clone());
+        let answer = self.objects.get(namespace, name, fields).and_then(|found| {
+            let Some(document) = found else { return Ok(None) };
+            let object = document.read()?;
+            Ok(Some(Rc::new(Answered { document, object })))
+        });
+        self.answers.insert(key, answer.clone());
         answer
     }
 }
 
 impl<'a> Source<'a> {
     pub(super) fn new(settings: &'a Kubescape, host: &'a dyn Host) -> Self {
-        Self { settings, manifests: Kept::new(host, MANIFEST), boms: Kept::new(host, BOM) }
+        Self { settings, manifests: Kept::new(host, MANIFEST), boms: Kept::new(host, BOM), judged: BTreeMap::new() }
     }
 
     /// What is found in the image, by one of the names that its report can have; none when there is no such object, or
@@ -77,50 +98,70 @@ impl<'a> Source<'a> {
         judge: &Judge<'a>,
     ) -> Result<Option<Statement<'a>>, HostFailure> {
         let namespace = &self.settings.namespace;
-        // There is no summary.
-        let depth = Depth::Entries;
-        let Some(document) = self.manifests.get(namespace, name, &fields(judge, depth))? else { return Ok(None) };
-        let object: Object<'_> = document.read()?;
+        let Some(answer) = self.manifests.get(namespace, name, &fields(judge, DEPTH))? else { return Ok(None) };
         let by = self.manifests.objects.shown(namespace, name);
+        let object = &answer.object;
         let Some(digest) = object.digest_of(MANIFEST, namespace, name, wanted) else {
             return Ok(Some(Statement::new(by, Known::OfAnotherImage(object.metadata.shown()))));
         };
-        let payload = object.spec.as_ref().and_then(|spec| spec.payload.as_ref());
-        let target = payload.and_then(|payload| payload.source.as_ref()?.target);
-        if !self.is_of_platform(digest, target.and_then(grype::platform_in).as_ref(), wanted) {
+        if !self.is_of_platform(digest, object.platform().as_ref(), wanted) {
             return Ok(None);
         }
         if object.metadata.is_filtered() {
             let why = "it lists only what one workload uses of the image".to_owned();
             return Ok(Some(Statement::new(by, Known::NotScanned(why))));
         }
-        let first_made = object.metadata.creation_timestamp.as_ref().and_then(|text| Timestamp::parse(text.as_str()));
+        let first_made = object.metadata.creation_timestamp.as_deref().and_then(Timestamp::parse);
         let made = object.made().ok_or_else(|| "it doesn't say when it was scanned".to_owned());
-        let first = match findings(object.spec) {
-            Ok(findings) => findings,
-            Err(why) => return Ok(Some(Statement { by, time: None, first_made, known: Known::Failed(why) })),
+        // What is too old needs no second look at why it rejects.
+        let is_fresh = matches!(wanted.weigh(made.clone(), || Verdict::Accepted.into()), (_, Known::Fresh(_)));
+        let (time, known) = match self.judged(name, &answer, is_fresh, wanted, judge)? {
+            Ok(judgement) => wanted.weigh(made, || judgement),
+            Err(why) => (None, Known::Failed(why)),
         };
-        let objects = &mut self.manifests.objects;
-        let (time, known) = wanted.weigh(made, || {
-            judge_deeper(judge, &first, |explained| {
-                if judge.parts(explained) == judge.parts(depth) {
+        Ok(Some(Statement { by, time, first_made, known }))
+    }
+
+    /// What a report's findings come to.
+    fn judged(
+        &mut self,
+        name: &str,
+        answer: &Answered,
+        is_fresh: bool,
+        wanted: &Wanted<'_>,
+        judge: &Judge<'a>,
+    ) -> Judged<'a> {
+        if let Some((of, judged)) = self.judged.get(name)
+            && of == wanted.reference
+        {
+            return judged.clone();
+        }
+        let judged = answer.findings().map(|first| {
+            Ok(judge_deeper(judge, &first?, |explained| {
+                if !is_fresh || judge.parts(explained) == judge.parts(DEPTH) {
                     return None;
                 }
-                let document = objects.get(namespace, name, &fields(judge, explained)).ok()??;
-                let again: Object<'_> = document.read().ok()?;
-                again.digest_of(MANIFEST, namespace, name, wanted)?;
-                Some(judge.judge(&findings(again.spec).ok()?))
-            })
+                let namespace = &self.settings.namespace;
+                let again = self.manifests.get(namespace, name, &fields(judge, explained)).ok()??;
+                // Under an index's digest, another platform's may have been written over it.
+                let is_same = again.object.digest_of(MANIFEST, namespace, name, wanted)
+                    == answer.object.digest_of(MANIFEST, namespace, name, wanted)
+                    && again.object.platform() == answer.object.platform()
+                    && !again.object.metadata.is_filtered();
+                is_same.then_some(())?;
+                Some(judge.judge(&again.findings().ok()?.ok()?))
+            }))
         });
-        Ok(Some(Statement { by, time, first_made, known }))
+        self.judged.insert(name.to_owned(), (wanted.reference.clone(), judged.clone()));
+        judged
     }
 
     /// How far an image is, of which nothing was found out yet.
     fn progress(&mut self, name: &str, wanted: &Wanted<'_>) -> Result<Option<Statement<'a>>, HostFailure> {
         let namespace = &self.settings.namespace;
         // Its annotations say all, and of packages there are many.
-        let Some(document) = self.boms.get(namespace, name, &["status"])? else { return Ok(None) };
-        let object: Object<'_> = document.read()?;
+        let Some(answer) = self.boms.get(namespace, name, &["status"])? else { return Ok(None) };
+        let object = &answer.object;
         let Some(digest) = object.digest_of(BOM, namespace, name, wanted) else { return Ok(None) };
         if !self.is_of_platform(digest, None, wanted) {
             return Ok(None);
@@ -248,102 +289,120 @@ fn fields(judge: &Judge<'_>, depth: Depth) -> Vec<&'static str> {
     fields
 }
 
-/// What a report found. An image in which nothing was found has null where others have a list, and so has an object
-/// that came back without its contents; only the former says what was scanned.
-fn findings(spec: Option<Spec<'_>>) -> Result<Findings<'_>, String> {
-    let payload = spec.and_then(|spec| spec.payload).unwrap_or_default();
-    let source = payload.source.and_then(|source| source.kind);
-    let scanner = payload.descriptor.and_then(|descriptor| descriptor.name);
-    let is_scanned = source.into_iter().chain(scanner).any(|text| !text.as_str().is_empty());
-    let matches = match payload.matches {
-        Some(matches) => matches,
-        None if is_scanned => Vec::new(),
-        None => {
-            return Err("it has no `matches`, and doesn't say what was scanned: it may lack its contents".to_owned());
-        }
-    };
-    let entries = matches.into_iter().map(|found| found.into_finding(false)).collect();
-    Ok(Findings { summary: None, entries: Some(entries), verdict: None })
-}
-
-/// An object of either kind.
+/// An object of either kind, without its contents: those are read where it is a report of the wanted image only.
 #[derive(Deserialize)]
-struct Object<'a> {
-    #[serde(borrow)]
-    kind: Option<Text<'a>>,
-    #[serde(borrow)]
-    metadata: Metadata<'a>,
-    #[serde(borrow)]
-    spec: Option<Spec<'a>>,
+struct Object {
+    kind: Option<String>,
+    metadata: Metadata,
+    spec: Option<Spec>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Metadata<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    namespace: Option<Text<'a>>,
-    #[serde(borrow)]
-    creation_timestamp: Option<Text<'a>>,
-    #[serde(borrow)]
-    annotations: Option<BTreeMap<Text<'a>, Text<'a>>>,
-    #[serde(borrow)]
-    labels: Option<BTreeMap<Text<'a>, Text<'a>>>,
+struct Metadata {
+    name: String,
+    namespace: Option<String>,
+    creation_timestamp: Option<String>,
+    annotations: Option<BTreeMap<String, String>>,
+    labels: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Deserialize)]
-struct Spec<'a> {
-    #[serde(borrow)]
-    metadata: Option<SpecMetadata<'a>>,
-    #[serde(borrow)]
-    payload: Option<Payload<'a>>,
+struct Spec {
+    metadata: Option<SpecMetadata>,
+    payload: Option<Payload>,
 }
 
 #[derive(Deserialize)]
-struct SpecMetadata<'a> {
-    #[serde(borrow)]
-    report: Option<ReportMetadata<'a>>,
+struct SpecMetadata {
+    report: Option<ReportMetadata>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ReportMetadata<'a> {
-    #[serde(borrow)]
-    created_at: Option<Text<'a>>,
+struct ReportMetadata {
+    created_at: Option<String>,
 }
 
-#[derive(Deserialize, Default)]
-struct Payload<'a> {
-    #[serde(borrow)]
-    matches: Option<Vec<grype::Match<'a>>>,
-    #[serde(borrow)]
-    source: Option<Scanned<'a>>,
-    #[serde(borrow)]
-    descriptor: Option<Descriptor<'a>>,
+#[derive(Deserialize)]
+struct Payload {
+    source: Option<Scanned>,
+    descriptor: Option<Descriptor>,
 }
 
 /// What was scanned.
 #[derive(Deserialize)]
-struct Scanned<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Option<Text<'a>>,
-    #[serde(borrow)]
-    target: Option<&'a RawValue>,
+struct Scanned {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    target: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
-struct Descriptor<'a> {
-    #[serde(borrow)]
-    name: Option<Text<'a>>,
+struct Descriptor {
+    name: Option<String>,
 }
 
-impl Object<'_> {
+/// The contents of a report.
+#[derive(Deserialize)]
+struct Contents<'a> {
+    #[serde(borrow)]
+    spec: Option<SpecContents<'a>>,
+}
+
+#[derive(Deserialize)]
+struct SpecContents<'a> {
+    #[serde(borrow)]
+    payload: Option<PayloadContents<'a>>,
+}
+
+#[derive(Deserialize)]
+struct PayloadContents<'a> {
+    #[serde(borrow)]
+    matches: Option<Vec<grype::Match<'a>>>,
+}
+
+impl Answered {
+    /// What a report found. An image in which nothing was found has null where others have a list, and so has an object
+    /// that came back without its contents; only the former says what was scanned.
+    fn findings(&self) -> Result<Result<Findings<'_>, String>, HostFailure> {
+        let contents: Contents<'_> = self.document.read()?;
+        let matches = match contents.spec.and_then(|spec| spec.payload?.matches) {
+            Some(matches) => matches,
+            None if self.object.is_scanned() || !is_on(Remedy::MatchesMustBeThere) => Vec::new(),
+            None => {
+                let why = "it has no `matches`, and doesn't say what was scanned: it may lack its contents";
+                return Ok(Err(why.to_owned()));
+            }
+        };
+        let entries = matches.into_iter().map(|found| found.into_finding(false)).collect();
+        Ok(Ok(Findings { summary: None, entries: Some(entries), verdict: None }))
+    }
+}
+
+impl Object {
+    fn payload(&self) -> Option<&Payload> {
+        self.spec.as_ref()?.payload.as_ref()
+    }
+
+    /// Whether it says what was scanned, or by what.
+    fn is_scanned(&self) -> bool {
+        let payload = self.payload();
+        let source = payload.and_then(|payload| payload.source.as_ref()?.kind.as_ref());
+        let scanner = payload.and_then(|payload| payload.descriptor.as_ref()?.name.as_ref());
+        source.into_iter().chain(scanner).any(|text| !text.is_empty())
+    }
+
+    /// The platform that was scanned, where it says so.
+    fn platform(&self) -> Option<Platform> {
+        grype::platform_in(self.payload()?.source.as_ref()?.target.as_ref()?)
+    }
+
     /// The digest of the wanted image under which this object knows it; none when it is another object or image.
     fn digest_of<'s>(&'s self, kind: &str, namespace: &str, name: &str, wanted: &Wanted<'_>) -> Option<&'s str> {
-        let is_object = self.metadata.namespace.as_ref().map(Text::as_str) == Some(namespace)
-            && self.metadata.name.as_str() == name
-            && self.kind.as_ref().is_none_or(|own| own.as_str() == kind);
+        let is_object = self.metadata.namespace.as_deref() == Some(namespace)
+            && self.metadata.name == name
+            && self.kind.as_ref().is_none_or(|own| own == kind);
         let (id, tag) = (self.metadata.image_id(), self.metadata.annotation("kubescape.io/image-tag"));
         let (_, digest) = id?.rsplit_once('@')?;
         // A node that knows one image by several names may have put any of them before the digest.
@@ -351,19 +410,20 @@ impl Object<'_> {
             id.into_iter().chain(tag).filter_map(|text| ImageReference::parse(text).ok()).any(|named| {
                 named.host() == wanted.reference.host() && named.repository() == wanted.reference.repository()
             });
-        (is_object && is_digest(digest) && wanted.is_digest(digest) && is_repository).then_some(digest)
+        let is_image = wanted.is_digest(digest) || !is_on(Remedy::WholeImageId);
+        (is_object && is_digest(digest) && is_image && is_repository).then_some(digest)
     }
 
     /// When it was scanned, where it says so.
     fn made(&self) -> Option<Timestamp> {
         let report = self.spec.as_ref()?.metadata.as_ref()?.report.as_ref()?;
-        Timestamp::parse(report.created_at.as_ref()?.as_str())
+        Timestamp::parse(report.created_at.as_ref()?)
     }
 }
 
-impl Metadata<'_> {
-    fn annotation(&self, key: &'static str) -> Option<&str> {
-        Some(self.annotations.as_ref()?.get(&Text::from(key))?.as_str())
+impl Metadata {
+    fn annotation(&self, key: &str) -> Option<&str> {
+        Some(self.annotations.as_ref()?.get(key)?)
     }
 
     /// The image as the node knew it, `docker.io/library/nginx@sha256:…`, before which Docker writes a scheme.
@@ -374,8 +434,8 @@ impl Metadata<'_> {
 
     /// Whether it is of one workload's relevant packages.
     fn is_filtered(&self) -> bool {
-        let context = self.labels.as_ref().and_then(|labels| labels.get(&Text::from("kubescape.io/context")));
-        context.is_some_and(|context| context.as_str() == "filtered")
+        let context = self.labels.as_ref().and_then(|labels| labels.get("kubescape.io/context"));
+        context.is_some_and(|context| context == "filtered")
     }
 
     /// Whose it is, for people.

@@ -4,14 +4,15 @@
 //! somebody whom the settings name; and it must say itself, in its signed manifest or in the report, that it is about a
 //! digest of this image: a signed report of another image verifies as well.
 
-use super::document::{self, ScannedDocument};
+use super::document;
 use super::source::{self, Known, Statement, Wanted};
 use super::text::Text;
 use crate::Timestamp;
-use crate::acceptance::{Judge, Verdict};
+use crate::acceptance::{Judge, Judgement, Verdict};
 use crate::host::{Document, Host, HostFailure, Manifest};
 use crate::image::{ImageReference, is_digest};
 use crate::message::{cut, join_at_most};
+use crate::platform::Platform;
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{Artifact, RegistryReports};
 use serde::Deserialize;
@@ -30,6 +31,19 @@ pub(super) struct Source<'a> {
     host: &'a dyn Host,
     /// By the image's name at a digest: what was found beside it.
     found: BTreeMap<String, Rc<Vec<Found>>>,
+    /// By artifact, what its report comes to for an image: the same for each of its platforms.
+    judged: BTreeMap<String, (ImageReference, Rc<Result<Judged<'a>, String>>)>,
+}
+
+/// A report as it was read, and what it comes to.
+struct Judged<'a> {
+    format: &'static str,
+    digests: Vec<String>,
+    platform: Option<Platform>,
+    time: Option<Timestamp>,
+    /// Whether it is a verdict, about all that it is attached to.
+    is_verdict: bool,
+    judgement: Judgement<'a>,
 }
 
 /// What was found beside a digest.
@@ -43,7 +57,7 @@ enum Found {
 
 impl<'a> Source<'a> {
     pub(super) fn new(settings: &'a RegistryReports, host: &'a dyn Host) -> Self {
-        Self { settings, host, found: BTreeMap::new() }
+        Self { settings, host, found: BTreeMap::new(), judged: BTreeMap::new() }
     }
 
     fn beside(&mut self, reference: &ImageReference, digest: &str) -> Rc<Vec<Found>> {
@@ -53,7 +67,6 @@ impl<'a> Source<'a> {
         }
         let found = match self.artifacts(reference, digest) {
             Ok(artifacts) => artifacts.iter().map(|artifact| self.load(reference.at(artifact))).collect(),
-            Err(HostFailure::NotFound(_)) => Vec::new(),
             Err(failure) => vec![Found::Failure(failure)],
         };
         let found = Rc::new(found);
@@ -64,15 +77,20 @@ impl<'a> Source<'a> {
     /// The digests of the artifacts beside a digest. What is asked for by tag is asked for once.
     fn artifacts(&self, reference: &ImageReference, digest: &str) -> Result<Vec<String>, HostFailure> {
         let stem = digest.replace(':', "-");
-        let resolve = |tag: &str| {
-            let answer = self.host.manifest_digest(&format!("{}:{tag}", reference.name()))?;
-            let wrong = || HostFailure::Failed(format!("the answer `{}` is no digest", cut(&answer, 80)));
-            if is_digest(&answer) { Ok(answer) } else { Err(wrong()) }
+        let tag = match &self.settings.artifact {
+            Artifact::Tag(suffix) => format!("{stem}.{suffix}"),
+            Artifact::Type(_) => stem,
+        };
+        let resolved = match self.host.manifest_digest(&format!("{}:{tag}", reference.name())) {
+            Ok(answer) if is_digest(&answer) => answer,
+            Ok(other) => return Err(HostFailure::Failed(format!("the answer `{}` is no digest", cut(&other, 80)))),
+            Err(HostFailure::NotFound(_)) => return Ok(Vec::new()),
+            Err(failure) => return Err(failure),
         };
         match &self.settings.artifact {
-            Artifact::Tag(suffix) => Ok(vec![resolve(&format!("{stem}.{suffix}"))?]),
+            Artifact::Tag(_) => Ok(vec![resolved]),
             Artifact::Type(media_type) => {
-                let index = reference.at(&resolve(&stem)?);
+                let index = reference.at(&resolved);
                 let Manifest::Index(entries) = self.host.manifest(&index)? else {
                     return Err(HostFailure::Failed(format!("{index} is not an index of referrers")));
                 };
@@ -92,9 +110,9 @@ impl<'a> Source<'a> {
 
     /// Verifies an artifact, `repository@digest`, and reads it.
     fn load(&self, artifact: String) -> Found {
-        let mut trusted = self.settings.attestors.is_empty() || !is_on(Remedy::VerifySignature);
+        let mut trusted = self.settings.allow_unsigned || !is_on(Remedy::VerifySignature);
         let mut failure = None;
-        for attestor in &self.settings.attestors {
+        for attestor in self.settings.attestors.iter().filter(|_| !self.settings.allow_unsigned) {
             match self.host.verify(&artifact, &attestor.identity) {
                 Ok(()) => {
                     trusted = true;
@@ -114,7 +132,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn statement(&self, found: &Found, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Option<Statement<'a>> {
+    fn statement(&mut self, found: &Found, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Option<Statement<'a>> {
         match found {
             Found::Failure(failure) => Some(Statement::look_up_failed(failure)),
             Found::Unsigned(artifact) => {
@@ -130,28 +148,31 @@ impl<'a> Source<'a> {
     }
 
     fn report(
-        &self,
+        &mut self,
         artifact: &str,
         answer: &Answer<'_>,
         wanted: &Wanted<'_>,
         judge: &Judge<'a>,
     ) -> Option<Statement<'a>> {
-        let by = |format: &str| format!("{format} report {artifact}");
-        if !artifact.ends_with(answer.digest.as_str()) {
+        if artifact.rsplit_once('@').map(|(_, digest)| digest) != Some(answer.digest.as_str()) {
             let failure = HostFailure::Failed(format!("asked for {artifact}, the answer is of another digest"));
             return Some(Statement::look_up_failed(&failure));
         }
         let subject = answer.manifest.subject.as_ref().and_then(|subject| subject.digest.as_ref()).map(Text::as_str);
-        let document = match document::read(answer.config.get()) {
-            Ok(document) => document,
+        let judged = self.judged(artifact, answer, wanted.reference, judge);
+        let judged = match judged.as_ref() {
+            Ok(judged) => judged,
             Err(_) if subject.is_some_and(|digest| !wanted.is_digest(digest)) => {
                 let which = cut(subject.unwrap_or_default(), 160);
-                return Some(Statement::new(by("scan"), Known::OfAnotherImage(which)));
+                return Some(Statement::new(format!("scan report {artifact}"), Known::OfAnotherImage(which)));
             }
-            Err(why) => return Some(Statement::new(by("scan"), Known::Fresh(Verdict::Unreadable(why).into()))),
+            Err(why) => {
+                let known = Known::Fresh(Verdict::Unreadable(why.clone()).into());
+                return Some(Statement::new(format!("scan report {artifact}"), known));
+            }
         };
-        let by = by(document.format);
-        let digests: Vec<&str> = subject.into_iter().chain(document.digests.iter().map(String::as_str)).collect();
+        let by = format!("{} report {artifact}", judged.format);
+        let digests: Vec<&str> = subject.into_iter().chain(judged.digests.iter().map(String::as_str)).collect();
         if !digests.iter().any(|digest| wanted.is_digest(digest)) && is_on(Remedy::MatchSubject) {
             let which = match digests.first() {
                 Some(digest) => cut(digest, 160),
@@ -159,7 +180,8 @@ impl<'a> Source<'a> {
             };
             return Some(Statement::new(by, Known::OfAnotherImage(which)));
         }
-        match self.is_for_platform(&document, &digests, wanted) {
+        match self.is_for_platform(judged, &digests, wanted) {
+            _ if !is_on(Remedy::PlatformOfDocument) => {}
             Some(true) => {}
             Some(false) => return None,
             None => {
@@ -169,20 +191,45 @@ impl<'a> Source<'a> {
                 return Some(Statement::new(by, Known::NotScanned(why)));
             }
         }
-        let annotations = answer.manifest.annotations.as_ref();
-        let created = annotations.and_then(|all| Timestamp::parse(all.get(&Text::from(CREATED))?.as_ref()?.as_str()));
-        let time = document.time.or(created).ok_or_else(|| "it doesn't say when it was made".to_owned());
-        let (time, known) = wanted.weigh(time, || judge.judge(&document.findings));
+        let time = judged.time.ok_or_else(|| "it doesn't say when it was made".to_owned());
+        let (time, known) = wanted.weigh(time, || judged.judgement.clone());
         Some(Statement { by, time, first_made: None, known })
     }
 
+    /// Reads an artifact's report once for an image: it may be large, and the image have many platforms.
+    fn judged(
+        &mut self,
+        artifact: &str,
+        answer: &Answer<'_>,
+        reference: &ImageReference,
+        judge: &Judge<'a>,
+    ) -> Rc<Result<Judged<'a>, String>> {
+        if let Some((of, judged)) = self.judged.get(artifact)
+            && of == reference
+        {
+            return Rc::clone(judged);
+        }
+        let annotations = answer.manifest.annotations.as_ref();
+        let created = annotations.and_then(|all| Timestamp::parse(all.get(&Text::from(CREATED))?.as_ref()?.as_str()));
+        let judged = Rc::new(document::read(answer.config.get()).map(|document| Judged {
+            format: document.format,
+            is_verdict: document.findings.verdict.is_some(),
+            judgement: judge.judge(&document.findings),
+            digests: document.digests,
+            platform: document.platform,
+            time: document.time.or(created),
+        }));
+        self.judged.insert(artifact.to_owned(), (reference.clone(), Rc::clone(&judged)));
+        judged
+    }
+
     /// Whether a report about a digest of this image is one for the wanted platform; none when nothing says so.
-    fn is_for_platform(&self, document: &ScannedDocument<'_>, digests: &[&str], wanted: &Wanted<'_>) -> Option<bool> {
+    fn is_for_platform(&self, judged: &Judged<'a>, digests: &[&str], wanted: &Wanted<'_>) -> Option<bool> {
         let names_manifest = digests.contains(&wanted.manifest.digest.as_str());
         if wanted.manifest.platform.is_none() {
             return Some(wanted.stands_alone() || names_manifest);
         }
-        if let Some(platform) = &document.platform {
+        if let Some(platform) = &judged.platform {
             return Some(wanted.is_platform(Some(platform)));
         }
         if names_manifest {
@@ -192,7 +239,7 @@ impl<'a> Source<'a> {
             return Some(wanted.is_platform(Some(platform)));
         }
         // Who judged the index as a whole judged all of it; who scanned it scanned one platform, whichever that was.
-        document.findings.verdict.is_some().then_some(true)
+        judged.is_verdict.then_some(true)
     }
 }
 
@@ -202,7 +249,8 @@ impl<'a> source::Source<'a> for Source<'a> {
         if !wanted.stands_alone() {
             found.push(self.beside(wanted.reference, &wanted.manifest.digest));
         }
-        found.iter().flat_map(|found| found.iter()).filter_map(|found| self.statement(found, wanted, judge)).collect()
+        let found = found.iter().flat_map(|found| found.iter());
+        found.filter_map(|found| self.statement(found, wanted, judge)).collect()
     }
 
     fn whereabouts(&self) -> String {

@@ -12,13 +12,13 @@
 
 mod progress;
 
-use super::cluster::Objects;
+use super::cluster::{self, Named, NamedReports, Objects};
 use super::score::{self, Number};
 use super::source::{self, Described, Known, Statement, Wanted, judge_deeper};
 use super::text::Text;
 use crate::Timestamp;
 use crate::acceptance::{Depth, Finding, Findings, Judge, Verdict};
-use crate::host::{Document, Host, HostFailure};
+use crate::host::{Host, HostFailure};
 use crate::image::ImageReference;
 use crate::message::cut;
 use crate::platform::Platform;
@@ -28,6 +28,7 @@ use progress::ScanJobs;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 const API_VERSION: &str = "storage.sbomscanner.kubewarden.io/v1alpha1";
 /// Docker Hub as the scanner writes it.
@@ -81,53 +82,53 @@ impl<'a> Source<'a> {
         computed_names(wanted, self.registry_resources, workload_scan)
     }
 
-    fn find_in(
+    /// What the scanner is doing about an image that it has no report of: what it says of each Image counts.
+    fn progress(
         &mut self,
         namespace: &'a str,
         names: &[String],
         wanted: &Wanted<'_>,
-        judge: &Judge<'a>,
         said: &mut Vec<Statement<'a>>,
     ) -> Result<(), HostFailure> {
-        let mut found = false;
-        let mut read = Ok(());
+        let mut images = Vec::new();
         for name in names {
-            // One that can't be read hides none of the others.
-            match self.read(namespace, name, wanted, judge) {
-                Ok(Some(statement)) => {
-                    found |= !matches!(statement.known, Known::OfAnotherImage(_));
-                    said.push(statement);
-                }
-                Ok(None) => {}
-                Err(failure) => read = read.and(Err(failure)),
+            images.extend(self.image(namespace, name, wanted)?);
+        }
+        if images.is_empty() {
+            for name in self.images.listed(namespace, wanted)?.into_iter().filter(|name| !names.contains(name)) {
+                images.extend(self.image(namespace, &name, wanted)?);
             }
         }
-        // Never list where a GET had no answer.
-        read?;
-        // A tag that was resolved leads to the reports of that tag. A tag beside a digest is only a claim, and whoever
-        // makes it must not choose among the digest's reports: all of them count.
-        if found && wanted.reference.digest().is_none() {
-            return Ok(());
+        for (by, registry, created) in images {
+            let known = self.jobs.newest(namespace, &registry, created)?;
+            said.push(Statement::new(by, known));
         }
-        let mut read = Ok(());
-        for name in self.reports.listed(namespace, wanted)?.into_iter().filter(|name| !names.contains(name)) {
-            if !is_on(Remedy::ReadWhatIsListed) {
-                said.push(Statement::new(name, Known::Fresh(Verdict::Accepted.into())));
-                continue;
-            }
-            match self.read(namespace, &name, wanted, judge) {
-                // Between the list and now it became another image's.
-                Ok(statement) => said.extend(statement.filter(|s| !matches!(s.known, Known::OfAnotherImage(_)))),
-                Err(failure) => read = read.and(Err(failure)),
-            }
-        }
-        read
+        Ok(())
     }
 
-    /// Reads a report by name; none when there is none.
-    fn read(
+    /// The Image of that name, when it is the wanted one: how it is shown, its registry, and since when it is there.
+    fn image(
         &mut self,
         namespace: &str,
+        name: &str,
+        wanted: &Wanted<'_>,
+    ) -> Result<Option<(String, String, Option<Timestamp>)>, HostFailure> {
+        let Some(document) = self.images.objects.get(namespace, name, &[IDENTITY])? else { return Ok(None) };
+        let image: Image<'_> = document.read()?;
+        let is_wanted = is_object(&image.kind, &image.metadata, self.images.objects.kind(), namespace, name)
+            && image.image_metadata.as_ref().is_some_and(|metadata| metadata.describes(wanted));
+        Ok(is_wanted.then(|| {
+            let registry = image.image_metadata.and_then(|metadata| metadata.registry).map(Text::into_owned);
+            let registry = registry.map_or(String::new(), |registry| registry.0.into_owned());
+            (self.images.objects.shown(namespace, name), registry, image.metadata.created())
+        }))
+    }
+}
+
+impl<'a> NamedReports<'a> for Source<'a> {
+    fn read(
+        &mut self,
+        namespace: &'a str,
         name: &str,
         wanted: &Wanted<'_>,
         judge: &Judge<'a>,
@@ -159,7 +160,8 @@ impl<'a> Source<'a> {
             judge_deeper(judge, &first, |depth| {
                 let document = objects.get(namespace, name, &fields(judge, depth)).ok()??;
                 let report: Report<'_> = document.read().ok()?;
-                let is_same = report.image_metadata.as_ref().is_some_and(|image| image.describes(wanted));
+                let is_same = is_object(&report.kind, &report.metadata, objects.kind(), namespace, name)
+                    && report.image_metadata.as_ref().is_some_and(|image| image.describes(wanted));
                 let findings = is_same.then(|| findings(report.report, depth).ok())??;
                 Some(judge.judge(&findings))
             })
@@ -167,43 +169,8 @@ impl<'a> Source<'a> {
         Ok(Some(Statement { by, time, first_made, known }))
     }
 
-    /// What the scanner is doing about an image that it has no report of.
-    fn progress(
-        &mut self,
-        namespace: &'a str,
-        names: &[String],
-        wanted: &Wanted<'_>,
-    ) -> Result<Option<Statement<'a>>, HostFailure> {
-        let mut known = None;
-        for name in names {
-            known = known.or(self.image(namespace, name, wanted)?);
-        }
-        if known.is_none() {
-            for name in self.images.listed(namespace, wanted)?.into_iter().filter(|name| !names.contains(name)) {
-                known = known.or(self.image(namespace, &name, wanted)?);
-            }
-        }
-        let Some((by, registry, created)) = known else { return Ok(None) };
-        let known = self.jobs.newest(namespace, &registry, created)?;
-        Ok(Some(Statement::new(by, known)))
-    }
-
-    /// The Image of that name, when it is the wanted one: how it is shown, its registry, and since when it is there.
-    fn image(
-        &mut self,
-        namespace: &str,
-        name: &str,
-        wanted: &Wanted<'_>,
-    ) -> Result<Option<(String, String, Option<Timestamp>)>, HostFailure> {
-        let Some(document) = self.images.objects.get(namespace, name, &[IDENTITY])? else { return Ok(None) };
-        let image: ListItem<'_> = document.read()?;
-        let is_wanted = is_object(&image.kind, &image.metadata, self.images.objects.kind(), namespace, name)
-            && image.image_metadata.as_ref().is_some_and(|metadata| metadata.describes(wanted));
-        Ok(is_wanted.then(|| {
-            let registry = image.image_metadata.and_then(|metadata| metadata.registry).map(Text::into_owned);
-            let registry = registry.map_or(String::new(), |registry| registry.0.into_owned());
-            (self.images.objects.shown(namespace, name), registry, image.metadata.created())
-        }))
+    fn listed(&mut self, namespace: &'a str, wanted: &Wanted<'_>) -> Result<Vec<String>, HostFailure> {
+        self.reports.listed(namespace, wanted)
     }
 }
 
@@ -214,7 +181,7 @@ impl<'a> source::Source<'a> for Source<'a> {
         let mut failed = false;
         for namespace in self.namespaces.clone() {
             // What others say still counts: one of them may know that the image is bad.
-            if let Err(failure) = self.find_in(namespace, &names, wanted, judge, &mut said) {
+            if let Err(failure) = cluster::search(self, namespace, &names, wanted, judge, &mut said) {
                 failed = true;
                 said.push(Statement::look_up_failed(&failure));
             }
@@ -222,9 +189,8 @@ impl<'a> source::Source<'a> for Source<'a> {
         // Only where nothing is known already, and nothing is broken.
         if !failed && said.iter().all(|statement| matches!(statement.known, Known::OfAnotherImage(_))) {
             for namespace in self.namespaces.clone() {
-                match self.progress(namespace, &names, wanted) {
-                    Ok(statement) => said.extend(statement),
-                    Err(failure) => said.push(Statement::look_up_failed(&failure)),
+                if let Err(failure) = self.progress(namespace, &names, wanted, &mut said) {
+                    said.push(Statement::look_up_failed(&failure));
                 }
             }
         }
@@ -232,8 +198,7 @@ impl<'a> source::Source<'a> for Source<'a> {
     }
 
     fn whereabouts(&self) -> String {
-        let word = if self.namespaces.len() == 1 { "namespace" } else { "namespaces" };
-        format!("from sbomscanner in {word} {}", self.namespaces.join(", "))
+        format!("from sbomscanner {}", cluster::in_namespaces(&self.namespaces))
     }
 }
 
@@ -311,20 +276,12 @@ fn sha256_hex(parts: &[&str]) -> String {
 }
 
 fn list(objects: &mut Objects<'_>, namespace: &str) -> Result<Vec<Listed>, HostFailure> {
-    let document: Document = objects.list(namespace, None, &[IDENTITY])?;
-    let list: List<'_> = document.read()?;
-    // What isn't of this namespace was let through by a watch that filters nothing.
-    let items = list.items.into_iter().filter(|item| {
-        item.metadata.namespace.as_ref().map(Text::as_str) == Some(namespace) || !is_on(Remedy::MatchNamespace)
-    });
-    let mut listed: Vec<Listed> = items
-        .filter_map(|item| {
-            Some(Listed { name: item.metadata.name.as_str().to_owned(), image: item.image_metadata?.into_owned() })
-        })
-        .collect();
-    // The host lists in no order.
-    listed.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(listed)
+    let document = objects.list(namespace, None, &[IDENTITY])?;
+    let items: Vec<ListItem<'_>> = cluster::items(&document, namespace)?;
+    let listed = |item: ListItem<'_>| {
+        Some(Listed { name: item.metadata.name.0.into_owned(), image: item.image_metadata?.into_owned() })
+    };
+    Ok(items.into_iter().filter_map(listed).collect())
 }
 
 /// What a list says of an object.
@@ -335,14 +292,24 @@ struct Listed {
 }
 
 #[derive(Deserialize)]
-struct List<'a> {
-    #[serde(borrow)]
-    items: Vec<ListItem<'a>>,
-}
-
-#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ListItem<'a> {
+    #[serde(borrow)]
+    metadata: Named<'a>,
+    #[serde(borrow)]
+    image_metadata: Option<ImageMetadata<'a>>,
+}
+
+impl cluster::Listed for ListItem<'_> {
+    fn named(&self) -> &Named<'_> {
+        &self.metadata
+    }
+}
+
+/// The scanner's object for an image.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Image<'a> {
     #[serde(borrow)]
     kind: Option<Text<'a>>,
     #[serde(borrow)]
@@ -520,11 +487,11 @@ impl<'a> From<Vulnerability<'a>> for Finding<'a> {
         Self {
             score: score::best(scores),
             id: entry.cve.filter(|id| !id.as_str().is_empty()),
-            aliases: Vec::new(),
+            aliases: Rc::default(),
             severity: Severity::of(entry.severity.as_ref().map_or("", Text::as_str)),
             package: entry.package_name,
             purl: entry.purl,
-            fixed_in: entry.fixed_versions.into_iter().flatten().find(|version| !version.as_str().is_empty()),
+            fixed_in: entry.fixed_versions.into_iter().flatten().find(|version| !version.as_str().trim().is_empty()),
             published: None,
             suppressed: entry.suppressed.unwrap_or(false),
         }

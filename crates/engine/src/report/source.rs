@@ -13,7 +13,7 @@ use crate::time::Span;
 /// How far a scanner's clock may be ahead, in seconds.
 const CLOCK_SKEW: i64 = 600;
 
-/// A place where reports are looked for. It lives for one request, and asks for nothing twice.
+/// A place where reports are looked for. It lives for one request, and lists nothing twice.
 pub(crate) trait Source<'a> {
     /// Everything that it knows about one platform of an image; nothing when it doesn't know it.
     fn find(&mut self, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>>;
@@ -115,11 +115,19 @@ impl Wanted<'_> {
         }
     }
 
-    /// Whether a digest is that of the platform's manifest, or of the index that it stands in.
+    /// Whether a digest is that of the platform's manifest, or of the index that it stands in. Of two entries for the same
+    /// platform nobody can tell which one was scanned when the index was.
     pub(crate) fn is_digest(&self, digest: &str) -> bool {
         digest == self.manifest.digest
-            || (digest == self.image.digest && is_on(Remedy::KnowIndexDigest))
+            || (digest == self.image.digest && self.is_only_one_of_its_platform() && is_on(Remedy::KnowIndexDigest))
             || !is_on(Remedy::MatchDigest)
+    }
+
+    fn is_only_one_of_its_platform(&self) -> bool {
+        let Some(platform) = &self.manifest.platform else { return true };
+        let of_platform =
+            |manifest: &&PlatformManifest| manifest.platform.as_ref().is_some_and(|p| p.is_same(platform));
+        self.image.platforms.iter().filter(of_platform).count() == 1
     }
 
     /// Whether a report for a platform is one for this. Without a platform of its own, [`Wanted::is_named_by`] tells.

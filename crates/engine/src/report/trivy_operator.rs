@@ -9,18 +9,19 @@
 mod owner;
 
 use super::Subject;
-use super::cluster::Objects;
+use super::cluster::{self, Named, NamedReports, Objects};
 use super::score::{self, Number};
 use super::source::{self, Described, Known, Statement, Wanted, judge_deeper};
 use super::text::Text;
 use crate::Timestamp;
 use crate::acceptance::{Depth, Finding, Findings, Judge, Verdict};
-use crate::host::{Document, Host, HostFailure, Manifest};
+use crate::host::{Host, HostFailure, Manifest};
 use crate::message::cut;
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{ReportIdentity, Severity, TrivyOperator};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 pub(crate) use owner::Owner;
 
@@ -55,91 +56,34 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn find_in(
-        &mut self,
-        namespace: &'a str,
-        wanted: &Wanted<'_>,
-        judge: &Judge<'a>,
-        said: &mut Vec<Statement<'a>>,
-    ) -> Result<(), HostFailure> {
-        // A workload's reports are beside it.
-        let names = if namespace == self.subject.namespace {
-            owner::report_names(&self.subject.owners, wanted.containers)
-        } else {
-            Vec::new()
-        };
-        let mut found = false;
-        let mut read = Ok(());
-        for name in &names {
-            match self.read(namespace, name, wanted, judge) {
-                Ok(Some(statement)) => {
-                    found |= !matches!(statement.known, Known::OfAnotherImage(_));
-                    said.push(statement);
-                }
-                Ok(None) => {}
-                Err(failure) => read = read.and(Err(failure)),
-            }
-        }
-        read?;
-        if found && wanted.reference.digest().is_none() {
-            return Ok(());
-        }
-        let mut read = Ok(());
-        for name in self.listed(namespace, wanted)?.into_iter().filter(|name| !names.contains(name)) {
-            match self.read(namespace, &name, wanted, judge) {
-                // Between the list and now it became another image's.
-                Ok(statement) => said.extend(statement.filter(|s| !matches!(s.known, Known::OfAnotherImage(_)))),
-                Err(failure) => read = read.and(Err(failure)),
-            }
-        }
-        read
-    }
-
-    /// The names of the reports of the same image in a namespace, whatever workload they are of.
-    fn listed(&mut self, namespace: &'a str, wanted: &Wanted<'_>) -> Result<Vec<String>, HostFailure> {
-        if !self.lists.contains_key(namespace) {
-            let listed = list(&mut self.reports, namespace);
-            self.lists.insert(namespace, listed);
-        }
-        let candidates: Vec<(String, Identity<'static>)> = match self.lists.get(namespace) {
-            Some(Ok(listed)) => listed
-                .iter()
-                .filter(|item| item.identity.is_of_repository(wanted))
-                .map(|item| (item.name.clone(), item.identity.clone()))
-                .collect(),
-            Some(Err(failure)) => return Err(failure.clone()),
-            None => Vec::new(),
-        };
-        let mut names = Vec::new();
-        for (name, identity) in candidates {
-            if self.is_of(&identity, wanted)? {
-                names.push(name);
-            }
-        }
-        Ok(names)
-    }
-
     /// Whether a report is of the wanted image, by the digest that it names: of the index or the manifest, as of v0.24,
     /// or what is in its place between v0.16 and v0.23, the image's id.
     fn is_of(&mut self, identity: &Identity<'_>, wanted: &Wanted<'_>) -> Result<bool, HostFailure> {
-        let (repository, tag) = (identity.repository.as_ref(), identity.tag.as_ref());
-        let mut described = Described {
-            registry: identity.server.as_ref().map(Text::as_str),
-            repository: repository.map(Text::as_str),
-            tag: tag.map(Text::as_str),
-            digest: identity.digest.as_ref().map(Text::as_str).filter(|digest| !digest.is_empty()),
-            platform: Some(&self.settings.platform),
-        };
-        if wanted.is_named_by(described.digest) && wanted.is_described_by(&described, self.settings.identity) {
+        if self.is_described(identity, wanted) {
             return Ok(true);
         }
-        let Some(digest) = described.digest.filter(|_| is_on(Remedy::KnowImageId)) else { return Ok(false) };
+        let Some(digest) = identity.digest().filter(|_| is_on(Remedy::KnowImageId)) else { return Ok(false) };
         // Whether everything but the digest is this image's: only then is it worth a call to ask for the id.
-        described.digest = Some(&wanted.manifest.digest);
+        let described = Described { digest: Some(&wanted.manifest.digest), ..self.described(identity) };
         if !wanted.is_described_by(&described, ReportIdentity::Digest) {
             return Ok(false);
         }
         Ok(self.image_id(wanted)?.as_deref() == Some(digest))
+    }
+
+    fn is_described(&self, identity: &Identity<'_>, wanted: &Wanted<'_>) -> bool {
+        wanted.is_named_by(identity.digest())
+            && wanted.is_described_by(&self.described(identity), self.settings.identity)
+    }
+
+    fn described<'i>(&'i self, identity: &'i Identity<'_>) -> Described<'i> {
+        Described {
+            registry: identity.server.as_ref().map(Text::as_str),
+            repository: identity.repository.as_ref().map(Text::as_str),
+            tag: identity.tag.as_ref().map(Text::as_str),
+            digest: identity.digest(),
+            platform: Some(&self.settings.platform),
+        }
     }
 
     fn image_id(&mut self, wanted: &Wanted<'_>) -> Result<Option<String>, HostFailure> {
@@ -156,11 +100,12 @@ impl<'a> Source<'a> {
         }
         self.image_ids.get(digest).cloned().unwrap_or(Ok(None))
     }
+}
 
-    /// Reads a report by name; none when there is none.
+impl<'a> NamedReports<'a> for Source<'a> {
     fn read(
         &mut self,
-        namespace: &str,
+        namespace: &'a str,
         name: &str,
         wanted: &Wanted<'_>,
         judge: &Judge<'a>,
@@ -172,11 +117,8 @@ impl<'a> Source<'a> {
         };
         let report: Object<'_> = document.read()?;
         let by = self.reports.shown(namespace, name);
-        let is_object = report.metadata.namespace.as_ref().map(Text::as_str) == Some(namespace)
-            && report.metadata.name.as_str() == name
-            && report.kind.as_ref().is_none_or(|kind| kind.as_str() == KIND);
         let identity = Identity::of(report.report.as_ref());
-        if !is_object || !self.is_of(&identity, wanted)? {
+        if !report.is_named(namespace, name) || !self.is_of(&identity, wanted)? {
             return Ok(Some(Statement::new(by, Known::OfAnotherImage(identity.shown()))));
         }
         let time = |report: &Option<Report<'_>>| {
@@ -194,13 +136,40 @@ impl<'a> Source<'a> {
             judge_deeper(judge, &first, |depth| {
                 let document = reports.get(namespace, name, &fields(judge, depth, true)).ok()??;
                 let again: Object<'_> = document.read().ok()?;
-                let is_same = Identity::of(again.report.as_ref()) == identity;
-                explained_at = time(&again.report);
+                let is_same = again.is_named(namespace, name) && Identity::of(again.report.as_ref()) == identity;
+                let made = time(&again.report);
                 let findings = is_same.then(|| findings(again.report, depth).ok())??;
+                explained_at = made;
                 Some(judge.judge(&findings))
             })
         });
         Ok(Some(Statement { by, time: time.or(explained_at), first_made: None, known }))
+    }
+
+    /// Reports of the same image, whatever workload they are of.
+    fn listed(&mut self, namespace: &'a str, wanted: &Wanted<'_>) -> Result<Vec<String>, HostFailure> {
+        if !self.lists.contains_key(namespace) {
+            let listed = list(&mut self.reports, namespace);
+            self.lists.insert(namespace, listed);
+        }
+        let listed: Vec<Listed> = match self.lists.get(namespace) {
+            Some(Ok(listed)) => listed.iter().filter(|item| item.identity.is_of_repository(wanted)).cloned().collect(),
+            Some(Err(failure)) => return Err(failure.clone()),
+            None => Vec::new(),
+        };
+        let by_digest: Vec<String> =
+            listed.iter().filter(|item| self.is_described(&item.identity, wanted)).map(|i| i.name.clone()).collect();
+        if !by_digest.is_empty() {
+            return Ok(by_digest);
+        }
+        // Only where no digest tells is it worth a call to ask for the image's id.
+        let mut by_id = Vec::new();
+        for item in listed {
+            if self.is_of(&item.identity, wanted)? {
+                by_id.push(item.name);
+            }
+        }
+        Ok(by_id)
     }
 }
 
@@ -212,7 +181,13 @@ impl<'a> source::Source<'a> for Source<'a> {
         let mut said = Vec::new();
         for namespace in self.namespaces.clone() {
             // What others say still counts: one of them may know that the image is bad.
-            if let Err(failure) = self.find_in(namespace, wanted, judge, &mut said) {
+            // A workload's reports are beside it.
+            let names = if namespace == self.subject.namespace {
+                owner::report_names(&self.subject.owners, wanted.containers)
+            } else {
+                Vec::new()
+            };
+            if let Err(failure) = cluster::search(self, namespace, &names, wanted, judge, &mut said) {
                 said.push(Statement::look_up_failed(&failure));
             }
         }
@@ -220,9 +195,8 @@ impl<'a> source::Source<'a> for Source<'a> {
     }
 
     fn whereabouts(&self) -> String {
-        let word = if self.namespaces.len() == 1 { "namespace" } else { "namespaces" };
-        let names = self.namespaces.join(", ");
-        format!("from trivy-operator, which scans {}, in {word} {names}", self.settings.platform)
+        let where_to = cluster::in_namespaces(&self.namespaces);
+        format!("from trivy-operator, which scans {}, {where_to}", self.settings.platform)
     }
 }
 
@@ -254,23 +228,17 @@ fn fields(judge: &Judge<'_>, depth: Depth, time: bool) -> Vec<&'static str> {
 }
 
 fn list(objects: &mut Objects<'_>, namespace: &str) -> Result<Vec<Listed>, HostFailure> {
-    let document: Document = objects.list(namespace, None, &[ARTIFACT, REGISTRY])?;
-    let list: List<'_> = document.read()?;
-    let items =
-        list.items.into_iter().filter(|item| item.metadata.namespace.as_ref().map(Text::as_str) == Some(namespace));
-    let mut listed: Vec<Listed> = items
-        .map(|item| Listed {
-            identity: Identity::of(item.report.as_ref()).into_owned(),
-            name: item.metadata.name.0.into_owned(),
-        })
-        .collect();
-    // The host lists in no order.
-    listed.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(listed)
+    let document = objects.list(namespace, None, &[ARTIFACT, REGISTRY])?;
+    let items: Vec<Object<'_>> = cluster::items(&document, namespace)?;
+    let listed = |item: Object<'_>| Listed {
+        name: item.metadata.name.as_str().to_owned(),
+        identity: Identity::of(item.report.as_ref()).into_owned(),
+    };
+    Ok(items.into_iter().map(listed).collect())
 }
 
 /// What a list says of a report.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Listed {
     name: String,
     identity: Identity<'static>,
@@ -305,6 +273,10 @@ impl<'a> Identity<'a> {
         }
     }
 
+    fn digest(&self) -> Option<&str> {
+        self.digest.as_ref().map(Text::as_str).filter(|digest| !digest.is_empty())
+    }
+
     fn is_of_repository(&self, wanted: &Wanted<'_>) -> bool {
         self.repository.as_ref().map(Text::as_str) == Some(wanted.reference.repository())
     }
@@ -324,27 +296,28 @@ impl<'a> Identity<'a> {
 }
 
 #[derive(Deserialize)]
-struct List<'a> {
-    #[serde(borrow)]
-    items: Vec<Object<'a>>,
-}
-
-#[derive(Deserialize)]
 struct Object<'a> {
     #[serde(borrow)]
     kind: Option<Text<'a>>,
     #[serde(borrow)]
-    metadata: Metadata<'a>,
+    metadata: Named<'a>,
     #[serde(borrow)]
     report: Option<Report<'a>>,
 }
 
-#[derive(Deserialize)]
-struct Metadata<'a> {
-    #[serde(borrow)]
-    name: Text<'a>,
-    #[serde(borrow)]
-    namespace: Option<Text<'a>>,
+impl Object<'_> {
+    /// Whether it is the one that was asked for.
+    fn is_named(&self, namespace: &str, name: &str) -> bool {
+        self.metadata.namespace.as_ref().map(Text::as_str) == Some(namespace)
+            && self.metadata.name.as_str() == name
+            && self.kind.as_ref().is_none_or(|kind| kind.as_str() == KIND)
+    }
+}
+
+impl cluster::Listed for Object<'_> {
+    fn named(&self) -> &Named<'_> {
+        &self.metadata
+    }
 }
 
 #[derive(Deserialize)]
@@ -419,10 +392,8 @@ struct Cvss {
 }
 
 impl Cvss {
-    /// The newest version's that is there; 0 is none.
     fn score(&self) -> f64 {
-        let scores = [&self.v4, &self.v3, &self.v2].into_iter().flatten();
-        scores.map(|score| score.0).find(|score| *score > 0.0).unwrap_or(0.0)
+        score::newest(&[self.v4, self.v3, self.v2].map(Option::unwrap_or_default))
     }
 }
 
@@ -454,11 +425,11 @@ impl<'a> From<Vulnerability<'a>> for Finding<'a> {
         Self {
             score,
             id: entry.id.filter(|id| !id.as_str().is_empty()),
-            aliases: Vec::new(),
+            aliases: Rc::default(),
             severity: Severity::of(entry.severity.as_ref().map_or("", Text::as_str)),
             package: entry.resource,
             purl: entry.purl,
-            fixed_in: entry.fixed_version.filter(|version| !version.as_str().is_empty()),
+            fixed_in: entry.fixed_version.filter(|version| !version.as_str().trim().is_empty()),
             published: entry.published_date.and_then(|date| Timestamp::parse(date.as_str())),
             suppressed: false,
         }

@@ -1,6 +1,7 @@
 //! What makes a scan report accepted.
 
 use super::read::{Choice, Problems, SettingsMap, wrong_type};
+use super::reports::is_namespace_name;
 use crate::time::Span;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -91,9 +92,18 @@ impl Acceptance {
 
     /// The paths of every `fixGracePeriod`, which not every source can follow.
     pub(super) fn grace_periods(&self) -> Vec<String> {
-        let top = self.top.fix_grace_period.iter().map(|_| "acceptance.fixGracePeriod".to_owned());
-        let own = self.by_namespace.iter().filter(|(_, gates)| gates.fix_grace_period.is_some());
-        top.chain(own.map(|(namespace, _)| format!("acceptance.byNamespace.{namespace}.fixGracePeriod"))).collect()
+        self.paths("fixGracePeriod", |gates| gates.fix_grace_period.is_some())
+    }
+
+    /// The paths of every `cvssScore`, which not every source can follow.
+    pub(super) fn cvss_scores(&self) -> Vec<String> {
+        self.paths("cvssScore", |gates| gates.cvss_score.is_some())
+    }
+
+    fn paths(&self, key: &str, is_set: fn(&Gates) -> bool) -> Vec<String> {
+        let top = is_set(&self.top).then(|| format!("acceptance.{key}"));
+        let own = self.by_namespace.iter().filter(|(_, gates)| is_set(gates));
+        top.into_iter().chain(own.map(|(namespace, _)| format!("acceptance.byNamespace.{namespace}.{key}"))).collect()
     }
 }
 
@@ -128,7 +138,10 @@ impl Severity {
     /// The severity that a scanner's word stands for.
     #[must_use]
     pub fn of(word: &str) -> Self {
-        Self::ALL.into_iter().find(|severity| severity.name().eq_ignore_ascii_case(word)).unwrap_or(Self::Unknown)
+        Self::ALL
+            .into_iter()
+            .find(|severity| severity.name().eq_ignore_ascii_case(word.trim()))
+            .unwrap_or(Self::Unknown)
     }
 
     /// `critical`, as the settings and reports' summaries spell it.
@@ -165,6 +178,10 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> A
         let path = path.key(namespace);
         let Some(map) = SettingsMap::of(Some(value), &path, problems) else { continue };
         map.known(&KEYS, &[], problems);
+        if !is_namespace_name(namespace) {
+            problems
+                .add(path, format!("`{namespace}` is not the name of a namespace; patterns are not understood here"));
+        }
         acceptance.by_namespace.insert(namespace.clone(), read_gates(&map, problems));
     }
     acceptance

@@ -2,6 +2,7 @@
 
 use super::prefix::Prefix;
 use super::read::{Problems, SettingsMap, wrong_type};
+use super::reports::is_namespace_name;
 use crate::time::Timestamp;
 
 /// Findings that don't count until a day. What is empty restricts nothing.
@@ -90,7 +91,7 @@ fn read_one(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Exempt
     vulnerabilities.extend(named(map, "vulnerabilities", problems));
     if vulnerabilities.iter().any(|id| id.is_empty() || id.trim() != *id) {
         problems.add(*path, "an empty id, or one with spaces around it, names no vulnerability");
-    } else if vulnerabilities.is_empty() && !map.has("vulnerability") && !map.has("vulnerabilities") {
+    } else if vulnerabilities.is_empty() {
         problems.add(*path, "set `vulnerability` or `vulnerabilities`: an id, or a pattern like `CVE-2024-*`");
     }
     let packages = named(map, "packages", problems);
@@ -119,10 +120,17 @@ fn read_one(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Exempt
         }
         _ => {}
     }
+    let namespaces = named(map, "namespaces", problems);
+    for namespace in namespaces.iter().filter(|namespace| !is_namespace_name(namespace)) {
+        problems.add(
+            path.key("namespaces"),
+            format!("`{namespace}` is not the name of a namespace; patterns are not understood here"),
+        );
+    }
     Some(Exemption {
         vulnerabilities: vulnerabilities.into_iter().map(|text| Pattern(text.to_owned())).collect(),
         images,
-        namespaces: named(map, "namespaces", problems).into_iter().map(str::to_owned).collect(),
+        namespaces: namespaces.into_iter().map(str::to_owned).collect(),
         packages: packages.into_iter().map(str::to_owned).collect(),
         reason: reason?.to_owned(),
         expires: day?,

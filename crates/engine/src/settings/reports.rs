@@ -57,8 +57,10 @@ pub struct TrivyOperator {
 pub struct RegistryReports {
     /// How the artifact is found.
     pub artifact: Artifact,
-    /// Who may have signed it, one of them; empty only when it needs no signature.
+    /// Who may have signed it, one of them.
     pub attestors: Vec<Attestor>,
+    /// Whether it needs no signature, whoever else could have put it there.
+    pub allow_unsigned: bool,
     /// The platform of reports that don't say theirs.
     pub platform: Option<Platform>,
 }
@@ -209,6 +211,14 @@ impl ReportSource {
         }
     }
 
+    /// Whether its findings can have CVSS scores.
+    pub(super) fn has_scores(&self) -> bool {
+        match self {
+            Self::Custom(custom) => custom.fields.score.is_some(),
+            Self::SbomScanner(_) | Self::TrivyOperator(_) | Self::Registry(_) | Self::Kubescape(_) => true,
+        }
+    }
+
     /// Whether its findings say when they, or their fixes, were published.
     pub(super) fn has_dates(&self) -> bool {
         match self {
@@ -327,8 +337,7 @@ fn read_registry(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Registry
             "anybody who can push to the repository could write a report: name who must have signed it, or set `allowUnsigned: true`",
         );
     }
-    let attestors = if unsigned { Vec::new() } else { attestors };
-    RegistryReports { artifact, attestors, platform: read_platform(map, problems) }
+    RegistryReports { artifact, attestors, allow_unsigned: unsigned, platform: read_platform(map, problems) }
 }
 
 fn read_kubescape(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Kubescape {
@@ -370,6 +379,12 @@ fn read_custom(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Cus
     };
     let api_version = required("apiVersion", "set the `group/version` of the reports");
     let kind = required("kind", "set the kind of the reports");
+    for (key, text, extra) in [("apiVersion", &api_version, "./-"), ("kind", &kind, "")] {
+        let is_name = |text: &String| text.chars().all(|c| c.is_ascii_alphanumeric() || extra.contains(c));
+        if let Some(text) = text.as_ref().filter(|text| !is_name(text)) {
+            problems.add(path.key(key), format!("`{text}` is not the name of a kind of object"));
+        }
+    }
     let lookup = match (map.text("name", problems), map.text("selector", problems)) {
         (Some(name), None) => {
             check_template(map, name, problems);
@@ -426,7 +441,12 @@ fn check_template(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems
     }
     if rest.contains(['{', '}']) {
         problems.add(path, format!("`{name}` has a placeholder that isn't known; use {}", PLACEHOLDERS.join(", ")));
-    } else if name.is_empty() || rest == name {
+    } else if rest.contains(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.')) {
+        problems.add(
+            path,
+            format!("`{name}` can't be an object's name, which has lower-case letters, digits, `-` and `.`"),
+        );
+    } else if rest == name {
         problems.add(path, format!("`{name}` is the same for every image; use one of {}", PLACEHOLDERS.join(", ")));
     }
 }
@@ -545,7 +565,7 @@ fn read_platform(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<P
 }
 
 /// A DNS label, as Kubernetes names namespaces.
-fn is_namespace_name(text: &str) -> bool {
+pub(super) fn is_namespace_name(text: &str) -> bool {
     (1..=63).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
         && !text.starts_with('-')

@@ -264,7 +264,7 @@ fn every_source_of_reports_is_read() {
             ("gh", &Identity::GithubActions { owner: text("team"), repository: Some(text("app")) }),
         ]
     );
-    assert_eq!((&unsigned.artifact, unsigned.attestors.len()), (&Artifact::Type(text("application/vnd.x+json")), 0));
+    assert_eq!((&unsigned.artifact, unsigned.allow_unsigned), (&Artifact::Type(text("application/vnd.x+json")), true));
     assert_eq!(kubescape.namespace, "kubescape");
     assert_eq!(custom.lookup, CustomLookup::Name(text("sha256.{digestHex}")));
 }
@@ -537,9 +537,47 @@ fn registries_have_one_name() {
 }
 
 #[test]
+fn a_gate_that_could_never_fire_is_refused() {
+    let custom = |score: Value| {
+        json!({"custom": {"apiVersion": "g/v1", "kind": "Report", "namespaces": ["r"],
+            "fields": {"digest": "d", "findings": "f", "id": "id", "severity": "severity", "score": score}}})
+    };
+    let cvss = json!({"cvssScore": {"threshold": 7}, "byNamespace": {"a": {"cvssScore": {"threshold": 9}}}});
+    let no_scores = "no source has scores; name the field of a finding's score in `fields.score`";
+    refuse(
+        json!({"acceptance": cvss, "reports": {"sources": [custom(Value::Null)]}}),
+        &[&format!("acceptance.cvssScore: {no_scores}"), &format!("acceptance.byNamespace.a.cvssScore: {no_scores}")],
+    );
+    read(json!({"acceptance": cvss, "reports": {"sources": [custom(json!("cvss.score"))]}}));
+    read(json!({"acceptance": cvss, "reports": {"sources": [custom(Value::Null), {"sbomscanner": {}}]}}));
+}
+
+#[test]
+fn names_that_nothing_has_are_refused() {
+    let no_pattern = "is not the name of a namespace; patterns are not understood here";
+    refuse(
+        json!({
+            "reports": {"sources": [{"custom": {"apiVersion": "a b/v1", "kind": "x y", "namespaces": ["r"], "name": "A_{digestHex}",
+                "fields": {"digest": "d", "verdict": "v"}}}]},
+            "acceptance": {"byNamespace": {"Prod *": {"count": "entries"}}},
+            "exemptions": [{"vulnerabilities": [], "namespaces": ["prod-*"], "reason": "r", "expires": "9999-12-31"}],
+        }),
+        &[
+            "reports.sources[0].custom.apiVersion: `a b/v1` is not the name of a kind of object",
+            "reports.sources[0].custom.kind: `x y` is not the name of a kind of object",
+            "reports.sources[0].custom.name: `A_{digestHex}` can't be an object's name, which has lower-case letters, digits, `-` and `.`",
+            &format!("acceptance.byNamespace.Prod *: `Prod *` {no_pattern}"),
+            "exemptions[0]: set `vulnerability` or `vulnerabilities`: an id, or a pattern like `CVE-2024-*`",
+            &format!("exemptions[0].namespaces: `prod-*` {no_pattern}"),
+        ],
+    );
+}
+
+#[test]
 fn what_is_valid_and_may_not_be_meant_is_noticed() {
     let settings = read(json!({
-        "reports": {"maxAge": "72h", "sources": [{"kubescape": {}}]},
+        "reports": {"maxAge": "72h", "sources": [{"kubescape": {}}, {"registry": {"allowUnsigned": true, "attestors": [{"name": "ci", "cosign": {"key": {"data": KEY}}}]}},
+            {"custom": {"apiVersion": "g/v1", "kind": "Report", "namespaces": ["r"], "fields": {"digest": "d", "verdict": "v"}}}]},
         "exemptions": [{"vulnerability": "CVE-1", "images": ["ghcr.io/te"], "packages": ["pkg:npm/foo", "pkg:npm/foo@"], "reason": "r", "expires": "2099-01-01"}],
     }));
     assert_eq!(
@@ -548,6 +586,8 @@ fn what_is_valid_and_may_not_be_meant_is_noticed() {
             "exemptions[0].images: the prefix `ghcr.io/te` ends inside a path segment, and matches whatever goes on from there",
             "exemptions[0].packages: `pkg:npm/foo` matches whatever goes on from there; end it with `@` for one package",
             "reports.maxAge: Kubescape's reports don't say when they were made, so that each counts as older than 72h",
+            "reports.sources: with `allowUnsigned: true` no attestor of the registry source is asked",
+            "reports.maxAge: `fields.time` of the custom source is not set, so that each counts as older than 72h",
         ]
     );
 }

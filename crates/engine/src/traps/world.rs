@@ -2,7 +2,7 @@
 
 use crate::{HostCalls, Timestamp, WireHost, validate};
 use serde_json::{Map, Value, json};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The present in every test: 2026-11-20T12:00:00Z.
@@ -17,9 +17,17 @@ pub(super) struct World {
     pub(super) manifests: BTreeMap<String, Value>,
     /// Artifacts' configurations, by `registry/repository@digest`.
     pub(super) configs: BTreeMap<String, Value>,
-    /// `registry/repository@digest` that are signed by anybody's key.
-    pub(super) signed: BTreeSet<String>,
+    /// By `registry/repository@digest`, the public key (PEM) of who signed it.
+    pub(super) signed: BTreeMap<String, String>,
+    /// Whether no signature can be looked up.
+    pub(super) unverifiable: bool,
+    /// The digest that artifacts are answered with, whichever was asked for.
+    pub(super) misnamed: Option<String>,
     pub(super) objects: Vec<Value>,
+    /// What is there in an object's place from its n-th GET of a request on.
+    pub(super) later: Option<(usize, Value)>,
+    /// How often that object was asked for.
+    pub(super) reads: Cell<usize>,
     /// Kinds that can't be read.
     pub(super) broken: BTreeSet<String>,
     /// Kinds that a list shows all of, whatever was asked: as a watch that filters nothing.
@@ -93,8 +101,8 @@ impl World {
         self
     }
 
-    pub(super) fn signed(mut self, at: &str) -> Self {
-        self.signed.insert(at.to_owned());
+    pub(super) fn signed(mut self, at: &str, key: &str) -> Self {
+        self.signed.insert(at.to_owned(), key.to_owned());
         self
     }
 
@@ -108,15 +116,27 @@ impl World {
         self
     }
 
+    /// The object of the same name is there only up to its n-th GET; then this one is in its place.
+    pub(super) fn later(mut self, from: usize, object: Value) -> Self {
+        self.later = Some((from, object));
+        self
+    }
+
     /// What the policy answers about a Pod of that image in the namespace `web`.
     pub(super) fn decide(&self, image: &str, settings: &Value) -> Answer {
+        self.decide_at(image, settings, NOW)
+    }
+
+    /// What it answers at another time.
+    pub(super) fn decide_at(&self, image: &str, settings: &Value, now: Timestamp) -> Answer {
         self.calls.borrow_mut().clear();
+        self.reads.set(0);
         let pod = json!({"metadata": {"name": "p", "namespace": "web"}, "spec": {"containers": [{"name": "app", "image": image}]}});
         let request = json!({"uid": "u", "kind": {"group": "", "version": "v1", "kind": "Pod"}, "operation": "CREATE",
                              "namespace": "web", "object": pod});
         let payload = json!({"request": request, "settings": settings}).to_string();
         let response: Value =
-            serde_json::from_slice(&validate(payload.as_bytes(), &WireHost(self), NOW).response).unwrap();
+            serde_json::from_slice(&validate(payload.as_bytes(), &WireHost(self), now).response).unwrap();
         Answer {
             allowed: response["accepted"] == true,
             state: response["audit_annotations"]["container-1.state"].as_str().unwrap_or_default().to_owned(),
@@ -133,15 +153,27 @@ impl World {
             "v1/oci_manifest_config" => {
                 let (_, digest) = image.split_once('@').ok_or("only by digest")?;
                 let manifest = self.manifests.get(image).ok_or_else(unknown)?;
+                let digest = self.misnamed.as_deref().unwrap_or(digest);
                 Ok(json!({"manifest": manifest, "digest": digest, "config": self.configs.get(image)}))
             }
-            "v2/verify" => match payload["image"].as_str() {
-                Some(image) if self.signed.contains(image) => Ok(json!({"is_trusted": true, "digest": ""})),
-                image => Err(format!("no signatures found for image: {}", image.unwrap_or_default())),
-            },
+            "v2/verify" => self.verify(payload),
             "get_resource" => self.get(payload),
             "list_resources_by_namespace" => self.list(payload),
             other => Err(format!("unknown operation: {other}")),
+        }
+    }
+
+    fn verify(&self, payload: &Value) -> Result<Value, String> {
+        let image = payload["image"].as_str().ok_or("no image")?;
+        let (repository, digest) = image.split_once('@').ok_or("only by digest")?;
+        if self.unverifiable {
+            return Err(format!("error sending request for {repository}: connection refused"));
+        }
+        let key = self.signed.get(image).ok_or_else(|| format!("no signatures found for image: {image}"))?;
+        if payload["type"] == "SigstorePubKeyVerify" && payload["pub_keys"] == json!([key]) {
+            Ok(json!({"is_trusted": true, "digest": digest}))
+        } else {
+            Err("Image verification failed: missing signatures".to_owned())
         }
     }
 
@@ -150,13 +182,18 @@ impl World {
         if self.broken.contains(kind.as_str().unwrap_or_default()) {
             return Err("ApiError: the server is overloaded".to_owned());
         }
-        let found = self.objects.iter().find(|object| {
+        let is_asked = |object: &&Value| {
             object["apiVersion"] == *version
                 && object["kind"] == *kind
                 && object["metadata"]["name"] == *name
                 && object["metadata"]["asked-in"].as_str().or(object["metadata"]["namespace"].as_str())
                     == payload["namespace"].as_str()
-        });
+        };
+        let mut found = self.objects.iter().find(is_asked);
+        if let Some((from, later)) = self.later.as_ref().filter(|(_, later)| is_asked(&later)) {
+            self.reads.set(self.reads.get() + 1);
+            found = found.filter(|_| self.reads.get() < *from).or(Some(later));
+        }
         let absent = || {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             format!(
@@ -176,9 +213,14 @@ impl World {
             return Err("the first list of what can't be listed hangs for ever".to_owned());
         }
         let there = self.listed.as_ref().unwrap_or(&self.objects);
+        let selector = payload["label_selector"].as_str().unwrap_or_default();
         let items = there.iter().filter(|object| {
-            let in_namespace = object["metadata"]["namespace"] == payload["namespace"] || self.unfiltered;
-            object["apiVersion"] == *version && object["kind"] == *kind && in_namespace
+            let mut terms = selector.split(',').filter_map(|term| term.split_once('='));
+            let in_namespace = object["metadata"]["namespace"] == payload["namespace"];
+            let is_selected = terms.all(|(key, value)| object["metadata"]["labels"][key.trim()] == value.trim());
+            object["apiVersion"] == *version
+                && object["kind"] == *kind
+                && (in_namespace && is_selected || self.unfiltered)
         });
         let items: Vec<Value> = items.map(|object| self.masked(object, payload)).collect();
         Ok(json!({"items": items}))

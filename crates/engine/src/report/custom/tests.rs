@@ -658,7 +658,7 @@ fn the_scanner_s_own_words() {
     let question = Question::with(custom(true), json!({"acceptance": {"denyAlways": ["CVE-1"]}}));
     let mut object = report(json!([{"id": "CVE-1", "severity": "low"}]));
     object["status"] = json!({"verdict": "pass"});
-    question.says(&Cluster::of([object.clone()]), &format!("{} rejected: `denyAlways` names CVE-1", named()));
+    question.says(&Cluster::of([object.clone()]), &format!("{} rejected: `denyAlways` names CVE-1 (no fix)", named()));
     // And without them nobody could tell.
     object["report"] = json!(null);
     question.says(&Cluster::of([object]), &format!("{} failed: it has no `report.items`", named()));

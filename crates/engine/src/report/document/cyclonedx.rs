@@ -1,23 +1,27 @@
 //! CycloneDX as JSON, with vulnerabilities: `trivy image --format cyclonedx --scanners vuln`, `grype --output
 //! cyclonedx-json`.
 //!
-//! A bill of materials looks the same, and Trivy writes an empty list of vulnerabilities into those for which it looked
-//! for none. So an empty list counts only from a tool that does nothing but look for vulnerabilities.
+//! A bill of materials looks the same, and some tools write an empty list of vulnerabilities into those for which they
+//! looked for none. So an empty list counts only where every tool that is named does nothing but look for
+//! vulnerabilities, or where none is named at all.
 
-use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_of, unreadable};
+use super::{ScannedDocument, digest_of, is_named, platform_of, present, severity_of, time_of, unreadable};
 use crate::acceptance::{Finding, Findings};
 use crate::platform::Platform;
+use crate::remedy::{Remedy, is_on};
 use crate::report::score::{self, Number};
 use crate::report::text::Text;
 use crate::settings::Severity;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const NAME: &str = "CycloneDX";
 
-/// The tools that write an empty list whether they looked for vulnerabilities or not.
-const LIST_WITHOUT_SCAN: [&str; 1] = ["trivy"];
+/// The tools that do nothing but look for vulnerabilities. Trivy is none: it writes an empty list into a bill of
+/// materials too.
+const SCANNERS: [&str; 1] = ["grype"];
 /// Where Trivy names the image.
 const REPO_DIGEST: &str = "aquasecurity:trivy:RepoDigest";
 
@@ -51,6 +55,8 @@ struct Metadata<'a> {
 struct Tools<'a> {
     #[serde(borrow)]
     components: Option<Vec<Tool<'a>>>,
+    #[serde(borrow)]
+    services: Option<Vec<Tool<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -79,6 +85,16 @@ struct Component<'a> {
     properties: Option<Vec<Property<'a>>>,
     #[serde(borrow)]
     components: Option<Vec<Component<'a>>>,
+    /// What findings say of it, made once for all of them.
+    #[serde(skip)]
+    package: OnceCell<Package<'a>>,
+}
+
+/// A component as findings name it.
+struct Package<'a> {
+    /// The name as people know it first.
+    names: Vec<Text<'a>>,
+    purl: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -129,7 +145,7 @@ struct Rating<'a> {
     method: Option<Text<'a>>,
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Affected<'a> {
     #[serde(borrow, rename = "ref")]
@@ -169,7 +185,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
     // What lists vulnerabilities alone, as VEX documents do, says what is known of some, not what was found.
     let components = bom.components.filter(|components| !components.is_empty()).ok_or("it lists no components")?;
     let vulnerabilities = bom.vulnerabilities.ok_or("it lists no vulnerabilities: it is a bill of materials only")?;
-    if vulnerabilities.is_empty() && is_by_one_of(metadata.tools, &LIST_WITHOUT_SCAN)? {
+    if vulnerabilities.is_empty() && !is_by_scanners(metadata.tools)? && is_on(Remedy::EmptyIsNoScan) {
         return Err(
             "its list of vulnerabilities is empty, as in a bill of materials for which nobody looked for any; \
                     attach the scanner's own JSON"
@@ -194,15 +210,18 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
     })
 }
 
-fn is_by_one_of(tools: Option<&RawValue>, names: &[&str]) -> Result<bool, String> {
-    let Some(json) = tools.map(RawValue::get) else { return Ok(false) };
+/// Whether no other tools are named than those that do nothing but look for vulnerabilities. One without a name could be
+/// any.
+fn is_by_scanners(tools: Option<&RawValue>) -> Result<bool, String> {
+    let Some(json) = tools.map(RawValue::get) else { return Ok(true) };
     let tools = if json.starts_with('[') {
-        serde_json::from_str::<Vec<Tool<'_>>>(json)
+        serde_json::from_str(json).map(|tools| Tools { components: Some(tools), services: None })
     } else {
-        serde_json::from_str::<Tools<'_>>(json).map(|tools| tools.components.unwrap_or_default())
+        serde_json::from_str::<Tools<'_>>(json)
     };
     let tools = tools.map_err(|error| unreadable(&error))?;
-    Ok(tools.iter().filter_map(|tool| tool.name.as_ref()).any(|name| names.contains(&name.as_str())))
+    let mut tools = tools.components.iter().chain(&tools.services).flatten();
+    Ok(tools.all(|tool| tool.name.as_ref().is_some_and(|name| is_named(name, &SCANNERS))))
 }
 
 /// All components by what refers to them, those inside others too.
@@ -225,13 +244,8 @@ fn digests_of(image: &Component<'_>) -> Vec<String> {
         let (name, _) = split_purl(purl.as_str());
         digest_of(&percent_decoded(name.strip_prefix("pkg:oci/")?))
     });
-    let mut digests: Vec<String> = Vec::new();
-    for digest in purl.chain(named).chain(version) {
-        if !digests.contains(&digest) {
-            digests.push(digest);
-        }
-    }
-    digests
+    let mut seen = BTreeSet::new();
+    purl.chain(named).chain(version).filter(|digest| seen.insert(digest.clone())).collect()
 }
 
 /// The platform in `pkg:oci/…?arch=arm64`. It has no variant, and scanners write it for Linux only: which `arm` it was
@@ -270,34 +284,62 @@ fn percent_decoded(text: &str) -> String {
 }
 
 impl<'a> Component<'a> {
+    fn package(&self) -> &Package<'a> {
+        self.package.get_or_init(|| Package { names: self.names(), purl: present(self.purl.clone()) })
+    }
+
     /// The name as people know it: npm's groups stand before a slash, Maven's before a colon.
-    fn names(&self) -> Option<[String; 3]> {
-        let name = present(self.name.clone())?;
-        let (group, name) = (present(self.group.clone()), name.as_str());
-        let joined = |separator: &str| match &group {
-            Some(group) => format!("{}{separator}{name}", group.as_str()),
-            None => name.to_owned(),
-        };
-        Some([joined("/"), joined(":"), name.to_owned()])
+    fn names(&self) -> Vec<Text<'a>> {
+        let Some(name) = present(self.name.clone()) else { return Vec::new() };
+        let Some(group) = present(self.group.clone()) else { return vec![name] };
+        let joined = |separator: &str| Text::from(format!("{}{separator}{}", group.as_str(), name.as_str()));
+        vec![joined("/"), joined(":"), name]
+    }
+}
+
+impl<'a> Affected<'a> {
+    fn component<'c>(&self, by_reference: &BTreeMap<&str, &'c Component<'a>>) -> Option<&'c Component<'a>> {
+        let reference = self.reference.as_ref().map_or("", Text::as_str);
+        // `urn:cdx:…/1#reference` is the long form.
+        let short = reference.split_once('#').map(|(_, short)| short);
+        by_reference.get(reference).or_else(|| by_reference.get(percent_decoded(short?).as_str())).copied()
+    }
+
+    /// A version that isn't affected.
+    fn unaffected(&self) -> Option<Text<'a>> {
+        self.versions.iter().flatten().find_map(|version| {
+            version.status.as_ref().filter(|status| status.as_str() == "unaffected")?;
+            present(version.version.clone()).or_else(|| lower_bound(version.range.as_ref()?))
+        })
     }
 }
 
 impl<'a> Vulnerability<'a> {
-    /// One for each component that has it; one without a package when none is named.
+    /// One for each component that has it; one without a package when none is named. Whoever writes the document decides
+    /// how many those are: what they have in common is made once.
     fn findings(&self, by_reference: &BTreeMap<&str, &Component<'a>>) -> Vec<Finding<'a>> {
-        let nobody = [Affected::default()];
-        let affected = self.affects.as_deref().filter(|affected| !affected.is_empty()).unwrap_or(&nobody);
-        affected.iter().map(|affected| self.finding(affected, by_reference)).collect()
+        let common = self.common();
+        let Some(affected) = self.affects.as_deref().filter(|affected| !affected.is_empty()) else {
+            return vec![common];
+        };
+        let recommended = self.recommended();
+        let finding = |affected: &Affected<'a>| {
+            let package = affected.component(by_reference).map(Component::package);
+            let mut names = package.into_iter().flat_map(|package| &package.names);
+            Finding {
+                package: names.clone().next().cloned(),
+                purl: package.and_then(|package| package.purl.clone()),
+                fixed_in: affected
+                    .unaffected()
+                    .or_else(|| names.find_map(|name| recommended.get(name.as_str()).cloned())),
+                ..common.clone()
+            }
+        };
+        affected.iter().map(finding).collect()
     }
 
-    fn finding(&self, affected: &Affected<'a>, by_reference: &BTreeMap<&str, &Component<'a>>) -> Finding<'a> {
-        let reference = affected.reference.as_ref().map_or("", Text::as_str);
-        // `urn:cdx:…/1#reference` is the long form.
-        let short = reference.split_once('#').map(|(_, short)| short);
-        let component =
-            by_reference.get(reference).or_else(|| by_reference.get(percent_decoded(short?).as_str())).copied();
-        let names = component.and_then(Component::names);
-        let purl = component.and_then(|component| present(component.purl.clone()));
+    /// What holds for every component that has it.
+    fn common(&self) -> Finding<'a> {
         let id = present(self.id.clone());
         let score = self.score();
         let aliases = self.references.iter().flatten().filter_map(|reference| present(reference.id.clone()));
@@ -305,9 +347,9 @@ impl<'a> Vulnerability<'a> {
         Finding {
             aliases: aliases.filter(|alias| Some(alias) != id.as_ref()).collect(),
             severity: self.severity(score),
-            fixed_in: self.fixed_in(affected, names.as_ref()),
-            package: names.map(|[name, ..]| name.into()),
-            purl,
+            package: None,
+            purl: None,
+            fixed_in: None,
             score,
             published: self.published.as_ref().and_then(time_of),
             suppressed: matches!(
@@ -321,7 +363,7 @@ impl<'a> Vulnerability<'a> {
     /// The worst that any source says; of those without a word, the score's.
     fn severity(&self, score: Option<f64>) -> Severity {
         let words = self.ratings.iter().flatten().filter_map(|rating| rating.severity.as_ref());
-        let words = words.filter(|word| !word.as_str().is_empty());
+        let words = words.filter(|word| !word.as_str().trim().is_empty());
         let worst = words.map(|word| severity_of(word.as_str())).min();
         worst.unwrap_or_else(|| score.map_or(Severity::Unknown, score::severity))
     }
@@ -340,38 +382,36 @@ impl<'a> Vulnerability<'a> {
         }))
     }
 
-    /// The version that isn't affected, or that Trivy recommends: `Upgrade zlib to version 1.3; Upgrade …`. Any other
-    /// recommendation is no version.
-    fn fixed_in(&self, affected: &Affected<'a>, names: Option<&[String; 3]>) -> Option<Text<'a>> {
-        let mut unaffected = affected.versions.iter().flatten();
-        let unaffected = unaffected.find_map(|version| {
-            version.status.as_ref().filter(|status| status.as_str() == "unaffected")?;
-            present(version.version.clone()).or_else(|| lower_bound(version.range.as_ref()?))
-        });
-        unaffected.or_else(|| {
-            let (names, recommendation) = (names?, self.recommendation.as_ref()?);
-            recommendation.as_str().split("; ").find_map(|sentence| {
-                let (package, version) = sentence.strip_prefix("Upgrade ")?.split_once(" to version ")?;
-                let is_wanted = names.iter().any(|name| name == package) && !version.is_empty();
-                is_wanted.then(|| version.to_owned().into())
-            })
-        })
+    /// The versions that Trivy recommends, by package: `Upgrade zlib to version 1.3; Upgrade …`. Any other recommendation
+    /// is no version.
+    fn recommended(&self) -> BTreeMap<&str, Text<'a>> {
+        let mut versions = BTreeMap::new();
+        for sentence in self.recommendation.iter().flat_map(|text| text.as_str().split("; ")) {
+            let named = sentence.strip_prefix("Upgrade ").and_then(|named| named.split_once(" to version "));
+            if let Some((package, version)) = named
+                && !version.trim().is_empty()
+            {
+                versions.entry(package).or_insert_with(|| version.trim().to_owned().into());
+            }
+        }
+        versions
     }
 }
 
 /// `2.1` of `vers:generic/>=2.1`, where that is the whole range.
 fn lower_bound<'a>(range: &Text<'a>) -> Option<Text<'a>> {
     let (_, constraint) = range.as_str().strip_prefix("vers:")?.split_once('/')?;
-    let version = constraint.strip_prefix(">=").filter(|version| !version.is_empty() && !version.contains('|'))?;
-    Some(percent_decoded(version).into())
+    let version = constraint.strip_prefix(">=").filter(|version| !version.contains('|'))?;
+    present(Some(percent_decoded(version).into()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::read;
+    use super::super::{in_time, read};
     use super::*;
     use crate::Timestamp;
     use serde_json::{Value, json};
+    use std::rc::Rc;
 
     fn digest(letter: &str) -> String {
         format!("sha256:{}", letter.repeat(64))
@@ -483,7 +523,7 @@ mod tests {
         let entries = document.findings.entries.unwrap();
         let first = Finding {
             id: Some("CVE-2026-1".into()),
-            aliases: vec!["GHSA-1".into()],
+            aliases: Rc::new(["GHSA-1".into()]),
             severity: Severity::Critical,
             package: Some("libssl1.1".into()),
             purl: Some("pkg:apk/alpine/libssl1.1@1.1.1c-r0?arch=aarch64".into()),
@@ -501,7 +541,7 @@ mod tests {
         let third = Finding { package: None, purl: None, fixed_in: None, ..first.clone() };
         let fourth = Finding {
             id: Some("CVE-2026-2".into()),
-            aliases: Vec::new(),
+            aliases: Rc::default(),
             severity: Severity::High,
             score: None,
             published: None,
@@ -524,16 +564,34 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_list_of_trivys_is_none() {
+    fn an_empty_list_counts_only_by_a_scanner() {
         let mut bom = grypes();
         bom["vulnerabilities"] = json!([]);
         assert_eq!(entries(&bom), []);
-        for tools in [json!([{"vendor": "anchore", "name": "grype"}]), json!([]), json!({}), json!(null)] {
+        for tools in [
+            json!([{"vendor": "anchore", "name": "grype"}]),
+            json!([{"name": " Grype "}]),
+            json!([]),
+            json!({}),
+            json!({"components": null, "services": []}),
+            json!(null),
+        ] {
             bom["metadata"]["tools"] = tools;
             assert_eq!(entries(&bom), []);
         }
-        bom["metadata"]["tools"] = json!([{"vendor": "aquasecurity", "name": "trivy"}]);
-        assert!(refusal(&bom).starts_with("its list of vulnerabilities is empty"), "{bom}");
+        for tools in [
+            json!([{"vendor": "aquasecurity", "name": "trivy"}]),
+            json!([{"vendor": "aquasecurity", "name": "Trivy"}]),
+            json!([{"name": "grype"}, {"name": "syft"}]),
+            json!([{"vendor": "somebody"}]),
+            json!({"components": [{"name": "cdxgen"}]}),
+            json!({"components": [{"name": "grype"}], "services": [{"name": "depscan"}]}),
+        ] {
+            bom["metadata"]["tools"] = tools;
+            assert!(refusal(&bom).starts_with("its list of vulnerabilities is empty"), "{bom}");
+        }
+        bom.as_object_mut().unwrap().remove("metadata");
+        assert_eq!(entries(&bom), []);
         let mut bom = trivys();
         bom["vulnerabilities"] = json!([]);
         assert!(refusal(&bom).starts_with("its list of vulnerabilities is empty"));
@@ -622,6 +680,39 @@ mod tests {
             let entries = read(&json).unwrap().findings.entries.unwrap();
             assert_eq!(entries[0].fixed_in.as_ref().map(Text::as_str), fix, "{recommendation} {versions}");
         }
+    }
+
+    /// Whoever writes the document decides how many names a vulnerability has, how many components have it, and what is
+    /// recommended for each.
+    #[test]
+    fn work_and_memory_grow_with_the_document() {
+        const MANY: usize = 4_000;
+        let all = |make: &dyn Fn(usize) -> Value| (0..MANY).map(make).collect::<Vec<Value>>();
+        let advice = (0..MANY).rev().map(|n| format!("Upgrade org.example:a{n} to version {n}.1"));
+        let mut bom = grypes();
+        bom["components"] =
+            json!(all(&|n| json!({"bom-ref": n.to_string(), "group": "org.example", "name": format!("a{n}")})));
+        bom["vulnerabilities"] = json!([{
+            "id": "CVE-1",
+            "references": all(&|n| json!({"id": format!("GHSA-{n}")})),
+            "ratings": all(&|n| json!({"source": {"name": n.to_string()}, "score": 5.0, "severity": "medium"})),
+            "recommendation": advice.collect::<Vec<_>>().join("; "),
+            "affects": all(&|n| json!({"ref": n.to_string()})),
+        }]);
+        let json = bom.to_string();
+        let entries = in_time(|| read(&json)).unwrap().findings.entries.unwrap();
+        assert_eq!(entries.len(), MANY);
+        for (number, entry) in entries.iter().enumerate() {
+            assert_eq!(entry.fixed_in.as_ref().map(Text::as_str), Some(format!("{number}.1").as_str()));
+            assert_eq!((entry.aliases.len(), entry.score, entry.severity), (MANY, Some(5.0), Severity::Medium));
+            assert!(Rc::ptr_eq(&entry.aliases, &entries[0].aliases), "one list for all");
+        }
+        // An image may have many names too.
+        let properties: Vec<Value> =
+            (0..20_000).map(|n| json!({"name": REPO_DIGEST, "value": format!("sha256:{n:064x}")})).collect();
+        bom["metadata"]["component"]["properties"] = json!(properties);
+        let json = bom.to_string();
+        assert_eq!(in_time(|| read(&json)).unwrap().digests.len(), 20_001);
     }
 
     #[test]

@@ -215,7 +215,7 @@ impl<'a> Fix<'a> {
         if self.state.as_ref().map(Text::as_str) != Some("fixed") {
             return None;
         }
-        self.versions.into_iter().flatten().find(|version| !version.as_str().is_empty())
+        self.versions.into_iter().flatten().find_map(|version| present(Some(version)))
     }
 }
 
@@ -251,6 +251,7 @@ mod tests {
     use crate::Timestamp;
     use crate::settings::Severity;
     use serde_json::{Value, json};
+    use std::rc::Rc;
 
     fn digest(letter: &str) -> String {
         format!("sha256:{}", letter.repeat(64))
@@ -337,7 +338,7 @@ mod tests {
             [
                 Finding {
                     id: Some("GHSA-xxxx-yyyy-zzzz".into()),
-                    aliases: vec!["CVE-2026-1".into()],
+                    aliases: Rc::new(["CVE-2026-1".into()]),
                     severity: Severity::High,
                     package: Some("example.org/mod".into()),
                     purl: Some("pkg:golang/example.org/mod@v1.1.1".into()),
@@ -348,7 +349,7 @@ mod tests {
                 },
                 Finding {
                     id: Some("CVE-2004-0971".into()),
-                    aliases: Vec::new(),
+                    aliases: Rc::default(),
                     severity: Severity::Low,
                     package: Some("libkrb5-3".into()),
                     purl: None,

@@ -1,19 +1,32 @@
 //! SARIF 2.1.0 as Trivy and Grype write it, and as far as it goes anybody else.
 //!
+//! Tools that look for other things than vulnerabilities write the same format. So a run in which nothing is found counts
+//! only by a tool that is known to look for vulnerabilities, and a run of any other tool only where at least one result
+//! is plainly one. What a run of Trivy's looked for it doesn't say: where it found nothing, it may have been told to look
+//! for secrets.
+//!
 //! The format has places for a rule and a message only; packages, fixes and severities stand in the texts. A
 //! suppression counts only where it says that it was accepted: Grype used to mark every result as suppressed, by nobody
 //! in particular.
 
-use super::{ScannedDocument, digest_of, present, severity_of, time_of, unreadable};
+use super::{ScannedDocument, digest_of, is_named, known_severity, present, time_of, unreadable};
 use crate::Timestamp;
 use crate::acceptance::{Finding, Findings};
+use crate::message::cut;
+use crate::remedy::{Remedy, is_on};
 use crate::report::score::{self, Number};
 use crate::report::text::Text;
 use crate::settings::Severity;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 pub(super) const NAME: &str = "SARIF";
+
+/// The tools that look for vulnerabilities in images, as they call themselves.
+const SCANNERS: [&str; 5] = ["Trivy", "Grype", "Snyk Container", "Docker Scout", "OSV-Scanner"];
+/// The longest name of a tool that a reason repeats.
+const LONGEST_NAME: usize = 80;
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
@@ -135,13 +148,30 @@ struct Suppression<'a> {
     status: Option<Text<'a>>,
 }
 
+/// What a rule says of all its results. It is read once: whoever writes the document decides how many those are.
+#[derive(Default)]
+struct Known<'a> {
+    /// Whether it is about something else than vulnerabilities.
+    is_other: bool,
+    /// Whether it is about vulnerabilities for certain.
+    is_vulnerability: bool,
+    /// The severity among its tags.
+    tagged: Option<Severity>,
+    help: Lines,
+    level: Option<Text<'a>>,
+    purl: Option<Text<'a>>,
+    /// Its `security-severity`.
+    rated: Option<f64>,
+    score: Option<f64>,
+}
+
 /// What the lines of a message or a help text say.
 #[derive(Default)]
-struct Lines<'t> {
-    id: Option<&'t str>,
-    package: Option<&'t str>,
-    fix: Option<&'t str>,
-    severity: Option<&'t str>,
+struct Lines {
+    id: Option<Text<'static>>,
+    package: Option<Text<'static>>,
+    fix: Option<Text<'static>>,
+    severity: Option<Severity>,
 }
 
 pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
@@ -177,124 +207,152 @@ impl<'a> Run<'a> {
 
     fn into_findings(self) -> Result<Vec<Finding<'a>>, String> {
         let driver = self.tool.and_then(|tool| tool.driver).ok_or("a run names no tool")?;
-        if present(driver.name).is_none() {
-            return Err("a run names no tool".to_owned());
-        }
+        let tool = present(driver.name).ok_or("a run names no tool")?;
         if self.invocations.iter().flatten().any(|invocation| invocation.execution_successful == Some(false)) {
             return Err("a run says that it failed".to_owned());
         }
         // The format leaves them out where the tool didn't get so far.
         let results = self.results.ok_or("the `results` of a run are missing")?;
-        let rules = driver.rules.unwrap_or_default();
-        let by_id: BTreeMap<&str, &Rule<'a>> =
-            rules.iter().filter_map(|rule| Some((rule.id.as_ref()?.as_str(), rule))).collect();
-        let found = results.into_iter().filter_map(|result| {
-            let rule = by_id.get(result.rule_id.as_ref().map_or("", Text::as_str)).copied();
-            result.into_finding(rule)
-        });
-        Ok(found.collect())
+        let is_scanner = is_named(&tool, &SCANNERS) || !is_on(Remedy::EmptyIsNoScan);
+        let tool = || cut(tool.as_str(), LONGEST_NAME);
+        if results.is_empty() {
+            let why = || format!("a run of `{}` has no results, and may have looked for anything", tool());
+            return if is_scanner { Ok(Vec::new()) } else { Err(why()) };
+        }
+        let rules = driver.rules.into_iter().flatten();
+        let rules: BTreeMap<Text<'a>, Known<'a>> =
+            rules.filter_map(|mut rule| Some((rule.id.take()?, rule.into_known()))).collect();
+        let unknown = Known::default();
+        let mut is_scan = is_scanner;
+        let mut findings = Vec::new();
+        for result in results {
+            let rule = result.rule_id.as_ref().and_then(|id| rules.get(id)).unwrap_or(&unknown);
+            if !rule.is_other {
+                let (finding, is_vulnerability) = result.into_finding(rule);
+                is_scan = is_scan || is_vulnerability;
+                findings.push(finding);
+            }
+        }
+        if findings.is_empty() || !is_scan {
+            return Err(format!(
+                "no result in a run of `{}` is about a vulnerability: it is no scan for vulnerabilities",
+                tool()
+            ));
+        }
+        Ok(findings)
+    }
+}
+
+impl<'a> Rule<'a> {
+    fn into_known(self) -> Known<'a> {
+        let help = self.help.and_then(|help| help.text);
+        let help = lines(help.as_ref().map_or("", Text::as_str));
+        let level = self.default_configuration.and_then(|configuration| configuration.level);
+        let Some(properties) = self.properties else { return Known { help, level, ..Known::default() } };
+        let tags: Vec<&str> = properties.tags.iter().flatten().map(Text::as_str).collect();
+        let is_other = tags.iter().any(|tag| matches!(*tag, "misconfiguration" | "secret" | "license"));
+        let is_tagged = tags.contains(&"vulnerability");
+        // What else scanners call a severity may be something else as a tag.
+        let named = |tag: &&str| Severity::ALL.into_iter().find(|severity| severity.name().eq_ignore_ascii_case(tag));
+        let tagged = tags.iter().find_map(named);
+        let by_version = score::newest(&[properties.v40_score, properties.v3_score, properties.v2_score]);
+        let rated = properties.security_severity.map(|number| number.0);
+        let purl = present(properties.purls.and_then(|purls| purls.into_iter().next()));
+        Known {
+            is_other: is_other && !is_tagged,
+            is_vulnerability: is_tagged || purl.is_some(),
+            tagged,
+            help,
+            level,
+            purl,
+            rated,
+            score: score::best([("", by_version), ("", rated.unwrap_or(0.0))].into_iter()),
+        }
+    }
+}
+
+impl Known<'_> {
+    /// How bad a result is: in its own words, then in its rule's.
+    fn severity(&self, message: &Lines, level: &str) -> Severity {
+        if let Some(severity) = message.severity.or(self.tagged) {
+            return severity;
+        }
+        match self.help.severity {
+            // Grype also says low of what nobody rated; a score of 0 tells which it is.
+            Some(severity) if self.rated.is_none() || severity != Severity::Low => severity,
+            _ => match (self.rated, level) {
+                (Some(score), _) => score::severity(score),
+                (None, "error") => Severity::High,
+                (None, "warning") => Severity::Medium,
+                (None, "note") => Severity::Low,
+                (None, _) => Severity::Unknown,
+            },
+        }
     }
 }
 
 impl<'a> Found<'a> {
-    /// The finding, unless it is no vulnerability.
-    fn into_finding(self, rule: Option<&Rule<'a>>) -> Option<Finding<'a>> {
-        let properties = rule.and_then(|rule| rule.properties.as_ref());
-        let tags: Vec<&str> = properties.iter().flat_map(|of| of.tags.iter().flatten()).map(Text::as_str).collect();
-        let is_other = tags.iter().any(|tag| matches!(*tag, "misconfiguration" | "secret" | "license"));
-        if is_other && !tags.contains(&"vulnerability") {
-            return None;
-        }
-        let message = self.message.as_ref().and_then(|message| message.text.as_ref()).map_or("", Text::as_str);
-        let help = rule.and_then(|rule| rule.help.as_ref()).and_then(|help| help.text.as_ref());
-        let (message, help) = (lines(message), lines(help.map_or("", Text::as_str)));
-        let level = self.level.as_ref().or(rule.and_then(|rule| rule.default_configuration.as_ref()?.level.as_ref()));
-        let severity = severity(&message, &tags, &help, properties, level.map_or("", Text::as_str));
+    /// The finding, and whether it is a vulnerability for certain.
+    fn into_finding(self, rule: &Known<'a>) -> (Finding<'a>, bool) {
+        let message = self.message.and_then(|message| message.text);
+        let message = lines(message.as_ref().map_or("", Text::as_str));
+        let level = self.level.as_ref().or(rule.level.as_ref()).map_or("", Text::as_str);
+        let severity = rule.severity(&message, level.trim());
         // Trivy has one rule for all packages, with the fix of whichever came last; the message is about this one.
-        let said = if message.package.is_some() { &message } else { &help };
-        let owned = |text: &str| Text::from(text.to_owned());
-        let by_version = properties.map_or(0.0, |of| score::newest(&[of.v40_score, of.v3_score, of.v2_score]));
-        let rated = properties.and_then(|of| of.security_severity).map_or(0.0, |number| number.0);
+        let said = if message.package.is_some() { &message } else { &rule.help };
         let suppressions = self.suppressions.unwrap_or_default();
         let is_accepted = |by: &Suppression<'_>| by.status.as_ref().map(Text::as_str) == Some("accepted");
-        Some(Finding {
-            // Grype's rules are called by the package too.
-            id: said.id.map(owned).or_else(|| present(self.rule_id)),
-            aliases: Vec::new(),
+        // Grype's rules are called by the package too.
+        let id = said.id.clone().or_else(|| present(self.rule_id));
+        let is_vulnerability =
+            rule.is_vulnerability || said.package.is_some() || id.as_ref().is_some_and(names_vulnerability);
+        let finding = Finding {
+            id,
+            aliases: Rc::default(),
             severity,
-            package: said.package.map(owned),
-            purl: properties
-                .and_then(|of| of.purls.as_ref()?.first().cloned())
-                .filter(|purl| !purl.as_str().is_empty()),
-            fixed_in: said.fix.map(owned),
-            score: score::best([("", by_version), ("", rated)].into_iter()),
+            package: said.package.clone(),
+            purl: rule.purl.clone(),
+            fixed_in: said.fix.clone(),
+            score: rule.score,
             published: None,
             suppressed: !suppressions.is_empty() && suppressions.iter().all(is_accepted),
-        })
+        };
+        (finding, is_vulnerability)
     }
 }
 
-/// How bad a result is: in its own words, then in its rule's.
-fn severity(
-    message: &Lines<'_>,
-    tags: &[&str],
-    help: &Lines<'_>,
-    properties: Option<&RuleProperties<'_>>,
-    level: &str,
-) -> Severity {
-    let words = message.severity.into_iter().chain(tags.iter().copied());
-    if let Some(word) = words.into_iter().find(|word| is_severity(word)) {
-        return severity_of(word);
-    }
-    let rated = properties.and_then(|of| of.security_severity);
-    match help.severity {
-        // Grype also says low of what nobody rated; a score of 0 tells which it is.
-        Some(word) if is_severity(word) && (rated.is_none() || !word.eq_ignore_ascii_case("low")) => severity_of(word),
-        _ => match (rated, level) {
-            (Some(score), _) => score::severity(score.0),
-            (None, "error") => Severity::High,
-            (None, "warning") => Severity::Medium,
-            (None, "note") => Severity::Low,
-            (None, _) => Severity::Unknown,
-        },
-    }
-}
-
-fn is_severity(word: &str) -> bool {
-    Severity::ALL.iter().any(|severity| severity.name().eq_ignore_ascii_case(word))
+/// Whether an id has one of the names that everybody gives vulnerabilities in it.
+fn names_vulnerability(id: &Text<'_>) -> bool {
+    let id = id.as_str().to_ascii_uppercase();
+    id.contains("CVE-") || id.contains("GHSA-")
 }
 
 /// What a text says line by line; nothing when it names no package, as texts of other tools don't.
-fn lines(text: &str) -> Lines<'_> {
-    let mut said = Lines::default();
-    let filled = |text: &'_ str| !text.is_empty();
+fn lines(text: &str) -> Lines {
+    let (mut id, mut package, mut fix, mut severity) = (None, None, None, None);
     // A description follows, in which anything may stand: the first of each counts.
     for line in text.lines() {
         let value = |name: &str| line.strip_prefix(name).map(str::trim);
-        if let Some(id) = value("Vulnerability ") {
-            said.id = said.id.or(Some(id));
-        } else if let Some(package) = value("Package: ") {
-            said.package = said.package.or(Some(package));
-        } else if let Some(fix) = value("Fixed Version:").or_else(|| value("Fix Version:")) {
-            said.fix = said.fix.or(Some(fix));
-        } else if let Some(severity) = value("Severity: ") {
-            said.severity = said.severity.or(Some(severity));
+        if let Some(text) = value("Vulnerability ") {
+            id = id.or(Some(text));
+        } else if let Some(text) = value("Package: ") {
+            package = package.or(Some(text));
+        } else if let Some(text) = value("Fixed Version:").or_else(|| value("Fix Version:")) {
+            fix = fix.or(Some(text));
+        } else if let Some(text) = value("Severity: ") {
+            severity = severity.or(Some(text));
         }
     }
-    if said.package.is_none() {
+    if package.is_none() {
         return Lines::default();
     }
-    Lines {
-        id: said.id.filter(|id| filled(id)),
-        package: said.package.filter(|package| filled(package)),
-        fix: said.fix.filter(|fix| filled(fix)),
-        severity: said.severity,
-    }
+    let filled = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(|text| Text::from(text.to_owned()));
+    Lines { id: filled(id), package: filled(package), fix: filled(fix), severity: severity.and_then(known_severity) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::read;
+    use super::super::{in_time, read};
     use super::*;
     use serde_json::{Value, json};
 
@@ -388,7 +446,7 @@ mod tests {
         assert_eq!((document.platform, document.time), (None, None));
         let finding = |id: &str, severity, package: &str, fix: Option<&str>, score| Finding {
             id: Some(id.to_owned().into()),
-            aliases: Vec::new(),
+            aliases: Rc::default(),
             severity,
             package: Some(package.to_owned().into()),
             purl: None,
@@ -444,6 +502,97 @@ mod tests {
             log["runs"][0]["results"] = json!([]);
             log["runs"][0]["tool"]["driver"]["rules"] = json!(null);
             assert_eq!(entries(&log), []);
+            for name in ["docker scout", "Snyk Container", "osv-scanner", " TRIVY "] {
+                log["runs"][0]["tool"]["driver"]["name"] = json!(name);
+                assert_eq!(entries(&log), [], "{name}");
+            }
+            for name in ["CodeQL", "hadolint", "Checkov", "Trivy Config", "Snyk Code"] {
+                log["runs"][0]["tool"]["driver"]["name"] = json!(name);
+                let why = format!("a run of `{name}` has no results, and may have looked for anything");
+                assert_eq!(refusal(&log), why);
+                // Nor does a scan beside it make it one.
+                let mut two = log.clone();
+                two["runs"].as_array_mut().unwrap().insert(0, trivys()["runs"][0].clone());
+                assert_eq!(refusal(&two), why);
+            }
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_about_vulnerabilities_there_was_no_scan_for_them() {
+        let no_scan = |log: &Value, tool: &str| {
+            let why =
+                format!("no result in a run of `{tool}` is about a vulnerability: it is no scan for vulnerabilities");
+            assert_eq!(refusal(log), why);
+        };
+        let mut secrets = trivys();
+        secrets["runs"][0]["results"] = json!([{"ruleId": "aws-key"}, {"ruleId": "KSV001"}]);
+        no_scan(&secrets, "Trivy");
+        let mut lint = trivys();
+        lint["runs"][0]["tool"]["driver"] = json!({"name": "Hadolint", "rules": [{"id": "DL3008"}]});
+        lint["runs"][0]["results"] = json!([
+            {"ruleId": "DL3008", "level": "warning", "message": {"text": "Pin versions"}},
+            {"ruleId": "DL3007", "level": "note"}, {"level": "error"}
+        ]);
+        no_scan(&lint, "Hadolint");
+        lint["runs"][0]["tool"]["driver"]["name"] = json!("x".repeat(1000));
+        assert!(refusal(&lint).len() < 200, "{}", refusal(&lint));
+    }
+
+    #[test]
+    fn any_tool_can_find_vulnerabilities() {
+        for (rule, result) in [
+            (json!({"id": "x"}), json!({"ruleId": "ANCHORE_cve-2026-1_zlib"})),
+            (json!({"id": "x"}), json!({"ruleId": "GHSA-xxxx-yyyy-zzzz"})),
+            (json!({"id": "x", "properties": {"tags": ["vulnerability"]}}), json!({"ruleId": "x"})),
+            (json!({"id": "x", "properties": {"purls": ["pkg:deb/a@1"]}}), json!({"ruleId": "x"})),
+            (json!({"id": "x", "help": {"text": "Package: a"}}), json!({"ruleId": "x"})),
+            (json!({"id": "x"}), json!({"ruleId": "x", "message": {"text": "Package: a"}})),
+        ] {
+            let mut log = trivys();
+            log["runs"][0]["tool"]["driver"] = json!({"name": "Another", "rules": [rule]});
+            // Beside it stands what isn't plainly one: it counts too.
+            log["runs"][0]["results"] = json!([result, {"ruleId": "y", "level": "error"}]);
+            let severities: Vec<Severity> = entries(&log).into_iter().map(|(_, severity, _)| severity).collect();
+            assert_eq!(severities, [Severity::Unknown, Severity::High], "{log}");
+        }
+    }
+
+    #[test]
+    fn severities_in_any_scanners_words() {
+        let mut log = trivys();
+        let said = |word: &str| {
+            let text = format!("Package: a\nVulnerability CVE-1\nSeverity: {word}");
+            json!({"ruleId": "CVE-1", "level": "error", "message": {"text": text}})
+        };
+        log["runs"][0]["results"] = json!(["Negligible", " IMPORTANT ", "moderate", "urgent"].map(said));
+        let severities: Vec<Severity> = entries(&log).into_iter().map(|(_, severity, _)| severity).collect();
+        assert_eq!(severities, [Severity::Low, Severity::High, Severity::Medium, Severity::High]);
+        // Of tags, only what is a severity for certain: this rule is about major versions.
+        log["runs"][0]["tool"]["driver"]["rules"] = json!([
+            {"id": "CVE-1", "properties": {"tags": ["major", "vulnerability"], "security-severity": "9.8"}}
+        ]);
+        log["runs"][0]["results"] = json!([{"ruleId": "CVE-1"}]);
+        assert_eq!(entries(&log), [("CVE-1".to_owned(), Severity::Critical, false)]);
+    }
+
+    /// Whoever writes the document decides how long a rule is, and how many results it has.
+    #[test]
+    fn work_grows_with_the_document() {
+        const MANY: usize = 4_000;
+        let lines: Vec<String> = (0..MANY).map(|n| format!("Fixed Version: {n}")).collect();
+        let tags: Vec<String> = (0..MANY).map(|n| format!("tag {n}")).collect();
+        let mut log = trivys();
+        log["runs"][0]["tool"]["driver"]["rules"] = json!([{
+            "id": "CVE-1", "properties": {"tags": tags},
+            "help": {"text": format!("Package: a\n{}\nSeverity: HIGH", lines.join("\n"))}
+        }]);
+        log["runs"][0]["results"] = json!(vec![json!({"ruleId": "CVE-1"}); MANY]);
+        let json = log.to_string();
+        let entries = in_time(|| read(&json)).unwrap().findings.entries.unwrap();
+        assert_eq!(entries.len(), MANY);
+        for entry in entries {
+            assert_eq!((entry.severity, entry.fixed_in), (Severity::High, Some("0".into())));
         }
     }
 

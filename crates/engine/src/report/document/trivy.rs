@@ -173,7 +173,7 @@ impl<'a> Vulnerability<'a> {
         Finding {
             score: score::best(scores),
             id: present(self.id),
-            aliases: self.vendor_ids.unwrap_or_default(),
+            aliases: self.vendor_ids.into_iter().flatten().filter_map(|id| present(Some(id))).collect(),
             severity: severity_of(self.severity.as_ref().map_or("", Text::as_str)),
             package: present(self.pkg_name),
             purl: present(self.pkg_identifier.and_then(|identifier| identifier.purl)),
@@ -192,6 +192,7 @@ mod tests {
     use crate::platform::Platform;
     use crate::settings::Severity;
     use serde_json::{Value, json};
+    use std::rc::Rc;
 
     fn digest() -> String {
         format!("sha256:{}", "d".repeat(64))
@@ -277,7 +278,7 @@ mod tests {
             entries[0],
             Finding {
                 id: Some("CVE-2019-1549".into()),
-                aliases: vec!["DSA-4539-1".into()],
+                aliases: Rc::new(["DSA-4539-1".into()]),
                 severity: Severity::Medium,
                 package: Some("libssl1.1".into()),
                 purl: Some("pkg:apk/alpine/libssl1.1@1.1.1c-r0?arch=aarch64".into()),

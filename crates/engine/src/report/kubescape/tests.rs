@@ -6,6 +6,7 @@ use crate::acceptance::{Judge, Judgement, Verdict};
 use crate::host::{Document, Host, HostFailure, Manifest, Resource};
 use crate::image::ImageReference;
 use crate::platform::Platform;
+use crate::report::document::in_time;
 use crate::report::source::{Known, Source as _, Statement, Wanted};
 use crate::resolve::{PlatformManifest, ResolvedImage};
 use crate::settings::{Identity, Kubescape, ReportSource, Settings};
@@ -342,7 +343,7 @@ fn each_setting_gets_the_fields_that_it_needs() {
         (json!({"acceptance": {"allowAlways": ["CVE-2026-1"]}}), "accepted"),
         (
             json!({"acceptance": {"maxSeverity": {"low": {"total": 0}}, "denyAlways": ["cve-2026-1"]}}),
-            "rejected: `denyAlways` names CVE-2026-1",
+            "rejected: `denyAlways` names CVE-2026-1 in zlib (fixed in 1.2)",
         ),
         (
             json!({"exemptions": [{
@@ -409,6 +410,66 @@ fn an_index_is_known_for_one_platform() {
     own["metadata"]["annotations"]["kubescape.io/image-id"] = json!(format!("ghcr.io/team/app@{}", sha('4')));
     let accepted = ACCEPTED.replace("111111", "444444");
     assert_eq!(question.ask(&Cluster::of([own])), [vec![], vec![], vec![accepted.as_str()]]);
+}
+
+#[test]
+fn only_what_is_wanted_is_read() {
+    // What its findings are doesn't matter where it is another image's or another platform's.
+    let unreadable = report(json!([{"vulnerability": "CVE-1"}]));
+    let mut of_another = unreadable.clone();
+    let id = format!("ghcr.io/team/app@{}", sha('2'));
+    of_another["metadata"]["annotations"]["kubescape.io/image-id"] = json!(id);
+    let other = format!("VulnerabilityManifest …1.0-111111 other image: {id}");
+    Question::new().says(&Cluster::of([of_another]), &other);
+    let index = Question::new().index(&[('2', Some("linux/amd64")), ('4', None)]);
+    let said = index.ask(&Cluster::of([unreadable]));
+    assert!(said[0][0].starts_with("look-up failed: its answer can't be read: invalid type: string"), "{said:?}");
+    assert_eq!(said[1], [""; 0]);
+}
+
+#[test]
+fn findings_are_read_once_for_all_platforms() {
+    let matches = vec![critical()[0].clone(); 20_000];
+    let platforms = vec![('1', Some("linux/amd64")); 64];
+    let question = Question::new().index(&platforms);
+    let cluster = Cluster::of([report(json!(matches))]);
+    let said = in_time(|| question.ask(&cluster));
+    assert_eq!(said.len(), 64);
+    for said in said {
+        assert_eq!(said.len(), 1);
+        assert!(said[0].starts_with("VulnerabilityManifest …1.0-111111 rejected: 1 critical finding"), "{said:?}");
+    }
+    assert_eq!(cluster.asked.borrow().iter().filter(|asked| asked.ends_with("app-1.0-111111")).count(), 2);
+}
+
+#[test]
+fn each_image_gets_the_fields_that_its_judge_needs() {
+    let question = Question::with(json!({"exemptions": [{
+        "images": ["ghcr.io/team/app:1.0"], "vulnerability": "CVE-2026-1", "packages": ["pkg:deb/debian/zlib"],
+        "reason": "x", "expires": "2030-01-01"
+    }]}));
+    let by_tag = &question.reference;
+    let by_digest = ImageReference::parse(&format!("ghcr.io/team/app:1.0@{}", sha('1'))).unwrap();
+    let cluster = Cluster::of([report(critical())]);
+    let mut source = Source::new(question.kubescape(), &cluster);
+    let mut ask = |reference: &ImageReference| -> Vec<String> {
+        let judge = Judge::new(&question.settings, reference, "shop", NOW);
+        let wanted = Wanted {
+            reference,
+            image: &question.image,
+            manifest: &question.image.platforms[0],
+            containers: &[],
+            max_age: None,
+            now: NOW,
+        };
+        source.find(&wanted, &judge).iter().map(shown).collect()
+    };
+    // The same object for both, judged by what holds for each.
+    let rejected = "VulnerabilityManifest …1.0-111111 rejected: 1 critical finding, at most 0 accepted: CVE-2026-1 in \
+                    zlib (fixed in 1.2)";
+    assert_eq!(ask(&by_digest), [rejected]);
+    assert_eq!(ask(by_tag), [ACCEPTED]);
+    assert_eq!(ask(&by_digest), [rejected]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::Timestamp;
 use crate::host::{Host, HostFailure};
 use crate::message::cut;
 use crate::remedy::{Remedy, is_on};
-use crate::report::cluster::Objects;
+use crate::report::cluster::{self, Named, Objects};
 use crate::report::source::Known;
 use crate::report::text::Text;
 use serde::Deserialize;
@@ -51,8 +51,10 @@ impl<'a> ScanJobs<'a> {
         let jobs = self.of(namespace)?;
         let job = jobs.iter().find(|job| job.uid == uid);
         Ok(match job {
+            // What a job that is still at work wrote it wrote after it started.
             Some(job) => {
-                job.completed.ok_or_else(|| format!("the ScanJob {} that made it has no completion time", job.name))
+                let time = job.completed.or(job.started.filter(|_| matches!(job.state, State::Going)));
+                time.ok_or_else(|| format!("the ScanJob {} that made it has no completion time", job.name))
             }
             None => Err("the ScanJob that made it, which would know its time, is gone".to_owned()),
         })
@@ -102,18 +104,8 @@ impl<'a> ScanJobs<'a> {
 
 fn list(objects: &mut Objects<'_>, namespace: &str) -> Result<Vec<ScanJob>, HostFailure> {
     let document = objects.list(namespace, None, &FIELDS)?;
-    let list: List<'_> = document.read()?;
-    let items = list.items.into_iter();
-    Ok(items
-        .filter(|item| item.metadata.namespace.as_ref().map(Text::as_str) == Some(namespace))
-        .map(ScanJob::from)
-        .collect())
-}
-
-#[derive(Deserialize)]
-struct List<'a> {
-    #[serde(borrow)]
-    items: Vec<Item<'a>>,
+    let items: Vec<Item<'_>> = cluster::items(&document, namespace)?;
+    Ok(items.into_iter().map(ScanJob::from).collect())
 }
 
 #[derive(Deserialize)]
@@ -129,14 +121,18 @@ struct Item<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Metadata<'a> {
-    #[serde(borrow)]
-    name: Option<Text<'a>>,
-    #[serde(borrow)]
-    namespace: Option<Text<'a>>,
+    #[serde(borrow, flatten)]
+    named: Named<'a>,
     #[serde(borrow)]
     uid: Option<Text<'a>>,
     #[serde(borrow)]
     creation_timestamp: Option<Text<'a>>,
+}
+
+impl cluster::Listed for Item<'_> {
+    fn named(&self) -> &Named<'_> {
+        &self.metadata.named
+    }
 }
 
 #[derive(Deserialize)]
@@ -175,7 +171,7 @@ impl From<Item<'_>> for ScanJob {
         let status = item.status.unwrap_or(Status { conditions: None, start_time: None, completion_time: None });
         let state = state(&status.conditions.unwrap_or_default());
         Self {
-            name: text(item.metadata.name),
+            name: item.metadata.named.name.0.into_owned(),
             uid: text(item.metadata.uid),
             registry: item.spec.map_or(String::new(), |spec| text(spec.registry)),
             created: time(item.metadata.creation_timestamp),

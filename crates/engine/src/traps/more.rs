@@ -1,0 +1,74 @@
+//! More traps, each with its remedy at work and switched off.
+
+use super::world::{World, digest};
+use super::{IMAGE, beside, trap, trivy};
+use crate::remedy::Remedy;
+use serde_json::{Value, json};
+
+const TARGET: &str = "reg.io/team/app";
+
+/// Kubescape's object for [`IMAGE`], named after the digest that ends in these digits.
+fn kubescape(digits: &str, digest: &str, spec: &Value) -> Value {
+    json!({"apiVersion": "spdx.softwarecomposition.kubescape.io/v1beta1", "kind": "VulnerabilityManifest", "spec": spec,
+           "metadata": {"name": format!("reg.io-team-app-1.0-{digits}"), "namespace": "kubescape",
+                        "annotations": {"kubescape.io/image-id": format!("{TARGET}@{digest}"),
+                                        "kubescape.io/image-tag": IMAGE}}})
+}
+
+fn kubescape_settings() -> Value {
+    json!({"reports": {"sources": [{"kubescape": {}}]}})
+}
+
+/// Nothing found, in something that was scanned.
+fn clean() -> Value {
+    json!({"payload": {"matches": null, "source": {"type": "image"}, "descriptor": {"name": "grype"}}})
+}
+
+/// A list's items, and objects read without their contents, have everything but what was found.
+#[test]
+fn an_object_without_its_contents_is_not_clean() {
+    let of = |spec: &Value| World::default().image(IMAGE, 'a').object(kubescape("aaaaaa", &digest('a'), spec));
+    assert!(of(&clean()).decide(IMAGE, &kubescape_settings()).allowed, "nothing was found in what was scanned");
+    let empty = json!({"metadata": {"report": {"createdAt": null}},
+                       "payload": {"matches": null, "source": null, "descriptor": {"name": "", "version": ""}}});
+    for spec in [json!(null), json!({}), json!({"payload": {}}), empty] {
+        trap(Remedy::MatchesMustBeThere, &of(&spec), IMAGE, &kubescape_settings(), "denied failed", "allowed fresh");
+    }
+}
+
+/// A name has six digits of a digest. Whoever pushes an image chooses them.
+#[test]
+fn a_report_that_shares_six_digits_is_another_images() {
+    let same_end = format!("sha256:{}{}", "b".repeat(58), "f".repeat(6));
+    let own = kubescape("ffffff", &digest('f'), &clean());
+    let world = |object| World { objects: vec![object], ..World::default() }.index(IMAGE, 'f', &[("linux/amd64", 'a')]);
+    assert!(world(own).decide(IMAGE, &kubescape_settings()).allowed);
+    let other = world(kubescape("ffffff", &same_end, &clean()));
+    trap(Remedy::WholeImageId, &other, IMAGE, &kubescape_settings(), "denied other_image", "allowed fresh");
+}
+
+/// An old report under the one name and a new one under the other: the new one knows what the old one knew.
+#[test]
+fn a_fresh_report_comes_before_a_stale_one() {
+    let old = {
+        let mut old = trivy("web", "pod-p-app", json!(digest('a')));
+        old["report"]["updateTimestamp"] = json!("2026-01-01T00:00:00Z");
+        old
+    };
+    let new = trivy("web", "replicaset-other-app", json!(digest('a')));
+    let world = World::default().image(IMAGE, 'a').object(old).object(new);
+    let settings = json!({"reports": {"sources": [{"trivyOperator": {}}], "maxAge": "24h"}});
+    let image = format!("{IMAGE}@{}", digest('a'));
+    trap(Remedy::FreshBeforeStale, &world, &image, &settings, "allowed fresh", "denied stale");
+}
+
+#[test]
+fn a_document_of_one_platform_says_nothing_about_another() {
+    let document = json!({
+        "descriptor": {"name": "grype"}, "matches": [],
+        "source": {"type": "image", "target": {"os": "linux", "architecture": "amd64"}}});
+    let world = World::default().index(IMAGE, 'f', &[("linux/amd64", 'a'), ("linux/arm64", 'c')]);
+    let world = world.artifact(&beside('f'), 'd', Some('f'), document);
+    let settings = json!({"reports": {"sources": [{"registry": {"allowUnsigned": true}}]}});
+    trap(Remedy::PlatformOfDocument, &world, IMAGE, &settings, "denied not_scanned", "allowed fresh");
+}
