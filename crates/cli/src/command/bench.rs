@@ -129,7 +129,7 @@ const FEW: &str = "1 image of 2 platforms, 40 findings each, totals decide";
 const MANY: &str = "1 image of 2 platforms, 5,000 findings each, totals decide";
 
 fn scenes() -> Vec<Scene> {
-    let by_entries = json!({"acceptance": {"maxSeverity": {"high": {"total": 100_000}}}});
+    let by_entries = json!({"acceptance": {"maxSeverity": {"high": {"totalWithoutFixes": 100_000}}}});
     let scene = |name, images, findings, settings: Value, accepted| {
         let world = World::new(images, findings);
         Scene { name, payload: world.payload(&settings), host: world.host(), accepted }

@@ -26,6 +26,7 @@ use crate::remedy::{Remedy, is_on};
 use crate::settings::{ReportIdentity, SbomScanner, Severity};
 use progress::ScanJobs;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -144,10 +145,11 @@ impl<'a> NamedReports<'a> for Source<'a> {
                 report.image_metadata.as_ref().map_or("one that it doesn't name".to_owned(), ImageMetadata::shown);
             return Ok(Some(Statement::new(by, Known::OfAnotherImage(which))));
         }
-        let time = match (self.needs_time, report.metadata.scan_job()) {
+        let scan_job = if self.needs_time { report.metadata.scan_job() } else { None };
+        let time = match (self.needs_time, scan_job) {
             (false, _) => Err(String::new()),
             (true, _) if !is_on(Remedy::TimeOfScanJob) => report.metadata.created().ok_or_else(String::new),
-            (true, Some(uid)) => self.jobs.completion(namespace, uid)?,
+            (true, Some(uid)) => self.jobs.completion(namespace, &uid)?,
             (true, None) => Err("it doesn't name the ScanJob that made it".to_owned()),
         };
         let first_made = report.metadata.created();
@@ -340,8 +342,9 @@ struct Metadata<'a> {
     namespace: Option<Text<'a>>,
     #[serde(borrow)]
     creation_timestamp: Option<Text<'a>>,
+    /// Read only where the time decides something.
     #[serde(borrow)]
-    labels: Option<BTreeMap<Text<'a>, Option<Text<'a>>>>,
+    labels: Option<&'a RawValue>,
 }
 
 impl Metadata<'_> {
@@ -349,8 +352,9 @@ impl Metadata<'_> {
         Timestamp::parse(self.creation_timestamp.as_ref()?.as_str())
     }
 
-    fn scan_job(&self) -> Option<&str> {
-        self.labels.as_ref()?.get(&Text::from(SCAN_JOB))?.as_ref().map(Text::as_str).filter(|uid| !uid.is_empty())
+    fn scan_job(&self) -> Option<String> {
+        let mut labels: BTreeMap<String, Option<String>> = serde_json::from_str(self.labels?.get()).ok()?;
+        labels.remove(SCAN_JOB)?.filter(|uid| !uid.is_empty())
     }
 }
 
