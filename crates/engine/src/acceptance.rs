@@ -104,6 +104,8 @@ pub(crate) enum Depth {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parts {
     pub(crate) ids: bool,
+    /// Other names of the same vulnerability, which only lists of ids look at.
+    pub(crate) aliases: bool,
     pub(crate) packages: bool,
     pub(crate) purls: bool,
     pub(crate) fixes: bool,
@@ -134,6 +136,15 @@ impl From<Verdict> for Judgement<'_> {
     fn from(verdict: Verdict) -> Self {
         Self { verdict, used: Vec::new() }
     }
+}
+
+/// A report's own count of each severity, or which it lacks: one that isn't there is not zero.
+pub(crate) fn summed(number_of: impl Fn(Severity) -> Option<u64>) -> Result<Vec<(Severity, u64)>, String> {
+    let summed = Severity::ALL.into_iter().map(|severity| {
+        let number = number_of(severity).ok_or_else(|| format!("its summary doesn't say how many are {severity}"))?;
+        Ok((severity, number))
+    });
+    summed.collect()
 }
 
 impl OwnVerdict {
@@ -181,6 +192,7 @@ impl<'a> Judge<'a> {
         let lists = !limits.deny_always.is_empty() || !limits.allow_always.is_empty() || !self.exemptions.is_empty();
         Parts {
             ids: explained || lists || limits.count == Count::Unique,
+            aliases: lists,
             packages: explained,
             purls: self.exemptions.iter().any(|exemption| !exemption.packages.is_empty()),
             fixes: explained

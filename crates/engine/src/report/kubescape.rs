@@ -265,8 +265,9 @@ fn fields(judge: &Judge<'_>, depth: Depth) -> Vec<&'static str> {
         "spec.payload.descriptor.name",
         "spec.payload.matches.vulnerability.severity",
     ];
-    let parts: [(bool, &[&'static str]); 5] = [
-        (parts.ids, &["spec.payload.matches.vulnerability.id", "spec.payload.matches.relatedVulnerabilities.id"]),
+    let parts: [(bool, &[&'static str]); 6] = [
+        (parts.ids, &["spec.payload.matches.vulnerability.id"]),
+        (parts.aliases, &["spec.payload.matches.relatedVulnerabilities.id"]),
         (parts.packages, &["spec.payload.matches.artifact.name"]),
         (parts.purls, &["spec.payload.matches.artifact.purl"]),
         (

@@ -17,7 +17,7 @@ use super::score::{self, Number};
 use super::source::{self, Described, Known, Statement, Wanted, judge_deeper};
 use super::text::Text;
 use crate::Timestamp;
-use crate::acceptance::{Depth, Finding, Findings, Judge, Verdict};
+use crate::acceptance::{Depth, Finding, Findings, Judge, Verdict, summed};
 use crate::host::{Host, HostFailure};
 use crate::image::ImageReference;
 use crate::message::cut;
@@ -459,17 +459,13 @@ struct Cvss {
 fn findings(body: Option<ReportBody<'_>>, depth: Depth) -> Result<Findings<'_>, String> {
     let body = body.ok_or("it has no report")?;
     let summary = body.summary.ok_or("it has no summary")?;
-    let mut counts = Vec::new();
-    for severity in Severity::ALL {
-        let number = match severity {
-            Severity::Critical => summary.critical,
-            Severity::High => summary.high,
-            Severity::Medium => summary.medium,
-            Severity::Low => summary.low,
-            Severity::Unknown => summary.unknown,
-        };
-        counts.push((severity, number.ok_or_else(|| format!("its summary doesn't say how many are {severity}"))?));
-    }
+    let counts = summed(|severity| match severity {
+        Severity::Critical => summary.critical,
+        Severity::High => summary.high,
+        Severity::Medium => summary.medium,
+        Severity::Low => summary.low,
+        Severity::Unknown => summary.unknown,
+    })?;
     if !is_on(Remedy::NullIsClean) && body.results.iter().flatten().any(|result| result.vulnerabilities.is_none()) {
         return Err("a target has no list".to_owned());
     }

@@ -14,7 +14,7 @@ use super::score::{self, Number};
 use super::source::{self, Described, Known, Statement, Wanted, judge_deeper};
 use super::text::Text;
 use crate::Timestamp;
-use crate::acceptance::{Depth, Finding, Findings, Judge, Verdict};
+use crate::acceptance::{Depth, Finding, Findings, Judge, Verdict, summed};
 use crate::host::{Host, HostFailure, Manifest};
 use crate::message::cut;
 use crate::remedy::{Remedy, is_on};
@@ -400,17 +400,13 @@ impl Cvss {
 fn findings(report: Option<Report<'_>>, depth: Depth) -> Result<Findings<'_>, String> {
     let report = report.ok_or("it has no report")?;
     let summary = report.summary.ok_or("it has no summary")?;
-    let mut counts = Vec::new();
-    for severity in Severity::ALL {
-        let number = match severity {
-            Severity::Critical => summary.critical_count,
-            Severity::High => summary.high_count,
-            Severity::Medium => summary.medium_count,
-            Severity::Low => summary.low_count,
-            Severity::Unknown => summary.unknown_count,
-        };
-        counts.push((severity, number.ok_or_else(|| format!("its summary doesn't say how many are {severity}"))?));
-    }
+    let counts = summed(|severity| match severity {
+        Severity::Critical => summary.critical_count,
+        Severity::High => summary.high_count,
+        Severity::Medium => summary.medium_count,
+        Severity::Low => summary.low_count,
+        Severity::Unknown => summary.unknown_count,
+    })?;
     let entries =
         (depth != Depth::Summary).then(|| report.vulnerabilities.into_iter().flatten().map(Finding::from).collect());
     Ok(Findings { summary: Some(counts), entries, verdict: None })

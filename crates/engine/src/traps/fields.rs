@@ -151,3 +151,90 @@ fn trivy_operator() {
         ],
     );
 }
+
+#[test]
+fn trivy_operator_over_the_limits() {
+    let mut scored = trivy("web", "pod-p-app", json!(digest('a')));
+    // The vendors' scores come first, where the operator keeps them; the one score where it doesn't.
+    let mut kept = scored["report"]["vulnerabilities"][0].clone();
+    kept["vulnerabilityID"] = json!("CVE-2");
+    kept["score"] = json!(1.0);
+    kept["cvss"] = json!({"nvd": {"V3Score": 9.8}});
+    let all = json!([scored["report"]["vulnerabilities"][0], kept, kept]);
+    scored["report"]["vulnerabilities"] = all;
+    scored["report"]["summary"]["highCount"] = json!(3);
+    let world = World::default().image(IMAGE, 'a').object(scored);
+    let settings = json!({
+        "reports": {"sources": [{"trivyOperator": {}}]},
+        "acceptance": {"cvssScore": {"threshold": 7, "maxCount": 0}},
+        "exemptions": [{"vulnerability": "CVE-1", "packages": ["pkg:apk/alpine/curl@"], "reason": "r", "expires": "2099-01-01"}],
+    });
+    each_field_matters(
+        &world,
+        &settings,
+        &[
+            "get VulnerabilityReport report.artifact",
+            "get VulnerabilityReport report.registry",
+            "get VulnerabilityReport report.summary",
+            "get VulnerabilityReport report.updateTimestamp",
+            "get VulnerabilityReport report.vulnerabilities.severity",
+            "get VulnerabilityReport report.vulnerabilities.vulnerabilityID",
+            "get VulnerabilityReport report.vulnerabilities.score",
+            "get VulnerabilityReport report.vulnerabilities.cvss",
+            "get VulnerabilityReport report.vulnerabilities.resource",
+            "get VulnerabilityReport report.vulnerabilities.fixedVersion",
+            "get VulnerabilityReport report.vulnerabilities.packagePURL",
+        ],
+    );
+}
+
+#[test]
+fn kubescape() {
+    let object = json!({"apiVersion": "spdx.softwarecomposition.kubescape.io/v1beta1", "kind": "VulnerabilityManifest",
+        "metadata": {"name": "reg.io-team-app-1.0-aaaaaa", "namespace": "kubescape",
+                     "annotations": {"kubescape.io/image-id": format!("reg.io/team/app@{}", digest('a'))}},
+        "spec": {"payload": {"source": {"type": "image"}, "matches": [
+            {"vulnerability": {"id": "CVE-1", "severity": "High", "fix": {"versions": ["2"], "state": "fixed"}}, "artifact": {"name": "curl"}},
+            {"vulnerability": {"id": "CVE-2", "severity": "High"}, "artifact": {"name": "zlib"}},
+            {"vulnerability": {"id": "CVE-2", "severity": "High"}, "artifact": {"name": "libz"}}]}}});
+    let world = World::default().image(IMAGE, 'a').object(object);
+    let settings = json!({"reports": {"sources": [{"kubescape": {}}]}, "acceptance": {"maxSeverity": {"high": {"totalWithoutFixes": 1}}}});
+    assert!(world.decide(IMAGE, &settings).allowed);
+    let asked = world.asked.take();
+    let of_findings = asked.iter().filter(|field| field.contains(".matches.") && !field.ends_with(".severity"));
+    let of_findings: Vec<&String> = of_findings.collect();
+    assert_eq!(of_findings.len(), 3, "{asked:?}");
+    for field in of_findings {
+        *world.withheld.borrow_mut() = Some(field.clone());
+        assert!(!world.decide(IMAGE, &settings).allowed, "without `{field}` the answer is the same");
+    }
+    world.withheld.take();
+    let over = json!({"reports": {"sources": [{"kubescape": {}}]}, "acceptance": {"maxSeverity": {"high": {"totalWithoutFixes": 0}}}});
+    let rejected = world.decide(IMAGE, &over);
+    *world.withheld.borrow_mut() =
+        Some("get VulnerabilityManifest spec.payload.matches.vulnerability.severity".to_owned());
+    assert_ne!(world.decide(IMAGE, &over), rejected);
+}
+
+#[test]
+fn objects_of_any_kind() {
+    let object = json!({"apiVersion": "g/v1", "kind": "Scan", "metadata": {"name": "a".repeat(64), "namespace": "scans"},
+        "spec": {"digest": digest('a')}, "status": {"at": "2026-11-20T10:00:00Z", "found": [
+            {"id": "CVE-1", "severity": "HIGH", "fix": "2"}, {"id": "CVE-2", "severity": "HIGH"}, {"id": "CVE-2", "severity": "HIGH"}]}});
+    let world = World::default().image(IMAGE, 'a').object(object);
+    let custom = json!({"apiVersion": "g/v1", "kind": "Scan", "namespaces": ["scans"], "name": "{digestHex}",
+        "fields": {"digest": "spec.digest", "time": "status.at", "findings": "status.found", "id": "id", "severity": "severity", "fixedVersion": "fix"}});
+    let settings = json!({"reports": {"sources": [{"custom": custom}], "maxAge": "24h"},
+                          "acceptance": {"maxSeverity": {"high": {"totalWithoutFixes": 1}}}});
+    each_field_matters(
+        &world,
+        &settings,
+        &[
+            "get Scan spec.digest",
+            "get Scan status.at",
+            "get Scan status.found.id",
+            "get Scan status.found.severity",
+            "get Scan status.found.fix",
+        ],
+    );
+}
