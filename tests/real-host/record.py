@@ -254,6 +254,16 @@ def add_artifacts(world, push, names, images):
     attach("ci/verdict:1.0", {"status": "pass", "detail": {}}, "scan", "ci", artifact_type="application/vnd.scan+json")
     attach("ci/nonsense:1.0", {"hello": "world"}, "scan", "ci")
     attach("ci/multi:1.0", trivy([]), "scan", "ci")
+    # By type, in the index of referrers; another's artifact stands there too.
+    for name, findings in (("ci/referred:1.0", []), ("ci/referred-bad:1.0", critical)):
+        push(name)
+        repo, tag = name.split(":")
+        digest = names[f"digest of {name}"]
+        entries = [(attach(name, trivy(findings), "report", "ci"), TRIVY_JSON), (attach(name, {"hello": "world"}, "else", artifact_type="application/vnd.else+json"), "application/vnd.else+json")]
+        referrers = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [
+            {"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": found, "size": 1, "artifactType": kind} for found, kind in entries]}
+        tag = digest.replace(":", "-")
+        images[f"{REGISTRY}/{repo}:{tag}"] = {"digest": world.manifest(repo, tag, referrers)[0], "manifest": referrers}
     # As a plain push has it: no subject, the report says whose it is.
     attach("ci/oras:1.0", trivy([], digests=[names["digest of ci/oras:1.0"]]), "scan", "ci", subject="sha256:" + "7" * 64)
 
