@@ -7,7 +7,7 @@ CLI := $(CARGO) run --locked --quiet --package image-admission-cli --bin image-a
 DEMO := $(CLI) run --settings examples/demo/settings.yaml --images examples/demo/images.yaml --cluster examples/demo/cluster
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm demo test test-long fmt lint deny bench clean
+.PHONY: policy.wasm demo test test-long test-libraries fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -26,6 +26,9 @@ test: lint policy.wasm ## everything that must hold
 
 test-long: policy.wasm ## the property tests, with many more cases
 	TWO_PHASES_CASES=100000 PROPTEST_CASES=100000 $(CARGO) test --locked --release --package image-admission-engine
+
+test-libraries: ## policies of public libraries, from checkouts below REGO_LIBRARIES
+	$(CARGO) test --locked --package image-admission-cli --test libraries -- --include-ignored --nocapture
 
 fmt: ## format the code
 	$(CARGO) fmt --all

@@ -3,8 +3,10 @@
 //! Nothing is decided here. Each function hands its bytes to the engine, with a host that calls waPC and with the
 //! time, and hands the answer back.
 
+mod clock;
 mod host;
 
+use clock::GuestClock;
 use host::Guest;
 use image_admission_engine::{Answer, Timestamp, WireHost};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,6 +16,7 @@ use wapc_guest::{CallResult, register_function};
 #[expect(unsafe_code, reason = "waPC finds the entry point by its name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn wapc_init() {
+    image_admission_engine::use_clock(&GuestClock);
     register_function("validate", |payload| reply(image_admission_engine::validate(payload, &WireHost(Guest), now())));
     register_function("validate_settings", |payload| reply(image_admission_engine::validate_settings(payload)));
     register_function("protocol_version", kubewarden_policy_sdk::protocol_version_guest);

@@ -24,13 +24,14 @@ import yaml
 import kw
 
 REGISTRY = "localhost:5000"
-CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "exemptions", "reports"]
+CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "exemptions", "reports", "seeds_rego", "rego"]
 DEMO = "examples/demo"
 AMD64, ARM64 = "linux/amd64", "linux/arm64"
 TRIVY_JSON = "application/vnd.aquasec.trivy.report+json"
 KUBESCAPE = "spdx.softwarecomposition.kubescape.io/v1beta1"
 # Kinds that the harness doesn't serve by itself.
-MORE_KINDS = [(KUBESCAPE, "VulnerabilityManifest", "vulnerabilitymanifests"), (KUBESCAPE, "SBOMSyft", "sbomsyfts")]
+MORE_KINDS = [(KUBESCAPE, "VulnerabilityManifest", "vulnerabilitymanifests"), (KUBESCAPE, "SBOMSyft", "sbomsyfts"),
+              ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies")]
 # Pods name their lists in this order, so that the shorthand of a case makes the same object everywhere.
 LISTS = [("init", "initContainers", "i"), ("containers", "containers", "c"), ("ephemeral", "ephemeralContainers", "e"), ("volumes", "volumes", "v")]
 GROUPS = {"Pod": "", "ReplicationController": "", "Job": "batch", "CronJob": "batch"}
@@ -308,6 +309,11 @@ def load(path):
         return yaml.safe_load(f)
 
 
+def load_all(path):
+    with open(path) as f:
+        return list(yaml.safe_load_all(f))
+
+
 class Plain(yaml.SafeDumper):
     """Writes equal values out instead of naming them once."""
 
@@ -351,6 +357,11 @@ def workload_object(workload):
     return {"apiVersion": f"{group}/v1" if group else "v1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
+def plural(kind):
+    """The resource of a kind, as far as cases have them."""
+    return KINDS.get(kind, kind.lower() + ("es" if kind.endswith("s") else "s"))
+
+
 def request(case):
     """The AdmissionRequest of a case."""
     if "objectFile" in case:
@@ -361,7 +372,7 @@ def request(case):
     known = obj or old or {"apiVersion": "v1", "kind": "Pod", "metadata": {}}
     group, _, version = known["apiVersion"].rpartition("/")
     made = {"uid": "case", "kind": {"group": group, "version": version, "kind": known["kind"]},
-            "resource": {"group": group, "version": version, "resource": KINDS[known["kind"]]},
+            "resource": {"group": group, "version": version, "resource": plural(known["kind"])},
             "operation": "CREATE", "userInfo": {"username": "someone"}, "name": known["metadata"].get("name", ""),
             "namespace": known["metadata"].get("namespace", "default"), "object": obj, "oldObject": old}
     made.update(case.get("request", {}))
@@ -375,6 +386,15 @@ def answer(response):
     return {"allowed": response["allowed"], "message": status.get("message"), "code": status.get("code"),
             "patch": json.loads(base64.b64decode(patch)) if patch else None, "warnings": response.get("warnings") or [],
             "auditAnnotations": dict(sorted((response.get("auditAnnotations") or {}).items()))}
+
+
+def granting(folder, metadata):
+    """The policy's module with other metadata: kwctl grants the kinds that a module asks for itself."""
+    path, out = os.path.join(folder, "metadata.json"), os.path.join(folder, "policy.wasm")
+    with open(path, "w") as f:
+        json.dump(metadata, f)
+    subprocess.run([kw.tool("kwctl"), "annotate", "-m", path, "-u", "README.md", "-o", out, "policy.wasm"], check=True, stdout=subprocess.DEVNULL)
+    return out
 
 
 def ask_kwctl(module, folder, world, case):
@@ -407,11 +427,16 @@ def main():
         for case in fill(load(f"tests/cases/{name}.yaml"), names):
             settings = load(case["settingsFile"]) if "settingsFile" in case else case.get("settings", {})
             cases.append({"name": case["name"], "settings": settings, "request": request(case)})
-    more = [{"apiVersion": version, "kind": kind} for version, kind, _ in MORE_KINDS]
-    kw.RESOURCES.extend({**kind, "plural": plural, "namespaced": True} for kind, (_, _, plural) in zip(more, MORE_KINDS))
+    kw.RESOURCES.extend({"apiVersion": version, "kind": kind, "plural": name, "namespaced": True} for version, kind, name in MORE_KINDS)
+    # Objects that rules read; written by hand, so that they are not written out again.
+    world.objects.extend(load_all("tests/world/cluster/objects.yaml"))
     world.serve_cluster()
-    module = kw.module()
-    policies = {f"case-{i}": {"module": module, "settings": case["settings"], "context": kw.CONTEXT + more} for i, case in enumerate(cases)}
+    metadata = load("policy-metadata.yml")
+    # What isn't granted is told as well, so that nothing is granted but this.
+    metadata["contextAwareResources"] += load("tests/world/granted.yaml")
+    kw.module()  # builds policy.wasm
+    module = granting(folder, metadata)
+    policies = {f"case-{i}": {"module": module, "settings": case["settings"], "context": metadata["contextAwareResources"]} for i, case in enumerate(cases)}
     world.serve_policies(policies, timeout=10)
     for i, case in enumerate(cases):
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": case["request"]}

@@ -1,10 +1,22 @@
 //! The commands, and what they have in common: their arguments, how they fail, and with which exit code they end.
 
 mod bench;
+mod document;
+mod eval;
+mod fields;
+mod manifest;
+mod rego;
+mod request;
 mod run;
+mod terminal;
+mod test;
 
-use std::io::{self, Write};
+use std::error::Error;
+use std::io::{self, ErrorKind, Write};
+use std::iter;
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
@@ -19,16 +31,22 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::Run>),
+    Eval(Box<eval::Eval>),
+    Test(test::Test),
     Bench(bench::Bench),
 }
 
 /// How a command ends that did what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
+    /// It is done, and nothing more can be said.
+    Done,
     /// Every request is allowed.
     Allowed,
     /// At least one request is denied.
     Denied,
+    /// Not every test passes.
+    TestsFailed,
     /// The settings are not valid, so that nothing was decided.
     InvalidSettings,
     /// Something went wrong, and what it was has been said.
@@ -38,9 +56,9 @@ enum Ending {
 impl From<Ending> for ExitCode {
     fn from(ending: Ending) -> Self {
         match ending {
-            Ending::Allowed => Self::SUCCESS,
+            Ending::Done | Ending::Allowed => Self::SUCCESS,
             Ending::Failed => Self::FAILURE,
-            Ending::Denied => Self::from(2),
+            Ending::Denied | Ending::TestsFailed => Self::from(2),
             Ending::InvalidSettings => Self::from(3),
         }
     }
@@ -52,22 +70,22 @@ pub(crate) fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(other) => {
             // Help and version are asked for, and are no error.
-            let ending = if other.use_stderr() { Ending::Failed } else { Ending::Allowed };
+            let ending = if other.use_stderr() { Ending::Failed } else { Ending::Done };
             // Nothing is left to be told to someone who doesn't listen.
             let _ = other.print();
             return ending.into();
         }
     };
+    let output = &mut io::stdout();
     let ended = match cli.command {
-        Command::Run(run) => run.execute(&mut io::stdout()),
-        Command::Bench(bench) => bench.execute(&mut io::stdout()).or_else(|error| {
-            complain(&error.to_string());
-            Ok(Ending::Failed)
-        }),
+        Command::Run(run) => run.execute(output).map_err(Box::from),
+        Command::Eval(eval) => eval.execute(output).map_err(Box::from),
+        Command::Test(test) => test.execute(output).map_err(Box::from),
+        Command::Bench(bench) => bench.execute(output).map_err(Box::from),
     };
     ended
-        .unwrap_or_else(|error| {
-            if !error.is_nobody_listening() {
+        .unwrap_or_else(|error: Box<dyn Error>| {
+            if !is_nobody_listening(&*error) {
                 complain(&error.to_string());
             }
             Ending::Failed
@@ -75,7 +93,29 @@ pub(crate) fn main() -> ExitCode {
         .into()
 }
 
+/// Whether the reader of the output has gone, as `head` does.
+fn is_nobody_listening(error: &(dyn Error + 'static)) -> bool {
+    let mut causes = iter::successors(Some(error), |&error| error.source());
+    causes.any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == ErrorKind::BrokenPipe))
+}
+
+/// The longest time that makes sense to wait.
+const LONGEST: f64 = 3600.0;
+
+/// Reads how long something may take.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.001..=LONGEST).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("use a number of seconds up to {LONGEST}"))
+}
+
+/// That settings are not valid, and why: one problem a line.
+fn invalid_settings(path: Option<&Path>, problems: &str) -> String {
+    let name = path.unwrap_or(Path::new("{}")).display();
+    let problems: Vec<String> = problems.lines().map(|problem| format!("  {problem}")).collect();
+    format!("the settings `{name}` are not valid\n{}", problems.join("\n"))
+}
+
 /// Writes an error to the standard error stream.
 fn complain(problem: &str) {
-    let _ = writeln!(io::stderr(), "error: {}", run::printable(problem));
+    let _ = writeln!(io::stderr(), "error: {}", terminal::printable(problem));
 }

@@ -46,7 +46,8 @@ fn verbose_logs_the_input_the_settings_and_the_verdict() {
 #[test]
 fn the_data_of_a_secret_is_never_logged() {
     let lines = logged("validate", &request("Secret", json!({"data": {"password": "aHVudGVyMg=="}}), true));
-    assert_eq!(lines.first().map(String::as_str), Some("info: input: a Secret, which is not logged"));
+    let input = lines.first().map(String::as_str).unwrap_or_default();
+    assert!(input.starts_with("info: input: {") && input.contains(r#""data":"not logged""#), "{input}");
     assert!(!lines.concat().contains("aHVudGVyMg=="), "{lines:?}");
 }
 

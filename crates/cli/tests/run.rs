@@ -1,32 +1,25 @@
 //! `image-admission run`, as its users see it.
 //!
-//! Each file `run/*.txt` is a transcript: a command, and all that comes of it. A new one needs only its first line;
-//! `BLESS=1 cargo test -p image-admission-cli --test run` writes the rest, to be read before it is committed. In a
-//! command, `$WORLD` stands for the options of the test world, and `< FILE` feeds the standard input. The policy's
-//! module is given with `--module` where the command doesn't name one.
+//! Each file `run/*.txt` is a transcript, see `support/transcripts.rs`. In a command, `$WORLD` stands for the options of
+//! the test world, and `< FILE` feeds the standard input. The policy's module is given with `--module` where the command
+//! doesn't name one.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on must fail")]
 
 mod support;
+#[path = "support/transcripts.rs"]
+mod transcripts;
 
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use support::{module_path, root};
 use tempfile::TempDir;
+use transcripts::Outcome;
 
 const DENIED_MESSAGE: &str = "Pre-scan rejected. Reasons: Image 'reg.io/a:1' REJECTED. Global default policy";
-
-/// What came of a command.
-#[derive(Debug, PartialEq)]
-struct Outcome {
-    code: i32,
-    output: String,
-    errors: String,
-}
 
 fn folder() -> PathBuf {
     root().join("crates/cli/tests/run")
@@ -41,20 +34,13 @@ fn world() -> [String; 4] {
 
 /// Runs the command in the folder of the transcripts.
 fn image_admission(arguments: &[&str], input: &[u8]) -> Outcome {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_image-admission"));
-    command.current_dir(folder()).args(arguments).env_remove("NO_COLOR");
+    let mut arguments = arguments.to_vec();
+    let module;
     if arguments.contains(&"-f") && !arguments.contains(&"--module") {
-        command.arg("--module").arg(module_path());
+        module = module_path().display().to_string();
+        arguments.extend(["--module", &module]);
     }
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Who doesn't read its input closes it early.
-    let _ = child.stdin.take().unwrap().write_all(input);
-    let output = child.wait_with_output().unwrap();
-    Outcome {
-        code: output.status.code().unwrap(),
-        output: String::from_utf8(output.stdout).unwrap(),
-        errors: String::from_utf8(output.stderr).unwrap(),
-    }
+    transcripts::image_admission(&folder(), &arguments, input)
 }
 
 /// Runs it with a text as `-f -`.
@@ -111,46 +97,17 @@ fn review(version: &str, request: &Value) -> Value {
 
 #[test]
 fn transcripts_are_as_they_were_read() {
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "txt"));
-    paths.sort();
-    assert!(paths.len() > 10, "where are the transcripts?");
-    let bless = std::env::var_os("BLESS").is_some();
-    let mut differing = Vec::new();
-    for path in paths {
-        let written = fs::read_to_string(&path).unwrap();
-        let actual = transcript(written.lines().next().unwrap_or_default(), &path);
-        if written == actual {
-            continue;
-        }
-        if bless {
-            fs::write(&path, actual).unwrap();
-        } else {
-            let diff = similar::TextDiff::from_lines(&written, &actual).unified_diff().to_string();
-            differing.push(format!("{}\n{diff}", path.display()));
-        }
-    }
-    assert!(differing.is_empty(), "BLESS=1 rewrites these:\n{}", differing.join("\n"));
-}
-
-/// The whole transcript of the command in a file's first line.
-fn transcript(first_line: &str, path: &Path) -> String {
-    let Some(command) = first_line.strip_prefix("$ image-admission ") else {
-        panic!("{}: the first line must be a command, `$ image-admission …`", path.display())
-    };
-    let (arguments, input) = command.split_once(" < ").unwrap_or((command, ""));
     let world = world();
-    let arguments: Vec<&str> = arguments
-        .split_whitespace()
-        .flat_map(|argument| match argument {
-            "$WORLD" => world.iter().map(String::as_str).collect(),
-            argument => vec![argument],
-        })
-        .collect();
-    let input = if input.is_empty() { Vec::new() } else { fs::read(folder().join(input)).unwrap() };
-    let Outcome { code, output, errors } = image_admission(&arguments, &input);
-    let section = |name: &str, text: String| if text.is_empty() { text } else { format!("--- {name}\n{text}") };
-    format!("{first_line}\n{}{}--- exit code {code}\n", section("output", output), section("errors", errors))
+    transcripts::check(&folder(), |arguments, input| {
+        let arguments: Vec<&str> = arguments
+            .iter()
+            .flat_map(|argument| match *argument {
+                "$WORLD" => world.iter().map(String::as_str).collect(),
+                argument => vec![argument],
+            })
+            .collect();
+        image_admission(&arguments, input)
+    });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::Timestamp;
 use crate::image::{ImageReference, UnreadableObject, WorkloadImage};
 use crate::policy::Rule;
+use crate::rego::{PolicyOutcome, Seen};
 use crate::report::ScanReport;
 use crate::request::UnreadableRequest;
 use crate::settings::{PreScanAction, ScanAction};
@@ -20,6 +21,12 @@ pub struct Decision {
     pub mutated_object: Option<Value>,
     /// The time that was given as the present.
     pub decided_at: Timestamp,
+    /// What each policy in Rego for the request's kind says, in the order of the settings.
+    pub policies: Vec<PolicyOutcome>,
+    /// The hash of those policies and the libraries; none without such policies.
+    pub policies_hash: Option<String>,
+    /// What rules saw, when the settings ask for it.
+    pub seen: Vec<Seen>,
 }
 
 /// The verdict, and what made it.
@@ -66,12 +73,14 @@ pub struct JudgedImage {
 /// What the scan phase said of an image.
 #[derive(Debug, Clone)]
 pub struct ScanOutcome {
-    /// Which policy decided.
-    pub rule: Rule<ScanAction>,
+    /// Which policy decided; none when custom rules decide alone.
+    pub rule: Option<Rule<ScanAction>>,
     /// What is known about the image; none when the policy rejects without asking.
     pub report: Option<ScanReport>,
     /// Why it is denied, in the seeds' words.
     pub denied: Option<&'static str>,
+    /// Why custom rules deny it.
+    pub custom: BTreeSet<String>,
     /// What to tell about an image that is let in all the same.
     pub warning: Option<String>,
 }
@@ -79,15 +88,28 @@ pub struct ScanOutcome {
 impl Decision {
     /// A decision that no image was judged for.
     pub(crate) fn without_images(outcome: Outcome, now: Timestamp) -> Self {
-        Self { outcome, images: Vec::new(), mutated_object: None, decided_at: now }
+        Self {
+            outcome,
+            images: Vec::new(),
+            mutated_object: None,
+            decided_at: now,
+            policies: Vec::new(),
+            policies_hash: None,
+            seen: Vec::new(),
+        }
     }
 
     /// Whether the request is admitted.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
+        !self.policies.iter().any(PolicyOutcome::rejects) && self.phases_allow()
+    }
+
+    /// Whether the two phases admit the request, whatever policies in Rego say.
+    fn phases_allow(&self) -> bool {
         match &self.outcome {
             Outcome::NothingToJudge(_) | Outcome::PreScanAccepted => true,
-            Outcome::Scanned => self.images.iter().all(|judged| judged.denial().is_none()),
+            Outcome::Scanned => !self.images.iter().any(JudgedImage::is_denied),
             Outcome::UnreadableRequest(_)
             | Outcome::UnreadableObject(_)
             | Outcome::NotImages(_)
@@ -98,9 +120,20 @@ impl Decision {
 }
 
 impl JudgedImage {
-    /// Why the scan phase denies it, in the seeds' words.
+    /// Whether the scan phase denies it.
     #[must_use]
-    pub fn denial(&self) -> Option<&'static str> {
-        self.scan.as_ref().and_then(|scan| scan.denied)
+    pub fn is_denied(&self) -> bool {
+        self.scan.as_ref().is_some_and(|scan| scan.denied.is_some() || !scan.custom.is_empty())
+    }
+
+    /// Every reason of the scan phase to deny it: the policy's in the seeds' words, and those of custom rules.
+    #[must_use]
+    pub fn denials(&self) -> BTreeSet<String> {
+        let Some(scan) = &self.scan else { return BTreeSet::new() };
+        let mut denials = scan.custom.clone();
+        if let (Some(rule), Some(denied)) = (&scan.rule, scan.denied) {
+            denials.insert(format!("Image '{}' REJECTED. {rule} - {denied}", self.image.shown()));
+        }
+        denials
     }
 }

@@ -33,6 +33,12 @@ pub trait Host {
     /// The object doesn't exist, the policy was not granted its kind, or asking failed.
     fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure>;
 
+    /// One object of the cluster with all of its fields, read now (or a few seconds ago).
+    ///
+    /// # Errors
+    /// As for [`Host::get_resource`].
+    fn whole_resource(&self, resource: &Resource<'_>) -> Result<Document, HostFailure>;
+
     /// All objects of a kind in a namespace, as the host last saw them, in any order. An answer proves nothing about
     /// now; the first request for a kind that can't be listed never returns. So a [`Host::get_resource`] of the same
     /// kind and namespace must have answered before.
@@ -47,6 +53,13 @@ pub trait Host {
         label_selector: Option<&str>,
         fields: &[&str],
     ) -> Result<Document, HostFailure>;
+
+    /// All objects of a kind in all namespaces, or of a kind that has none; whole objects, in any order. What is said of
+    /// [`Host::list_resources`] holds here too.
+    ///
+    /// # Errors
+    /// The policy was not granted the kind, or asking failed.
+    fn list_all_resources(&self, api_version: &str, kind: &str) -> Result<Document, HostFailure>;
 
     /// An artifact: its manifest's digest and subject, and its configuration as any JSON. Only an `image` of the form
     /// `repository@digest` gets an answer that was checked.

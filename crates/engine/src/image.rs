@@ -30,7 +30,7 @@ impl ImageList {
     /// All of them, in order.
     pub const ALL: [Self; 4] = [Self::Init, Self::Container, Self::Ephemeral, Self::Volume];
 
-    fn field(self) -> &'static str {
+    pub(crate) fn field(self) -> &'static str {
         match self {
             Self::Init => "initContainers",
             Self::Container => "containers",
@@ -72,6 +72,12 @@ impl WorkloadImage {
     #[must_use]
     pub fn key(&self) -> String {
         format!("{}-{}", self.list.entry_name(), self.position)
+    }
+
+    /// The JSON pointer of the container, or the volume, that names it.
+    pub(crate) fn owner_pointer(&self) -> &str {
+        let field = if self.list == ImageList::Volume { "/image/reference" } else { "/image" };
+        self.pointer.strip_suffix(field).unwrap_or(&self.pointer)
     }
 
     /// The string in the object, in a length that a message can carry.

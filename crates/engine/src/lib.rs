@@ -34,6 +34,7 @@ mod pin;
 mod platform;
 mod policy;
 mod prescan;
+pub mod rego;
 mod remedy;
 mod report;
 mod request;
@@ -48,6 +49,8 @@ mod workload;
 
 use image::{images, keep_changed};
 use prescan::PreScan;
+use rego::{Budget, RequestRules};
+use report::ReportSearch;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -60,6 +63,7 @@ pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, Unreadabl
 pub use log::LogLine;
 pub use platform::Platform;
 pub use policy::Rule;
+pub use rego::{Clock, NO_TIME, PolicyOutcome, Seen, SeenModule, use_clock};
 pub use report::{PlatformReport, ReportState, ScanReport, ScanStatus};
 pub use request::{AdmissionRequest, Operation, UnreadableRequest};
 pub use response::Response;
@@ -118,7 +122,11 @@ pub fn validate_settings(payload: &[u8]) -> Answer {
     }
     let settings = serde_json::from_slice::<&RawValue>(payload)
         .map_err(|error| InvalidSettings(vec![format!("settings: they can't be read: {error}")]))
-        .and_then(|raw| read_settings(Some(raw)));
+        .and_then(|raw| read_settings(Some(raw)))
+        .and_then(|settings| {
+            let problems = rego::check(&settings);
+            if problems.is_empty() { Ok(settings) } else { Err(InvalidSettings(problems)) }
+        });
     match settings {
         Ok(settings) => Answer {
             response: to_json(&Validity { valid: true, message: None }),
@@ -133,27 +141,63 @@ pub fn validate_settings(payload: &[u8]) -> Answer {
 /// Decides a request, in the spelling of Kubernetes; none is rejected. The decision keeps the time that it was made for.
 #[must_use]
 pub fn decide(request: Option<&RawValue>, settings: &Settings, host: &dyn Host, now: Timestamp) -> Decision {
-    let without_images = |outcome| Decision::without_images(outcome, now);
     let request = match AdmissionRequest::read(request) {
         Ok(request) => request,
-        Err(unreadable) => return without_images(Outcome::UnreadableRequest(unreadable)),
+        Err(unreadable) => return Decision::without_images(Outcome::UnreadableRequest(unreadable), now),
     };
+    if settings.rego.is_empty() {
+        return decide_phases(&request, None, None, settings, host, now);
+    }
+    // Patches of rules come first: everything else sees what they leave.
+    let budget = Budget::default();
+    let mut rules = match RequestRules::load(&request, settings, host, now, &budget) {
+        Ok(Some(rules)) => rules,
+        Ok(None) => return decide_phases(&request, None, None, settings, host, now),
+        Err(unreadable) => return Decision::without_images(Outcome::UnreadableRequest(unreadable), now),
+    };
+    let patched = rules.patch();
+    let decision = decide_phases(&request, patched, Some(&mut rules), settings, host, now);
+    rules.decide(decision)
+}
+
+/// The two phases, for what has a pod spec and will run. `patched` is the object that rules left, if they changed it.
+fn decide_phases(
+    request: &AdmissionRequest<'_>,
+    patched: Option<Value>,
+    rules: Option<&mut RequestRules<'_>>,
+    settings: &Settings,
+    host: &dyn Host,
+    now: Timestamp,
+) -> Decision {
+    let without_images = |outcome| Decision::without_images(outcome, now);
     if matches!(request.operation, Operation::Delete | Operation::Connect) {
         return without_images(Outcome::NothingToJudge("nothing new would run"));
     }
     let Some(workload) = WorkloadKind::of(&request.group, &request.kind) else {
-        return without_images(Outcome::NothingToJudge("the kind has no pod spec"));
+        return Decision {
+            mutated_object: patched,
+            ..without_images(Outcome::NothingToJudge("the kind has no pod spec"))
+        };
     };
-    let object = match request.object() {
+    let object = match patched.clone().map_or_else(|| request.object(), Ok) {
         Ok(object) => object,
         Err(unreadable) => return without_images(Outcome::UnreadableRequest(unreadable)),
     };
-    let images = match new_images(&request, &object, workload) {
+    let images = match new_images(request, &object, workload) {
         Ok(images) => images,
         Err(unreadable) => return without_images(Outcome::UnreadableObject(unreadable)),
     };
     if images.is_empty() {
-        return without_images(Outcome::NothingToJudge("no new image would run"));
+        let outcome = Outcome::NothingToJudge("no new image would run");
+        // A rule about the Pod as a whole has something to say even then.
+        let Some(rules) = rules.filter(|_| !settings.rego.pre_custom_rules.is_empty()) else {
+            return Decision { mutated_object: patched, ..without_images(outcome) };
+        };
+        let mut decision = Decision { mutated_object: patched, ..without_images(outcome) };
+        if let PreScan::Rejected(reasons) = rules.pre_scan(PreScan::Accepted, &mut decision, &object, workload) {
+            decision.outcome = Outcome::PreScanRejected(reasons);
+        }
+        return decision;
     }
     let judged = match judged_images(images) {
         Ok(judged) => judged,
@@ -163,8 +207,8 @@ pub fn decide(request: Option<&RawValue>, settings: &Settings, host: &dyn Host, 
     if different.len() > settings.max_images {
         return without_images(Outcome::TooManyImages { images: different.len(), most: settings.max_images });
     }
-    let decision = Decision { outcome: Outcome::Scanned, images: judged, mutated_object: None, decided_at: now };
-    decide_images(decision, &request, object, workload, settings, host)
+    let decision = Decision { images: judged, mutated_object: patched, ..without_images(Outcome::Scanned) };
+    decide_images(decision, request, object, workload, rules, settings, host)
 }
 
 /// The images that the request brings: all of a new object, the changed and added ones of an update, and of a Pod's
@@ -187,23 +231,31 @@ fn new_images(
     Ok(found)
 }
 
-/// The two phases, and the pins.
+/// What the two phases say of images, and the pins.
 fn decide_images(
     mut decision: Decision,
     request: &AdmissionRequest<'_>,
     mut object: Value,
     workload: WorkloadKind,
+    mut rules: Option<&mut RequestRules<'_>>,
     settings: &Settings,
     host: &dyn Host,
 ) -> Decision {
-    let own = object.pointer("/metadata/namespace").and_then(Value::as_str).filter(|namespace| !namespace.is_empty());
-    let namespace = own.unwrap_or(&request.namespace).to_owned();
-    match prescan::decide(&mut decision.images, &namespace, settings) {
+    let namespace = namespace(&object, request).to_owned();
+    let mut pre_scan = prescan::decide(&mut decision.images, &namespace, settings);
+    if let Some(rules) = &mut rules {
+        pre_scan = rules.pre_scan(pre_scan, &mut decision, &object, workload);
+    }
+    match pre_scan {
         PreScan::Accepted => decision.outcome = Outcome::PreScanAccepted,
         PreScan::Rejected(reasons) => decision.outcome = Outcome::PreScanRejected(reasons),
         PreScan::Scan => {
             let subject = scan::subject(&decision.images, &object, &request.kind, &namespace, settings);
-            scan::decide(&mut decision.images, &subject, workload, settings, host, decision.decided_at);
+            let mut search = ReportSearch::new(settings, host, &subject, decision.decided_at);
+            scan::decide(&mut decision.images, &namespace, workload, settings, &mut search);
+            if let Some(rules) = rules {
+                rules.scan(&mut decision, &object, workload, &mut search);
+            }
             if decision.is_allowed() {
                 match pin::pin(&mut object, &mut decision.images, workload, request, &settings.pin) {
                     Ok(true) => decision.mutated_object = Some(object),
@@ -214,6 +266,12 @@ fn decide_images(
         }
     }
     decision
+}
+
+/// The object's own namespace, which wins over the request's.
+fn namespace<'a>(object: &'a Value, request: &'a AdmissionRequest<'_>) -> &'a str {
+    let own = object.pointer("/metadata/namespace").and_then(Value::as_str).filter(|namespace| !namespace.is_empty());
+    own.unwrap_or(&request.namespace)
 }
 
 /// The images with their references, or those that have none.

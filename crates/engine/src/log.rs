@@ -1,9 +1,10 @@
 //! The log: what goes to the host's log beside an answer.
 
-use crate::AdmissionRequest;
 use crate::decision::Decision;
+use crate::rego::{Seen, hide};
 use crate::response::Response;
 use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// A line for the host's log, in the form that Kubewarden's host reads.
@@ -25,19 +26,34 @@ impl LogLine {
     }
 }
 
-/// What was decided on, and what was decided. The object of a Secret is never logged.
+/// What was decided on, what rules saw, and what was decided. What a Secret holds is never logged.
 pub(crate) fn verbose(request: Option<&RawValue>, settings: Option<&RawValue>, decision: &Decision) -> Vec<LogLine> {
-    let is_secret = AdmissionRequest::read(request).is_ok_and(|request| request.kind == "Secret");
-    let input = match request {
-        Some(_) if is_secret => "a Secret, which is not logged",
-        Some(request) => request.get(),
-        None => "null",
+    let input = match request.map(RawValue::get) {
+        None => "null".to_owned(),
+        // As it came, unless something in it may be a Secret's.
+        Some(request) if !request.contains("Secret") => request.to_owned(),
+        Some(request) => {
+            let mut input: Value = serde_json::from_str(request).unwrap_or_default();
+            hide(&mut input, false);
+            input.to_string()
+        }
     };
     let response = Response::from(decision.clone());
     let verdict = serde_json::to_string(&response.audit_annotations).unwrap_or_default();
-    vec![
+    let mut lines = vec![
         LogLine::info(format!("input: {input}")),
         LogLine::info(format!("data: {}", settings.map_or("{}", RawValue::get))),
-        LogLine::info(format!("decided at {}: {verdict}", decision.decided_at.0)),
-    ]
+    ];
+    for Seen { by, input, data, rules } in &decision.seen {
+        for (what, document) in [("input", input), ("data", data)] {
+            let mut document = document.clone();
+            hide(&mut document, false);
+            lines.push(LogLine::info(format!("{by}: {what}: {document}")));
+        }
+        for module in rules {
+            lines.push(LogLine::info(format!("{by}: rules of {}: {}", module.name, module.rego)));
+        }
+    }
+    lines.push(LogLine::info(format!("decided at {}: {verdict}", decision.decided_at.0)));
+    lines
 }

@@ -2,6 +2,7 @@
 
 use crate::image::{ImageReference, WorkloadImage};
 use crate::settings::{CustomPolicy, ImageMatching, Phase, PhaseAction, Prefix};
+use std::borrow::Cow;
 use std::fmt;
 
 /// The policy that decided about an image.
@@ -65,14 +66,42 @@ fn first_match<'p, A: PhaseAction>(
     if list.is_empty() {
         return None;
     }
-    if matching == ImageMatching::Raw {
-        return list.iter().find(|policy| policy.prefix.matches_raw(&image.text));
+    let names = match matching {
+        ImageMatching::Raw => ComparedNames::Raw(image.text.as_str().into()),
+        ImageMatching::Canonical => ComparedNames::canonical(reference),
+    };
+    list.iter().find(|policy| names.start_with(&policy.prefix, policy.action == A::REJECT))
+}
+
+/// The names of an image that prefixes are compared with.
+#[derive(Debug, Clone)]
+pub(crate) enum ComparedNames<'i> {
+    /// The string in the Pod.
+    Raw(Cow<'i, str>),
+    /// One name for everything that a runtime pulls from the same place, or two.
+    Canonical {
+        /// For every policy: without the tag where there is a digest.
+        by_digest: Vec<String>,
+        /// With tag and digest, for the policies that reject: beside a digest the tag is only a claim. It may get an
+        /// image rejected, but nothing else.
+        by_tag: Vec<String>,
+    },
+}
+
+impl ComparedNames<'_> {
+    pub(crate) fn canonical(reference: &ImageReference) -> Self {
+        let by_tag = if reference.digest().is_some() { reference.compared_names(true) } else { Vec::new() };
+        Self::Canonical { by_digest: reference.compared_names(false), by_tag }
     }
-    // Beside a digest the tag is only a claim: it may get an image rejected, but nothing else.
-    let by_digest = reference.compared_names(false);
-    let by_tag = if reference.digest().is_some() { reference.compared_names(true) } else { Vec::new() };
-    list.iter().find(|policy| {
-        let matches = |names: &[String]| names.iter().any(|name| policy.prefix.matches_canonical(name));
-        matches(&by_digest) || (policy.action == A::REJECT && matches(&by_tag))
-    })
+
+    /// Whether a policy of this prefix matches the image; `rejects` is whether that is what the policy does.
+    pub(crate) fn start_with(&self, prefix: &Prefix, rejects: bool) -> bool {
+        match self {
+            Self::Raw(text) => prefix.matches_raw(text),
+            Self::Canonical { by_digest, by_tag } => {
+                let matches = |names: &[String]| names.iter().any(|name| prefix.matches_canonical(name));
+                matches(by_digest) || (rejects && matches(by_tag))
+            }
+        }
+    }
 }

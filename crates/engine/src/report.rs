@@ -13,7 +13,7 @@ mod trivy_operator;
 
 use crate::Timestamp;
 use crate::acceptance::{Judge, Judgement, Verdict};
-use crate::host::Host;
+use crate::host::{Host, HostFailure, Resource};
 use crate::image::ImageReference;
 use crate::message::{cut, join_at_most};
 use crate::platform::Platform;
@@ -21,7 +21,8 @@ use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, ResolvedImage, resolve};
 use crate::settings::{ReportSource, Settings};
 use serde::Serialize;
-use source::{Known, Source, Statement, Wanted};
+use serde_json::{Map, Value};
+use source::{Known, Origin, Source, Statement, Wanted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -145,6 +146,9 @@ pub struct PlatformReport {
     pub time: Option<String>,
     /// The reports that speak of it: `VulnerabilityReport sbomscanner/…`.
     pub reports: Vec<String>,
+    /// Where the report that decided can be read again.
+    #[serde(skip)]
+    pub(crate) origin: Option<Origin>,
 }
 
 /// The workload that images are judged for, as far as reports depend on it.
@@ -184,6 +188,40 @@ impl<'a> ReportSearch<'a> {
         };
         let sources = settings.reports.sources.iter().map(|s| (s.name(), source(s))).collect();
         Self { settings, host, subject, now, found: BTreeMap::new(), sources }
+    }
+
+    /// What the scanner itself wrote, whole: of the platform that decided; of several platforms with all of them under
+    /// `Platforms`. None where there is no report.
+    ///
+    /// # Errors
+    /// A report that was there can't be read again. That is never "no report": rules look into it for what they deny.
+    pub(crate) fn whole(&self, report: &ScanReport) -> Result<Option<Value>, HostFailure> {
+        let read = |platform: &PlatformReport| -> Result<Value, HostFailure> {
+            match &platform.origin {
+                None => Ok(Value::Null),
+                Some(Origin::Object { api_version, kind, namespace, name }) => {
+                    self.host.whole_resource(&Resource { api_version, kind, namespace, name })?.read()
+                }
+                Some(Origin::Artifact(artifact)) => {
+                    let answer: Value = self.host.artifact(artifact)?.read()?;
+                    Ok(answer.get("config").cloned().unwrap_or_default())
+                }
+            }
+        };
+        let worst = report.platforms.iter().find(|platform| platform.status == report.status);
+        let Some(worst) = worst.filter(|platform| platform.origin.is_some()) else { return Ok(None) };
+        let mut whole = read(worst)?;
+        if report.platforms.len() > 1 {
+            let name = |platform: &PlatformReport| platform.platform.clone().unwrap_or_else(|| platform.digest.clone());
+            let mut all = Map::new();
+            for platform in &report.platforms {
+                all.insert(name(platform), read(platform)?);
+            }
+            if let Some(whole) = whole.as_object_mut() {
+                whole.insert("Platforms".to_owned(), Value::Object(all));
+            }
+        }
+        Ok(Some(whole))
     }
 
     /// What is known about an image.
@@ -404,12 +442,12 @@ fn platform_report(
     }
     let reports = said.iter().filter(|s| s.is_fresh() || matches!(s.known, Known::Stale(_)));
     let reports: Vec<String> = reports.map(|statement| statement.by.clone()).collect();
-    let judged = said.iter().map(|statement| (statement.weight(source), statement.time));
+    let judged = said.iter().map(|said| (said.weight(source), (said.time, said.origin.clone())));
     let worst =
         judged.reduce(|worst, next| if next.0.0 > worst.0.0 && is_on(Remedy::WorstDecides) { next } else { worst });
-    let ((status, state, reason), time) = worst.unwrap_or_else(|| {
+    let ((status, state, reason), (time, origin)) = worst.unwrap_or_else(|| {
         let reason = format!("no scan report yet {}", whereabouts());
-        ((ScanStatus::ReportNotAvailable, ReportState::NotScanned, reason), None)
+        ((ScanStatus::ReportNotAvailable, ReportState::NotScanned, reason), (None, None))
     });
     PlatformReport {
         platform: manifest.platform.as_ref().map(Platform::to_string),
@@ -419,6 +457,7 @@ fn platform_report(
         reason: cut(&reason, LONGEST_REASON),
         time: time.map(|time| time.to_string()),
         reports,
+        origin,
     }
 }
 

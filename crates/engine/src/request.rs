@@ -27,10 +27,13 @@ pub struct AdmissionRequest<'a> {
     pub namespace: String,
     /// The group of the object's kind, empty for the core group.
     pub group: String,
+    /// The version of that group, as the request has it.
+    pub version: String,
     /// The object's kind.
     pub kind: String,
     /// `ephemeralcontainers`, `status`, …; empty for the object itself.
     pub sub_resource: String,
+    raw: &'a RawValue,
     object: Option<&'a RawValue>,
     old_object: Option<&'a RawValue>,
 }
@@ -65,8 +68,10 @@ impl<'a> AdmissionRequest<'a> {
             },
             namespace: wire.namespace.unwrap_or_default(),
             group: kind.group,
+            version: kind.version,
             kind: kind.kind,
             sub_resource: wire.sub_resource.unwrap_or_default(),
+            raw: request,
             object,
             old_object,
         })
@@ -85,6 +90,11 @@ impl<'a> AdmissionRequest<'a> {
         } else {
             Err(UnreadableRequest::NotAnObject("it is not a JSON object".to_owned()))
         }
+    }
+
+    /// The whole request, as it came.
+    pub(crate) fn raw(&self) -> &'a str {
+        self.raw.get()
     }
 
     /// The object as it was before, when the request has it and it can be read.
@@ -142,6 +152,8 @@ struct GroupKind {
     #[serde(default)]
     group: String,
     #[serde(default)]
+    version: String,
+    #[serde(default)]
     kind: String,
 }
 
@@ -154,7 +166,7 @@ struct TypeMeta {
 
 impl From<TypeMeta> for GroupKind {
     fn from(own: TypeMeta) -> Self {
-        let group = own.api_version.split_once('/').map_or("", |(group, _)| group).to_owned();
-        Self { group, kind: own.kind }
+        let (group, version) = own.api_version.split_once('/').unwrap_or(("", &own.api_version));
+        Self { group: group.to_owned(), version: version.to_owned(), kind: own.kind }
     }
 }

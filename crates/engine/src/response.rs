@@ -5,6 +5,7 @@
 
 use crate::decision::{Decision, JudgedImage, Outcome};
 use crate::message::{cut, join_at_most, join_within};
+use crate::rego::PolicyOutcome;
 use crate::settings::{InvalidSettings, PhaseAction, PreScanAction, ScanAction};
 use serde::Serialize;
 use serde_json::Value;
@@ -12,6 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The most images that a message names.
 const IMAGES_IN_MESSAGE: usize = 20;
+/// The most reasons that a message gives for one image, or of one policy.
+const REASONS_IN_MESSAGE: usize = 20;
+/// The most policies that a message names.
+const POLICIES_IN_MESSAGE: usize = 20;
 /// The most warnings of a response.
 const MOST_WARNINGS: usize = 20;
 /// Kubernetes' advice for a warning's length.
@@ -62,6 +67,32 @@ impl Response {
         }
     }
 
+    /// What policies in Rego say comes after what the phases say, one line a policy.
+    fn add_policies(&mut self, decision: &Decision) {
+        let annotations = &mut self.audit_annotations;
+        if let Some(hash) = &decision.policies_hash {
+            annotations.insert("rego-hash".to_owned(), hash.clone());
+            let names: Vec<String> = decision.policies.iter().map(|policy| policy.name.clone()).collect();
+            annotations.insert("rego-policies".to_owned(), join_within(&names, ", ", LONGEST_AUDIT_VALUE));
+        }
+        let lines: Vec<String> = decision.policies.iter().filter_map(policy_message).collect();
+        if lines.is_empty() {
+            return;
+        }
+        let lines = join_at_most(lines.iter().map(String::as_str), "\n", POLICIES_IN_MESSAGE);
+        let denies = decision.policies.iter().any(|policy| !policy.denials.is_empty());
+        let annotations = std::mem::take(&mut self.audit_annotations);
+        let (message, code) = match self.message.take() {
+            Some(message) => (format!("{message}\n{lines}"), self.code.unwrap_or(403)),
+            None => (lines, if denies { 403 } else { 500 }),
+        };
+        let mut rejected = Self::rejected(message, code);
+        let own = std::mem::take(&mut rejected.audit_annotations);
+        rejected.audit_annotations = annotations;
+        rejected.audit_annotations.extend(own);
+        *self = rejected;
+    }
+
     fn accepted(reason: &str) -> Self {
         let audit = [("verdict", "allowed"), ("reason", reason)];
         Self {
@@ -109,7 +140,8 @@ impl From<Decision> for Response {
                 Self::rejected(format!("Pre-scan rejected. Reasons: {reasons}"), 403)
             }
         };
-        response.warnings = warnings(&decision.images, response.accepted);
+        response.add_policies(&decision);
+        response.warnings = warnings(&decision, response.accepted);
         for judged in decision.images.iter().take(IMAGES_IN_AUDIT) {
             annotate(&mut response.audit_annotations, judged);
         }
@@ -118,7 +150,23 @@ impl From<Decision> for Response {
     }
 }
 
+/// `Policy 'no-latest' rejected. Reasons: …`, or why it could not decide.
+fn policy_message(policy: &PolicyOutcome) -> Option<String> {
+    let name = cut(&policy.name, 64);
+    match &policy.error {
+        Some(error) => Some(format!("Policy '{name}' rejected. {error}")),
+        None if policy.denials.is_empty() => None,
+        None => {
+            let reasons = join_at_most(policy.denials.iter().map(String::as_str), ", ", REASONS_IN_MESSAGE);
+            Some(format!("Policy '{name}' rejected. Reasons: {reasons}"))
+        }
+    }
+}
+
 fn allowed_reason(images: &[JudgedImage]) -> &'static str {
+    if images.iter().any(|judged| judged.scan.as_ref().is_some_and(|scan| scan.rule.is_none())) {
+        return "custom rules deny no image";
+    }
     let warned = images.iter().any(|judged| judged.scan.as_ref().is_some_and(|scan| scan.warning.is_some()));
     if warned { "every image is admitted, with warnings" } else { "every image's scan is accepted" }
 }
@@ -129,12 +177,13 @@ fn scan_message(images: &[JudgedImage]) -> Option<String> {
     let mut reasons = Vec::new();
     let mut explained = BTreeSet::new();
     for judged in images {
-        let (Some(scan), Some(denied)) = (&judged.scan, judged.denial()) else { continue };
+        let Some(scan) = judged.scan.as_ref().filter(|_| judged.is_denied()) else { continue };
         let image = judged.image.shown();
+        let denials = judged.denials();
         lines.push(format!(
-            "Image '{image}' for container '{}' failed scan policy check: Image '{image}' REJECTED. {} - {denied}",
+            "Image '{image}' for container '{}' failed scan policy check: {}",
             cut(&judged.image.container, 64),
-            scan.rule
+            join_at_most(denials.iter().map(String::as_str), ", ", REASONS_IN_MESSAGE)
         ));
         if let Some(report) = &scan.report
             && explained.insert(image.clone())
@@ -153,14 +202,14 @@ fn scan_message(images: &[JudgedImage]) -> Option<String> {
     Some(message)
 }
 
-fn warnings(images: &[JudgedImage], accepted: bool) -> Vec<String> {
+fn warnings(decision: &Decision, accepted: bool) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut add = |text: (String, String)| {
         if !warnings.contains(&text) {
             warnings.push(text);
         }
     };
-    for judged in images {
+    for judged in &decision.images {
         for text in wide_accepts(judged) {
             add(text);
         }
@@ -170,6 +219,11 @@ fn warnings(images: &[JudgedImage], accepted: bool) -> Vec<String> {
         }
         if accepted && let Some(warning) = judged.scan.as_ref().and_then(|scan| scan.warning.as_deref()) {
             add(with_image(judged, warning));
+        }
+    }
+    for policy in &decision.policies {
+        for warning in &policy.warnings {
+            add((String::new(), cut(&format!("{}: {warning}", cut(&policy.name, 40)), LONGEST_WARNING)));
         }
     }
     if warnings.len() > MOST_WARNINGS {
@@ -190,7 +244,8 @@ fn with_image(judged: &JudgedImage, text: &str) -> (String, String) {
 /// Warns of prefixes that accepted an image although they may have been meant for another.
 fn wide_accepts(judged: &JudgedImage) -> impl Iterator<Item = (String, String)> {
     let pre_scan = judged.pre_scan.as_ref().filter(|rule| rule.action == PreScanAction::Accept);
-    let scan = judged.scan.as_ref().map(|scan| &scan.rule).filter(|rule| rule.action == ScanAction::Accept);
+    let scan =
+        judged.scan.as_ref().and_then(|scan| scan.rule.as_ref()).filter(|rule| rule.action == ScanAction::Accept);
     let prefixes = [pre_scan.and_then(|rule| rule.prefix.as_ref()), scan.and_then(|rule| rule.prefix.as_ref())];
     prefixes.into_iter().flatten().filter_map(move |prefix| {
         let part = prefix.ends_inside()?;
@@ -209,7 +264,9 @@ fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
         add("pre-scan", &format!("{}: {rule}", rule.action.name()));
     }
     let Some(scan) = &judged.scan else { return };
-    add("scan", &format!("{}: {}", scan.rule.action.name(), scan.rule));
+    if let Some(rule) = &scan.rule {
+        add("scan", &format!("{}: {rule}", rule.action.name()));
+    }
     let Some(report) = &scan.report else { return };
     add("status", report.status.name());
     add("state", report.state.name());

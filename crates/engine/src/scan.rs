@@ -1,15 +1,13 @@
 //! The scan phase: per image, what the settings make of its scan's status.
 
-use crate::Timestamp;
 use crate::decision::{JudgedImage, ScanOutcome};
-use crate::host::Host;
 use crate::image::{ImageList, ImageReference};
 use crate::policy::rule_for;
 use crate::report::{Owner, ReportSearch, ScanStatus, Subject};
 use crate::settings::{Fallback, Phase, ReportSource, ScanAction, Settings, StatusFallbacks};
 use crate::workload::WorkloadKind;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The workload that the images are judged for, as far as its scan reports depend on it.
 pub(crate) fn subject<'a>(
@@ -32,34 +30,36 @@ pub(crate) fn subject<'a>(
 /// Decides the second phase, image by image, and notes the outcome at each.
 pub(crate) fn decide(
     images: &mut [JudgedImage],
-    subject: &Subject<'_>,
+    namespace: &str,
     workload: WorkloadKind,
     settings: &Settings,
-    host: &dyn Host,
-    now: Timestamp,
+    search: &mut ReportSearch<'_>,
 ) {
-    let namespace = subject.namespace;
     let fallbacks = fallbacks(&settings.scan, namespace);
-    let mut search = ReportSearch::new(settings, host, subject, now);
     for judged in images {
+        if !settings.scan.auto_generate {
+            let report = Some(search.find(&judged.reference));
+            judged.scan =
+                Some(ScanOutcome { rule: None, report, denied: None, custom: BTreeSet::new(), warning: None });
+            continue;
+        }
         let rule = rule_for(&settings.scan, namespace, &judged.image, &judged.reference, settings.image_matching);
-        judged.scan = Some(match rule.action {
-            ScanAction::Reject => {
-                ScanOutcome { rule, report: None, denied: Some("policy action is 'reject'"), warning: None }
-            }
+        let (report, denied, warning) = match rule.action {
+            ScanAction::Reject => (None, Some("policy action is 'reject'"), None),
             // The status is looked up all the same: the digest is pinned, and people want to know what they let in.
             ScanAction::Accept => {
                 let report = search.find(&judged.reference);
                 let warning = (report.status != ScanStatus::Accepted)
                     .then(|| format!("is admitted by policy, its scan status is '{}'", report.status));
-                ScanOutcome { rule, report: Some(report), denied: None, warning }
+                (Some(report), None, warning)
             }
             ScanAction::ScanResult => {
                 let report = search.find(&judged.reference);
                 let (denied, warning) = judge(report.status, fallbacks, workload);
-                ScanOutcome { rule, report: Some(report), denied, warning }
+                (Some(report), denied, warning)
             }
-        });
+        };
+        judged.scan = Some(ScanOutcome { rule: Some(rule), report, denied, custom: BTreeSet::new(), warning });
     }
 }
 

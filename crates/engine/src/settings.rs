@@ -8,6 +8,7 @@ mod phases;
 mod pin;
 mod prefix;
 mod read;
+mod rego;
 mod reports;
 
 use crate::image::canonical_host;
@@ -24,6 +25,7 @@ pub use phases::{
 };
 pub use pin::Pin;
 pub use prefix::Prefix;
+pub use rego::{ContextKind, KindPattern, Rego, RegoLibrary, RegoPolicy, RegoVersion};
 pub(crate) use reports::PLACEHOLDERS;
 pub use reports::{
     Artifact, CustomFields, CustomLookup, CustomReports, Kubescape, Namespaces, Platforms, RegistryReports,
@@ -56,6 +58,8 @@ pub struct Settings {
     pub acceptance: Acceptance,
     /// Findings that don't count, in the order in which they are tried.
     pub exemptions: Vec<Exemption>,
+    /// Rules in Rego, and what they read.
+    pub rego: Rego,
 }
 
 impl Settings {
@@ -139,7 +143,7 @@ impl fmt::Display for InvalidSettings {
 
 impl std::error::Error for InvalidSettings {}
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 17] = [
     "preScanPolicies",
     "scanPolicies",
     "policies",
@@ -151,13 +155,21 @@ const KEYS: [&str; 11] = [
     "acceptance",
     "exemptions",
     "pin",
+    "preCustomRules",
+    "customRules",
+    "regoVersion",
+    "regoPolicies",
+    "regoLibraries",
+    "context",
 ];
 
 fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
     let root = Path::root();
     let map = SettingsMap::of(Some(value), root, problems)?;
     later::refuse(&map, &later::SETTINGS, problems);
-    map.known(&KEYS, &later::SETTINGS, problems);
+    let pasted = map.entries().map(|(key, _)| key.as_str()).filter(|key| rego::is_conftest(key));
+    let keys: Vec<&str> = KEYS.into_iter().chain(pasted).collect();
+    map.known(&keys, &later::SETTINGS, problems);
 
     let image_matching = map.choice("imageMatching", ImageMatching::default(), problems);
     let scan_key = if map.has("policies") { "policies" } else { "scanPolicies" };
@@ -187,7 +199,9 @@ fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
         reports: reports::read(&map, problems),
         acceptance: acceptance::read(&map, problems),
         exemptions: exemptions::read(&map, problems),
+        rego: rego::read(&map, problems),
     };
+    nothing_decides(&settings, scan_key, problems);
     let sources = &settings.reports.sources;
     if !sources.is_empty() && !sources.iter().any(ReportSource::has_dates) {
         let names: Vec<&str> = sources.iter().map(ReportSource::name).collect();
@@ -205,6 +219,22 @@ fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
         }
     }
     Some(settings)
+}
+
+/// A phase without generated rules and without custom ones would decide nothing.
+fn nothing_decides(settings: &Settings, scan_key: &str, problems: &mut Problems) {
+    let phases = [
+        ("preScanPolicies", settings.pre_scan.auto_generate, "preCustomRules", &settings.rego.pre_custom_rules),
+        (scan_key, settings.scan.auto_generate, "customRules", &settings.rego.custom_rules),
+    ];
+    for (phase, generated, key, rules) in phases {
+        if !generated && rules.is_empty() {
+            problems.add_at(
+                &format!("{phase}.autoGenerate"),
+                format!("without generated rules nothing would decide; write rules in `{key}`, or use true"),
+            );
+        }
+    }
 }
 
 fn registries(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<String> {

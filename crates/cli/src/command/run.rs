@@ -2,18 +2,13 @@
 
 mod data;
 mod diff;
-mod document;
 mod error;
-mod fields;
-mod manifest;
 mod policy;
-mod request;
 mod tally;
-mod terminal;
 mod text;
 
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -24,16 +19,14 @@ use image_admission_engine::AdmissionRequest;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Ending, complain};
+use super::manifest::ManifestOptions;
+use super::request::{Request, RequestError, Subject, requests};
+use super::terminal::{Paint, printable};
+use super::{Ending, complain, document, invalid_settings, seconds};
 use data::Entry;
 use error::RunError;
-use manifest::ManifestOptions;
 use policy::{Policy, PolicyError};
-use request::{Request, RequestError, Subject, requests};
 use tally::Tally;
-use terminal::Paint;
-
-pub(super) use terminal::printable;
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -92,14 +85,6 @@ enum Output {
     Yaml,
 }
 
-/// The longest time that makes sense to wait.
-const LONGEST: f64 = 3600.0;
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|seconds| (0.001..=LONGEST).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("use a number of seconds up to {LONGEST}"))
-}
-
 impl Run {
     /// Decides everything, and writes the decisions to `output`.
     pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, RunError> {
@@ -111,7 +96,7 @@ impl Run {
         let module = module.with_deadline(self.timeout);
         let policy = match Policy::new(module, self.module.clone(), settings, host.answers(), &mut log) {
             Err(PolicyError::InvalidSettings(problems)) => {
-                complain(&self.invalid_settings(&problems));
+                complain(&invalid_settings(self.settings.as_deref(), &problems));
                 return Ok(Ending::InvalidSettings);
             }
             policy => policy?,
@@ -126,22 +111,12 @@ impl Run {
         }
     }
 
-    /// The settings as JSON; a file in which everything is commented out has none.
+    /// The settings as JSON.
     fn settings(&self) -> Result<Box<RawValue>, RunError> {
-        let none = || RawValue::from_string("{}".to_owned()).map_err(|error| RunError::Output(error.into()));
-        let Some(path) = &self.settings else { return none() };
-        let mut documents = document::documents(path)?.into_iter();
-        match (documents.next(), documents.next()) {
-            (None, _) => none(),
-            (Some(settings), None) => Ok(settings.json),
-            (Some(_), Some(_)) => Err(RunError::SeveralSettings(path.clone())),
+        match self.settings.as_deref().map(document::settings).transpose()?.flatten() {
+            Some(settings) => Ok(settings),
+            None => RawValue::from_string("{}".to_owned()).map_err(|error| RunError::Output(error.into())),
         }
-    }
-
-    fn invalid_settings(&self, problems: &str) -> String {
-        let name = self.settings.as_deref().unwrap_or(Path::new("{}")).display();
-        let problems: Vec<String> = problems.lines().map(|problem| format!("  {problem}")).collect();
-        format!("the settings `{name}` are not valid\n{}", problems.join("\n"))
     }
 
     fn requests(&self) -> Result<Vec<Request>, RunError> {

@@ -67,8 +67,14 @@ impl<C: HostCalls> Host for WireHost<C> {
             name: resource.name,
             namespace: resource.namespace,
             disable_cache: false,
-            field_masks: fields,
+            field_masks: Some(fields),
         };
+        self.call("kubernetes", "get_resource", &request).map(Document)
+    }
+
+    fn whole_resource(&self, resource: &Resource<'_>) -> Result<Document, HostFailure> {
+        let Resource { api_version, kind, name, namespace } = *resource;
+        let request = GetResource { api_version, kind, name, namespace, disable_cache: false, field_masks: None };
         self.call("kubernetes", "get_resource", &request).map(Document)
     }
 
@@ -83,6 +89,13 @@ impl<C: HostCalls> Host for WireHost<C> {
         let request =
             ListResources { api_version, kind, namespace, label_selector, field_selector: None, field_masks: fields };
         self.call("kubernetes", "list_resources_by_namespace", &request).map(Document)
+    }
+
+    fn list_all_resources(&self, api_version: &str, kind: &str) -> Result<Document, HostFailure> {
+        let request = json!({
+            "api_version": api_version, "kind": kind, "label_selector": null, "field_selector": null, "field_masks": null,
+        });
+        self.call("kubernetes", "list_resources_all", &request).map(Document)
     }
 
     fn artifact(&self, image: &str) -> Result<Document, HostFailure> {
@@ -155,7 +168,7 @@ struct GetResource<'a> {
     name: &'a str,
     namespace: &'a str,
     disable_cache: bool,
-    field_masks: &'a [&'a str],
+    field_masks: Option<&'a [&'a str]>,
 }
 
 /// The selectors are constant: the host keeps a watch open for each different one, for ever.

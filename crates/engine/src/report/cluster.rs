@@ -1,6 +1,6 @@
 //! Objects of one kind in the cluster, read so that a look-up never hangs and never believes a list.
 
-use super::source::{Known, Statement, Wanted};
+use super::source::{Known, Origin, Statement, Wanted};
 use super::text::Text;
 use crate::acceptance::{Judge, Verdict};
 use crate::host::{Document, Host, HostFailure, Resource};
@@ -32,6 +32,12 @@ impl<'a> Objects<'a> {
     /// How people find an object: `VulnerabilityReport sbomscanner/name`.
     pub(crate) fn shown(&self, namespace: &str, name: &str) -> String {
         format!("{} {namespace}/{name}", self.kind)
+    }
+
+    /// Where an object can be read again.
+    pub(crate) fn origin(&self, namespace: &str, name: &str) -> Option<Origin> {
+        let (api_version, kind) = (self.api_version.to_owned(), self.kind.to_owned());
+        Some(Origin::Object { api_version, kind, namespace: namespace.to_owned(), name: name.to_owned() })
     }
 
     pub(crate) fn kind(&self) -> &'a str {

@@ -136,6 +136,7 @@ impl<'a> Source<'a> {
             Whose::OtherImage => return Some(Statement::new(by, Known::OfAnotherImage(identity.to_string()))),
         }
         let mut statement = Statement::new(by, Known::Failed(String::new()));
+        statement.origin = objects.origin(namespace, name);
         statement.first_made = first_made(report.object);
         let findings = match report.error().map_or_else(|| report.findings(parts), Err) {
             Ok(findings) => findings,

@@ -119,7 +119,8 @@ impl<'a> Source<'a> {
             Ok(judgement) => wanted.weigh(made, || judgement),
             Err(why) => (None, Known::Failed(why)),
         };
-        Ok(Some(Statement { by, time, first_made, known }))
+        let origin = self.manifests.objects.origin(namespace, name);
+        Ok(Some(Statement { by, time, first_made, known, origin }))
     }
 
     /// What a report's findings come to.

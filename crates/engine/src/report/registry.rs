@@ -5,7 +5,7 @@
 //! digest of this image: a signed report of another image verifies as well.
 
 use super::document;
-use super::source::{self, Known, Statement, Wanted};
+use super::source::{self, Known, Origin, Statement, Wanted};
 use super::text::Text;
 use crate::Timestamp;
 use crate::acceptance::{Judge, Judgement, Verdict};
@@ -193,7 +193,8 @@ impl<'a> Source<'a> {
         }
         let time = judged.time.ok_or_else(|| "it doesn't say when it was made".to_owned());
         let (time, known) = wanted.weigh(time, || judged.judgement.clone());
-        Some(Statement { by, time, first_made: None, known })
+        let origin = Some(Origin::Artifact(artifact.to_owned()));
+        Some(Statement { by, time, first_made: None, known, origin })
     }
 
     /// Reads an artifact's report once for an image: it may be large, and the image have many platforms.

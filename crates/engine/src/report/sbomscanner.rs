@@ -168,7 +168,8 @@ impl<'a> NamedReports<'a> for Source<'a> {
                 Some(judge.judge(&findings))
             })
         });
-        Ok(Some(Statement { by, time, first_made, known }))
+        let origin = self.reports.objects.origin(namespace, name);
+        Ok(Some(Statement { by, time, first_made, known, origin }))
     }
 
     fn listed(&mut self, namespace: &'a str, wanted: &Wanted<'_>) -> Result<Vec<String>, HostFailure> {

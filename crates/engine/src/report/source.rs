@@ -56,6 +56,23 @@ pub(crate) struct Statement<'a> {
     pub(crate) first_made: Option<Timestamp>,
     /// What it comes to.
     pub(crate) known: Known<'a>,
+    /// Where the whole report can be read again, when it is one.
+    pub(crate) origin: Option<Origin>,
+}
+
+/// Where a report stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// An object of the cluster.
+    Object {
+        /// `group/version`
+        api_version: String,
+        kind: String,
+        namespace: String,
+        name: String,
+    },
+    /// The configuration of an artifact, `repository@digest`.
+    Artifact(String),
 }
 
 /// What is known about an image. None of these is ever taken for another.
@@ -79,7 +96,7 @@ pub(crate) enum Known<'a> {
 
 impl<'a> Statement<'a> {
     pub(crate) fn new(by: String, known: Known<'a>) -> Self {
-        Self { by, time: None, first_made: None, known }
+        Self { by, time: None, first_made: None, known, origin: None }
     }
 
     pub(crate) fn look_up_failed(failure: &HostFailure) -> Self {

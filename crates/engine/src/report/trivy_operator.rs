@@ -143,7 +143,8 @@ impl<'a> NamedReports<'a> for Source<'a> {
                 Some(judge.judge(&findings))
             })
         });
-        Ok(Some(Statement { by, time: time.or(explained_at), first_made: None, known }))
+        let origin = self.reports.origin(namespace, name);
+        Ok(Some(Statement { by, time: time.or(explained_at), first_made: None, known, origin }))
     }
 
     /// Reports of the same image, whatever workload they are of.

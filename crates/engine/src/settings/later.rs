@@ -3,7 +3,6 @@
 //! Neither is ever ignored: whoever sets one expects it to decide something.
 
 use super::read::{Problems, SettingsMap};
-use serde_json::Value;
 
 /// A setting that this version refuses.
 #[derive(Debug, Clone, Copy)]
@@ -15,21 +14,14 @@ pub(super) struct Refused {
 
 #[derive(Debug, Clone, Copy)]
 enum Why {
-    /// Not built yet. Written out with its documented default it asks for nothing, and is let pass.
-    NotYet(Default),
+    /// Not built yet. An empty list, its documented default, asks for nothing and is let pass.
+    NotYet,
     /// It has no meaning here, and this is who does its job.
     NoMeaning(&'static str),
 }
 
-/// The documented default of a setting.
-#[derive(Debug, Clone, Copy)]
-enum Default {
-    Text(&'static str),
-    List,
-}
-
-const fn not_yet(name: &'static str, default: Default) -> Refused {
-    Refused { name, why: Why::NotYet(default) }
+const fn not_yet(name: &'static str) -> Refused {
+    Refused { name, why: Why::NotYet }
 }
 
 const fn no_meaning(name: &'static str, who: &'static str) -> Refused {
@@ -41,14 +33,8 @@ const SCAN_POLICY: &str =
     "`acceptance` says which findings are accepted, and the scanner's own settings what it looks for";
 
 /// Top-level settings.
-pub(super) const SETTINGS: [Refused; 10] = [
-    not_yet("preCustomRules", Default::Text("")),
-    not_yet("customRules", Default::Text("")),
-    not_yet("regoVersion", Default::Text("v0")),
-    not_yet("imageVerification", Default::List),
-    not_yet("regoPolicies", Default::List),
-    not_yet("regoLibraries", Default::List),
-    not_yet("context", Default::List),
+pub(super) const SETTINGS: [Refused; 4] = [
+    not_yet("imageVerification"),
     no_meaning("sysdigSecureToken", CREDENTIALS),
     no_meaning("sysdigSecureApiUrl", CREDENTIALS),
     no_meaning("scanPolicyId", SCAN_POLICY),
@@ -62,23 +48,11 @@ pub(super) fn refuse(map: &SettingsMap<'_, '_>, refused: &[Refused], problems: &
     for Refused { name, why } in refused {
         let Some(value) = map.entry(name) else { continue };
         match why {
-            Why::NotYet(default) if default.is(value) => {}
-            Why::NotYet(_) => problems.add(map.path().key(name), format!("`{name}` is not supported yet")),
+            Why::NotYet if value.is_null() || value.as_array().is_some_and(Vec::is_empty) => {}
+            Why::NotYet => problems.add(map.path().key(name), format!("`{name}` is not supported yet")),
             Why::NoMeaning(who) => {
                 problems.add(map.path().key(name), format!("`{name}` has no meaning here: {who}; remove it"));
             }
-        }
-    }
-}
-
-impl Default {
-    /// Whether a value is this default, written out. A key without a value is absent.
-    fn is(self, value: &Value) -> bool {
-        match (self, value) {
-            (_, Value::Null) => true,
-            (Self::Text(default), Value::String(text)) => text == default,
-            (Self::List, Value::Array(list)) => list.is_empty(),
-            _ => false,
         }
     }
 }

@@ -10,6 +10,8 @@ use std::fmt;
 /// One phase's policies. `A` is what the phase can do with an image.
 #[derive(Debug, Clone)]
 pub struct Phase<A> {
+    /// Whether what follows decides; else the custom rules in Rego do alone.
+    pub auto_generate: bool,
     /// The action for an image that no custom policy matches.
     pub default_policy: A,
     /// The first that matches decides.
@@ -168,6 +170,7 @@ pub(super) fn read<A: PhaseAction>(
     problems: &mut Problems,
 ) -> Phase<A> {
     let mut phase = Phase {
+        auto_generate: true,
         default_policy: A::DEFAULT,
         custom_policies: Vec::new(),
         fallbacks: StatusFallbacks::default(),
@@ -178,12 +181,7 @@ pub(super) fn read<A: PhaseAction>(
     let own: &[&str] = &["autoGenerate", "byNamespace"];
     map.known(&[own, level_keys::<A>()].concat(), &later::PHASE, problems);
     later::refuse(&map, &later::PHASE, problems);
-    if !map.boolean("autoGenerate", true, problems) {
-        problems.add(
-            path.key("autoGenerate"),
-            "without generated rules nothing would decide, and custom rules are not supported yet; use true",
-        );
-    }
+    phase.auto_generate = map.boolean("autoGenerate", true, problems);
 
     let level = read_level(&map, None, matching, problems);
     phase.default_policy = level.default_policy.unwrap_or(A::DEFAULT);

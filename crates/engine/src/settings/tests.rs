@@ -98,7 +98,7 @@ fn unknown_keys_name_the_nearest_one() {
             "reports": {"platform": "all", "sources": [{"sbomScanner": {}}]},
         }),
         &[
-            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, reports, acceptance, exemptions, pin",
+            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, reports, acceptance, exemptions, pin, preCustomRules, customRules, regoVersion, regoPolicies, regoLibraries, context",
             "preScanPolicy: unknown setting `preScanPolicy`; did you mean `preScanPolicies`?",
             "verboselog: unknown setting `verboselog`; did you mean `verboseLog`?",
             "preScanPolicies.default: unknown setting `default`; known here: autoGenerate, byNamespace, defaultPolicy, customPolicies",
@@ -176,37 +176,114 @@ fn every_wrong_type_is_reported_with_its_path() {
 
 #[test]
 fn what_belongs_to_later_work_is_refused_by_name() {
-    refuse(
-        json!({
-            "preCustomRules": "allow_pod { true }", "customRules": "x", "imageVerification": [{}],
-            "regoPolicies": [{}], "regoLibraries": [{}], "context": [{}],
-        }),
-        &[
-            "preCustomRules: `preCustomRules` is not supported yet",
-            "customRules: `customRules` is not supported yet",
-            "imageVerification: `imageVerification` is not supported yet",
-            "regoPolicies: `regoPolicies` is not supported yet",
-            "regoLibraries: `regoLibraries` is not supported yet",
-            "context: `context` is not supported yet",
-        ],
-    );
+    for value in [json!([{}]), json!({}), json!(""), json!(false)] {
+        refuse(json!({"imageVerification": value}), &["imageVerification: `imageVerification` is not supported yet"]);
+    }
     // Written-out defaults ask for nothing.
-    read(json!({
-        "preCustomRules": "", "customRules": "", "regoVersion": "v0", "exemptions": [], "imageVerification": [],
+    let settings = read(json!({
+        "preCustomRules": "", "customRules": " \n", "regoVersion": "v0", "exemptions": [], "imageVerification": [],
         "regoPolicies": [], "regoLibraries": [], "context": [], "reports": {"maxAge": ""},
         "acceptance": {"denyAlways": [], "allowAlways": [], "ignoreVexStatus": false, "fixGracePeriod": "", "count": "unique", "byNamespace": {}},
     }));
-    // Nothing else does: neither another value, nor one of another type.
-    for (key, values) in [
-        ("regoVersion", vec![json!("v1"), json!("")]),
-        ("customRules", vec![json!([]), json!({}), json!(0)]),
-        ("regoPolicies", vec![json!({}), json!("")]),
-        ("context", vec![json!(""), json!(false)]),
+    assert!(settings.rego.is_empty());
+}
+
+#[test]
+fn policies_in_rego_are_read() {
+    let settings = read(json!({
+        "regoVersion": "v1", "preCustomRules": "a", "customRules": "b",
+        "regoPolicies": [
+            {"name": "one", "kinds": ["Pod", "apps/Deployment, Workload"], "rego": "package one", "parameters": {"a": 1}, "regoVersion": "v0"},
+            {"name": "two", "kinds": "*", "rego": "package two"},
+        ],
+        "regoLibraries": [{"name": "lib", "rego": "package lib"}],
+        "context": [{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress"}, {"apiVersion": "v1", "kind": "Fish", "plural": "fish"}],
+    }));
+    let [one, two] = settings.rego.policies.as_slice() else { panic!("{:?}", settings.rego.policies) };
+    assert_eq!((one.name.as_str(), one.rego.as_str(), one.version), ("one", "package one", RegoVersion::V0));
+    let kinds: Vec<String> = one.kinds.iter().map(ToString::to_string).collect();
+    assert_eq!(kinds, ["Pod", "apps/Deployment", "Workload"]);
+    assert_eq!(one.parameters, Some(json!({"a": 1})));
+    assert_eq!(
+        (two.kinds.as_slice(), two.parameters.as_ref(), two.version),
+        ([KindPattern::Any].as_slice(), None, RegoVersion::V1)
+    );
+    assert_eq!(settings.rego.libraries[0].version, RegoVersion::V1);
+    let plurals: Vec<&str> = settings.rego.context.iter().map(|kind| kind.plural.as_str()).collect();
+    assert_eq!(plurals, ["ingresses", "fish"]);
+    assert_eq!((settings.rego.pre_custom_rules.as_str(), settings.rego.custom_rules.as_str()), ("a", "b"));
+}
+
+#[test]
+fn a_conftest_config_map_is_policies_and_libraries() {
+    let data = json!({
+        "conftest.imageRef": "openpolicyagent/conftest:v0.30.0", "conftest.resources.requests.cpu": 50,
+        "conftest.policy.latest.rego": "package latest", "conftest.policy.latest.kinds": "Workload",
+        "conftest.policy.labels.rego": "package labels", "conftest.policy.labels.kinds": "Service,ConfigMap",
+        "conftest.library.kubernetes.rego": "package lib.kubernetes",
+    });
+    let config_map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": data});
+    for settings in [
+        json!({"regoPolicies": config_map}),
+        json!({"regoPolicies": [config_map]}),
+        json!({"regoPolicies": data}),
+        json!({"regoPolicies": [data]}),
+        data.clone(),
     ] {
-        for value in values {
-            refuse(json!({key: value}), &[&format!("{key}: `{key}` is not supported yet")]);
-        }
+        let rego = read(settings.clone()).rego;
+        let policies: Vec<(&str, usize)> = rego.policies.iter().map(|p| (p.name.as_str(), p.kinds.len())).collect();
+        assert_eq!(policies, [("labels", 2), ("latest", 1)], "{settings}");
+        assert_eq!(rego.libraries.len(), 1, "{settings}");
     }
+    refuse(
+        json!({"regoPolicies": {
+            "conftest.policy.a.rego": "package a", "conftest.policy.b.kinds": "Pod", "conftest.policy.c.rego": 1,
+            "conftest.policy.c.kinds": "Pod", "conftest.policy.d.yaml": "x", "other": "y",
+        }}),
+        &[
+            "regoPolicies.other: unknown setting `other`; a Conftest ConfigMap's keys start with `conftest.`",
+            "regoPolicies.conftest.policy.a.rego: kinds not defined for policy: a; name them in `conftest.policy.a.kinds`",
+            "regoPolicies.conftest.policy.c.rego: expected the text of a module, but found `1`",
+            "regoPolicies.conftest.policy.d.yaml: unknown key `conftest.policy.d.yaml`; it ends with `.rego` or `.kinds`",
+            "regoPolicies.conftest.policy.b.kinds: expected policy not found: b",
+        ],
+    );
+}
+
+#[test]
+fn what_is_no_policy_is_refused() {
+    refuse(
+        json!({
+            "regoVersion": "v2", "preCustomRules": 1,
+            "regoPolicies": [
+                {}, 5, {"name": "a", "kinds": [], "rego": "x"}, {"name": "b", "kinds": ["P d", 1], "rego": "x", "regoVersion": "2"},
+                {"name": "c", "kinds": {}, "rego": "x", "kind": "Pod"}, {"name": "d", "kinds": "*", "rego": "x"}, {"name": "d", "kinds": "*", "rego": "y"},
+            ],
+            "regoLibraries": [{}, 1], "context": [{}, 1, {"apiVersion": "v1", "kind": "Pod"}, {"apiVersion": "metrics.k8s.io/v1", "kind": "Pod"}],
+        }),
+        &[
+            "regoVersion: `v2` is not a choice here; use v0 or v1",
+            "preCustomRules: expected a string, but found `1`",
+            "regoPolicies[0]: `name` is missing: messages call it by its name",
+            "regoPolicies[0]: `rego` is missing: the text of the module",
+            "regoPolicies[0].kinds: kinds not defined for policy: ; name them like `Pod`, `apps/Deployment`, `Workload` or `*`",
+            "regoPolicies[1]: expected an object with `name`, `kinds` and `rego`, but found `5`",
+            "regoPolicies[2].kinds: kinds not defined for policy: a; name them like `Pod`, `apps/Deployment`, `Workload` or `*`",
+            "regoPolicies[3].regoVersion: `2` is not a choice here; use v0 or v1",
+            "regoPolicies[3].kinds[0]: `P d` is no kind; write it like `Pod`, `apps/Deployment`, `Workload` or `*`",
+            "regoPolicies[3].kinds[1]: expected a kind, but found `1`",
+            "regoPolicies[4].kind: unknown setting `kind`; did you mean `kinds`?",
+            "regoPolicies[4].kinds: expected a list of kinds, but found an object",
+            "regoLibraries[0]: `name` is missing: messages call it by its name",
+            "regoLibraries[0]: `rego` is missing: the text of the module",
+            "regoLibraries[1]: expected an object with `name` and `rego`, but found `1`",
+            "context[0]: `apiVersion` is missing",
+            "context[0]: `kind` is missing",
+            "context[1]: expected an object with `apiVersion` and `kind`, but found `1`",
+            "context[3]: `Pod` of v1 is `data.kubernetes.pods` already; give one of them another `plural`",
+            "regoPolicies: two policies are named `d`; messages could not tell them apart",
+        ],
+    );
 }
 
 const KEY: &str = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEyQ==\n-----END PUBLIC KEY-----\n";
@@ -483,10 +560,10 @@ fn settings_that_would_decide_nothing_are_refused() {
                "reports": {"sources": [], "platforms": []}}),
         &[
             "maxImages: `0` would reject every workload; use a number from 1",
-            "preScanPolicies.autoGenerate: without generated rules nothing would decide, and custom rules are not supported yet; use true",
-            "scanPolicies.autoGenerate: without generated rules nothing would decide, and custom rules are not supported yet; use true",
             "reports.platforms: an empty list would leave nothing to judge; use `all`, or name platforms",
             "reports.sources: without a source no image has a report; leave it out for the default, `[{sbomscanner: {}}]`",
+            "preScanPolicies.autoGenerate: without generated rules nothing would decide; write rules in `preCustomRules`, or use true",
+            "scanPolicies.autoGenerate: without generated rules nothing would decide; write rules in `customRules`, or use true",
         ],
     );
     refuse(

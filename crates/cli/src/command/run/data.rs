@@ -1,6 +1,7 @@
 //! A decision as data, for other programs: the fields of the response, and each image with what was found.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use image_admission_engine::{Decision, JudgedImage, Outcome, Rule, ScanOutcome, ScanReport, WorkloadImage};
@@ -8,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::policy::Answer;
-use super::request::Subject;
+use crate::command::request::Subject;
 
 /// What came of one request.
 #[derive(Debug, Serialize)]
@@ -116,11 +117,14 @@ struct RuleEntry {
 #[serde(rename_all = "camelCase")]
 struct ScanEntry {
     #[serde(flatten)]
-    rule: RuleEntry,
+    rule: Option<RuleEntry>,
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<ScanReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     denied: Option<&'static str>,
+    /// What custom rules say against it.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    custom: BTreeSet<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
 }
@@ -167,9 +171,10 @@ impl<A: Display> From<&Rule<A>> for RuleEntry {
 impl From<&ScanOutcome> for ScanEntry {
     fn from(scan: &ScanOutcome) -> Self {
         Self {
-            rule: RuleEntry::from(&scan.rule),
+            rule: scan.rule.as_ref().map(RuleEntry::from),
             report: scan.report.clone(),
             denied: scan.denied,
+            custom: scan.custom.clone(),
             warning: scan.warning.clone(),
         }
     }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use image_admission_cli::host_options::HostError;
 use image_admission_cli::runtime::RuntimeError;
 
-use super::document::DocumentError;
 use super::policy::PolicyError;
-use super::request::RequestError;
+use crate::command::document::DocumentError;
+use crate::command::request::RequestError;
 
 /// Why nothing, or not everything, was decided.
 #[derive(Debug, thiserror::Error)]
@@ -19,9 +19,6 @@ pub(crate) enum RunError {
     /// A document is no request.
     #[error(transparent)]
     Request(#[from] RequestError),
-    /// The settings are in several documents.
-    #[error("`{}` has several documents; settings are one", _0.display())]
-    SeveralSettings(PathBuf),
     /// There is no such host.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -58,10 +55,5 @@ impl RunError {
             RuntimeError::Read { .. } => Self::UnreadableModule(error),
             source => Self::Module { path: path.to_owned(), source },
         }
-    }
-
-    /// Whether the reader of the output has gone, as `head` does.
-    pub(crate) fn is_nobody_listening(&self) -> bool {
-        matches!(self, Self::Output(error) if error.kind() == ErrorKind::BrokenPipe)
     }
 }

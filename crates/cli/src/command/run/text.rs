@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::diff::{Line, diff};
 use super::policy::Answer;
-use super::request::Subject;
-use super::terminal::{Paint, in_one_line, printable};
+use crate::command::request::Subject;
+use crate::command::terminal::{Paint, in_one_line, printable};
 
 /// The whole text of one request; `object` is the request's.
 pub(super) fn text(subject: &Subject, answer: &Answer, object: Option<&Value>, paint: Paint) -> String {
@@ -56,7 +56,10 @@ impl Page {
             self.row("pre-scan", &format!("{}: {rule}{all_the_same}", rule.action));
         }
         if let Some(scan) = &judged.scan {
-            self.row("scan", &format!("{}: {}", scan.rule.action, scan.rule));
+            match &scan.rule {
+                Some(rule) => self.row("scan", &format!("{}: {rule}", rule.action)),
+                None => self.row("scan", "custom rules alone"),
+            }
             if let Some(report) = &scan.report {
                 self.report(report);
             }
@@ -169,14 +172,18 @@ fn result(judged: &JudgedImage, outcome: &Outcome) -> String {
         }
         .to_owned();
     };
-    if let Some(denied) = scan.denied {
-        return format!("denied: {denied}");
+    let custom = scan.custom.iter().map(String::as_str);
+    let denied: Vec<&str> = scan.denied.into_iter().chain(custom).collect();
+    if !denied.is_empty() {
+        return format!("denied: {}", denied.join(", "));
     }
     let pinned = if judged.pinned.is_some() { " and pinned" } else { "" };
     let status = scan.report.as_ref().map(|report| report.status).filter(|status| *status != ScanStatus::Accepted);
-    match (scan.rule.action, status, &scan.warning) {
-        (ScanAction::Accept, None, _) => format!("accepted{pinned} whatever its scan says"),
-        (ScanAction::Accept, Some(status), _) => format!("accepted{pinned}, although its scan status is '{status}'"),
+    match (scan.rule.as_ref().map(|rule| rule.action), status, &scan.warning) {
+        (Some(ScanAction::Accept), None, _) => format!("accepted{pinned} whatever its scan says"),
+        (Some(ScanAction::Accept), Some(status), _) => {
+            format!("accepted{pinned}, although its scan status is '{status}'")
+        }
         (_, _, Some(warning)) => format!("accepted{pinned}, although it {warning}"),
         (_, _, None) => format!("accepted{pinned}"),
     }

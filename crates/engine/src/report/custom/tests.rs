@@ -75,6 +75,14 @@ impl Host for Cluster {
         panic!("no registry is asked")
     }
 
+    fn whole_resource(&self, _: &Resource<'_>) -> Result<Document, HostFailure> {
+        panic!("no rule is there that would see it")
+    }
+
+    fn list_all_resources(&self, _: &str, _: &str) -> Result<Document, HostFailure> {
+        panic!("no rule is there that would see it")
+    }
+
     fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure> {
         let Resource { namespace, name, .. } = resource;
         self.asked.borrow_mut().push(format!("get {namespace}/{name} {}", fields.join(" ")));

@@ -49,7 +49,7 @@ impl fmt::Display for Place {
 /// Reads the documents of a file that aren't empty; `-` is the standard input.
 pub(super) fn documents(path: &Path) -> Result<Vec<Document>, DocumentError> {
     let file = name(path);
-    let values = parse(&file, &read(path)?)?;
+    let values = parse(&file, &text(path)?)?;
     let several = values.len() > 1;
     let documents = values.into_iter().enumerate().filter(|(_, json)| json.get() != "null");
     let documents = documents.map(|(index, json)| {
@@ -59,8 +59,17 @@ pub(super) fn documents(path: &Path) -> Result<Vec<Document>, DocumentError> {
     Ok(documents.collect())
 }
 
+/// The one document of a file with settings; none if everything in it is commented out.
+pub(super) fn settings(path: &Path) -> Result<Option<Box<RawValue>>, DocumentError> {
+    let mut documents = documents(path)?.into_iter().map(|document| document.json);
+    match (documents.next(), documents.next()) {
+        (settings, None) => Ok(settings),
+        (_, Some(_)) => Err(DocumentError::SeveralSettings(name(path))),
+    }
+}
+
 /// A file's text.
-fn read(path: &Path) -> Result<String, DocumentError> {
+pub(super) fn text(path: &Path) -> Result<String, DocumentError> {
     let mut bytes = Vec::new();
     let read = if is_standard_input(path) {
         io::stdin().read_to_end(&mut bytes)
@@ -135,6 +144,9 @@ pub(crate) enum DocumentError {
         /// Of the first byte that is wrong, from 1.
         position: usize,
     },
+    /// The settings are in several documents.
+    #[error("{0} has several documents; settings are one")]
+    SeveralSettings(String),
     /// It is neither YAML nor JSON.
     #[error("{}", syntax(file, yaml, json.as_deref()))]
     Syntax {

@@ -1,0 +1,297 @@
+//! `eval`: evaluates a query against what the policy's rules see of a request.
+
+mod documents;
+mod results;
+
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use image_admission_cli::answers::{Grants, HostAnswers, HostCall};
+use image_admission_cli::host_options::{HostError, HostOptions};
+use image_admission_engine::{HostCalls, WireHost};
+use regorus::Value;
+use serde_json::value::RawValue;
+
+use super::document::DocumentError;
+use super::manifest::ManifestOptions;
+use super::rego::{
+    Data, Failure, Module, Problems, Program, RegoVersion, SourceError, Sources, VersionOptions, failure,
+};
+use super::request::{Request, RequestError, requests};
+use super::terminal::printable;
+use super::{Ending, complain, document, invalid_settings, seconds};
+use documents::{Documents, DocumentsError, Wanted, documents};
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  the query was evaluated, whatever came of it
+  1  something went wrong: the error says what
+  3  the settings are not valid
+
+Examples:
+  image-admission eval -f pod.yaml --settings settings.yaml data.kubernetes.admission.deny
+  image-admission eval -f review.json --settings settings.yaml --phase scan --images images.yaml --show input
+  image-admission eval --data policies/ --input review.json --format pretty 'input.request.object.spec.containers[i].image'";
+
+/// Evaluate a Rego query against a request
+///
+/// Rules see the input and the data that they would see in a cluster. What is asked of the policy's host is answered
+/// from files, from a recording, or by the real registries and cluster. Without a request and settings, a query is
+/// evaluated against files alone.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(super) struct Eval {
+    /// What to evaluate, such as `data.kubernetes.admission.deny` or `x := input.request.kind; x.kind == "Pod"`
+    #[arg(value_name = "QUERY", required_unless_present = "show", conflicts_with = "show")]
+    query: Option<String>,
+
+    /// The request: a manifest, an AdmissionReview or an AdmissionRequest, as YAML or JSON; `-` is the standard input
+    #[arg(short, long, value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// The policy's settings. Without them, every default
+    #[arg(long, value_name = "FILE", requires = "file")]
+    settings: Option<PathBuf>,
+
+    /// Whose input, data and rules are meant
+    #[arg(long, value_enum, default_value = "policies", requires = "file")]
+    phase: Phase,
+
+    /// Which of the settings' `regoPolicies` is meant, if not the only one
+    #[arg(long, value_name = "NAME", requires = "settings")]
+    policy: Option<String>,
+
+    /// The input, instead of a request's: any YAML or JSON; `-` is the standard input
+    #[arg(short, long, value_name = "FILE", conflicts_with = "file")]
+    input: Option<PathBuf>,
+
+    /// Files and folders with rules (.rego) and data (.json, .yaml), beside those of the settings. May be repeated
+    #[arg(short, long, visible_alias = "rego", value_name = "PATH")]
+    data: Vec<PathBuf>,
+
+    /// Write what rules see, and evaluate nothing
+    #[arg(long, value_name = "WHAT", value_enum)]
+    show: Option<Show>,
+
+    /// How to write the results
+    #[arg(long, value_name = "FORMAT", value_enum, default_value = "json")]
+    format: Format,
+
+    /// How long evaluating may take
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
+    timeout: Duration,
+
+    #[command(flatten)]
+    version: VersionOptions,
+
+    #[command(flatten)]
+    manifests: ManifestOptions,
+
+    #[command(flatten, next_help_heading = "Where the policy's questions are answered")]
+    host: HostOptions,
+}
+
+/// Whose rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Phase {
+    /// The rules of `preScanPolicies`
+    PreScan,
+    /// The rules of `scanPolicies`
+    Scan,
+    /// A policy of `regoPolicies`, with its libraries
+    Policies,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Show {
+    /// The input document
+    Input,
+    /// The data that isn't made by rules
+    Data,
+    /// The rules' texts
+    Rules,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// As `opa eval` writes it
+    Json,
+    /// The value alone, or a table of all values
+    Pretty,
+    /// The values alone, strings without quotes, a line for each result
+    Raw,
+}
+
+impl Eval {
+    /// Evaluates the query, and writes the results to `output`.
+    pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, EvalError> {
+        let version = self.version.version();
+        let Documents { input, data, mut modules } = match self.documents() {
+            Err(EvalError::Documents(DocumentsError::InvalidSettings(problems))) => {
+                complain(&invalid_settings(self.settings.as_deref(), &problems));
+                return Ok(Ending::InvalidSettings);
+            }
+            documents => documents?,
+        };
+        let mut data = vec![Data { name: "the policy's data".to_owned(), value: data }];
+        let sources = Sources::load(&self.data, version)?;
+        modules.extend(sources.modules);
+        data.extend(sources.data);
+        match (&self.query, self.show) {
+            (Some(query), _) => self.evaluate(query, input, data, modules, version, output)?,
+            (None, Some(Show::Input)) => results::document(&input, output)?,
+            (None, Some(Show::Data)) => {
+                let program = Program::new(Vec::new(), data, version, self.timeout)?;
+                results::document(&program.engine().get_data(), output)?;
+            }
+            (None, Some(Show::Rules) | None) => results::rules(&modules, output)?,
+        }
+        output.flush()?;
+        Ok(Ending::Done)
+    }
+
+    fn evaluate(
+        &self,
+        query: &str,
+        input: Value,
+        data: Vec<Data>,
+        modules: Vec<Module>,
+        version: RegoVersion,
+        output: &mut impl Write,
+    ) -> Result<(), EvalError> {
+        let mut engine = Program::new(modules, data, version, self.timeout)?.engine();
+        engine.set_input(input);
+        let evaluated = engine.eval_query(query.to_owned(), false);
+        for print in engine.take_prints().unwrap_or_default() {
+            // Nobody listening is no reason to write no results.
+            let _ = writeln!(io::stderr(), "{}", printable(&print));
+        }
+        let found = evaluated.map_err(|error| EvalError::Failure(failure!(error)))?;
+        match self.format {
+            Format::Json => results::json(&found, output)?,
+            Format::Pretty => results::pretty(&found, output)?,
+            Format::Raw => results::raw(&found, output)?,
+        }
+        Ok(())
+    }
+
+    /// What the options say that rules see.
+    fn documents(&self) -> Result<Documents, EvalError> {
+        let Some(file) = &self.file else {
+            if let Some(option) = self.manifests.given() {
+                return Err(EvalError::WithoutRequest(option));
+            }
+            let input = self.input.as_deref().map(input).transpose()?;
+            return Ok(Documents::of_input(input.unwrap_or(Value::Undefined)));
+        };
+        let request = self.request(file)?;
+        let settings = self.settings.as_deref().map(document::settings).transpose()?.flatten();
+        let host = self.host.open(Grants::everything())?;
+        let wanted = Wanted { phase: self.phase, policy: self.policy.as_deref() };
+        let found = documents(&request, settings.as_deref(), &WireHost(Asked(host.answers())), &wanted);
+        // What was asked until something went wrong is worth a look too.
+        host.save_recording()?;
+        Ok(found?)
+    }
+
+    /// The one request that a file asks for.
+    fn request(&self, file: &Path) -> Result<Box<RawValue>, EvalError> {
+        let making = self.manifests.open()?;
+        let mut found: Vec<Request> = Vec::new();
+        for document in document::documents(file)? {
+            found.extend(requests(document, &making)?);
+        }
+        match found.pop() {
+            None => Err(RequestError::Empty(document::name(file)).into()),
+            Some(request) if found.is_empty() => Ok(request.json),
+            Some(_) => Err(EvalError::SeveralRequests { file: document::name(file), number: found.len() + 1 }),
+        }
+    }
+}
+
+/// The one document of a file, as input.
+fn input(path: &Path) -> Result<Value, EvalError> {
+    let unusable = |problem: String| EvalError::Input { file: document::name(path), problem };
+    let mut documents = document::documents(path)?.into_iter();
+    match (documents.next(), documents.next()) {
+        (None, _) => Err(RequestError::Empty(document::name(path)).into()),
+        (Some(document), None) => {
+            Value::from_json_str(document.json.get()).map_err(|error| unusable(error.to_string()))
+        }
+        (Some(_), Some(_)) => Err(unusable("it has several documents; the input is one".to_owned())),
+    }
+}
+
+/// The host, asked as the module would ask it.
+struct Asked(Arc<dyn HostAnswers>);
+
+impl HostCalls for Asked {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        let call = HostCall {
+            binding: "kubewarden".to_owned(),
+            namespace: namespace.to_owned(),
+            operation: operation.to_owned(),
+            payload: payload.to_owned(),
+        };
+        // The guest's side of waPC puts its own words before the host's.
+        self.0.answer(&call).map_err(|text| format!("Host error: {text}"))
+    }
+}
+
+/// Why nothing was evaluated.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EvalError {
+    /// A file can't be used.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// A file with rules or data can't be used.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The file has no request.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// The file has more than one.
+    #[error("{file} has {number} requests; a query is evaluated against one")]
+    SeveralRequests {
+        /// The file.
+        file: String,
+        /// How many.
+        number: usize,
+    },
+    /// An option is for requests, and there is none.
+    #[error("`{0}` is for requests; name one with `--file`")]
+    WithoutRequest(&'static str),
+    /// The input is no input.
+    #[error("{file} can't be the input: {problem}")]
+    Input {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// There is no such host.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The settings have no such rules, or nothing can be made of the request.
+    #[error(transparent)]
+    Documents(#[from] DocumentsError),
+    /// The rules don't compile.
+    #[error(transparent)]
+    Problems(#[from] Problems),
+    /// The query went wrong.
+    #[error("{}", words(_0))]
+    Failure(Failure),
+    /// The results can't be written.
+    #[error("cannot write to the standard output: {0}")]
+    Output(#[from] io::Error),
+}
+
+fn words(failure: &Failure) -> String {
+    match failure {
+        Failure::Time(_) => format!("the query was stopped: {failure}; `--timeout` gives it more time"),
+        Failure::Problem(problem) => problem.to_string(),
+    }
+}

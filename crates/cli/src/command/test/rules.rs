@@ -1,0 +1,196 @@
+//! The rules that are tests, and what becomes of each.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use regorus::Value;
+use regorus::unstable::{Expr, Module, NodeRef, Rule, RuleBody, RuleHead, Span};
+
+use super::coverage::Coverage;
+use crate::command::rego::{Failure, Program, failure};
+
+/// What a test's name begins with.
+const TEST: &str = "test_";
+/// And one that isn't to be run yet.
+const SKIPPED: &str = "todo_test_";
+
+/// One rule that is a test.
+#[derive(Debug)]
+pub(super) struct Test {
+    /// The package, with `data`.
+    pub(super) package: String,
+    /// The rule's name, with a number if it isn't the first of that name.
+    pub(super) name: String,
+    /// The module's name.
+    pub(super) file: String,
+    /// Where in it, from 1.
+    pub(super) line: u32,
+    /// The keys from `data` to the rule.
+    path: Vec<String>,
+    skipped: bool,
+    module: NodeRef<Module>,
+    rule: NodeRef<Rule>,
+}
+
+/// What became of a test.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) verdict: Verdict,
+    pub(super) took: Duration,
+    /// What it printed, a text for each call.
+    pub(super) prints: Vec<String>,
+}
+
+#[derive(Debug)]
+pub(super) enum Verdict {
+    Passed,
+    /// What it was instead of true.
+    Failed(String),
+    Stopped(Failure),
+    Skipped,
+}
+
+/// The tests of the modules, in their order. Each rule is a test of its own: of two rules of one name, that would be
+/// true when one of them is, a failing one would be hidden by the other.
+pub(super) fn tests(modules: &[NodeRef<Module>]) -> Vec<Test> {
+    let mut found = Vec::new();
+    let mut names: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+    for module in modules {
+        let package = keys(&module.package.refr);
+        for rule in &module.policy {
+            // A function or a default value is no test.
+            let Rule::Spec { head: RuleHead::Compr { refr, .. } | RuleHead::Set { refr, .. }, .. } = rule.as_ref()
+            else {
+                continue;
+            };
+            let own = keys(refr);
+            let Some(name) = own.last() else { continue };
+            let skipped = name.starts_with(SKIPPED);
+            if !skipped && !name.starts_with(TEST) {
+                continue;
+            }
+            let path: Vec<String> = package.iter().chain(&own).cloned().collect();
+            let earlier = names.entry(path.clone()).or_default();
+            let number = if *earlier == 0 { String::new() } else { format!("#{earlier:02}") };
+            *earlier += 1;
+            let span = refr.span();
+            found.push(Test {
+                package: dotted("data", &package),
+                name: format!("{}{number}", dotted("", &own)),
+                file: span.source.file().clone(),
+                line: span.line,
+                path,
+                skipped,
+                module: module.clone(),
+                rule: rule.clone(),
+            });
+        }
+    }
+    found
+}
+
+impl Test {
+    /// `data.kubernetes.test_admission.test_image_safety`
+    pub(super) fn full_name(&self) -> String {
+        format!("{}.{}", self.package, self.name)
+    }
+
+    /// Evaluates the rule, and counts the lines that it reaches.
+    pub(super) fn run(&self, program: &Program, coverage: Option<&mut Coverage>) -> Outcome {
+        if self.skipped {
+            return Outcome { verdict: Verdict::Skipped, took: Duration::ZERO, prints: Vec::new() };
+        }
+        let mut engine = program.engine();
+        engine.set_enable_coverage(coverage.is_some());
+        let start = Instant::now();
+        let value = engine.eval_rule_in_module(&self.module, &self.rule, false);
+        let took = start.elapsed();
+        if let (Some(coverage), Ok(report)) = (coverage, engine.get_coverage_report()) {
+            coverage.add(&report);
+        }
+        let verdict = match value {
+            Ok(data) => match self.value(&data) {
+                Value::Bool(true) => Verdict::Passed,
+                other => Verdict::Failed(self.why(&other, program)),
+            },
+            Err(error) => Verdict::Stopped(failure!(error)),
+        };
+        Outcome { verdict, took, prints: engine.take_prints().unwrap_or_default() }
+    }
+
+    /// The rule's value in all of `data`.
+    fn value(&self, data: &Value) -> Value {
+        self.path.iter().fold(data.clone(), |value, key| match value.as_object() {
+            Ok(fields) => fields.get(&Value::from(key.as_str())).cloned().unwrap_or(Value::Undefined),
+            Err(_) => Value::Undefined,
+        })
+    }
+
+    /// What a test is that isn't true, and how far it got.
+    fn why(&self, value: &Value, program: &Program) -> String {
+        match value {
+            Value::Undefined => match self.last_reached(program) {
+                Some(span) => format!("undefined, after line {}: `{}`", span.line, in_short(span.text())),
+                None => "undefined".to_owned(),
+            },
+            other => format!("`{}`, which is not true", in_short(&other.to_string())),
+        }
+    }
+
+    /// The last statement that was evaluated: the one that was not true. Told only of a test with one body.
+    fn last_reached(&self, program: &Program) -> Option<Span> {
+        let Rule::Spec { bodies, .. } = self.rule.as_ref() else { return None };
+        let [RuleBody { query, .. }] = bodies.as_slice() else { return None };
+        let mut engine = program.engine();
+        engine.set_enable_coverage(true);
+        engine.eval_rule_in_module(&self.module, &self.rule, false).ok()?;
+        let report = engine.get_coverage_report().ok()?;
+        let covered = &report.files.iter().find(|file| file.path == self.file)?.covered;
+        let mut reached = query.stmts.iter().filter(|statement| covered.contains(&statement.span.line));
+        reached.next_back().map(|statement| statement.span.clone())
+    }
+}
+
+/// A text's first line, and not too much of it.
+fn in_short(text: &str) -> String {
+    const MOST: usize = 100;
+    let line = text.lines().next().unwrap_or_default();
+    let shown: String = line.chars().take(MOST).collect();
+    if shown.len() < text.trim_end().len() { format!("{shown}…") } else { shown }
+}
+
+/// The keys that a reference is made of, up to the first that isn't known before it is evaluated.
+fn keys(refr: &Expr) -> Vec<String> {
+    match refr {
+        Expr::Var { span, .. } => vec![span.text().to_owned()],
+        Expr::RefDot { refr, field, .. } => followed_by(refr, field.0.text()),
+        Expr::RefBrack { refr, index, .. } => match index.as_ref() {
+            Expr::String { value, .. } | Expr::RawString { value, .. } => match value.as_string() {
+                Ok(key) => followed_by(refr, key),
+                Err(_) => keys(refr),
+            },
+            _ => keys(refr),
+        },
+        _ => Vec::new(),
+    }
+}
+
+fn followed_by(refr: &Expr, key: &str) -> Vec<String> {
+    let mut keys = keys(refr);
+    keys.push(key.to_owned());
+    keys
+}
+
+/// `data.kubernetes["1.0"].admission`
+fn dotted(root: &str, keys: &[String]) -> String {
+    let mut text = root.to_owned();
+    for key in keys {
+        let is_name = key.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
+        match (is_name, text.is_empty()) {
+            (true, true) => text.push_str(key),
+            (true, false) => text.extend([".", key]),
+            (false, _) => text.push_str(&format!("[{key:?}]")),
+        }
+    }
+    text
+}

@@ -1,0 +1,5 @@
+package broken
+
+deny[msg] {
+	msg := sprintf("%v" ["a"])
+}

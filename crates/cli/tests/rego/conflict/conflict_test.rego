@@ -1,0 +1,5 @@
+package conflict
+
+test_x {
+	true
+}

@@ -1,0 +1,1 @@
+this is hidden, and no Rego

@@ -1,0 +1,5 @@
+package none
+
+allow {
+	true
+}

@@ -1,0 +1,9 @@
+package recursion
+
+test_a {
+	b
+}
+
+b {
+	test_a
+}

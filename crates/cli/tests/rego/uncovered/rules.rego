@@ -1,0 +1,9 @@
+package uncovered
+
+level = "high" {
+	input.score > 7
+}
+
+level = "low" {
+	input.score <= 7
+}

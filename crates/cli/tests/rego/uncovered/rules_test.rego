@@ -1,0 +1,5 @@
+package uncovered
+
+test_high {
+	level == "high" with input as {"score": 9}
+}

@@ -1,0 +1,7 @@
+package untouched
+
+default allow = false
+
+allow {
+	input.user == "admin"
+}

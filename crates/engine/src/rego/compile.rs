@@ -1,0 +1,248 @@
+//! What is refused when the policy is deployed: modules that are no Rego, that recurse, that call what isn't there, that
+//! decide nothing.
+
+use super::evaluator::{Budget, EvaluationError, Evaluator, Text};
+use super::generated::PACKAGE;
+use super::library::{Pool, package, unmet};
+use super::module::{Facts, Place};
+use super::phases::{Modules, Phase, load_modules, with_package};
+use super::recursion::{Chain, Cycle, Graph, nested};
+use super::variables::unbound;
+use crate::Timestamp;
+use crate::settings::{RegoPolicy, RegoVersion, Settings};
+use std::collections::BTreeSet;
+
+/// Functions of OPA that a policy in a cluster's admission can't have, and why.
+const REFUSED: [(&str, &str); 6] = [
+    ("http.send", "a policy has no network; `context` brings objects of the cluster"),
+    ("net.lookup_ip_addr", "a policy has no network"),
+    ("opa.runtime", "there is no OPA process"),
+    ("rego.parse_module", "modules are parsed when the policy is deployed"),
+    ("rand.intn", "the same request must have the same answer"),
+    ("uuid.rfc4122", "the same request must have the same answer"),
+];
+/// Functions that stand in the language itself.
+const LANGUAGE: [&str; 2] = ["print", "rego.metadata.rule"];
+
+/// Everything that is wrong with the Rego of the settings, one line each, with the path of the setting.
+pub(crate) fn check(settings: &Settings) -> Vec<String> {
+    let rego = &settings.rego;
+    let mut problems = Vec::new();
+    for (phase, name, custom, generate) in [
+        (Phase::PreScan, "preCustomRules", &rego.pre_custom_rules, settings.pre_scan.auto_generate),
+        (Phase::Scan, "customRules", &rego.custom_rules, settings.scan.auto_generate),
+    ] {
+        if !custom.is_empty() {
+            let problem = custom_rules(phase, name, custom, generate, settings);
+            problems.extend(problem.map(|why| format!("{name}: {why}")));
+        }
+    }
+    for library in &rego.libraries {
+        let text = Text { name: &library.name, rego: &library.rego, version: library.version };
+        let loaded = bounded_text(&text)
+            .and_then(|()| Evaluator::new(&Budget::unlimited()).load(&text).map_err(|why| explain(&why, &text)));
+        problems.extend(loaded.err().map(|why| format!("regoLibraries: library `{}`: {why}", library.name)));
+    }
+    let policies: Vec<&RegoPolicy> = rego.policies.iter().collect();
+    let pool = Pool::new(&rego.libraries, &policies);
+    for policy in &rego.policies {
+        let problem = check_policy(policy, &pool, settings).err();
+        problems.extend(problem.map(|why| format!("regoPolicies: policy `{}`: {why}", policy.name)));
+    }
+    problems
+}
+
+fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings: &Settings) -> Option<String> {
+    if let Some(package) = package(custom).filter(|package| *package != [PACKAGE]) {
+        return Some(format!("its package is `{}`; custom rules stand in the package `{PACKAGE}`", package.join(".")));
+    }
+    let rego = with_package(custom);
+    let text = Text { name, rego: &rego, version: settings.rego.version };
+    if let Err(why) = bounded_text(&text) {
+        return Some(why);
+    }
+    let budget = Budget::unlimited();
+    let mut evaluator = Evaluator::new(&budget);
+    let Modules { facts, whole, rego, beside } = match load_modules(&mut evaluator, &text, phase, generate, "") {
+        Ok(modules) => modules,
+        Err(why) => return Some(explain(&why, &text)),
+    };
+    let answers: &[&str] = if phase == Phase::PreScan { &["allow_pod", "deny_pod"] } else { &["deny_image"] };
+    if !whole && !answers.iter().any(|answer| facts.iter().take(1).any(|facts| facts.rules.contains(*answer))) {
+        return Some(format!("it decides nothing: it defines none of {}", quoted(answers.iter().copied())));
+    }
+    let text = Text { rego: &rego, ..text };
+    let beside = Text { name: "generated rules", rego: &beside, version: RegoVersion::V0 };
+    check_modules(&mut evaluator, &facts, &[text, beside], settings).err()
+}
+
+fn check_policy(policy: &RegoPolicy, pool: &Pool<'_>, settings: &Settings) -> Result<(), String> {
+    let own = Text { name: &policy.name, rego: &policy.rego, version: policy.version };
+    let budget = Budget::unlimited();
+    let mut evaluator = Evaluator::new(&budget);
+    bounded_text(&own)?;
+    let facts = evaluator.load(&own).map_err(|why| explain(&why, &own))?;
+    let is_asked = |rule: &String| {
+        ["deny", "violation", "warn"]
+            .iter()
+            .any(|prefix| rule.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('_')))
+            || rule == "patch"
+            || (rule == "main" && facts.package == ["system"])
+    };
+    let keyword = ["if", "contains"].into_iter().find(|keyword| facts.rules.contains(*keyword));
+    if let Some(keyword) = keyword.filter(|_| policy.version == RegoVersion::V0) {
+        return Err(format!(
+            "`{keyword}` is a rule of its own in v0; where it is meant as the keyword, set `regoVersion: v1` or `import rego.v1`"
+        ));
+    }
+    if !facts.rules.iter().any(is_asked) {
+        return Err("it decides nothing: it defines none of `deny`, `violation`, `warn` (or `deny_…`), `patch`, or in the package `system` `main`".to_owned());
+    }
+    let mut texts = vec![own];
+    let mut modules = vec![facts];
+    while let Some(text) = unmet(pool, &modules, &texts) {
+        // What is wrong with a library is told at the library.
+        let Ok(facts) = evaluator.load(&text) else { return Ok(()) };
+        modules.push(facts);
+        texts.push(text);
+    }
+    check_modules(&mut evaluator, &modules, &texts, settings)
+}
+
+/// What can only be told with all modules together.
+fn check_modules(
+    evaluator: &mut Evaluator<'_>,
+    modules: &[Facts],
+    texts: &[Text<'_>],
+    settings: &Settings,
+) -> Result<(), String> {
+    for (number, (facts, text)) in modules.iter().zip(texts).enumerate() {
+        // Where it isn't the policy's own module, the message says which one it is.
+        let of = if number == 0 { String::new() } else { format!("in `{}`, ", text.name) };
+        check_calls(facts, modules, text).map_err(|why| format!("{of}{why}"))?;
+        check_variables(number, evaluator, modules, text).map_err(|why| format!("{of}{why}"))?;
+    }
+    let graph = Graph::new(evaluator.modules());
+    if let Some(Cycle { rules, line, col, .. }) = graph.cycle() {
+        let rule = rules.first().map_or("", String::as_str);
+        return Err(format!("line {line}, column {col}: rule `{rule}` is recursive: {}", rules.join(" -> ")));
+    }
+    if let Some(Chain { rule, length }) = graph.chain() {
+        return Err(format!("rule `{rule}` needs {length} others, one after the other; shorten that chain"));
+    }
+    evaluator.extend(modules, Timestamp(0), settings.image_matching).and_then(|()| evaluator.prepare()).map_err(|why| {
+        match texts.first() {
+            Some(text) => explain(&why, text),
+            None => why.to_string(),
+        }
+    })
+}
+
+/// Variables that nothing binds: what they would stand for is known to nobody.
+fn check_variables(
+    number: usize,
+    evaluator: &mut Evaluator<'_>,
+    modules: &[Facts],
+    text: &Text<'_>,
+) -> Result<(), String> {
+    let Some(package) = modules.get(number).map(|facts| &facts.package) else { return Ok(()) };
+    let of_package = modules.iter().filter(|module| module.package == *package);
+    let known: BTreeSet<&str> =
+        of_package.flat_map(|module| module.rules.iter().chain(&module.functions)).map(String::as_str).collect();
+    let Some(module) = evaluator.modules().get(number) else { return Ok(()) };
+    match unbound(module, &known) {
+        None => Ok(()),
+        Some((name, place)) => {
+            let why = format!("nothing gives `{name}` a value");
+            Err(placed(place, &why, line(text.rego, place.line)))
+        }
+    }
+}
+
+/// What the parser must not even see.
+fn bounded_text(text: &Text<'_>) -> Result<(), String> {
+    let Some(found) = nested(text.rego) else { return Ok(()) };
+    Err(placed(Place { line: found.line, column: found.col }, &found.why, line(text.rego, found.line)))
+}
+
+/// Every function that a module calls is one of its own, of the modules that it refers to, or a builtin.
+fn check_calls(facts: &Facts, modules: &[Facts], text: &Text<'_>) -> Result<(), String> {
+    let of_package = modules.iter().filter(|module| module.package == facts.package);
+    let own: BTreeSet<&str> = of_package.flat_map(|module| &module.functions).map(String::as_str).collect();
+    for (name, call) in &facts.calls {
+        let at = |why: String| placed(call.place, &why, line(text.rego, call.place.line));
+        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| refused == name) {
+            return Err(at(format!("`{name}` is not available: {why}")));
+        }
+        let is_main = facts.package == ["system"] && facts.rules.contains("main");
+        if is_main && name.starts_with("base64url.encode") {
+            return Err(at(format!("`{name}` makes a patch that the API server can't read; use `base64.encode`")));
+        }
+        if !own.contains(name.as_str())
+            && let Some(wanted) = super::builtins::arguments(name)
+            && (call.fewest < wanted || call.most > wanted + 1)
+        {
+            let number = crate::message::count(wanted as u64, "argument");
+            return Err(at(format!("`{name}` takes {number}")));
+        }
+        if own.contains(name.as_str()) || LANGUAGE.contains(&name.as_str()) || super::builtins::exists(name) {
+            continue;
+        }
+        if let Some(path) = name.strip_prefix("data.") {
+            let defines = |module: &Facts| {
+                path.strip_prefix(&module.package.join("."))
+                    .and_then(|rest| rest.strip_prefix('.'))
+                    .is_some_and(|rest| module.functions.contains(rest))
+            };
+            if modules.iter().any(defines) {
+                continue;
+            }
+            return Err(at(format!("`{name}` is defined nowhere; add the module that defines it to `regoLibraries`")));
+        }
+        // A function of the package may be called by its full path, or through a rule of the package.
+        let builtins: Vec<&str> = super::builtins::names().collect();
+        let nearest = builtins
+            .iter()
+            .chain(&own)
+            .map(|known| (strsim::damerau_levenshtein(known, name), *known))
+            .min()
+            .filter(|(distance, known)| *distance <= 1 + known.len() / 4);
+        let help = nearest.map_or(String::new(), |(_, known)| format!("; did you mean `{known}`?"));
+        return Err(at(format!("there is no function `{name}`{help}")));
+    }
+    Ok(())
+}
+
+/// An error with the line of the text that it speaks of, and with what often is the cause.
+fn explain(error: &EvaluationError, text: &Text<'_>) -> String {
+    let why = error.to_string();
+    let Some(rest) = why.strip_prefix(text.name).and_then(|rest| rest.strip_prefix(':')) else { return why };
+    let mut parts = rest.splitn(3, ':');
+    let (Some(Ok(row)), Some(Ok(column)), Some(what)) =
+        (parts.next().map(str::parse), parts.next().map(|column| column.trim().parse()), parts.next())
+    else {
+        return why;
+    };
+    let mut shown = placed(Place { line: row, column }, what.trim().trim_end_matches('.'), line(text.rego, row));
+    let other = if text.version == RegoVersion::V0 { RegoVersion::V1 } else { RegoVersion::V0 };
+    let other_text = Text { version: other, ..*text };
+    if Evaluator::new(&Budget::unlimited()).load(&other_text).is_ok() {
+        let name = if other == RegoVersion::V0 { "v0" } else { "v1" };
+        shown.push_str(&format!("; it is written for {name}: set `regoVersion: {name}`"));
+    }
+    shown
+}
+
+/// `line 3, column 5: why: `the line``
+fn placed(place: Place, why: &str, line: Option<&str>) -> String {
+    let line = line.map_or(String::new(), |line| format!(": `{}`", crate::message::cut(line.trim(), 120)));
+    format!("line {}, column {}: {why}{line}", place.line, place.column)
+}
+
+fn line(text: &str, number: u32) -> Option<&str> {
+    text.lines().nth(usize::try_from(number).ok()?.checked_sub(1)?)
+}
+
+fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,252 @@
+//! Evaluating: one set of modules, with the limits that keep a rule from taking the server down.
+
+use super::bounds::{self, Crossed};
+use super::builtins;
+use super::module::Facts;
+use super::seen::SeenModule;
+use crate::Timestamp;
+use crate::message::cut;
+use crate::settings::{ImageMatching, RegoVersion};
+use regorus::unstable::{Module as Ast, Ref};
+use regorus::utils::limits::{ExecutionTimerConfig, monotonic_now};
+use regorus::{Engine, LimitError, PolicyLengthConfig, Value};
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::time::Duration;
+
+/// What all Rego of a request may take. The server stops a policy after 1 to 2 seconds, without a word of why.
+const BUDGET: Duration = Duration::from_millis(600);
+/// After how many steps of an evaluation the clock is read, and the memory looked at.
+const STEPS_BETWEEN_CHECKS: NonZeroU32 = NonZeroU32::new(32).expect("is not zero");
+/// A time this far ahead is none: a [`Clock`](super::Clock) says by it that the memory is used up.
+pub(super) const NO_TIME: Duration = Duration::from_secs(1 << 40);
+/// How long a module's text may be: longer than anything in use. The default allows lines of 1024 characters only.
+const LENGTHS: PolicyLengthConfig = PolicyLengthConfig {
+    max_col: NonZeroU32::new(1 << 20).expect("is not zero"),
+    max_file_bytes: NonZeroUsize::new(1 << 20).expect("is not zero"),
+    max_lines: NonZeroUsize::new(1 << 20).expect("is not zero"),
+};
+/// The longest text of an error that is passed on.
+const LONGEST_ERROR: usize = 400;
+
+/// A text in Rego, with the name that messages give it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Text<'s> {
+    pub(super) name: &'s str,
+    pub(super) rego: &'s str,
+    pub(super) version: RegoVersion,
+}
+
+impl Text<'_> {
+    pub(super) fn seen(&self) -> SeenModule {
+        SeenModule { name: self.name.to_owned(), rego: self.rego.to_owned(), version: self.version }
+    }
+}
+
+/// The time that is left for the Rego of one request. Host calls between evaluations don't count.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    /// None: as much as it takes, without a clock.
+    left: Cell<Option<Duration>>,
+}
+
+/// Modules that are loaded, and answer for their rules.
+pub(super) struct Evaluator<'b> {
+    engine: Engine,
+    /// The first bound that a builtin met. Its error may not have reached the end of an evaluation.
+    crossed: Crossed,
+    budget: &'b Budget,
+}
+
+/// Why there is no answer. It rejects, whatever the rule would have said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EvaluationError {
+    /// The time for all Rego of the request was used up by this.
+    TimeIsUp,
+    /// It was used up before this.
+    NoTimeLeft,
+    /// The memory that the module may use is nearly used up.
+    OutOfMemory,
+    /// Nobody gave the engine a clock, so that nothing would stop a rule.
+    NoClock,
+    /// Anything else, in one line, with the place in the module.
+    Failed(String),
+}
+
+impl fmt::Display for EvaluationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimeIsUp => {
+                write!(f, "stopped: the Rego of one request has {} ms", BUDGET.as_millis())
+            }
+            Self::NoTimeLeft => {
+                write!(f, "not evaluated: the {} ms for the Rego of one request are used up", BUDGET.as_millis())
+            }
+            Self::OutOfMemory => f.write_str("stopped: it uses more memory than the policy may"),
+            Self::NoClock => f.write_str("there is no clock that could stop a rule"),
+            Self::Failed(why) => f.write_str(why),
+        }
+    }
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { left: Cell::new(Some(BUDGET)) }
+    }
+}
+
+impl Budget {
+    /// As much time as it takes: for reading modules when the policy is deployed, where nothing is evaluated.
+    pub(super) fn unlimited() -> Self {
+        Self { left: Cell::new(None) }
+    }
+
+    /// Does something with the time that is left, and takes off what it took.
+    fn spend<T>(
+        &self,
+        work: impl FnOnce(Option<Duration>) -> Result<T, EvaluationError>,
+    ) -> Result<T, EvaluationError> {
+        let Some(left) = self.left.get() else { return work(None) };
+        let start = monotonic_now().ok_or(EvaluationError::NoClock)?;
+        if start >= NO_TIME {
+            return Err(EvaluationError::OutOfMemory);
+        }
+        if left.is_zero() {
+            return Err(EvaluationError::NoTimeLeft);
+        }
+        let done = work(Some(left));
+        let taken = monotonic_now().map_or(left, |now| now.saturating_sub(start));
+        self.left.set(Some(left.saturating_sub(taken)));
+        done
+    }
+}
+
+impl<'b> Evaluator<'b> {
+    /// An evaluator without any module yet.
+    pub(super) fn new(budget: &'b Budget) -> Self {
+        let mut evaluator = Self { engine: Engine::new(), crossed: Crossed::default(), budget };
+        evaluator.start_again();
+        evaluator
+    }
+
+    /// Forgets every module.
+    pub(super) fn start_again(&mut self) {
+        self.engine = Engine::new();
+        // As in OPA: a builtin that has no answer is undefined. Bounds are no such answers.
+        self.engine.set_strict_builtin_errors(false);
+        // A setting of text is as long as its author likes; how deep it may be nested is told when it is deployed.
+        self.engine.set_policy_length_config(LENGTHS);
+    }
+
+    /// Loads a module, and says what it is about.
+    ///
+    /// # Errors
+    /// It is no Rego of its version.
+    pub(super) fn load(&mut self, text: &Text<'_>) -> Result<Facts, EvaluationError> {
+        let engine = &mut self.engine;
+        self.budget.spend(|_| {
+            engine.set_rego_v0(text.version == RegoVersion::V0);
+            engine
+                .add_policy(text.name.to_owned(), text.rego.to_owned())
+                .map_err(|error| EvaluationError::Failed(one_line(&error)))?;
+            engine
+                .get_modules()
+                .last()
+                .map(|module: &Ref<Ast>| Facts::of(module))
+                .ok_or_else(|| EvaluationError::Failed("the module is gone".to_owned()))
+        })
+    }
+
+    /// Adds the builtins that modules call and that are this project's own, or kept within bounds by it.
+    ///
+    /// # Errors
+    /// One of them is there already, which is a bug here.
+    pub(super) fn extend(
+        &mut self,
+        modules: &[Facts],
+        now: Timestamp,
+        matching: ImageMatching,
+    ) -> Result<(), EvaluationError> {
+        let called: BTreeSet<&str> = modules.iter().flat_map(|facts| facts.calls.keys()).map(String::as_str).collect();
+        let failed = |error: anyhow::Error| EvaluationError::Failed(one_line(&error));
+        builtins::install(&mut self.engine, &called, now, matching).map_err(failed)?;
+        self.crossed = bounds::install(&mut self.engine, &called).map_err(failed)?;
+        Ok(())
+    }
+
+    /// Adds a document to `data`.
+    ///
+    /// # Errors
+    /// It contradicts what is there already.
+    pub(super) fn add_data(&mut self, data: Value) -> Result<(), EvaluationError> {
+        self.engine.add_data(data).map_err(|error| EvaluationError::Failed(one_line(&error)))
+    }
+
+    /// What the rules see as `input` from now on.
+    pub(super) fn set_input(&mut self, input: Value) {
+        self.engine.set_input(input);
+    }
+
+    /// The value of a rule, `data.package.rule`; none when it is undefined.
+    ///
+    /// # Errors
+    /// The evaluation failed, or was stopped.
+    pub(super) fn rule(&mut self, path: &str) -> Result<Option<Value>, EvaluationError> {
+        let (engine, crossed) = (&mut self.engine, &self.crossed);
+        self.budget.spend(|left| {
+            if let Some(limit) = left {
+                engine.set_execution_timer_config(ExecutionTimerConfig { limit, check_interval: STEPS_BETWEEN_CHECKS });
+            }
+            let value = engine.eval_rule(path.to_owned()).map_err(|error| failure(&error));
+            match (value, crossed.take()) {
+                (Err(stopped @ (EvaluationError::TimeIsUp | EvaluationError::OutOfMemory)), _) => Err(stopped),
+                (_, Some(bound)) => Err(EvaluationError::Failed(cut(&bound, LONGEST_ERROR))),
+                (Ok(Value::Undefined), None) => Ok(None),
+                (Ok(value), None) => Ok(Some(value)),
+                (Err(error), None) => Err(error),
+            }
+        })
+    }
+
+    /// Makes ready whatever is made ready before a rule is evaluated, and evaluates none.
+    ///
+    /// # Errors
+    /// What can't be evaluated, like variables that nothing binds.
+    pub(super) fn prepare(&mut self) -> Result<(), EvaluationError> {
+        self.engine.eval_query("true".to_owned(), false).map(|_| ()).map_err(|error| failure(&error))
+    }
+
+    /// The documents that rules see as `data`.
+    pub(super) fn data(&self) -> Value {
+        self.engine.get_data()
+    }
+
+    /// What every module loaded so far parsed into.
+    pub(super) fn modules(&mut self) -> &[Ref<Ast>] {
+        self.engine.get_modules()
+    }
+}
+
+fn failure(error: &anyhow::Error) -> EvaluationError {
+    match error.downcast_ref::<LimitError>() {
+        Some(LimitError::TimeLimitExceeded { elapsed, .. }) if *elapsed >= NO_TIME / 2 => EvaluationError::OutOfMemory,
+        Some(LimitError::TimeLimitExceeded { .. }) => EvaluationError::TimeIsUp,
+        Some(LimitError::MemoryLimitExceeded { .. }) => EvaluationError::OutOfMemory,
+        _ => EvaluationError::Failed(one_line(error)),
+    }
+}
+
+/// An error of the Rego engine: it draws the place over several lines, `--> name:line:column`, the source and a caret, and
+/// then `error: why`.
+pub(super) fn one_line(error: &anyhow::Error) -> String {
+    let text = error.to_string();
+    let place = text.lines().find_map(|line| line.trim_start().strip_prefix("--> "));
+    let why = text.lines().find_map(|line| line.trim_start().strip_prefix("error: "));
+    let line = match (place, why) {
+        (Some(place), Some(why)) => format!("{}: {}", place.trim(), why.trim()),
+        _ => text.split_whitespace().collect::<Vec<_>>().join(" "),
+    };
+    cut(&line, LONGEST_ERROR)
+}

@@ -1,0 +1,112 @@
+//! The input of rules: one document that carries every convention at once, so that a rule written for any of them runs
+//! unchanged.
+
+use super::document::from_json;
+use crate::image::{ImageList, WorkloadImage};
+use crate::report::ScanReport;
+use crate::request::{AdmissionRequest, Operation};
+use regorus::Value;
+use serde_json::Value as Json;
+
+/// The largest request that rules see, in bytes as documents are weighed. The host refuses texts of more than 2 MiB, which
+/// come to three times as much at most unless they consist of nothing but brackets.
+const MOST_REQUEST: usize = 8 * 1024 * 1024;
+
+/// What rules see of a request. The parts are shared by all documents that are made of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Input {
+    /// The AdmissionRequest, in Kubernetes' spelling.
+    pub(super) request: Value,
+    /// The same as Gatekeeper gives it: a deletion has the old object as its object.
+    review: Value,
+    /// The object that is judged.
+    pub(super) object: Value,
+    images: Value,
+}
+
+impl Input {
+    /// The parts of a request as it came. `images` are all that its object names.
+    ///
+    /// # Errors
+    /// Why the request can't be read.
+    pub(crate) fn new(request: &AdmissionRequest<'_>, images: &[WorkloadImage]) -> Result<Self, String> {
+        let mut document = from_json(request.raw(), MOST_REQUEST).map_err(|error| error.to_string())?;
+        // Kubernetes writes null where there is no object; the host leaves the key out.
+        for key in ["object", "oldObject"] {
+            if get(&document, key) == Value::Null {
+                set(&mut document, key, Value::Null);
+            }
+        }
+        let mut review = document.clone();
+        let mut object = get(&document, "object");
+        if object == Value::Null && matches!(request.operation, Operation::Delete) {
+            object = get(&document, "oldObject");
+            set(&mut review, "object", object.clone());
+        }
+        Ok(Self { request: document, review, object, images: image_lists(images) })
+    }
+
+    /// The same request with another object, and the images of that.
+    pub(crate) fn with_object(&self, object: &Json, images: &[WorkloadImage]) -> Self {
+        let mut input = self.clone();
+        input.object = Value::from(object.clone());
+        set(&mut input.request, "object", input.object.clone());
+        input.review = input.request.clone();
+        input.images = image_lists(images);
+        input
+    }
+
+    /// What the rules of a policy see.
+    pub(super) fn for_policy(&self, parameters: Option<&Json>, reports: Option<&Value>) -> Value {
+        let mut document = if self.object.as_object().is_ok() { self.object.clone() } else { Value::new_object() };
+        set(&mut document, "request", self.request.clone());
+        set(&mut document, "review", self.review.clone());
+        set(&mut document, "AdmissionRequest", self.request.clone());
+        set(&mut document, "images", self.images.clone());
+        if let Some(parameters) = parameters {
+            set(&mut document, "parameters", Value::from(parameters.clone()));
+        }
+        if let Some(reports) = reports {
+            set(&mut document, "scanReports", reports.clone());
+        }
+        document
+    }
+}
+
+/// A scan report as rules see it. `inner` is the scanner's own report, whole.
+pub(crate) fn scan_report(image: &str, report: &ScanReport, inner: Option<Value>) -> Value {
+    let mut value = Value::new_object();
+    let optional = |text: Option<&str>| text.map_or(Value::Null, Value::from);
+    set(&mut value, "ImageAndTag", Value::from(image));
+    set(&mut value, "Status", Value::from(report.status.name()));
+    set(&mut value, "Passed", Value::from(report.status == crate::report::ScanStatus::Accepted));
+    set(&mut value, "Reason", Value::from(report.reason.as_str()));
+    set(&mut value, "State", Value::from(report.state.name()));
+    set(&mut value, "Digest", optional(report.digest.as_deref()));
+    set(&mut value, "Source", optional(report.source));
+    set(&mut value, "InnerReport", inner.unwrap_or(Value::Null));
+    value
+}
+
+/// `{"containers": ["nginx:1.25"], "initContainers": […], …}`, in the order of the object.
+fn image_lists(images: &[WorkloadImage]) -> Value {
+    let mut lists = Value::new_object();
+    for list in ImageList::ALL {
+        let of_list = images.iter().filter(|image| image.list == list);
+        let texts: Vec<Value> = of_list.map(|image| Value::from(image.text.as_str())).collect();
+        set(&mut lists, list.field(), Value::from(texts));
+    }
+    lists
+}
+
+/// Sets a key of an object; what is no object stays as it is.
+pub(super) fn set(object: &mut Value, key: &str, value: Value) {
+    if let Ok(object) = object.as_object_mut() {
+        object.insert(Value::from(key), value);
+    }
+}
+
+/// The value of a key; null when there is none.
+pub(super) fn get(object: &Value, key: &str) -> Value {
+    object.as_object().ok().and_then(|object| object.get(&Value::from(key)).cloned()).unwrap_or(Value::Null)
+}

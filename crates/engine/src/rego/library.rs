@@ -1,0 +1,87 @@
+//! What policies may refer to: the libraries, and the other policies of the request's kind. A module is parsed when
+//! another refers to its package.
+
+use super::evaluator::Text;
+use super::module::Facts;
+use crate::settings::{RegoLibrary, RegoPolicy};
+
+/// Modules that may be referred to, with the packages that their texts begin with.
+pub(super) struct Pool<'s> {
+    modules: Vec<(Vec<&'s str>, Text<'s>, Of)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Library,
+    Policy,
+}
+
+impl<'s> Pool<'s> {
+    pub(super) fn new(libraries: &'s [RegoLibrary], policies: &[&'s RegoPolicy]) -> Self {
+        let library = |l: &'s RegoLibrary| (Text { name: &l.name, rego: &l.rego, version: l.version }, Of::Library);
+        let policy = |p: &&'s RegoPolicy| (Text { name: &p.name, rego: &p.rego, version: p.version }, Of::Policy);
+        let modules = libraries
+            .iter()
+            .map(library)
+            .chain(policies.iter().map(policy))
+            .filter_map(|(text, of)| Some((package(text.rego)?, text, of)))
+            .collect();
+        Self { modules }
+    }
+}
+
+/// The first module of the pool that those loaded refer to, and that isn't among them.
+pub(super) fn unmet<'s>(pool: &Pool<'s>, loaded: &[Facts], texts: &[Text<'s>]) -> Option<Text<'s>> {
+    let own = &loaded.first()?.package;
+    let is_loaded = |text: &Text<'s>| texts.iter().any(|other| std::ptr::eq(other.rego, text.rego));
+    pool.modules.iter().find_map(|(package, text, of)| {
+        // A package of several libraries is one; a policy stands for itself, unless another asks for its package.
+        let is_own = own.iter().map(String::as_str).eq(package.iter().copied());
+        let is_needed = if is_own { *of == Of::Library } else { loaded.iter().any(|facts| facts.needs(package)) };
+        (is_needed && !is_loaded(text)).then_some(*text)
+    })
+}
+
+/// The package that a module's text begins with, without parsing it: comments and empty lines come before it.
+pub(super) fn package(rego: &str) -> Option<Vec<&str>> {
+    let mut lines = rego.trim_start_matches('\u{feff}').lines().map(str::trim);
+    let line = lines.find(|line| !line.is_empty() && !line.starts_with('#'))?;
+    let name = line.strip_prefix("package")?.trim_start().split(|c: char| c.is_whitespace() || c == '#').next()?;
+    let mut parts = Vec::new();
+    let mut rest = name;
+    while !rest.is_empty() {
+        let (part, after) = if let Some(bracket) = rest.strip_prefix("[\"") {
+            bracket.split_once("\"]")?
+        } else {
+            let rest = rest.strip_prefix('.').unwrap_or(rest);
+            rest.split_at_checked(rest.find(['.', '[']).unwrap_or(rest.len()))?
+        };
+        if part.is_empty() {
+            return None;
+        }
+        parts.push(part.trim());
+        rest = after;
+    }
+    (!parts.is_empty()).then_some(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_is_known_by_the_first_line_that_says_something() {
+        for (text, parts) in [
+            ("package a", vec!["a"]),
+            ("# METADATA\n# title: x\n\npackage lib.kubernetes # helpers\nimport rego.v1", vec!["lib", "kubernetes"]),
+            ("\u{feff}package a.b.c\r\n", vec!["a", "b", "c"]),
+            ("package a.b deny[x] { x := 1 }", vec!["a", "b"]),
+            ("package a[\"b.c\"].d", vec!["a", "b.c", "d"]),
+        ] {
+            assert_eq!(package(text), Some(parts), "{text}");
+        }
+        for text in ["", "deny[x] { x }", "package", "package a..b", "package [\"a"] {
+            assert_eq!(package(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! What a module is about: its package, its rules, and what it refers to. Read off its syntax, nothing is evaluated.
+
+use regorus::Value;
+use regorus::unstable::{BUILTINS, Expr, ExprRef, Literal, Module, Query, Rule, RuleHead, Span};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is known about a module by reading it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Facts {
+    /// `kubernetes.admission` as its parts.
+    pub(super) package: Vec<String>,
+    /// The names of its rules, functions left out.
+    pub(super) rules: BTreeSet<String>,
+    /// The line on which each rule or function is defined first.
+    pub(super) lines: BTreeMap<String, u32>,
+    /// What it refers to below `data`.
+    pub(super) data: Vec<Reference>,
+    /// Every function that it calls.
+    pub(super) calls: BTreeMap<String, Call>,
+    /// Every function that it defines, with its aliases of imported packages resolved by nobody.
+    pub(super) functions: BTreeSet<String>,
+    /// Names that imports give to what they import.
+    pub(super) imports: BTreeMap<String, Vec<String>>,
+    /// Every name that stands alone in it: rules of its own package, or variables.
+    pub(super) names: BTreeSet<String>,
+}
+
+/// A path into a document, as far as it is written out.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Reference {
+    /// The keys in order; none: one that only the evaluation knows.
+    pub(super) keys: Vec<Option<String>>,
+}
+
+/// How a function is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Call {
+    /// Where first.
+    pub(super) place: Place,
+    /// With the fewest arguments.
+    pub(super) fewest: usize,
+    /// With the most arguments.
+    pub(super) most: usize,
+}
+
+/// Where something stands in a text, counted from one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) line: u32,
+    pub(super) column: u32,
+}
+
+impl Reference {
+    /// Whether it may reach what stands at `path`: as far as both go, they agree.
+    pub(super) fn may_reach(&self, path: &[&str]) -> bool {
+        self.keys.iter().zip(path).all(|(key, part)| key.as_deref().is_none_or(|key| key == *part))
+    }
+}
+
+impl Facts {
+    pub(super) fn of(module: &Module) -> Self {
+        let mut facts = Self::default();
+        if let Some((root, keys)) = path(&module.package.refr) {
+            facts.package = std::iter::once(root).chain(keys.into_iter().flatten()).collect();
+        }
+        for import in &module.imports {
+            let Some((root, keys)) = path(&import.refr) else { continue };
+            let keys: Vec<String> = keys.into_iter().flatten().collect();
+            let alias = import.r#as.as_ref().map(|span| span.text().to_owned()).or_else(|| keys.last().cloned());
+            if let Some(alias) = alias {
+                facts.imports.insert(alias, std::iter::once(root).chain(keys).collect());
+            }
+        }
+        for rule in &module.policy {
+            facts.rule(rule);
+        }
+        facts
+    }
+
+    /// Whether it is, or refers to, the package.
+    pub(super) fn needs(&self, package: &[&str]) -> bool {
+        self.data.iter().any(|reference| !reference.keys.is_empty() && reference.may_reach(package))
+    }
+
+    fn rule(&mut self, rule: &Rule) {
+        match rule {
+            Rule::Spec { head, bodies, .. } => {
+                match head {
+                    RuleHead::Compr { refr, assign, .. } => {
+                        self.defined(refr, false);
+                        if let Some(assign) = assign {
+                            self.expression(&assign.value);
+                        }
+                    }
+                    RuleHead::Set { refr, key, .. } => {
+                        self.defined(refr, false);
+                        if let Some(key) = key {
+                            self.expression(key);
+                        }
+                    }
+                    RuleHead::Func { refr, args, assign, .. } => {
+                        self.defined(refr, true);
+                        for argument in args {
+                            self.expression(argument);
+                        }
+                        if let Some(assign) = assign {
+                            self.expression(&assign.value);
+                        }
+                    }
+                }
+                for body in bodies {
+                    if let Some(assign) = &body.assign {
+                        self.expression(&assign.value);
+                    }
+                    self.query(&body.query);
+                }
+            }
+            Rule::Default { refr, args, value, .. } => {
+                self.defined(refr, !args.is_empty());
+                self.expression(value);
+            }
+        }
+    }
+
+    fn defined(&mut self, refr: &ExprRef, is_function: bool) {
+        let Some((root, keys)) = path(refr) else { return };
+        self.lines.entry(root.clone()).or_insert(refr.span().line);
+        if is_function {
+            let name: Vec<String> = std::iter::once(root).chain(keys.into_iter().flatten()).collect();
+            self.functions.insert(name.join("."));
+        } else {
+            self.rules.insert(root);
+        }
+        // The key of a partial object is an expression of its own.
+        if let Expr::RefBrack { index, .. } = refr.as_ref() {
+            self.expression(index);
+        }
+    }
+
+    fn query(&mut self, query: &Query) {
+        for statement in &query.stmts {
+            match &statement.literal {
+                Literal::SomeVars { .. } => {}
+                Literal::SomeIn { key, value, collection, .. } => {
+                    for expression in [key.as_ref(), Some(value), Some(collection)].into_iter().flatten() {
+                        self.expression(expression);
+                    }
+                }
+                Literal::Expr { expr, .. } | Literal::NotExpr { expr, .. } => self.expression(expr),
+                Literal::Every { domain, query, .. } => {
+                    self.expression(domain);
+                    self.query(query);
+                }
+            }
+            for modifier in &statement.with_mods {
+                self.expression(&modifier.refr);
+                self.expression(&modifier.r#as);
+                // A builtin may stand in for another function.
+                if matches!(modifier.r#as.as_ref(), Expr::Var { .. } | Expr::RefDot { .. }) {
+                    self.stands_in(&modifier.r#as);
+                }
+            }
+        }
+    }
+
+    fn expression(&mut self, expression: &ExprRef) {
+        match expression.as_ref() {
+            Expr::String { .. }
+            | Expr::RawString { .. }
+            | Expr::Number { .. }
+            | Expr::Bool { .. }
+            | Expr::Null { .. } => {}
+            Expr::Var { .. } | Expr::RefDot { .. } | Expr::RefBrack { .. } => self.reference(expression),
+            Expr::Array { items, .. } | Expr::Set { items, .. } => {
+                for item in items {
+                    self.expression(item);
+                }
+            }
+            Expr::Object { fields, .. } => {
+                for (_, key, value) in fields {
+                    self.expression(key);
+                    self.expression(value);
+                }
+            }
+            Expr::ArrayCompr { term, query, .. } | Expr::SetCompr { term, query, .. } => {
+                self.expression(term);
+                self.query(query);
+            }
+            Expr::ObjectCompr { key, value, query, .. } => {
+                self.expression(key);
+                self.expression(value);
+                self.query(query);
+            }
+            Expr::Call { span, fcn, params, .. } => {
+                self.call(fcn, span, params.len());
+                for parameter in params {
+                    self.expression(parameter);
+                }
+            }
+            Expr::UnaryExpr { expr, .. } => self.expression(expr),
+            Expr::BinExpr { lhs, rhs, .. }
+            | Expr::BoolExpr { lhs, rhs, .. }
+            | Expr::ArithExpr { lhs, rhs, .. }
+            | Expr::AssignExpr { lhs, rhs, .. } => {
+                self.expression(lhs);
+                self.expression(rhs);
+            }
+            Expr::Membership { key, value, collection, .. } => {
+                for expression in [key.as_ref(), Some(value), Some(collection)].into_iter().flatten() {
+                    self.expression(expression);
+                }
+            }
+        }
+    }
+
+    fn stands_in(&mut self, function: &ExprRef) {
+        let Some((root, keys)) = path(function).filter(|(root, _)| root != "data" && root != "input") else { return };
+        let name: Vec<String> = std::iter::once(root).chain(keys.into_iter().flatten()).collect();
+        let name = name.join(".");
+        if let Some((_, arguments)) = BUILTINS.get(name.as_str()) {
+            self.called(name, function.span(), usize::from(*arguments));
+        }
+    }
+
+    fn called(&mut self, name: String, span: &Span, arguments: usize) {
+        let place = Place { line: span.line, column: span.col };
+        let call = self.calls.entry(name).or_insert(Call { place, fewest: arguments, most: arguments });
+        call.fewest = call.fewest.min(arguments);
+        call.most = call.most.max(arguments);
+    }
+
+    fn call(&mut self, function: &ExprRef, span: &Span, arguments: usize) {
+        let Some((root, keys)) = path(function) else { return };
+        let names: Vec<String> = keys.into_iter().flatten().collect();
+        // A function of another package is a reference to that package.
+        let full: Vec<String> = match self.imports.get(&root) {
+            Some(imported) => imported.iter().cloned().chain(names).collect(),
+            None => std::iter::once(root).chain(names).collect(),
+        };
+        match full.split_first() {
+            Some((first, rest)) if first == "data" => {
+                self.data.push(Reference { keys: rest.iter().cloned().map(Some).collect() });
+            }
+            _ => {}
+        }
+        self.called(full.join("."), span, arguments);
+    }
+
+    /// A variable, or a path from one; what stands in brackets on the way is looked at too.
+    fn reference(&mut self, expression: &ExprRef) {
+        let mut step = expression;
+        loop {
+            match step.as_ref() {
+                Expr::RefDot { refr, .. } => step = refr,
+                Expr::RefBrack { refr, index, .. } => {
+                    self.expression(index);
+                    step = refr;
+                }
+                Expr::Var { .. } => break,
+                _ => return self.expression(step),
+            }
+        }
+        let Some((root, keys)) = path(expression) else { return };
+        let (root, keys) = match self.imports.get(&root) {
+            Some(imported) => {
+                let mut imported = imported.iter().cloned();
+                let Some(first) = imported.next() else { return };
+                (first, imported.map(Some).chain(keys).collect())
+            }
+            None => (root, keys),
+        };
+        match root.as_str() {
+            "data" => self.data.push(Reference { keys }),
+            "input" => {}
+            _ => {
+                self.names.insert(root);
+            }
+        }
+    }
+}
+
+/// A reference as its root and its keys; none for what doesn't start at a name.
+fn path(expression: &ExprRef) -> Option<(String, Vec<Option<String>>)> {
+    let mut keys = Vec::new();
+    let mut step = expression;
+    loop {
+        match step.as_ref() {
+            Expr::Var { span, .. } => {
+                keys.reverse();
+                return Some((span.text().to_owned(), keys));
+            }
+            Expr::RefDot { refr, field, .. } => {
+                keys.push(text(&field.1));
+                step = refr;
+            }
+            Expr::RefBrack { refr, index, .. } => {
+                keys.push(match index.as_ref() {
+                    Expr::String { value, .. } | Expr::RawString { value, .. } => text(value),
+                    _ => None,
+                });
+                step = refr;
+            }
+            _ => return None,
+        }
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_string().ok().map(|text| text.to_string())
+}

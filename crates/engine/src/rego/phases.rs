@@ -1,0 +1,376 @@
+//! Custom rules of the two phases, beside what the settings say by themselves.
+//!
+//! The generated rules are Rego too, and the specification of the native phases. Parsing all of them costs more than
+//! deciding natively, so that they are evaluated only where custom rules change one of them; else custom rules are
+//! evaluated with the few that they mention, and what they say is combined with what the native phase said.
+
+use super::evaluator::{Budget, EvaluationError, Evaluator, Text};
+use super::generated::{ALWAYS, GeneratedRules, PACKAGE, PRE_SCAN, SCAN};
+use super::input::{Input, set};
+use super::module::Facts;
+use super::seen::SeenModule;
+use super::unexpected_value;
+use crate::Timestamp;
+use crate::decision::JudgedImage;
+use crate::prescan::PreScan;
+use crate::request::AdmissionRequest;
+use crate::settings::{RegoVersion, Settings};
+use crate::workload::WorkloadKind;
+use regorus::Value;
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+
+/// One of the two phases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    PreScan,
+    Scan,
+}
+
+impl Phase {
+    pub(super) fn generated(self) -> GeneratedRules {
+        match self {
+            Self::PreScan => PRE_SCAN,
+            Self::Scan => SCAN,
+        }
+    }
+
+    /// Where the phase's own settings stand in the data.
+    fn settings(self) -> &'static str {
+        match self {
+            Self::PreScan => "data.preScanPolicies",
+            Self::Scan => "data.policies",
+        }
+    }
+}
+
+/// The rules that are asked. Custom rules add to them; they change nothing that the others say.
+const ANSWERS: [&str; 3] = ["allow_pod", "deny_pod", "deny_image"];
+
+/// What messages call the generated rules.
+const GENERATED: &str = "generated rules";
+
+/// What custom rules of pre-scan say, or all rules of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct PreScanRules {
+    /// `allow_pod` is true.
+    pub(crate) allow: bool,
+    /// `deny_pod`, or why it isn't known.
+    pub(crate) deny: BTreeSet<String>,
+    /// Whether the generated rules were evaluated too, so that the native phase has nothing to say.
+    pub(crate) whole: bool,
+}
+
+/// The rules of one phase, loaded.
+pub(crate) struct PhaseRules<'a> {
+    evaluator: Evaluator<'a>,
+    rules: BTreeSet<String>,
+    whole: bool,
+    sees_inner_report: bool,
+    sees_settings: bool,
+    /// The modules, for the log.
+    pub(super) texts: Vec<SeenModule>,
+}
+
+/// What the rules of a phase see; the parts are shared by all images.
+pub(super) struct PhaseInput(Value);
+
+impl PhaseInput {
+    pub(super) fn new(
+        input: &Input,
+        object: &Json,
+        workload: WorkloadKind,
+        request: &AdmissionRequest<'_>,
+        images: &[JudgedImage],
+    ) -> Self {
+        let mut document = Value::new_object();
+        set(&mut document, "AdmissionRequest", input.request.clone());
+        let pod = if workload.is_template() {
+            Value::from(template(object, workload, crate::namespace(object, request)))
+        } else {
+            input.object.clone()
+        };
+        set(&mut document, "PodObject", pod);
+        let images: Vec<Value> = images.iter().map(|judged| Value::from(judged.image.text.as_str())).collect();
+        set(&mut document, "Images", Value::from(images));
+        Self(document)
+    }
+
+    /// For pre-scan nothing is known about any image.
+    pub(super) fn pre_scan(self) -> Value {
+        self.scan(&Json::Null, Value::Null)
+    }
+
+    /// For the scan phase: the container of one image, and what is known about that.
+    pub(super) fn scan(&self, container: &Json, report: Value) -> Value {
+        let mut document = self.0.clone();
+        set(&mut document, "ContainerObject", Value::from(container.clone()));
+        set(&mut document, "ScanReport", report);
+        document
+    }
+}
+
+/// The template of a controller as the Pod that it will be.
+fn template(object: &Json, workload: WorkloadKind, namespace: &str) -> Json {
+    let mut pod = object.pointer(workload.pod_pointer()).cloned().unwrap_or_default();
+    if let Some(pod) = pod.as_object_mut() {
+        pod.insert("apiVersion".to_owned(), Json::from("v1"));
+        pod.insert("kind".to_owned(), Json::from("Pod"));
+        let metadata = pod.entry("metadata").or_insert(Json::Null);
+        if !metadata.is_object() {
+            *metadata = Json::Object(serde_json::Map::new());
+        }
+        if let Some(metadata) = metadata.as_object_mut() {
+            metadata.insert("namespace".to_owned(), Json::from(namespace));
+        }
+    }
+    pod
+}
+
+impl PreScanRules {
+    /// What pre-scan says, where `native` is what it says without custom rules.
+    pub(super) fn combine(mut self, native: PreScan) -> PreScan {
+        if self.allow {
+            return PreScan::Accepted;
+        }
+        if let (PreScan::Rejected(reasons), false) = (&native, self.whole) {
+            self.deny.extend(reasons.iter().cloned());
+        }
+        match native {
+            _ if !self.deny.is_empty() => PreScan::Rejected(self.deny),
+            PreScan::Accepted if !self.whole => PreScan::Accepted,
+            _ => PreScan::Scan,
+        }
+    }
+}
+
+impl<'a> PhaseRules<'a> {
+    /// Loads the custom rules of a phase, and of the generated ones what they need; none without custom rules.
+    pub(crate) fn load(
+        settings: &'a Settings,
+        phase: Phase,
+        namespace: &str,
+        budget: &'a Budget,
+        now: Timestamp,
+    ) -> Option<Result<Self, EvaluationError>> {
+        let (custom, name, generate) = match phase {
+            Phase::PreScan => (&settings.rego.pre_custom_rules, "preCustomRules", settings.pre_scan.auto_generate),
+            Phase::Scan => (&settings.rego.custom_rules, "customRules", settings.scan.auto_generate),
+        };
+        if custom.is_empty() {
+            return None;
+        }
+        let text = with_package(custom);
+        let text = Text { name, rego: &text, version: settings.rego.version };
+        Some(Self::load_text(&text, (phase, namespace), generate, settings, budget, now))
+    }
+
+    fn load_text(
+        text: &Text<'_>,
+        (phase, namespace): (Phase, &str),
+        generate: bool,
+        settings: &Settings,
+        budget: &'a Budget,
+        now: Timestamp,
+    ) -> Result<Self, EvaluationError> {
+        let mut evaluator = Evaluator::new(budget);
+        let Modules { facts, whole, rego, beside } = load_modules(&mut evaluator, text, phase, generate, namespace)?;
+        evaluator.extend(&facts, now, settings.image_matching)?;
+        let sees_settings = facts.iter().any(|facts| facts.needs(&["policies"]) || facts.needs(&["preScanPolicies"]));
+        let rules = facts.into_iter().next().map(|facts| facts.rules).unwrap_or_default();
+        let own = Text { rego: &rego, ..*text };
+        let beside = Text { name: GENERATED, rego: &beside, version: RegoVersion::V0 };
+        let texts =
+            [own, beside].iter().filter(|text| settings.verbose_log && !text.rego.is_empty()).map(Text::seen).collect();
+        Ok(Self { evaluator, rules, whole, sees_inner_report: text.rego.contains("InnerReport"), sees_settings, texts })
+    }
+
+    /// The settings of both phases, as rules see them.
+    ///
+    /// # Errors
+    /// They contradict a package of the rules.
+    pub(crate) fn set_data(&mut self, data: Value) -> Result<(), EvaluationError> {
+        self.evaluator.add_data(data)
+    }
+
+    /// What the rules see as `data`, for the log.
+    pub(super) fn data(&self) -> Value {
+        self.evaluator.data()
+    }
+
+    /// Whether the native phase has nothing to say beside these rules.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// Whether the rules look at the settings of the phases.
+    pub(crate) fn sees_settings(&self) -> bool {
+        self.sees_settings
+    }
+
+    /// Whether the rules look at what scanners reported, so that whole reports must be read.
+    pub(crate) fn sees_inner_report(&self) -> bool {
+        self.sees_inner_report
+    }
+
+    /// What the rules of pre-scan say. What can't be evaluated denies.
+    pub(crate) fn pre_scan(&mut self, input: Value) -> PreScanRules {
+        self.evaluator.set_input(input);
+        let mut said = PreScanRules { whole: self.whole, ..PreScanRules::default() };
+        match self.ask("allow_pod") {
+            Ok(Some(Value::Bool(allow))) => said.allow = allow,
+            Ok(None) => {}
+            Ok(Some(other)) => {
+                said.deny.insert(unexpected_value(&other));
+                return said;
+            }
+            Err(why) => {
+                said.deny.insert(why);
+                return said;
+            }
+        }
+        if !said.allow {
+            said.deny = self.denials("deny_pod");
+        }
+        said
+    }
+
+    /// Why the rules of the scan phase deny an image. What can't be evaluated denies.
+    pub(crate) fn deny_image(&mut self, input: Value) -> BTreeSet<String> {
+        self.evaluator.set_input(input);
+        self.denials("deny_image")
+    }
+
+    fn denials(&mut self, rule: &str) -> BTreeSet<String> {
+        let value = match self.ask(rule) {
+            Ok(None) => return BTreeSet::new(),
+            Ok(Some(value)) => value,
+            Err(why) => return BTreeSet::from([why]),
+        };
+        let Ok(elements) = value.as_set() else { return BTreeSet::from([unexpected_value(&value)]) };
+        let text = |element: &Value| match element {
+            Value::String(text) => crate::message::cut(text, 1024),
+            other => unexpected_value(other),
+        };
+        elements.iter().map(text).collect()
+    }
+
+    fn ask(&mut self, rule: &str) -> Result<Option<Value>, String> {
+        if !self.rules.contains(rule) {
+            return Ok(None);
+        }
+        self.evaluator.rule(&format!("data.{PACKAGE}.{rule}")).map_err(|error| format!("Evaluation error: {error}"))
+    }
+}
+
+/// The rules with a package. Who writes the line is not asked to leave it out; who leaves it out keeps the numbers of
+/// the lines.
+pub(super) fn with_package(rules: &str) -> String {
+    match super::library::package(rules) {
+        Some(_) => rules.to_owned(),
+        None => format!("package {PACKAGE} {rules}"),
+    }
+}
+
+/// The modules of a phase with custom rules.
+pub(super) struct Modules {
+    /// What the modules are about, the custom rules first.
+    pub(super) facts: Vec<Facts>,
+    /// Whether the custom rules change a generated one, so that all of them stand in the same module.
+    pub(super) whole: bool,
+    /// The text of that module.
+    pub(super) rego: String,
+    /// The generated rules that it mentions, in a module of their own; empty: none.
+    pub(super) beside: String,
+}
+
+/// Loads custom rules, and of the generated ones what they need. `namespace` is the one that the rules are evaluated for.
+pub(super) fn load_modules(
+    evaluator: &mut Evaluator<'_>,
+    text: &Text<'_>,
+    phase: Phase,
+    generate: bool,
+    namespace: &str,
+) -> Result<Modules, EvaluationError> {
+    let generated = phase.generated();
+    // The two that are always there have one value for the whole request, which costs far less to parse than the rules
+    // that say how it is found. They stand below the custom rules, which keep their lines.
+    let own_lines = text.rego.lines().count();
+    let mut rego = text.rego.to_owned();
+    for name in ALWAYS.into_iter().filter(|name| text.rego.contains(*name)) {
+        let value = match name {
+            "namespace" => serde_json::Value::from(namespace).to_string(),
+            _ => phase.settings().to_owned(),
+        };
+        rego.push_str(&format!("\n{name} := {value}"));
+    }
+    let mut facts = evaluator.load(&Text { rego: &rego, ..*text })?;
+    let is_own = |line: &u32| usize::try_from(*line).is_ok_and(|line| line <= own_lines);
+    let changes = |name: &&str| !ANSWERS.contains(name) && generated.defines(name);
+    let own = facts.lines.iter().filter(|(_, line)| is_own(line)).map(|(name, _)| name.as_str());
+    let is_changed: Vec<&str> = own.filter(changes).collect();
+    if generate && !is_changed.is_empty() {
+        // The clauses of one function must stand in one module.
+        let rules = match text.version {
+            RegoVersion::V0 => generated.rules().to_owned(),
+            RegoVersion::V1 => generated.rules_in_v1(),
+        };
+        let rego = format!("{}\n{rules}", text.rego);
+        evaluator.start_again();
+        facts = evaluator.load(&Text { rego: &rego, ..*text })?;
+        return Ok(Modules { facts: vec![facts], whole: true, rego, beside: String::new() });
+    }
+    if is_changed.iter().any(|name| ALWAYS.contains(name)) {
+        // Without generated rules these may be the custom rules' own.
+        evaluator.start_again();
+        facts = evaluator.load(text)?;
+        rego = text.rego.to_owned();
+    }
+    let mut beside = String::new();
+    if generate {
+        let used = facts.names.iter().chain(facts.calls.keys()).map(String::as_str);
+        beside = generated.mentioned(used.filter(|name| !ALWAYS.contains(name))).unwrap_or_default();
+    }
+    let mut facts = vec![facts];
+    if !beside.is_empty() {
+        facts.push(evaluator.load(&Text { name: GENERATED, rego: &beside, version: RegoVersion::V0 })?);
+    }
+    Ok(Modules { facts, whole: false, rego, beside })
+}
+
+/// The settings of both phases as rules see them: as they are written, with what isn't written filled in. For templates of
+/// controllers a report that is pending is accepted: their Pods wait for it.
+pub(crate) fn settings_data(settings: &Json, is_template: bool) -> Value {
+    let phase = |keys: [&str; 2], default: &str| {
+        let written = keys.iter().find_map(|key| settings.get(*key)).filter(|value| value.is_object());
+        let mut policies = written.cloned().unwrap_or_else(|| Json::Object(serde_json::Map::new()));
+        for (key, value) in [
+            ("autoGenerate", Json::Bool(true)),
+            ("defaultPolicy", Json::from(default)),
+            ("customPolicies", Json::Array(Vec::new())),
+            ("byNamespace", Json::Object(serde_json::Map::new())),
+        ] {
+            let entry = policies.as_object_mut().map(|map| map.entry(key).or_insert(Json::Null));
+            if let Some(entry) = entry.filter(|entry| entry.is_null()) {
+                *entry = value;
+            }
+        }
+        policies
+    };
+    let mut scan = phase(["policies", "scanPolicies"], "scan-result");
+    if is_template {
+        let accept = Json::from("accept");
+        if let Some(namespaces) = scan.get_mut("byNamespace").and_then(Json::as_object_mut) {
+            for level in namespaces.values_mut().filter_map(Json::as_object_mut) {
+                level.insert("reportPending".to_owned(), accept.clone());
+            }
+        }
+        if let Some(level) = scan.as_object_mut() {
+            level.insert("reportPending".to_owned(), accept);
+        }
+    }
+    let mut data = Value::new_object();
+    super::input::set(&mut data, "preScanPolicies", Value::from(phase(["preScanPolicies", "preScanPolicies"], "scan")));
+    super::input::set(&mut data, "policies", Value::from(scan));
+    data
+}
