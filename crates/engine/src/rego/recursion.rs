@@ -642,7 +642,7 @@ mod tests {
             (format!("package p\nx {{\n{}}}", "a.b.c == 1\n".repeat(1000)), None),
             (format!("package p\nx := input{}", ".a".repeat(200)), Some((2, 265))),
             ("package p\nx := 1e308".to_owned(), None),
-            (format!("package p\nx := {}1{}", "[".repeat(24), "]".repeat(24)), Some((2, 23))),
+            (format!("package p\nx := {}1{}", "[".repeat(24), "]".repeat(24)), Some((2, 24))),
             (format!("package p\nx := {}1{}", "[".repeat(12), "]".repeat(12)), None),
             (format!("package p\nx := {}1{}", "{\"a\": ".repeat(12), "}".repeat(12)), None),
             (format!("package p\n{}", "x[y] {\n\ty := [z | z := {\"a\": [input.b[_]]}[_]]\n}\n".repeat(1000)), None),

@@ -101,7 +101,7 @@ deny_pod[\"one is not accepted\"] { not safe(input.Images[_]) }",
 }",
     ),
     one_module(
-        "policy_str(prefix) = \"any policy\" { prefix == \"docker.io/\" }\n\ndeny_pod[msg] { msg := policy_str(final_image_policies[_].prefix) }",
+        "policy_str(prefix) = \"any policy\" { prefix == null }\n\ndeny_pod[msg] { msg := policy_str(final_image_policies[_].prefix) }",
     ),
 ];
 
@@ -140,7 +140,7 @@ deny_image[msg] {
     // Another value than the generated rule's is a conflict.
     whole("report_pending_action = \"accept\" { namespace == \"prod\" }"),
     whole("namespace = \"prod\" { input.ContainerObject.name == \"c0\" }"),
-    one_module("scope_str(ns, prefix) = \"Nobody's\" { prefix == \"docker.io/\" }"),
+    one_module("scope_str(ns, prefix) = \"Nobody's\" { prefix == null }"),
     one_module(
         "final_image_policy(image) = policy {
     endswith(image, \"nginx\")
