@@ -1,4 +1,5 @@
-//! The clock that stops rules: it tells the time, and that there is none left when the memory is nearly used up.
+//! The guest's memory, and the clock that stops rules: it tells the time, and that there is none left when the memory is
+//! nearly used up.
 
 use image_admission_engine::{Clock, NO_TIME};
 use std::sync::OnceLock;
@@ -6,6 +7,10 @@ use std::time::{Duration, Instant};
 
 /// Pages of 64 KiB, three quarters of the module's maximum of memory: what one builtin may still take fits above it.
 const MOST_PAGES: usize = 96 * 1024 * 1024 / (64 * 1024);
+
+/// Pages up to which a request leaves behind what it no longer needs: far more than one takes, and far less than there is
+/// for a host that asks the same instance again.
+const PAGES_TO_LEAVE: usize = 24 * 1024 * 1024 / (64 * 1024);
 
 /// The host's monotonic clock, and this module's memory.
 #[derive(Debug)]
@@ -19,6 +24,11 @@ impl Clock for GuestClock {
         }
         Some(START.get_or_init(Instant::now).elapsed())
     }
+}
+
+/// Whether there is memory to leave behind: the instance ends with the request, unless the host asks it again.
+pub(crate) fn may_leave_memory() -> bool {
+    pages() < PAGES_TO_LEAVE
 }
 
 #[cfg(target_arch = "wasm32")]

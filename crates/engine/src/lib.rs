@@ -28,6 +28,7 @@ mod decision;
 mod exemption;
 mod host;
 mod image;
+mod instance;
 mod log;
 mod message;
 mod pin;
@@ -48,6 +49,7 @@ mod traps;
 mod workload;
 
 use image::{images, keep_changed};
+use instance::done_with;
 use prescan::PreScan;
 use rego::{Budget, RequestRules};
 use report::ReportSearch;
@@ -59,6 +61,7 @@ use std::collections::BTreeSet;
 
 pub use decision::{Decision, JudgedImage, Outcome, ScanOutcome};
 pub use host::{Descriptor, Document, Host, HostCalls, HostFailure, Manifest, Resource, WireHost};
+pub use instance::leave_memory;
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};
 pub use log::LogLine;
 pub use platform::Platform;
@@ -106,7 +109,10 @@ pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
     let decision = decide(payload.request, &settings, host, now);
     let log =
         if settings.verbose_log { log::verbose(payload.request, payload.settings, &decision) } else { Vec::new() };
-    Answer { response: to_json(&Response::from(decision)), log }
+    let response = Response::from(decision);
+    let answer = Answer { response: to_json(&response), log };
+    done_with((response, settings));
+    answer
 }
 
 /// Answers whether settings are valid: the settings in, `{"valid": bool, "message": …}` out, with every problem.

@@ -169,7 +169,65 @@ fn scenes() -> Vec<Scene> {
         scene("20 images of 2 platforms, 40 findings each", 20, Findings::Count(40), json!({}), true),
         scene("50 images of 2 platforms, 40 findings each", 50, Findings::Count(40), json!({}), true),
         scene("1,000 images, rejected before any call", 1000, Findings::Count(0), json!({}), false),
+        scene(
+            "1 image of 2 platforms, and a custom rule of ten lines",
+            1,
+            Findings::Count(40),
+            json!({"customRules": CUSTOM_RULE}),
+            true,
+        ),
+        scene("2 policies in Rego, both of the kind", 1, Findings::Count(0), policies_in_rego(2), true),
+        scene("30 policies in Rego, 2 of them of the kind", 1, Findings::Count(0), policies_in_rego(30), true),
     ]
+}
+
+/// A rule as somebody would write it first.
+const CUSTOM_RULE: &str = r#"
+deny_image[msg] {
+  input.ScanReport.Status == "accepted"
+  namespace == "locked"
+  msg := sprintf("image %v is not for %v", [image, namespace])
+}
+deny_image[msg] {
+  container := input.ContainerObject
+  container.securityContext.privileged
+  msg := sprintf("container %v is privileged", [container.name])
+}
+"#;
+
+/// So many policies of 20 lines, the first two of them for Pods.
+fn policies_in_rego(count: usize) -> Value {
+    let others = ["Service", "ConfigMap", "Ingress", "Secret", "Namespace"];
+    let kinds = ["Pod", "Pod"].into_iter().chain(others.into_iter().cycle());
+    let policy = |(number, kind): (usize, &str)| {
+        let rego = format!(
+            r#"package kubernetes.policies.p{number}
+
+# Denies what policy {number} is about.
+deny[msg] {{
+  input.review.kind.kind == "{kind}"
+  container := input.review.object.spec.containers[_]
+  not startswith(container.image, input.parameters.registry)
+  msg := sprintf("container %v has the image %v, which isn't of %v", [container.name, container.image, input.parameters.registry])
+}}
+
+deny[msg] {{
+  container := input.review.object.spec.containers[_]
+  container.securityContext.privileged
+  not exempt(container.name)
+  msg := sprintf("container %v is privileged", [container.name])
+}}
+
+exempt(name) {{
+  input.parameters.exempt[_] == name
+}}
+"#
+        );
+        let parameters = json!({"registry": "registry.example.com/", "exempt": ["a", "b"]});
+        json!({"name": format!("p{number}"), "kinds": [kind], "rego": rego, "parameters": parameters})
+    };
+    let policies: Vec<Value> = kinds.take(count).enumerate().map(policy).collect();
+    json!({"preScanPolicies": {"defaultPolicy": "accept"}, "regoPolicies": policies})
 }
 
 /// Why nothing was measured.

@@ -6,6 +6,7 @@
 
 use regorus::Value;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::Value as Json;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -44,6 +45,17 @@ pub(super) fn from_yaml(text: &str, most: usize) -> Result<Value, Unread> {
     let left = Cell::new(Some(most));
     let value = Document { left: &left }.deserialize(yaml_serde::Deserializer::from_str(text));
     value.map_err(|error| unread(&left, &error))
+}
+
+/// Takes over what was read already, within the same bounds. The engine's own conversion is the reader that is avoided here.
+pub(super) fn from_value(value: &Json, most: usize) -> Result<Value, Unread> {
+    let left = Cell::new(Some(most));
+    Document { left: &left }.deserialize(value).map_err(|error| unread(&left, &error))
+}
+
+/// Takes over a value of the settings, or one that was made here.
+pub(super) fn from_own(value: &Json) -> Value {
+    from_value(value, usize::MAX).unwrap_or(Value::Undefined)
 }
 
 fn unread(left: &Cell<Option<usize>>, error: &dyn fmt::Display) -> Unread {

@@ -5,6 +5,7 @@ use super::builtins;
 use super::module::Facts;
 use super::seen::SeenModule;
 use crate::Timestamp;
+use crate::instance::done_with;
 use crate::message::cut;
 use crate::settings::{ImageMatching, RegoVersion};
 use regorus::unstable::{Module as Ast, Ref};
@@ -54,7 +55,8 @@ pub(crate) struct Budget {
 
 /// Modules that are loaded, and answer for their rules.
 pub(super) struct Evaluator<'b> {
-    engine: Engine,
+    /// None: as it is before anything is loaded.
+    engine: Option<Engine>,
     /// The first bound that a builtin met. Its error may not have reached the end of an evaluation.
     crossed: Crossed,
     budget: &'b Budget,
@@ -126,18 +128,14 @@ impl Budget {
 impl<'b> Evaluator<'b> {
     /// An evaluator without any module yet.
     pub(super) fn new(budget: &'b Budget) -> Self {
-        let mut evaluator = Self { engine: Engine::new(), crossed: Crossed::default(), budget };
-        evaluator.start_again();
-        evaluator
+        Self { engine: None, crossed: Crossed::default(), budget }
     }
 
     /// Forgets every module.
     pub(super) fn start_again(&mut self) {
-        self.engine = Engine::new();
-        // As in OPA: a builtin that has no answer is undefined. Bounds are no such answers.
-        self.engine.set_strict_builtin_errors(false);
-        // A setting of text is as long as its author likes; how deep it may be nested is told when it is deployed.
-        self.engine.set_policy_length_config(LENGTHS);
+        if let Some(engine) = self.engine.take() {
+            done_with(engine);
+        }
     }
 
     /// Loads a module, and says what it is about.
@@ -145,7 +143,7 @@ impl<'b> Evaluator<'b> {
     /// # Errors
     /// It is no Rego of its version.
     pub(super) fn load(&mut self, text: &Text<'_>) -> Result<Facts, EvaluationError> {
-        let engine = &mut self.engine;
+        let engine = engine(&mut self.engine);
         self.budget.spend(|_| {
             engine.set_rego_v0(text.version == RegoVersion::V0);
             engine
@@ -171,8 +169,9 @@ impl<'b> Evaluator<'b> {
     ) -> Result<(), EvaluationError> {
         let called: BTreeSet<&str> = modules.iter().flat_map(|facts| facts.calls.keys()).map(String::as_str).collect();
         let failed = |error: anyhow::Error| EvaluationError::Failed(one_line(&error));
-        builtins::install(&mut self.engine, &called, now, matching).map_err(failed)?;
-        self.crossed = bounds::install(&mut self.engine, &called).map_err(failed)?;
+        let engine = engine(&mut self.engine);
+        builtins::install(engine, &called, now, matching).map_err(failed)?;
+        self.crossed = bounds::install(engine, &called).map_err(failed)?;
         Ok(())
     }
 
@@ -181,12 +180,12 @@ impl<'b> Evaluator<'b> {
     /// # Errors
     /// It contradicts what is there already.
     pub(super) fn add_data(&mut self, data: Value) -> Result<(), EvaluationError> {
-        self.engine.add_data(data).map_err(|error| EvaluationError::Failed(one_line(&error)))
+        engine(&mut self.engine).add_data(data).map_err(|error| EvaluationError::Failed(one_line(&error)))
     }
 
     /// What the rules see as `input` from now on.
     pub(super) fn set_input(&mut self, input: Value) {
-        self.engine.set_input(input);
+        engine(&mut self.engine).set_input(input);
     }
 
     /// The value of a rule, `data.package.rule`; none when it is undefined.
@@ -194,7 +193,7 @@ impl<'b> Evaluator<'b> {
     /// # Errors
     /// The evaluation failed, or was stopped.
     pub(super) fn rule(&mut self, path: &str) -> Result<Option<Value>, EvaluationError> {
-        let (engine, crossed) = (&mut self.engine, &self.crossed);
+        let (engine, crossed) = (engine(&mut self.engine), &self.crossed);
         self.budget.spend(|left| {
             if let Some(limit) = left {
                 engine.set_execution_timer_config(ExecutionTimerConfig { limit, check_interval: STEPS_BETWEEN_CHECKS });
@@ -215,18 +214,36 @@ impl<'b> Evaluator<'b> {
     /// # Errors
     /// What can't be evaluated, like variables that nothing binds.
     pub(super) fn prepare(&mut self) -> Result<(), EvaluationError> {
-        self.engine.eval_query("true".to_owned(), false).map(|_| ()).map_err(|error| failure(&error))
+        engine(&mut self.engine).eval_query("true".to_owned(), false).map(|_| ()).map_err(|error| failure(&error))
     }
 
     /// The documents that rules see as `data`.
     pub(super) fn data(&self) -> Value {
-        self.engine.get_data()
+        self.engine.as_ref().map_or_else(Value::new_object, Engine::get_data)
     }
 
     /// What every module loaded so far parsed into.
     pub(super) fn modules(&mut self) -> &[Ref<Ast>] {
-        self.engine.get_modules()
+        engine(&mut self.engine).get_modules()
     }
+}
+
+impl Drop for Evaluator<'_> {
+    fn drop(&mut self) {
+        self.start_again();
+    }
+}
+
+/// The engine, with what all of them are told first.
+fn engine(slot: &mut Option<Engine>) -> &mut Engine {
+    slot.get_or_insert_with(|| {
+        let mut engine = Engine::new();
+        // As in OPA: a builtin that has no answer is undefined. Bounds are no such answers.
+        engine.set_strict_builtin_errors(false);
+        // A setting of text is as long as its author likes; how deep it may be nested is told when it is deployed.
+        engine.set_policy_length_config(LENGTHS);
+        engine
+    })
 }
 
 fn failure(error: &anyhow::Error) -> EvaluationError {

@@ -7,9 +7,15 @@
 
 /// The rules of pre-scan.
 pub const PRE_SCAN: GeneratedRules =
-    GeneratedRules { file: include_str!("generated/pre_scan.rego"), of_phase: &PRE_SCAN_RULES };
+    GeneratedRules { file: PRE_SCAN_FILE, paragraphs: &PRE_SCAN_PARAGRAPHS, of_phase: &PRE_SCAN_RULES };
 /// The rules of the scan phase.
-pub const SCAN: GeneratedRules = GeneratedRules { file: include_str!("generated/scan.rego"), of_phase: &SCAN_RULES };
+pub const SCAN: GeneratedRules = GeneratedRules { file: SCAN_FILE, paragraphs: &SCAN_PARAGRAPHS, of_phase: &SCAN_RULES };
+
+const PRE_SCAN_FILE: &str = include_str!("generated/pre_scan.rego");
+const SCAN_FILE: &str = include_str!("generated/scan.rego");
+// Found while compiling: searching the file costs as much as parsing a short rule.
+static PRE_SCAN_PARAGRAPHS: [&str; count_paragraphs(PRE_SCAN_FILE)] = paragraphs(PRE_SCAN_FILE);
+static SCAN_PARAGRAPHS: [&str; count_paragraphs(SCAN_FILE)] = paragraphs(SCAN_FILE);
 
 /// The package of every rule of the two phases.
 pub const PACKAGE: &str = "imageadmission";
@@ -17,16 +23,48 @@ pub const PACKAGE: &str = "imageadmission";
 pub const ALWAYS: [&str; 2] = ["policies", "namespace"];
 
 const PACKAGE_LINE: &str = "package imageadmission\n";
-/// What stands between two rules, and nowhere else.
-const BETWEEN: &str = "\n\n";
 
 /// The generated rules of one phase, in the syntax of Rego v0.
 #[derive(Debug, Clone, Copy)]
 pub struct GeneratedRules {
     /// Comments, the package, and one rule a paragraph.
     file: &'static str,
+    /// What stands between empty lines, in the file's order.
+    paragraphs: &'static [&'static str],
     /// What the rules need that are not [`COMMON_RULES`].
     of_phase: &'static [Rule],
+}
+
+/// How many paragraphs a file has: what an empty line ends, and the last.
+const fn count_paragraphs(file: &str) -> usize {
+    let (mut count, mut rest) = (1, file.as_bytes());
+    while let [first, others @ ..] = rest {
+        if let (b'\n', [b'\n', ..]) = (*first, others) {
+            count += 1;
+        }
+        rest = others;
+    }
+    count
+}
+
+/// The paragraphs of a file.
+const fn paragraphs<const COUNT: usize>(file: &'static str) -> [&'static str; COUNT] {
+    let mut found = [""; COUNT];
+    let (mut rest, mut left) = (file, found.as_mut_slice());
+    while let [next, others @ ..] = left {
+        let mut length = 0;
+        let mut bytes = rest.as_bytes();
+        while let [first, after @ ..] = bytes {
+            length += 1;
+            if let (b'\n', [b'\n', ..]) = (*first, after) {
+                break;
+            }
+            bytes = after;
+        }
+        (*next, rest) = rest.split_at(length);
+        left = others;
+    }
+    found
 }
 
 /// What the clauses of a rule use of the other rules.
@@ -146,7 +184,7 @@ impl GeneratedRules {
     /// Whether the rule of this name is a function.
     #[must_use]
     pub fn is_function(self, name: &str) -> bool {
-        let mut rules = self.rules().split(BETWEEN);
+        let mut rules = self.paragraphs.iter().map(|rule| rule.trim_start_matches('\n'));
         rules.any(|rule| name_of(rule) == name && rule.get(name.len()..).is_some_and(|rest| rest.starts_with('(')))
     }
 
@@ -169,7 +207,8 @@ impl GeneratedRules {
 
     fn module_of(self, is_wanted: impl Fn(&str) -> bool) -> String {
         let mut module = PACKAGE_LINE.to_owned();
-        for rule in self.rules().split(BETWEEN).filter(|rule| is_wanted(name_of(rule))) {
+        let is_wanted = |name: &str| is_wanted(name) && self.defines(name);
+        for rule in self.paragraphs.iter().filter(|rule| is_wanted(name_of(rule))) {
             module.push('\n');
             module.push_str(rule.trim_matches('\n'));
             module.push('\n');
@@ -278,7 +317,7 @@ mod tests {
     #[test]
     fn the_table_says_what_the_rules_say() {
         for phase in PHASES {
-            let clauses: Vec<&str> = phase.rules().split(BETWEEN).collect();
+            let clauses: Vec<&str> = phase.rules().split("\n\n").collect();
             let mut written: Vec<(String, BTreeSet<String>)> = Vec::new();
             let parsed = parse(&phase.module());
             assert_eq!(parsed.policy.len(), clauses.len(), "every paragraph is one rule");
@@ -318,7 +357,7 @@ mod tests {
             for rule in phase.table() {
                 let module = phase.mentioned([rule.name, "no_such_rule", "input"]).unwrap();
                 let clauses = &parse(&module).policy;
-                let defined: BTreeSet<&str> = module.split(BETWEEN).map(name_of).collect();
+                let defined: BTreeSet<&str> = module.split("\n\n").map(name_of).collect();
                 let needed: BTreeSet<String> =
                     clauses.iter().flat_map(|clause| used(clause)).filter(|name| phase.defines(name)).collect();
                 for name in &needed {
@@ -367,7 +406,7 @@ mod tests {
     fn rules_of_both_phases_are_the_same() {
         for common in &COMMON_RULES {
             let [pre_scan, scan] = PHASES.map(|phase| {
-                let clauses = phase.rules().split(BETWEEN).map(|text| text.trim_matches('\n'));
+                let clauses = phase.rules().split("\n\n").map(|text| text.trim_matches('\n'));
                 clauses.filter(|text| name_of(text) == common.name).collect::<Vec<_>>()
             });
             assert_eq!(pre_scan, scan);

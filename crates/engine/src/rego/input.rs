@@ -1,7 +1,7 @@
 //! The input of rules: one document that carries every convention at once, so that a rule written for any of them runs
 //! unchanged.
 
-use super::document::from_json;
+use super::document::{from_json, from_own};
 use crate::image::{ImageList, WorkloadImage};
 use crate::report::ScanReport;
 use crate::request::{AdmissionRequest, Operation};
@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 /// The largest request that rules see, in bytes as documents are weighed. The host refuses texts of more than 2 MiB, which
 /// come to three times as much at most unless they consist of nothing but brackets.
-const MOST_REQUEST: usize = 8 * 1024 * 1024;
+pub(super) const MOST_REQUEST: usize = 8 * 1024 * 1024;
 
 /// What rules see of a request. The parts are shared by all documents that are made of them.
 #[derive(Debug, Clone)]
@@ -49,7 +49,7 @@ impl Input {
     /// The same request with another object, and the images of that.
     pub(crate) fn with_object(&self, object: &Json, images: &[WorkloadImage]) -> Self {
         let mut input = self.clone();
-        input.object = Value::from(object.clone());
+        input.object = from_own(object);
         set(&mut input.request, "object", input.object.clone());
         input.review = input.request.clone();
         input.images = image_lists(images);
@@ -64,7 +64,7 @@ impl Input {
         set(&mut document, "AdmissionRequest", self.request.clone());
         set(&mut document, "images", self.images.clone());
         if let Some(parameters) = parameters {
-            set(&mut document, "parameters", Value::from(parameters.clone()));
+            set(&mut document, "parameters", from_own(parameters));
         }
         if let Some(reports) = reports {
             set(&mut document, "scanReports", reports.clone());

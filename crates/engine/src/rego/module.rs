@@ -15,6 +15,8 @@ pub(super) struct Facts {
     pub(super) lines: BTreeMap<String, u32>,
     /// What it refers to below `data`.
     pub(super) data: Vec<Reference>,
+    /// What it refers to below `input`.
+    pub(super) input: InputKeys,
     /// Every function that it calls.
     pub(super) calls: BTreeMap<String, Call>,
     /// Every function that it defines, with its aliases of imported packages resolved by nobody.
@@ -23,6 +25,21 @@ pub(super) struct Facts {
     pub(super) imports: BTreeMap<String, Vec<String>>,
     /// Every name that stands alone in it: rules of its own package, or variables.
     pub(super) names: BTreeSet<String>,
+}
+
+/// The keys of `input` that a module refers to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct InputKeys {
+    keys: BTreeSet<String>,
+    /// It takes the document as a whole, or keys that only the evaluation knows.
+    whole: bool,
+}
+
+impl InputKeys {
+    /// Whether it may look at what stands at the key.
+    pub(super) fn may_see(&self, key: &str) -> bool {
+        self.whole || self.keys.contains(key)
+    }
 }
 
 /// A path into a document, as far as it is written out.
@@ -271,7 +288,10 @@ impl Facts {
         };
         match root.as_str() {
             "data" => self.data.push(Reference { keys }),
-            "input" => {}
+            "input" => match keys.into_iter().next().flatten() {
+                Some(key) => drop(self.input.keys.insert(key)),
+                None => self.input.whole = true,
+            },
             _ => {
                 self.names.insert(root);
             }

@@ -1,5 +1,6 @@
 //! The rules of one request: what they change, what they say in the phases, and what they say after them.
 
+use super::document::from_own;
 use super::phases::{PhaseInput, PreScanRules};
 use super::policies::{Outside, Policies, can_patch};
 use super::seen::SeenModule;
@@ -15,6 +16,7 @@ use crate::settings::Settings;
 use crate::workload::WorkloadKind;
 use regorus::Value;
 use serde_json::Value as Json;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 /// Everything in Rego that one request meets.
@@ -24,8 +26,9 @@ pub(crate) struct RequestRules<'a> {
     host: &'a dyn Host,
     now: Timestamp,
     budget: &'a Budget,
-    input: Input,
-    /// The object as it stands, for what must be read off it again.
+    /// Read when somebody looks at it, and at once for policies.
+    input: OnceCell<Input>,
+    /// The object as policies leave it; none without policies.
     object: Option<Json>,
     policies: Option<Policies<'a>>,
     cluster: Cluster<'a>,
@@ -49,25 +52,36 @@ impl<'a> RequestRules<'a> {
         if policies.is_none() && !(has_phases && has_custom) {
             return Ok(None);
         }
-        let deleted = || request.old_object().filter(|_| request.operation == Operation::Delete);
-        let object = request.object().ok().or_else(deleted);
-        let named = object.as_ref().map(|object| named_images(object, request)).unwrap_or_default();
-        let input = Input::new(request, &named).map_err(UnreadableRequest::NotARequest)?;
+        let (mut object, input) = (None, OnceCell::new());
+        if policies.is_some() {
+            let deleted = || request.old_object().filter(|_| request.operation == Operation::Delete);
+            object = request.object().ok().or_else(deleted);
+            let named = object.as_ref().map(|object| named_images(object, request)).unwrap_or_default();
+            let _ = input.set(Input::new(request, &named).map_err(UnreadableRequest::NotARequest)?);
+        }
         let cluster = Cluster::new(&settings.rego.context, host, &request.namespace);
         Ok(Some(Self { request, settings, host, now, budget, input, object, policies, cluster }))
     }
 
+    /// What custom rules see of the request.
+    fn input(&self) -> Result<&Input, String> {
+        match self.input.get() {
+            Some(input) => Ok(input),
+            None => Input::new(self.request, &[]).map(|input| self.input.get_or_init(|| input)),
+        }
+    }
+
     /// Applies the patches of all policies; the object that they leave, if it is another. From here on rules see that.
     pub(crate) fn patch(&mut self) -> Option<Json> {
-        let policies = self.policies.as_mut()?;
+        let (policies, before) = (self.policies.as_mut()?, self.input.get()?);
         let Some(object) = self.object.as_ref().filter(|_| can_patch(self.request.operation)) else {
-            policies.ask_first(&self.input, &mut self.cluster);
+            policies.ask_first(before, &mut self.cluster);
             return None;
         };
-        let (input, request) = (&self.input, self.request);
-        let again = |object: &Json| input.with_object(object, &named_images(object, request));
-        let patched = policies.patch(&self.input, object, &mut self.cluster, again)?;
-        self.input = again(&patched);
+        let request = self.request;
+        let again = |object: &Json| before.with_object(object, &named_images(object, request));
+        let patched = policies.patch(before, object, &mut self.cluster, again)?;
+        self.input = OnceCell::from(again(&patched));
         self.object = Some(patched.clone());
         Some(patched)
     }
@@ -84,11 +98,15 @@ impl<'a> RequestRules<'a> {
         let rules = match PhaseRules::load(self.settings, Phase::PreScan, namespace, self.budget, self.now) {
             None => return native,
             Some(Ok(rules)) => rules,
-            Some(Err(error)) => return PreScan::Rejected(BTreeSet::from([format!("Evaluation error: {error}")])),
+            Some(Err(error)) => return PreScan::Rejected(BTreeSet::from([evaluation_error(error)])),
         };
-        let input = PhaseInput::new(&self.input, object, workload, self.request, &decision.images).pre_scan();
-        let said = match self.with_data(rules, workload) {
-            Ok(mut rules) => {
+        let ready = self.with_data(rules, workload).and_then(|rules| {
+            PhaseInput::new(&rules, || self.input(), object, workload, self.request, &decision.images)
+                .map(|input| (rules, input.pre_scan()))
+                .map_err(evaluation_error)
+        });
+        let said = match ready {
+            Ok((mut rules, input)) => {
                 self.see(decision, "preCustomRules", &input, &rules.data(), &rules.texts);
                 rules.pre_scan(input)
             }
@@ -108,9 +126,14 @@ impl<'a> RequestRules<'a> {
         let namespace = crate::namespace(object, self.request);
         let loaded = PhaseRules::load(self.settings, Phase::Scan, namespace, self.budget, self.now);
         let Some(loaded) = loaded else { return };
-        let loaded = loaded.map_err(|error| format!("Evaluation error: {error}"));
-        let mut rules = match loaded.and_then(|rules| self.with_data(rules, workload)) {
-            Ok(rules) => rules,
+        let loaded = loaded.map_err(evaluation_error).and_then(|rules| self.with_data(rules, workload));
+        let ready = loaded.and_then(|rules| {
+            PhaseInput::new(&rules, || self.input(), object, workload, self.request, &decision.images)
+                .map(|input| (rules, input))
+                .map_err(evaluation_error)
+        });
+        let (mut rules, input) = match ready {
+            Ok(ready) => ready,
             Err(why) => {
                 for scan in decision.images.iter_mut().filter_map(|judged| judged.scan.as_mut()) {
                     scan.custom.insert(why.clone());
@@ -118,13 +141,12 @@ impl<'a> RequestRules<'a> {
                 return;
             }
         };
-        let input = PhaseInput::new(&self.input, object, workload, self.request, &decision.images);
         let mut seen = Vec::new();
         for judged in &mut decision.images {
             let Some(scan) = &mut judged.scan else { continue };
             let report = scan.report.get_or_insert_with(|| search.find(&judged.reference));
             let inner = match if rules.sees_inner_report() { search.whole(report) } else { Ok(None) } {
-                Ok(inner) => inner.map(Value::from),
+                Ok(inner) => inner.as_ref().map(from_own),
                 Err(failure) => {
                     scan.custom.insert(format!("Evaluation error: the scan report can't be read again: {failure}"));
                     continue;
@@ -132,7 +154,13 @@ impl<'a> RequestRules<'a> {
             };
             let report = scan_report(&judged.image.text, report, inner);
             let container = object.pointer(judged.image.owner_pointer()).unwrap_or(&Json::Null);
-            let input = input.scan(container, report);
+            let input = match input.scan(container, report) {
+                Ok(input) => input,
+                Err(why) => {
+                    scan.custom.insert(evaluation_error(why));
+                    continue;
+                }
+            };
             if self.settings.verbose_log {
                 seen.push(Seen::new("customRules", &input, &rules.data(), &rules.texts));
             }
@@ -147,7 +175,7 @@ impl<'a> RequestRules<'a> {
     /// Asks all policies, and completes the decision with what they say.
     pub(crate) fn decide(self, mut decision: Decision) -> Decision {
         let Self { request, settings, host, now, input, object, mut cluster, .. } = self;
-        let Some(mut policies) = self.policies else { return decision };
+        let (Some(mut policies), Some(input)) = (self.policies, input.into_inner()) else { return decision };
         decision.policies_hash = Some(policies.hash.clone());
         let object = object.unwrap_or(Json::Null);
         let namespace = crate::namespace(&object, request);
@@ -166,7 +194,7 @@ impl<'a> RequestRules<'a> {
             return Ok(rules);
         }
         let data = super::settings_data(&self.settings.rego.phases, workload.is_template());
-        rules.set_data(data).map(|()| rules).map_err(|error| format!("Evaluation error: {error}"))
+        rules.set_data(data).map(|()| rules).map_err(evaluation_error)
     }
 
     fn see(&self, decision: &mut Decision, by: &str, input: &Value, data: &Value, texts: &[SeenModule]) {
@@ -174,6 +202,10 @@ impl<'a> RequestRules<'a> {
             decision.seen.push(Seen::new(by, input, data, texts));
         }
     }
+}
+
+fn evaluation_error(why: impl std::fmt::Display) -> String {
+    format!("Evaluation error: {why}")
 }
 
 /// All images that an object names, or none where it can't be read: the phases say so.
@@ -201,7 +233,7 @@ impl Outside for Reports<'_> {
             let inner = if inner { search.whole(&report) } else { Ok(None) };
             let inner = inner.map_err(|failure| format!("the scan report can't be read again: {failure}"))?;
             let image = &judged.image.text;
-            super::input::set(&mut reports, image, scan_report(image, &report, inner.map(Value::from)));
+            super::input::set(&mut reports, image, scan_report(image, &report, inner.as_ref().map(from_own)));
         }
         Ok(reports)
     }
