@@ -5,7 +5,8 @@ use image_admission_engine::{Clock, NO_TIME};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Pages of 64 KiB, three quarters of the module's maximum of memory: what one builtin may still take fits above it.
+/// Pages of 64 KiB, three eighths of the module's maximum of memory: what one builtin may still take, and a list that
+/// doubles its size, fits above it.
 const MOST_PAGES: usize = 96 * 1024 * 1024 / (64 * 1024);
 
 /// Pages up to which a request leaves behind what it no longer needs: far more than one takes, and far less than there is

@@ -61,8 +61,8 @@ use std::collections::BTreeSet;
 
 pub use decision::{Decision, JudgedImage, Outcome, ScanOutcome};
 pub use host::{Descriptor, Document, Host, HostCalls, HostFailure, Manifest, Resource, WireHost};
-pub use instance::leave_memory;
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};
+pub use instance::leave_memory;
 pub use log::LogLine;
 pub use platform::Platform;
 pub use policy::Rule;

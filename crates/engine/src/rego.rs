@@ -17,6 +17,7 @@ mod compile;
 mod document;
 mod evaluator;
 pub mod generated;
+mod growth;
 mod hash;
 pub mod image_has_prefix;
 mod input;

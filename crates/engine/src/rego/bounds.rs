@@ -8,12 +8,13 @@
 //! Errors are hard, as those of the engine's own limits are: `not regex.match(…)` must not hold because a text is long.
 
 use super::document;
+use super::evaluator::NO_TIME;
 use super::sprintf::sprintf;
 use regex::{Regex, RegexBuilder};
 use regorus::unstable::{BUILTINS, BuiltinFcn, Expr, Ref, Source, Span};
 use regorus::utils::limits::monotonic_now;
 use regorus::{LimitError, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -39,22 +40,33 @@ const MOST_STEPS: usize = 500_000;
 const MOST_VISITS: usize = 20_000;
 /// Vertices of its longest path: it recurses for each.
 const LONGEST_PATH: usize = 100;
-/// Bits of an integer that a builtin makes or spells.
-const MOST_BITS: u64 = 4096;
+/// Bits of an integer that a builtin makes or spells. The engine can't spell one beyond 1e308, which has 1024, and
+/// ends the module when an error of its own would show it.
+const MOST_BITS: u64 = 1000;
 /// Characters of a number, a quantity, a version, a layout or a point in time that is spelled as a text.
 const LONGEST_NUMBER: usize = 256;
 /// The largest size of a compiled pattern, the engine's own.
 const LARGEST_PATTERN: usize = 100 * 1024;
 /// Characters of a pattern: parsing alone takes time.
 const LONGEST_PATTERN: usize = 4096;
-/// Bytes that a pattern is looked for in. The worst patterns take 60 ns for each byte and KiB of theirs.
+/// Bytes that a pattern is looked for in.
 const MOST_SEARCHED: usize = 1 << 20;
-/// How long a builtin goes on that finds one match after the other, each at the cost of the whole text.
-const LONGEST_SEARCH: Duration = Duration::from_millis(50);
+/// Bytes that any pattern is looked for in within 60 ms.
+const SOON_SEARCHED: usize = 4096;
+/// Bytes of the parts that a pattern is tried on before it is looked for in a longer text: the worst patterns take
+/// 20 us for each of them.
+const TRIED: usize = 2048;
+/// How long these trials take together, and how long a builtin goes on that finds one match after the other, each at
+/// the cost of the whole text.
+const LONGEST_SEARCH: Duration = Duration::from_millis(100);
+/// Bytes of the longest YAML that is read: it takes 150 times as much memory.
+const LONGEST_YAML: usize = 256 * 1024;
+/// Brackets in brackets, and indicators on one line, of a YAML text. The time to read it grows with their square.
+const MOST_YAML_BRACKETS: usize = 128;
 /// Bytes that a glob is matched against.
-const LONGEST_GLOBBED: usize = 16 * 1024;
+const LONGEST_GLOBBED: usize = 4096;
 /// Characters of a glob, which grow to several times as many when delimiters are written out.
-const LONGEST_GLOB: usize = 1024;
+const LONGEST_GLOB: usize = 512;
 /// Delimiters of a glob.
 const MOST_DELIMITERS: usize = 16;
 
@@ -140,7 +152,7 @@ const GUARDS: &[Guard] = {
         guard("hex.encode", &[Text], made_text),
         guard("indexof", &[Text, Text], index),
         guard("indexof_n", &[Text, Text], indexes),
-        guard("intersection", &[Set], sets),
+        guard("intersection", &[Set], common),
         guard("json.filter", &[Object, List], weighed),
         guard("json.is_valid", &[Text], json_valid),
         guard("json.marshal", &[Any], weighed),
@@ -159,7 +171,7 @@ const GUARDS: &[Guard] = {
         guard("object.remove", &[Object, Any], weighed_second),
         guard("object.subset", &[Any, Any], subset),
         guard("object.union", &[Object, Object], weighed),
-        guard("object.union_n", &[Array], weighed),
+        guard("object.union_n", &[Array], merged),
         guard("product", &[List], multiplied),
         guard("regex.find_all_string_submatch_n", &[Text, Text, Number], find_submatches),
         guard("regex.find_n", &[Text, Text, Number], find),
@@ -200,7 +212,7 @@ const GUARDS: &[Guard] = {
         guard("trim_right", &[Text, Text], trimmed),
         guard("trim_space", &[Text], fine),
         guard("trim_suffix", &[Text, Text], fine),
-        guard("union", &[Set], sets),
+        guard("union", &[Set], united),
         guard("units.parse", &[Text], quantity),
         guard("units.parse_bytes", &[Text], quantity),
         guard("upper", &[Text], made_text),
@@ -266,10 +278,18 @@ fn call(guard: &Guard, builtin: BuiltinFcn, place: &Place, args: &[Value]) -> an
     if !guard.takes.iter().zip(args).all(|(kind, arg)| kind.takes(arg)) {
         return Ok(Value::Undefined);
     }
+    // The engine looks at the clock every few statements; a builtin may use up the rest of the memory between two looks.
+    if monotonic_now().is_some_and(|now| now >= NO_TIME) {
+        anyhow::bail!("`{}` is not called any more: the memory is used up", guard.name);
+    }
     match (guard.check)(guard.name, args) {
         Ok(Some(value)) => Ok(value),
         Ok(None) => match (builtin.0)(&place.span, &place.params, args, false) {
             Ok(value) => Ok(value),
+            Err(error) if matches!(error.downcast_ref(), Some(LimitError::RegexSizeLimitExceeded { .. })) => {
+                let pattern = args.iter().map(text).find(|text| compile(guard.name, text).is_err()).unwrap_or_default();
+                Err(anyhow::anyhow!(too_large(guard.name, pattern)))
+            }
             Err(error) if error.downcast_ref::<LimitError>().is_some() => Err(error),
             Err(_) => Ok(Value::Undefined),
         },
@@ -375,11 +395,12 @@ fn multiplied(name: &str, args: &[Value]) -> Checked {
     if parts.iter().any(|part| !matches!(part, Value::Number(_))) {
         return Ok(Some(Value::Undefined));
     }
-    let bits = parts.iter().map(|part| bits(part)).fold(0, u64::saturating_add);
-    if bits > 16 * MOST_BITS {
-        return Err(format!("`{name}` of {} numbers: at most {} bits together", parts.len(), 16 * MOST_BITS));
+    match parts.iter().map(|part| bits(part)).fold(0, u64::saturating_add) {
+        bits if bits > MOST_BITS => {
+            Err(format!("`{name}` of {} numbers that have {bits} bits together: at most {MOST_BITS}", parts.len()))
+        }
+        _ => Ok(None),
     }
-    Ok(None)
 }
 
 fn summed(_: &str, args: &[Value]) -> Checked {
@@ -387,7 +408,7 @@ fn summed(_: &str, args: &[Value]) -> Checked {
     Ok((!numbers).then_some(Value::Undefined))
 }
 
-fn sets(name: &str, args: &[Value]) -> Checked {
+fn common(name: &str, args: &[Value]) -> Checked {
     let members = args.iter().flat_map(elements).collect::<Vec<_>>();
     if members.iter().any(|member| !matches!(member, Value::Set(_))) {
         return Ok(Some(Value::Undefined));
@@ -396,6 +417,46 @@ fn sets(name: &str, args: &[Value]) -> Checked {
     let elements = members.iter().map(|member| length(member)).fold(0, usize::saturating_add);
     comparisons(name, members.len(), elements)?;
     weighed(name, args)
+}
+
+/// Written anew, since the original copies the result so far for each set.
+fn united(name: &str, args: &[Value]) -> Checked {
+    weigh(name, args, MOST_WEIGHT)?;
+    let mut all = BTreeSet::new();
+    for member in args.iter().flat_map(elements) {
+        let Value::Set(set) = member else { return Ok(Some(Value::Undefined)) };
+        all.extend(set.iter().cloned());
+    }
+    Ok(Some(Value::from(all)))
+}
+
+/// Written anew, since the original copies the result so far for each object.
+fn merged(name: &str, args: &[Value]) -> Checked {
+    fn merge(into: &mut Value, from: &Value) {
+        match (into, from) {
+            (Value::Object(into), Value::Object(from)) => {
+                let into = Arc::make_mut(into);
+                for (key, value) in from.iter() {
+                    match into.get_mut(key) {
+                        Some(own) => merge(own, value),
+                        None => {
+                            into.insert(key.clone(), value.clone());
+                        }
+                    }
+                }
+            }
+            (into, from) => *into = from.clone(),
+        }
+    }
+    weigh(name, args, MOST_WEIGHT)?;
+    let mut all = Value::from(BTreeMap::new());
+    for object in args.iter().flat_map(elements) {
+        if !matches!(object, Value::Object(_)) {
+            return Ok(Some(Value::Undefined));
+        }
+        merge(&mut all, object);
+    }
+    Ok(Some(all))
 }
 
 fn compared_lists(name: &str, args: &[Value]) -> Checked {
@@ -432,8 +493,9 @@ fn patched(name: &str, args: &[Value]) -> Checked {
             weight = weight.saturating_mul(2);
         }
     }
-    if weight > MOST_WEIGHT {
-        return Err(too_heavy(name, MOST_WEIGHT));
+    // The tree that is edited takes twenty times as much memory.
+    if weight > MOST_COPIED {
+        return Err(too_heavy(name, MOST_COPIED));
     }
     let sets = holds_set(document) || operations.iter().any(holds_set);
     // An operation below a set renders that set anew.
@@ -594,7 +656,7 @@ fn timed(name: &str, args: &[Value]) -> Checked {
     }
 }
 
-/// The original ends the module on a duration without a unit.
+/// The original ends the module on a unit that ends in a letter beyond ASCII.
 fn duration(name: &str, args: &[Value]) -> Checked {
     short(name, args)?;
     let spelled = args.first().map(text).unwrap_or_default();
@@ -657,6 +719,9 @@ fn yaml_read(name: &str, args: &[Value]) -> Checked {
     if spelled.len() > LONGEST_YAML {
         return Err(format!("`{name}` of a text of {} bytes: at most {LONGEST_YAML}", spelled.len()));
     }
+    if let Some(line) = nested_yaml(spelled) {
+        return Err(format!("`{name}` of more than {MOST_YAML_BRACKETS} brackets in brackets, in line {line}"));
+    }
     match document::from_yaml(spelled, MOST_COPIED) {
         Ok(value) => Ok(Some(value)),
         Err(document::Unread::TooMuch) => Err(too_heavy(name, MOST_COPIED)),
@@ -664,8 +729,25 @@ fn yaml_read(name: &str, args: &[Value]) -> Checked {
     }
 }
 
-/// Bytes of the longest YAML that is read: reading it takes ten times as long as JSON.
-const LONGEST_YAML: usize = 256 * 1024;
+/// The line where brackets, or the indicators at the start of a line, go too deep. Brackets in quotes count as well:
+/// few texts have so many more that open than close.
+fn nested_yaml(spelled: &str) -> Option<usize> {
+    let mut open: usize = 0;
+    for (number, line) in (1..).zip(spelled.lines()) {
+        for sign in line.bytes() {
+            match sign {
+                b'[' | b'{' => open += 1,
+                b']' | b'}' => open = open.saturating_sub(1),
+                _ => {}
+            }
+        }
+        let indicators = line.split([' ', '\t']).take_while(|word| matches!(*word, "" | "-" | "?" | ":"));
+        if open > MOST_YAML_BRACKETS || indicators.filter(|word| !word.is_empty()).count() > MOST_YAML_BRACKETS {
+            return Some(number);
+        }
+    }
+    None
+}
 
 fn yaml_valid(name: &str, args: &[Value]) -> Checked {
     yaml_read(name, args).map(|read| read.map(|value| Value::from(value != Value::Undefined)))
@@ -696,24 +778,51 @@ fn globbed(name: &str, args: &[Value]) -> Checked {
 
 /// `None` if it isn't a pattern.
 fn compile(name: &str, pattern: &str) -> Result<Option<Regex>, String> {
-    if pattern.len() > LONGEST_PATTERN {
-        return Err(format!("`{name}` with a pattern of {} bytes: at most {LONGEST_PATTERN}", pattern.len()));
-    }
+    pattern_spelled(name, pattern)?;
     match RegexBuilder::new(pattern).size_limit(LARGEST_PATTERN).build() {
         Ok(regex) => Ok(Some(regex)),
-        Err(regex::Error::CompiledTooBig(_)) => Err(format!(
-            "`{name}` with the pattern `{}`: it takes more than {LARGEST_PATTERN} bytes, use smaller repetitions",
-            cut(pattern)
-        )),
+        Err(regex::Error::CompiledTooBig(_)) => Err(too_large(name, pattern)),
         Err(_) => Ok(None),
     }
 }
 
-fn searched(name: &str, whole: &str) -> Result<(), String> {
-    match whole.len() > MOST_SEARCHED {
-        true => Err(format!("`{name}` of a text of {} bytes: at most {MOST_SEARCHED}", whole.len())),
+fn pattern_spelled(name: &str, pattern: &str) -> Result<(), String> {
+    match pattern.len() > LONGEST_PATTERN {
+        true => Err(format!("`{name}` with a pattern of {} bytes: at most {LONGEST_PATTERN}", pattern.len())),
         false => Ok(()),
     }
+}
+
+fn too_large(name: &str, pattern: &str) -> String {
+    let pattern = cut(pattern);
+    format!(
+        "`{name}` with the pattern `{pattern}`: it takes more than {LARGEST_PATTERN} bytes, use smaller repetitions"
+    )
+}
+
+/// A pattern that can be looked for in a text without taking too long, `None` if it isn't one.
+///
+/// A search can't be stopped. But it takes as long as it does on the parts of the text, one after the other: so these
+/// are tried first, with an eye on the clock.
+fn tried(name: &str, pattern: &str, whole: &str) -> Result<Option<Regex>, String> {
+    if whole.len() > MOST_SEARCHED {
+        return Err(format!("`{name}` of a text of {} bytes: at most {MOST_SEARCHED}", whole.len()));
+    }
+    let Some(regex) = compile(name, pattern)? else { return Ok(None) };
+    let search = Search::new(name);
+    let mut rest = if whole.len() > SOON_SEARCHED { whole } else { "" };
+    while !rest.is_empty() {
+        let (part, after) = rest.split_at_checked(rest.floor_char_boundary(TRIED)).unwrap_or((rest, ""));
+        let _ = regex.is_match(part);
+        search.goes_on(|| format!("the pattern `{}` in a text of {} bytes", cut(pattern), whole.len()))?;
+        rest = after;
+    }
+    Ok(Some(regex))
+}
+
+/// Whether the original is bounded by the size of its arguments: it keeps compiled patterns for the next call.
+fn is_small(pattern: &str, whole: &str, new: &str) -> bool {
+    whole.len() <= SOON_SEARCHED && (whole.len() + 1).saturating_mul(pattern.len().max(new.len())) <= MOST_TEXT / 16
 }
 
 /// How long a search has been going on.
@@ -732,13 +841,17 @@ impl<'n> Search<'n> {
     fn found(&mut self) -> Result<(), String> {
         self.found += 1;
         list_of(self.name, self.found)?;
+        self.goes_on(|| format!("{} matches", self.found))
+    }
+
+    fn goes_on(&self, what: impl Fn() -> String) -> Result<(), String> {
         let took = monotonic_now().zip(self.since).and_then(|(now, since)| now.checked_sub(since));
         match took.is_some_and(|took| took > LONGEST_SEARCH) {
             true => Err(format!(
-                "`{}` took more than {} ms for {} matches: anchor the pattern, or search less text",
+                "`{}` takes more than {} ms for {}: use a simpler pattern, or less text",
                 self.name,
                 LONGEST_SEARCH.as_millis(),
-                self.found
+                what()
             )),
             false => Ok(()),
         }
@@ -747,21 +860,22 @@ impl<'n> Search<'n> {
 
 fn pattern_valid(name: &str, args: &[Value]) -> Checked {
     let Some(Value::String(pattern)) = args.first() else { return Ok(Some(Value::from(false))) };
-    Ok(Some(Value::from(compile(name, pattern)?.is_some())))
+    pattern_spelled(name, pattern).map(|()| None)
 }
 
 fn matched(name: &str, args: &[Value]) -> Checked {
     let [Value::String(pattern), Value::String(whole)] = args else { return Ok(None) };
-    searched(name, whole)?;
-    let regex = compile(name, pattern)?;
+    if whole.len() <= SOON_SEARCHED {
+        return pattern_spelled(name, pattern).map(|()| None);
+    }
+    let regex = tried(name, pattern, whole)?;
     Ok(Some(regex.map_or(Value::Undefined, |regex| Value::from(regex.is_match(whole)))))
 }
 
 /// The pattern, the text, and the most matches that are asked for.
 fn searching<'v>(name: &str, args: &'v [Value]) -> Result<Option<(Regex, &'v str, usize)>, String> {
     let [Value::String(pattern), Value::String(whole), Value::Number(most)] = args else { return Ok(None) };
-    searched(name, whole)?;
-    let Some(regex) = compile(name, pattern)? else { return Ok(None) };
+    let Some(regex) = tried(name, pattern, whole)? else { return Ok(None) };
     if !most.is_integer() {
         return Ok(None);
     }
@@ -770,6 +884,11 @@ fn searching<'v>(name: &str, args: &'v [Value]) -> Result<Option<(Regex, &'v str
 }
 
 fn find(name: &str, args: &[Value]) -> Checked {
+    if let [Value::String(pattern), Value::String(whole), _] = args
+        && is_small(pattern, whole, "")
+    {
+        return Ok(None);
+    }
     let Some((regex, whole, most)) = searching(name, args)? else { return Ok(Some(Value::Undefined)) };
     let mut search = Search::new(name);
     let mut found = Vec::new();
@@ -781,6 +900,11 @@ fn find(name: &str, args: &[Value]) -> Checked {
 }
 
 fn find_submatches(name: &str, args: &[Value]) -> Checked {
+    if let [Value::String(pattern), Value::String(whole), _] = args
+        && is_small(pattern, whole, "")
+    {
+        return Ok(None);
+    }
     let Some((regex, whole, most)) = searching(name, args)? else { return Ok(Some(Value::Undefined)) };
     let mut search = Search::new(name);
     let mut found = Vec::new();
@@ -797,8 +921,10 @@ fn find_submatches(name: &str, args: &[Value]) -> Checked {
 
 fn replaced_by_pattern(name: &str, args: &[Value]) -> Checked {
     let [Value::String(whole), Value::String(pattern), Value::String(new)] = args else { return Ok(None) };
-    searched(name, whole)?;
-    let Some(regex) = compile(name, pattern)? else { return Ok(Some(Value::Undefined)) };
+    if is_small(pattern, whole, new) {
+        return Ok(None);
+    }
+    let Some(regex) = tried(name, pattern, whole)? else { return Ok(Some(Value::Undefined)) };
     let mut search = Search::new(name);
     let mut made = String::new();
     let mut end = 0;
@@ -816,8 +942,10 @@ fn replaced_by_pattern(name: &str, args: &[Value]) -> Checked {
 
 fn split_by_pattern(name: &str, args: &[Value]) -> Checked {
     let [Value::String(pattern), Value::String(whole)] = args else { return Ok(None) };
-    searched(name, whole)?;
-    let Some(regex) = compile(name, pattern)? else { return Ok(Some(Value::Undefined)) };
+    if is_small(pattern, whole, "") {
+        return Ok(None);
+    }
+    let Some(regex) = tried(name, pattern, whole)? else { return Ok(Some(Value::Undefined)) };
     let mut search = Search::new(name);
     let mut parts = Vec::new();
     for part in regex.split(whole) {
@@ -832,7 +960,6 @@ fn template(name: &str, args: &[Value]) -> Checked {
     let [Value::String(template), Value::String(whole), Value::String(open), Value::String(close)] = args else {
         return Ok(None);
     };
-    searched(name, whole)?;
     let mut search = Search::new(name);
     let (mut template, mut rest) = (&**template, &**whole);
     while let (Some(start), Some(end)) = (template.find(&**open), template.find(&**close)) {
@@ -844,7 +971,7 @@ fn template(name: &str, args: &[Value]) -> Checked {
             return Ok(Some(Value::Undefined));
         }
         let Some(after) = rest.strip_prefix(literal) else { return Ok(Some(Value::from(false))) };
-        let Some(regex) = compile(name, pattern)? else { return Ok(Some(Value::Undefined)) };
+        let Some(regex) = tried(name, pattern, after)? else { return Ok(Some(Value::Undefined)) };
         let Some(found) = regex.find(after).filter(|found| found.start() == 0) else {
             return Ok(Some(Value::from(false)));
         };
@@ -881,13 +1008,14 @@ fn length(value: &Value) -> usize {
     }
 }
 
-/// The size of an integer beyond 64 bits; 64 for all others.
+/// The size of an integer; none of a fraction, which has always the same.
 fn bits(value: &Value) -> u64 {
-    match value {
-        Value::Number(number) if number.is_integer() && number.as_i64().is_none() && number.as_u64().is_none() => {
-            number.as_big().map_or(64, |number| number.bits())
-        }
-        _ => 64,
+    let Value::Number(number) = value else { return 0 };
+    match (number.as_i64(), number.as_u64()) {
+        (Some(number), _) => u64::from(u64::BITS - number.unsigned_abs().leading_zeros()),
+        (None, Some(number)) => u64::from(u64::BITS - number.leading_zeros()),
+        (None, None) if number.is_integer() => number.as_big().map_or(0, |number| number.bits()),
+        (None, None) => 0,
     }
 }
 
@@ -1020,11 +1148,12 @@ mod tests {
             "numbers.range(1, 1.5)",
             "numbers.range_step(0, 99990, 10)",
             "numbers.range_step(10, 1, 3)",
-            "bits.lsh(1, 4000)",
+            "bits.lsh(1, 900)",
             "bits.lsh(-3, 2)",
             "bits.or(5, 2)",
             "product([2, 3, 4.5])",
             "product([2, \"a\"])",
+            "product(numbers.range(1, 100))",
             "sum({1, 2, 3})",
             "sum([\"a\"])",
             "sort([3, \"a\", [1], null])",
@@ -1083,6 +1212,7 @@ mod tests {
             "yaml.unmarshal(\"a: &x [1, b, 0x10, 1e3]\\nc: *x\\n2: ~\")",
             "yaml.unmarshal(\"a: [\")",
             "yaml.is_valid(\"a: [\")",
+            "yaml.unmarshal(\"- - - [[{a: [1]}]]\")",
             "yaml.marshal({\"a\": [1, null]})",
             "object.subset({\"a\": {\"b\": 1, \"c\": 2}}, {\"a\": {\"b\": 1}})",
             "object.subset([1, 2, 3], [2, 3])",
@@ -1093,6 +1223,10 @@ mod tests {
             "object.keys({\"a\": 1})",
             "union({{1}, {2}})",
             "union({1})",
+            "union(set())",
+            "object.union_n([{\"a\": {\"b\": 1, \"c\": [1]}}, {\"a\": {\"b\": 2, \"d\": {}}}, {\"a\": {\"d\": {\"e\": 1}}}])",
+            "object.union_n([{\"a\": 1}, 2])",
+            "object.union_n([])",
             "intersection({{1, 2}, {2}})",
             "graph.reachable({\"a\": [\"b\"], \"b\": []}, [\"a\"])",
             "graph.reachable_paths({\"a\": [\"b\", \"c\"], \"b\": [\"a\"], \"c\": []}, [\"a\"])",
@@ -1126,6 +1260,38 @@ mod tests {
             let (found, crossed) = guarded(expression);
             assert_eq!(found, Ok(original(expression)), "{expression}");
             assert_eq!(crossed, None, "{expression}");
+        }
+    }
+
+    #[test]
+    fn patterns_in_texts_that_are_tried_first() {
+        let whole = "concat(\"ä\", [sprintf(\"%d \", [i]) | i := numbers.range(1, 2000)[_]])";
+        for expression in [
+            format!("regex.match(\"1999.*2000\", {whole})"),
+            format!("regex.match(\"^2000\", {whole})"),
+            format!("regex.match(\"(\", {whole})"),
+            format!("regex.find_n(\"[0-9]*7\", {whole}, -1)"),
+            format!("regex.find_n(\"[0-9]*7\", {whole}, 3)"),
+            format!("regex.find_all_string_submatch_n(\"([0-9])(x)?7\", {whole}, -1)"),
+            format!("regex.replace({whole}, \"([0-9])9\", \"$1\")"),
+            format!("regex.replace({whole}, \"x*\", \"-\")"),
+            format!("regex.split(\" ä\", {whole})"),
+            format!("regex.template_match(\"{{.*}}0 \", {whole}, \"{{\", \"}}\")"),
+        ] {
+            assert_eq!(guarded(&expression), (Ok(original(&expression)), None), "{expression}");
+        }
+    }
+
+    #[test]
+    fn yaml_is_not_nested_without_end() {
+        for (text, line) in [
+            ("[".repeat(128), None),
+            ("[".repeat(129), Some(1)),
+            ("a: b\n".to_owned() + &"- ".repeat(129), Some(2)),
+            ("[[]]\n".repeat(1000), None),
+            ("- a\n- {b: [c]}\n".repeat(1000), None),
+        ] {
+            assert_eq!(nested_yaml(&text), line, "{text}");
         }
     }
 
@@ -1170,7 +1336,7 @@ mod tests {
                 "`numbers.range` of numbers beyond 64 bits: use smaller ones",
             ),
             ("numbers.range_step(0, 100000, 10)", "`numbers.range_step` of 10001 numbers: at most 10000"),
-            ("bits.lsh(1, 4033)", "`bits.lsh` by `4033`: an integer has at most 4096 bits"),
+            ("bits.lsh(1, 1000)", "`bits.lsh` by `1000`: an integer has at most 1000 bits"),
             ("sprintf(\"%1001d\", [1])", "`sprintf` with a width of 1001: at most 1000"),
             ("units.parse(\"1e2000000000\")", "`units.parse` of `1e2000000000`: an exponent has at most three digits"),
             (
@@ -1183,7 +1349,7 @@ mod tests {
             ),
             (
                 "json.patch({\"a\": 1}, [{\"op\": \"copy\", \"from\": \"\", \"path\": sprintf(\"/%d\", [i])} | i := numbers.range(1, 40)[_]])",
-                "`json.patch` of a value of more than 8388608 bytes or 200 levels: use a part of it",
+                "`json.patch` of a value of more than 2097152 bytes or 200 levels: use a part of it",
             ),
             (
                 "graph.reachable_paths({i: numbers.range(1, 30) | i := numbers.range(1, 30)[_]}, [1])",
@@ -1196,9 +1362,9 @@ mod tests {
         }
         for expression in [
             format!("count([s | s := split(concat(\",\", [sprintf(\"%01000d\", [i]) | i := {list}[_]]), \"\")])"),
-            format!("json.marshal([x | i := {list}[_]; x := {list}])"),
-            format!("sort([x | i := {list}[_]; x := {list}])"),
-            format!("sprintf(\"%v\", [[x | i := {list}[_]; x := {list}]])"),
+            format!("json.marshal([x | x := {list}; _ := {list}[_]])"),
+            format!("sort([x | x := {list}; _ := {list}[_]])"),
+            format!("sprintf(\"%v\", [[x | x := {list}; _ := {list}[_]]])"),
             format!("replace(concat(\"\", [\"aaaaaaaaaa\" | i := {list}[_]]), \"a\", \"{}\")", "b".repeat(100)),
         ] {
             let (found, crossed) = guarded(&expression);

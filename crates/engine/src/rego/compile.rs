@@ -3,6 +3,7 @@
 
 use super::evaluator::{Budget, EvaluationError, Evaluator, Text};
 use super::generated::PACKAGE;
+use super::growth::{Grown, grown};
 use super::library::{Pool, package, unmet};
 use super::module::{Facts, Place};
 use super::phases::{Modules, Phase, load_modules, with_package};
@@ -123,12 +124,22 @@ fn check_modules(
         check_variables(number, evaluator, modules, text).map_err(|why| format!("{of}{why}"))?;
     }
     let graph = Graph::new(evaluator.modules());
-    if let Some(Cycle { rules, line, col, .. }) = graph.cycle() {
+    let at = |file: &str, place: Place, why: &str| {
+        let of =
+            if texts.first().is_some_and(|text| text.name == file) { String::new() } else { format!("in `{file}`, ") };
+        let text = texts.iter().find(|text| text.name == file).map_or("", |text| text.rego);
+        Err(format!("{of}{}", placed(place, why, line(text, place.line))))
+    };
+    if let Some(Cycle { rules, file, line, col }) = graph.cycle() {
         let rule = rules.first().map_or("", String::as_str);
-        return Err(format!("line {line}, column {col}: rule `{rule}` is recursive: {}", rules.join(" -> ")));
+        let why = format!("rule `{rule}` is recursive: {}", rules.join(" -> "));
+        return at(&file, Place { line, column: col }, &why);
     }
     if let Some(Chain { rule, length }) = graph.chain() {
         return Err(format!("rule `{rule}` needs {length} others, one after the other; shorten that chain"));
+    }
+    if let Some(Grown { why, file, line, col }) = grown(evaluator.modules(), &graph) {
+        return at(&file, Place { line, column: col }, why);
     }
     evaluator.extend(modules, Timestamp(0), settings.image_matching).and_then(|()| evaluator.prepare()).map_err(|why| {
         match texts.first() {

@@ -9,7 +9,8 @@
 pub const PRE_SCAN: GeneratedRules =
     GeneratedRules { file: PRE_SCAN_FILE, paragraphs: &PRE_SCAN_PARAGRAPHS, of_phase: &PRE_SCAN_RULES };
 /// The rules of the scan phase.
-pub const SCAN: GeneratedRules = GeneratedRules { file: SCAN_FILE, paragraphs: &SCAN_PARAGRAPHS, of_phase: &SCAN_RULES };
+pub const SCAN: GeneratedRules =
+    GeneratedRules { file: SCAN_FILE, paragraphs: &SCAN_PARAGRAPHS, of_phase: &SCAN_RULES };
 
 const PRE_SCAN_FILE: &str = include_str!("generated/pre_scan.rego");
 const SCAN_FILE: &str = include_str!("generated/scan.rego");

@@ -5,13 +5,21 @@
 
 use regorus::Value;
 use regorus::unstable::{
-    AssignOp, BUILTINS, Expr, Lexer, Literal, Module, Query, Ref, Rule, RuleBody, RuleHead, Source, Span, TokenKind,
+    AssignOp, BUILTINS, Expr, Lexer, Literal, Module, Query, Ref, Rule, RuleAssign, RuleBody, RuleHead, Source, Span,
+    TokenKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-/// The longest chain of rules of which each needs the next: the engine recurses for each of them.
-const LONGEST_CHAIN: usize = 64;
+/// What a chain of rules, of which each needs the next, may take of the engine's stack. In the module, with the stack
+/// that the policy server gives it, 1600 are too much.
+const MOST_STACK: usize = 1024;
+/// What a rule takes of it,
+const STACK_OF_RULE: usize = 16;
+/// a bracket of any kind in it: a call, a list, a comprehension,
+const STACK_OF_BRACKET: usize = 4;
+/// and an operator.
+const STACK_OF_OPERATOR: usize = 1;
 /// Operators, dots and brackets of one expression: the engine recurses for each of them.
 const MOST_OPERATORS: usize = 128;
 /// Tokens that the parser reads again. It reads the first element of an array, a set or an object twice, first as that
@@ -56,7 +64,7 @@ pub(super) struct Nested {
 }
 
 /// `["data", "p", "f"]`
-type Path = Vec<String>;
+pub(super) type Path = Vec<String>;
 
 /// The rules of all modules, and what each of them needs.
 #[derive(Debug)]
@@ -68,6 +76,8 @@ pub(super) struct Graph {
 struct Node {
     place: Span,
     needs: BTreeSet<Path>,
+    /// What it takes of the engine's stack.
+    stack: usize,
 }
 
 impl Graph {
@@ -78,15 +88,19 @@ impl Graph {
             let package = package(module);
             for rule in &module.policy {
                 let path = rule_path(&package, rule);
-                rules.entry(path).or_insert_with(|| Node { place: head(rule).span().clone(), needs: BTreeSet::new() });
+                let node = rules.entry(path).or_insert_with(|| Node {
+                    place: head(rule).span().clone(),
+                    needs: BTreeSet::new(),
+                    stack: STACK_OF_RULE,
+                });
+                node.stack = node.stack.max(STACK_OF_RULE + stack_of_rule(rule));
             }
         }
         let known: BTreeSet<Path> = rules.keys().cloned().collect();
         for module in modules {
             let package = package(module);
             for rule in &module.policy {
-                let mut needs =
-                    Needs { package: &package, imports: imports(module), known: &known, found: BTreeSet::new() };
+                let mut needs = Needs { scope: Scope::new(module, &known), found: BTreeSet::new() };
                 needs.rule(rule);
                 if let Some(node) = rules.get_mut(&rule_path(&package, rule)) {
                     node.needs.append(&mut needs.found);
@@ -141,29 +155,109 @@ impl Graph {
         })
     }
 
-    /// A rule that needs more than [`LONGEST_CHAIN`] others in a row. Only for rules without a circle.
+    /// A rule that needs so many others in a row that the stack doesn't do. Only for rules without a circle.
     pub(super) fn chain(&self) -> Option<Chain> {
-        let mut lengths: BTreeMap<&Path, usize> = BTreeMap::new();
+        // What the rules take together with the most expensive of those that they need, and how many these are.
+        let mut taken: BTreeMap<&Path, (usize, usize)> = BTreeMap::new();
+        for rule in self.in_order() {
+            let below = self.next(rule).iter().filter_map(|next| taken.get(*next)).max().copied().unwrap_or_default();
+            let own = self.rules.get(rule).map_or(0, |node| node.stack);
+            let (stack, length) = (own + below.0, 1 + below.1);
+            if stack > MOST_STACK {
+                return Some(Chain { rule: rule.join("."), length });
+            }
+            taken.insert(rule, (stack, length));
+        }
+        None
+    }
+
+    /// The rules, each after those that it needs. Only for rules without a circle.
+    pub(super) fn in_order(&self) -> Vec<&Path> {
+        let (mut order, mut done) = (Vec::new(), BTreeSet::new());
         for start in self.rules.keys() {
             let mut trail: Vec<(&Path, Vec<&Path>)> = vec![(start, self.next(start))];
             while let Some((rule, open)) = trail.last_mut() {
                 match open.pop() {
-                    Some(next) if lengths.contains_key(next) => {}
+                    Some(next) if done.contains(next) => {}
                     Some(next) => trail.push((next, self.next(next))),
                     None => {
-                        let rule = *rule;
-                        let below = self.next(rule).iter().filter_map(|next| lengths.get(*next)).max();
-                        let length = below.map_or(1, |below| below + 1);
-                        if length > LONGEST_CHAIN {
-                            return Some(Chain { rule: rule.join("."), length });
+                        if done.insert(*rule) {
+                            order.push(*rule);
                         }
-                        lengths.insert(rule, length);
                         trail.pop();
                     }
                 }
             }
         }
-        None
+        order
+    }
+
+    /// The names of all rules.
+    pub(super) fn known(&self) -> BTreeSet<Path> {
+        self.rules.keys().cloned().collect()
+    }
+}
+
+fn stack_of_rule(rule: &Rule) -> usize {
+    let (assign, bodies): (Option<&RuleAssign>, &[RuleBody]) = match rule {
+        Rule::Default { value, .. } => return stack_of(value),
+        Rule::Spec { head: RuleHead::Compr { assign, .. } | RuleHead::Func { assign, .. }, bodies, .. } => {
+            (assign.as_ref(), bodies)
+        }
+        Rule::Spec { head: RuleHead::Set { key, .. }, bodies, .. } => {
+            return key.iter().map(|key| stack_of(key)).chain(bodies.iter().map(stack_of_body)).max().unwrap_or(0);
+        }
+    };
+    let of_head = assign.map_or(0, |assign| stack_of(&assign.value)).max(stack_of(head(rule)));
+    bodies.iter().map(stack_of_body).fold(of_head, usize::max)
+}
+
+fn stack_of_body(body: &RuleBody) -> usize {
+    stack_of_query(&body.query).max(body.assign.as_ref().map_or(0, |assign| stack_of(&assign.value)))
+}
+
+fn stack_of_query(query: &Query) -> usize {
+    let of_statement = |literal: &Literal| match literal {
+        Literal::SomeVars { .. } => 0,
+        Literal::SomeIn { collection, .. } => stack_of(collection),
+        Literal::Expr { expr, .. } => stack_of(expr),
+        Literal::NotExpr { expr, .. } => STACK_OF_OPERATOR + stack_of(expr),
+        Literal::Every { domain, query, .. } => stack_of(domain).max(STACK_OF_BRACKET + stack_of_query(query)),
+    };
+    let of_mocks = query.stmts.iter().flat_map(|statement| &statement.with_mods).map(|with| stack_of(&with.r#as));
+    query.stmts.iter().map(|statement| of_statement(&statement.literal)).chain(of_mocks).max().unwrap_or(0)
+}
+
+fn stack_of(expr: &Expr) -> usize {
+    let most = |exprs: &[&Ref<Expr>]| exprs.iter().map(|expr| stack_of(expr)).max().unwrap_or(0);
+    match expr {
+        Expr::Array { items, .. } | Expr::Set { items, .. } => {
+            STACK_OF_BRACKET + items.iter().map(|item| stack_of(item)).max().unwrap_or(0)
+        }
+        Expr::Object { fields, .. } => {
+            STACK_OF_BRACKET + fields.iter().map(|(_, key, value)| most(&[key, value])).max().unwrap_or(0)
+        }
+        Expr::ArrayCompr { term, query, .. } | Expr::SetCompr { term, query, .. } => {
+            STACK_OF_BRACKET + stack_of(term).max(stack_of_query(query))
+        }
+        Expr::ObjectCompr { key, value, query, .. } => {
+            STACK_OF_BRACKET + most(&[key, value]).max(stack_of_query(query))
+        }
+        Expr::Call { params, .. } => STACK_OF_BRACKET + params.iter().map(|param| stack_of(param)).max().unwrap_or(0),
+        Expr::UnaryExpr { expr, .. } => STACK_OF_OPERATOR + stack_of(expr),
+        Expr::RefDot { refr, .. } => stack_of(refr),
+        Expr::RefBrack { refr, index, .. } => stack_of(refr).max(STACK_OF_BRACKET + stack_of(index)),
+        Expr::BinExpr { lhs, rhs, .. }
+        | Expr::BoolExpr { lhs, rhs, .. }
+        | Expr::ArithExpr { lhs, rhs, .. }
+        | Expr::AssignExpr { lhs, rhs, .. } => STACK_OF_OPERATOR + most(&[lhs, rhs]),
+        Expr::Membership { value, collection, .. } => STACK_OF_OPERATOR + most(&[value, collection]),
+        Expr::String { .. }
+        | Expr::RawString { .. }
+        | Expr::Number { .. }
+        | Expr::Bool { .. }
+        | Expr::Null { .. }
+        | Expr::Var { .. } => 0,
     }
 }
 
@@ -274,11 +368,54 @@ fn is_too_long(number: &str) -> bool {
         || power.is_some_and(|power| !power.parse().is_ok_and(|power: u32| power <= LARGEST_EXPONENT))
 }
 
-/// What a rule refers to.
-struct Needs<'m> {
-    package: &'m Path,
+/// What names mean in a module.
+#[derive(Debug)]
+pub(super) struct Scope<'m> {
+    package: Path,
     imports: BTreeMap<String, Path>,
     known: &'m BTreeSet<Path>,
+}
+
+impl<'m> Scope<'m> {
+    /// The names of a module, beside rules that are known.
+    pub(super) fn new(module: &Module, known: &'m BTreeSet<Path>) -> Self {
+        Self { package: package(module), imports: imports(module), known }
+    }
+
+    /// Whether a rule of the module's own package has this name.
+    pub(super) fn is_rule(&self, name: &str) -> bool {
+        let path: Path = self.package.iter().cloned().chain([name.to_owned()]).collect();
+        self.known.contains(&path)
+    }
+
+    /// The rules that a reference means: those that it leads to or through, or those below it.
+    pub(super) fn rules(&self, expr: &Expr, is_local: impl Fn(&str) -> bool) -> BTreeSet<Path> {
+        let (root, fields, whole) = spelled(expr);
+        let Some(root) = root.filter(|root| !is_local(root) && root != "input" && root != "_") else {
+            return BTreeSet::new();
+        };
+        let mut path = match (root.as_str(), self.imports.get(&root)) {
+            ("data", _) => vec![root],
+            (_, Some(imported)) => imported.clone(),
+            _ => self.package.iter().cloned().chain([root.clone()]).collect(),
+        };
+        path.extend(fields);
+        let name = path.get(self.package.len()..).unwrap_or_default().join(".");
+        if whole && !self.known.contains(&path) && BUILTINS.contains_key(name.as_str()) {
+            return BTreeSet::new();
+        }
+        let through =
+            (1..=path.len()).filter_map(|length| path.get(..length)).filter_map(|start| self.known.get(start));
+        let mut found: BTreeSet<Path> = through.cloned().collect();
+        let below = (Bound::Excluded(path.clone()), Bound::Unbounded);
+        found.extend(self.known.range::<Path, _>(below).take_while(|rule| rule.starts_with(&path)).cloned());
+        found
+    }
+}
+
+/// What a rule refers to.
+struct Needs<'m> {
+    scope: Scope<'m>,
     found: BTreeSet<Path>,
 }
 
@@ -394,7 +531,6 @@ impl Needs<'_> {
     }
 
     fn reference(&mut self, expr: &Expr, local: &BTreeSet<String>) {
-        let (root, fields, whole) = spelled(expr);
         // What stands in brackets, and what is called or built before them.
         let mut part = expr;
         loop {
@@ -411,28 +547,7 @@ impl Needs<'_> {
                 }
             }
         }
-        let Some(root) = root.filter(|root| !local.contains(root) && root != "input" && root != "_") else { return };
-        let mut path = match (root.as_str(), self.imports.get(&root)) {
-            ("data", _) => vec![root],
-            (_, Some(imported)) => imported.clone(),
-            _ => self.package.iter().cloned().chain([root.clone()]).collect(),
-        };
-        path.extend(fields.iter().cloned());
-        self.needs(&path, whole);
-    }
-
-    /// Finds the rules that a path means: those that it leads to or through, or those below it.
-    fn needs(&mut self, path: &Path, whole: bool) {
-        let name = path.get(self.package.len()..).unwrap_or_default().join(".");
-        if whole && !self.known.contains(path) && BUILTINS.contains_key(name.as_str()) {
-            return;
-        }
-        let through =
-            (1..=path.len()).filter_map(|length| path.get(..length)).filter_map(|start| self.known.get(start));
-        let mut found: BTreeSet<Path> = through.cloned().collect();
-        let below = (Bound::Excluded(path.clone()), Bound::Unbounded);
-        found.extend(self.known.range::<Path, _>(below).take_while(|rule| rule.starts_with(path)).cloned());
-        self.found.append(&mut found);
+        self.found.append(&mut self.scope.rules(expr, |name| local.contains(name)));
     }
 }
 
@@ -487,12 +602,12 @@ fn assign_value(head: &RuleHead) -> Option<&Ref<Expr>> {
     }
 }
 
-fn rule_path(package: &Path, rule: &Rule) -> Path {
+pub(super) fn rule_path(package: &Path, rule: &Rule) -> Path {
     let (root, fields, _) = spelled(head(rule));
     package.iter().cloned().chain(root).chain(fields).collect()
 }
 
-fn package(module: &Module) -> Path {
+pub(super) fn package(module: &Module) -> Path {
     let (root, fields, _) = spelled(&module.package.refr);
     let written = root.into_iter().chain(fields);
     // The engine's parser has `data` in front in one place and not in another.
@@ -514,7 +629,7 @@ fn imports(module: &Module) -> BTreeMap<String, Path> {
 }
 
 /// The variables that a query declares itself: they hide rules of the same name.
-fn declared(query: &Query, local: &mut BTreeSet<String>) {
+pub(super) fn declared(query: &Query, local: &mut BTreeSet<String>) {
     for statement in &query.stmts {
         match &statement.literal {
             Literal::SomeVars { vars, .. } => local.extend(vars.iter().map(|name| name.text().to_owned())),
@@ -530,7 +645,7 @@ fn declared(query: &Query, local: &mut BTreeSet<String>) {
 }
 
 /// The variables of `[a, {"b": c}]`.
-fn pattern(expr: &Expr, local: &mut BTreeSet<String>) {
+pub(super) fn pattern(expr: &Expr, local: &mut BTreeSet<String>) {
     match expr {
         Expr::Var { value, .. } => local.extend(name_of(value)),
         Expr::Array { items, .. } | Expr::Set { items, .. } => items.iter().for_each(|item| pattern(item, local)),
@@ -628,8 +743,12 @@ mod tests {
             engine.add_policy("p.rego".to_owned(), text).unwrap();
             Graph::new(engine.get_modules()).chain()
         };
-        assert_eq!(chain(rules(LONGEST_CHAIN)), None);
-        assert_eq!(chain(rules(LONGEST_CHAIN + 1)).map(|chain| chain.length), Some(LONGEST_CHAIN + 1));
+        let longest = MOST_STACK / STACK_OF_RULE;
+        assert_eq!(chain(rules(longest)), None);
+        assert_eq!(chain(rules(longest + 1)).map(|chain| chain.length), Some(longest + 1));
+        let nested = |most: usize| rules(most).replace("{ r", "{ [[[[r").replace(" }", "]]]] }");
+        assert_eq!(chain(nested(longest / 2)), None);
+        assert_eq!(chain(nested(longest / 2 + 1)).map(|chain| chain.length), Some(longest / 2 + 1));
     }
 
     #[test]
