@@ -4,19 +4,19 @@
 //! values apart before is an eighth of what a request with rules costs, for nobody. So whoever runs the engine may say
 //! that it needn't.
 
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-static LEAVES: OnceLock<fn() -> bool> = OnceLock::new();
+static LEAVES: AtomicBool = AtomicBool::new(false);
 
-/// Lets the engine leave large values in memory when they are no longer needed, as long as `may` says yes. What runs one
-/// request after the other in the same memory says no before that is used up. The first to be given stays.
-pub fn leave_memory(may: fn() -> bool) {
-    let _ = LEAVES.set(may);
+/// Lets the engine leave large values in memory when they are no longer needed, or not. What runs one request after the
+/// other in the same memory says no before that is used up.
+pub fn leave_memory(leaves: bool) {
+    LEAVES.store(leaves, Ordering::Relaxed);
 }
 
 /// Drops a value that nothing needs any more, or leaves it where it is. Not for what does anything when it is dropped.
 pub(crate) fn done_with<T>(value: T) {
-    if LEAVES.get().is_some_and(|may| may()) {
+    if LEAVES.load(Ordering::Relaxed) {
         std::mem::forget(value);
     }
 }
