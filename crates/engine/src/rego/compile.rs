@@ -64,7 +64,7 @@ fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings
     }
     let budget = Budget::unlimited();
     let mut evaluator = Evaluator::new(&budget);
-    let Modules { facts, whole, rego, beside } = match load_modules(&mut evaluator, &text, phase, generate, "") {
+    let Modules { facts, whole, rego, beside } = match load_modules(&mut evaluator, &text, phase, generate, None) {
         Ok(modules) => modules,
         Err(why) => return Some(explain(&why, &text)),
     };

@@ -36,11 +36,11 @@ impl Phase {
         }
     }
 
-    /// Where the phase's own settings stand in the data.
-    fn settings(self) -> &'static str {
+    /// Generated rules that name a part of a document.
+    fn names(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::PreScan => "data.preScanPolicies",
-            Self::Scan => "data.policies",
+            Self::PreScan => &[("policies", "data.preScanPolicies")],
+            Self::Scan => &[("policies", "data.policies"), ("image", "input.ScanReport.ImageAndTag")],
         }
     }
 }
@@ -199,7 +199,8 @@ impl<'a> PhaseRules<'a> {
         now: Timestamp,
     ) -> Result<Self, EvaluationError> {
         let mut evaluator = Evaluator::new(budget);
-        let Modules { facts, whole, rego, beside } = load_modules(&mut evaluator, text, phase, generate, namespace)?;
+        let Modules { facts, whole, rego, beside } =
+            load_modules(&mut evaluator, text, phase, generate, Some(namespace))?;
         evaluator.extend(&facts, now, settings.image_matching)?;
         let sees_settings = facts.iter().any(|facts| facts.needs(&["policies"]) || facts.needs(&["preScanPolicies"]));
         let sees = facts.iter().map(|facts| facts.input.clone()).collect();
@@ -305,6 +306,27 @@ pub(super) fn with_package(rules: &str) -> String {
     }
 }
 
+/// Where imports may stand: behind the package's name, on its line. None when a rule may be meant by its whole path, where
+/// an import isn't found.
+fn after_package(rego: &str) -> Option<usize> {
+    let is_said =
+        |line: &&str| !matches!(line.trim_start_matches('\u{feff}').trim_start().bytes().next(), None | Some(b'#'));
+    let before: usize = rego.split_inclusive('\n').take_while(|line| !is_said(line)).map(str::len).sum();
+    let place = before + rego.get(before..)?.find(PACKAGE)? + PACKAGE.len();
+    let rest = rego.get(place..)?;
+    (rest.starts_with(char::is_whitespace) && !rest.contains(PACKAGE)).then_some(place)
+}
+
+/// Whether a text has a word of its own like this, whatever it stands for.
+fn mentions(rego: &str, word: &str) -> bool {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+    rego.match_indices(word).any(|(at, _)| {
+        let before = rego.get(..at).and_then(|before| before.chars().next_back());
+        let after = rego.get(at + word.len()..).and_then(|after| after.chars().next());
+        !is_part(before) && !is_part(after)
+    })
+}
+
 /// The modules of a phase with custom rules.
 pub(super) struct Modules {
     /// What the modules are about, the custom rules first.
@@ -317,31 +339,40 @@ pub(super) struct Modules {
     pub(super) beside: String,
 }
 
-/// Loads custom rules, and of the generated ones what they need. `namespace` is the one that the rules are evaluated for.
+/// Loads custom rules, and of the generated ones what they need.
+///
+/// `namespace` is the one that the rules are evaluated for; none: they are only looked at, and keep their columns. Else
+/// what names a part of a document is imported, which costs half of what a rule does that says the same.
 pub(super) fn load_modules(
     evaluator: &mut Evaluator<'_>,
     text: &Text<'_>,
     phase: Phase,
     generate: bool,
-    namespace: &str,
+    namespace: Option<&str>,
 ) -> Result<Modules, EvaluationError> {
     let generated = phase.generated();
-    // The two that are always there have one value for the whole request, which costs far less to parse than the rules
-    // that say how it is found. They stand below the custom rules, which keep their lines.
     let own_lines = text.rego.lines().count();
     let mut rego = text.rego.to_owned();
-    for name in ALWAYS.into_iter().filter(|name| text.rego.contains(*name)) {
-        let value = match name {
-            "namespace" => serde_json::Value::from(namespace).to_string(),
-            _ => phase.settings().to_owned(),
-        };
-        rego.push_str(&format!("\n{name} := {value}"));
+    // The namespace is the same for the whole request, so that its value costs far less to parse than the rules that say
+    // how it is found. Below the custom rules, which keep their lines.
+    if mentions(text.rego, "namespace") {
+        rego.push_str(&format!("\nnamespace := {}", Json::from(namespace.unwrap_or_default())));
+    }
+    let named = phase.names().iter().filter(|(name, _)| generate || ALWAYS.contains(name));
+    let named: Vec<_> = named.filter(|(name, _)| mentions(text.rego, name)).collect();
+    match namespace.and_then(|_| after_package(text.rego)) {
+        Some(place) => {
+            let imports = named.iter().map(|(name, value)| format!(" import {value} as {name}"));
+            rego.insert_str(place, &imports.collect::<String>());
+        }
+        None => named.iter().for_each(|(name, value)| rego.push_str(&format!("\n{name} := {value}"))),
     }
     let mut facts = evaluator.load(&Text { rego: &rego, ..*text })?;
     let is_own = |line: &u32| usize::try_from(*line).is_ok_and(|line| line <= own_lines);
     let changes = |name: &&str| !ANSWERS.contains(name) && generated.defines(name);
     let own = facts.lines.iter().filter(|(_, line)| is_own(line)).map(|(name, _)| name.as_str());
     let is_changed: Vec<&str> = own.filter(changes).collect();
+    let is_named = |name: &&str| named.iter().any(|(other, _)| other == name);
     if generate && !is_changed.is_empty() {
         // The clauses of one function must stand in one module.
         let rules = match text.version {
@@ -362,7 +393,7 @@ pub(super) fn load_modules(
     let mut beside = String::new();
     if generate {
         let used = facts.names.iter().chain(facts.calls.keys()).map(String::as_str);
-        beside = generated.mentioned(used.filter(|name| !ALWAYS.contains(name))).unwrap_or_default();
+        beside = generated.mentioned(used.filter(|name| !ALWAYS.contains(name) && !is_named(name))).unwrap_or_default();
     }
     let mut facts = vec![facts];
     if !beside.is_empty() {
@@ -406,4 +437,66 @@ pub(crate) fn settings_data(settings: &Json, is_template: bool) -> Value {
     set(&mut data, "preScanPolicies", from_own(&phase(["preScanPolicies", "preScanPolicies"], "scan")));
     set(&mut data, "policies", from_own(&scan));
     data
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_stand_behind_the_package() {
+        for (rego, place) in [
+            ("package imageadmission deny_pod { true }", Some(22)),
+            ("\n# package imageadmission\npackage imageadmission # ours\n\ndeny_pod { true }", Some(48)),
+            ("\u{feff}package imageadmission\n", Some(25)),
+            ("package imageadmission", None),
+            ("package imageadmission\n\nx { data.imageadmission.image }", None),
+            ("package [\"imageadmission\"]\n", None),
+            ("# nothing", None),
+            ("", None),
+        ] {
+            assert_eq!(after_package(rego), place, "{rego}");
+        }
+    }
+
+    #[test]
+    fn words_are_whole() {
+        for (rego, mentioned) in [
+            ("image", true),
+            ("x := image", true),
+            ("[image]", true),
+            ("deny_image[msg] { images; image_1; imageé }", true),
+            ("deny_image[msg] { images; image_1 }", false),
+            ("", false),
+        ] {
+            assert_eq!(mentions(rego, "image"), mentioned, "{rego}");
+        }
+    }
+
+    /// What the rules see is the same, whether a name is imported or is a rule.
+    #[test]
+    fn names_are_imported_where_rules_are_evaluated() {
+        let budget = Budget::unlimited();
+        let load = |rego: &str, namespace| {
+            let text = Text { name: "customRules", rego: &with_package(rego), version: RegoVersion::V0 };
+            let mut evaluator = Evaluator::new(&budget);
+            load_modules(&mut evaluator, &text, Phase::Scan, true, namespace).map(|modules| modules.rego).unwrap()
+        };
+        let rego = "deny_image[msg] { msg := sprintf(\"%v %v\", [image, policies]) }";
+        assert_eq!(
+            load(rego, Some("shop")),
+            format!(
+                "package imageadmission import data.policies as policies import input.ScanReport.ImageAndTag as image {rego}"
+            )
+        );
+        assert_eq!(
+            load(rego, None),
+            format!("package imageadmission {rego}\npolicies := data.policies\nimage := input.ScanReport.ImageAndTag")
+        );
+        let rego = "deny_image[\"x\"] { namespace == \"a\"; data.imageadmission.image == \"b\" }";
+        assert_eq!(
+            load(rego, Some("shop")),
+            format!("package imageadmission {rego}\nnamespace := \"shop\"\nimage := input.ScanReport.ImageAndTag")
+        );
+    }
 }
