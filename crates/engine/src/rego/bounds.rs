@@ -237,44 +237,48 @@ pub(super) fn install(engine: &mut regorus::Engine, called: &BTreeSet<&str>) -> 
     // Nearly every module calls a few builtins only, and the list of guards is ordered by name.
     for name in called {
         let guard = GUARDS.binary_search_by(|guard| guard.name.cmp(name)).ok().and_then(|found| GUARDS.get(found));
-        let Some((guard, builtin)) = guard.and_then(|guard| Some((guard, *BUILTINS.get(guard.name)?))) else {
-            continue;
-        };
-        let place = Place::new()?;
-        let crossed = crossed.clone();
+        let Some(guard) = guard else { continue };
+        let (crossed, mut original) = (crossed.clone(), None);
         let call = move |args: Vec<Value>| -> anyhow::Result<Value> {
-            call(guard, builtin, &place, &args).inspect_err(|error| crossed.note(&error.to_string()))
+            call(guard, &mut original, &args).inspect_err(|error| crossed.note(&error.to_string()))
         };
-        engine.add_extension(guard.name.to_owned(), builtin.1, Box::new(call))?;
+        engine.add_extension(guard.name.to_owned(), u8::try_from(guard.takes.len())?, Box::new(call))?;
     }
     Ok(crossed)
 }
 
 /// Calls a builtin within its bounds, by another name than its own.
 pub(super) fn bounded(name: &str, arguments: &[Value]) -> anyhow::Result<Value> {
-    let guard = GUARDS.iter().find(|guard| guard.name == name).zip(BUILTINS.get(name));
-    let Some((guard, builtin)) = guard else { anyhow::bail!("there is no builtin `{name}`") };
-    call(guard, *builtin, &Place::new()?, arguments)
+    let guard = GUARDS.iter().find(|guard| guard.name == name);
+    call(guard.ok_or_else(|| anyhow::anyhow!("there is no builtin `{name}`"))?, &mut None, arguments)
 }
 
-/// What a builtin takes besides its arguments: where it is called, which its errors show. These are never shown.
-#[derive(Debug, Clone)]
-struct Place {
+/// What a guard stands in front of. The engine's table of builtins is made when it is looked at first, which costs as much
+/// as parsing a short rule; and most rules end before they call any.
+#[derive(Clone)]
+struct Original {
+    builtin: BuiltinFcn,
+    /// What it takes besides its arguments: where it is called, which its errors show. These are never shown.
     span: Span,
     params: Vec<Ref<Expr>>,
 }
 
-impl Place {
-    fn new() -> anyhow::Result<Self> {
+impl Original {
+    fn of(name: &str) -> anyhow::Result<Self> {
+        let builtin = *BUILTINS.get(name).ok_or_else(|| anyhow::anyhow!("there is no builtin `{name}`"))?;
         let source = Source::from_contents(String::new(), " ".to_owned())?;
         let span = Span { source, line: 1, col: 1, start: 0, end: 1 };
         let param = || Ref::new(Expr::Null { span: span.clone(), value: Value::Null, eidx: 0 });
         let params = std::iter::repeat_with(param).take(5).collect();
-        Ok(Self { span, params })
+        Ok(Self { builtin, span, params })
+    }
+
+    fn call(&self, args: &[Value]) -> anyhow::Result<Value> {
+        (self.builtin.0)(&self.span, &self.params, args, false)
     }
 }
 
-fn call(guard: &Guard, builtin: BuiltinFcn, place: &Place, args: &[Value]) -> anyhow::Result<Value> {
+fn call(guard: &Guard, original: &mut Option<Original>, args: &[Value]) -> anyhow::Result<Value> {
     if !guard.takes.iter().zip(args).all(|(kind, arg)| kind.takes(arg)) {
         return Ok(Value::Undefined);
     }
@@ -282,18 +286,21 @@ fn call(guard: &Guard, builtin: BuiltinFcn, place: &Place, args: &[Value]) -> an
     if monotonic_now().is_some_and(|now| now >= NO_TIME) {
         anyhow::bail!("`{}` is not called any more: the memory is used up", guard.name);
     }
-    match (guard.check)(guard.name, args) {
-        Ok(Some(value)) => Ok(value),
-        Ok(None) => match (builtin.0)(&place.span, &place.params, args, false) {
-            Ok(value) => Ok(value),
-            Err(error) if matches!(error.downcast_ref(), Some(LimitError::RegexSizeLimitExceeded { .. })) => {
-                let pattern = args.iter().map(text).find(|text| compile(guard.name, text).is_err()).unwrap_or_default();
-                Err(anyhow::anyhow!(too_large(guard.name, pattern)))
-            }
-            Err(error) if error.downcast_ref::<LimitError>().is_some() => Err(error),
-            Err(_) => Ok(Value::Undefined),
-        },
-        Err(text) => Err(anyhow::anyhow!(text)),
+    if let Some(value) = (guard.check)(guard.name, args).map_err(anyhow::Error::msg)? {
+        return Ok(value);
+    }
+    let original = match original {
+        Some(original) => original,
+        None => original.insert(Original::of(guard.name)?),
+    };
+    match original.call(args) {
+        Ok(value) => Ok(value),
+        Err(error) if matches!(error.downcast_ref(), Some(LimitError::RegexSizeLimitExceeded { .. })) => {
+            let pattern = args.iter().map(text).find(|text| compile(guard.name, text).is_err()).unwrap_or_default();
+            Err(anyhow::anyhow!(too_large(guard.name, pattern)))
+        }
+        Err(error) if error.downcast_ref::<LimitError>().is_some() => Err(error),
+        Err(_) => Ok(Value::Undefined),
     }
 }
 

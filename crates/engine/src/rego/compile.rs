@@ -142,10 +142,8 @@ fn check_modules(
         return at(&file, Place { line, column: col }, why);
     }
     evaluator.extend(modules, Timestamp(0), settings.image_matching).and_then(|()| evaluator.prepare()).map_err(|why| {
-        match texts.first() {
-            Some(text) => explain(&why, text),
-            None => why.to_string(),
-        }
+        let why = why.to_string();
+        texts.first().and_then(|text| shown(&why, text)).unwrap_or(why)
     })
 }
 
@@ -224,17 +222,10 @@ fn check_calls(facts: &Facts, modules: &[Facts], text: &Text<'_>) -> Result<(), 
     Ok(())
 }
 
-/// An error with the line of the text that it speaks of, and with what often is the cause.
+/// Why a text doesn't load, with the line that it speaks of, and with what often is the cause.
 fn explain(error: &EvaluationError, text: &Text<'_>) -> String {
     let why = error.to_string();
-    let Some(rest) = why.strip_prefix(text.name).and_then(|rest| rest.strip_prefix(':')) else { return why };
-    let mut parts = rest.splitn(3, ':');
-    let (Some(Ok(row)), Some(Ok(column)), Some(what)) =
-        (parts.next().map(str::parse), parts.next().map(|column| column.trim().parse()), parts.next())
-    else {
-        return why;
-    };
-    let mut shown = placed(Place { line: row, column }, what.trim().trim_end_matches('.'), line(text.rego, row));
+    let Some(mut shown) = shown(&why, text) else { return why };
     let other = if text.version == RegoVersion::V0 { RegoVersion::V1 } else { RegoVersion::V0 };
     let other_text = Text { version: other, ..*text };
     if Evaluator::new(&Budget::unlimited()).load(&other_text).is_ok() {
@@ -242,6 +233,14 @@ fn explain(error: &EvaluationError, text: &Text<'_>) -> String {
         shown.push_str(&format!("; it is written for {name}: set `regoVersion: {name}`"));
     }
     shown
+}
+
+/// An error with the line of the text that it speaks of; none when it speaks of another text, or of none.
+fn shown(why: &str, text: &Text<'_>) -> Option<String> {
+    let mut parts = why.strip_prefix(text.name)?.strip_prefix(':')?.splitn(3, ':');
+    let (row, column) = (parts.next()?.parse().ok()?, parts.next()?.trim().parse().ok()?);
+    let what = parts.next()?.trim().trim_end_matches('.');
+    Some(placed(Place { line: row, column }, what, line(text.rego, row)))
 }
 
 /// `line 3, column 5: why: `the line``
