@@ -65,8 +65,9 @@ pub const NO_TIME: std::time::Duration = evaluator::NO_TIME;
 pub fn make_alike(engine: &mut regorus::Engine, now: Timestamp) -> anyhow::Result<()> {
     engine.set_strict_builtin_errors(false);
     let called: BTreeSet<&str> = builtins::names().collect();
-    builtins::install(engine, &called, now, ImageMatching::Canonical)?;
-    bounds::install(engine, &called).map(|_| ())
+    let crossed = bounds::Crossed::default();
+    builtins::install(engine, &called, now, ImageMatching::Canonical, &crossed)?;
+    bounds::install(engine, &called, &crossed)
 }
 
 /// Gives the engine the clock that stops rules. It is read while rules run, and nowhere else; without one no rule runs.

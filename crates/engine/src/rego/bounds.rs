@@ -86,7 +86,8 @@ impl Crossed {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn note(&self, text: &str) {
+    /// Notes an error, unless there was one before.
+    pub(super) fn note(&self, text: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| text.to_owned());
     }
 }
@@ -232,8 +233,7 @@ const GUARDS: &[Guard] = {
 ///
 /// # Errors
 /// The engine has an extension of that name already, which is a bug here.
-pub(super) fn install(engine: &mut regorus::Engine, called: &BTreeSet<&str>) -> anyhow::Result<Crossed> {
-    let crossed = Crossed::default();
+pub(super) fn install(engine: &mut regorus::Engine, called: &BTreeSet<&str>, crossed: &Crossed) -> anyhow::Result<()> {
     // Nearly every module calls a few builtins only, and the list of guards is ordered by name.
     for name in called {
         let guard = GUARDS.binary_search_by(|guard| guard.name.cmp(name)).ok().and_then(|found| GUARDS.get(found));
@@ -244,7 +244,7 @@ pub(super) fn install(engine: &mut regorus::Engine, called: &BTreeSet<&str>) -> 
         };
         engine.add_extension(guard.name.to_owned(), u8::try_from(guard.takes.len())?, Box::new(call))?;
     }
-    Ok(crossed)
+    Ok(())
 }
 
 /// Calls a builtin within its bounds, by another name than its own.
@@ -1132,7 +1132,8 @@ mod tests {
         let mut engine = Engine::new();
         engine.set_strict_builtin_errors(false);
         let called = GUARDS.iter().map(|guard| guard.name).filter(|name| expression.contains(name)).collect();
-        let crossed = install(&mut engine, &called).unwrap();
+        let crossed = Crossed::default();
+        install(&mut engine, &called, &crossed).unwrap();
         (value(&mut engine, expression), crossed.take())
     }
 
@@ -1385,7 +1386,8 @@ mod tests {
         engine.set_strict_builtin_errors(false);
         let rules = "package p\nf(x) := 1 if count(numbers.range(1, 99999)) == x\nf(2) := 1\ny := f(2)\n";
         let called = GUARDS.iter().map(|guard| guard.name).filter(|name| rules.contains(name)).collect();
-        let crossed = install(&mut engine, &called).unwrap();
+        let crossed = Crossed::default();
+        install(&mut engine, &called, &crossed).unwrap();
         engine.add_policy("p.rego".to_owned(), rules.to_owned()).unwrap();
         assert_eq!(engine.eval_rule("data.p.y".to_owned()).ok(), Some(Value::from(1_u64)));
         assert_eq!(crossed.take().as_deref(), Some("`numbers.range` of 99999 numbers: at most 10000"));

@@ -1,12 +1,12 @@
 //! Builtins of this project's own: those of OPA that the engine lacks, and what only a policy knows.
 
-use super::bounds;
+use super::bounds::{self, Crossed};
 use super::image_has_prefix::{IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, image_has_prefix};
 use crate::Timestamp;
 use crate::settings::ImageMatching;
 use anyhow::bail;
 use regorus::unstable::BUILTINS;
-use regorus::{Engine, Value};
+use regorus::{Engine, Extension, Value};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -24,7 +24,7 @@ const ADDED: [&str; 8] = [
 /// The most addresses that a range is expanded to, as a power of two.
 const MOST_ADDRESS_BITS: u32 = 16;
 
-/// Adds those that the modules call.
+/// Adds those that the modules call. Their errors are noted: see [`Crossed`].
 ///
 /// # Errors
 /// One is there already, which is a bug here.
@@ -33,10 +33,11 @@ pub(super) fn install(
     called: &BTreeSet<&str>,
     now: Timestamp,
     matching: ImageMatching,
+    crossed: &Crossed,
 ) -> anyhow::Result<()> {
     if called.contains("re_match") {
         let regex = |arguments: Vec<Value>| bounds::bounded("regex.match", &arguments);
-        engine.add_extension("re_match".to_owned(), 2, Box::new(regex))?;
+        engine.add_extension("re_match".to_owned(), 2, noted(crossed, regex))?;
     }
     if called.contains("cast_array") {
         engine.add_extension("cast_array".to_owned(), 1, Box::new(cast_array))?;
@@ -53,16 +54,25 @@ pub(super) fn install(
         engine.add_extension("net.cidr_is_valid".to_owned(), 1, Box::new(cidr_is_valid))?;
     }
     if called.contains("net.cidr_expand") {
-        engine.add_extension("net.cidr_expand".to_owned(), 1, Box::new(cidr_expand))?;
+        engine.add_extension("net.cidr_expand".to_owned(), 1, noted(crossed, cidr_expand))?;
     }
     if called.contains("result.new") {
         engine.add_extension("result.new".to_owned(), 2, Box::new(new_result))?;
     }
     if called.contains(IMAGE_HAS_PREFIX) {
         let (name, arguments) = (IMAGE_HAS_PREFIX.to_owned(), IMAGE_HAS_PREFIX_ARGUMENTS);
-        engine.add_extension(name, arguments, image_has_prefix(matching))?;
+        engine.add_extension(name, arguments, noted(crossed, image_has_prefix(matching)))?;
     }
     Ok(())
+}
+
+/// The engine drops an error inside of a function if another definition of that function has an answer.
+fn noted(
+    crossed: &Crossed,
+    mut builtin: impl FnMut(Vec<Value>) -> anyhow::Result<Value> + Clone + Send + Sync + 'static,
+) -> Box<dyn Extension> {
+    let crossed = crossed.clone();
+    Box::new(move |arguments: Vec<Value>| builtin(arguments).inspect_err(|error| crossed.note(&error.to_string())))
 }
 
 /// Whether there is a builtin of this name.
@@ -189,7 +199,7 @@ mod tests {
     fn value(expression: &str) -> Result<Value, String> {
         let mut engine = Engine::new();
         let called = names().filter(|name| expression.contains(name)).collect();
-        install(&mut engine, &called, Timestamp(1_700_000_000), ImageMatching::Canonical).unwrap();
+        install(&mut engine, &called, Timestamp(1_700_000_000), ImageMatching::Canonical, &Crossed::default()).unwrap();
         engine.add_policy("p.rego".to_owned(), format!("package p\nx := {expression}\n")).unwrap();
         engine.eval_rule("data.p.x".to_owned()).map_err(|error| super::super::evaluator::one_line(&error))
     }

@@ -8,7 +8,7 @@ use super::library::{Pool, package, unmet};
 use super::module::{Facts, Place};
 use super::phases::{Modules, Phase, load_modules, with_package};
 use super::recursion::{Chain, Cycle, Graph, nested};
-use super::variables::unbound;
+use super::variables::{Wrong, wrong};
 use crate::Timestamp;
 use crate::settings::{RegoPolicy, RegoVersion, Settings};
 use std::collections::BTreeSet;
@@ -41,7 +41,8 @@ pub(crate) fn check(settings: &Settings) -> Vec<String> {
     for library in &rego.libraries {
         let text = Text { name: &library.name, rego: &library.rego, version: library.version };
         let loaded = bounded_text(&text)
-            .and_then(|()| Evaluator::new(&Budget::unlimited()).load(&text).map_err(|why| explain(&why, &text)));
+            .and_then(|()| Evaluator::new(&Budget::unlimited()).load(&text).map_err(|why| explain(&why, &text)))
+            .and_then(|facts| check_package(&facts, &text));
         problems.extend(loaded.err().map(|why| format!("regoLibraries: library `{}`: {why}", library.name)));
     }
     let policies: Vec<&RegoPolicy> = rego.policies.iter().collect();
@@ -83,6 +84,7 @@ fn check_policy(policy: &RegoPolicy, pool: &Pool<'_>, settings: &Settings) -> Re
     let mut evaluator = Evaluator::new(&budget);
     bounded_text(&own)?;
     let facts = evaluator.load(&own).map_err(|why| explain(&why, &own))?;
+    check_package(&facts, &own)?;
     let is_asked = |rule: &String| {
         ["deny", "violation", "warn"]
             .iter()
@@ -95,6 +97,11 @@ fn check_policy(policy: &RegoPolicy, pool: &Pool<'_>, settings: &Settings) -> Re
         return Err(format!(
             "`{keyword}` is a rule of its own in v0; where it is meant as the keyword, set `regoVersion: v1` or `import rego.v1`"
         ));
+    }
+    if facts.package == ["system"] && facts.rules.contains("main") && policy.rego.contains("scanReports") {
+        return Err(
+            "`main` is asked before any image is looked up, so that it sees no `scanReports`; use `deny`".to_owned()
+        );
     }
     if !facts.rules.iter().any(is_asked) {
         return Err("it decides nothing: it defines none of `deny`, `violation`, `warn` (or `deny_…`), `patch`, or in the package `system` `main`".to_owned());
@@ -120,6 +127,7 @@ fn check_modules(
     for (number, (facts, text)) in modules.iter().zip(texts).enumerate() {
         // Where it isn't the policy's own module, the message says which one it is.
         let of = if number == 0 { String::new() } else { format!("in `{}`, ", text.name) };
+        check_imports(facts).map_err(|why| format!("{of}{why}"))?;
         check_calls(facts, modules, text).map_err(|why| format!("{of}{why}"))?;
         check_variables(number, evaluator, modules, text).map_err(|why| format!("{of}{why}"))?;
     }
@@ -159,19 +167,47 @@ fn check_variables(
     let known: BTreeSet<&str> =
         of_package.flat_map(|module| module.rules.iter().chain(&module.functions)).map(String::as_str).collect();
     let Some(module) = evaluator.modules().get(number) else { return Ok(()) };
-    match unbound(module, &known) {
-        None => Ok(()),
-        Some((name, place)) => {
-            let why = format!("nothing gives `{name}` a value");
-            Err(placed(place, &why, line(text.rego, place.line)))
+    let Some((wrong, place)) = wrong(module, &known) else { return Ok(()) };
+    let why = match wrong {
+        Wrong::Unbound(name) if name == "_" => {
+            "under `not` nothing gives `_` a value; ask a rule or a comprehension whether there is one".to_owned()
         }
-    }
+        Wrong::Unbound(name) => format!("nothing gives `{name}` a value"),
+        Wrong::Shadows(name) => {
+            format!("`{name}` is the name of a rule or function of this package; give the variable another one")
+        }
+    };
+    Err(placed(place, &why, line(text.rego, place.line)))
 }
 
 /// What the parser must not even see.
 fn bounded_text(text: &Text<'_>) -> Result<(), String> {
     let Some(found) = nested(text.rego) else { return Ok(()) };
     Err(placed(Place { line: found.line, column: found.col }, &found.why, line(text.rego, found.line)))
+}
+
+/// Requests look for the package in the text, without parsing it.
+fn check_package(facts: &Facts, text: &Text<'_>) -> Result<(), String> {
+    match package(text.rego) {
+        Some(package) if facts.package == package => Ok(()),
+        _ => Err(format!("write `package {}` on one line, before anything but comments", facts.package.join("."))),
+    }
+}
+
+/// What the engine doesn't find behind an import.
+fn check_imports(facts: &Facts) -> Result<(), String> {
+    let own = std::iter::once("data").chain(facts.package.iter().map(String::as_str));
+    match facts.imports.values().find(|path| path.len() == 1 && path.iter().eq(["data"]) || path.iter().eq(own.clone()))
+    {
+        None => Ok(()),
+        Some(path) if path.len() == 1 => {
+            Err("`import data` leads to no rule; import the package that the rule stands in".to_owned())
+        }
+        Some(path) => {
+            let path = path.join(".");
+            Err(format!("`import {path}` is the module's own package; leave it out, and name its rules alone"))
+        }
+    }
 }
 
 /// Every function that a module calls is one of its own, of the modules that it refers to, or a builtin.

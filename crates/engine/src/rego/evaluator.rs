@@ -181,9 +181,9 @@ impl<'b> Evaluator<'b> {
         let called: BTreeSet<&str> = modules.iter().flat_map(|facts| facts.calls.keys()).map(String::as_str).collect();
         let failed = |error: anyhow::Error| EvaluationError::Failed(one_line(&error));
         let engine = engine(&mut self.engine);
-        builtins::install(engine, &called, now, matching).map_err(failed)?;
-        self.crossed = bounds::install(engine, &called).map_err(failed)?;
-        Ok(())
+        self.crossed = Crossed::default();
+        builtins::install(engine, &called, now, matching, &self.crossed).map_err(failed)?;
+        bounds::install(engine, &called, &self.crossed).map_err(failed)
     }
 
     /// Adds a document to `data`.

@@ -217,6 +217,11 @@ impl GeneratedRules {
         module
     }
 
+    /// The names of all rules.
+    pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
+        self.table().map(|rule| rule.name)
+    }
+
     fn table(self) -> impl Iterator<Item = &'static Rule> {
         COMMON_RULES.iter().chain(self.of_phase)
     }

@@ -1,4 +1,4 @@
-//! What policies may refer to: the libraries, and the other policies of the request's kind. A module is parsed when
+//! What policies may refer to: the libraries, and the other policies, of whatever kind. A module is parsed when
 //! another refers to its package.
 
 use super::evaluator::Text;
@@ -46,7 +46,12 @@ pub(super) fn unmet<'s>(pool: &Pool<'s>, loaded: &[Facts], texts: &[Text<'s>]) -
 pub(super) fn package(rego: &str) -> Option<Vec<&str>> {
     let mut lines = rego.trim_start_matches('\u{feff}').lines().map(str::trim);
     let line = lines.find(|line| !line.is_empty() && !line.starts_with('#'))?;
-    let name = line.strip_prefix("package")?.trim_start().split(|c: char| c.is_whitespace() || c == '#').next()?;
+    let name = line
+        .strip_prefix("package")
+        .filter(|rest| rest.starts_with(char::is_whitespace))?
+        .trim_start()
+        .split(|c: char| c.is_whitespace() || c == '#')
+        .next()?;
     let mut parts = Vec::new();
     let mut rest = name;
     while !rest.is_empty() {

@@ -148,9 +148,17 @@ impl Facts {
         } else {
             self.rules.insert(root);
         }
-        // The key of a partial object is an expression of its own.
-        if let Expr::RefBrack { index, .. } = refr.as_ref() {
-            self.expression(index);
+        // The keys of a partial object are expressions of their own.
+        let mut step = refr;
+        loop {
+            match step.as_ref() {
+                Expr::RefBrack { refr, index, .. } => {
+                    self.expression(index);
+                    step = refr;
+                }
+                Expr::RefDot { refr, .. } => step = refr,
+                _ => break,
+            }
         }
     }
 

@@ -306,6 +306,34 @@ pub(super) fn with_package(rules: &str) -> String {
     }
 }
 
+/// Custom rules with names for parts of documents: imports of them, or rules below the custom rules, which keep their lines.
+/// What has a value of its own is a rule.
+fn with_names(rego: &str, names: &[(&str, String)], may_import: bool) -> String {
+    let mut text = rego.to_owned();
+    let place = after_package(rego).filter(|_| may_import);
+    let is_path = |value: &str| value.starts_with("data.") || value.starts_with("input.");
+    let mut lines = String::new();
+    for (name, value) in names {
+        match place {
+            Some(_) if is_path(value) => lines.push_str(&format!(" import {value} as {name}")),
+            _ => text.push_str(&format!("\n{name} := {value}")),
+        }
+    }
+    text.insert_str(place.unwrap_or_default(), &lines);
+    text
+}
+
+/// Whether an import of the text's own gives something this name.
+fn imports(rego: &str, name: &str) -> bool {
+    rego.lines().any(|line| {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        // The package may stand before it, on the same line.
+        let Some((before, path)) = line.split_once("import ") else { return false };
+        (before.is_empty() || before.starts_with("package "))
+            && path.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with([' ', '\t', '.']))
+    })
+}
+
 /// Where imports may stand: behind the package's name, on its line. None when a rule may be meant by its whole path, where
 /// an import isn't found.
 fn after_package(rego: &str) -> Option<usize> {
@@ -352,33 +380,31 @@ pub(super) fn load_modules(
 ) -> Result<Modules, EvaluationError> {
     let generated = phase.generated();
     let own_lines = text.rego.lines().count();
-    let mut rego = text.rego.to_owned();
-    // The namespace is the same for the whole request, so that its value costs far less to parse than the rules that say
-    // how it is found. Below the custom rules, which keep their lines.
-    if mentions(text.rego, "namespace") {
-        rego.push_str(&format!("\nnamespace := {}", Json::from(namespace.unwrap_or_default())));
-    }
-    let named = phase.names().iter().filter(|(name, _)| generate || ALWAYS.contains(name));
-    let named: Vec<_> = named.filter(|(name, _)| mentions(text.rego, name)).collect();
-    match namespace.and_then(|_| after_package(text.rego)) {
-        Some(place) => {
-            let imports = named.iter().map(|(name, value)| format!(" import {value} as {name}"));
-            rego.insert_str(place, &imports.collect::<String>());
-        }
-        None => named.iter().for_each(|(name, value)| rego.push_str(&format!("\n{name} := {value}"))),
-    }
+    let named = |except: &[&str]| -> Vec<(&'static str, String)> {
+        // The namespace is the same for the whole request, so that its value costs far less to parse than the rules that
+        // say how it is found.
+        let value = Json::from(namespace.unwrap_or_default()).to_string();
+        let names = phase.names().iter().map(|(name, value)| (*name, (*value).to_owned()));
+        let names = std::iter::once(("namespace", value)).chain(names);
+        let is_wanted = |name: &str| {
+            (generate || ALWAYS.contains(&name))
+                && !except.contains(&name)
+                && mentions(text.rego, name)
+                && !imports(text.rego, name)
+        };
+        names.filter(|(name, _)| is_wanted(name)).collect()
+    };
+    let mut names = named(&[]);
+    let mut rego = with_names(text.rego, &names, namespace.is_some());
     let mut facts = evaluator.load(&Text { rego: &rego, ..*text })?;
     let is_own = |line: &u32| usize::try_from(*line).is_ok_and(|line| line <= own_lines);
     let changes = |name: &&str| !ANSWERS.contains(name) && generated.defines(name);
     let own = facts.lines.iter().filter(|(_, line)| is_own(line)).map(|(name, _)| name.as_str());
     let is_changed: Vec<&str> = own.filter(changes).collect();
-    let is_named = |name: &&str| named.iter().any(|(other, _)| other == name);
     if generate && !is_changed.is_empty() {
         // The clauses of one function must stand in one module.
-        let rules = match text.version {
-            RegoVersion::V0 => generated.rules().to_owned(),
-            RegoVersion::V1 => generated.rules_in_v1(),
-        };
+        let is_v1 = text.version == RegoVersion::V1 || imports(text.rego, "rego.v1");
+        let rules = if is_v1 { generated.rules_in_v1() } else { generated.rules().to_owned() };
         let rego = format!("{}\n{rules}", text.rego);
         evaluator.start_again();
         facts = evaluator.load(&Text { rego: &rego, ..*text })?;
@@ -386,14 +412,26 @@ pub(super) fn load_modules(
     }
     if is_changed.iter().any(|name| ALWAYS.contains(name)) {
         // Without generated rules these may be the custom rules' own.
+        names = named(&is_changed);
+        rego = with_names(text.rego, &names, namespace.is_some());
         evaluator.start_again();
-        facts = evaluator.load(text)?;
-        rego = text.rego.to_owned();
+        facts = evaluator.load(&Text { rego: &rego, ..*text })?;
     }
     let mut beside = String::new();
     if generate {
-        let used = facts.names.iter().chain(facts.calls.keys()).map(String::as_str);
-        beside = generated.mentioned(used.filter(|name| !ALWAYS.contains(name) && !is_named(name))).unwrap_or_default();
+        let mut used: Vec<&str> = facts.names.iter().chain(facts.calls.keys()).map(String::as_str).collect();
+        // By its whole path too; who refers to the package as a whole may mean any.
+        used.extend(
+            facts.calls.keys().filter_map(|name| name.strip_prefix("data.")?.strip_prefix(PACKAGE)?.strip_prefix('.')),
+        );
+        for reference in facts.data.iter().filter(|reference| reference.may_reach(&[PACKAGE])) {
+            match reference.keys.get(1) {
+                Some(Some(name)) => used.push(name),
+                _ => generated.names().for_each(|name| used.push(name)),
+            }
+        }
+        let is_named = |name: &str| ALWAYS.contains(&name) || names.iter().any(|(other, _)| *other == name);
+        beside = generated.mentioned(used.into_iter().filter(|name| !is_named(name))).unwrap_or_default();
     }
     let mut facts = vec![facts];
     if !beside.is_empty() {
@@ -456,6 +494,21 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(after_package(rego), place, "{rego}");
+        }
+    }
+
+    #[test]
+    fn imports_of_the_texts_own_are_known() {
+        let rego = "package p import rego.v1\n import input.x.image # a\nimport data.b as policies\nimportant := 1";
+        for (name, is_imported) in [
+            ("rego.v1", true),
+            ("image", true),
+            ("policies", true),
+            ("b", false),
+            ("mage", false),
+            ("namespace", false),
+        ] {
+            assert_eq!(imports(rego, name), is_imported, "{name}");
         }
     }
 

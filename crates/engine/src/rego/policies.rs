@@ -92,7 +92,8 @@ impl<'a> Policies<'a> {
             return None;
         }
         let hash = super::hash::of(&policies, &rego.libraries);
-        let pool = Pool::new(&rego.libraries, &policies);
+        let all: Vec<&RegoPolicy> = rego.policies.iter().collect();
+        let pool = Pool::new(&rego.libraries, &all);
         let loaded = policies
             .iter()
             .map(|policy| {

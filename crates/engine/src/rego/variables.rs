@@ -8,9 +8,19 @@ use super::module::Place;
 use regorus::unstable::{Expr, ExprRef, Literal, Module, Query, Rule, RuleHead, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The first variable of a module that nothing binds, and where it stands. `known` are the rules and functions of its
-/// package.
-pub(super) fn unbound(module: &Module, known: &BTreeSet<&str>) -> Option<(String, Place)> {
+/// What is wrong with a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wrong {
+    /// Nothing binds it. Under `not` nothing is bound: OPA calls such a variable unsafe, and `_` as well. The engine would
+    /// go through all that it may stand for, around the `not`, and not at all where that is empty.
+    Unbound(String),
+    /// It is declared by `some`, and a rule of the package has its name. The engine takes the rule's value for it.
+    Shadows(String),
+}
+
+/// The first variable of a module with which something is wrong, and where it stands. `known` are the rules and functions
+/// of its package.
+pub(super) fn wrong(module: &Module, known: &BTreeSet<&str>) -> Option<(Wrong, Place)> {
     let imported = |name: &str| {
         module.imports.iter().any(|import| {
             let alias = import.r#as.as_ref().map(Span::text);
@@ -20,13 +30,18 @@ pub(super) fn unbound(module: &Module, known: &BTreeSet<&str>) -> Option<(String
     module.policy.iter().find_map(|rule| {
         let mut variables = Variables::default();
         variables.rule(rule);
-        let Variables { used, bound } = variables;
-        used.into_iter().find(|(name, _)| {
+        let Variables { used, bound, under_not, declared } = variables;
+        let shadows = declared.into_iter().find(|(name, _)| known.contains(name.as_str()));
+        let unbound = used.into_iter().find(|(name, _)| {
             !bound.contains(name.as_str())
                 && !known.contains(name.as_str())
                 && !matches!(name.as_str(), "input" | "data" | "_")
                 && !imported(name)
-        })
+        });
+        shadows
+            .map(|(name, place)| (Wrong::Shadows(name), place))
+            .or(unbound.map(|(name, place)| (Wrong::Unbound(name), place)))
+            .or(under_not.map(|place| (Wrong::Unbound("_".to_owned()), place)))
     })
 }
 
@@ -36,6 +51,10 @@ struct Variables {
     used: BTreeMap<String, Place>,
     /// Where one is given.
     bound: BTreeSet<String>,
+    /// The first `_` under `not`.
+    under_not: Option<Place>,
+    /// What `some` declares.
+    declared: BTreeMap<String, Place>,
 }
 
 impl Variables {
@@ -74,13 +93,19 @@ impl Variables {
         for statement in &query.stmts {
             match &statement.literal {
                 Literal::SomeVars { vars, .. } => {
-                    self.bound.extend(vars.iter().map(|variable| variable.text().to_owned()));
+                    self.declared.extend(vars.iter().map(|variable| (variable.text().to_owned(), place(variable))));
                 }
                 Literal::SomeIn { key, value, collection, .. } => {
+                    for name in key.iter().chain([value]) {
+                        if let Expr::Var { span, .. } = name.as_ref() {
+                            self.declared.insert(span.text().to_owned(), place(span));
+                        }
+                    }
                     key.iter().chain([value]).for_each(|pattern| self.pattern(pattern));
                     self.value(collection);
                 }
-                Literal::Expr { expr, .. } | Literal::NotExpr { expr, .. } => self.value(expr),
+                Literal::Expr { expr, .. } => self.value(expr),
+                Literal::NotExpr { expr, .. } => self.negated(expr),
                 Literal::Every { key, value, domain, query, .. } => {
                     self.bound.extend(key.iter().chain([value]).map(|variable| variable.text().to_owned()));
                     self.value(domain);
@@ -96,12 +121,44 @@ impl Variables {
         }
     }
 
+    /// An expression under `not`, which gives nothing a value.
+    fn negated(&mut self, expression: &ExprRef) {
+        match expression.as_ref() {
+            Expr::Var { span, .. } if span.text() == "_" => {
+                self.under_not.get_or_insert(place(span));
+            }
+            Expr::RefDot { refr, .. } => self.negated(refr),
+            Expr::RefBrack { refr, index, .. } => {
+                self.negated(refr);
+                self.negated(index);
+            }
+            Expr::AssignExpr { lhs, rhs, .. }
+            | Expr::BinExpr { lhs, rhs, .. }
+            | Expr::BoolExpr { lhs, rhs, .. }
+            | Expr::ArithExpr { lhs, rhs, .. } => {
+                self.negated(lhs);
+                self.negated(rhs);
+            }
+            Expr::Array { items, .. } | Expr::Set { items, .. } => items.iter().for_each(|item| self.negated(item)),
+            Expr::Object { fields, .. } => fields.iter().for_each(|(_, key, value)| {
+                self.negated(key);
+                self.negated(value);
+            }),
+            Expr::Call { params, .. } => params.iter().for_each(|parameter| self.negated(parameter)),
+            Expr::UnaryExpr { expr, .. } => self.negated(expr),
+            Expr::Membership { key, value, collection, .. } => {
+                key.iter().chain([value, collection]).for_each(|expression| self.negated(expression));
+            }
+            // What has a body of its own binds there; the rest is constant.
+            _ => self.value(expression),
+        }
+    }
+
     /// An expression whose value is needed.
     fn value(&mut self, expression: &ExprRef) {
         match expression.as_ref() {
             Expr::Var { span, .. } => {
-                let place = Place { line: span.line, column: span.col };
-                self.used.entry(span.text().to_owned()).or_insert(place);
+                self.used.entry(span.text().to_owned()).or_insert(place(span));
             }
             Expr::RefDot { refr, .. } => self.value(refr),
             Expr::RefBrack { refr, index, .. } => {
@@ -166,6 +223,10 @@ impl Variables {
     }
 }
 
+fn place(span: &Span) -> Place {
+    Place { line: span.line, column: span.col }
+}
+
 /// Whether the last of so many arguments may be given the value of the call. Of functions of the modules' own nobody knows.
 fn may_take_value(function: &ExprRef, arguments: usize) -> bool {
     super::builtins::arguments(function.span().text()).is_none_or(|takes| arguments > takes)
@@ -196,8 +257,13 @@ mod tests {
         let rego = format!("package p\nimport data.lib.kubernetes\nimport data.other as o\n{rules}");
         engine.add_policy("p.rego".to_owned(), rego).unwrap();
         let module = engine.get_modules().first().unwrap().clone();
-        unbound(&module, &BTreeSet::from(["known"]))
-            .map(|(name, place)| format!("{name} {}:{}", place.line, place.column))
+        wrong(&module, &BTreeSet::from(["known"])).map(|(wrong, place)| {
+            let name = match wrong {
+                Wrong::Unbound(name) => name,
+                Wrong::Shadows(name) => format!("shadow of {name}"),
+            };
+            format!("{name} {}:{}", place.line, place.column)
+        })
     }
 
     #[test]
@@ -212,6 +278,12 @@ mod tests {
             ("deny[\"x\"] { startswith(input.a, prefix) }", "prefix 4:33"),
             ("f(a) = b { a == 1 }", "b 4:8"),
             ("x = [z | y := 1]", "z 4:6"),
+            ("deny[\"x\"] { not input.a[_].b == \"c\" }", "_ 4:25"),
+            ("deny[\"x\"] { not startswith(input.a[k], \"c\") }", "k 4:36"),
+            ("deny[\"x\"] { some i; not input.a[i] }", "i 4:33"),
+            ("deny[\"x\"] { not f(_) }\nf(x) { x }", "_ 4:19"),
+            ("deny[\"x\"] { some known; input.a[known] }", "shadow of known 4:18"),
+            ("import future.keywords.in\ndeny[\"x\"] { some known in input.a }", "shadow of known 5:18"),
         ] {
             assert_eq!(found(rules).as_deref(), Some(name), "{rules}");
         }
@@ -235,6 +307,10 @@ mod tests {
             "x = [y | y := input[_]]",
             "t { known with input as {\"a\": 1} with data.x as 2 }",
             "default allow = false",
+            "deny[\"x\"] { not known; i := 1; not input.a[i] }",
+            "deny[\"x\"] { input.a[k]; not input.b[k].c }",
+            "deny[\"x\"] { not [1 | input.a[_] == 1] == [] }",
+            "deny[\"x\"] { not count({y | y := input.a[_].b}) == 1 }",
         ] {
             assert_eq!(found(rules), None, "{rules}");
         }

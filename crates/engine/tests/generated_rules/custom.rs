@@ -83,7 +83,7 @@ pub(crate) const PRE_SCAN_RULES: [Custom; 20] = [
     pruned(
         "safe(image) { data.imageadmission.final_image_policy(image).action == \"accept\" }
 
-deny_pod[\"one is not accepted\"] { not safe(input.Images[_]) }",
+deny_pod[\"one is not accepted\"] { image := input.Images[_]; not safe(image) }",
     ),
     // The generated rule needs what this one adds to, so that it goes round in a circle.
     pruned("deny_pod[\"never\"] { allow_pod }"),

@@ -1,0 +1,134 @@
+//! What the Rego engine would get wrong without a word: refused when the policy is deployed, or made right.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests, and what they call")]
+
+use image_admission_engine::{Clock, HostCalls, Timestamp, WireHost, use_clock, validate, validate_settings};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// A host that has nothing.
+struct Nothing;
+
+impl HostCalls for Nothing {
+    fn call(&self, _: &str, operation: &str, _: &[u8]) -> Result<Vec<u8>, String> {
+        Err(format!("`{operation}` has no answer"))
+    }
+}
+
+/// A clock that stands.
+struct Stopped;
+
+impl Clock for Stopped {
+    fn now(&self) -> Option<Duration> {
+        Some(Duration::from_secs(1))
+    }
+}
+
+fn policy(rego: &str) -> Value {
+    json!({"preScanPolicies": {"defaultPolicy": "accept"}, "regoPolicies": [{"name": "p", "kinds": ["*"], "rego": rego}]})
+}
+
+fn custom(rego: &str) -> Value {
+    json!({"scanPolicies": {"scanFailed": "accept"}, "customRules": rego})
+}
+
+fn problem(settings: &Value) -> Option<String> {
+    let answer: Value = serde_json::from_slice(&validate_settings(settings.to_string().as_bytes()).response).unwrap();
+    answer["message"].as_str().map(str::to_owned)
+}
+
+fn rejection(settings: &Value) -> Option<String> {
+    use_clock(&Stopped);
+    assert_eq!(problem(settings), None, "{settings}");
+    let spec = json!({"containers": [{"name": "c", "image": "nginx:1"}]});
+    let request = json!({
+        "uid": "u", "operation": "CREATE", "namespace": "n", "name": "x", "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "userInfo": {"username": "someone"},
+        "object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "namespace": "n"}, "spec": spec},
+    });
+    let payload = json!({"request": request, "settings": settings}).to_string();
+    let answer: Value =
+        serde_json::from_slice(&validate(payload.as_bytes(), &WireHost(Nothing), Timestamp(0)).response).unwrap();
+    answer["message"].as_str().map(str::to_owned)
+}
+
+#[test]
+fn what_would_be_undefined_is_refused() {
+    for (settings, expected) in [
+        (
+            policy("package p\ndeny[\"x\"] { not input.spec.imagePullSecrets[_].name == \"a\" }"),
+            "under `not` nothing gives `_` a value",
+        ),
+        (policy("package p\ndeny[\"x\"] { not input.metadata.labels[k] == \"v\" }"), "nothing gives `k` a value"),
+        (
+            policy("package p\nname := 1\ndeny[\"x\"] { some name; input.metadata[name] }"),
+            "`name` is the name of a rule",
+        ),
+        (custom("deny_image[\"x\"] { some image; input.Images[image] }"), "`image` is the name of a rule"),
+        (
+            policy("package p\nimport data.p\nbad { true }\ndeny[\"x\"] { p.bad }"),
+            "`import data.p` is the module's own",
+        ),
+        (policy("package p\nimport data as d\ndeny[\"x\"] { d.lib.bad }"), "`import data` leads to no rule"),
+        (policy("package\n p\ndeny[\"x\"] { true }"), "write `package p` on one line"),
+        (
+            policy(
+                "package system\nmain = {\"response\": {\"allowed\": count(bad) == 0}} { true }\nbad[x] { input.scanReports[x] }",
+            ),
+            "`main` is asked before any image is looked up",
+        ),
+    ] {
+        let problem = problem(&settings).unwrap_or_default();
+        assert!(problem.contains(expected), "{settings}: {problem}");
+    }
+}
+
+#[test]
+fn what_has_a_value_denies() {
+    for (settings, expected) in [
+        (custom("deny_image[\"own\"] { data.imageadmission.scan_result_failed }"), "own"),
+        (custom("deny_image[\"own\"] { data.imageadmission.imagePolicy.action == \"scan-result\" }"), "own"),
+        (custom("import data.imageadmission.scan_result_failed as f\ndeny_image[\"own\"] { f }"), "own"),
+        (
+            custom("deny_image[\"own\"] { data.imageadmission.final_image_policy(image).action == \"scan-result\" }"),
+            "own",
+        ),
+        (
+            custom(
+                "import input.ScanReport.ImageAndTag as image\ndeny_image[\"own\"] { startswith(image, \"nginx\") }",
+            ),
+            "own",
+        ),
+        (custom("out[input.PodObject.metadata.name].bad { true }\ndeny_image[\"own\"] { out[\"x\"].bad }"), "own"),
+        (custom("packages := {\"a\"}\ndeny_image[\"own\"] { packages.a }"), "own"),
+        (
+            json!({
+                "scanPolicies": {"scanFailed": "accept", "autoGenerate": false},
+                "customRules": "namespace = \"foo\"\ndeny_image[\"own\"] { policies.scanFailed == \"accept\"; namespace == \"foo\" }",
+            }),
+            "own",
+        ),
+        (
+            custom(
+                "import rego.v1\nscan_result_rejected if { input.ScanReport.Status == \"failed\" }\nscan_result_failed := false",
+            ),
+            "Evaluation error",
+        ),
+        (
+            policy(
+                "package p\nlevel(i) = \"high\" { image_has_prefix(i, \"bad.io/\", \"reject\") }\nlevel(i) = \"low\" { true }\ndeny[\"x\"] { level(\"a b\") == \"high\" }",
+            ),
+            "Evaluation error",
+        ),
+        (
+            json!({"preScanPolicies": {"defaultPolicy": "accept"}, "regoPolicies": [
+                {"name": "common", "kinds": ["Service"], "rego": "package common\nallowed { true }\ndeny[\"n\"] { false }"},
+                {"name": "q", "kinds": ["Pod"], "rego": "package q\ndeny[\"own\"] { data.common.allowed }"},
+            ]}),
+            "own",
+        ),
+    ] {
+        let rejection = rejection(&settings).unwrap_or_default();
+        assert!(rejection.contains(expected), "{settings}: {rejection}");
+    }
+}
