@@ -78,7 +78,7 @@ fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings
     check_modules(&mut evaluator, &facts, &[text, beside], settings).err()
 }
 
-fn check_policy(policy: &RegoPolicy, pool: &Pool<'_>, settings: &Settings) -> Result<(), String> {
+fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings) -> Result<(), String> {
     let own = Text { name: &policy.name, rego: &policy.rego, version: policy.version };
     let budget = Budget::unlimited();
     let mut evaluator = Evaluator::new(&budget);

@@ -147,7 +147,7 @@ impl GeneratedRules {
     /// The rules of the whole module without its package, to stand below the text of custom rules.
     ///
     /// A function whose clauses are spread over several modules is beyond the evaluator, which looks for all of them in
-    /// the first: custom rules that add a clause to one of these ([`Self::is_function`]) must become one module with them.
+    /// the first: custom rules that add a clause to one of these must become one module with them.
     /// Below the custom rules, so that these keep their line numbers.
     #[must_use]
     pub fn rules(self) -> &'static str {
@@ -180,13 +180,6 @@ impl GeneratedRules {
     #[must_use]
     pub fn defines(self, name: &str) -> bool {
         self.table().any(|rule| rule.name == name)
-    }
-
-    /// Whether the rule of this name is a function.
-    #[must_use]
-    pub fn is_function(self, name: &str) -> bool {
-        let mut rules = self.paragraphs.iter().map(|rule| rule.trim_start_matches('\n'));
-        rules.any(|rule| name_of(rule) == name && rule.get(name.len()..).is_some_and(|rest| rest.starts_with('(')))
     }
 
     /// The smallest module that has the rules of these names, and those that they need; none when it would have none.
@@ -423,12 +416,6 @@ mod tests {
     fn names_are_told_apart() {
         assert!(PRE_SCAN.defines("allow_pod") && !SCAN.defines("allow_pod") && !SCAN.defines(""));
         assert!(SCAN.defines("imagePolicy") && !SCAN.defines("image_"));
-        for (name, is_function) in
-            [("scope_str", true), ("final_image_policy", true), ("namespace", false), ("image", false)]
-        {
-            assert_eq!(SCAN.is_function(name), is_function, "{name}");
-        }
-        assert!(!PRE_SCAN.is_function("final_image_policies") && !PRE_SCAN.is_function("final_image"));
     }
 
     /// Custom rules of the documented phases know these names.

@@ -4,10 +4,19 @@
 use super::evaluator::Text;
 use super::module::Facts;
 use crate::settings::{RegoLibrary, RegoPolicy};
+use std::cell::OnceCell;
 
-/// Modules that may be referred to, with the packages that their texts begin with.
+/// Modules that may be referred to.
 pub(super) struct Pool<'s> {
-    modules: Vec<(Vec<&'s str>, Text<'s>, Of)>,
+    modules: Vec<Entry<'s>>,
+}
+
+struct Entry<'s> {
+    text: Text<'s>,
+    of: Of,
+    /// The package that the text begins with. That of a policy is looked for when a module refers to any: most settings
+    /// have many policies, and few that do.
+    package: OnceCell<Option<Vec<&'s str>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +33,7 @@ impl<'s> Pool<'s> {
             .iter()
             .map(library)
             .chain(policies.iter().map(policy))
-            .filter_map(|(text, of)| Some((package(text.rego)?, text, of)))
+            .map(|(text, of)| Entry { text, of, package: OnceCell::new() })
             .collect();
         Self { modules }
     }
@@ -34,12 +43,16 @@ impl<'s> Pool<'s> {
 pub(super) fn unmet<'s>(pool: &Pool<'s>, loaded: &[Facts], texts: &[Text<'s>]) -> Option<Text<'s>> {
     let own = &loaded.first()?.package;
     let is_loaded = |text: &Text<'s>| texts.iter().any(|other| std::ptr::eq(other.rego, text.rego));
-    pool.modules.iter().find_map(|(package, text, of)| {
-        // A package of several libraries is one; a policy stands for itself, unless another asks for its package.
-        let is_own = own.iter().map(String::as_str).eq(package.iter().copied());
-        let is_needed = if is_own { *of == Of::Library } else { loaded.iter().any(|facts| facts.needs(package)) };
-        (is_needed && !is_loaded(text)).then_some(*text)
-    })
+    let refers = loaded.iter().any(|facts| !facts.data.is_empty());
+    pool.modules.iter().filter(|entry| refers || entry.of == Of::Library).find_map(
+        |Entry { text, of, package: known }| {
+            let package = known.get_or_init(|| package(text.rego)).as_ref()?;
+            // A package of several libraries is one; a policy stands for itself, unless another asks for its package.
+            let is_own = own.iter().map(String::as_str).eq(package.iter().copied());
+            let is_needed = if is_own { *of == Of::Library } else { loaded.iter().any(|facts| facts.needs(package)) };
+            (is_needed && !is_loaded(text)).then_some(*text)
+        },
+    )
 }
 
 /// The package that a module's text begins with, without parsing it: comments and empty lines come before it.
