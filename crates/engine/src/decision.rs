@@ -4,9 +4,10 @@ use crate::Timestamp;
 use crate::image::{ImageReference, UnreadableObject, WorkloadImage};
 use crate::policy::Rule;
 use crate::rego::{PolicyOutcome, Seen};
-use crate::report::ScanReport;
+use crate::report::{ReportSearch, ScanReport};
 use crate::request::UnreadableRequest;
 use crate::settings::{PreScanAction, ScanAction};
+use crate::verification::{VerificationOutcome, Verified};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -21,6 +22,8 @@ pub struct Decision {
     pub mutated_object: Option<Value>,
     /// The time that was given as the present.
     pub decided_at: Timestamp,
+    /// What each policy of `imageVerification` says that is about the request, in the order of the settings.
+    pub verification: Vec<VerificationOutcome>,
     /// What each policy in Rego for the request's kind says, in the order of the settings.
     pub policies: Vec<PolicyOutcome>,
     /// The hash of those policies and the libraries; none without such policies.
@@ -53,6 +56,8 @@ pub enum Outcome {
     },
     /// Rejected: pre-scan, with its reasons.
     PreScanRejected(BTreeSet<String>),
+    /// Rejected: an image is not verified, so that no scan was asked for.
+    NotVerified,
 }
 
 /// An image, and what the phases that looked at it said.
@@ -64,6 +69,10 @@ pub struct JudgedImage {
     pub reference: ImageReference,
     /// Which policy decided in pre-scan.
     pub pre_scan: Option<Rule<PreScanAction>>,
+    /// The digest that verification resolved it to.
+    pub digest: Option<String>,
+    /// Whether a policy of `imageVerification` wants it left as it is.
+    pub stays_unpinned: bool,
     /// What the scan phase said.
     pub scan: Option<ScanOutcome>,
     /// The string that was written in its place.
@@ -93,6 +102,7 @@ impl Decision {
             images: Vec::new(),
             mutated_object: None,
             decided_at: now,
+            verification: Vec::new(),
             policies: Vec::new(),
             policies_hash: None,
             seen: Vec::new(),
@@ -102,7 +112,23 @@ impl Decision {
     /// Whether the request is admitted.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
-        !self.policies.iter().any(PolicyOutcome::rejects) && self.phases_allow()
+        !self.policies.iter().any(PolicyOutcome::rejects) && !self.is_unverified() && self.phases_allow()
+    }
+
+    /// Whether a policy of `imageVerification` rejects the request.
+    pub(crate) fn is_unverified(&self) -> bool {
+        self.verification.iter().any(VerificationOutcome::rejects)
+    }
+
+    /// Takes over what verification says. What it resolved is never resolved again: the digest that a signature vouches for
+    /// is scanned and pinned.
+    pub(crate) fn set_verified(&mut self, verified: Verified, search: &mut ReportSearch<'_>) {
+        for judged in &mut self.images {
+            judged.digest = verified.digests.get(&judged.reference).cloned();
+            judged.stays_unpinned = verified.unpinned.contains(&judged.reference);
+        }
+        search.know(verified.digests);
+        self.verification = verified.outcomes;
     }
 
     /// Whether the two phases admit the request, whatever policies in Rego say.
@@ -114,12 +140,23 @@ impl Decision {
             | Outcome::UnreadableObject(_)
             | Outcome::NotImages(_)
             | Outcome::TooManyImages { .. }
-            | Outcome::PreScanRejected(_) => false,
+            | Outcome::PreScanRejected(_)
+            | Outcome::NotVerified => false,
         }
     }
 }
 
 impl JudgedImage {
+    /// An image that nothing was said of yet.
+    pub(crate) fn new(image: WorkloadImage, reference: ImageReference) -> Self {
+        Self { image, reference, pre_scan: None, digest: None, stays_unpinned: false, scan: None, pinned: None }
+    }
+
+    /// Whether pre-scan accepts this image by itself.
+    pub(crate) fn is_accepted_by_pre_scan(&self) -> bool {
+        self.pre_scan.as_ref().is_some_and(|rule| rule.action == PreScanAction::Accept)
+    }
+
     /// Whether the scan phase denies it.
     #[must_use]
     pub fn is_denied(&self) -> bool {

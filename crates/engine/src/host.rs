@@ -7,6 +7,7 @@ mod wire;
 use crate::message::cut;
 use crate::settings::Identity;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fmt;
 
 pub(crate) use wire::is_index;
@@ -25,6 +26,12 @@ pub trait Host {
     /// # Errors
     /// The image can't be found, or asking failed, or the answer is no manifest.
     fn manifest(&self, image: &str) -> Result<Manifest, HostFailure>;
+
+    /// The manifest or the index of an image, all of it; for the form of `image` see [`Host::manifest`].
+    ///
+    /// # Errors
+    /// The image can't be found, or asking failed.
+    fn whole_manifest(&self, image: &str) -> Result<Document, HostFailure>;
 
     /// One object of the cluster, read now (or a few seconds ago). Of its fields outside `metadata` only those named
     /// by `fields` (dotted paths, lists are passed through) are there.
@@ -68,11 +75,18 @@ pub trait Host {
     /// The artifact can't be found, or asking failed, or the answer is no artifact.
     fn artifact(&self, image: &str) -> Result<Document, HostFailure>;
 
-    /// Whether an image or artifact, `repository@digest`, was signed by an identity.
+    /// Verifies that an image or artifact, `repository@digest`, was signed by an identity, with a signature that carries
+    /// the annotations. The answer is the digest that was signed.
     ///
     /// # Errors
-    /// [`HostFailure::NotTrusted`] when it wasn't, any other when that can't be told.
-    fn verify(&self, image: &str, identity: &Identity) -> Result<(), HostFailure>;
+    /// [`HostFailure::NotTrusted`] when it wasn't, any other when that can't be told. A key that stands in the cluster
+    /// must have been read before: the host takes keys.
+    fn verify(
+        &self,
+        image: &str,
+        identity: &Identity,
+        annotations: &BTreeMap<String, String>,
+    ) -> Result<String, HostFailure>;
 }
 
 /// An object of the cluster, by name.

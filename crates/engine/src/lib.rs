@@ -7,7 +7,7 @@
 //! The way of a request, and the file of each step:
 //!
 //! ```text
-//! request ── workload ── image ── prescan ──────────── scan ──────────── decision ── response
+//! request ── workload ── image ── prescan ── verification ── scan ── decision ── response
 //!                                    │                   │  │                │
 //!                                    └──── policy ───────┘  │               pin
 //!                     (which setting decides an image)      │
@@ -26,6 +26,7 @@
 mod acceptance;
 mod decision;
 mod exemption;
+mod glob;
 mod host;
 mod image;
 mod instance;
@@ -46,6 +47,7 @@ pub mod settings;
 mod time;
 #[cfg(test)]
 mod traps;
+mod verification;
 mod workload;
 
 use image::{images, keep_changed};
@@ -71,6 +73,7 @@ pub use report::{PlatformReport, ReportState, ScanReport, ScanStatus};
 pub use request::{AdmissionRequest, Operation, UnreadableRequest};
 pub use response::Response;
 pub use time::{Span, Timestamp};
+pub use verification::{VerificationFailure, VerificationOutcome};
 pub use workload::WorkloadKind;
 
 /// What the engine answers: the bytes for the host, and lines for its log.
@@ -130,7 +133,8 @@ pub fn validate_settings(payload: &[u8]) -> Answer {
         .map_err(|error| InvalidSettings(vec![format!("settings: they can't be read: {error}")]))
         .and_then(|raw| read_settings(Some(raw)))
         .and_then(|settings| {
-            let problems = rego::check(&settings);
+            let mut problems = rego::check(&settings);
+            problems.extend(verification::check::check(&settings));
             if problems.is_empty() { Ok(settings) } else { Err(InvalidSettings(problems)) }
         });
     match settings {
@@ -179,15 +183,21 @@ fn decide_phases(
     if matches!(request.operation, Operation::Delete | Operation::Connect) {
         return without_images(Outcome::NothingToJudge("nothing new would run"));
     }
-    let Some(workload) = WorkloadKind::of(&request.group, &request.kind) else {
+    let workload = WorkloadKind::of(&request.group, &request.kind);
+    if workload.is_none() && settings.verification.is_empty() {
         return Decision {
             mutated_object: patched,
             ..without_images(Outcome::NothingToJudge("the kind has no pod spec"))
         };
-    };
+    }
     let object = match patched.clone().map_or_else(|| request.object(), Ok) {
         Ok(object) => object,
         Err(unreadable) => return without_images(Outcome::UnreadableRequest(unreadable)),
+    };
+    let Some(workload) = workload else {
+        let decision =
+            Decision { mutated_object: patched, ..without_images(Outcome::NothingToJudge("the kind has no pod spec")) };
+        return verify_only(decision, request, &object, settings, host);
     };
     let images = match new_images(request, &object, workload) {
         Ok(images) => images,
@@ -196,10 +206,11 @@ fn decide_phases(
     if images.is_empty() {
         let outcome = Outcome::NothingToJudge("no new image would run");
         // A rule about the Pod as a whole has something to say even then.
+        let decision = Decision { mutated_object: patched, ..without_images(outcome) };
+        let mut decision = verify_only(decision, request, &object, settings, host);
         let Some(rules) = rules.filter(|_| !settings.rego.pre_custom_rules.is_empty()) else {
-            return Decision { mutated_object: patched, ..without_images(outcome) };
+            return decision;
         };
-        let mut decision = Decision { mutated_object: patched, ..without_images(outcome) };
         if let PreScan::Rejected(reasons) = rules.pre_scan(PreScan::Accepted, &mut decision, &object, workload) {
             decision.outcome = Outcome::PreScanRejected(reasons);
         }
@@ -252,25 +263,72 @@ fn decide_images(
     if let Some(rules) = &mut rules {
         pre_scan = rules.pre_scan(pre_scan, &mut decision, &object, workload);
     }
-    match pre_scan {
-        PreScan::Accepted => decision.outcome = Outcome::PreScanAccepted,
-        PreScan::Rejected(reasons) => decision.outcome = Outcome::PreScanRejected(reasons),
-        PreScan::Scan => {
-            let subject = scan::subject(&decision.images, &object, &request.kind, &namespace, settings);
-            let mut search = ReportSearch::new(settings, host, &subject, decision.decided_at);
-            scan::decide(&mut decision.images, &namespace, workload, settings, &mut search);
-            if let Some(rules) = rules {
-                rules.scan(&mut decision, &object, workload, &mut search);
-            }
-            if decision.is_allowed() {
-                match pin::pin(&mut object, &mut decision.images, workload, request, &settings.pin) {
-                    Ok(true) => decision.mutated_object = Some(object),
-                    Ok(false) => {}
-                    Err(unreadable) => decision.outcome = Outcome::UnreadableObject(unreadable),
-                }
-            }
+    let is_accepted = match pre_scan {
+        PreScan::Rejected(reasons) => {
+            decision.outcome = Outcome::PreScanRejected(reasons);
+            return decision;
+        }
+        PreScan::Accepted if settings.verification.iter().all(|policy| !policy.verify_pre_scan_accepted) => {
+            decision.outcome = Outcome::PreScanAccepted;
+            return decision;
+        }
+        PreScan::Accepted => true,
+        PreScan::Scan => false,
+    };
+    let subject = scan::subject(&decision.images, &object, &request.kind, &namespace, settings);
+    let mut search = ReportSearch::new(settings, host, &subject, decision.decided_at);
+    if !settings.verification.is_empty() {
+        let subject = verification::Subject {
+            request,
+            object: &object,
+            namespace: &namespace,
+            images: &decision.images,
+            is_accepted,
+            is_pinned: settings.pin.enabled && (workload.is_template() || settings.pin.kinds.contains(&workload)),
+            now: decision.decided_at,
+        };
+        let verified = verification::verify(subject, settings, host, &mut search);
+        decision.set_verified(verified, &mut search);
+    }
+    if is_accepted {
+        decision.outcome = Outcome::PreScanAccepted;
+    } else if decision.is_allowed() {
+        scan::decide(&mut decision.images, &namespace, workload, settings, &mut search);
+        if let Some(rules) = rules {
+            rules.scan(&mut decision, &object, workload, &mut search);
+        }
+    } else {
+        decision.outcome = Outcome::NotVerified;
+    }
+    if decision.is_allowed() {
+        match pin::pin(&mut object, &mut decision.images, workload, request, &settings.pin) {
+            Ok(true) => decision.mutated_object = Some(object),
+            Ok(false) => {}
+            Err(unreadable) => decision.outcome = Outcome::UnreadableObject(unreadable),
         }
     }
+    decision
+}
+
+/// What verification says of an object whose images no phase judges: of a kind without a pod spec, or without a new image.
+fn verify_only(
+    mut decision: Decision,
+    request: &AdmissionRequest<'_>,
+    object: &Value,
+    settings: &Settings,
+    host: &dyn Host,
+) -> Decision {
+    if settings.verification.is_empty() {
+        return decision;
+    }
+    let namespace = namespace(object, request);
+    let reports = scan::subject(&[], object, &request.kind, namespace, settings);
+    let mut search = ReportSearch::new(settings, host, &reports, decision.decided_at);
+    let now = decision.decided_at;
+    let subject =
+        verification::Subject { request, object, namespace, images: &[], is_accepted: false, is_pinned: false, now };
+    let verified = verification::verify(subject, settings, host, &mut search);
+    decision.set_verified(verified, &mut search);
     decision
 }
 
@@ -288,7 +346,7 @@ fn judged_images(images: Vec<WorkloadImage>) -> Result<Vec<JudgedImage>, Vec<Wor
         match &image.reference {
             Ok(reference) => {
                 let reference = reference.clone();
-                judged.push(JudgedImage { image, reference, pre_scan: None, scan: None, pinned: None });
+                judged.push(JudgedImage::new(image, reference));
             }
             Err(_) => wrong.push(image),
         }

@@ -26,8 +26,10 @@ pub(crate) fn pin(
         return Ok(false);
     }
     let mut annotations = Map::new();
-    for judged in images.iter_mut().filter(|judged| judged.reference.digest().is_none()) {
-        let digest = judged.scan.as_ref().and_then(|scan| scan.report.as_ref()?.digest.clone());
+    let is_pinned = |judged: &&mut JudgedImage| judged.reference.digest().is_none() && !judged.stays_unpinned;
+    for judged in images.iter_mut().filter(is_pinned) {
+        let scanned = judged.scan.as_ref().and_then(|scan| scan.report.as_ref()?.digest.clone());
+        let digest = judged.digest.clone().or(scanned);
         let (Some(digest), Some(text)) = (digest, object.pointer_mut(&judged.image.pointer)) else { continue };
         let pinned = format!("{}@{digest}", judged.image.text);
         *text = Value::String(pinned.clone());

@@ -168,6 +168,8 @@ pub(crate) struct ReportSearch<'a> {
     host: &'a dyn Host,
     subject: &'a Subject<'a>,
     now: Timestamp,
+    /// Digests that references were resolved to before.
+    digests: BTreeMap<ImageReference, String>,
     found: BTreeMap<ImageReference, ScanReport>,
     sources: Vec<(&'static str, Box<dyn Source<'a> + 'a>)>,
 }
@@ -187,7 +189,7 @@ impl<'a> ReportSearch<'a> {
             }
         };
         let sources = settings.reports.sources.iter().map(|s| (s.name(), source(s))).collect();
-        Self { settings, host, subject, now, found: BTreeMap::new(), sources }
+        Self { settings, host, subject, now, digests: BTreeMap::new(), found: BTreeMap::new(), sources }
     }
 
     /// What the scanner itself wrote, whole: of the platform that decided; of several platforms with all of them under
@@ -224,12 +226,17 @@ impl<'a> ReportSearch<'a> {
         Ok(Some(whole))
     }
 
+    /// Takes over digests that references were resolved to already.
+    pub(crate) fn know(&mut self, digests: BTreeMap<ImageReference, String>) {
+        self.digests.extend(digests);
+    }
+
     /// What is known about an image.
     pub(crate) fn find(&mut self, reference: &ImageReference) -> ScanReport {
         if let Some(report) = self.found.get(reference) {
             return report.clone();
         }
-        let resolution = resolve(reference, self.settings, self.host);
+        let resolution = resolve(reference, self.digests.get(reference), self.settings, self.host);
         let report = match resolution.image {
             Ok(image) => self.search(reference, &image),
             Err(unresolved) => ScanReport {

@@ -36,6 +36,7 @@ pub struct AdmissionRequest<'a> {
     raw: &'a RawValue,
     object: Option<&'a RawValue>,
     old_object: Option<&'a RawValue>,
+    resource: Option<&'a RawValue>,
 }
 
 impl<'a> AdmissionRequest<'a> {
@@ -74,7 +75,18 @@ impl<'a> AdmissionRequest<'a> {
             raw: request,
             object,
             old_object,
+            resource: wire.resource,
         })
+    }
+
+    /// `pods`; whoever judges what runs already may have written the kind here. Empty when the request doesn't say.
+    pub(crate) fn resource(&self) -> String {
+        #[derive(Deserialize)]
+        struct GroupResource {
+            resource: String,
+        }
+        let named = self.resource.and_then(|raw| serde_json::from_str::<GroupResource>(raw.get()).ok());
+        named.map(|named| named.resource).unwrap_or_default()
     }
 
     /// The object of the request.
@@ -144,6 +156,8 @@ struct WireRequest<'a> {
     object: Option<&'a RawValue>,
     #[serde(borrow)]
     old_object: Option<&'a RawValue>,
+    #[serde(borrow)]
+    resource: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize, Default)]

@@ -76,9 +76,15 @@ pub(crate) struct Resolution {
     pub(crate) image: Result<ResolvedImage, Unresolved>,
 }
 
-/// Asks the host for the digest of a reference (unless it carries one) and for the manifest at that digest.
-pub(crate) fn resolve(reference: &ImageReference, settings: &Settings, host: &dyn Host) -> Resolution {
-    match find_digest(reference, settings, host) {
+/// Asks the host for the digest of a reference (unless it carries one, or it is `known` already) and for the manifest at
+/// that digest.
+pub(crate) fn resolve(
+    reference: &ImageReference,
+    known: Option<&String>,
+    settings: &Settings,
+    host: &dyn Host,
+) -> Resolution {
+    match known.map_or_else(|| find_digest(reference, settings, host), |digest| Ok(digest.clone())) {
         Ok(digest) => {
             let image = find_platforms(reference, &digest, settings, host)
                 .map(|platforms| ResolvedImage { digest: digest.clone(), platforms });
@@ -88,7 +94,12 @@ pub(crate) fn resolve(reference: &ImageReference, settings: &Settings, host: &dy
     }
 }
 
-fn find_digest(reference: &ImageReference, settings: &Settings, host: &dyn Host) -> Result<String, Unresolved> {
+/// The digest that a reference stands for: its own, or what its tag is now.
+pub(crate) fn find_digest(
+    reference: &ImageReference,
+    settings: &Settings,
+    host: &dyn Host,
+) -> Result<String, Unresolved> {
     if !settings.registries.is_empty() && !settings.registries.iter().any(|listed| listed == reference.host()) {
         return Err(Unresolved::RegistryNotListed(reference.host().to_owned()));
     }
@@ -99,7 +110,8 @@ fn find_digest(reference: &ImageReference, settings: &Settings, host: &dyn Host)
     if is_digest(&digest) { Ok(digest) } else { Err(Unresolved::NotADigest(digest)) }
 }
 
-fn find_platforms(
+/// The manifests at a digest that are judged.
+pub(crate) fn find_platforms(
     reference: &ImageReference,
     digest: &str,
     settings: &Settings,

@@ -6,7 +6,8 @@
 use crate::decision::{Decision, JudgedImage, Outcome};
 use crate::message::{cut, join_at_most, join_within};
 use crate::rego::PolicyOutcome;
-use crate::settings::{InvalidSettings, PhaseAction, PreScanAction, ScanAction};
+use crate::settings::{FailureAction, InvalidSettings, PhaseAction, PreScanAction, ScanAction};
+use crate::verification::VerificationOutcome;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,6 +66,61 @@ impl Response {
             audit_annotations: audit.map(|(k, v)| (k.to_owned(), cut(v, LONGEST_AUDIT_VALUE))).into(),
             message: Some(message),
         }
+    }
+
+    /// What policies of `imageVerification` say comes first: an image that isn't verified isn't scanned.
+    fn add_verification(&mut self, decision: &Decision) {
+        for outcome in &decision.verification {
+            if let (Some(message), false) = (outcome.message(), outcome.rejects()) {
+                self.audit_annotations
+                    .insert(annotation_key("verification", &outcome.name), cut(&message, LONGEST_AUDIT_VALUE));
+            }
+            for (key, value) in &outcome.annotations {
+                self.audit_annotations.insert(key.clone(), value.clone());
+            }
+            for (image, attestors) in &outcome.verified {
+                let by = attestors.iter().map(|attestor| format!("{attestor} ({})", outcome.name));
+                let by: Vec<String> = by.collect();
+                let mut is_named = false;
+                for judged in decision.images.iter().filter(|judged| judged.image.text == *image).take(IMAGES_IN_AUDIT)
+                {
+                    is_named = true;
+                    let key = format!("{}.verified-by", judged.image.key());
+                    let value = self.audit_annotations.entry(key).or_default();
+                    let all: Vec<String> =
+                        Some(value.clone()).into_iter().filter(|own| !own.is_empty()).chain(by.clone()).collect();
+                    *value = join_within(&all, ", ", LONGEST_AUDIT_VALUE);
+                }
+                if !is_named {
+                    let key = annotation_key("verified", &outcome.name);
+                    let value = self.audit_annotations.entry(key).or_default();
+                    let own = format!("{image}: {}", attestors.iter().cloned().collect::<Vec<_>>().join(", "));
+                    let all: Vec<String> =
+                        Some(value.clone()).into_iter().filter(|own| !own.is_empty()).chain([own]).collect();
+                    *value = join_within(&all, "; ", LONGEST_AUDIT_VALUE);
+                }
+            }
+        }
+        let lines: Vec<String> = decision
+            .verification
+            .iter()
+            .filter(|outcome| outcome.rejects())
+            .filter_map(VerificationOutcome::message)
+            .collect();
+        if lines.is_empty() {
+            return;
+        }
+        let lines = join_at_most(lines.iter().map(String::as_str), "\n", POLICIES_IN_MESSAGE);
+        let annotations = std::mem::take(&mut self.audit_annotations);
+        let message = match self.message.take().filter(|message| !message.is_empty()) {
+            Some(message) => format!("{lines}\n{message}"),
+            None => lines,
+        };
+        let mut rejected = Self::rejected(message, 403);
+        let own = std::mem::take(&mut rejected.audit_annotations);
+        rejected.audit_annotations = annotations;
+        rejected.audit_annotations.extend(own);
+        *self = rejected;
     }
 
     /// What policies in Rego say comes after what the phases say, one line a policy.
@@ -139,7 +195,9 @@ impl From<Decision> for Response {
                 let reasons = join_at_most(reasons.iter().map(String::as_str), ", ", IMAGES_IN_MESSAGE);
                 Self::rejected(format!("Pre-scan rejected. Reasons: {reasons}"), 403)
             }
+            Outcome::NotVerified => Self::rejected(String::new(), 403),
         };
+        response.add_verification(&decision);
         response.add_policies(&decision);
         response.warnings = warnings(&decision, response.accepted);
         for judged in decision.images.iter().take(IMAGES_IN_AUDIT) {
@@ -148,6 +206,13 @@ impl From<Decision> for Response {
         response.mutated_object = decision.mutated_object.filter(|_| response.accepted);
         response
     }
+}
+
+/// `verification.signed`: the key of a policy's annotation, whatever its name has in it.
+fn annotation_key(what: &str, policy: &str) -> String {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let name: String = policy.chars().map(|c| if is_allowed(c) { c } else { '-' }).collect();
+    cut(&format!("{what}.{name}"), 63).trim_end_matches(['…', '.', '-', '_']).to_owned()
 }
 
 /// `Policy 'no-latest' rejected. Reasons: …`, or why it could not decide.
@@ -219,6 +284,16 @@ fn warnings(decision: &Decision, accepted: bool) -> Vec<String> {
         }
         if accepted && let Some(warning) = judged.scan.as_ref().and_then(|scan| scan.warning.as_deref()) {
             add(with_image(judged, warning));
+        }
+    }
+    for outcome in &decision.verification {
+        if outcome.action == FailureAction::Warn
+            && let Some(message) = outcome.message()
+        {
+            add((String::new(), cut(message.lines().next().unwrap_or_default(), LONGEST_WARNING)));
+        }
+        for warning in &outcome.warnings {
+            add((String::new(), cut(warning, LONGEST_WARNING)));
         }
     }
     for policy in &decision.policies {

@@ -3,13 +3,14 @@
 mod acceptance;
 mod attestors;
 mod exemptions;
-mod later;
 mod phases;
 mod pin;
 mod prefix;
 mod read;
+mod refused;
 mod rego;
 mod reports;
+mod verification;
 
 use crate::image::canonical_host;
 use read::{Path, Problems, SettingsMap};
@@ -17,7 +18,7 @@ use serde_json::Value;
 use std::fmt;
 
 pub use acceptance::{Acceptance, Count, CvssLimit, Limit, Limits, Severity};
-pub use attestors::{Attestor, Identity};
+pub use attestors::{Attestor, Identity, KeyReference};
 pub use exemptions::{Exemption, Pattern};
 pub(crate) use phases::PhaseAction;
 pub use phases::{
@@ -30,6 +31,11 @@ pub(crate) use reports::PLACEHOLDERS;
 pub use reports::{
     Artifact, CustomFields, CustomLookup, CustomReports, Kubescape, Namespaces, Platforms, RegistryReports,
     ReportIdentity, ReportSource, Reports, SbomScanner, TrivyOperator,
+};
+pub(crate) use verification::IMAGE_LISTS;
+pub use verification::{
+    Attestation, AttestationKind, Expression, FailureAction, ImageRules, NamedExpression, ResourceRule, Verification,
+    VerificationPolicy,
 };
 
 /// The most different images that one request may name, unless the settings say otherwise.
@@ -58,6 +64,8 @@ pub struct Settings {
     pub acceptance: Acceptance,
     /// Findings that don't count, in the order in which they are tried.
     pub exemptions: Vec<Exemption>,
+    /// `imageVerification`: who must have signed an image, and what must be attested of it.
+    pub verification: Vec<VerificationPolicy>,
     /// Rules in Rego, and what they read.
     pub rego: Rego,
 }
@@ -143,7 +151,7 @@ impl fmt::Display for InvalidSettings {
 
 impl std::error::Error for InvalidSettings {}
 
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 18] = [
     "preScanPolicies",
     "scanPolicies",
     "policies",
@@ -154,6 +162,7 @@ const KEYS: [&str; 17] = [
     "reports",
     "acceptance",
     "exemptions",
+    "imageVerification",
     "pin",
     "preCustomRules",
     "customRules",
@@ -166,10 +175,10 @@ const KEYS: [&str; 17] = [
 fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
     let root = Path::root();
     let map = SettingsMap::of(Some(value), root, problems)?;
-    later::refuse(&map, &later::SETTINGS, problems);
+    refused::refuse(&map, &refused::SETTINGS, problems);
     let pasted = map.entries().map(|(key, _)| key.as_str()).filter(|key| rego::is_conftest(key));
     let keys: Vec<&str> = KEYS.into_iter().chain(pasted).collect();
-    map.known(&keys, &later::SETTINGS, problems);
+    map.known(&keys, &refused::SETTINGS, problems);
 
     let image_matching = map.choice("imageMatching", ImageMatching::default(), problems);
     let scan_key = if map.has("policies") { "policies" } else { "scanPolicies" };
@@ -199,6 +208,7 @@ fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
         reports: reports::read(&map, problems),
         acceptance: acceptance::read(&map, problems),
         exemptions: exemptions::read(&map, problems),
+        verification: verification::read(&map, problems),
         rego: rego::read(&map, problems),
     };
     nothing_decides(&settings, scan_key, problems);

@@ -17,7 +17,7 @@ use custom::{Custom, How, PRE_SCAN_RULES, SCAN_RULES};
 use image_admission_engine::rego::generated::{ALWAYS, GeneratedRules, PRE_SCAN, SCAN};
 use image_admission_engine::rego::image_has_prefix::{IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, image_has_prefix};
 use image_admission_engine::settings::{ImageMatching, Settings};
-use image_admission_engine::{Decision, JudgedImage, Outcome, Response, Timestamp, decide};
+use image_admission_engine::{JudgedImage, Outcome, Response, Timestamp, decide};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseResult, TestError, TestRunner};
@@ -167,16 +167,14 @@ impl Decided {
         let settings = Settings::read(&case.settings()).map_err(|error| error.to_string())?;
         let host = Cluster::new(case);
         let request = to_raw_value(&case.request()).map_err(|error| error.to_string())?;
-        let Decision { outcome, images, mutated_object, decided_at, policies, policies_hash, seen } =
-            decide(Some(&request), &settings, &host, Timestamp(1_790_000_000));
-        let (pre_scan, scanned) = match &outcome {
+        let decision = decide(Some(&request), &settings, &host, Timestamp(1_790_000_000));
+        let (pre_scan, scanned) = match &decision.outcome {
             Outcome::NothingToJudge(_) | Outcome::PreScanAccepted => (PreScan::Accepted, Vec::new()),
             Outcome::PreScanRejected(reasons) => (PreScan::Rejected(reasons.clone()), Vec::new()),
-            Outcome::Scanned => (PreScan::Scan, images.clone()),
+            Outcome::Scanned => (PreScan::Scan, decision.images.clone()),
             other => return Err(format!("it is no case of the two phases: {other:?}")),
         };
-        let response =
-            Response::from(Decision { outcome, images, mutated_object, decided_at, policies, policies_hash, seen });
+        let response = Response::from(decision);
         Ok(Self {
             data: data(case),
             pre_scan_input: pre_scan_input(case),

@@ -8,6 +8,7 @@ use crate::settings::Identity;
 use serde::de::{Error, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// The longest text of the host that is passed on.
@@ -60,6 +61,10 @@ impl<C: HostCalls> Host for WireHost<C> {
         }
     }
 
+    fn whole_manifest(&self, image: &str) -> Result<Document, HostFailure> {
+        self.call("oci", "v1/oci_manifest", &image).map(Document)
+    }
+
     fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure> {
         let request = GetResource {
             api_version: resource.api_version,
@@ -102,31 +107,47 @@ impl<C: HostCalls> Host for WireHost<C> {
         self.call("oci", "v1/oci_manifest_config", &image).map(Document)
     }
 
-    fn verify(&self, image: &str, identity: &Identity) -> Result<(), HostFailure> {
+    fn verify(
+        &self,
+        image: &str,
+        identity: &Identity,
+        annotations: &BTreeMap<String, String>,
+    ) -> Result<String, HostFailure> {
         #[derive(Deserialize)]
         struct Answer {
             is_trusted: bool,
+            digest: String,
         }
+        let annotations = Some(annotations).filter(|annotations| !annotations.is_empty());
         let payload = match identity {
             Identity::Key(key) => {
-                json!({"type": "SigstorePubKeyVerify", "image": image, "pub_keys": [key], "annotations": null})
+                json!({"type": "SigstorePubKeyVerify", "image": image, "pub_keys": [key], "annotations": annotations})
             }
             Identity::Keyless { issuer, subject } => json!({
                 "type": "SigstoreKeylessVerify", "image": image,
-                "keyless": [{"issuer": issuer, "subject": subject}], "annotations": null,
+                "keyless": [{"issuer": issuer, "subject": subject}], "annotations": annotations,
             }),
             Identity::KeylessPrefix { issuer, subject_prefix } => json!({
                 "type": "SigstoreKeylessPrefixVerify", "image": image,
-                "keyless_prefix": [{"issuer": issuer, "url_prefix": subject_prefix}], "annotations": null,
+                "keyless_prefix": [{"issuer": issuer, "url_prefix": subject_prefix}], "annotations": annotations,
             }),
             Identity::GithubActions { owner, repository } => json!({
                 "type": "SigstoreGithubActionsVerify", "image": image, "owner": owner, "repo": repository,
-                "annotations": null,
+                "annotations": annotations,
             }),
+            // The host takes certificates as lists of bytes.
+            Identity::Certificate { certificate, chain, require_rekor_bundle } => json!({
+                "type": "SigstoreCertificateVerify", "image": image, "certificate": certificate.as_bytes(),
+                "certificate_chain": chain.iter().map(|certificate| certificate.as_bytes()).collect::<Vec<_>>(),
+                "require_rekor_bundle": require_rekor_bundle, "annotations": annotations,
+            }),
+            Identity::KeyInCluster(_) => {
+                return Err(HostFailure::Failed("a key that stands in the cluster was not read".to_owned()));
+            }
         };
         let answer: Answer = Document(self.call("oci", "v2/verify", &payload)?).read()?;
         if answer.is_trusted {
-            Ok(())
+            Ok(answer.digest)
         } else {
             Err(HostFailure::NotTrusted("the host says that it isn't trusted".to_owned()))
         }

@@ -113,8 +113,8 @@ impl<'a> Source<'a> {
         let mut trusted = self.settings.allow_unsigned || !is_on(Remedy::VerifySignature);
         let mut failure = None;
         for attestor in self.settings.attestors.iter().filter(|_| !self.settings.allow_unsigned) {
-            match self.host.verify(&artifact, &attestor.identity) {
-                Ok(()) => {
+            match self.host.verify(&artifact, &attestor.identity, &attestor.annotations) {
+                Ok(_) => {
                     trusted = true;
                     break;
                 }

@@ -1,18 +1,22 @@
 //! Attestors: who may vouch for an artifact in a registry.
 
 use super::read::{Problems, SettingsMap, wrong_type};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Somebody who may vouch for an artifact, and how the host recognises them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attestor {
     /// What messages call them.
     pub name: String,
-    /// How they are recognised.
+    /// How they are recognised. An attestor of several identities is several of these, of one name.
     pub identity: Identity,
+    /// What the signature must say beside that.
+    pub annotations: BTreeMap<String, String>,
 }
 
 /// How the host recognises who signed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Identity {
     /// By a public key, PEM.
     Key(String),
@@ -37,13 +41,46 @@ pub enum Identity {
         /// One repository of theirs.
         repository: Option<String>,
     },
+    /// By a certificate, PEM.
+    Certificate {
+        /// The certificate that signed.
+        certificate: String,
+        /// Who issued it, up to the root; never empty, since the host trusts a certificate without a chain as it is.
+        chain: Vec<String>,
+        /// Whether the signature must stand in the transparency log, which also says that it was made in time.
+        require_rekor_bundle: bool,
+    },
+    /// By a public key that stands in a Secret or a ConfigMap; read at each request.
+    KeyInCluster(KeyReference),
+}
+
+/// Where in the cluster a public key stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeyReference {
+    /// `Secret` or `ConfigMap`.
+    pub kind: &'static str,
+    /// The object's namespace.
+    pub namespace: String,
+    /// The object's name.
+    pub name: String,
+    /// The key of its data.
+    pub key: String,
+}
+
+/// Where an attestor's key may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keys {
+    /// In the settings alone.
+    Inline,
+    /// In a Secret or a ConfigMap too.
+    InCluster,
 }
 
 const NO_REGULAR_EXPRESSIONS: &str =
     "the host compares no regular expressions: write `subject`, or `subjectPrefix` with how it starts";
 
-/// Reads the list at `key`: `[{name, cosign: {key: {data}}}]`, or `cosign.keyless`.
-pub(super) fn read(settings: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems) -> Vec<Attestor> {
+/// Reads the list at `key`: `[{name, cosign: {key: {data}}}]`, or `cosign.keyless`, or `cosign.certificate`.
+pub(super) fn read(settings: &SettingsMap<'_, '_>, key: &str, keys: Keys, problems: &mut Problems) -> Vec<Attestor> {
     let path = settings.path().key(key);
     let mut attestors = Vec::new();
     for (position, value) in settings.list(key, problems).unwrap_or_default().iter().enumerate() {
@@ -68,43 +105,131 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, key: &str, problems: &mut Pro
             continue;
         }
         let Some(cosign) = SettingsMap::of(map.get("cosign"), &path, problems) else { continue };
-        let identities = read_cosign(&cosign, problems);
-        attestors.extend(
-            identities.into_iter().map(|identity| Attestor { name: name.unwrap_or_default().to_owned(), identity }),
-        );
+        let identities = read_cosign(&cosign, keys, problems);
+        let annotations = read_annotations(&cosign, problems);
+        attestors.extend(identities.into_iter().map(|identity| Attestor {
+            name: name.unwrap_or_default().to_owned(),
+            identity,
+            annotations: annotations.clone(),
+        }));
     }
     attestors
 }
 
-fn read_cosign(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Identity> {
+fn read_cosign(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -> Vec<Identity> {
     let path = cosign.path();
-    if cosign.has("certificate") {
-        problems.add(path.key("certificate"), "`certificate` is not supported yet; use `key` or `keyless`");
+    cosign.known(&["key", "keyless", "certificate", "annotations", "ctlog", "source", "tuf"], &[], problems);
+    for (key, why) in [
+        ("source", "signatures are looked for beside the image; the host reads no other repository"),
+        ("tuf", "the host brings its own trust root"),
+    ] {
+        if cosign.has(key) {
+            problems.add(path.key(key), format!("{why}; remove it"));
+        }
+    }
+    let kinds = ["key", "keyless", "certificate"].map(|key| cosign.has(key));
+    if kinds.iter().filter(|is_set| **is_set).count() != 1 {
+        problems.add(*path, "set one of `key`, `keyless` and `certificate`");
         return Vec::new();
     }
-    cosign.known(&["key", "keyless"], &[], problems);
-    if cosign.has("key") == cosign.has("keyless") {
-        problems.add(*path, "set one of `key` and `keyless`");
-        return Vec::new();
+    let log = read_log(cosign, problems);
+    if cosign.has("key") {
+        read_key(cosign, keys, problems).into_iter().collect()
+    } else if cosign.has("certificate") {
+        read_certificate(cosign, log, problems).into_iter().collect()
+    } else {
+        if log == TransparencyLog::Ignored {
+            problems.add(
+                path.key("ctlog"),
+                "the host checks keyless signatures in the transparency log, always: remove what ignores it, or use `key`",
+            );
+        }
+        read_keyless(cosign, problems)
     }
-    if cosign.has("key") { read_key(cosign, problems).into_iter().collect() } else { read_keyless(cosign, problems) }
 }
 
-fn read_key(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Identity> {
+/// What `ctlog` says of the transparency log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TransparencyLog {
+    Checked,
+    Ignored,
+}
+
+/// `ctlog: {url, ignoreTlog, …}`: which log, and whether it counts. The host knows Sigstore's own, and looks at it for
+/// keyless signatures always, for those by certificate as it is told, for those by key never.
+fn read_log(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> TransparencyLog {
+    let path = cosign.path().key("ctlog");
+    let Some(log) = SettingsMap::of(cosign.get("ctlog"), &path, problems) else { return TransparencyLog::Checked };
+    let ignored = ["ignoreTlog", "insecureIgnoreTlog"];
+    let own = ["url", "rekorPubKey", "ctLogPubKey", "tsaCertChain", "ignoreSCT", "insecureIgnoreSCT"];
+    log.known(&[ignored.as_slice(), own.as_slice()].concat(), &[], problems);
+    for key in own {
+        if log.has(key) && log.get(key) != Some(&Value::Bool(false)) {
+            problems
+                .add(path.key(key), "the host knows Sigstore's public transparency log alone: remove it, or use `key`");
+        }
+    }
+    let mut said = TransparencyLog::Checked;
+    for key in ignored {
+        if log.boolean(key, false, problems) {
+            said = TransparencyLog::Ignored;
+        }
+    }
+    said
+}
+
+/// `annotations: {env: prod}`: what the signature must carry.
+fn read_annotations(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> BTreeMap<String, String> {
+    let path = cosign.path().key("annotations");
+    let Some(map) = SettingsMap::of(cosign.get("annotations"), &path, problems) else { return BTreeMap::new() };
+    let mut annotations = BTreeMap::new();
+    for (key, value) in map.entries() {
+        match value.as_str() {
+            Some(text) => {
+                annotations.insert(key.clone(), text.to_owned());
+            }
+            None => problems.add(path.key(key), wrong_type("a string", value)),
+        }
+    }
+    annotations
+}
+
+fn read_key(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -> Option<Identity> {
     let path = cosign.path().key("key");
     let key = SettingsMap::of(cosign.get("key"), &path, problems)?;
     if key.has("kms") {
-        problems.add(path.key("kms"), "the host reaches no key management service: export the public key into `data`");
+        problems.add(
+            path.key("kms"),
+            "the host reaches no key management service: export the public key and write it as `data`",
+        );
         return None;
     }
-    if key.has("secretRef") || key.has("configMapRef") {
-        problems.add(path, "keys from the cluster are not supported yet: write the public key into `data`");
+    key.known(&["data", "secretRef", "configMapRef", "hashAlgorithm", "expression"], &[], problems);
+    if key.has("expression") {
+        problems
+            .add(path.key("expression"), "a key can't be computed: write it as `data`, or refer to it by `secretRef`");
+    }
+    if let Some(name) = key.text("hashAlgorithm", problems).filter(|name| !name.eq_ignore_ascii_case("sha256")) {
+        problems
+            .add(path.key("hashAlgorithm"), format!("the host verifies with SHA-256, not with `{name}`; remove it"));
+    }
+    if [key.has("data"), key.has("secretRef"), key.has("configMapRef")].iter().filter(|is_set| **is_set).count() > 1 {
+        problems.add(path, "set one of `data`, `secretRef` and `configMapRef`");
         return None;
     }
-    key.known(&["data"], &[], problems);
+    for (reference, kind) in [("secretRef", "Secret"), ("configMapRef", "ConfigMap")] {
+        if !key.has(reference) {
+            continue;
+        }
+        if keys == Keys::Inline {
+            problems.add(path.key(reference), "a report's attestor has its key in the settings: write it as `data`");
+            return None;
+        }
+        return read_key_reference(&key, reference, kind, problems).map(Identity::KeyInCluster);
+    }
     let data = key.text("data", problems).map(str::trim);
     match data {
-        Some(pem) if is_public_key(pem) => Some(Identity::Key(format!("{pem}\n"))),
+        Some(pem) if is_pem(pem, "PUBLIC KEY") => Some(Identity::Key(format!("{pem}\n"))),
         Some(_) => {
             problems
                 .add(path.key("data"), "it is not a public key in PEM, which starts with `-----BEGIN PUBLIC KEY-----`");
@@ -117,10 +242,89 @@ fn read_key(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Ide
     }
 }
 
-/// Whether a text has the frame of a PEM public key, and Base64 inside it.
-fn is_public_key(pem: &str) -> bool {
-    let body =
-        pem.strip_prefix("-----BEGIN PUBLIC KEY-----").and_then(|rest| rest.strip_suffix("-----END PUBLIC KEY-----"));
+/// `secretRef: {name, namespace, key}`, or the same of a ConfigMap.
+fn read_key_reference(
+    key: &SettingsMap<'_, '_>,
+    reference: &'static str,
+    kind: &'static str,
+    problems: &mut Problems,
+) -> Option<KeyReference> {
+    let path = key.path().key(reference);
+    let map = SettingsMap::of(key.get(reference), &path, problems)?;
+    map.known(&["name", "namespace", "key"], &[], problems);
+    let named = |key: &str, problems: &mut Problems| {
+        let text = map.text(key, problems).unwrap_or_default().to_owned();
+        if text.is_empty() {
+            problems.add(path.key(key), format!("the {kind}'s {key} is missing"));
+        }
+        text
+    };
+    let (name, namespace) = (named("name", problems), named("namespace", problems));
+    // The key under which cosign stores a public key in a cluster.
+    let key = map.text("key", problems).unwrap_or("cosign.pub").to_owned();
+    Some(KeyReference { kind, namespace, name, key })
+}
+
+fn read_certificate(cosign: &SettingsMap<'_, '_>, log: TransparencyLog, problems: &mut Problems) -> Option<Identity> {
+    let path = cosign.path().key("certificate");
+    let map = SettingsMap::of(cosign.get("certificate"), &path, problems)?;
+    map.known(&["cert", "certChain", "certificate", "certificateChain"], &[], problems);
+    let either = |names: [&'static str; 2]| names.into_iter().find(|name| map.has(name)).unwrap_or(names[0]);
+    let (own, chain) = (either(["cert", "certificate"]), either(["certChain", "certificateChain"]));
+    let certificates = read_certificates(&map, own, problems);
+    let issuers = read_certificates(&map, chain, problems);
+    if !map.has(own) {
+        problems.add(path.key(own), "the certificate is missing, in PEM");
+    }
+    if !map.has(chain) {
+        problems.add(
+            path.key(chain),
+            "the chain of the certificate is missing, up to its root: without one the host would trust any certificate as it is",
+        );
+    }
+    let [certificate] = certificates.as_slice() else {
+        if certificates.len() > 1 {
+            problems.add(path.key(own), format!("write the issuers' certificates to `{chain}`"));
+        }
+        return None;
+    };
+    (!issuers.is_empty()).then(|| Identity::Certificate {
+        certificate: certificate.clone(),
+        chain: issuers,
+        require_rekor_bundle: log == TransparencyLog::Checked,
+    })
+}
+
+/// The PEM certificates of a text, or of `{value: text}`.
+fn read_certificates(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems) -> Vec<String> {
+    const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+    let path = map.path().key(key);
+    let text = match map.get(key) {
+        None => return Vec::new(),
+        Some(Value::Object(object)) if object.contains_key("value") => object.get("value").and_then(Value::as_str),
+        Some(value) => value.as_str(),
+    };
+    let Some(text) = text.map(str::trim).filter(|text| text.starts_with(BEGIN)) else {
+        problems.add(path, format!("it is not a certificate in PEM, which starts with `{BEGIN}`"));
+        return Vec::new();
+    };
+    let mut certificates = Vec::new();
+    for part in text.split(BEGIN).skip(1) {
+        let pem = format!("{BEGIN}{}\n", part.trim_end());
+        if !is_pem(pem.trim(), "CERTIFICATE") {
+            problems.add(path, "it has a part that is no certificate in PEM");
+            return Vec::new();
+        }
+        certificates.push(pem);
+    }
+    certificates
+}
+
+/// Whether a text has the frame of PEM with this label, and Base64 inside it.
+fn is_pem(pem: &str, label: &str) -> bool {
+    let body = pem
+        .strip_prefix(&format!("-----BEGIN {label}-----"))
+        .and_then(|rest| rest.strip_suffix(&format!("-----END {label}-----")));
     body.is_some_and(|body| {
         let letters: Vec<u8> = body.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
         letters.len() >= 40 && letters.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='))

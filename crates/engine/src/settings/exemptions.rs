@@ -38,31 +38,7 @@ impl Pattern {
     /// Whether the whole of `text` is what it stands for.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
-        let (pattern, text) = (self.0.as_bytes(), text.as_bytes());
-        let (mut at, mut seen) = (0, 0);
-        // Where to go on when what follows the last star doesn't fit: the star takes one letter more.
-        let mut retry: Option<(usize, usize)> = None;
-        while seen < text.len() {
-            match pattern.get(at) {
-                Some(b'*') => {
-                    retry = Some((at, seen));
-                    at += 1;
-                }
-                Some(c) if *c == b'?' || text.get(seen).is_some_and(|other| c.eq_ignore_ascii_case(other)) => {
-                    at += 1;
-                    seen += 1;
-                }
-                _ => match retry {
-                    Some((star, taken)) => {
-                        retry = Some((star, taken + 1));
-                        at = star + 1;
-                        seen = taken + 1;
-                    }
-                    None => return false,
-                },
-            }
-        }
-        pattern.get(at..).is_some_and(|rest| rest.iter().all(|c| *c == b'*'))
+        crate::glob::matches(&self.0, text, |a, b| a.eq_ignore_ascii_case(&b))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The two phases: default, custom and per-namespace policies.
 
-use super::later;
 use super::prefix::Prefix;
 use super::read::{Choice, Path, Problems, SettingsMap, wrong_type};
+use super::refused;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -179,8 +179,8 @@ pub(super) fn read<A: PhaseAction>(
     let path = settings.path().key(key);
     let Some(map) = SettingsMap::of(settings.get(key), &path, problems) else { return phase };
     let own: &[&str] = &["autoGenerate", "byNamespace"];
-    map.known(&[own, level_keys::<A>()].concat(), &later::PHASE, problems);
-    later::refuse(&map, &later::PHASE, problems);
+    map.known(&[own, level_keys::<A>()].concat(), &refused::PHASE, problems);
+    refused::refuse(&map, &refused::PHASE, problems);
     phase.auto_generate = map.boolean("autoGenerate", true, problems);
 
     let level = read_level(&map, None, matching, problems);

@@ -1,6 +1,6 @@
 //! Reading settings: values with their paths, and problems that add up.
 
-use super::later::Refused;
+use super::refused::Refused;
 use crate::time::Span;
 use serde_json::{Map, Value};
 use std::fmt;

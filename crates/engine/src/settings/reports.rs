@@ -1,6 +1,6 @@
 //! Where scan reports come from, and for which platforms.
 
-use super::attestors::{self, Attestor};
+use super::attestors::{self, Attestor, Keys};
 use super::read::{Choice, Problems, SettingsMap, wrong_type};
 use crate::platform::Platform;
 use crate::time::Span;
@@ -329,7 +329,7 @@ fn read_registry(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Registry
             Artifact::Tag(suffix.to_owned())
         }
     };
-    let attestors = attestors::read(map, "attestors", problems);
+    let attestors = attestors::read(map, "attestors", Keys::Inline, problems);
     let unsigned = map.boolean("allowUnsigned", false, problems);
     if attestors.is_empty() && !unsigned && map.list("attestors", problems).is_none_or(<[Value]>::is_empty) {
         problems.add(

@@ -98,7 +98,7 @@ fn unknown_keys_name_the_nearest_one() {
             "reports": {"platform": "all", "sources": [{"sbomScanner": {}}]},
         }),
         &[
-            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, reports, acceptance, exemptions, pin, preCustomRules, customRules, regoVersion, regoPolicies, regoLibraries, context",
+            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, reports, acceptance, exemptions, imageVerification, pin, preCustomRules, customRules, regoVersion, regoPolicies, regoLibraries, context",
             "preScanPolicy: unknown setting `preScanPolicy`; did you mean `preScanPolicies`?",
             "verboselog: unknown setting `verboselog`; did you mean `verboseLog`?",
             "preScanPolicies.default: unknown setting `default`; known here: autoGenerate, byNamespace, defaultPolicy, customPolicies",
@@ -175,11 +175,7 @@ fn every_wrong_type_is_reported_with_its_path() {
 }
 
 #[test]
-fn what_belongs_to_later_work_is_refused_by_name() {
-    for value in [json!([{}]), json!({}), json!(""), json!(false)] {
-        refuse(json!({"imageVerification": value}), &["imageVerification: `imageVerification` is not supported yet"]);
-    }
-    // Written-out defaults ask for nothing.
+fn written_out_defaults_ask_for_nothing() {
     let settings = read(json!({
         "preCustomRules": "", "customRules": " \n", "regoVersion": "v0", "exemptions": [], "imageVerification": [],
         "regoPolicies": [], "regoLibraries": [], "context": [], "reports": {"maxAge": ""},
@@ -286,6 +282,7 @@ fn what_is_no_policy_is_refused() {
     );
 }
 
+const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUYmFkYmFkYmFkYmFkYmFkYmFkYmFkYmFkMAoGCCqGSM49\n-----END CERTIFICATE-----";
 const KEY: &str = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEyQ==\n-----END PUBLIC KEY-----\n";
 
 #[test]
@@ -361,11 +358,12 @@ fn sources_that_could_not_work_are_refused() {
         (registry(json!({"attestors": [{"cosign": {"key": {"data": KEY}}}]})), format!("{at}.attestors[0].name: name the attestor: messages say who signed")),
         (registry(json!({"attestors": [{"name": "n", "notary": {}}]})), format!("{at}.attestors[0].notary: the host verifies no Notary signatures; sign with cosign")),
         (registry(json!({"attestors": [{"name": "n"}]})), format!("{at}.attestors[0].cosign: say how the attestor is recognised, like `{{key: {{data: …}}}}`")),
-        (attestor(json!({})), format!("{cosign}: set one of `key` and `keyless`")),
-        (attestor(json!({"key": {"kms": "aws"}})), format!("{cosign}.key.kms: the host reaches no key management service: export the public key into `data`")),
+        (attestor(json!({})), format!("{cosign}: set one of `key`, `keyless` and `certificate`")),
+        (attestor(json!({"key": {"kms": "aws"}})), format!("{cosign}.key.kms: the host reaches no key management service: export the public key and write it as `data`")),
         (attestor(json!({"key": {"data": "x"}})), format!("{cosign}.key.data: it is not a public key in PEM, which starts with `-----BEGIN PUBLIC KEY-----`")),
         (attestor(json!({"key": {}})), format!("{cosign}.key: `data` is missing: the public key in PEM")),
-        (attestor(json!({"certificate": {"data": "x"}})), format!("{cosign}.certificate: `certificate` is not supported yet; use `key` or `keyless`")),
+        (attestor(json!({"certificate": {"cert": CERTIFICATE}})), format!("{cosign}.certificate.certChain: the chain of the certificate is missing, up to its root: without one the host would trust any certificate as it is")),
+        (attestor(json!({"key": {"secretRef": {"name": "n", "namespace": "m"}}})), format!("{cosign}.key.secretRef: a report's attestor has its key in the settings: write it as `data`")),
         (attestor(json!({"keyless": {"identities": [{"issuer": "i", "subjectPrefix": "team/"}]}})), format!("{cosign}.keyless.identities[0].subjectPrefix: `team/` is not the beginning of a URL like `https://github.com/team/`")),
         (attestor(json!({"keyless": {"identities": [{"issuer": "i", "subjectRegExp": ".*", "subject": "s"}]}})), format!("{cosign}.keyless.identities[0].subjectRegExp: the host compares no regular expressions: write `subject`, or `subjectPrefix` with how it starts")),
         (attestor(json!({"keyless": {"identities": [{"subject": "s"}]}})), format!("{cosign}.keyless.identities[0].issuer: the issuer of the identity is missing")),

@@ -107,7 +107,12 @@ impl Host for Cluster<'_> {
         Err(HostFailure::Failed("not answered".to_owned()))
     }
 
-    fn verify(&self, image: &str, _: &Identity) -> Result<(), HostFailure> {
+    fn whole_manifest(&self, image: &str) -> Result<Document, HostFailure> {
+        self.wrongs.borrow_mut().push(format!("no expression of these cases reads manifests, and {image} is read"));
+        Err(HostFailure::Failed("not answered".to_owned()))
+    }
+
+    fn verify(&self, image: &str, _: &Identity, _: &BTreeMap<String, String>) -> Result<String, HostFailure> {
         self.wrongs.borrow_mut().push(format!("nothing of these cases is signed, and {image} is verified"));
         Err(HostFailure::Failed("not answered".to_owned()))
     }

@@ -168,6 +168,7 @@ fn result(judged: &JudgedImage, outcome: &Outcome) -> String {
         return match outcome {
             Outcome::PreScanRejected(_) if rejects => "denied by pre-scan",
             Outcome::PreScanRejected(_) => "not decided, as another image is denied",
+            Outcome::NotVerified => "not scanned: verification rejects the request",
             _ => "accepted by pre-scan, without a scan",
         }
         .to_owned();

@@ -12,6 +12,7 @@ use crate::resolve::{PlatformManifest, ResolvedImage};
 use crate::settings::{Identity, Kubescape, ReportSource, Settings};
 use serde_json::{Value, json};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 const NOW: Timestamp = Timestamp(1_700_000_000);
 
@@ -62,7 +63,11 @@ impl Host for Cluster {
         panic!("no registry is asked")
     }
 
-    fn verify(&self, _: &str, _: &Identity) -> Result<(), HostFailure> {
+    fn whole_manifest(&self, _: &str) -> Result<Document, HostFailure> {
+        panic!("nobody asks for manifests")
+    }
+
+    fn verify(&self, _: &str, _: &Identity, _: &BTreeMap<String, String>) -> Result<String, HostFailure> {
         panic!("no registry is asked")
     }
 

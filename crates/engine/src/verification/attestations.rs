@@ -1,0 +1,333 @@
+//! Attestations: documents beside an image in its registry that somebody vouches for.
+//!
+//! The host hands out manifests and configurations, so that a document counts when it is the configuration of an
+//! artifact. An envelope (DSSE) is verified here, against keys; any other document only when the artifact itself is signed
+//! and says, in its manifest, that it is about a digest of this image: a signed artifact that was copied to another image
+//! verifies as well.
+
+use super::dsse::{Envelope, EnvelopeError, EnvelopeKey};
+use super::failed;
+use super::signatures::Signatures;
+use crate::host::{HostFailure, Manifest};
+use crate::image::{ImageReference, is_digest};
+use crate::message::cut;
+use crate::resolve::find_platforms;
+use crate::settings::{Attestation, AttestationKind, Identity, VerificationPolicy};
+use serde::Deserialize;
+use serde_json::Value as Json;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most artifacts of one type beside one image: whoever pushes them chooses how many there are.
+const MOST_ARTIFACTS: usize = 16;
+
+/// The types under which in-toto statements are attached.
+const ENVELOPE_TYPES: [&str; 2] = ["application/vnd.in-toto+json", "application/vnd.dsse.envelope.v1+json"];
+
+/// The attestations that one policy asked for.
+pub(super) struct Attestations<'a> {
+    policy: &'a VerificationPolicy,
+    /// What was found beside a digest, `repository@digest`, for an attestation.
+    found: BTreeMap<(String, String), Result<Vec<Found>, String>>,
+    /// By image and attestation: what verified documents say, one for each platform, or one for all.
+    payloads: BTreeMap<(String, String), Vec<Json>>,
+    verified: BTreeMap<String, BTreeSet<String>>,
+    reasons: BTreeSet<String>,
+}
+
+/// An artifact beside an image.
+#[derive(Debug, Clone)]
+struct Found {
+    /// `repository@digest`
+    artifact: String,
+    /// The digest that its manifest says it is about.
+    subject: Option<String>,
+    /// Its configuration.
+    document: Json,
+}
+
+/// Why a document doesn't count.
+enum Refused {
+    /// It is none, or not of this image, or nobody who was asked for vouches for it.
+    Because(String),
+    /// That can't be told.
+    Failure(String),
+}
+
+impl<'a> Attestations<'a> {
+    pub(super) fn new(policy: &'a VerificationPolicy) -> Self {
+        Self {
+            policy,
+            found: BTreeMap::new(),
+            payloads: BTreeMap::new(),
+            verified: BTreeMap::new(),
+            reasons: BTreeSet::new(),
+        }
+    }
+
+    /// Whether an attestor vouches for an attestation of an image: for one about the image as a whole, or for one about
+    /// each of its platforms.
+    pub(super) fn verify(
+        &mut self,
+        signatures: &mut Signatures<'a>,
+        image: &str,
+        attestation: &str,
+        attestor: &str,
+    ) -> Result<bool, String> {
+        let policy = self.policy;
+        let Some(wanted) = policy.attestations.iter().find(|own| own.name == attestation) else {
+            return Err(format!("there is no attestation `{}`", cut(attestation, 64)));
+        };
+        let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;
+        let digest = signatures.digest(&reference)?;
+        let mut reasons = Vec::new();
+        let whole = self.verify_digest(signatures, &reference, (&digest, &digest), wanted, attestor, &mut reasons)?;
+        let documents = match whole {
+            Some(document) => Some(vec![document]),
+            None => self.verify_platforms(signatures, &reference, &digest, wanted, attestor, &mut reasons)?,
+        };
+        match documents {
+            Some(documents) => {
+                self.verified.entry(image.to_owned()).or_default().insert(format!("{attestor} ({attestation})"));
+                self.payloads.entry((image.to_owned(), attestation.to_owned())).or_insert(documents);
+                Ok(true)
+            }
+            None => {
+                if reasons.is_empty() {
+                    reasons.push("there is none".to_owned());
+                }
+                let why = reasons.join("; ");
+                let image = cut(image, 256);
+                self.reasons
+                    .insert(format!("'{image}': no attestation {attestation} of {attestor}: {}", cut(&why, 400)));
+                Ok(false)
+            }
+        }
+    }
+
+    /// One document of each platform of an index; none when one of them has none.
+    fn verify_platforms(
+        &mut self,
+        signatures: &mut Signatures<'a>,
+        reference: &ImageReference,
+        digest: &str,
+        wanted: &Attestation,
+        attestor: &str,
+        reasons: &mut Vec<String>,
+    ) -> Result<Option<Vec<Json>>, String> {
+        let platforms = find_platforms(reference, digest, signatures.settings(), signatures.host());
+        let platforms = platforms.map_err(|unresolved| unresolved.to_string())?;
+        let mut documents = Vec::new();
+        for platform in &platforms {
+            if platform.digest == digest || platform.unjudgeable.is_some() {
+                return Ok(None);
+            }
+            let at = (platform.digest.as_str(), digest);
+            match self.verify_digest(signatures, reference, at, wanted, attestor, reasons)? {
+                Some(document) => documents.push(document),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(documents))
+    }
+
+    /// The newest document about a digest that the attestor vouches for. It stands beside that digest, or beside the index
+    /// that the digest is of.
+    fn verify_digest(
+        &mut self,
+        signatures: &mut Signatures<'a>,
+        reference: &ImageReference,
+        (digest, index): (&str, &str),
+        wanted: &Attestation,
+        attestor: &str,
+        reasons: &mut Vec<String>,
+    ) -> Result<Option<Json>, String> {
+        let mut found = self.beside(signatures, reference, index, wanted)?;
+        if digest != index {
+            found.extend(self.beside(signatures, reference, digest, wanted)?);
+        }
+        let mut failure = None;
+        // Who attaches one more adds it at the end.
+        for found in found.iter().rev() {
+            match self.weigh(signatures, found, digest, wanted, attestor) {
+                Ok(document) => return Ok(Some(document)),
+                Err(Refused::Because(why)) => {
+                    if !reasons.contains(&why) {
+                        reasons.push(why);
+                    }
+                }
+                Err(Refused::Failure(why)) => failure = failure.or(Some(why)),
+            }
+        }
+        failure.map_or(Ok(None), Err)
+    }
+
+    /// What a document says, if it is about the digest, of the type asked for, and the attestor vouches for it.
+    fn weigh(
+        &self,
+        signatures: &mut Signatures<'a>,
+        found: &Found,
+        digest: &str,
+        wanted: &Attestation,
+        attestor: &str,
+    ) -> Result<Json, Refused> {
+        let because = |why: &dyn std::fmt::Display| Refused::Because(format!("{} {why}", found.artifact));
+        let is_envelope = found.document.get("payloadType").is_some();
+        if let (AttestationKind::InToto(predicate), false) = (&wanted.kind, is_envelope) {
+            return Err(because(&format!("is no envelope of a statement of `{predicate}`")));
+        }
+        if !is_envelope {
+            if found.subject.as_deref() != Some(digest) {
+                return Err(because(&"doesn't name this image as its subject"));
+            }
+            return match signatures.verify_artifact(self.policy, &found.artifact, attestor) {
+                Ok(None) => Ok(found.document.clone()),
+                Ok(Some(why)) => Err(because(&format!("is not signed by {attestor}: {why}"))),
+                Err(why) => Err(Refused::Failure(why)),
+            };
+        }
+        let keys = self.keys(signatures, attestor).map_err(Refused::Failure)?;
+        let envelope = Envelope::read(&found.document).map_err(|why| because(&format!("can't be read: {why}")))?;
+        let keys: Vec<(&str, &EnvelopeKey)> = keys.iter().map(|key| (attestor, key)).collect();
+        let statement = envelope.verify(&keys).and_then(|verified| verified.statement());
+        let statement = statement.map_err(|why: EnvelopeError| because(&format!("is refused: {why}")))?;
+        if let AttestationKind::InToto(predicate) = &wanted.kind
+            && statement.predicate_type != *predicate
+        {
+            let other = cut(&statement.predicate_type, 100);
+            return Err(because(&format!("is a statement of `{other}`, not of `{predicate}`")));
+        }
+        if !statement.subjects.iter().any(|subject| subject == digest) {
+            return Err(because(&"is a statement about another image"));
+        }
+        Ok(statement.json)
+    }
+
+    /// The keys of an attestor.
+    fn keys(&self, signatures: &mut Signatures<'a>, attestor: &str) -> Result<Vec<EnvelopeKey>, String> {
+        let mut keys = Vec::new();
+        for own in self.policy.attestors.iter().filter(|own| own.name == attestor) {
+            let pem = match &own.identity {
+                Identity::Key(pem) => pem.clone(),
+                Identity::KeyInCluster(reference) => signatures.key(reference)?,
+                _ => {
+                    return Err(format!(
+                        "the attestor `{attestor}` has no key: an envelope is verified against keys, not certificates"
+                    ));
+                }
+            };
+            keys.push(
+                EnvelopeKey::from_pem(&pem).map_err(|why| format!("the key of the attestor `{attestor}`: {why}"))?,
+            );
+        }
+        if keys.is_empty() {
+            return Err(format!("there is no attestor `{}`", cut(attestor, 64)));
+        }
+        Ok(keys)
+    }
+
+    /// What stands beside a digest for an attestation, in the order of the registry.
+    fn beside(
+        &mut self,
+        signatures: &Signatures<'a>,
+        reference: &ImageReference,
+        digest: &str,
+        wanted: &Attestation,
+    ) -> Result<Vec<Found>, String> {
+        let key = (reference.at(digest), wanted.name.clone());
+        if let Some(found) = self.found.get(&key) {
+            return found.clone();
+        }
+        let found = look(signatures, reference, digest, wanted)
+            .map_err(|failure| failed(&format!("the attestations of {} can't be looked up", key.0), &failure));
+        self.found.insert(key, found.clone());
+        found
+    }
+
+    /// What a verified attestation says.
+    pub(super) fn payload(&self, image: &str, attestation: &str) -> Result<Json, String> {
+        match self.payloads.get(&(image.to_owned(), attestation.to_owned())).map(Vec::as_slice) {
+            Some([document]) => Ok(document.clone()),
+            Some(several) => Err(format!(
+                "the image has an attestation for each of its {} platforms, and none for all of them",
+                several.len()
+            )),
+            None => Err("it was not verified before".to_owned()),
+        }
+    }
+
+    pub(super) fn add_verified(&self, verified: &mut BTreeMap<String, BTreeSet<String>>) {
+        for (image, by) in &self.verified {
+            verified.entry(image.clone()).or_default().extend(by.iter().cloned());
+        }
+    }
+
+    pub(super) fn reasons(&self) -> impl Iterator<Item = String> {
+        self.reasons.iter().cloned()
+    }
+}
+
+/// The artifacts beside a digest. What is asked for by tag is asked for once; after that everything is asked for by digest.
+fn look(
+    signatures: &Signatures<'_>,
+    reference: &ImageReference,
+    digest: &str,
+    wanted: &Attestation,
+) -> Result<Vec<Found>, HostFailure> {
+    let host = signatures.host();
+    let stem = digest.replace(':', "-");
+    let tag = match &wanted.tag_suffix {
+        Some(suffix) => format!("{stem}.{suffix}"),
+        None => stem,
+    };
+    let resolved = match host.manifest_digest(&format!("{}:{tag}", reference.name())) {
+        Ok(answer) if is_digest(&answer) => answer,
+        Ok(other) => return Err(HostFailure::Failed(format!("the answer `{}` is no digest", cut(&other, 80)))),
+        Err(HostFailure::NotFound(_)) => return Ok(Vec::new()),
+        Err(failure) => return Err(failure),
+    };
+    let artifacts = if wanted.tag_suffix.is_some() {
+        vec![resolved]
+    } else {
+        let index = reference.at(&resolved);
+        let Manifest::Index(entries) = host.manifest(&index)? else {
+            return Err(HostFailure::Failed(format!("{index} is not an index of referrers")));
+        };
+        let of_type = |kind: &str| match &wanted.kind {
+            AttestationKind::Referrer(own) => kind == own,
+            AttestationKind::InToto(predicate) => kind == predicate || ENVELOPE_TYPES.contains(&kind),
+        };
+        let entries = entries.into_iter().filter(|entry| entry.artifact_type.as_deref().is_some_and(of_type));
+        let digests: Vec<String> = entries.map(|entry| entry.digest).filter(|digest| is_digest(digest)).collect();
+        if digests.len() > MOST_ARTIFACTS {
+            let number = digests.len();
+            return Err(HostFailure::Failed(format!(
+                "{index} names {number} artifacts of one type, {MOST_ARTIFACTS} are the most"
+            )));
+        }
+        digests
+    };
+    artifacts.iter().map(|digest| read(signatures, &reference.at(digest), digest)).collect()
+}
+
+fn read(signatures: &Signatures<'_>, artifact: &str, digest: &str) -> Result<Found, HostFailure> {
+    #[derive(Deserialize)]
+    struct Answer {
+        manifest: ArtifactManifest,
+        digest: String,
+        config: Json,
+    }
+    #[derive(Deserialize)]
+    struct ArtifactManifest {
+        subject: Option<Subject>,
+    }
+    #[derive(Deserialize)]
+    struct Subject {
+        digest: Option<String>,
+    }
+    let answer: Answer = signatures.host().artifact(artifact)?.read()?;
+    if answer.digest != digest {
+        return Err(HostFailure::Failed(format!("asked for {artifact}, the answer is of another digest")));
+    }
+    let subject = answer.manifest.subject.and_then(|subject| subject.digest);
+    Ok(Found { artifact: artifact.to_owned(), subject, document: answer.config })
+}

@@ -1,0 +1,221 @@
+//! What is wrong with the expressions of `imageVerification`, said when the policy is deployed: what is no CEL, what refers
+//! to something that isn't there, and what can't be what it should.
+
+use super::dsse::{EnvelopeKey, KeyError};
+use super::expression::{Program, References};
+use super::{functions, questions};
+use crate::settings::{AttestationKind, Expression, IMAGE_LISTS, Identity, Settings, VerificationPolicy};
+use std::collections::BTreeSet;
+
+/// Variables that every expression sees.
+const VARIABLES: [&str; 5] = ["object", "oldObject", "request", "namespaceObject", "exemptions"];
+
+/// Every problem of every policy, each with its path.
+pub(crate) fn check(settings: &Settings) -> Vec<String> {
+    let mut problems = Vec::new();
+    for policy in &settings.verification {
+        check_policy(policy, &mut problems);
+    }
+    problems
+}
+
+fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<String>) {
+    let names = |named: &[crate::settings::NamedExpression]| -> Vec<String> {
+        named.iter().map(|named| named.name.clone()).collect()
+    };
+    let mut images: Vec<String> = IMAGE_LISTS.iter().map(|name| (*name).to_owned()).collect();
+    images.extend(names(&policy.images));
+    let mut known = Known {
+        images,
+        attestors: policy.attestors.iter().map(|attestor| attestor.name.clone()).collect(),
+        attestations: policy.attestations.iter().map(|attestation| attestation.name.clone()).collect(),
+        variables: Vec::new(),
+        has_ref: false,
+        has_images: false,
+    };
+    check_keys(policy, problems);
+    for expression in &policy.images_matched.expressions {
+        let own = Expression { path: expression.path.clone(), text: expression.text.replace("$image", "ref") };
+        let known = Known { has_ref: true, ..known.clone() };
+        read(&own, &known, problems);
+    }
+    for condition in &policy.conditions {
+        if let Some(program) = read(&condition.expression, &known, problems) {
+            no_number(&program, &condition.expression, problems);
+        }
+    }
+    for named in &policy.images {
+        read(&named.expression, &known, problems);
+    }
+    known.has_images = true;
+    for variable in &policy.variables {
+        read(&variable.expression, &known, problems);
+        known.variables.push(variable.name.clone());
+    }
+    for verification in &policy.verifications {
+        if let Some(program) = read(&verification.expression, &known, problems) {
+            no_number(&program, &verification.expression, problems);
+            check_envelope_keys(policy, &program, &verification.expression, problems);
+        }
+        if let Some(message) = &verification.message_expression {
+            read(message, &known, problems);
+        }
+    }
+    for annotation in &policy.audit_annotations {
+        read(&annotation.expression, &known, problems);
+    }
+}
+
+/// The names that an expression may use.
+#[derive(Clone)]
+struct Known {
+    images: Vec<String>,
+    attestors: Vec<String>,
+    attestations: Vec<String>,
+    variables: Vec<String>,
+    /// Whether it is about one image, by the name `ref`.
+    has_ref: bool,
+    /// Whether the lists of images are known where it is evaluated.
+    has_images: bool,
+}
+
+fn read(expression: &Expression, known: &Known, problems: &mut Vec<String>) -> Option<Program> {
+    match Program::read(&expression.text) {
+        Ok(program) => {
+            let text = &expression.text;
+            for why in unknown(&program.references, text, known) {
+                problems.push(format!("{}: {why}", expression.path));
+            }
+            Some(program)
+        }
+        Err(why) => {
+            let hint = if expression.text.contains(".{") {
+                "; CEL selects no several fields at once: write `images.all`, or lists joined by `+`"
+            } else {
+                ""
+            };
+            problems.push(format!("{}: {why}{hint}", expression.path));
+            None
+        }
+    }
+}
+
+/// What an expression refers to that isn't there.
+fn unknown(references: &References, text: &str, known: &Known) -> Vec<String> {
+    let mut problems = Vec::new();
+    for name in &references.names {
+        let namespaces = [
+            ("images", &known.images),
+            ("attestors", &known.attestors),
+            ("attestations", &known.attestations),
+            ("variables", &known.variables),
+        ];
+        if let Some((namespace, field)) = name.split_once('.') {
+            let there = namespaces.iter().find(|(own, _)| *own == namespace).map(|(_, there)| *there);
+            if namespace == "images" && !known.has_images {
+                problems.push("`images` can't be used here: its lists are made after this".to_owned());
+            } else if let Some(there) = there.filter(|there| !there.iter().any(|own| own == field)) {
+                problems.push(format!("there is no `{name}`{}", nearest(field, there, namespace)));
+            }
+            continue;
+        }
+        let is_namespace = namespaces.iter().any(|(own, _)| own == name);
+        let is_known = VARIABLES.contains(&name.as_str())
+            || is_namespace && (name != "images" || known.has_images)
+            || name == "ref" && known.has_ref
+            || functions::TYPE_NAMES.contains(&name.as_str())
+            // `optional.of(x)`
+            || name == "optional" && references.functions.iter().any(|name| functions::needs_standard_library(name));
+        if is_known {
+            continue;
+        }
+        let all: Vec<String> =
+            VARIABLES.iter().copied().chain(namespaces.iter().map(|(own, _)| *own)).map(str::to_owned).collect();
+        let hint = if name == "ref" { String::new() } else { nearest(name, &all, "") };
+        problems.push(format!("unknown variable `{name}`{hint}"));
+    }
+    for name in &references.functions {
+        if !functions::is_known(name) && !functions::needs_standard_library(name) && !questions::is_known(name) {
+            let own: Vec<String> =
+                questions::names().chain(functions::NAMES.iter().copied()).map(str::to_owned).collect();
+            problems.push(format!("unknown function `{name}`{}", nearest(name, &own, "")));
+        }
+    }
+    for list in ["containers", "initContainers", "ephemeralContainers"] {
+        if text.replace(' ', "").contains(&format!("spec.{list}.image")) {
+            problems.push(format!(
+                "`{list}` is a list and has no field `image`: `images.{list}` is there by itself; else write `….{list}.map(c, c.image)`"
+            ));
+        }
+    }
+    problems
+}
+
+fn nearest(name: &str, there: &[String], namespace: &str) -> String {
+    let nearest = there
+        .iter()
+        .map(|own| (strsim::damerau_levenshtein(&own.to_lowercase(), &name.to_lowercase()), own))
+        .min()
+        .filter(|(distance, own)| *distance <= 1 + own.len() / 3);
+    let full = |own: &str| if namespace.is_empty() { own.to_owned() } else { format!("{namespace}.{own}") };
+    match nearest {
+        Some((_, own)) => format!("; did you mean `{}`?", full(own)),
+        None if there.is_empty() => String::new(),
+        None if namespace.is_empty() && there.len() > 12 => String::new(),
+        None => format!("; there is {}", there.iter().map(|own| full(own)).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// A count is no verdict.
+fn no_number(program: &Program, expression: &Expression, problems: &mut Vec<String>) {
+    if let Some(name) = program.outermost_call().filter(|name| questions::COUNTS.contains(name)) {
+        problems.push(format!(
+            "{}: `{name}` says how many attestors verified it, which is neither true nor false: append `> 0`",
+            expression.path
+        ));
+    }
+}
+
+/// Keys that no host and no envelope can use.
+fn check_keys(policy: &VerificationPolicy, problems: &mut Vec<String>) {
+    for attestor in &policy.attestors {
+        if let Identity::Key(pem) = &attestor.identity
+            && let Err(
+                why @ (KeyError::Malformed | KeyError::NotOnCurve(_) | KeyError::Weak | KeyError::MoreThanOneBlock),
+            ) = EnvelopeKey::from_pem(pem)
+        {
+            problems.push(format!("{}.attestors: the key of `{}`: {why}", policy.path, attestor.name));
+        }
+    }
+}
+
+/// Attestors whose keys can't verify envelopes, where an expression asks for that by name.
+fn check_envelope_keys(
+    policy: &VerificationPolicy,
+    program: &Program,
+    expression: &Expression,
+    problems: &mut Vec<String>,
+) {
+    let asked: BTreeSet<(String, String)> = program.asked_attestations();
+    for (attestation, attestor) in asked {
+        let is_statement = policy
+            .attestations
+            .iter()
+            .any(|own| own.name == attestation && matches!(own.kind, AttestationKind::InToto(_)));
+        for own in policy.attestors.iter().filter(|own| is_statement && own.name == attestor) {
+            let why = match &own.identity {
+                Identity::Key(pem) => match EnvelopeKey::from_pem(pem) {
+                    Ok(_) => continue,
+                    Err(why) => why.to_string(),
+                },
+                Identity::KeyInCluster(_) => continue,
+                _ => "an envelope is verified against keys, and not against certificates or identities: use `key`"
+                    .to_owned(),
+            };
+            problems.push(format!(
+                "{}: `attestors.{attestor}` can't verify `attestations.{attestation}`: {why}",
+                expression.path
+            ));
+        }
+    }
+}

@@ -1,0 +1,548 @@
+//! CEL expressions: read, checked when the policy is deployed, evaluated within limits.
+//!
+//! The engine is the `cel` crate's; its tables cost more than an evaluation does, so that a context gets the functions that
+//! expressions call and no others. It knows no limits: what loops is counted, in the syntax tree, and what makes large values
+//! goes through a function that weighs them.
+
+use super::functions;
+use crate::message::cut;
+use crate::settings::Expression;
+use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, ListExpr, operators};
+use cel::common::types::{CelList, CelMap, CelString};
+use cel::common::value::CowVal;
+use cel::context::Context;
+
+use cel::{Env, ExecutionError, FunctionContext, IdedExpr, Value};
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The longest text of an expression: far longer than any that people read.
+const LONGEST_EXPRESSION: usize = 16 * 1024;
+/// How deep an expression may be nested: each level takes some hundred bytes of the module's stack, several times.
+const DEEPEST: usize = 100;
+/// The most steps of all loops of one policy.
+const MOST_STEPS: u64 = 50_000;
+/// The longest text, and the longest list, that `+` makes.
+const LONGEST_TEXT: usize = 1 << 20;
+const LONGEST_LIST: usize = 100_000;
+
+/// Counts a step of a loop, and passes its argument on.
+const STEP: &str = "@step";
+/// Puts the keys of a map in order: maps have none.
+const IN_ORDER: &str = "@in_order";
+/// `+`, for texts and lists of a bounded length.
+const PLUS: &str = "@plus";
+
+/// A function as the engine takes it, with its arguments as they are.
+pub(crate) type Function =
+    Box<dyn for<'c, 'v> Fn(&mut FunctionContext<'c, 'v>) -> Result<CowVal<'c, 'v>, ExecutionError> + Send + Sync>;
+
+/// An expression that was read.
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    tree: IdedExpr,
+    /// What it is about.
+    pub(crate) references: References,
+}
+
+/// What an expression refers to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct References {
+    /// Variables, `object`, and fields of those whose names are known, `images.containers`.
+    pub(crate) names: BTreeSet<String>,
+    /// Functions, without operators.
+    pub(crate) functions: BTreeSet<String>,
+}
+
+/// Why an expression has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct EvaluationError(pub(crate) String);
+
+impl fmt::Display for EvaluationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What may be referred to below a variable by its name alone, so that it is known when the policy is deployed.
+const NAMESPACES: [&str; 4] = ["images", "attestors", "attestations", "variables"];
+
+impl Program {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// Where and why it is no CEL, in one line.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        if text.len() > LONGEST_EXPRESSION {
+            return Err(format!(
+                "an expression of {} bytes is too long, {LONGEST_EXPRESSION} are the most",
+                text.len()
+            ));
+        }
+        check_links(text)?;
+        let tree = cel::parser::PrattParser::default().parse(text).map_err(|errors| {
+            let Some(error) = errors.errors.first() else { return "it is no CEL".to_owned() };
+            let (line, column) = error.pos;
+            let source = usize::try_from(line).ok().and_then(|line| text.lines().nth(line.saturating_sub(1)));
+            let source = source.map(|line| format!(": `{}`", cut(line.trim(), 120))).unwrap_or_default();
+            let why = error.msg.split_whitespace().collect::<Vec<_>>().join(" ");
+            format!("line {line}, column {column}: {}{source}", cut(&why, 200))
+        })?;
+        if depth(&tree) > DEEPEST {
+            return Err(format!("it is nested more than {DEEPEST} levels deep"));
+        }
+        if makes_messages(&tree) {
+            return Err("messages like `Type{field: …}` can't be made here; write a map, `{'field': …}`".to_owned());
+        }
+        let mut references = References::default();
+        references.add(&tree, &BTreeSet::new());
+        Ok(Self { tree: limited(tree), references })
+    }
+
+    /// The function that the whole expression is a call of.
+    pub(crate) fn outermost_call(&self) -> Option<&str> {
+        match &self.tree.expr {
+            Expr::Call(call) => Some(&call.func_name),
+            _ => None,
+        }
+    }
+
+    /// The attestations that are asked for by name, each with the attestors that are.
+    pub(crate) fn asked_attestations(&self) -> BTreeSet<(String, String)> {
+        let field = |tree: &IdedExpr, of: &str| match &tree.expr {
+            Expr::Select(select) => match &select.operand.expr {
+                Expr::Ident(name) if name == of => Some(select.field.clone()),
+                _ => None,
+            },
+            _ => None,
+        };
+        let mut asked = BTreeSet::new();
+        let mut rest = vec![&self.tree];
+        while let Some(node) = rest.pop() {
+            if let Expr::Call(call) = &node.expr
+                && call.func_name == "verifyAttestationSignatures"
+                && let [_, attestation, attestors] = call.args.as_slice()
+                && let Some(attestation) = field(attestation, "attestations")
+            {
+                let attestors = match &attestors.expr {
+                    Expr::List(list) => list.elements.iter().collect(),
+                    _ => vec![attestors],
+                };
+                let names = attestors.into_iter().filter_map(|attestor| field(attestor, "attestors"));
+                asked.extend(names.map(|name| (attestation.clone(), name)));
+            }
+            rest.extend(children(node));
+        }
+        asked
+    }
+
+    /// The value in a scope.
+    ///
+    /// # Errors
+    /// It has none.
+    pub(crate) fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, EvaluationError> {
+        let value = Value::resolve(&self.tree, &scope.context).map_err(|error| EvaluationError(describe(&error)));
+        // An error may be dropped on the way, where `||` or `exists` finds a truth beside it.
+        if scope.steps.load(Ordering::Relaxed) > MOST_STEPS {
+            return Err(EvaluationError(too_many_steps()));
+        }
+        value
+    }
+}
+
+fn too_many_steps() -> String {
+    format!("stopped: the loops of one policy have {MOST_STEPS} steps")
+}
+
+/// An error of the engine in one line.
+fn describe(error: &ExecutionError) -> String {
+    let text = match error {
+        ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
+        ExecutionError::UndeclaredReference(name) => format!("undeclared reference to `{name}`"),
+        ExecutionError::FunctionError { function, message } => format!("{function}: {message}"),
+        // Their texts would show maps, whose keys have no order.
+        ExecutionError::UnsupportedBinaryOperator(operator, left, right) => {
+            format!("`{operator}` takes no {} and {}", left.type_of(), right.type_of())
+        }
+        ExecutionError::ValuesNotComparable(left, right) => {
+            format!("{} and {} can't be compared", left.type_of(), right.type_of())
+        }
+        ExecutionError::UnsupportedIndex(index, of) => {
+            format!("{} has no element by {}", of.type_of(), index.type_of())
+        }
+        ExecutionError::UnsupportedTargetType { target } => {
+            format!("a value of type {} can't be used here", target.type_of())
+        }
+        ExecutionError::NotSupportedAsMethod { method, target } => {
+            format!("`{method}` is no method of {}", target.type_of())
+        }
+        ExecutionError::UnsupportedKeyType(key) => format!("{} can't be a key", key.type_of()),
+        other => other.to_string(),
+    };
+    cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), 400)
+}
+
+/// What expressions of one policy see.
+pub(crate) struct Scope<'v> {
+    context: Context<'v, 'v>,
+    steps: Arc<AtomicU64>,
+}
+
+impl Scope<'_> {
+    /// A scope with the functions that expressions refer to, and no variable.
+    pub(crate) fn new<'r>(references: impl Iterator<Item = &'r References> + Clone) -> Self {
+        let steps = Arc::new(AtomicU64::new(0));
+        let names = || references.clone().flat_map(|references| references.functions.iter().map(String::as_str));
+        let variables = || references.clone().flat_map(|references| references.names.iter().map(String::as_str));
+        let needs_library =
+            names().any(functions::needs_standard_library) || variables().any(functions::needs_standard_library);
+        let mut context = if needs_library { Context::with_env(Arc::new(Env::stdlib())) } else { Context::empty() };
+        let counted = Arc::clone(&steps);
+        let step: Function = Box::new(move |call| {
+            if counted.fetch_add(1, Ordering::Relaxed) >= MOST_STEPS {
+                return Err(ExecutionError::function_error("a loop", too_many_steps()));
+            }
+            first(call)
+        });
+        let in_order: Function = Box::new(in_order);
+        let plus: Function = Box::new(plus);
+        for (name, function) in [(STEP, step), (IN_ORDER, in_order), (PLUS, plus)] {
+            // Nobody else declares a name like these.
+            let _ = context.add_function(name, function);
+        }
+        for name in names().collect::<BTreeSet<_>>() {
+            functions::add(&mut context, name);
+        }
+        for name in variables().collect::<BTreeSet<_>>() {
+            functions::add_type_name(&mut context, name);
+        }
+        Self { context, steps }
+    }
+
+    /// Gives a name to a value.
+    pub(crate) fn set(&mut self, name: &str, value: Value) {
+        self.context.add_variable_from_value(name, value);
+    }
+
+    /// Adds a function of this project's own.
+    pub(crate) fn add_function(&mut self, name: &str, function: Function) {
+        let _ = self.context.add_function(name, function);
+    }
+}
+
+/// The first argument, which every call of an own function has.
+fn first<'c, 'v>(call: &mut FunctionContext<'c, 'v>) -> Result<CowVal<'c, 'v>, ExecutionError> {
+    call.args.first().cloned().ok_or_else(ExecutionError::missing_argument_or_target)
+}
+
+fn in_order<'c, 'v>(call: &mut FunctionContext<'c, 'v>) -> Result<CowVal<'c, 'v>, ExecutionError> {
+    let value = first(call)?;
+    let Some(map) = value.downcast_ref::<CelMap<'_>>() else { return Ok(value) };
+    let mut keys: Vec<cel::objects::Key> = map.inner().keys().map(|key| cel::objects::Key::from(key.clone())).collect();
+    keys.sort();
+    let keys: Vec<Value> = keys.into_iter().map(Value::from).collect();
+    Ok(CowVal::Owned(Value::from(keys).try_into()?))
+}
+
+/// `a + b`, unless it is too large: chains of loops could double it at each.
+fn plus<'c, 'v>(call: &mut FunctionContext<'c, 'v>) -> Result<CowVal<'c, 'v>, ExecutionError> {
+    let [left, right] = call.args.as_slice() else { return Err(ExecutionError::missing_argument_or_target()) };
+    let text = |value: &CowVal<'_, '_>| value.downcast_ref::<CelString<'_>>().map_or(0, |text| text.inner().len());
+    let list = |value: &CowVal<'_, '_>| value.downcast_ref::<CelList<'_>>().map_or(0, |list| list.inner().len());
+    if text(left) + text(right) > LONGEST_TEXT {
+        return Err(ExecutionError::function_error("+", "the text would be longer than 1 MiB"));
+    }
+    if list(left) + list(right) > LONGEST_LIST {
+        return Err(ExecutionError::function_error("+", "the list would have more than 100,000 elements"));
+    }
+    let adder = left.as_adder().ok_or_else(|| {
+        let types = [left, right].map(|value| value.get_type().name().to_owned());
+        ExecutionError::no_such_overload("_+_", types.to_vec())
+    })?;
+    Ok(CowVal::Owned(adder.add(right.as_ref())?.into_owned()))
+}
+
+impl References {
+    /// Adds what a tree refers to. `bound` are the variables of loops around it.
+    fn add(&mut self, tree: &IdedExpr, bound: &BTreeSet<&str>) {
+        match &tree.expr {
+            Expr::Unspecified | Expr::Literal(_) => {}
+            Expr::Ident(name) => {
+                if !bound.contains(name.as_str()) && !name.starts_with('@') {
+                    self.names.insert(name.clone());
+                }
+            }
+            Expr::Select(select) => match &select.operand.expr {
+                Expr::Ident(name) if NAMESPACES.contains(&name.as_str()) && !bound.contains(name.as_str()) => {
+                    self.names.insert(format!("{name}.{}", select.field));
+                }
+                _ => self.add(&select.operand, bound),
+            },
+            Expr::Call(call) => {
+                if !call.func_name.contains('_') && !call.func_name.starts_with(['@', '!', '-']) {
+                    self.functions.insert(call.func_name.clone());
+                }
+                for part in call.target.as_deref().into_iter().chain(&call.args) {
+                    self.add(part, bound);
+                }
+            }
+            Expr::Comprehension(of) => {
+                self.add(&of.iter_range, bound);
+                self.add(&of.accu_init, bound);
+                let mut inner = bound.clone();
+                inner.extend([of.iter_var.as_str(), of.accu_var.as_str()]);
+                for part in [&of.loop_cond, &of.loop_step, &of.result] {
+                    self.add(part, &inner);
+                }
+            }
+            Expr::List(list) => list.elements.iter().for_each(|element| self.add(element, bound)),
+            Expr::Map(map) => map.entries.iter().for_each(|entry| self.add_entry(&entry.expr, bound)),
+            Expr::Struct(of) => {
+                self.functions.insert(of.type_name.clone());
+                of.entries.iter().for_each(|entry| self.add_entry(&entry.expr, bound));
+            }
+        }
+    }
+
+    fn add_entry(&mut self, entry: &EntryExpr, bound: &BTreeSet<&str>) {
+        match entry {
+            EntryExpr::StructField(field) => self.add(&field.value, bound),
+            EntryExpr::MapEntry(entry) => {
+                self.add(&entry.key, bound);
+                self.add(&entry.value, bound);
+            }
+        }
+    }
+}
+
+/// The parts of a node.
+fn children(tree: &IdedExpr) -> Vec<&IdedExpr> {
+    fn of_entry(entry: &EntryExpr) -> Vec<&IdedExpr> {
+        match entry {
+            EntryExpr::StructField(field) => vec![&field.value],
+            EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
+        }
+    }
+    match &tree.expr {
+        Expr::Unspecified | Expr::Literal(_) | Expr::Ident(_) => Vec::new(),
+        Expr::Select(select) => vec![&select.operand],
+        Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
+        Expr::Comprehension(of) => {
+            vec![&of.iter_range, &of.accu_init, &of.loop_cond, &of.loop_step, &of.result]
+        }
+        Expr::List(list) => list.elements.iter().collect(),
+        Expr::Map(map) => map.entries.iter().flat_map(|entry| of_entry(&entry.expr)).collect(),
+        Expr::Struct(of) => of.entries.iter().flat_map(|entry| of_entry(&entry.expr)).collect(),
+    }
+}
+
+/// The parser bounds how deep brackets are nested, and not how long its chains are (`a.b.c`, `a ? b : c ? …`, `1 + 1 + …`),
+/// which it recurses into as well, as does whoever takes the tree apart. They are counted beforehand.
+fn check_links(text: &str) -> Result<(), String> {
+    let (mut choices, mut signs, mut links) = (0, 0, 0);
+    let mut quote = None;
+    let mut is_escaped = false;
+    for byte in text.bytes() {
+        match (quote, byte) {
+            (Some(_), _) if is_escaped => is_escaped = false,
+            (Some(_), b'\\') => is_escaped = true,
+            (Some(open), byte) if byte == open => quote = None,
+            (Some(_), _) => {}
+            (None, b'\'' | b'"') => quote = Some(byte),
+            (None, b'?') => choices += 1,
+            (None, b'!' | b'-') => signs += 1,
+            (None, b'.' | b'+' | b'*' | b'/' | b'%' | b'[') => links += 1,
+            (None, _) => {}
+        }
+    }
+    for (count, most, what) in
+        [(choices, 50, "`?`"), (signs, 100, "`!` and `-`"), (links, 400, "`.`, `[` and operators of arithmetic")]
+    {
+        if count > most {
+            return Err(format!("{count} times {what} are too many, {most} are the most; use `variables`"));
+        }
+    }
+    Ok(())
+}
+
+fn makes_messages(tree: &IdedExpr) -> bool {
+    let mut rest = vec![tree];
+    while let Some(node) = rest.pop() {
+        if matches!(node.expr, Expr::Struct(_) | Expr::Unspecified) {
+            return true;
+        }
+        rest.extend(children(node));
+    }
+    false
+}
+
+/// How deep a tree is. The parser bounds what it recurses into, but long sums grow to the left without that.
+fn depth(tree: &IdedExpr) -> usize {
+    let mut deepest = 0;
+    let mut rest = vec![(tree, 1)];
+    while let Some((node, level)) = rest.pop() {
+        deepest = deepest.max(level);
+        if level > DEEPEST {
+            break;
+        }
+        rest.extend(children(node).into_iter().map(|child| (child, level + 1)));
+    }
+    deepest
+}
+
+/// The tree with its loops counted, its maps in order and its sums weighed.
+fn limited(tree: IdedExpr) -> IdedExpr {
+    let id = tree.id;
+    let boxed = |tree: Box<IdedExpr>| Box::new(limited(*tree));
+    let all = |trees: Vec<IdedExpr>| trees.into_iter().map(limited).collect::<Vec<_>>();
+    let entries = |entries: Vec<cel::common::ast::IdedEntryExpr>| {
+        entries
+            .into_iter()
+            .map(|mut entry| {
+                entry.expr = match entry.expr {
+                    EntryExpr::StructField(mut field) => {
+                        field.value = limited(field.value);
+                        EntryExpr::StructField(field)
+                    }
+                    EntryExpr::MapEntry(mut entry) => {
+                        entry.key = limited(entry.key);
+                        entry.value = limited(entry.value);
+                        EntryExpr::MapEntry(entry)
+                    }
+                };
+                entry
+            })
+            .collect::<Vec<_>>()
+    };
+    let expr = match tree.expr {
+        same @ (Expr::Unspecified | Expr::Literal(_) | Expr::Ident(_)) => same,
+        Expr::Select(mut select) => {
+            select.operand = boxed(select.operand);
+            Expr::Select(select)
+        }
+        Expr::Call(call) => {
+            let is_sum = call.func_name == operators::ADD && call.target.is_none() && call.args.len() == 2;
+            Expr::Call(CallExpr {
+                func_name: if is_sum { PLUS.to_owned() } else { call.func_name },
+                target: call.target.map(boxed),
+                args: all(call.args),
+            })
+        }
+        Expr::List(list) => {
+            Expr::List(ListExpr { elements: all(list.elements), optional_indices: list.optional_indices })
+        }
+        Expr::Map(mut map) => {
+            map.entries = entries(map.entries);
+            Expr::Map(map)
+        }
+        Expr::Struct(mut of) => {
+            of.entries = entries(of.entries);
+            Expr::Struct(of)
+        }
+        Expr::Comprehension(of) => Expr::Comprehension(Box::new(limited_loop(*of))),
+    };
+    IdedExpr { id, expr }
+}
+
+fn call_of(name: &str, argument: IdedExpr) -> IdedExpr {
+    IdedExpr {
+        id: argument.id,
+        expr: Expr::Call(CallExpr { func_name: name.to_owned(), target: None, args: vec![argument] }),
+    }
+}
+
+/// A loop that counts its steps. What appends to a list keeps its form, by which the engine knows how to do that fast: it is
+/// the element, or the filter before it, that counts.
+fn limited_loop(of: ComprehensionExpr) -> ComprehensionExpr {
+    let iter_range = call_of(IN_ORDER, limited(of.iter_range));
+    let is_literal = matches!(of.loop_cond.expr, Expr::Literal(_));
+    let loop_cond = if is_literal { of.loop_cond } else { call_of(STEP, limited(of.loop_cond)) };
+    let loop_step = if is_literal { counted_step(of.loop_step) } else { limited(of.loop_step) };
+    ComprehensionExpr {
+        iter_range,
+        iter_var: of.iter_var,
+        iter_var2: of.iter_var2,
+        accu_var: of.accu_var,
+        accu_init: limited(of.accu_init),
+        loop_cond,
+        loop_step,
+        result: limited(of.result),
+    }
+}
+
+/// `filter ? list + [element] : list`, or `list + [element]`, with the first of them counted.
+fn counted_step(step: IdedExpr) -> IdedExpr {
+    let id = step.id;
+    match step.expr {
+        Expr::Call(mut call) if call.func_name == operators::CONDITIONAL && call.args.len() == 3 => {
+            let otherwise = call.args.pop().unwrap_or_default();
+            let then = call.args.pop().unwrap_or_default();
+            let filter = call.args.pop().unwrap_or_default();
+            let args = vec![call_of(STEP, limited(filter)), appended(then, false), otherwise];
+            IdedExpr { id, expr: Expr::Call(CallExpr { func_name: call.func_name, target: None, args }) }
+        }
+        expr => appended(IdedExpr { id, expr }, true),
+    }
+}
+
+/// `list + [element]` as it is, but for the element.
+fn appended(step: IdedExpr, is_counted: bool) -> IdedExpr {
+    let id = step.id;
+    match step.expr {
+        Expr::Call(mut call) if call.func_name == operators::ADD && call.args.len() == 2 => {
+            if let Some(items) = call.args.pop() {
+                let items = match items.expr {
+                    Expr::List(mut list) => {
+                        list.elements = list
+                            .elements
+                            .into_iter()
+                            .map(limited)
+                            .map(|element| if is_counted { call_of(STEP, element) } else { element })
+                            .collect();
+                        IdedExpr { id: items.id, expr: Expr::List(list) }
+                    }
+                    expr => call_of(STEP, limited(IdedExpr { id: items.id, expr })),
+                };
+                call.args.push(items);
+            }
+            IdedExpr { id, expr: Expr::Call(call) }
+        }
+        // A sum of numbers, as `exists_one` counts.
+        expr => call_of(STEP, limited(IdedExpr { id, expr })),
+    }
+}
+
+/// A document as CEL sees it: whole numbers are `int` where they fit.
+pub(crate) fn value_of(json: &Json) -> Value {
+    match json {
+        Json::Null => Value::Null,
+        Json::Bool(value) => Value::Bool(*value),
+        Json::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(number), _) => Value::Int(number),
+            (None, Some(number)) => Value::UInt(number),
+            (None, None) => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Json::String(text) => Value::from(text.as_str()),
+        Json::Array(elements) => Value::from(elements.iter().map(value_of).collect::<Vec<_>>()),
+        Json::Object(entries) => map_of(entries.iter().map(|(key, value)| (key.as_str(), value_of(value)))),
+    }
+}
+
+/// A map with keys of text.
+#[expect(clippy::disallowed_types, reason = "the engine's own maps; loops over them go through their keys in order")]
+pub(crate) fn map_of<'k>(entries: impl Iterator<Item = (&'k str, Value)>) -> Value {
+    let entries: std::collections::HashMap<String, Value> =
+        entries.map(|(key, value)| (key.to_owned(), value)).collect();
+    Value::from(entries)
+}
+
+/// Reads an expression of the settings; what is wrong is said with its path.
+///
+/// # Errors
+/// As for [`Program::read`].
+pub(crate) fn read(expression: &Expression) -> Result<Program, String> {
+    Program::read(&expression.text).map_err(|why| format!("{}: {why}", expression.path))
+}

@@ -1,0 +1,368 @@
+//! The functions that an expression can call: those of the CEL standard and of the libraries that Kubernetes adds.
+//!
+//! The crate `cel` brings the standard functions too, in tables (`Env::stdlib()`) with hundreds of overloads. A request
+//! starts from a clean instance, so building the tables would cost every request far more than the evaluation does.
+//! Here a context starts empty (`Context::empty()`) and gets only the functions that the expression calls.
+//!
+//! # What works without the tables
+//!
+//! - All operators (`==`, `<`, `+`, `in`, `[]`, `? :`, `&&`, …), literals, selection, and the macros `has`, `all`,
+//!   `exists`, `exists_one`, `map`, `filter`: the evaluator knows them.
+//! - The functions in [`NAMES`], which [`add`] adds.
+//! - The names of the simple types as values (`type(x) == string`): [`add_type_name`] binds them as variables.
+//!
+//! # What needs them
+//!
+//! Timestamps, durations and optionals: their values and methods exist only in the tables. The names are those for
+//! which [`needs_standard_library`] is true. For such an expression take `Context::with_env(Arc::new(Env::stdlib()))`
+//! and call [`add`] as usual: where a name is in the tables already, the tables win and [`add`] leaves them alone.
+//!
+//! # Bounds
+//!
+//! No function makes a text longer than [`MAX_TEXT`] or a list longer than [`MAX_ELEMENTS`]: it fails instead. The
+//! operator `+` isn't a function and has no such bound.
+
+mod lists;
+mod regex;
+mod standard;
+mod strings;
+mod url;
+
+use cel::common::types::{CelBool, CelBytes, CelDouble, CelInt, CelList, CelString, CelType, CelUInt, Kind};
+use cel::common::value::{CowVal, Val};
+use cel::{Context, ExecutionError, FunctionContext};
+use std::ops::RangeInclusive;
+
+/// The names of all functions that [`add`] can add, sorted.
+pub(crate) const NAMES: &[&str] = &[
+    "bool",
+    "bytes",
+    "charAt",
+    "contains",
+    "double",
+    "dyn",
+    "endsWith",
+    "find",
+    "findAll",
+    "getEscapedPath",
+    "getHost",
+    "getHostname",
+    "getPort",
+    "getQuery",
+    "getScheme",
+    "indexOf",
+    "int",
+    "isSorted",
+    "isURL",
+    "join",
+    "lastIndexOf",
+    "lowerAscii",
+    "matches",
+    "max",
+    "min",
+    "replace",
+    "size",
+    "split",
+    "startsWith",
+    "string",
+    "substring",
+    "sum",
+    "trim",
+    "type",
+    "uint",
+    "upperAscii",
+    "url",
+];
+
+/// The names of the types that [`add_type_name`] can bind, sorted.
+pub(crate) const TYPE_NAMES: &[&str] =
+    &["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"];
+
+/// The longest text, in bytes, that a function makes.
+pub(crate) const MAX_TEXT: usize = 1 << 20;
+
+/// The most elements of a list that a function makes.
+pub(crate) const MAX_ELEMENTS: usize = 100_000;
+
+/// Adds the function `name` to the root context `context`; false when it isn't one of [`NAMES`].
+///
+/// A context whose environment has a function of that name (one made with `Env::stdlib()`) keeps its own.
+pub(crate) fn add(context: &mut Context<'_, '_>, name: &str) -> bool {
+    let Some(function) = find(name) else { return false };
+    let boxed: Boxed = Box::new(move |frame| function.call(frame));
+    // The one error is that the environment has the name already, which answers the call as well.
+    drop(context.add_function::<Boxed, Boxed>(name, boxed));
+    true
+}
+
+/// Binds the name of a simple type (`string`, `list`, …) as a variable, to compare with what `type(x)` gives; false
+/// when it isn't one of [`TYPE_NAMES`].
+///
+/// A variable of a comprehension hides it, as it hides the name in the tables.
+pub(crate) fn add_type_name(context: &mut Context<'_, '_>, name: &str) -> bool {
+    let Ok(position) = TYPE_NAMES.binary_search(&name) else { return false };
+    if let Some(found) = TYPE_NAMES.get(position) {
+        context.add_variable_as_val(*found, Box::new(CelType::new_static(found)));
+    }
+    true
+}
+
+/// Whether `name` is the name of a function that [`add`] can add.
+pub(crate) fn is_known(name: &str) -> bool {
+    find(name).is_some()
+}
+
+/// Whether an expression that calls the function `name`, or that names the type `name`, works only with the crate's
+/// own tables.
+///
+/// `name` is the plain name of a function (in the syntax tree, `optional.of(x)` is a call of `of`), or the name of a
+/// type with its dots.
+pub(crate) fn needs_standard_library(name: &str) -> bool {
+    matches!(
+        name,
+        "duration"
+            | "getDate"
+            | "getDayOfMonth"
+            | "getDayOfWeek"
+            | "getDayOfYear"
+            | "getFullYear"
+            | "getHours"
+            | "getMilliseconds"
+            | "getMinutes"
+            | "getMonth"
+            | "getSeconds"
+            | "timestamp"
+            | "google.protobuf.Duration"
+            | "google.protobuf.Timestamp"
+            | "hasValue"
+            | "none"
+            | "of"
+            | "ofNonZeroValue"
+            | "optional.none"
+            | "optional.of"
+            | "optional.ofNonZeroValue"
+            | "optional_type"
+            | "or"
+            | "orValue"
+            | "value"
+    )
+}
+
+/// What a function answers: borrowed for `'c`, the call, where it can, from data that lives for `'v`.
+type Answer<'c, 'v> = Result<CowVal<'c, 'v>, ExecutionError>;
+
+/// The form of a function that a context takes without a wrapper per type of argument.
+type Boxed = Box<dyn for<'c, 'v> Fn(&mut FunctionContext<'c, 'v>) -> Answer<'c, 'v> + Send + Sync>;
+
+/// How a function may be called. The crate would allow both ways for all, but what passes here must pass in Kubernetes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Style {
+    /// Only as `name(x)`.
+    Global,
+    /// Only as `x.name()`.
+    Member,
+    /// As `name(x)` and as `x.name()`.
+    Both,
+}
+
+/// One function: how it may be called, with how many arguments (the target counts as one), and what it does.
+#[derive(Debug)]
+struct Function {
+    style: Style,
+    arguments: RangeInclusive<usize>,
+    body: for<'c, 'v> fn(Call<'c, 'v>) -> Answer<'c, 'v>,
+}
+
+impl Function {
+    /// Checks the form of the call, which no type checker did before, and runs the function.
+    fn call<'c, 'v>(&self, frame: &mut FunctionContext<'c, 'v>) -> Answer<'c, 'v> {
+        let target = frame.this.take();
+        let member = target.is_some();
+        let mut arguments = std::mem::take(&mut frame.args);
+        if let Some(target) = target {
+            arguments.insert(0, target);
+        }
+        let call = Call { name: frame.name, arguments };
+        match self.style {
+            Style::Global if member => return Err(call.error("can't be called on a value")),
+            Style::Member if !member => return Err(call.error("must be called on a value")),
+            Style::Global | Style::Member | Style::Both => {}
+        }
+        if !self.arguments.contains(&call.arguments.len()) {
+            return Err(call.mismatch());
+        }
+        (self.body)(call)
+    }
+}
+
+/// The function of that name.
+fn find(name: &str) -> Option<Function> {
+    use Style::{Both, Global, Member};
+    let function = |style, arguments, body| Some(Function { style, arguments, body });
+    match name {
+        "bool" => function(Global, 1..=1, standard::bool),
+        "bytes" => function(Global, 1..=1, standard::bytes),
+        "charAt" => function(Member, 2..=2, strings::char_at),
+        "contains" => function(Member, 2..=2, strings::contains),
+        "double" => function(Global, 1..=1, standard::double),
+        "dyn" => function(Global, 1..=1, standard::dynamic),
+        "endsWith" => function(Member, 2..=2, strings::ends_with),
+        "find" => function(Member, 2..=2, regex::find),
+        "findAll" => function(Member, 2..=3, regex::find_all),
+        "getEscapedPath" => function(Member, 1..=1, url::escaped_path),
+        "getHost" => function(Member, 1..=1, url::host),
+        "getHostname" => function(Member, 1..=1, url::hostname),
+        "getPort" => function(Member, 1..=1, url::port),
+        "getQuery" => function(Member, 1..=1, url::query),
+        "getScheme" => function(Member, 1..=1, url::scheme),
+        "indexOf" => function(Member, 2..=3, strings::index_of),
+        "int" => function(Global, 1..=1, standard::int),
+        "isSorted" => function(Member, 1..=1, lists::is_sorted),
+        "isURL" => function(Global, 1..=1, url::is_url),
+        "join" => function(Member, 1..=2, strings::join),
+        "lastIndexOf" => function(Member, 2..=3, strings::last_index_of),
+        "lowerAscii" => function(Member, 1..=1, strings::lower_ascii),
+        "matches" => function(Both, 2..=2, regex::matches),
+        "max" => function(Member, 1..=1, lists::max),
+        "min" => function(Member, 1..=1, lists::min),
+        "replace" => function(Member, 3..=4, strings::replace),
+        "size" => function(Both, 1..=1, standard::size),
+        "split" => function(Member, 2..=3, strings::split),
+        "startsWith" => function(Member, 2..=2, strings::starts_with),
+        "string" => function(Global, 1..=1, standard::string),
+        "substring" => function(Member, 2..=3, strings::substring),
+        "sum" => function(Member, 1..=1, lists::sum),
+        "trim" => function(Member, 1..=1, strings::trim),
+        "type" => function(Global, 1..=1, standard::type_of),
+        "uint" => function(Global, 1..=1, standard::uint),
+        "upperAscii" => function(Member, 1..=1, strings::upper_ascii),
+        "url" => function(Global, 1..=1, url::url),
+        _ => None,
+    }
+}
+
+/// A call that is being answered: the name it was made by and its arguments, the target first.
+#[derive(Debug)]
+struct Call<'c, 'v> {
+    name: &'c str,
+    arguments: Vec<CowVal<'c, 'v>>,
+}
+
+impl<'c, 'v> Call<'c, 'v> {
+    /// How many arguments there are, the target included.
+    fn count(&self) -> usize {
+        self.arguments.len()
+    }
+
+    /// The argument at `position`.
+    fn argument(&self, position: usize) -> Result<&(dyn Val + 'v), ExecutionError> {
+        self.arguments.get(position).map(AsRef::as_ref).ok_or_else(|| self.mismatch())
+    }
+
+    /// The first argument, taken out of the call: for a function that hands it back.
+    fn into_first(self) -> Answer<'c, 'v> {
+        let mismatch = self.mismatch();
+        self.arguments.into_iter().next().ok_or(mismatch)
+    }
+
+    /// The kind of the argument at `position`.
+    fn kind(&self, position: usize) -> Result<Kind, ExecutionError> {
+        Ok(self.argument(position)?.get_type().kind())
+    }
+
+    /// The text at `position`.
+    fn text(&self, position: usize) -> Result<&str, ExecutionError> {
+        let value = self.argument(position)?.downcast_ref::<CelString<'v>>();
+        value.map(CelString::inner).ok_or_else(|| self.mismatch())
+    }
+
+    /// The integer at `position`.
+    fn int(&self, position: usize) -> Result<i64, ExecutionError> {
+        let value = self.argument(position)?.downcast_ref::<CelInt>();
+        value.map(|found| *found.inner()).ok_or_else(|| self.mismatch())
+    }
+
+    /// The integer at `position`, if there is an argument there.
+    fn optional_int(&self, position: usize) -> Result<Option<i64>, ExecutionError> {
+        if position < self.count() { self.int(position).map(Some) } else { Ok(None) }
+    }
+
+    /// The elements of the list at `position`: of any list, not only of the crate's own type.
+    fn elements(&self, position: usize) -> Result<Vec<&(dyn Val + 'v)>, ExecutionError> {
+        let value = self.argument(position)?;
+        if value.get_type().kind() != Kind::List {
+            return Err(self.mismatch());
+        }
+        let mut items = value.as_iterable().ok_or_else(|| self.mismatch())?.iter();
+        let mut elements = Vec::new();
+        while let Some(element) = items.next() {
+            elements.push(element);
+        }
+        Ok(elements)
+    }
+
+    /// The error that the function is called with the wrong arguments.
+    fn mismatch(&self) -> ExecutionError {
+        let types: Vec<&str> = self.arguments.iter().map(|argument| argument.get_type().name()).collect();
+        self.error(format!("can't be called with `{}`", types.join(", ")))
+    }
+
+    /// An error of this function.
+    fn error(&self, message: impl Into<String>) -> ExecutionError {
+        ExecutionError::FunctionError { function: self.name.to_owned(), message: message.into() }
+    }
+
+    /// Fails when a text of `length` bytes is too long to make.
+    fn check_text(&self, length: usize) -> Result<(), ExecutionError> {
+        if length > MAX_TEXT { Err(self.error("the text would be longer than 1 MiB")) } else { Ok(()) }
+    }
+
+    /// Answers with the text, unless it is too long.
+    fn give_text<'a>(&self, text: impl Into<String>) -> Answer<'a, 'v> {
+        let text = text.into();
+        self.check_text(text.len())?;
+        Ok(CowVal::owned(CelString::from(text)))
+    }
+
+    /// Answers with a list of the texts, unless they are too many.
+    fn give_texts<'a, 't>(&self, texts: impl Iterator<Item = &'t str>) -> Answer<'a, 'v> {
+        let mut list: Vec<Box<dyn Val + 'v>> = Vec::new();
+        let mut length = 0_usize;
+        for text in texts {
+            if list.len() >= MAX_ELEMENTS {
+                return Err(self.error("the list would have more than 100,000 elements"));
+            }
+            length = length.saturating_add(text.len());
+            self.check_text(length)?;
+            list.push(Box::new(CelString::from(text.to_owned())));
+        }
+        Ok(CowVal::owned(CelList::from(list)))
+    }
+}
+
+/// Answers with a truth value.
+fn give_bool<'c, 'v>(answer: bool) -> Answer<'c, 'v> {
+    Ok(CowVal::Borrowed(if answer { &CelBool::TRUE } else { &CelBool::FALSE }))
+}
+
+/// Answers with an integer.
+fn give_int<'c, 'v>(answer: i64) -> Answer<'c, 'v> {
+    Ok(CowVal::owned(CelInt::from(answer)))
+}
+
+/// Answers with a count; no count comes near the largest integer.
+fn give_count<'c, 'v>(answer: usize) -> Answer<'c, 'v> {
+    give_int(i64::try_from(answer).unwrap_or(i64::MAX))
+}
+
+/// The text in backticks for a message, cut when it is long.
+fn quoted(text: &str) -> String {
+    const SHOWN: usize = 100;
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("`{}…`", text.get(..end).unwrap_or_default()),
+        None => format!("`{text}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

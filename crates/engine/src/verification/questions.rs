@@ -1,0 +1,290 @@
+//! What expressions ask about images, and the functions that ask it.
+//!
+//! A function can't reach the host. It looks its question up among the answers; one that isn't there ends the evaluation,
+//! is answered, and the expression is evaluated again. So nothing is asked that the expression doesn't come to, nothing
+//! twice, and everything in the order of the expression.
+
+use super::expression::{Function, Scope, map_of, value_of};
+use crate::image::ImageReference;
+use cel::common::value::{CowVal, Val};
+
+use cel::{ExecutionError, FunctionContext, Value};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Something that only the outside knows.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Question {
+    /// Whether an attestor signed an image: 0 or 1.
+    Signature { image: String, attestor: String },
+    /// Whether an attestor signed an attestation of an image: 0 or 1.
+    Attestation { image: String, attestation: String, attestor: String },
+    /// What a verified attestation says.
+    Payload { image: String, attestation: String },
+    /// The image's manifest and configuration.
+    ImageData { image: String },
+    /// What is known about the image from scanners.
+    ScanReport { image: String },
+}
+
+/// The answers so far, and the question that ended the last evaluation.
+#[derive(Debug, Default)]
+struct Table {
+    answers: BTreeMap<Question, Result<Json, String>>,
+    open: Option<Question>,
+}
+
+/// The answers, shared with the functions.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Answers(Arc<Mutex<Table>>);
+
+/// The functions of this module, each with the names that it has.
+const FUNCTIONS: [(&str, Asks); 16] = [
+    ("verifyImageSignatures", image_signatures),
+    ("verifyAttestationSignatures", attestation_signatures),
+    ("payload", payload),
+    ("extractPayload", payload),
+    ("getImageData", image_data),
+    ("scanReport", scan_report),
+    ("parseImageReference", parse_image_reference),
+    ("parseReference", parse_image_reference),
+    ("image", parse_image_reference),
+    ("isImage", is_image),
+    ("registry", part),
+    ("repository", part),
+    ("tag", part),
+    ("digest", part),
+    ("identifier", part),
+    ("containsDigest", contains_digest),
+];
+
+type Asks = fn(&Answers, &Call<'_>) -> Result<Value, ExecutionError>;
+
+/// The functions that say how many attestors verified something.
+pub(crate) const COUNTS: [&str; 2] = ["verifyImageSignatures", "verifyAttestationSignatures"];
+
+/// Whether a function is one of these.
+pub(crate) fn is_known(name: &str) -> bool {
+    FUNCTIONS.iter().any(|(known, _)| *known == name)
+}
+
+/// The names of these functions.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().map(|(name, _)| *name)
+}
+
+impl Answers {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        // A panic while it was held would have ended the module.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The question that ended the last evaluation, if one did.
+    pub(crate) fn take_open(&self) -> Option<Question> {
+        self.table().open.take()
+    }
+
+    /// Notes an answer.
+    pub(crate) fn add(&self, question: Question, answer: Result<Json, String>) {
+        self.table().answers.insert(question, answer);
+    }
+
+    /// Adds the functions of these names to a scope.
+    pub(crate) fn add_functions<'n>(&self, scope: &mut Scope<'_>, names: impl Iterator<Item = &'n str>) {
+        for name in names {
+            let Some((name, asks)) = FUNCTIONS.into_iter().find(|(known, _)| *known == name) else { continue };
+            let answers = self.clone();
+            let function: Function = Box::new(move |context| {
+                let call = Call::of(context);
+                let value: Box<dyn Val> = asks(&answers, &call)?.try_into()?;
+                Ok(CowVal::Owned(value))
+            });
+            scope.add_function(name, function);
+        }
+    }
+
+    /// The answer to a question, or the end of the evaluation.
+    fn ask(&self, function: &str, question: Question) -> Result<Json, ExecutionError> {
+        let mut table = self.table();
+        match table.answers.get(&question) {
+            Some(Ok(answer)) => Ok(answer.clone()),
+            Some(Err(why)) => Err(ExecutionError::function_error(function, why)),
+            None => {
+                // The first one decides what is asked: what stands behind `||` may not be needed.
+                table.open.get_or_insert(question);
+                Err(ExecutionError::function_error(function, "not answered yet"))
+            }
+        }
+    }
+}
+
+/// A call, with its target as the first argument.
+struct Call<'c> {
+    name: &'c str,
+    arguments: Vec<Value>,
+}
+
+impl<'c> Call<'c> {
+    fn of(context: &FunctionContext<'c, '_>) -> Self {
+        let all = context.this.iter().chain(&context.args);
+        let arguments = all.map(|value| Value::try_from(value.as_ref()).unwrap_or(Value::Null)).collect();
+        Self { name: context.name, arguments }
+    }
+
+    fn error(&self, why: impl ToString) -> ExecutionError {
+        ExecutionError::function_error(self.name, why)
+    }
+
+    /// Fails unless there are so many arguments.
+    fn takes(&self, number: usize) -> Result<(), ExecutionError> {
+        if self.arguments.len() == number {
+            return Ok(());
+        }
+        Err(self.error(format!("it takes {number} arguments, not {}", self.arguments.len())))
+    }
+
+    fn text(&self, position: usize, what: &str) -> Result<String, ExecutionError> {
+        match self.arguments.get(position) {
+            Some(Value::String(text)) => Ok(text.to_string()),
+            // What `parseImageReference` made of it.
+            Some(Value::Map(map)) if position == 0 => {
+                match map.get(&cel::objects::Key::from("referenceWithTagAndDigest")) {
+                    Some(Value::String(text)) => Ok(text.to_string()),
+                    _ => Err(self.error(format!("{what} must be a string"))),
+                }
+            }
+            _ => Err(self.error(format!("{what} must be a string"))),
+        }
+    }
+
+    fn image(&self) -> Result<String, ExecutionError> {
+        let text = self.text(0, "the image")?;
+        match ImageReference::parse(&text) {
+            Ok(_) => Ok(text),
+            Err(why) => {
+                Err(self.error(format!("`{}` is not an image reference: {why}", crate::message::cut(&text, 256))))
+            }
+        }
+    }
+
+    /// The names of attestors: a list, or one alone.
+    fn attestors(&self, position: usize) -> Result<Vec<String>, ExecutionError> {
+        let wrong = || self.error("the attestors must be a list like `[attestors.team]`");
+        match self.arguments.get(position) {
+            Some(Value::String(name)) => Ok(vec![name.to_string()]),
+            Some(Value::List(names)) => {
+                let mut all = Vec::new();
+                for name in names.iter() {
+                    let Value::String(name) = name else { return Err(wrong()) };
+                    // Who is named twice vouches once.
+                    if !all.contains(name.as_ref()) {
+                        all.push(name.to_string());
+                    }
+                }
+                Ok(all)
+            }
+            _ => Err(wrong()),
+        }
+    }
+}
+
+fn count(answers: impl Iterator<Item = Result<Json, ExecutionError>>) -> Result<Value, ExecutionError> {
+    let mut verified = 0;
+    for answer in answers {
+        verified += answer?.as_i64().unwrap_or_default();
+    }
+    Ok(Value::Int(verified))
+}
+
+fn image_signatures(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {
+    call.takes(2)?;
+    let image = call.image()?;
+    let attestors = call.attestors(1)?;
+    count(
+        attestors
+            .into_iter()
+            .map(|attestor| answers.ask(call.name, Question::Signature { image: image.clone(), attestor })),
+    )
+}
+
+fn attestation_signatures(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {
+    call.takes(3)?;
+    let image = call.image()?;
+    let attestation = call.text(1, "the attestation")?;
+    let attestors = call.attestors(2)?;
+    count(attestors.into_iter().map(|attestor| {
+        let (image, attestation) = (image.clone(), attestation.clone());
+        answers.ask(call.name, Question::Attestation { image, attestation, attestor })
+    }))
+}
+
+fn payload(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {
+    call.takes(2)?;
+    let image = call.image()?;
+    let attestation = call.text(1, "the attestation")?;
+    let is_verified = answers.table().answers.iter().any(|(question, answer)| {
+        matches!(question, Question::Attestation { image: of, attestation: what, .. } if *of == image && *what == attestation)
+            && matches!(answer, Ok(count) if count.as_i64() > Some(0))
+    });
+    if !is_verified {
+        return Err(call.error(format!(
+            "the attestation `{attestation}` of `{image}` was not verified; ask `verifyAttestationSignatures(…) > 0` before"
+        )));
+    }
+    answers.ask(call.name, Question::Payload { image, attestation }).map(|json| value_of(&json))
+}
+
+fn image_data(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {
+    call.takes(1)?;
+    answers.ask(call.name, Question::ImageData { image: call.image()? }).map(|json| value_of(&json))
+}
+
+fn scan_report(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {
+    call.takes(1)?;
+    answers.ask(call.name, Question::ScanReport { image: call.image()? }).map(|json| value_of(&json))
+}
+
+fn is_image(_: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {
+    call.takes(1)?;
+    match call.arguments.first() {
+        Some(Value::String(text)) => Ok(Value::Bool(ImageReference::parse(text).is_ok())),
+        Some(Value::Map(_)) => Ok(Value::Bool(call.image().is_ok())),
+        _ => Ok(Value::Bool(false)),
+    }
+}
+
+fn parse_image_reference(_: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {
+    call.takes(1)?;
+    call.image().map(|text| parts(&text))
+}
+
+/// The parts of a reference by its canonical name; what it doesn't have is empty.
+fn parts(text: &str) -> Value {
+    let Ok(reference) = ImageReference::parse(text) else { return Value::Null };
+    let (tag, digest) = (reference.tag().unwrap_or_default(), reference.digest().unwrap_or_default());
+    let whole = reference.to_string();
+    let parts = [
+        ("registry", reference.host()),
+        ("repository", reference.repository()),
+        ("tag", tag),
+        ("digest", digest),
+        ("identifier", if digest.is_empty() { tag } else { digest }),
+        ("referenceWithTagAndDigest", &whole),
+        ("referenceWithTagandDigest", &whole),
+    ];
+    map_of(parts.into_iter().map(|(key, value)| (key, Value::from(value))))
+}
+
+/// `image("…").registry()` and its like.
+fn part(_: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {
+    call.takes(1)?;
+    let Value::Map(parts) = parts(&call.image()?) else { return Err(call.error("it is no image")) };
+    parts.get(&cel::objects::Key::from(call.name)).cloned().ok_or_else(|| call.error("there is no such part"))
+}
+
+fn contains_digest(_: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {
+    call.takes(1)?;
+    let image = call.image()?;
+    Ok(Value::Bool(ImageReference::parse(&image).is_ok_and(|reference| reference.digest().is_some())))
+}

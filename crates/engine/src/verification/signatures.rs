@@ -1,0 +1,225 @@
+//! Signatures: whether an attestor vouches for an image, each asked once.
+
+use super::failed;
+use crate::host::{Host, HostFailure, Resource};
+use crate::image::ImageReference;
+use crate::message::cut;
+use crate::resolve::find_digest;
+use crate::settings::{Attestor, Identity, KeyReference, Settings, VerificationPolicy};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the host was asked to verify: an artifact at its digest, an identity, and the annotations of the signature.
+type Asked = (String, Identity, BTreeMap<String, String>);
+
+/// What is known of the images of a request.
+pub(super) struct Signatures<'a> {
+    settings: &'a Settings,
+    host: &'a dyn Host,
+    digests: BTreeMap<ImageReference, Result<String, String>>,
+    keys: BTreeMap<KeyReference, Result<String, String>>,
+    calls: BTreeMap<Asked, Result<(), HostFailure>>,
+    /// What that came to: by policy, image and attestor, why they didn't sign it, if they didn't.
+    said: BTreeMap<(String, String, String), Option<String>>,
+}
+
+impl<'a> Signatures<'a> {
+    pub(super) fn new(settings: &'a Settings, host: &'a dyn Host) -> Self {
+        Self {
+            settings,
+            host,
+            digests: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            said: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn host(&self) -> &'a dyn Host {
+        self.host
+    }
+
+    pub(super) fn settings(&self) -> &'a Settings {
+        self.settings
+    }
+
+    /// The digests that references were resolved to.
+    pub(super) fn into_digests(self) -> BTreeMap<ImageReference, String> {
+        self.digests.into_iter().filter_map(|(reference, digest)| Some((reference, digest.ok()?))).collect()
+    }
+
+    /// The digest of an image, looked up once.
+    pub(super) fn digest(&mut self, reference: &ImageReference) -> Result<String, String> {
+        if let Some(known) = self.digests.get(reference) {
+            return known.clone();
+        }
+        let digest = find_digest(reference, self.settings, self.host).map_err(|unresolved| unresolved.to_string());
+        self.digests.insert(reference.clone(), digest.clone());
+        digest
+    }
+
+    /// Whether an attestor signed an image.
+    pub(super) fn verify(&mut self, policy: &VerificationPolicy, image: &str, attestor: &str) -> Result<bool, String> {
+        let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;
+        let digest = self.digest(&reference)?;
+        let refused = self.verify_artifact(policy, &reference.at(&digest), attestor)?;
+        let is_signed = refused.is_none();
+        self.said.insert((policy.name.clone(), image.to_owned(), attestor.to_owned()), refused);
+        Ok(is_signed)
+    }
+
+    /// Why an attestor didn't sign what stands at `repository@digest`; none when they did. One of an attestor's identities
+    /// is enough.
+    pub(super) fn verify_artifact(
+        &mut self,
+        policy: &VerificationPolicy,
+        artifact: &str,
+        attestor: &str,
+    ) -> Result<Option<String>, String> {
+        let mut refused = None;
+        let mut failure = None;
+        let mut is_known = false;
+        for Attestor { identity, annotations, .. } in policy.attestors.iter().filter(|own| own.name == attestor) {
+            is_known = true;
+            let identity = match identity {
+                Identity::KeyInCluster(reference) => Identity::Key(self.key(reference)?),
+                identity => identity.clone(),
+            };
+            match self.call(artifact, identity, annotations) {
+                Ok(()) => return Ok(None),
+                Err(HostFailure::NotTrusted(why)) => refused = Some(why),
+                Err(other) => failure = failure.or(Some(other)),
+            }
+        }
+        if !is_known {
+            return Err(format!("there is no attestor `{}`", cut(attestor, 64)));
+        }
+        match failure {
+            Some(failure) => Err(failed(&format!("the signatures of {artifact} can't be verified"), &failure)),
+            None => Ok(refused),
+        }
+    }
+
+    fn call(
+        &mut self,
+        artifact: &str,
+        identity: Identity,
+        annotations: &BTreeMap<String, String>,
+    ) -> Result<(), HostFailure> {
+        let key = (artifact.to_owned(), identity, annotations.clone());
+        if let Some(said) = self.calls.get(&key) {
+            return said.clone();
+        }
+        let said = match self.host.verify(artifact, &key.1, annotations) {
+            // What was asked for is a digest: a signature of another one vouches for something else.
+            Ok(digest) if artifact.ends_with(&format!("@{digest}")) => Ok(()),
+            Ok(digest) => Err(HostFailure::Failed(format!("the host verified another digest, {}", cut(&digest, 80)))),
+            Err(failure) => Err(failure),
+        };
+        self.calls.insert(key, said.clone());
+        said
+    }
+
+    /// A public key that stands in the cluster.
+    pub(super) fn key(&mut self, reference: &KeyReference) -> Result<String, String> {
+        if let Some(known) = self.keys.get(reference) {
+            return known.clone();
+        }
+        let key = self.read_key(reference);
+        self.keys.insert(reference.clone(), key.clone());
+        key
+    }
+
+    fn read_key(&self, reference: &KeyReference) -> Result<String, String> {
+        #[derive(Deserialize)]
+        struct Holder {
+            kind: Option<String>,
+            metadata: Metadata,
+            #[serde(default)]
+            data: BTreeMap<String, String>,
+        }
+        #[derive(Deserialize)]
+        struct Metadata {
+            name: String,
+            namespace: Option<String>,
+        }
+        let KeyReference { kind, namespace, name, key } = reference;
+        let what = format!("the key `{key}` of {kind} {namespace}/{name}");
+        let resource = Resource { api_version: "v1", kind, namespace, name };
+        let read = self.host.get_resource(&resource, &["data"]).and_then(|document| document.read::<Holder>());
+        let holder = read.map_err(|failure| failed(&format!("{what} can't be read"), &failure))?;
+        let is_other = holder.metadata.name != *name
+            || holder.metadata.namespace.as_ref() != Some(namespace)
+            || holder.kind.is_some_and(|own| own != *kind);
+        if is_other {
+            return Err(format!("{what} can't be read: the host gave another object"));
+        }
+        let value = holder.data.get(key).ok_or_else(|| format!("{what} is not there"))?;
+        // A Secret's values are Base64.
+        let text = if *kind == "Secret" {
+            super::dsse::decode_base64(value)
+                .and_then(|bytes| String::from_utf8(bytes).ok())
+                .ok_or_else(|| format!("{what} is no Base64 of a text"))?
+        } else {
+            value.clone()
+        };
+        let pem = text.trim();
+        if !pem.starts_with("-----BEGIN PUBLIC KEY-----") {
+            return Err(format!("{what} is not a public key in PEM"));
+        }
+        Ok(format!("{pem}\n"))
+    }
+
+    /// The image's manifest, configuration and resolved reference.
+    pub(super) fn image_data(&mut self, image: &str) -> Result<Json, String> {
+        let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;
+        let digest = self.digest(&reference)?;
+        let at = reference.at(&digest);
+        let whole = |document: Result<crate::host::Document, HostFailure>| {
+            document
+                .and_then(|document| document.read::<Json>())
+                .map_err(|failure| failed(&format!("{at} can't be read"), &failure))
+        };
+        let manifest = whole(self.host.whole_manifest(&at))?;
+        let is_index = manifest.get("manifests").is_some();
+        let config = if is_index {
+            Json::Null
+        } else {
+            let answer = whole(self.host.artifact(&at))?;
+            answer.get("config").cloned().unwrap_or_default()
+        };
+        Ok(json!({
+            "image": image,
+            "resolvedImage": at,
+            "registry": reference.host(),
+            "repository": reference.repository(),
+            "tag": reference.tag().unwrap_or_default(),
+            "digest": digest,
+            "identifier": reference.digest().or(reference.tag()).unwrap_or_default(),
+            "manifest": if is_index { Json::Null } else { manifest.clone() },
+            "imageIndex": if is_index { manifest } else { Json::Null },
+            "config": config,
+        }))
+    }
+
+    /// By image, who signed it.
+    pub(super) fn verified(&self, policy: &VerificationPolicy) -> BTreeMap<String, BTreeSet<String>> {
+        let mut verified: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for ((_, image, attestor), refused) in self.said.iter().filter(|((of, ..), _)| *of == policy.name) {
+            if refused.is_none() {
+                verified.entry(image.clone()).or_default().insert(attestor.clone());
+            }
+        }
+        verified
+    }
+
+    /// Who didn't sign what, and why: a line each.
+    pub(super) fn reasons(&self, policy: &VerificationPolicy) -> impl Iterator<Item = String> {
+        let of_policy = self.said.iter().filter(|((of, ..), _)| *of == policy.name);
+        of_policy.filter_map(|((_, image, attestor), refused)| {
+            let why = refused.as_ref()?;
+            Some(format!("'{}': not signed by {attestor}: {}", cut(image, 256), cut(why, 200)))
+        })
+    }
+}

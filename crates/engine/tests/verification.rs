@@ -1,0 +1,662 @@
+//! `imageVerification` through the whole engine: what expressions ask of the host, what they say, and what is refused when
+//! the policy is deployed. Signatures and envelopes made with real keys are in the command line's tests.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
+
+use image_admission_engine::{HostCalls, Timestamp, WireHost, validate, validate_settings};
+use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+const KEY: &str = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEVwI5hlIdBJCqfU8SYSc8YNsw6Jlt\nVSpeGjgcYKdBdDVrMD6JEq2k/bxnkUb6DGcB/E8oPzHDIfKkXoAdWqvoMA==\n-----END PUBLIC KEY-----\n";
+const OTHER_KEY: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEADLFD/uH8MUfmgA25ATXN2fJZMhQP7kyNDIq6slIEacE=\n-----END PUBLIC KEY-----\n";
+
+fn digest(of: &str) -> String {
+    let hex: String = of.bytes().cycle().take(32).map(|b| format!("{b:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+/// A host that knows a few images, who signed them, and some objects.
+#[derive(Default)]
+struct World {
+    /// Tags and what they resolve to.
+    tags: BTreeMap<String, String>,
+    /// Artifacts at their digests, as `v1/oci_manifest_config` answers.
+    artifacts: BTreeMap<String, Value>,
+    manifests: BTreeMap<String, Value>,
+    /// Artifact and a piece of the call that verifies.
+    signed: Vec<(String, &'static str)>,
+    objects: BTreeMap<String, Value>,
+    asked: RefCell<Vec<String>>,
+}
+
+impl World {
+    fn with(mut self, image: &str) -> Self {
+        let digest = digest(image);
+        let name = image.rsplit_once(':').unwrap().0;
+        self.tags.insert(image.to_owned(), digest.clone());
+        self.manifests.insert(format!("{name}@{digest}"), json!({"config": {"digest": digest}, "layers": []}));
+        self
+    }
+
+    fn signed(mut self, image: &str, by: &'static str) -> Self {
+        let name = image.rsplit_once(':').unwrap().0;
+        self.signed.push((format!("{name}@{}", digest(image)), by));
+        self
+    }
+}
+
+impl HostCalls for World {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        let payload: Value = serde_json::from_slice(payload).unwrap();
+        let image = payload.get("image").or(Some(&payload)).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let kind = payload.get("type").and_then(Value::as_str).unwrap_or_default();
+        self.asked.borrow_mut().push(format!("{operation} {kind}{image}"));
+        let unknown = || "Host error: Callback evaluation failure: OCI API error: manifest unknown".to_owned();
+        let answer = match (namespace, operation) {
+            ("oci", "v1/manifest_digest") => {
+                if image.starts_with("down.io/") {
+                    return Err("Host error: Callback evaluation failure: connection refused".to_owned());
+                }
+                json!({"digest": self.tags.get(&image).ok_or_else(unknown)?})
+            }
+            ("oci", "v1/oci_manifest") => self.manifests.get(&image).ok_or_else(unknown)?.clone(),
+            ("oci", "v1/oci_manifest_config") => self.artifacts.get(&image).ok_or_else(unknown)?.clone(),
+            ("oci", "v2/verify") => {
+                let text = payload.to_string();
+                if image.starts_with("down.io/") {
+                    return Err("Host error: Callback evaluation failure: connection refused".to_owned());
+                }
+                if image.starts_with("lies.io/") {
+                    return Ok(json!({"is_trusted": true, "digest": digest("other")}).to_string().into_bytes());
+                }
+                if !self.signed.iter().any(|(artifact, by)| *artifact == image && text.contains(by)) {
+                    return Err("Host error: Callback evaluation failure: no signatures found for image: x".to_owned());
+                }
+                json!({"is_trusted": true, "digest": image.rsplit_once('@').unwrap().1})
+            }
+            ("kubernetes", "get_resource") => {
+                let name = payload.get("name").and_then(Value::as_str).unwrap();
+                let absent = format!("Cannot find v1/X named '{name}' inside of namespace 'None'");
+                self.objects.get(name).ok_or(absent)?.clone()
+            }
+            other => panic!("nobody answers {other:?}"),
+        };
+        Ok(answer.to_string().into_bytes())
+    }
+}
+
+fn pod(images: &[&str]) -> Value {
+    let containers: Vec<Value> =
+        images.iter().enumerate().map(|(n, image)| json!({"name": format!("c{n}"), "image": image})).collect();
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "prod", "labels": {"b": "2", "a": "1"}},
+        "spec": {"containers": containers}})
+}
+
+fn request(object: &Value) -> Value {
+    let kind = object["kind"].as_str().unwrap();
+    let api_version = object["apiVersion"].as_str().unwrap();
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    json!({"uid": "u", "operation": "CREATE", "namespace": "prod", "userInfo": {"username": "alice"},
+        "kind": {"group": group, "version": version, "kind": kind},
+        "resource": {"group": group, "version": version, "resource": format!("{}s", kind.to_lowercase())}, "object": object})
+}
+
+/// Settings with one policy of these fields, beside a phase that lets in whatever its scan says.
+fn settings(policy: &Value) -> Value {
+    let mut own = json!({
+        "name": "signed",
+        "attestors": [{"name": "team", "cosign": {"key": {"data": KEY}}}, {"name": "other", "cosign": {"key": {"data": OTHER_KEY}}}],
+    });
+    for (key, value) in policy.as_object().unwrap() {
+        own[key] = value.clone();
+    }
+    json!({"scanPolicies": {"defaultPolicy": "accept", "reportPending": "accept", "scanFailed": "accept"},
+        "reports": {"sources": [{"registry": {"tagSuffix": "scan", "allowUnsigned": true}}]}, "imageVerification": [own]})
+}
+
+fn expression(text: &str) -> Value {
+    json!({"verifications": [{"expression": text}]})
+}
+
+fn ask(settings: &Value, request: &Value, world: &WireHost<World>) -> Value {
+    let payload = json!({"settings": settings, "request": request}).to_string();
+    let answer = validate(payload.as_bytes(), world, Timestamp(1_790_000_000));
+    serde_json::from_slice(&answer.response).unwrap()
+}
+
+fn world() -> WireHost<World> {
+    let world = World::default()
+        .with("ghcr.io/team/app:1")
+        .signed("ghcr.io/team/app:1", "VwI5hlIdBJCq")
+        .with("ghcr.io/team/unsigned:1")
+        .with("lies.io/team/app:1")
+        .with("quay.io/x/y:1");
+    WireHost(world)
+}
+
+const SIGNED: &str = "images.containers.all(i, verifyImageSignatures(i, [attestors.team]) > 0)";
+
+/// What an expression comes to for a Pod of the signed image.
+fn evaluate(text: &str) -> Result<(), String> {
+    let response = ask(&settings(&expression(text)), &request(&pod(&["ghcr.io/team/app:1"])), &world());
+    if response["accepted"] == json!(true) { Ok(()) } else { Err(response["message"].as_str().unwrap().to_owned()) }
+}
+
+fn problems(settings: &Value) -> Vec<String> {
+    let answer = validate_settings(settings.to_string().as_bytes());
+    let answer: Value = serde_json::from_slice(&answer.response).unwrap();
+    answer["message"].as_str().unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_signed_image_is_admitted_and_pinned_to_the_digest_that_was_signed() {
+    let host = world();
+    let response = ask(&settings(&expression(SIGNED)), &request(&pod(&["ghcr.io/team/app:1"])), &host);
+    assert_eq!(response["accepted"], true, "{response}");
+    let pinned = format!("ghcr.io/team/app:1@{}", digest("ghcr.io/team/app:1"));
+    assert_eq!(response["mutated_object"]["spec"]["containers"][0]["image"], json!(pinned));
+    assert_eq!(response["audit_annotations"]["container-1.verified-by"], "team (signed)");
+    let asked = host.0.asked.borrow();
+    let of_tag: Vec<_> = asked.iter().filter(|call| call.ends_with("ghcr.io/team/app:1")).collect();
+    assert_eq!(of_tag.len(), 1, "the tag is resolved once: {asked:?}");
+}
+
+#[test]
+fn an_image_that_is_not_signed_is_rejected_without_a_scan() {
+    let host = world();
+    let response = ask(&settings(&expression(SIGNED)), &request(&pod(&["ghcr.io/team/unsigned:1"])), &host);
+    assert_eq!(response["code"], 403);
+    assert_eq!(
+        response["message"],
+        "Policy signed failed: CEL expression validation failed at index 0\n'ghcr.io/team/unsigned:1': not signed by team: no signatures found for image: x"
+    );
+    let asked = host.0.asked.borrow();
+    assert_eq!(asked.len(), 2, "the digest and the signature: {asked:?}");
+}
+
+#[test]
+fn one_call_for_each_image_and_attestor_however_many_expressions_ask() {
+    let host = world();
+    let policy = json!({"verifications": [{"expression": SIGNED}, {"expression": SIGNED},
+        {"expression": "images.all.all(i, verifyImageSignatures(i, [attestors.team, attestors.other]) == 1)"}]});
+    let mut settings = settings(&policy);
+    let mut second = settings["imageVerification"][0].clone();
+    second["name"] = json!("again");
+    settings["imageVerification"].as_array_mut().unwrap().push(second);
+    let response = ask(&settings, &request(&pod(&["ghcr.io/team/app:1", "ghcr.io/team/app:1"])), &host);
+    assert_eq!(response["accepted"], true, "{response}");
+    let verified = host.0.asked.borrow().iter().filter(|call| call.starts_with("v2/verify")).count();
+    assert_eq!(verified, 2);
+}
+
+#[test]
+fn what_can_not_be_told_rejects() {
+    for (image, text, message) in [
+        ("down.io/a:1", SIGNED, "its digest can't be looked up: connection refused"),
+        ("lies.io/team/app:1", SIGNED, "the host verified another digest, sha256:6f7468"),
+        ("ghcr.io/gone:1", SIGNED, "its digest can't be looked up: OCI API error: manifest unknown"),
+        (
+            "ghcr.io/team/app:1",
+            "images.initContainers[0] == 'x'",
+            "Policy signed error: imageVerification[0].verifications[0].expression: ",
+        ),
+        ("ghcr.io/team/app:1", "object.spec.replicas > 1", "no such key: replicas"),
+        ("ghcr.io/team/app:1", "object.spec.containers[0].name", "it must give true or false, but gives string"),
+        (
+            "ghcr.io/team/app:1",
+            "verifyImageSignatures('No:Image:', [attestors.team]) > 0",
+            "`No:Image:` is not an image reference",
+        ),
+        ("ghcr.io/team/app:1", "verifyImageSignatures(images.all[0], ['nobody']) > 0", "there is no attestor `nobody`"),
+        ("ghcr.io/team/app:1", "verifyImageSignatures(1, [attestors.team]) > 0", "the image must be a string"),
+    ] {
+        let response = ask(&settings(&expression(text)), &request(&pod(&[image])), &world());
+        assert_eq!(response["accepted"], false, "{text}");
+        let found = response["message"].as_str().unwrap();
+        assert!(found.contains(message), "{text}: {found}");
+    }
+}
+
+#[test]
+fn failure_policy_and_actions() {
+    let with = |mut policy: Value, text: &str| {
+        policy["verifications"] = json!([{"expression": text, "message": "sign it"}]);
+        ask(&settings(&policy), &request(&pod(&["ghcr.io/team/unsigned:1"])), &world())
+    };
+    for policy in [
+        json!({"failureAction": "Enforce"}),
+        json!({"validationActions": ["Deny"]}),
+        json!({"validationActions": ["Deny", "Audit"]}),
+    ] {
+        let response = with(policy, SIGNED);
+        assert!(response["message"].as_str().unwrap().starts_with("Policy signed failed: sign it\n"), "{response}");
+    }
+    for policy in [
+        json!({"failureAction": "Warn"}),
+        json!({"validationActions": ["Warn"]}),
+        json!({"validationActions": ["Audit", "Warn"]}),
+    ] {
+        let response = with(policy, SIGNED);
+        assert_eq!(response["accepted"], true);
+        assert!(response["warnings"].to_string().contains("Policy signed failed: sign it"), "{response}");
+    }
+    for policy in [json!({"failureAction": "Audit"}), json!({"validationActions": ["Audit"]})] {
+        let response = with(policy, SIGNED);
+        assert_eq!(response["accepted"], true);
+        assert!(!response["warnings"].to_string().contains("sign it"), "{response}");
+        let annotation = response["audit_annotations"]["verification.signed"].as_str().unwrap();
+        assert!(annotation.starts_with("Policy signed failed: sign it"), "{annotation}");
+    }
+    let ignored = with(json!({"failurePolicy": "Ignore"}), "object.nothing == 1");
+    assert_eq!(ignored["accepted"], true);
+    assert!(ignored["warnings"].to_string().contains("policy signed is skipped"), "{ignored}");
+    assert_eq!(with(json!({"failurePolicy": "Fail"}), "object.nothing == 1")["accepted"], false);
+}
+
+#[test]
+fn messages() {
+    let failing = |verification: Value| {
+        let response = ask(
+            &settings(&json!({"verifications": [verification]})),
+            &request(&pod(&["ghcr.io/team/app:1"])),
+            &world(),
+        );
+        response["message"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(
+        failing(json!({"expression": "false"})),
+        "Policy signed failed: CEL expression validation failed at index 0"
+    );
+    assert_eq!(failing(json!({"expression": "false", "message": "no"})), "Policy signed failed: no");
+    assert_eq!(
+        failing(
+            json!({"expression": "false", "message": "no", "messageExpression": "'image ' + images.containers[0]"})
+        ),
+        "Policy signed failed: image ghcr.io/team/app:1"
+    );
+    // What can't be computed, or is empty, gives way.
+    assert_eq!(
+        failing(json!({"expression": "false", "message": "no", "messageExpression": "object.x"})),
+        "Policy signed failed: no"
+    );
+    assert_eq!(
+        failing(json!({"expression": "false", "message": "no", "messageExpression": "' '"})),
+        "Policy signed failed: no"
+    );
+}
+
+#[test]
+fn image_rules_leave_images_out_with_a_warning() {
+    let both = ["ghcr.io/team/app:1", "quay.io/x/y:1"];
+    for rules in [
+        json!({"matchConstraints": {"imageRules": {"references": ["ghcr.io/*"]}}}),
+        json!({"matchImageReferences": [{"glob": "ghcr.io/*"}]}),
+        json!({"matchImageReferences": [{"expression": "ref.startsWith('ghcr.io/')"}]}),
+        json!({"matchConstraints": {"imageRules": {"expressions": ["parseImageReference($image).registry == \"ghcr.io\""]}}}),
+    ] {
+        let mut policy = rules.clone();
+        policy["verifications"] = json!([{"expression": "images.containers == ['ghcr.io/team/app:1'] && verifyImageSignatures('quay.io/x/y:1', [attestors.team]) == 0"}, {"expression": SIGNED}]);
+        let response = ask(&settings(&policy), &request(&pod(&both)), &world());
+        assert_eq!(response["accepted"], true, "{rules}: {response}");
+        let warnings = response["warnings"].to_string();
+        assert!(warnings.contains("image 'quay.io/x/y:1' is one that no verification policy is about"), "{warnings}");
+        assert!(!warnings.contains("image 'ghcr.io/team/app:1' is one"), "{warnings}");
+    }
+}
+
+#[test]
+fn pre_scan_accepts_need_no_signature_unless_the_policy_says_so() {
+    let with = |all: bool, verified: bool, image: &str| {
+        let mut policy = expression(SIGNED);
+        policy["verifyPreScanAccepted"] = json!(verified);
+        let mut settings = settings(&policy);
+        settings["preScanPolicies"] = if all {
+            json!({"defaultPolicy": "accept"})
+        } else {
+            json!({"customPolicies": [{"prefix": "ghcr.io/team/unsigned", "action": "accept"}]})
+        };
+        ask(&settings, &request(&pod(&[image, "ghcr.io/team/app:1"])), &world())
+    };
+    for all in [true, false] {
+        assert_eq!(with(all, false, "ghcr.io/team/unsigned:1")["accepted"], true);
+        assert_eq!(with(all, true, "ghcr.io/team/unsigned:1")["accepted"], false);
+    }
+    // It works without the scan phase: what was verified is pinned.
+    let pinned = with(true, true, "ghcr.io/team/app:1");
+    assert!(
+        pinned["mutated_object"]["spec"]["containers"][0]["image"].as_str().unwrap().contains("@sha256:"),
+        "{pinned}"
+    );
+    assert_eq!(with(true, false, "ghcr.io/team/app:1").get("mutated_object"), None);
+}
+
+#[test]
+fn resource_rules_and_conditions() {
+    let rule = |rule: Value| json!({"matchConstraints": {"resourceRules": [rule]}, "verifications": [{"expression": "false"}]});
+    let pods = request(&pod(&["ghcr.io/team/app:1"]));
+    for (own, matches) in [
+        (json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}), true),
+        (json!({"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}), false),
+        (json!({"apiGroups": ["*"], "apiVersions": ["v2"], "operations": ["*"], "resources": ["*"]}), false),
+        (json!({"apiGroups": [""], "operations": ["UPDATE"], "resources": ["pods"]}), false),
+        (json!({"resources": ["deployments"]}), false),
+        (json!({"resources": ["pods/*"]}), true),
+        (json!({"resources": ["*/*"]}), true),
+        (json!({"resources": ["pods"], "resourceNames": ["q"]}), false),
+        (json!({"resources": ["pods"], "resourceNames": ["p"]}), true),
+    ] {
+        let response = ask(&settings(&rule(own.clone())), &pods, &world());
+        assert_eq!(response["accepted"], json!(!matches), "{own}");
+    }
+    let mut scanner = pods.clone();
+    scanner["resource"]["resource"] = json!("Pod");
+    let own = json!({"resources": ["pods"]});
+    assert_eq!(ask(&settings(&rule(own)), &scanner, &world())["accepted"], false, "the audit scanner's request");
+    for (condition, accepted) in
+        [("request.namespace == 'dev'", true), ("request.namespace == 'prod'", false), ("object.x", false)]
+    {
+        let policy = json!({"matchConditions": [{"name": "only-dev", "expression": condition}], "verifications": [{"expression": "false"}]});
+        assert_eq!(ask(&settings(&policy), &pods, &world())["accepted"], accepted, "{condition}");
+    }
+}
+
+#[test]
+fn images_of_any_object() {
+    let policy = json!({
+        "matchConstraints": {"resourceRules": [{"apiGroups": ["tekton.dev"], "resources": ["tasks"]}]},
+        "images": [{"name": "steps", "expression": "object.spec.steps.map(s, s.image)"}, {"name": "one", "expression": "object.spec.steps[0].image"}],
+        "verifications": [{"expression": "images.steps.size() == 2 && images.one.size() == 1 && images.steps.all(i, verifyImageSignatures(i, [attestors.team]) > 0)"}],
+    });
+    let task = |second: &str| {
+        let task = json!({"apiVersion": "tekton.dev/v1", "kind": "Task", "metadata": {"name": "t", "namespace": "prod"},
+            "spec": {"steps": [{"image": "ghcr.io/team/app:1"}, {"image": second}]}});
+        ask(&settings(&policy), &request(&task), &world())
+    };
+    let good = task("ghcr.io/team/app:1");
+    assert_eq!(good["accepted"], true, "{good}");
+    assert_eq!(good["audit_annotations"]["verified.signed"], "ghcr.io/team/app:1: team");
+    let bad = task("ghcr.io/team/unsigned:1");
+    assert!(bad["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed by team"), "{bad}");
+}
+
+#[test]
+fn an_update_without_a_new_image_needs_no_signature() {
+    let policy = json!({"verifications": [{"expression": "verifyImageSignatures(images.containers[0], [attestors.team]) > 0"},
+        {"expression": "object.metadata.labels.a == '1'"}]});
+    let mut update = request(&pod(&["ghcr.io/team/unsigned:1"]));
+    update["operation"] = json!("UPDATE");
+    update["oldObject"] = update["object"].clone();
+    assert_eq!(ask(&settings(&policy), &update, &world())["accepted"], true);
+    update["object"]["metadata"]["labels"]["a"] = json!("2");
+    assert_eq!(ask(&settings(&policy), &update, &world())["accepted"], false, "other fields still count");
+}
+
+#[test]
+fn digests() {
+    let image = |policy: Value| {
+        let mut policy = policy;
+        policy["verifications"] = json!([{"expression": SIGNED}]);
+        let response = ask(&settings(&policy), &request(&pod(&["ghcr.io/team/app:1"])), &world());
+        (response["mutated_object"].is_object(), response["message"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(image(json!({})), (true, String::new()));
+    assert_eq!(image(json!({"mutateDigest": false})), (false, String::new()));
+    assert_eq!(image(json!({"validationConfigurations": {}})), (true, String::new()));
+    assert_eq!(
+        image(json!({"validationConfigurations": {"mutateDigest": false}})),
+        (false, "Policy signed failed: image ghcr.io/team/app:1 does not have a digest".to_owned())
+    );
+    assert_eq!(
+        image(json!({"validationConfigurations": {"mutateDigest": false, "verifyDigest": false, "required": true}})),
+        (false, String::new())
+    );
+}
+
+#[test]
+fn every_variable_and_function() {
+    let digest = digest("ghcr.io/team/app:1");
+    for text in [
+        "object.kind == 'Pod' && request.operation == 'CREATE' && request.object.kind == 'Pod' && oldObject == null",
+        "images.all == images.containers && images.initContainers == [] && images.imageVolumes == []",
+        "images['containers'].size() == 1 && attestors.team == 'team' && attestors['other'] == 'other'",
+        "verifyImageSignatures(images.all[0], attestors.team) == 1",
+        "verifyImageSignatures(images.all[0], [attestors.team, attestors.team]) == 1",
+        "parseImageReference('nginx').registry == 'docker.io' && parseImageReference('nginx').repository == 'library/nginx'",
+        "parseImageReference('nginx').tag == 'latest' && parseImageReference('nginx').identifier == 'latest'",
+        "parseImageReference('localhost:5000/a/b:1').registry == 'localhost:5000'",
+        "image('GHCR.io/a:1').registry() == 'ghcr.io' && image('ghcr.io/a:1').tag() == '1' && !image('a').containsDigest()",
+        "image('ghcr.io/a:1').repository() == 'a' && image('ghcr.io/a:1').identifier() == '1' && image('a:1').digest() == ''",
+        "isImage('nginx') && !isImage('NGINX:') && !isImage('a b') && !isImage('https://a/b') && !isImage('') && !isImage(1)",
+        "isImage('a/b@sha256:1') == false && isImage('r.io:5000/a_b/c--d:X.1-2')",
+        "scanReport(images.all[0]).Status == 'report_not_available' && !scanReport(images.all[0]).Passed",
+        "getImageData(images.all[0]).resolvedImage.startsWith('ghcr.io/team/app@sha256:')",
+        "exemptions.size() == 0 && namespaceObject.metadata.name == 'prod'",
+        "object.metadata.labels.map(k, k).join(',') == 'a,b'",
+        "'a-b'.split('-') == ['a', 'b'] && 'abc'.matches('^a') && url('https://a.b/c').getHost() == 'a.b' && [3, 1].min() == 1",
+        "type(1) == int && timestamp('2026-01-01T00:00:00Z') < timestamp('2027-01-01T00:00:00Z')",
+        "has(object.metadata.labels.a) && !has(object.metadata.labels.c) && [1, 2].exists_one(i, i == 2)",
+    ] {
+        let mut world = world();
+        world.0.objects.insert("prod".to_owned(), json!({"kind": "Namespace", "metadata": {"name": "prod"}}));
+        let config = json!({"manifest": {}, "digest": digest, "config": {"config": {"User": "1"}}});
+        world.0.artifacts.insert(format!("ghcr.io/team/app@{digest}"), config);
+        let settings = settings(&expression(text));
+        assert_eq!(problems(&settings), [""; 0], "{text}");
+        let response = ask(&settings, &request(&pod(&["ghcr.io/team/app:1"])), &world);
+        assert_eq!(response["accepted"], true, "{text}: {response}");
+    }
+    let both = format!(
+        "parseImageReference('r.io/a:1@{digest}').referenceWithTagAndDigest == 'r.io/a:1@{digest}' && image('r.io/a@{digest}').identifier() == '{digest}' && image('r.io/a@{digest}').tag() == '' && parseImageReference('r.io/a:1@{digest}').referenceWithTagandDigest == 'r.io/a:1@{digest}' && image('r.io/a:1@{digest}').containsDigest() && image('r.io/a:1@{digest}').digest() == '{digest}'"
+    );
+    evaluate(&both).unwrap();
+}
+
+#[test]
+fn variables_and_audit_annotations() {
+    let policy = json!({
+        "variables": [{"name": "first", "expression": "images.containers[0]"}, {"name": "count", "expression": "verifyImageSignatures(variables.first, [attestors.team])"},
+            {"name": "unused", "expression": "object.nothing"}],
+        "verifications": [{"expression": "variables.count == 1"}],
+        "auditAnnotations": [{"key": "signers", "valueExpression": "'signers: ' + string(variables.count)"}, {"key": "broken", "valueExpression": "object.x"}, {"key": "none", "valueExpression": "null"}],
+    });
+    assert_eq!(problems(&settings(&policy)), [""; 0]);
+    let response = ask(&settings(&policy), &request(&pod(&["ghcr.io/team/app:1"])), &world());
+    assert_eq!(response["accepted"], true, "{response}");
+    let annotations = &response["audit_annotations"];
+    assert_eq!(annotations["signers"], "signers: 1");
+    assert!(annotations["broken"].as_str().unwrap().starts_with("error: no such key"), "{annotations}");
+    assert_eq!(annotations.get("none"), None);
+}
+
+#[test]
+fn expressions_that_explode_are_stopped() {
+    let many = "[0,1,2,3,4,5,6,7,8,9]";
+    let loops =
+        |depth: usize| (0..depth).rev().fold("true".to_owned(), |inner, n| format!("{many}.all(x{n}, {inner})"));
+    let doubled = (0..40).fold("['aaaaaaaa']".to_owned(), |list, n| format!("{list}.map(x{n}, x{n} + x{n})"));
+    let lists = (0..40).fold("[[1]]".to_owned(), |list, n| format!("{list}.map(x{n}, x{n} + x{n})"));
+    for (text, why) in [
+        (loops(6), "stopped: the loops of one policy have 50000 steps"),
+        (format!("{} || true", loops(6)), "stopped: the loops"),
+        (format!("{doubled}.size() == 1"), "the text would be longer than 1 MiB"),
+        (format!("{lists}.size() == 1"), "the list would have more than 100,000 elements"),
+        (
+            format!("{many}.map(a, {many}.map(b, {many}.map(c, {many}.map(d, {many}.map(e, 1))))).size() == 10"),
+            "stopped: the loops",
+        ),
+    ] {
+        let answer = evaluate(&text);
+        assert!(answer.as_ref().is_err_and(|found| found.contains(why)), "{why}: {answer:?}");
+    }
+    evaluate(&loops(4)).unwrap();
+}
+
+#[test]
+fn the_same_answer_for_every_order_of_a_map() {
+    let text = "{'z': 1, 'y': 2, 'x': 3, 'w': 4, 'v': 5}.map(k, k) == ['v', 'w', 'x', 'y', 'z']";
+    for _ in 0..20 {
+        evaluate(text).unwrap();
+    }
+}
+
+#[test]
+fn keys_from_the_cluster() {
+    let policy = |reference: &str, key: Value| {
+        let mut policy = expression(SIGNED);
+        policy["attestors"] = json!([{"name": "team", "cosign": {"key": {reference: key}}}]);
+        policy
+    };
+    let secret = |value: &str| json!({"kind": "Secret", "metadata": {"name": "keys", "namespace": "sec"}, "data": {"cosign.pub": value}});
+    let encoded = "LS0tLS1CRUdJTiBQVUJMSUMgS0VZLS0tLS0KTUZrd0V3WUhLb1pJemowQ0FRWUlLb1pJemowREFRY0RRZ0FFVndJNWhsSWRCSkNxZlU4U1lTYzhZTnN3NkpsdApWU3BlR2pnY1lLZEJkRFZyTUQ2SkVxMmsvYnhua1ViNkRHY0IvRThvUHpIRElmS2tYb0FkV3F2b01BPT0KLS0tLS1FTkQgUFVCTElDIEtFWS0tLS0tCg==";
+    let ask_with = |reference: &str, object: Option<Value>| {
+        let mut world = world();
+        if let Some(object) = object {
+            world.0.objects.insert("keys".to_owned(), object);
+        }
+        let settings = settings(&policy(reference, json!({"name": "keys", "namespace": "sec"})));
+        let response = ask(&settings, &request(&pod(&["ghcr.io/team/app:1"])), &world);
+        response["message"].as_str().unwrap_or("admitted").to_owned()
+    };
+    assert_eq!(ask_with("secretRef", Some(secret(encoded))), "admitted");
+    let config_map =
+        json!({"kind": "ConfigMap", "metadata": {"name": "keys", "namespace": "sec"}, "data": {"cosign.pub": KEY}});
+    assert_eq!(ask_with("configMapRef", Some(config_map.clone())), "admitted");
+    for (object, why) in [
+        (None, "can't be read: Cannot find v1/X named 'keys'"),
+        (Some(secret("%%%")), "is no Base64 of a text"),
+        (Some(secret("YWJj")), "is not a public key in PEM"),
+        (Some(json!({"kind": "Secret", "metadata": {"name": "keys", "namespace": "sec"}, "data": {}})), "is not there"),
+        (
+            Some(
+                json!({"kind": "Secret", "metadata": {"name": "keys", "namespace": "evil"}, "data": {"cosign.pub": encoded}}),
+            ),
+            "the host gave another object",
+        ),
+    ] {
+        let message = ask_with("secretRef", object);
+        assert!(message.contains(why), "{why}: {message}");
+    }
+}
+
+#[test]
+fn a_whole_resource_is_a_policy() {
+    let mut settings = settings(&json!({}));
+    let mut spec = settings["imageVerification"][0].clone();
+    spec.as_object_mut().unwrap().remove("name");
+    spec["validations"] = json!([{"expression": SIGNED}]);
+    settings["imageVerification"] = json!([{"apiVersion": "policies.kyverno.io/v1", "kind": "ImageValidatingPolicy", "metadata": {"name": "pasted", "labels": {}}, "spec": spec}]);
+    assert_eq!(problems(&settings), [""; 0]);
+    let response = ask(&settings, &request(&pod(&["ghcr.io/team/unsigned:1"])), &world());
+    assert!(response["message"].as_str().unwrap().starts_with("Policy pasted failed: "), "{response}");
+}
+
+#[test]
+fn what_is_wrong_is_said_when_the_policy_is_deployed() {
+    let certificate = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUYmFkYmFkYmFkYmFkYmFkYmFkYmFkYmFkMAoGCCqGSM49\n-----END CERTIFICATE-----";
+    let attestor = |cosign: Value| json!({"attestors": [{"name": "team", "cosign": cosign}], "verifications": [{"expression": "true"}]});
+    let own = "imageVerification[0]";
+    for (policy, expected) in [
+        (
+            expression("verifyImageSignatures(images.initContainers[0], attestors.team)"),
+            "verifications[0].expression: `verifyImageSignatures` says how many attestors verified it, which is neither true nor false: append `> 0`",
+        ),
+        (
+            expression("verifyAttestationSignatures(images.all[0], attestation.sbom, [attestors.team]) > 0"),
+            "verifications[0].expression: unknown variable `attestation`; did you mean `attestations`?",
+        ),
+        (
+            expression("verifyImageSignatures(images.container[0], [attestors.team]) > 0"),
+            "verifications[0].expression: there is no `images.container`; did you mean `images.containers`?",
+        ),
+        (
+            expression("verifyImageSignatures(images.all[0], [attestors.kms]) > 0"),
+            "verifications[0].expression: there is no `attestors.kms`; there is attestors.team, attestors.other",
+        ),
+        (
+            expression("verifyImageSignature(images.all[0], [attestors.team]) > 0"),
+            "verifications[0].expression: unknown function `verifyImageSignature`; did you mean `verifyImageSignatures`?",
+        ),
+        (expression("images.all.all(i, "), "verifications[0].expression: line 1, column "),
+        (
+            json!({"images": [{"name": "all", "expression": "request.object.spec.{containers,initContainers.ephemeralContainers}.image"}], "verifications": [{"expression": "true"}]}),
+            "CEL selects no several fields at once: write `images.all`, or lists joined by `+`",
+        ),
+        (
+            json!({"images": [{"name": "containers", "expression": "request.object.spec.containers.image"}], "verifications": [{"expression": "true"}]}),
+            "images[0].expression: `containers` is a list and has no field `image`: `images.containers` is there by itself; else write `….containers.map(c, c.image)`",
+        ),
+        (
+            json!({"verifications": []}),
+            "verifications: without an expression nothing is verified; write what must hold",
+        ),
+        (
+            attestor(json!({"key": {"kms": "awskms:///x"}})),
+            "attestors[0].cosign.key.kms: the host reaches no key management service: export the public key and write it as `data`",
+        ),
+        (
+            attestor(json!({"keyless": {"identities": [{"issuerRegExp": "x", "subjectRegExp": "y"}]}})),
+            "attestors[0].cosign.keyless.identities[0].issuerRegExp: the host compares no regular expressions: write `subject`, or `subjectPrefix` with how it starts",
+        ),
+        (
+            attestor(json!({"keyless": {"identities": [{"issuer": "x", "subjectPrefix": "team/"}]}})),
+            "attestors[0].cosign.keyless.identities[0].subjectPrefix: `team/` is not the beginning of a URL like `https://github.com/team/`",
+        ),
+        (
+            attestor(
+                json!({"keyless": {"identities": [{"issuer": "x", "subject": "y"}]}, "ctlog": {"url": "http://rekor"}}),
+            ),
+            "attestors[0].cosign.ctlog.url: the host knows Sigstore's public transparency log alone: remove it, or use `key`",
+        ),
+        (
+            attestor(
+                json!({"keyless": {"identities": [{"issuer": "x", "subject": "y"}]}, "ctlog": {"ignoreTlog": true}}),
+            ),
+            "attestors[0].cosign.ctlog: the host checks keyless signatures in the transparency log, always: remove what ignores it, or use `key`",
+        ),
+        (
+            attestor(json!({"certificate": {"cert": certificate}})),
+            "attestors[0].cosign.certificate.certChain: the chain of the certificate is missing, up to its root: without one the host would trust any certificate as it is",
+        ),
+        (
+            attestor(json!({"certificate": {"cert": "x", "certChain": certificate}})),
+            "attestors[0].cosign.certificate.cert: it is not a certificate in PEM, which starts with `-----BEGIN CERTIFICATE-----`",
+        ),
+        (
+            attestor(json!({"key": {"data": "AAAA"}})),
+            "attestors[0].cosign.key.data: it is not a public key in PEM, which starts with `-----BEGIN PUBLIC KEY-----`",
+        ),
+        (
+            attestor(json!({"key": {"data": KEY.replace("MFkw", "MFkx")}})),
+            "attestors: the key of `team`: the key's PEM block holds no readable public key; write it again (`openssl pkey -pubout`)",
+        ),
+        (
+            json!({"attestors": [{"name": "n", "notary": {}}], "verifications": [{"expression": "true"}]}),
+            "attestors[0].notary: the host verifies no Notary signatures; sign with cosign",
+        ),
+        (
+            json!({"attestors": [{"name": "a-b", "cosign": {"key": {"data": KEY}}}], "verifications": [{"expression": "true"}]}),
+            "attestors[0].name: `a-b` is not a name that expressions can use: letters, digits and `_`, no digit first",
+        ),
+        (
+            json!({"attestations": [{"name": "slsa", "intoto": {"type": "x"}, "tagSuffix": "att"}], "verifications": [{"expression": "true"}]}),
+            "attestations[0].tagSuffix: cosign keeps attestations at `.att` in layers, which the host doesn't hand out: push the envelope as the config of an artifact (`oras push --config`) at another suffix",
+        ),
+        (
+            json!({"validationActions": ["Deny", "Warn"], "verifications": [{"expression": "true"}]}),
+            "validationActions: `Deny` and `Warn` exclude each other: a rejection says why anyway",
+        ),
+        (
+            json!({"verification": [], "verifications": [{"expression": "true"}]}),
+            "verification: unknown setting `verification`; did you mean `verifications`?",
+        ),
+        (
+            json!({"matchConstraints": {"namespaceSelector": {"matchLabels": {"a": "b"}}}, "verifications": [{"expression": "true"}]}),
+            "matchConstraints.namespaceSelector: `namespaceSelector` is not supported: set the ClusterAdmissionPolicy's, or write a `matchConditions` entry",
+        ),
+    ] {
+        let found = problems(&settings(&policy));
+        let is_said = found.iter().any(|line| line.starts_with(own) && line.contains(expected));
+        assert!(is_said, "{policy}\nexpected {expected}\nfound {found:#?}");
+    }
+}
