@@ -129,14 +129,9 @@ pub fn validate_settings(payload: &[u8]) -> Answer {
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     }
-    let settings = serde_json::from_slice::<&RawValue>(payload)
+    let settings = serde_json::from_slice::<Value>(payload)
         .map_err(|error| InvalidSettings(vec![format!("settings: they can't be read: {error}")]))
-        .and_then(|raw| read_settings(Some(raw)))
-        .and_then(|settings| {
-            let mut problems = rego::check(&settings);
-            problems.extend(verification::check::check(&settings));
-            if problems.is_empty() { Ok(settings) } else { Err(InvalidSettings(problems)) }
-        });
+        .and_then(|value| Settings::check(&value));
     match settings {
         Ok(settings) => Answer {
             response: to_json(&Validity { valid: true, message: None }),

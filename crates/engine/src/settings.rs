@@ -84,6 +84,23 @@ impl Settings {
         }
     }
 
+    /// Reads the settings of a policy that is to be deployed, and looks into the rules and expressions among them.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them. Rules in Rego refer to each other, so that they are looked at when nothing else is
+    /// wrong.
+    pub fn check(value: &Value) -> Result<Self, InvalidSettings> {
+        let mut problems = Problems::default();
+        let settings = read_all(value, &mut problems);
+        let mut problems = problems.into_texts();
+        let Some(settings) = settings else { return Err(InvalidSettings(problems)) };
+        if problems.is_empty() {
+            problems.extend(crate::rego::check(&settings));
+        }
+        problems.extend(crate::verification::check::check(&settings));
+        if problems.is_empty() { Ok(settings) } else { Err(InvalidSettings(problems)) }
+    }
+
     /// What is valid and may not be meant, like prefixes that match more than they seem to; one line each.
     #[must_use]
     pub fn notices(&self) -> Vec<String> {

@@ -349,7 +349,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         }
         // Attestors and attestations are known to functions by their names.
         for (namespace, names) in [
-            ("attestors", self.policy.attestors.iter().map(|attestor| &attestor.name).collect::<BTreeSet<_>>()),
+            ("attestors", self.policy.attestor_names.iter().collect::<BTreeSet<_>>()),
             ("attestations", self.policy.attestations.iter().map(|attestation| &attestation.name).collect()),
         ] {
             for name in &names {

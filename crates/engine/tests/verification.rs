@@ -571,7 +571,7 @@ fn what_is_wrong_is_said_when_the_policy_is_deployed() {
         ),
         (
             expression("verifyImageSignatures(images.all[0], [attestors.kms]) > 0"),
-            "verifications[0].expression: there is no `attestors.kms`; there is attestors.team, attestors.other",
+            "verifications[0].expression: there is no `attestors.kms`; there is attestors.other, attestors.team",
         ),
         (
             expression("verifyImageSignature(images.all[0], [attestors.team]) > 0"),
@@ -659,4 +659,40 @@ fn what_is_wrong_is_said_when_the_policy_is_deployed() {
         let is_said = found.iter().any(|line| line.starts_with(own) && line.contains(expected));
         assert!(is_said, "{policy}\nexpected {expected}\nfound {found:#?}");
     }
+}
+
+/// The policy of the design proposal, field by field as it stands there.
+#[test]
+fn the_proposals_own_example_says_what_to_write_instead() {
+    let pasted = json!({
+        "apiVersion": "kyverno.io/v2alpha1", "kind": "ImageVerificationPolicy", "metadata": {"name": "sample"},
+        "spec": {
+            "failurePolicy": "Fail", "failureAction": "Enforce",
+            "matchConstraints": {
+                "resourceRules": [{"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["pods"]}],
+                "imageRules": {"references": ["ghcr.io/*"], "expressions": ["$image == \"nginx\""]},
+            },
+            "images": [
+                {"name": "containers", "expression": "request.object.spec.containers.image"},
+                {"name": "initContainers", "expression": "request.object.spec.initContainers.image"},
+                {"name": "ephemeralContainers", "expression": "request.object.spec.containers.image"},
+                {"name": "all", "expression": "request.object.spec.{containers,initContainers.ephemeralContainers}.image"},
+            ],
+            "attestors": [
+                {"name": "keyless", "cosign": {
+                    "keyless": {"identities": [{"issuerRegExp": ".*kubernetes.default.*", "subjectRegExp": ".*kubernetes.io/namespaces/default/serviceaccounts/default"}]},
+                    "ctlog": {"url": "http://rekor.rekor-system.svc", "ignoreTlog": false},
+                }},
+                {"name": "kms", "cosign": {"key": {"kms": "awskms:///arn:aws:kms:us-east-1:123456789012:alias/cosign-key"}}},
+            ],
+            "attestations": [{"name": "slsa", "intoto": {"type": "https://slsa.dev/provenance/v0.2"}}, {"name": "sbom", "referrer": {"type": "sbom/cyclone-dx"}}],
+            "verifications": [
+                {"expression": "verifyImageSignatures(images.initContainers[0], attestors.kms)"},
+                {"expression": "payload(images.initContainers[0], attestations.sbom).builderId == \"foo\"\n&& \npayload(images.initContainers[0], attestations.slsa).version == \"0.2\""},
+            ],
+        },
+    });
+    let found = problems(&json!({"imageVerification": [pasted]}));
+    let text = found.join("\n");
+    assert_eq!(text, include_str!("verification/proposal.txt").trim_end(), "{text}");
 }

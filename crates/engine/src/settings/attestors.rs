@@ -347,6 +347,9 @@ fn read_keyless(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Id
             problems.add(path.key(key), NO_REGULAR_EXPRESSIONS);
         }
         map.known(&["issuer", "subject", "subjectPrefix", "issuerRegExp", "subjectRegExp"], &[], problems);
+        if map.has("issuerRegExp") || map.has("subjectRegExp") {
+            continue;
+        }
         let issuer = map.text("issuer", problems).unwrap_or_default().to_owned();
         if issuer.is_empty() {
             problems.add(path.key("issuer"), "the issuer of the identity is missing");

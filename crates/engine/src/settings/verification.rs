@@ -32,6 +32,8 @@ pub struct VerificationPolicy {
     pub variables: Vec<NamedExpression>,
     /// Who may vouch for an image; several identities of one attestor have the same name.
     pub attestors: Vec<Attestor>,
+    /// The names of all attestors, of those too that can't be used.
+    pub attestor_names: BTreeSet<String>,
     /// What may be attested of an image.
     pub attestations: Vec<Attestation>,
     /// What must hold.
@@ -250,6 +252,8 @@ fn read_policy(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -
     let (mutate_digest, verify_digest) = read_digests(map, problems);
     let attestors = attestors::read(map, "attestors", Keys::InCluster, problems);
     unique(map, "attestors", problems);
+    let all = map.get("attestors").and_then(Value::as_array).into_iter().flatten();
+    let attestor_names = all.filter_map(|attestor| attestor.get("name")?.as_str()).map(str::to_owned).collect();
     Some(VerificationPolicy {
         name: name.to_owned(),
         path: path.to_string(),
@@ -259,6 +263,7 @@ fn read_policy(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -
         images: read_named(map, "images", "name", "expression", problems),
         variables: read_named(map, "variables", "name", "expression", problems),
         attestors,
+        attestor_names,
         attestations: read_attestations(map, problems),
         verifications: read_verifications(map, problems),
         action: read_action(map, problems),

@@ -27,7 +27,7 @@ fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     images.extend(names(&policy.images));
     let mut known = Known {
         images,
-        attestors: policy.attestors.iter().map(|attestor| attestor.name.clone()).collect(),
+        attestors: policy.attestor_names.iter().cloned().collect(),
         attestations: policy.attestations.iter().map(|attestation| attestation.name.clone()).collect(),
         variables: Vec::new(),
         has_ref: false,
