@@ -24,7 +24,7 @@ import yaml
 import kw
 
 REGISTRY = "localhost:5000"
-CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "exemptions", "reports", "seeds_rego", "rego"]
+CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "exemptions", "reports", "seeds_rego", "rego", "verification"]
 DEMO = "examples/demo"
 AMD64, ARM64 = "linux/amd64", "linux/arm64"
 TRIVY_JSON = "application/vnd.aquasec.trivy.report+json"
@@ -92,6 +92,7 @@ def make_world():
     add_progress(world, push, names)
     add_trivy_operator(world, push, names, images)
     add_artifacts(world, push, names, images)
+    add_verified(world, push, names, images)
     add_other_kinds(world, push, names)
     return world, names, images
 
@@ -267,6 +268,43 @@ def add_artifacts(world, push, names, images):
         images[f"{REGISTRY}/{repo}:{tag}"] = {"digest": world.manifest(repo, tag, referrers)[0], "manifest": referrers}
     # As a plain push has it: no subject, the report says whose it is.
     attach("ci/oras:1.0", trivy([], digests=[names["digest of ci/oras:1.0"]]), "scan", "ci", subject="sha256:" + "7" * 64)
+
+
+def add_verified(world, push, names, images):
+    """Images that somebody signed, and envelopes beside them. The envelopes' key makes the same signature each time."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+    signers = {"ci": ec.derive_private_key(1234567, ec.SECP256R1()), "other": ec.derive_private_key(7654321, ec.SECP256R1())}
+    builder = ed25519.Ed25519PrivateKey.from_private_bytes(b"a builder of images, for the tests"[:32])
+    pem = lambda key: key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode()
+    names["key of builder"] = pem(builder).replace("\n", "\\n")
+
+    def sign(name, signer):
+        digest = names[f"digest of {name}"]
+        world.sign(name.split(":")[0], digest, signers[signer])
+        images[f"{REGISTRY}/{name}"]["signedBy"] = [{"key": pem(signers[signer])}]
+
+    def attest(name, about, builder_id, signed=None):
+        """An envelope about a digest; what is signed may be another text."""
+        repo = name.split(":")[0]
+        said = lambda who: json.dumps({"_type": "https://in-toto.io/Statement/v1", "predicateType": "https://slsa.dev/provenance/v1", "subject": [{"name": repo, "digest": {"sha256": about.split(":")[1]}}],
+                                       "predicate": {"runDetails": {"builder": {"id": who}}}}).encode()
+        kind, payload, to = "application/vnd.in-toto+json", said(builder_id), said(signed or builder_id)
+        signature = builder.sign(f"DSSEv1 {len(kind)} {kind} {len(to)} ".encode() + to)
+        encode = lambda data: base64.b64encode(data).decode()
+        envelope = {"payloadType": kind, "payload": encode(payload), "signatures": [{"sig": encode(signature)}]}
+        digest = names[f"digest of {name}"]
+        artifact = world.attach(repo, digest, envelope, "slsa", "application/vnd.dsse.envelope.v1+json")
+        images[f"{REGISTRY}/{repo}:{digest.replace(':', '-')}.slsa"] = {"digest": artifact, "manifest": manifest_of(world, repo, artifact), "config": envelope}
+        names[f"slsa of {name}"] = f"{REGISTRY}/{repo}@{artifact}"
+
+    for name in ("signed/app:1.0", "signed/none:1.0", "signed/foreign:1.0", "signed/replayed:1.0", "signed/forged:1.0"):
+        push(name, (AMD64, ARM64) if name == "signed/app:1.0" else (AMD64,))
+    for name, signer in (("signed/app:1.0", "ci"), ("signed/foreign:1.0", "other"), ("signed/replayed:1.0", "ci"), ("signed/forged:1.0", "ci")):
+        sign(name, signer)
+    attest("signed/app:1.0", names["digest of signed/app:1.0"], "https://ci.example")
+    attest("signed/replayed:1.0", names["digest of signed/app:1.0"], "https://ci.example")
+    attest("signed/forged:1.0", names["digest of signed/forged:1.0"], "https://ci.example", signed="https://elsewhere.example")
 
 
 def add_other_kinds(world, push, names):

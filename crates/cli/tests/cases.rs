@@ -92,15 +92,31 @@ fn fill(text: &str) -> String {
 
 fn cases() -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
-    for file in
-        ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "exemptions", "reports", "seeds_rego", "rego"]
-    {
+    for file in [
+        "prescan",
+        "scan",
+        "updates",
+        "attacks",
+        "demo",
+        "acceptance",
+        "exemptions",
+        "reports",
+        "seeds_rego",
+        "rego",
+        "verification",
+    ] {
         let text = fill(&read(&format!("tests/cases/{file}.yaml")));
-        let found: Vec<Case> = yaml_serde::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let found = read_cases(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
         assert!(!found.is_empty(), "{file} has no cases");
         cases.extend(found);
     }
     cases
+}
+
+fn read_cases(text: &str) -> Result<Vec<Case>, yaml_serde::Error> {
+    let mut document: yaml_serde::Value = yaml_serde::from_str(text)?;
+    document.apply_merge()?;
+    yaml_serde::from_value(document)
 }
 
 impl Workload {

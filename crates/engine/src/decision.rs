@@ -24,6 +24,8 @@ pub struct Decision {
     pub decided_at: Timestamp,
     /// What each policy of `imageVerification` says that is about the request, in the order of the settings.
     pub verification: Vec<VerificationOutcome>,
+    /// What verification tells whatever its policies say.
+    pub verification_warnings: Vec<String>,
     /// What each policy in Rego for the request's kind says, in the order of the settings.
     pub policies: Vec<PolicyOutcome>,
     /// The hash of those policies and the libraries; none without such policies.
@@ -103,6 +105,7 @@ impl Decision {
             mutated_object: None,
             decided_at: now,
             verification: Vec::new(),
+            verification_warnings: Vec::new(),
             policies: Vec::new(),
             policies_hash: None,
             seen: Vec::new(),
@@ -129,6 +132,7 @@ impl Decision {
         }
         search.know(verified.digests);
         self.verification = verified.outcomes;
+        self.verification_warnings = verified.warnings;
     }
 
     /// Whether the two phases admit the request, whatever policies in Rego say.

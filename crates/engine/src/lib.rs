@@ -277,7 +277,8 @@ fn decide_images(
             request,
             object: &object,
             namespace: &namespace,
-            images: &decision.images,
+            images: &images(&object, workload).unwrap_or_default(),
+            judged: &decision.images,
             is_accepted,
             is_pinned: settings.pin.enabled && (workload.is_template() || settings.pin.kinds.contains(&workload)),
             now: decision.decided_at,
@@ -320,8 +321,18 @@ fn verify_only(
     let reports = scan::subject(&[], object, &request.kind, namespace, settings);
     let mut search = ReportSearch::new(settings, host, &reports, decision.decided_at);
     let now = decision.decided_at;
-    let subject =
-        verification::Subject { request, object, namespace, images: &[], is_accepted: false, is_pinned: false, now };
+    let workload = WorkloadKind::of(&request.group, &request.kind);
+    let images = workload.and_then(|workload| images(object, workload).ok()).unwrap_or_default();
+    let subject = verification::Subject {
+        request,
+        object,
+        namespace,
+        images: &images,
+        judged: &[],
+        is_accepted: false,
+        is_pinned: false,
+        now,
+    };
     let verified = verification::verify(subject, settings, host, &mut search);
     decision.set_verified(verified, &mut search);
     decision

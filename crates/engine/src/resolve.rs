@@ -86,7 +86,7 @@ pub(crate) fn resolve(
 ) -> Resolution {
     match known.map_or_else(|| find_digest(reference, settings, host), |digest| Ok(digest.clone())) {
         Ok(digest) => {
-            let image = find_platforms(reference, &digest, settings, host)
+            let image = find_platforms(reference, &digest, &settings.reports.platforms, host)
                 .map(|platforms| ResolvedImage { digest: digest.clone(), platforms });
             Resolution { digest: Some(digest), image }
         }
@@ -110,18 +110,18 @@ pub(crate) fn find_digest(
     if is_digest(&digest) { Ok(digest) } else { Err(Unresolved::NotADigest(digest)) }
 }
 
-/// The manifests at a digest that are judged.
+/// The manifests at a digest that are judged: those of an index that the `platforms` ask for.
 pub(crate) fn find_platforms(
     reference: &ImageReference,
     digest: &str,
-    settings: &Settings,
+    platforms: &Platforms,
     host: &dyn Host,
 ) -> Result<Vec<PlatformManifest>, Unresolved> {
     match host.manifest(&reference.at(digest)).map_err(Unresolved::NoManifest)? {
         Manifest::Image { config } => {
             Ok(vec![PlatformManifest { digest: digest.to_owned(), platform: None, config, unjudgeable: None }])
         }
-        Manifest::Index(entries) => asked_for(entries, &settings.reports.platforms),
+        Manifest::Index(entries) => asked_for(entries, platforms),
         Manifest::Ambiguous => Err(Unresolved::Ambiguous),
     }
 }

@@ -296,6 +296,9 @@ fn warnings(decision: &Decision, accepted: bool) -> Vec<String> {
             add((String::new(), cut(warning, LONGEST_WARNING)));
         }
     }
+    for warning in &decision.verification_warnings {
+        add((String::new(), cut(warning, LONGEST_WARNING)));
+    }
     for policy in &decision.policies {
         for warning in &policy.warnings {
             add((String::new(), cut(&format!("{}: {warning}", cut(&policy.name, 40)), LONGEST_WARNING)));

@@ -20,7 +20,7 @@ mod signatures;
 use crate::Timestamp;
 use crate::decision::JudgedImage;
 use crate::host::{Host, HostFailure, Resource};
-use crate::image::{ImageList, ImageReference};
+use crate::image::{ImageList, ImageReference, WorkloadImage};
 use crate::message::cut;
 use crate::report::{ReportSearch, ScanReport, ScanStatus};
 use crate::request::{AdmissionRequest, Operation};
@@ -88,6 +88,8 @@ impl VerificationOutcome {
 pub(crate) struct Verified {
     /// What each policy says that is about the request.
     pub(crate) outcomes: Vec<VerificationOutcome>,
+    /// What to tell whatever they say.
+    pub(crate) warnings: Vec<String>,
     /// The digests of images that were resolved on the way, so that nothing resolves them again.
     pub(crate) digests: BTreeMap<ImageReference, String>,
     /// Images that stay as they are: a policy about them says so.
@@ -101,8 +103,10 @@ pub(crate) struct Subject<'a> {
     /// The object as patches left it.
     pub(crate) object: &'a Json,
     pub(crate) namespace: &'a str,
-    /// The images that are judged; none for kinds without a pod spec.
-    pub(crate) images: &'a [JudgedImage],
+    /// All images of the pod spec, in order; none for kinds without one.
+    pub(crate) images: &'a [WorkloadImage],
+    /// Those of them that are judged: the others ran before.
+    pub(crate) judged: &'a [JudgedImage],
     /// Whether pre-scan accepts the request as a whole.
     pub(crate) is_accepted: bool,
     /// Whether its images are pinned, by this request or by that of the Pods that come of it.
@@ -118,10 +122,7 @@ pub(crate) fn verify<'a>(
     search: &mut ReportSearch<'_>,
 ) -> Verified {
     let mut signatures = Signatures::new(settings, host);
-    let mut outcomes = Vec::new();
-    let mut unpinned = BTreeSet::new();
-    let mut seen_by = BTreeSet::new();
-    let mut has_left_out = false;
+    let mut said: Vec<(&VerificationPolicy, VerificationOutcome, Images)> = Vec::new();
     for policy in &settings.verification {
         if !matching::is_about(policy, subject.request, subject.object)
             || subject.is_accepted && !policy.verify_pre_scan_accepted
@@ -130,26 +131,68 @@ pub(crate) fn verify<'a>(
         }
         let mut verification =
             PolicyVerification { policy, subject, settings, host, signatures: &mut signatures, search: &mut *search };
-        let Some((outcome, images)) = verification.run() else { continue };
-        has_left_out |= !policy.images_matched.globs.is_empty() || !policy.images_matched.expressions.is_empty();
-        if !policy.mutate_digest {
-            unpinned.extend(images.iter().filter_map(|image| ImageReference::parse(image).ok()));
+        if let Some((outcome, images)) = verification.run() {
+            said.push((policy, outcome, images));
         }
-        seen_by.extend(images);
-        outcomes.push(outcome);
     }
-    // A policy whose patterns leave every image out holds for all of them, without a word: this is the word.
-    if has_left_out && let Some(last) = outcomes.last_mut() {
-        let is_exempt = |judged: &&JudgedImage| !seen_by.contains(&judged.image.text);
-        let mut named = BTreeSet::new();
-        for judged in subject.images.iter().filter(is_exempt) {
-            if named.insert(&judged.image.text) {
-                last.warnings
-                    .push(format!("image '{}' is one that no verification policy is about", judged.image.shown()));
+    let references = |images: &BTreeSet<String>| -> BTreeSet<ImageReference> {
+        images.iter().filter_map(|image| ImageReference::parse(image).ok()).collect()
+    };
+    // An image stays as it is only when every policy about it says so.
+    let (mut unpinned, mut pinned) = (BTreeSet::new(), BTreeSet::new());
+    for (policy, _, images) in &said {
+        if policy.mutate_digest { &mut pinned } else { &mut unpinned }.extend(references(&images.matched));
+    }
+    unpinned.retain(|reference| !pinned.contains(reference));
+    for (policy, outcome, images) in &mut said {
+        if policy.verify_digest && outcome.failure.is_none() {
+            let mut is_bare = |image: &&String| {
+                ImageReference::parse(image).is_ok_and(|reference| {
+                    let will_be = subject.is_pinned && !unpinned.contains(&reference);
+                    reference.digest().is_none() && !(will_be && signatures.digest(&reference).is_ok())
+                })
+            };
+            if let Some(image) = images.matched.iter().find(|image| is_bare(image)) {
+                let message = format!("image {} does not have a digest", cut(image, 256));
+                outcome.failure = Some(VerificationFailure::Failed(message, Vec::new()));
             }
         }
     }
-    Verified { outcomes, digests: signatures.into_digests(), unpinned }
+    let warnings = not_looked_at(subject, settings, &said);
+    let outcomes = said.into_iter().map(|(_, outcome, _)| outcome).collect();
+    Verified { outcomes, warnings, digests: signatures.into_digests(), unpinned }
+}
+
+/// The images of one policy.
+#[derive(Default)]
+struct Images {
+    /// Those that it is about.
+    matched: BTreeSet<String>,
+    /// Those that its verifications look at: the lists that they name, and what they ask about.
+    looked_at: BTreeSet<String>,
+}
+
+/// A warning for each new image that no policy looked at, where there are policies that look at images. A policy whose
+/// patterns leave every image out holds without a word, since `[].all(…)` is true, and so does one that names another list.
+fn not_looked_at(
+    subject: Subject<'_>,
+    settings: &Settings,
+    said: &[(&VerificationPolicy, VerificationOutcome, Images)],
+) -> Vec<String> {
+    if subject.is_accepted || !settings.verification.iter().any(looks_at_images) {
+        return Vec::new();
+    }
+    let is_seen = |image: &String| said.iter().any(|(_, _, images)| images.looked_at.contains(image));
+    let missed =
+        subject.judged.iter().filter(|judged| !judged.is_accepted_by_pre_scan() && !is_seen(&judged.image.text));
+    let names: BTreeSet<String> = missed.map(|judged| judged.image.shown()).collect();
+    names.into_iter().map(|image| format!("image '{image}' is one that no verification policy looked at")).collect()
+}
+
+/// Whether a policy is about images at all.
+fn looks_at_images(policy: &VerificationPolicy) -> bool {
+    policy.verifications.iter().any(|verification| verification.expression.text.contains("images"))
+        || policy.variables.iter().any(|variable| variable.expression.text.contains("images"))
 }
 
 /// One policy, asked about one request.
@@ -210,8 +253,8 @@ fn read_image_rule(expression: &Expression) -> Result<Program, String> {
 }
 
 impl<'a> PolicyVerification<'a, '_, '_> {
-    /// What the policy says, and the images that it is about; none when its conditions leave the request out.
-    fn run(&mut self) -> Option<(VerificationOutcome, BTreeSet<String>)> {
+    /// What the policy says, and its images; none when its conditions leave the request out.
+    fn run(&mut self) -> Option<(VerificationOutcome, Images)> {
         let mut outcome = VerificationOutcome {
             name: self.policy.name.clone(),
             action: self.policy.action,
@@ -220,106 +263,137 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             annotations: BTreeMap::new(),
             warnings: Vec::new(),
         };
-        let mut images = BTreeSet::new();
+        let mut images = Images::default();
         match self.evaluate(&mut outcome, &mut images) {
             Ok(true) => {}
             Ok(false) => return None,
-            Err(why) if self.policy.ignores_errors => {
-                let why = format!("policy {} is skipped: {why}", cut(&self.policy.name, 40));
-                outcome.warnings.push(why);
-            }
-            Err(why) => outcome.failure = Some(VerificationFailure::Error(why)),
+            Err(error) => self.note(error, &mut outcome),
         }
         Some((outcome, images))
     }
 
+    /// Notes that something can't be told.
+    fn note(&self, error: EvaluationError, outcome: &mut VerificationOutcome) {
+        match error {
+            EvaluationError::Failed(why) if self.policy.ignores_errors => {
+                outcome.warnings.push(format!("policy {} ignores: {why}", cut(&self.policy.name, 40)));
+            }
+            EvaluationError::Failed(why) | EvaluationError::Limit(why) => {
+                outcome.failure = Some(VerificationFailure::Error(why));
+            }
+        }
+    }
+
     /// Whether the policy is about the request; what it says is noted.
-    fn evaluate(&mut self, outcome: &mut VerificationOutcome, images: &mut BTreeSet<String>) -> Result<bool, String> {
+    fn evaluate(&mut self, outcome: &mut VerificationOutcome, images: &mut Images) -> Result<bool, EvaluationError> {
         let policy = self.policy;
         // Settings were compiled when the policy was deployed, so that these are hardly ever wrong.
         let programs = Programs::read(policy)?;
-        let answers = Answers::default();
-        let mut scope = self.scope(&programs, &answers)?;
-        let mut attestations = Attestations::new(policy);
+        let mut asking =
+            Asking { answers: Answers::default(), attestations: Attestations::new(policy), exempt: BTreeSet::new() };
+        let mut scope = self.scope(&programs, &asking.answers)?;
         for (condition, program) in policy.conditions.iter().zip(&programs.conditions) {
-            let value = self
-                .answer(program, &scope, &answers, &mut attestations, images)
-                .map_err(|why| at(&condition.expression, &why))?;
-            match value {
+            match self.answer(&condition.expression, program, &scope, &mut asking, images)? {
                 Value::Bool(true) => {}
                 Value::Bool(false) => return Ok(false),
                 other => return Err(no_boolean(&condition.expression, &other)),
             }
         }
-        *images = self.name_images(&programs, &mut scope, &answers, &mut attestations)?;
-        for (variable, program) in policy.variables.iter().zip(&programs.variables) {
-            let name = format!("variables.{}", variable.name);
-            if !programs.mentions(&name) {
-                continue;
+        let lists = self.name_images(&programs, &mut scope, &mut asking, images)?;
+        let verifications = programs.verifications.iter().map(|(program, _)| &program.references);
+        for references in verifications.chain(programs.variables.iter().map(|program| &program.references)) {
+            for (name, list) in &lists {
+                if references.names.contains("images") || references.names.contains(&format!("images.{name}")) {
+                    images.looked_at.extend(list.iter().cloned());
+                }
             }
-            let value = self
-                .answer(program, &scope, &answers, &mut attestations, images)
-                .map_err(|why| at(&variable.expression, &why))?;
-            scope.set(&name, value);
         }
-        let nothing_new = self.subject.images.is_empty() && self.subject.request.operation == Operation::Update;
+        let unset = self.set_variables(&programs, &mut scope, &mut asking, images)?;
         for (index, (verification, (program, message))) in
             policy.verifications.iter().zip(&programs.verifications).enumerate()
         {
-            // Images that an update leaves as they were were judged when they came.
-            if nothing_new
-                && images.is_empty()
-                && program.references.names.iter().any(|name| name.starts_with("images"))
-            {
-                continue;
-            }
-            let value = self
-                .answer(program, &scope, &answers, &mut attestations, images)
-                .map_err(|why| at(&verification.expression, &why))?;
+            let value = self.answer(&verification.expression, program, &scope, &mut asking, images);
+            let value = value.and_then(|value| match value {
+                Value::Bool(value) => Ok(value),
+                other => Err(no_boolean(&verification.expression, &other)),
+            });
             match value {
-                Value::Bool(true) => {}
-                Value::Bool(false) => {
-                    let computed = match message {
-                        Some(message) => match self.answer(message, &scope, &answers, &mut attestations, images) {
-                            Ok(Value::String(text)) if !text.trim().is_empty() => Some(cut(text.trim(), 512)),
-                            _ => None,
-                        },
-                        None => None,
-                    };
+                Ok(true) => {}
+                Ok(false) => {
+                    let computed =
+                        message.as_ref().zip(verification.message_expression.as_ref()).and_then(|(program, own)| {
+                            match self.answer(own, program, &scope, &mut asking, images) {
+                                Ok(Value::String(text)) if !text.trim().is_empty() => Some(cut(text.trim(), 512)),
+                                _ => None,
+                            }
+                        });
                     let text = computed
                         .or_else(|| verification.message.clone())
                         .unwrap_or_else(|| format!("CEL expression validation failed at index {index}"));
-                    let reasons = self.signatures.reasons(policy).chain(attestations.reasons()).collect();
+                    let reasons = self.signatures.reasons(policy).chain(asking.attestations.reasons()).collect();
                     outcome.failure = Some(VerificationFailure::Failed(text, reasons));
                     break;
                 }
-                other => return Err(no_boolean(&verification.expression, &other)),
+                Err(error) => {
+                    let of_variable = |name: &String| unset.get(name.strip_prefix("variables.")?).cloned();
+                    let error = program.references.names.iter().find_map(of_variable).unwrap_or(error);
+                    let is_fatal = !policy.ignores_errors || matches!(error, EvaluationError::Limit(_));
+                    self.note(error, outcome);
+                    // What is ignored is that this one can't be told; the others still can.
+                    if is_fatal {
+                        break;
+                    }
+                }
             }
         }
         outcome.verified = self.signatures.verified(policy);
-        attestations.add_verified(&mut outcome.verified);
-        if outcome.failure.is_none() && policy.verify_digest && !(policy.mutate_digest && self.subject.is_pinned) {
-            let has_none = |image: &&String| ImageReference::parse(image).is_ok_and(|image| image.digest().is_none());
-            if let Some(image) = images.iter().find(has_none) {
-                let message = format!("image {} does not have a digest", cut(image, 256));
-                outcome.failure = Some(VerificationFailure::Failed(message, Vec::new()));
-            }
-        }
+        asking.attestations.add_verified(&mut outcome.verified);
         for (annotation, program) in policy.audit_annotations.iter().zip(&programs.annotations) {
-            let value = self.answer(program, &scope, &answers, &mut attestations, images);
-            let text = match value {
+            let text = match self.answer(&annotation.expression, program, &scope, &mut asking, images) {
                 Ok(Value::String(text)) => cut(&text, 512),
                 Ok(Value::Null) => continue,
                 Ok(_) => "error: the expression gives no string".to_owned(),
-                Err(why) => format!("error: {}", cut(&why, 300)),
+                Err(why) => format!("error: {}", cut(&why.to_string(), 300)),
             };
             outcome.annotations.insert(annotation.name.clone(), text);
         }
         Ok(true)
     }
 
+    /// Evaluates the variables that are mentioned. One without a value is an error of whoever needs it.
+    fn set_variables(
+        &mut self,
+        programs: &Programs,
+        scope: &mut Scope<'_>,
+        asking: &mut Asking<'a>,
+        images: &mut Images,
+    ) -> Result<BTreeMap<String, EvaluationError>, EvaluationError> {
+        let mut values = BTreeMap::new();
+        let mut unset = BTreeMap::new();
+        for (variable, program) in self.policy.variables.iter().zip(&programs.variables) {
+            let name = format!("variables.{}", variable.name);
+            if !programs.mentions(&name) && !programs.mentions("variables") {
+                continue;
+            }
+            match self.answer(&variable.expression, program, scope, asking, images) {
+                Ok(value) => {
+                    scope.set(&name, value.clone());
+                    values.insert(variable.name.as_str(), value);
+                }
+                Err(limit @ EvaluationError::Limit(_)) => return Err(limit),
+                Err(error) => {
+                    unset.insert(variable.name.clone(), error);
+                }
+            }
+        }
+        if programs.mentions("variables") {
+            scope.set("variables", map_of(values.into_iter()));
+        }
+        Ok(unset)
+    }
+
     /// A scope with the variables that the policy's expressions mention, but for its images and its own variables.
-    fn scope(&mut self, programs: &Programs, answers: &Answers) -> Result<Scope<'static>, String> {
+    fn scope(&mut self, programs: &Programs, answers: &Answers) -> Result<Scope<'static>, EvaluationError> {
         let mut scope = Scope::new(programs.references());
         let functions = programs.references().flat_map(|references| references.functions.iter().map(String::as_str));
         answers.add_functions(&mut scope, functions.collect::<BTreeSet<_>>().into_iter());
@@ -342,6 +416,11 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             let namespace = Resource { api_version: "v1", kind: "Namespace", namespace: "", name };
             let read = self.host.whole_resource(&namespace).and_then(|document| document.read::<Json>());
             let read = read.map_err(|failure| format!("the namespace `{}` can't be read: {failure}", cut(name, 63)))?;
+            if read.pointer("/metadata/name").and_then(Json::as_str) != Some(name) {
+                return Err(
+                    format!("the namespace `{}` can't be read: the host gave another object", cut(name, 63)).into()
+                );
+            }
             scope.set("namespaceObject", value_of(&read));
         }
         if programs.mentions("exemptions") {
@@ -365,65 +444,70 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         Ok(scope)
     }
 
-    /// Names the lists of images in the scope; the answer is every image in one of them.
+    /// Names the lists of images in the scope, without those that the policy isn't about.
     fn name_images(
         &mut self,
         programs: &Programs,
         scope: &mut Scope<'_>,
-        answers: &Answers,
-        attestations: &mut Attestations<'a>,
-    ) -> Result<BTreeSet<String>, String> {
+        asking: &mut Asking<'a>,
+        images: &mut Images,
+    ) -> Result<BTreeMap<&'a str, Vec<String>>, EvaluationError> {
         let mut lists: BTreeMap<&str, Vec<String>> = IMAGE_LISTS.iter().map(|name| (*name, Vec::new())).collect();
-        for judged in self.subject.images {
-            if judged.is_accepted_by_pre_scan() && !self.policy.verify_pre_scan_accepted {
-                continue;
+        let mut new = BTreeSet::new();
+        for image in self.subject.images {
+            let judged = self.subject.judged.iter().find(|judged| judged.image.pointer == image.pointer);
+            match judged {
+                Some(judged) if judged.is_accepted_by_pre_scan() && !self.policy.verify_pre_scan_accepted => continue,
+                Some(_) => {
+                    new.insert(image.text.clone());
+                }
+                // What ran before isn't judged again. It stays in its place, and counts as verified.
+                None => {
+                    asking.exempt.insert(image.text.clone());
+                }
             }
-            let list = match judged.image.list {
+            let list = match image.list {
                 ImageList::Init => "initContainers",
                 ImageList::Container => "containers",
                 ImageList::Ephemeral => "ephemeralContainers",
                 ImageList::Volume => "imageVolumes",
             };
             for list in [list, "all"] {
-                lists.entry(list).or_default().push(judged.image.text.clone());
+                lists.entry(list).or_default().push(image.text.clone());
             }
         }
         for (named, program) in self.policy.images.iter().zip(&programs.images) {
-            let at = |why: &str| at(&named.expression, why);
-            let value = self.answer(program, scope, answers, attestations, &BTreeSet::new()).map_err(|why| at(&why))?;
-            let found = match &value {
-                Value::String(text) => vec![text.to_string()],
-                Value::List(texts) => texts
-                    .iter()
-                    .map(|text| match text {
-                        Value::String(text) => Ok(text.to_string()),
-                        _ => Err(at("it must give a string or a list of strings")),
-                    })
-                    .collect::<Result<_, _>>()?,
-                _ => return Err(at("it must give a string or a list of strings")),
-            };
-            // A list of the pod spec's stays what the pod spec says: its unchanged images aren't judged again.
-            if !IMAGE_LISTS.contains(&named.name.as_str()) || self.subject.images.is_empty() {
-                lists.insert(&named.name, found);
+            let found = self.own_images(&named.expression, program, scope, asking)?;
+            let before = self.images_before(&named.expression, program, programs, scope, asking);
+            new.extend(found.iter().filter(|image| !before.contains(*image)).cloned());
+            asking.exempt.extend(before);
+            let list = lists.entry(&named.name).or_default();
+            for image in found {
+                // What a list of the pod spec's has already isn't named twice.
+                if !IMAGE_LISTS.contains(&named.name.as_str()) || !list.contains(&image) {
+                    list.push(image);
+                }
             }
         }
-        let mut all = BTreeSet::new();
-        let most = self.settings.max_images;
+        // An image that is new in one place is new.
+        asking.exempt.retain(|image| !new.contains(image));
         for list in lists.values_mut() {
             let mut kept = Vec::new();
             for image in std::mem::take(list) {
                 if self.is_matched(&image, programs, scope)? {
-                    all.insert(image.clone());
+                    images.matched.insert(image.clone());
                     kept.push(image);
                 }
             }
             *list = kept;
         }
-        if all.len() > most {
-            return Err(format!("{} different images, the setting `maxImages` allows {most}", all.len()));
+        let (number, most) = (images.matched.len(), self.settings.max_images);
+        if number > most {
+            let why = format!("{number} different images, the setting `maxImages` allows {most}");
+            return Err(EvaluationError::Limit(why));
         }
-        let value = |images: &Vec<String>| {
-            Value::from(images.iter().map(|image| Value::from(image.as_str())).collect::<Vec<_>>())
+        let value = |images: &[String]| -> Value {
+            images.iter().map(|image| Value::from(image.as_str())).collect::<Vec<_>>().into()
         };
         for (name, images) in &lists {
             scope.set(&format!("images.{name}"), value(images));
@@ -431,11 +515,67 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         if programs.mentions("images") {
             scope.set("images", map_of(lists.iter().map(|(name, images)| (*name, value(images)))));
         }
-        Ok(all)
+        Ok(lists)
     }
 
-    /// Whether the policy is about an image.
-    fn is_matched(&self, image: &str, programs: &Programs, scope: &mut Scope<'_>) -> Result<bool, String> {
+    /// The images that an entry of `images` names.
+    fn own_images(
+        &mut self,
+        expression: &Expression,
+        program: &Program,
+        scope: &Scope<'_>,
+        asking: &mut Asking<'a>,
+    ) -> Result<Vec<String>, EvaluationError> {
+        let wrong =
+            || EvaluationError::Failed("it must give a string or a list of strings".to_owned()).at(&expression.path);
+        let value = self.answer(expression, program, scope, asking, &mut Images::default())?;
+        let texts = match &value {
+            Value::String(text) => return Ok(vec![text.to_string()]),
+            Value::List(texts) => texts,
+            _ => return Err(wrong()),
+        };
+        let text = |text: &Value| match text {
+            Value::String(text) => Ok(text.to_string()),
+            _ => Err(wrong()),
+        };
+        texts.iter().map(text).collect()
+    }
+
+    /// What the same entry named before an update; nothing where that can't be told.
+    fn images_before(
+        &mut self,
+        expression: &Expression,
+        program: &Program,
+        programs: &Programs,
+        scope: &mut Scope<'_>,
+        asking: &mut Asking<'a>,
+    ) -> Vec<String> {
+        if self.subject.request.operation != Operation::Update {
+            return Vec::new();
+        }
+        let Some(old) = self.subject.request.old_object() else { return Vec::new() };
+        let own = self.subject.object;
+        self.set_object(&old, programs, scope);
+        let before = self.own_images(expression, program, scope, asking).unwrap_or_default();
+        self.set_object(own, programs, scope);
+        before
+    }
+
+    /// Lets expressions see an object as the request's.
+    fn set_object(&self, object: &Json, programs: &Programs, scope: &mut Scope<'_>) {
+        if programs.mentions("object") {
+            scope.set("object", value_of(object));
+        }
+        if programs.mentions("request")
+            && let Ok(Json::Object(mut whole)) = serde_json::from_str::<Json>(self.subject.request.raw())
+        {
+            whole.insert("object".to_owned(), object.clone());
+            scope.set("request", value_of(&Json::Object(whole)));
+        }
+    }
+
+    /// Whether the policy is about an image, by any of its names: whoever writes a Pod chooses how an image is spelt.
+    fn is_matched(&self, image: &str, programs: &Programs, scope: &mut Scope<'_>) -> Result<bool, EvaluationError> {
         let rules = &self.policy.images_matched;
         if rules.globs.is_empty() && rules.expressions.is_empty() {
             return Ok(true);
@@ -443,12 +583,18 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         if rules.globs.iter().any(|glob| matching::matches_image(glob, image)) {
             return Ok(true);
         }
+        let names = match ImageReference::parse(image) {
+            Ok(reference) => matching::names(image, &reference),
+            Err(_) => BTreeSet::from([image.to_owned()]),
+        };
         for (expression, program) in rules.expressions.iter().zip(&programs.image_rules) {
-            scope.set("ref", Value::from(image));
-            match program.evaluate(scope).map_err(|error| at(expression, &error.to_string()))? {
-                Value::Bool(true) => return Ok(true),
-                Value::Bool(false) => {}
-                other => return Err(no_boolean(expression, &other)),
+            for name in &names {
+                scope.set("ref", Value::from(name.as_str()));
+                match program.evaluate(scope).map_err(|error| error.at(&expression.path))? {
+                    Value::Bool(true) => return Ok(true),
+                    Value::Bool(false) => {}
+                    other => return Err(no_boolean(expression, &other)),
+                }
             }
         }
         Ok(false)
@@ -457,65 +603,87 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     /// The value of an expression; what it asks on the way is answered.
     fn answer(
         &mut self,
+        expression: &Expression,
         program: &Program,
         scope: &Scope<'_>,
-        answers: &Answers,
-        attestations: &mut Attestations<'a>,
-        matched: &BTreeSet<String>,
-    ) -> Result<Value, String> {
+        asking: &mut Asking<'a>,
+        images: &mut Images,
+    ) -> Result<Value, EvaluationError> {
         for _ in 0..MOST_QUESTIONS {
+            let steps = scope.steps();
             let value = program.evaluate(scope);
-            let Some(question) = answers.take_open() else { return value.map_err(|EvaluationError(why)| why) };
-            let answer = self.look_up(&question, attestations, matched);
-            answers.add(question, answer);
+            let Some(question) = asking.answers.take_open() else {
+                return value.map_err(|why| why.at(&expression.path));
+            };
+            // What is evaluated again is counted once.
+            scope.set_steps(steps);
+            let answer = self.look_up(&question, asking, images);
+            asking.answers.add(question, answer);
         }
-        Err(format!("it asks more than {MOST_QUESTIONS} questions about images"))
+        let why = format!("it asks more than {MOST_QUESTIONS} questions about images");
+        Err(EvaluationError::Limit(why).at(&expression.path))
     }
 
-    fn look_up(
-        &mut self,
-        question: &Question,
-        attestations: &mut Attestations<'a>,
-        matched: &BTreeSet<String>,
-    ) -> Result<Json, String> {
+    fn look_up(&mut self, question: &Question, asking: &mut Asking<'a>, images: &mut Images) -> Result<Value, String> {
+        let yes_or_no = |is: bool| Value::Int(i64::from(is));
         match question {
+            Question::Signature { image, .. } | Question::Attestation { image, .. }
+                if !self.is_in_question(image, images) =>
+            {
+                Ok(yes_or_no(false))
+            }
+            Question::Signature { image, .. } if asking.exempt.contains(image) => Ok(yes_or_no(true)),
             Question::Signature { image, attestor } => {
-                if !self.is_in_question(image, matched) {
-                    return Ok(json!(0));
-                }
-                self.signatures.verify(self.policy, image, attestor).map(|is_signed| json!(i64::from(is_signed)))
+                images.looked_at.insert(image.clone());
+                self.signatures.verify(self.policy, image, attestor).map(yes_or_no)
             }
+            Question::Attestation { image, .. } if asking.exempt.contains(image) => Ok(yes_or_no(true)),
             Question::Attestation { image, attestation, attestor } => {
-                if !self.is_in_question(image, matched) {
-                    return Ok(json!(0));
-                }
-                let verified = attestations.verify(self.signatures, image, attestation, attestor)?;
-                Ok(json!(i64::from(verified)))
+                images.looked_at.insert(image.clone());
+                asking.attestations.verify(self.signatures, image, attestation, attestor).map(yes_or_no)
             }
-            Question::Payload { image, attestation } => attestations.payload(image, attestation),
-            Question::ImageData { image } => self.signatures.image_data(image),
+            Question::Payload { image, attestation } => {
+                if asking.exempt.contains(image) {
+                    for attestor in &self.policy.attestor_names {
+                        // Who doesn't vouch for it has nothing to say.
+                        let _ = asking.attestations.verify(self.signatures, image, attestation, attestor);
+                    }
+                }
+                asking.attestations.payload(image, attestation).map(|json| value_of(&json))
+            }
+            Question::ImageData { image } => self.signatures.image_data(image).map(|json| value_of(&json)),
             Question::ScanReport { image } => {
                 let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;
-                Ok(scan_report(image, &self.search.find(&reference)))
+                // The digest that was verified is the one whose report is looked for.
+                if let Ok(digest) = self.signatures.digest(&reference) {
+                    self.search.know(BTreeMap::from([(reference.clone(), digest)]));
+                }
+                Ok(value_of(&scan_report(image, &self.search.find(&reference))))
             }
         }
     }
 
     /// Whether an image that a function is asked about is one that the match rules take in. Any other counts as not
     /// verified.
-    fn is_in_question(&self, image: &str, matched: &BTreeSet<String>) -> bool {
+    fn is_in_question(&self, image: &str, images: &Images) -> bool {
         let rules = &self.policy.images_matched;
         let has_rules = !rules.globs.is_empty() || !rules.expressions.is_empty();
-        !has_rules || matched.contains(image) || rules.globs.iter().any(|glob| matching::matches_image(glob, image))
+        !has_rules
+            || images.matched.contains(image)
+            || rules.globs.iter().any(|glob| matching::matches_image(glob, image))
     }
 }
 
-fn at(expression: &Expression, why: &str) -> String {
-    format!("{}: {why}", expression.path)
+/// What the expressions of one policy asked, and what is answered without being asked.
+struct Asking<'a> {
+    answers: Answers,
+    attestations: Attestations<'a>,
+    /// Images that ran before, which aren't judged again.
+    exempt: BTreeSet<String>,
 }
 
-fn no_boolean(expression: &Expression, value: &Value) -> String {
-    at(expression, &format!("it must give true or false, but gives {}", value.type_of()))
+fn no_boolean(expression: &Expression, value: &Value) -> EvaluationError {
+    EvaluationError::Failed(format!("it must give true or false, but gives {}", value.type_of())).at(&expression.path)
 }
 
 /// A scan report as rules in Rego see it.

@@ -148,6 +148,9 @@ fn read_cosign(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems
     }
 }
 
+/// Sigstore's own log, which the host knows.
+const PUBLIC_LOG: &str = "https://rekor.sigstore.dev";
+
 /// What `ctlog` says of the transparency log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TransparencyLog {
@@ -163,8 +166,9 @@ fn read_log(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Transparen
     let ignored = ["ignoreTlog", "insecureIgnoreTlog"];
     let own = ["url", "rekorPubKey", "ctLogPubKey", "tsaCertChain", "ignoreSCT", "insecureIgnoreSCT"];
     log.known(&[ignored.as_slice(), own.as_slice()].concat(), &[], problems);
+    let is_public = |key: &str| key == "url" && log.get(key).and_then(Value::as_str) == Some(PUBLIC_LOG);
     for key in own {
-        if log.has(key) && log.get(key) != Some(&Value::Bool(false)) {
+        if log.has(key) && log.get(key) != Some(&Value::Bool(false)) && !is_public(key) {
             problems
                 .add(path.key(key), "the host knows Sigstore's public transparency log alone: remove it, or use `key`");
         }
@@ -174,6 +178,12 @@ fn read_log(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Transparen
         if log.boolean(key, false, problems) {
             said = TransparencyLog::Ignored;
         }
+    }
+    if cosign.has("key") && cosign.has("ctlog") && said == TransparencyLog::Checked {
+        problems.add(
+            path,
+            "the host looks up no signature by key in a transparency log: write `ignoreTlog: true`, or remove it",
+        );
     }
     said
 }

@@ -6,9 +6,21 @@ use super::read::{Choice, Path, Problems, SettingsMap};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// The default lists of images; a policy's own list of the same name takes the place of one.
+/// The default lists of images; a policy's own list of the same name adds to one.
 pub(crate) const IMAGE_LISTS: [&str; 5] =
     ["containers", "initContainers", "ephemeralContainers", "imageVolumes", "all"];
+
+/// Resources with a pod spec, and their groups.
+const WORKLOADS: [(&str, &str); 8] = [
+    ("pods", ""),
+    ("replicationcontrollers", ""),
+    ("replicasets", "apps"),
+    ("deployments", "apps"),
+    ("statefulsets", "apps"),
+    ("daemonsets", "apps"),
+    ("jobs", "batch"),
+    ("cronjobs", "batch"),
+];
 
 /// The most policies.
 const MOST_POLICIES: usize = 50;
@@ -357,6 +369,15 @@ fn read_resource_rules(constraints: &SettingsMap<'_, '_>, problems: &mut Problem
                     .add(path.key("operations"), format!("`{operation}` is not a choice here; use CREATE or UPDATE"));
             }
         }
+        for (resource, group) in WORKLOADS {
+            let is_named = rule.resources.iter().any(|own| own.split('/').next() == Some(resource));
+            if is_named && !rule.groups.is_empty() && !rule.groups.iter().any(|own| own == "*" || own == group) {
+                problems.add(
+                    path.key("apiGroups"),
+                    format!("`{resource}` are in the group `{group}`, so that this would match none of them"),
+                );
+            }
+        }
         if rule.resources.is_empty() {
             problems.add(path.key("resources"), "name the resources, like `pods`");
         }
@@ -504,6 +525,9 @@ fn read_named(
                 path.key(name_key),
                 format!("`{name}` is not a name that expressions can use: letters, digits and `_`, no digit first"),
             );
+        }
+        if key == "auditAnnotations" && ["verdict", "reason"].contains(&name) {
+            problems.add(path.key(name_key), format!("`{name}` is an annotation of the policy itself; use another"));
         }
         if key == "auditAnnotations" && !is_annotation_key(name) {
             problems.add(

@@ -1,9 +1,9 @@
 //! Attestations: documents beside an image in its registry that somebody vouches for.
 //!
 //! The host hands out manifests and configurations, so that a document counts when it is the configuration of an
-//! artifact. An envelope (DSSE) is verified here, against keys; any other document only when the artifact itself is signed
-//! and says, in its manifest, that it is about a digest of this image: a signed artifact that was copied to another image
-//! verifies as well.
+//! artifact. An envelope (DSSE) is verified here, against keys. Any other document counts only when the artifact itself is
+//! signed and says, in its manifest, what it is and that it is about a digest of this image: a signed artifact that was
+//! copied to another image, or that an index gives another type, verifies as well.
 
 use super::dsse::{Envelope, EnvelopeError, EnvelopeKey};
 use super::failed;
@@ -12,7 +12,7 @@ use crate::host::{HostFailure, Manifest};
 use crate::image::{ImageReference, is_digest};
 use crate::message::cut;
 use crate::resolve::find_platforms;
-use crate::settings::{Attestation, AttestationKind, Identity, VerificationPolicy};
+use crate::settings::{Attestation, AttestationKind, Identity, Platforms, VerificationPolicy};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,8 +28,9 @@ pub(super) struct Attestations<'a> {
     policy: &'a VerificationPolicy,
     /// What was found beside a digest, `repository@digest`, for an attestation.
     found: BTreeMap<(String, String), Result<Vec<Found>, String>>,
-    /// By image and attestation: what verified documents say, one for each platform, or one for all.
-    payloads: BTreeMap<(String, String), Vec<Json>>,
+    /// By image and attestation: what verified documents say, one for each platform, or one for all; each attestor may
+    /// vouch for other ones.
+    payloads: BTreeMap<(String, String), Vec<Vec<Json>>>,
     verified: BTreeMap<String, BTreeSet<String>>,
     reasons: BTreeSet<String>,
 }
@@ -39,9 +40,18 @@ pub(super) struct Attestations<'a> {
 struct Found {
     /// `repository@digest`
     artifact: String,
-    /// The digest that its manifest says it is about.
+    /// What it is, or why that can't be read: another artifact may be the one that is looked for.
+    content: Result<Content, HostFailure>,
+}
+
+/// What an artifact's manifest and configuration say.
+#[derive(Debug, Clone)]
+struct Content {
+    /// What the manifest says that it is. The index of referrers says so too, but nobody signs that.
+    kind: Option<String>,
+    /// The digest that the manifest says it is about.
     subject: Option<String>,
-    /// Its configuration.
+    /// The configuration.
     document: Json,
 }
 
@@ -88,12 +98,17 @@ impl<'a> Attestations<'a> {
         match documents {
             Some(documents) => {
                 self.verified.entry(image.to_owned()).or_default().insert(format!("{attestor} ({attestation})"));
-                self.payloads.entry((image.to_owned(), attestation.to_owned())).or_insert(documents);
+                let payloads = self.payloads.entry((image.to_owned(), attestation.to_owned())).or_default();
+                if !payloads.contains(&documents) {
+                    payloads.push(documents);
+                }
                 Ok(true)
             }
             None => {
                 if reasons.is_empty() {
-                    reasons.push("there is none".to_owned());
+                    let stem = digest.replace(':', "-");
+                    let suffix = wanted.tag_suffix.as_ref().map(|suffix| format!(".{suffix}")).unwrap_or_default();
+                    reasons.push(format!("there is none at {}:{stem}{suffix}", reference.name()));
                 }
                 let why = reasons.join("; ");
                 let image = cut(image, 256);
@@ -114,7 +129,8 @@ impl<'a> Attestations<'a> {
         attestor: &str,
         reasons: &mut Vec<String>,
     ) -> Result<Option<Vec<Json>>, String> {
-        let platforms = find_platforms(reference, digest, signatures.settings(), signatures.host());
+        // Whatever scans are looked at: any of them may run.
+        let platforms = find_platforms(reference, digest, &Platforms::All, signatures.host());
         let platforms = platforms.map_err(|unresolved| unresolved.to_string())?;
         let mut documents = Vec::new();
         for platform in &platforms {
@@ -171,28 +187,24 @@ impl<'a> Attestations<'a> {
         attestor: &str,
     ) -> Result<Json, Refused> {
         let because = |why: &dyn std::fmt::Display| Refused::Because(format!("{} {why}", found.artifact));
-        let is_envelope = found.document.get("payloadType").is_some();
-        if let (AttestationKind::InToto(predicate), false) = (&wanted.kind, is_envelope) {
-            return Err(because(&format!("is no envelope of a statement of `{predicate}`")));
-        }
-        if !is_envelope {
-            if found.subject.as_deref() != Some(digest) {
-                return Err(because(&"doesn't name this image as its subject"));
+        let content = match &found.content {
+            Ok(content) => content,
+            Err(failure) => {
+                return Err(Refused::Failure(failed(&format!("{} can't be read", found.artifact), failure)));
             }
-            return match signatures.verify_artifact(self.policy, &found.artifact, attestor) {
-                Ok(None) => Ok(found.document.clone()),
-                Ok(Some(why)) => Err(because(&format!("is not signed by {attestor}: {why}"))),
-                Err(why) => Err(Refused::Failure(why)),
-            };
-        }
+        };
+        let predicate = match &wanted.kind {
+            AttestationKind::InToto(predicate) => predicate,
+            AttestationKind::Referrer(kind) => {
+                return self.weigh_artifact(signatures, found, content, kind, digest, attestor);
+            }
+        };
+        let envelope = Envelope::read(&content.document).map_err(|why| because(&format!("can't be read: {why}")))?;
         let keys = self.keys(signatures, attestor).map_err(Refused::Failure)?;
-        let envelope = Envelope::read(&found.document).map_err(|why| because(&format!("can't be read: {why}")))?;
         let keys: Vec<(&str, &EnvelopeKey)> = keys.iter().map(|key| (attestor, key)).collect();
         let statement = envelope.verify(&keys).and_then(|verified| verified.statement());
         let statement = statement.map_err(|why: EnvelopeError| because(&format!("is refused: {why}")))?;
-        if let AttestationKind::InToto(predicate) = &wanted.kind
-            && statement.predicate_type != *predicate
-        {
+        if statement.predicate_type != *predicate {
             let other = cut(&statement.predicate_type, 100);
             return Err(because(&format!("is a statement of `{other}`, not of `{predicate}`")));
         }
@@ -202,10 +214,41 @@ impl<'a> Attestations<'a> {
         Ok(statement.json)
     }
 
+    /// What an artifact says that is signed as a whole: its manifest, with what it is and what it is about, included.
+    fn weigh_artifact(
+        &self,
+        signatures: &mut Signatures<'a>,
+        found: &Found,
+        content: &Content,
+        kind: &str,
+        digest: &str,
+        attestor: &str,
+    ) -> Result<Json, Refused> {
+        let because = |why: &str| Refused::Because(format!("{} {why}", found.artifact));
+        if content.kind.as_deref() != Some(kind) {
+            let own = content
+                .kind
+                .as_deref()
+                .map_or_else(|| "has no type".to_owned(), |own| format!("is of type `{}`", cut(own, 100)));
+            return Err(because(&format!("{own}, not `{kind}`")));
+        }
+        if content.subject.as_deref() != Some(digest) {
+            return Err(because("doesn't name this image as its subject"));
+        }
+        match signatures.verify_artifact(self.policy, &found.artifact, attestor) {
+            Ok(None) => Ok(content.document.clone()),
+            Ok(Some(why)) => Err(because(&format!("is not signed by {attestor}: {why}"))),
+            Err(why) => Err(Refused::Failure(why)),
+        }
+    }
+
     /// The keys of an attestor.
     fn keys(&self, signatures: &mut Signatures<'a>, attestor: &str) -> Result<Vec<EnvelopeKey>, String> {
         let mut keys = Vec::new();
         for own in self.policy.attestors.iter().filter(|own| own.name == attestor) {
+            if !own.annotations.is_empty() {
+                return Err(format!("the attestor `{attestor}` asks for annotations, and an envelope has none"));
+            }
             let pem = match &own.identity {
                 Identity::Key(pem) => pem.clone(),
                 Identity::KeyInCluster(reference) => signatures.key(reference)?,
@@ -246,11 +289,14 @@ impl<'a> Attestations<'a> {
     /// What a verified attestation says.
     pub(super) fn payload(&self, image: &str, attestation: &str) -> Result<Json, String> {
         match self.payloads.get(&(image.to_owned(), attestation.to_owned())).map(Vec::as_slice) {
-            Some([document]) => Ok(document.clone()),
-            Some(several) => Err(format!(
-                "the image has an attestation for each of its {} platforms, and none for all of them",
-                several.len()
-            )),
+            Some([documents]) => match documents.as_slice() {
+                [document] => Ok(document.clone()),
+                several => Err(format!(
+                    "the image has an attestation for each of its {} platforms, and none for all of them",
+                    several.len()
+                )),
+            },
+            Some(_) => Err("the attestors vouch for different documents; ask for one attestor's alone".to_owned()),
             None => Err("it was not verified before".to_owned()),
         }
     }
@@ -297,19 +343,18 @@ fn look(
             AttestationKind::InToto(predicate) => kind == predicate || ENVELOPE_TYPES.contains(&kind),
         };
         let entries = entries.into_iter().filter(|entry| entry.artifact_type.as_deref().is_some_and(of_type));
-        let digests: Vec<String> = entries.map(|entry| entry.digest).filter(|digest| is_digest(digest)).collect();
-        if digests.len() > MOST_ARTIFACTS {
-            let number = digests.len();
-            return Err(HostFailure::Failed(format!(
-                "{index} names {number} artifacts of one type, {MOST_ARTIFACTS} are the most"
-            )));
-        }
-        digests
+        let mut digests: Vec<String> = entries.map(|entry| entry.digest).filter(|digest| is_digest(digest)).collect();
+        // Who attests every day adds one every day, at the end.
+        digests.split_off(digests.len().saturating_sub(MOST_ARTIFACTS))
     };
-    artifacts.iter().map(|digest| read(signatures, &reference.at(digest), digest)).collect()
+    let read = |digest: &String| {
+        let artifact = reference.at(digest);
+        Found { content: read(signatures, &artifact, digest), artifact }
+    };
+    Ok(artifacts.iter().map(read).collect())
 }
 
-fn read(signatures: &Signatures<'_>, artifact: &str, digest: &str) -> Result<Found, HostFailure> {
+fn read(signatures: &Signatures<'_>, artifact: &str, digest: &str) -> Result<Content, HostFailure> {
     #[derive(Deserialize)]
     struct Answer {
         manifest: ArtifactManifest,
@@ -317,8 +362,16 @@ fn read(signatures: &Signatures<'_>, artifact: &str, digest: &str) -> Result<Fou
         config: Json,
     }
     #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
     struct ArtifactManifest {
+        artifact_type: Option<String>,
+        config: Option<Config>,
         subject: Option<Subject>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Config {
+        media_type: Option<String>,
     }
     #[derive(Deserialize)]
     struct Subject {
@@ -328,6 +381,8 @@ fn read(signatures: &Signatures<'_>, artifact: &str, digest: &str) -> Result<Fou
     if answer.digest != digest {
         return Err(HostFailure::Failed(format!("asked for {artifact}, the answer is of another digest")));
     }
-    let subject = answer.manifest.subject.and_then(|subject| subject.digest);
-    Ok(Found { artifact: artifact.to_owned(), subject, document: answer.config })
+    let ArtifactManifest { artifact_type, config, subject } = answer.manifest;
+    // As the specification of OCI images has it: without a type of its own an artifact is what its configuration is.
+    let kind = artifact_type.filter(|kind| !kind.is_empty()).or_else(|| config?.media_type);
+    Ok(Content { kind, subject: subject.and_then(|subject| subject.digest), document: answer.config })
 }

@@ -13,8 +13,15 @@ const VARIABLES: [&str; 5] = ["object", "oldObject", "request", "namespaceObject
 /// Every problem of every policy, each with its path.
 pub(crate) fn check(settings: &Settings) -> Vec<String> {
     let mut problems = Vec::new();
+    let mut keys: BTreeSet<&str> = BTreeSet::new();
     for policy in &settings.verification {
         check_policy(policy, &mut problems);
+        for annotation in &policy.audit_annotations {
+            if !keys.insert(&annotation.name) {
+                problems
+                    .push(format!("{}.auditAnnotations: another policy writes `{}` too", policy.path, annotation.name));
+            }
+        }
     }
     problems
 }
@@ -37,15 +44,20 @@ fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     for expression in &policy.images_matched.expressions {
         let own = Expression { path: expression.path.clone(), text: expression.text.replace("$image", "ref") };
         let known = Known { has_ref: true, ..known.clone() };
-        read(&own, &known, problems);
+        if let Some(program) = read(&own, &known, problems) {
+            no_question(&program, &own, "which images a policy is about", problems);
+        }
     }
     for condition in &policy.conditions {
         if let Some(program) = read(&condition.expression, &known, problems) {
             no_number(&program, &condition.expression, problems);
+            no_question(&program, &condition.expression, "which requests a policy is about", problems);
         }
     }
     for named in &policy.images {
-        read(&named.expression, &known, problems);
+        if let Some(program) = read(&named.expression, &known, problems) {
+            no_question(&program, &named.expression, "which images there are", problems);
+        }
     }
     known.has_images = true;
     for variable in &policy.variables {
@@ -176,6 +188,13 @@ fn no_number(program: &Program, expression: &Expression, problems: &mut Vec<Stri
     }
 }
 
+/// What is asked of the registry can't decide what it is asked about.
+fn no_question(program: &Program, expression: &Expression, what: &str, problems: &mut Vec<String>) {
+    for name in questions::ASKING.iter().filter(|name| program.references.functions.contains(**name)) {
+        problems.push(format!("{}: `{name}` can't be asked here: it is not known yet {what}", expression.path));
+    }
+}
+
 /// Keys that no host and no envelope can use.
 fn check_keys(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     for attestor in &policy.attestors {
@@ -204,6 +223,9 @@ fn check_envelope_keys(
             .any(|own| own.name == attestation && matches!(own.kind, AttestationKind::InToto(_)));
         for own in policy.attestors.iter().filter(|own| is_statement && own.name == attestor) {
             let why = match &own.identity {
+                _ if !own.annotations.is_empty() => {
+                    "`annotations` are those of cosign's signatures; an envelope has none".to_owned()
+                }
                 Identity::Key(pem) => match EnvelopeKey::from_pem(pem) {
                     Ok(_) => continue,
                     Err(why) => why.to_string(),

@@ -59,11 +59,35 @@ pub(crate) struct References {
 
 /// Why an expression has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct EvaluationError(pub(crate) String);
+pub(crate) enum EvaluationError {
+    /// It has no value, or a look-up failed.
+    Failed(String),
+    /// It would take more than a policy may: that rejects, whatever `failurePolicy` says, since others choose how much
+    /// there is to look at.
+    Limit(String),
+}
+
+impl EvaluationError {
+    /// The same with where it happened before it.
+    pub(crate) fn at(self, path: &str) -> Self {
+        match self {
+            Self::Failed(why) => Self::Failed(format!("{path}: {why}")),
+            Self::Limit(why) => Self::Limit(format!("{path}: {why}")),
+        }
+    }
+}
+
+impl From<String> for EvaluationError {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
+    }
+}
 
 impl fmt::Display for EvaluationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match self {
+            Self::Failed(why) | Self::Limit(why) => f.write_str(why),
+        }
     }
 }
 
@@ -144,10 +168,11 @@ impl Program {
     /// # Errors
     /// It has none.
     pub(crate) fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, EvaluationError> {
-        let value = Value::resolve(&self.tree, &scope.context).map_err(|error| EvaluationError(describe(&error)));
+        let value =
+            Value::resolve(&self.tree, &scope.context).map_err(|error| EvaluationError::Failed(describe(&error)));
         // An error may be dropped on the way, where `||` or `exists` finds a truth beside it.
         if scope.steps.load(Ordering::Relaxed) > MOST_STEPS {
-            return Err(EvaluationError(too_many_steps()));
+            return Err(EvaluationError::Limit(too_many_steps()));
         }
         value
     }
@@ -227,6 +252,16 @@ impl Scope<'_> {
         self.context.add_variable_from_value(name, value);
     }
 
+    /// How many steps the loops took.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    /// Forgets the steps of an evaluation that is begun again.
+    pub(crate) fn set_steps(&self, steps: u64) {
+        self.steps.store(steps, Ordering::Relaxed);
+    }
+
     /// Adds a function of this project's own.
     pub(crate) fn add_function(&mut self, name: &str, function: Function) {
         let _ = self.context.add_function(name, function);
@@ -278,11 +313,16 @@ impl References {
             Expr::Select(select) => match &select.operand.expr {
                 Expr::Ident(name) if NAMESPACES.contains(&name.as_str()) && !bound.contains(name.as_str()) => {
                     self.names.insert(format!("{name}.{}", select.field));
+                    // `has(images.x)` looks into `images`.
+                    if select.test {
+                        self.names.insert(name.clone());
+                    }
                 }
                 _ => self.add(&select.operand, bound),
             },
             Expr::Call(call) => {
-                if !call.func_name.contains('_') && !call.func_name.starts_with(['@', '!', '-']) {
+                // Operators are calls of names like `_+_`, `!_` and `@in`.
+                if !call.func_name.starts_with(['_', '@', '!', '-']) {
                     self.functions.insert(call.func_name.clone());
                 }
                 for part in call.target.as_deref().into_iter().chain(&call.args) {
@@ -344,22 +384,34 @@ fn children(tree: &IdedExpr) -> Vec<&IdedExpr> {
 fn check_links(text: &str) -> Result<(), String> {
     let (mut choices, mut signs, mut links) = (0, 0, 0);
     let mut quote = None;
-    let mut is_escaped = false;
-    for byte in text.bytes() {
+    let (mut is_escaped, mut is_raw) = (false, false);
+    let mut before = b' ';
+    let mut bytes = text.bytes().peekable();
+    while let Some(byte) = bytes.next() {
         match (quote, byte) {
             (Some(_), _) if is_escaped => is_escaped = false,
-            (Some(_), b'\\') => is_escaped = true,
+            (Some(_), b'\\') if !is_raw => is_escaped = true,
             (Some(open), byte) if byte == open => quote = None,
             (Some(_), _) => {}
-            (None, b'\'' | b'"') => quote = Some(byte),
+            (None, b'\'' | b'"') => {
+                quote = Some(byte);
+                is_raw = before.eq_ignore_ascii_case(&b'r');
+            }
+            (None, b'/') if bytes.peek() == Some(&b'/') => {
+                // A comment goes to the end of its line.
+                while bytes.next().is_some_and(|byte| byte != b'\n') {}
+            }
             (None, b'?') => choices += 1,
             (None, b'!' | b'-') => signs += 1,
-            (None, b'.' | b'+' | b'*' | b'/' | b'%' | b'[') => links += 1,
+            (None, b'.' | b'+' | b'*' | b'/' | b'%' | b'[' | b'<' | b'>' | b'=' | b'&' | b'|') => links += 1,
+            // `in`, with whatever stands around it.
+            (None, b'n') if before == b'i' => links += 1,
             (None, _) => {}
         }
+        before = byte;
     }
     for (count, most, what) in
-        [(choices, 50, "`?`"), (signs, 100, "`!` and `-`"), (links, 400, "`.`, `[` and operators of arithmetic")]
+        [(choices, 50, "`?`"), (signs, 100, "`!` and `-`"), (links, 600, "`.`, `[`, `in` and other operators")]
     {
         if count > most {
             return Err(format!("{count} times {what} are too many, {most} are the most; use `variables`"));

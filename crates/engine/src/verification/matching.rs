@@ -6,6 +6,7 @@ use crate::request::{AdmissionRequest, Operation};
 use crate::settings::{ResourceRule, VerificationPolicy};
 use crate::workload::WorkloadKind;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Whether the resource rules take a request in. Without any, a policy is about all that names images by itself.
 pub(super) fn is_about(policy: &VerificationPolicy, request: &AdmissionRequest<'_>, object: &Value) -> bool {
@@ -53,9 +54,8 @@ fn is_plural(resource: &str, kind: &str) -> bool {
     }
 }
 
-/// Whether a pattern takes an image in: by one of its canonical names, and as it is written where the pattern names no
-/// registry. What the tag or the digest of a reference with both is, is one of its names each: whoever writes a Pod chooses
-/// which of them it has.
+/// Whether a pattern takes an image in: by any of its [`names`]. Where a reference has a digest, the pattern's tag says
+/// nothing: the digest decides what runs, and whoever writes the Pod whether a tag stands beside it.
 pub(super) fn matches_image(pattern: &str, image: &str) -> bool {
     let same = |a: u8, b: u8| a == b;
     let Ok(reference) = ImageReference::parse(image) else { return glob::matches(pattern, image, same) };
@@ -63,21 +63,36 @@ pub(super) fn matches_image(pattern: &str, image: &str) -> bool {
         Some((host, path)) if is_host_like(host) => (Some(host), path),
         _ => (None, pattern),
     };
-    if host.is_none() && glob::matches(pattern, image, same) {
-        return true;
-    }
     let canonical = host.and_then(|host| canonical_host(host).ok());
     let pattern = canonical.map_or_else(|| pattern.to_owned(), |host| format!("{host}/{path}"));
-    names(&reference).iter().any(|name| glob::matches(&pattern, name, same))
+    let names = names(image, &reference);
+    let matches = |pattern: &str| names.iter().any(|name| glob::matches(pattern, name, same));
+    matches(&pattern) || reference.digest().is_some() && without_tag(&pattern).is_some_and(matches)
 }
 
-fn names(reference: &ImageReference) -> Vec<String> {
-    let mut names = reference.compared_names(true);
+/// A pattern without the part that is compared with a tag.
+fn without_tag(pattern: &str) -> Option<&str> {
+    let (name, tag) = pattern.rsplit_once(':')?;
+    (!tag.contains('/') && !name.contains('@')).then_some(name)
+}
+
+/// Every name that an image goes by: as it is written, its canonical names, Docker Hub's without the host too, each with
+/// its tag, with its digest, with both and with neither.
+pub(super) fn names(image: &str, reference: &ImageReference) -> BTreeSet<String> {
+    let mut names = BTreeSet::from([image.to_owned(), reference.name()]);
+    names.extend(reference.compared_names(true));
     names.extend(reference.compared_names(false));
     let short: Vec<String> =
         names.iter().filter_map(|name| name.split_once('@')).map(|(name, _)| name.to_owned()).collect();
     names.extend(short);
-    names.push(reference.name());
+    let hub: Vec<String> = names
+        .iter()
+        .filter_map(|name| name.strip_prefix("docker.io/"))
+        .flat_map(|name| [Some(name), name.strip_prefix("library/")])
+        .flatten()
+        .map(str::to_owned)
+        .collect();
+    names.extend(hub);
     names
 }
 
@@ -98,7 +113,10 @@ mod tests {
             ("index.docker.io/library/*", "nginx", true),
             ("docker.io/nginx*", "nginx:1", true),
             ("nginx*", "nginx:1", true),
-            ("nginx*", "docker.io/library/nginx:1", false),
+            ("nginx*", "docker.io/library/nginx:1", true),
+            ("nginx*", "index.docker.io/nginx:1", true),
+            ("team/*", "docker.io/team/app", true),
+            ("team/*", "quay.io/team/app", false),
             ("*", "nginx", true),
             ("*/team/*", "ghcr.io/team/app", true),
             ("ghcr.io/team/app:1.?", "ghcr.io/team/app:1.2", true),
@@ -110,6 +128,12 @@ mod tests {
         assert!(matches_image("ghcr.io/team/app:*", &format!("ghcr.io/team/app:1@{digest}")));
         assert!(matches_image("ghcr.io/team/app@sha256:*", &format!("ghcr.io/team/app:1@{digest}")));
         assert!(matches_image("ghcr.io/team/app:1", &format!("ghcr.io/team/app:1@{digest}")));
+        // The digest decides what runs.
+        for pattern in ["ghcr.io/team/app:*", "ghcr.io/team/app:v1*", "ghcr.io/*:v1", "*:v1"] {
+            assert!(matches_image(pattern, &format!("ghcr.io/team/app@{digest}")), "{pattern}");
+            assert!(matches_image(pattern, &format!("ghcr.io/team/app:x@{digest}")), "{pattern}");
+        }
+        assert!(!matches_image("ghcr.io/team/other:*", &format!("ghcr.io/team/app@{digest}")));
     }
 
     #[test]

@@ -4,12 +4,11 @@
 //! is answered, and the expression is evaluated again. So nothing is asked that the expression doesn't come to, nothing
 //! twice, and everything in the order of the expression.
 
-use super::expression::{Function, Scope, map_of, value_of};
+use super::expression::{Function, Scope, map_of};
 use crate::image::ImageReference;
 use cel::common::value::{CowVal, Val};
 
 use cel::{ExecutionError, FunctionContext, Value};
-use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -31,7 +30,7 @@ pub(crate) enum Question {
 /// The answers so far, and the question that ended the last evaluation.
 #[derive(Debug, Default)]
 struct Table {
-    answers: BTreeMap<Question, Result<Json, String>>,
+    answers: BTreeMap<Question, Result<Value, String>>,
     open: Option<Question>,
 }
 
@@ -64,6 +63,10 @@ type Asks = fn(&Answers, &Call<'_>) -> Result<Value, ExecutionError>;
 /// The functions that say how many attestors verified something.
 pub(crate) const COUNTS: [&str; 2] = ["verifyImageSignatures", "verifyAttestationSignatures"];
 
+/// The functions that ask: what they say isn't known where images are only chosen.
+pub(crate) const ASKING: [&str; 6] =
+    ["verifyImageSignatures", "verifyAttestationSignatures", "payload", "extractPayload", "getImageData", "scanReport"];
+
 /// Whether a function is one of these.
 pub(crate) fn is_known(name: &str) -> bool {
     FUNCTIONS.iter().any(|(known, _)| *known == name)
@@ -86,7 +89,7 @@ impl Answers {
     }
 
     /// Notes an answer.
-    pub(crate) fn add(&self, question: Question, answer: Result<Json, String>) {
+    pub(crate) fn add(&self, question: Question, answer: Result<Value, String>) {
         self.table().answers.insert(question, answer);
     }
 
@@ -105,7 +108,7 @@ impl Answers {
     }
 
     /// The answer to a question, or the end of the evaluation.
-    fn ask(&self, function: &str, question: Question) -> Result<Json, ExecutionError> {
+    fn ask(&self, function: &str, question: Question) -> Result<Value, ExecutionError> {
         let mut table = self.table();
         match table.answers.get(&question) {
             Some(Ok(answer)) => Ok(answer.clone()),
@@ -189,10 +192,10 @@ impl<'c> Call<'c> {
     }
 }
 
-fn count(answers: impl Iterator<Item = Result<Json, ExecutionError>>) -> Result<Value, ExecutionError> {
+fn count(answers: impl Iterator<Item = Result<Value, ExecutionError>>) -> Result<Value, ExecutionError> {
     let mut verified = 0;
     for answer in answers {
-        verified += answer?.as_i64().unwrap_or_default();
+        verified += i64::from(answer? == Value::Int(1));
     }
     Ok(Value::Int(verified))
 }
@@ -225,24 +228,24 @@ fn payload(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> 
     let attestation = call.text(1, "the attestation")?;
     let is_verified = answers.table().answers.iter().any(|(question, answer)| {
         matches!(question, Question::Attestation { image: of, attestation: what, .. } if *of == image && *what == attestation)
-            && matches!(answer, Ok(count) if count.as_i64() > Some(0))
+            && *answer == Ok(Value::Int(1))
     });
     if !is_verified {
         return Err(call.error(format!(
             "the attestation `{attestation}` of `{image}` was not verified; ask `verifyAttestationSignatures(…) > 0` before"
         )));
     }
-    answers.ask(call.name, Question::Payload { image, attestation }).map(|json| value_of(&json))
+    answers.ask(call.name, Question::Payload { image, attestation })
 }
 
 fn image_data(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {
     call.takes(1)?;
-    answers.ask(call.name, Question::ImageData { image: call.image()? }).map(|json| value_of(&json))
+    answers.ask(call.name, Question::ImageData { image: call.image()? })
 }
 
 fn scan_report(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {
     call.takes(1)?;
-    answers.ask(call.name, Question::ScanReport { image: call.image()? }).map(|json| value_of(&json))
+    answers.ask(call.name, Question::ScanReport { image: call.image()? })
 }
 
 fn is_image(_: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {

@@ -40,10 +40,6 @@ impl<'a> Signatures<'a> {
         self.host
     }
 
-    pub(super) fn settings(&self) -> &'a Settings {
-        self.settings
-    }
-
     /// The digests that references were resolved to.
     pub(super) fn into_digests(self) -> BTreeMap<ImageReference, String> {
         self.digests.into_iter().filter_map(|(reference, digest)| Some((reference, digest.ok()?))).collect()
@@ -187,6 +183,9 @@ impl<'a> Signatures<'a> {
             Json::Null
         } else {
             let answer = whole(self.host.artifact(&at))?;
+            if answer.get("digest").and_then(Json::as_str) != Some(digest.as_str()) {
+                return Err(format!("asked for {at}, the answer is of another digest"));
+            }
             answer.get("config").cloned().unwrap_or_default()
         };
         Ok(json!({
