@@ -513,6 +513,38 @@ fn attestations_are_found_among_the_referrers() {
     world.admits(&policy);
 }
 
+/// An image is attested when each of its platforms is, and then there is no one payload.
+#[test]
+fn attestations_of_each_platform_attest_the_image() {
+    let Some(world) = World::start() else { return };
+    let digest = world.index("1", "first");
+    world.name(&digest, "IMAGE");
+    let mut policy = attested_by(&team());
+    policy["attestations"][0].as_object_mut().unwrap().remove("tagSuffix");
+    let about = |architecture: &str| {
+        let platform = world.image(None, architecture, &format!("first for {architecture}"));
+        world.artifact(None, &envelope(&statement(&platform, BUILDER, 0), &team()))
+    };
+    let entries = [about("amd64"), about("arm64")];
+    world.name(entries[0]["digest"].as_str().unwrap(), "OF-AMD64");
+    let refer = |entries: &[Value]| {
+        let index = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": entries});
+        world.manifest(Some(&digest.replace(':', "-")), &index);
+    };
+    refer(&entries);
+    assert_eq!(
+        world.rejection(&policy),
+        "Policy attested error: imageVerification[0].verifications[1].expression: payload: the image has an attestation for each of its 2 platforms, and none for all of them"
+    );
+    policy["verifications"].as_array_mut().unwrap().pop();
+    world.admits(&policy);
+    refer(&entries[..1]);
+    assert_eq!(
+        world.rejection(&policy),
+        "Policy attested failed: no provenance\n'REGISTRY/team/app:1': no attestation slsa of team: REGISTRY/team/app@OF-AMD64 is a statement about another image"
+    );
+}
+
 /// The certificates below are of the same key and root; the first one ended in 2021.
 #[test]
 fn a_certificate_that_has_expired_is_rejected() {
