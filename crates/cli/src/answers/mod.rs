@@ -17,6 +17,7 @@ pub mod live;
 pub mod recorded;
 mod request;
 pub mod selector;
+mod verification;
 
 pub use gate::{Gate, Grants, GrantsError};
 pub use request::{GetResource, Keyless, KeylessPrefix, ListAll, ListByNamespace, Request};

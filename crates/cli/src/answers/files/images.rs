@@ -40,7 +40,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::super::image_name;
-use super::signatures::{self, Constraint, Signer, Written};
+use super::super::verification::Constraint;
+use super::signatures::{self, Signer, Written};
 use super::{FilesError, read};
 
 /// What a registry would serve.

@@ -2,10 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
+use super::verification::{Constraint, Verified};
 use super::{AnswerSource, Request, to_json};
-use signatures::Constraint;
 
 pub mod cluster;
 pub mod images;
@@ -41,9 +39,7 @@ impl AnswerSource for Files {
             Request::KubernetesListResourceNamespace(wanted) => cluster()?.list_in_namespace(wanted),
             Request::KubernetesListResourceAll(wanted) => cluster()?.list_all(wanted),
             _ => match Constraint::of(request) {
-                Some((image, constraints)) => {
-                    to_json(&Verified { is_trusted: true, digest: images()?.verify(image, &constraints?)? })
-                }
+                Some((image, constraints)) => to_json(&Verified::new(images()?.verify(image, &constraints?)?)),
                 None => Err(super::not_answered(request)),
             },
         }
@@ -52,13 +48,6 @@ impl AnswerSource for Files {
     fn may_block(&self) -> bool {
         false
     }
-}
-
-/// The answer to `v2/verify`. An image that isn't trusted is an error.
-#[derive(Serialize)]
-struct Verified {
-    is_trusted: bool,
-    digest: String,
 }
 
 const NO_CLUSTER: &str = "there is no cluster to ask; give its objects with `--cluster DIR`, or use `--live`";

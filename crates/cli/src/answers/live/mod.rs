@@ -7,14 +7,17 @@ use super::{AnswerSource, Request, kubernetes, not_answered, to_json};
 
 mod cluster;
 mod registry;
+mod signatures;
 
 use cluster::Cluster;
 use registry::Registry;
+use signatures::Signatures;
 
 /// A registry client, and a cluster client if there is a cluster.
 pub struct Live {
     runtime: Runtime,
     registry: Registry,
+    signatures: Signatures,
     cluster: Option<Cluster>,
 }
 
@@ -45,7 +48,8 @@ impl Live {
             }
             None => runtime.block_on(Cluster::of_the_environment()),
         };
-        Ok(Self { registry: Registry::new(options.insecure_registries.clone()), cluster, runtime })
+        let registry = Registry::new(options.insecure_registries.clone());
+        Ok(Self { registry, signatures: Signatures::default(), cluster, runtime })
     }
 
     async fn ask(&self, request: &Request) -> Result<Vec<u8>, String> {
@@ -60,7 +64,16 @@ impl Live {
             Request::KubernetesGetResource(wanted) => cluster()?.get(wanted).await,
             Request::KubernetesListResourceNamespace(wanted) => cluster()?.list_in_namespace(wanted).await,
             Request::KubernetesListResourceAll(wanted) => cluster()?.list_all(wanted).await,
-            _ => Err(not_answered(request)),
+            Request::SigstoreCertificateVerify { .. }
+            | Request::SigstorePubKeyVerify { .. }
+            | Request::SigstoreKeylessVerify { .. }
+            | Request::SigstoreKeylessPrefixVerify { .. }
+            | Request::SigstoreGithubActionsVerify { .. } => {
+                to_json(&self.signatures.verify(&self.registry, request).await?)
+            }
+            Request::DNSLookupHost { .. }
+            | Request::CryptoIsCertificateTrusted { .. }
+            | Request::KubernetesCanI { .. } => Err(not_answered(request)),
         }
     }
 }

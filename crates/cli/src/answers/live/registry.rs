@@ -59,14 +59,15 @@ impl Registry {
         Ok((reference, client, auth))
     }
 
-    fn is_insecure(&self, registry: &str) -> bool {
+    /// Whether a registry speaks plain HTTP.
+    pub(super) fn is_insecure(&self, registry: &str) -> bool {
         let host = registry.rsplit_once(':').map_or(registry, |(host, _)| host);
         is_on_this_machine(registry) || self.insecure.iter().any(|named| named == registry || named == host)
     }
 }
 
 /// The user's Docker login for `registry`, if there is one.
-fn credentials(registry: &str) -> RegistryAuth {
+pub(super) fn credentials(registry: &str) -> RegistryAuth {
     match docker_credential::get_credential(registry) {
         Ok(DockerCredential::UsernamePassword(name, password)) => RegistryAuth::Basic(name, password),
         // The host can't use identity tokens either.
