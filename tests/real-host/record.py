@@ -7,9 +7,10 @@ asks the real `policy-server` and the real `kwctl run` every case, and writes
 - `examples/demo/`: those of the images and reports that the demo is about;
 - `tests/real-host/answers.json`: each case's request and settings, and both hosts' answers, with their versions.
 
-`make test` compares the native host with that file. Run this again after a case was added or a message changed:
+`make test` compares the native host with that file. Run this again after a case was added or a message changed; with
+names of files of cases it asks those alone, and keeps the other answers:
 
-    REALHOST=<folder with kw.py> python3 tests/real-host/record.py
+    REALHOST=<folder with kw.py> python3 tests/real-host/record.py [rego verification …]
 
 It needs `policy-server`, `kwctl`, `docker-registry` (on PATH, or by POLICY_SERVER, KWCTL, DOCKER_REGISTRY), Python's
 `yaml`, a free port 5000, and the harness `kw.py`.
@@ -300,6 +301,7 @@ def add_verified(world, push, names, images):
 
     for name in ("signed/app:1.0", "signed/none:1.0", "signed/foreign:1.0", "signed/replayed:1.0", "signed/forged:1.0"):
         push(name, (AMD64, ARM64) if name == "signed/app:1.0" else (AMD64,))
+    names["tag of signed/foreign:1.0"] = names["digest of signed/foreign:1.0"].replace(":", "-")
     for name, signer in (("signed/app:1.0", "ci"), ("signed/foreign:1.0", "other"), ("signed/replayed:1.0", "ci"), ("signed/forged:1.0", "ci")):
         sign(name, signer)
     attest("signed/app:1.0", names["digest of signed/app:1.0"], "https://ci.example")
@@ -461,7 +463,8 @@ def main():
     dump(f"{DEMO}/images.yaml", {"images": {name: image for name, image in images.items() if "/shop/" in name}})
     dump(f"{DEMO}/cluster/reports.yaml", *(o for o in world.objects if o.get("imageMetadata", {}).get("repository", "").startswith("shop/")))
     cases = []
-    for name in CASES:
+    asked = sys.argv[1:] or CASES
+    for name in asked:
         for case in fill(load(f"tests/cases/{name}.yaml"), names):
             settings = load(case["settingsFile"]) if "settingsFile" in case else case.get("settings", {})
             cases.append({"name": case["name"], "settings": settings, "request": request(case)})
@@ -482,6 +485,12 @@ def main():
         case["kwctl"] = ask_kwctl(module, folder, world, case)
         print(f"{i + 1}/{len(cases)} {case['name']}", flush=True)
     version = lambda tool: subprocess.run([kw.tool(tool), "--version"], capture_output=True, text=True).stdout.split("\n")[0].strip()
+    if asked != CASES:
+        with open("tests/real-host/answers.json") as f:
+            before = json.load(f)
+        named = [case["name"] for file in CASES for case in load(f"tests/cases/{file}.yaml")]
+        answers = {case["name"]: case for case in before["cases"] + cases}
+        cases = [answers[name] for name in named if name in answers]
     recorded = {"hosts": {"policy-server": version("policy-server"), "kwctl": version("kwctl")}, "cases": cases}
     with open("tests/real-host/answers.json", "w") as f:
         json.dump(recorded, f, indent=1, sort_keys=True, ensure_ascii=False)

@@ -362,7 +362,7 @@ fn a_signature_that_was_copied_from_another_image_is_none() {
     world.sign_at(&digest, &other, &team(), &Value::Null);
     assert_eq!(
         world.rejection(&signed_by(&team())),
-        "Policy signed error: imageVerification[0].verifications[0].expression: verifyImageSignatures: the signatures of REGISTRY/team/app@IMAGE can't be verified: failed to get image trusted layers: No Signature Layer passed verification"
+        "Policy signed failed: not signed\n'REGISTRY/team/app:1': not signed by team: failed to get image trusted layers: No Signature Layer passed verification"
     );
 }
 
@@ -475,10 +475,11 @@ fn a_payload_of_five_mebibytes_is_read_and_a_larger_one_refused() {
 #[test]
 fn an_attestation_that_does_not_exist_is_missed() {
     let Some(world) = World::start() else { return };
-    world.name(&world.index("1", "first"), "IMAGE");
+    let digest = world.index("1", "first");
+    world.name(&digest.replace(':', "-"), "STEM");
     assert_eq!(
         world.rejection(&attested_by(&team())),
-        "Policy attested failed: no provenance\n'REGISTRY/team/app:1': no attestation slsa of team: there is none"
+        "Policy attested failed: no provenance\n'REGISTRY/team/app:1': no attestation slsa of team: there is none at REGISTRY/team/app:STEM.slsa"
     );
 }
 
@@ -488,6 +489,7 @@ fn attestations_are_found_among_the_referrers() {
     let Some(world) = World::start() else { return };
     let digest = world.index("1", "first");
     world.name(&digest, "IMAGE");
+    world.name(&digest.replace(':', "-"), "STEM");
     let mut policy = attested_by(&team());
     policy["attestations"][0].as_object_mut().unwrap().remove("tagSuffix");
     let index = |entries: &[Value]| {
@@ -502,7 +504,7 @@ fn attestations_are_found_among_the_referrers() {
     index(&[]);
     assert_eq!(
         world.rejection(&policy),
-        "Policy attested failed: no provenance\n'REGISTRY/team/app:1': no attestation slsa of team: there is none"
+        "Policy attested failed: no provenance\n'REGISTRY/team/app:1': no attestation slsa of team: there is none at REGISTRY/team/app:STEM"
     );
     index(&[signature.clone(), foreign.clone()]);
     assert_eq!(
@@ -558,11 +560,8 @@ fn a_certificate_that_has_expired_is_rejected() {
         policy["attestors"] = attestor(&cosign);
         policy.clone()
     };
-    let before = "Policy signed error: imageVerification[0].verifications[0].expression: verifyImageSignatures: the signatures of REGISTRY/team/app@IMAGE can't be verified: ";
-    let message = world.rejection(&by(EXPIRED));
-    // The host's text, which has the present time in it.
-    assert!(message.starts_with(&format!("{before}CertExpired {{ time: UnixTime(")), "{message}");
-    assert!(message.ends_with("), not_after: UnixTime(1609459200) }"), "{message}");
+    let before = "Policy signed failed: not signed\n'REGISTRY/team/app:1': not signed by team: ";
+    assert_eq!(world.rejection(&by(EXPIRED)), format!("{before}the certificate has expired"));
     world.admits(&by(VALID));
     world.sign(&digest, &team());
     let failed = "verification failed: Several Signature Layers failed verification";

@@ -71,9 +71,12 @@ impl Response {
     /// What policies of `imageVerification` say comes first: an image that isn't verified isn't scanned.
     fn add_verification(&mut self, decision: &Decision) {
         for outcome in &decision.verification {
-            if let (Some(message), false) = (outcome.message(), outcome.rejects()) {
+            let ignored = outcome.ignored.iter().map(|why| format!("ignored: {why}"));
+            let told: Vec<String> =
+                outcome.message().filter(|_| !outcome.rejects()).into_iter().chain(ignored).collect();
+            if !told.is_empty() {
                 self.audit_annotations
-                    .insert(annotation_key("verification", &outcome.name), cut(&message, LONGEST_AUDIT_VALUE));
+                    .insert(annotation_key("verification", &outcome.name), cut(&told.join("; "), LONGEST_AUDIT_VALUE));
             }
             for (key, value) in &outcome.annotations {
                 self.audit_annotations.insert(key.clone(), value.clone());
@@ -292,8 +295,10 @@ fn warnings(decision: &Decision, accepted: bool) -> Vec<String> {
         {
             add((String::new(), cut(message.lines().next().unwrap_or_default(), LONGEST_WARNING)));
         }
-        for warning in &outcome.warnings {
-            add((String::new(), cut(warning, LONGEST_WARNING)));
+        for why in &outcome.ignored {
+            // A warning is short, and the audit annotation has the path too.
+            let why = why.split_once(": ").map_or(why.as_str(), |(_, why)| why);
+            add((String::new(), cut(&format!("policy {} ignores: {why}", cut(&outcome.name, 40)), LONGEST_WARNING)));
         }
     }
     for warning in &decision.verification_warnings {

@@ -49,8 +49,8 @@ pub struct VerificationOutcome {
     pub verified: BTreeMap<String, BTreeSet<String>>,
     /// What it writes into the audit log.
     pub annotations: BTreeMap<String, String>,
-    /// What to tell although it holds.
-    pub warnings: Vec<String>,
+    /// Expressions that can't be evaluated and count as true, each with why.
+    pub ignored: Vec<String>,
 }
 
 /// Why a policy doesn't hold.
@@ -179,12 +179,15 @@ fn not_looked_at(
     settings: &Settings,
     said: &[(&VerificationPolicy, VerificationOutcome, Images)],
 ) -> Vec<String> {
-    if subject.is_accepted || !settings.verification.iter().any(looks_at_images) {
+    if !settings.verification.iter().any(looks_at_images) {
         return Vec::new();
     }
+    let is_strict = settings.verification.iter().any(|policy| policy.verify_pre_scan_accepted);
     let is_seen = |image: &String| said.iter().any(|(_, _, images)| images.looked_at.contains(image));
-    let missed =
-        subject.judged.iter().filter(|judged| !judged.is_accepted_by_pre_scan() && !is_seen(&judged.image.text));
+    let missed = subject
+        .judged
+        .iter()
+        .filter(|judged| (is_strict || !judged.is_accepted_by_pre_scan()) && !is_seen(&judged.image.text));
     let names: BTreeSet<String> = missed.map(|judged| judged.image.shown()).collect();
     names.into_iter().map(|image| format!("image '{image}' is one that no verification policy looked at")).collect()
 }
@@ -261,7 +264,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             failure: None,
             verified: BTreeMap::new(),
             annotations: BTreeMap::new(),
-            warnings: Vec::new(),
+            ignored: Vec::new(),
         };
         let mut images = Images::default();
         match self.evaluate(&mut outcome, &mut images) {
@@ -275,9 +278,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     /// Notes that something can't be told.
     fn note(&self, error: EvaluationError, outcome: &mut VerificationOutcome) {
         match error {
-            EvaluationError::Failed(why) if self.policy.ignores_errors => {
-                outcome.warnings.push(format!("policy {} ignores: {why}", cut(&self.policy.name, 40)));
-            }
+            EvaluationError::Failed(why) if self.policy.ignores_errors => outcome.ignored.push(why),
             EvaluationError::Failed(why) | EvaluationError::Limit(why) => {
                 outcome.failure = Some(VerificationFailure::Error(why));
             }

@@ -159,6 +159,15 @@ pub(crate) fn is_index(media_type: &str) -> bool {
     media_type.contains("image.index") || media_type.contains("manifest.list")
 }
 
+/// What the host says of images that nobody signed who was asked for: there is no signature; none that fits; none of this
+/// digest, or of another shape; or several, of others.
+const NOT_TRUSTED: [&str; 4] = [
+    "no signatures found for image",
+    "Image verification failed",
+    "No Signature Layer passed verification",
+    "Signature Layers failed verification",
+];
+
 /// The host tells failures apart by their text alone; only the cause in its first line is for people.
 fn classify(text: &str) -> HostFailure {
     let cause = cut(cause(text), LONGEST_FAILURE);
@@ -166,8 +175,10 @@ fn classify(text: &str) -> HostFailure {
         HostFailure::NotGranted(cause)
     } else if (cause.starts_with("Cannot find ") && cause.contains(" named '")) || cause.contains("manifest unknown") {
         HostFailure::NotFound(cause)
-    } else if cause.contains("no signatures found for image") || cause.contains("Image verification failed") {
+    } else if NOT_TRUSTED.iter().any(|text| cause.contains(text)) {
         HostFailure::NotTrusted(cause)
+    } else if cause.starts_with("CertExpired") || cause.contains(": CertExpired") {
+        HostFailure::NotTrusted("the certificate has expired".to_owned())
     } else {
         HostFailure::Failed(cause)
     }
@@ -307,9 +318,12 @@ mod tests {
         let denied =
             "Policy has not been granted access to Kubernetes v1/Secret resources. The violation has been reported.";
         assert_eq!(failure(denied), HostFailure::NotGranted(denied.to_owned()));
-        for untrusted in
-            ["no signatures found for image: r/a@sha256:1", "Image verification failed: missing signatures"]
-        {
+        for untrusted in [
+            "no signatures found for image: r/a@sha256:1",
+            "Image verification failed: missing signatures",
+            "failed to get image trusted layers: No Signature Layer passed verification",
+            "verification failed: Several Signature Layers failed verification",
+        ] {
             assert_eq!(failure(untrusted), HostFailure::NotTrusted(untrusted.to_owned()));
         }
         for failed in [

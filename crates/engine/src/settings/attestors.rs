@@ -136,6 +136,12 @@ fn read_cosign(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems
     if cosign.has("key") {
         read_key(cosign, keys, problems).into_iter().collect()
     } else if cosign.has("certificate") {
+        if cosign.has("annotations") {
+            problems.add(
+                path.key("annotations"),
+                "the host would be content with annotations in anybody's signature beside the certificate's: use `key`",
+            );
+        }
         read_certificate(cosign, log, problems).into_iter().collect()
     } else {
         if log == TransparencyLog::Ignored {
