@@ -277,7 +277,7 @@ fn decide_images(
             request,
             object: &object,
             namespace: &namespace,
-            images: &images(&object, workload).unwrap_or_default(),
+            images: &all_images(request, &object, workload, &decision.images),
             judged: &decision.images,
             is_accepted,
             is_pinned: settings.pin.enabled && (workload.is_template() || settings.pin.kinds.contains(&workload)),
@@ -304,6 +304,20 @@ fn decide_images(
         }
     }
     decision
+}
+
+/// All images of an object, those that it had before an update too.
+fn all_images(
+    request: &AdmissionRequest<'_>,
+    object: &Value,
+    workload: WorkloadKind,
+    judged: &[JudgedImage],
+) -> Vec<WorkloadImage> {
+    // Of a new object every image is judged, so that they needn't be looked for again.
+    if request.operation == Operation::Create && request.sub_resource.is_empty() {
+        return judged.iter().map(|judged| judged.image.clone()).collect();
+    }
+    images(object, workload).unwrap_or_default()
 }
 
 /// What verification says of an object whose images no phase judges: of a kind without a pod spec, or without a new image.

@@ -28,6 +28,8 @@ struct World {
     signed: Vec<(String, &'static str)>,
     objects: BTreeMap<String, Value>,
     asked: RefCell<Vec<String>>,
+    /// What `v2/verify` was asked, whole.
+    verified: RefCell<Vec<Value>>,
 }
 
 impl World {
@@ -64,6 +66,7 @@ impl HostCalls for World {
             ("oci", "v1/oci_manifest_config") => self.artifacts.get(&image).ok_or_else(unknown)?.clone(),
             ("oci", "v2/verify") => {
                 let text = payload.to_string();
+                self.verified.borrow_mut().push(payload.clone());
                 if image.starts_with("down.io/") {
                     return Err("Host error: Callback evaluation failure: connection refused".to_owned());
                 }
@@ -676,6 +679,67 @@ fn the_same_answer_for_every_order_of_a_map() {
     for _ in 0..20 {
         evaluate(text).unwrap();
     }
+}
+
+/// The host's own spelling, as its interface for policies has it.
+#[test]
+fn every_identity_is_asked_for_as_the_host_spells_it() {
+    let certificate = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUYmFkYmFkYmFkYmFkYmFkYmFkYmFkYmFkMAoGCCqGSM49\n-----END CERTIFICATE-----\n";
+    let artifact = format!("ghcr.io/team/app@{}", digest("ghcr.io/team/app:1"));
+    let bytes: Vec<u8> = certificate.bytes().collect();
+    let issuer = "https://token.actions.githubusercontent.com";
+    for (cosign, expected) in [
+        (
+            json!({"key": {"data": KEY}}),
+            json!({"type": "SigstorePubKeyVerify", "pub_keys": [KEY], "annotations": null}),
+        ),
+        (
+            json!({"key": {"data": KEY}, "annotations": {"env": "prod"}}),
+            json!({"type": "SigstorePubKeyVerify", "pub_keys": [KEY], "annotations": {"env": "prod"}}),
+        ),
+        (
+            json!({"keyless": {"identities": [{"issuer": issuer, "subject": "s"}]}}),
+            json!({"type": "SigstoreKeylessVerify", "keyless": [{"issuer": issuer, "subject": "s"}], "annotations": null}),
+        ),
+        (
+            json!({"keyless": {"identities": [{"issuer": issuer, "subjectPrefix": "https://github.com/team/"}]}}),
+            json!({"type": "SigstoreKeylessPrefixVerify", "keyless_prefix": [{"issuer": issuer, "url_prefix": "https://github.com/team/"}], "annotations": null}),
+        ),
+        (
+            json!({"keyless": {"githubActions": {"owner": "team", "repository": "app"}}}),
+            json!({"type": "SigstoreGithubActionsVerify", "owner": "team", "repo": "app", "annotations": null}),
+        ),
+        (
+            json!({"keyless": {"githubActions": {"owner": "team"}}}),
+            json!({"type": "SigstoreGithubActionsVerify", "owner": "team", "repo": null, "annotations": null}),
+        ),
+        (
+            json!({"certificate": {"cert": certificate, "certChain": {"value": format!("{certificate}{certificate}")}}}),
+            json!({"type": "SigstoreCertificateVerify", "certificate": bytes, "certificate_chain": [bytes, bytes], "require_rekor_bundle": true, "annotations": null}),
+        ),
+        (
+            json!({"certificate": {"cert": certificate, "certChain": certificate}, "ctlog": {"ignoreTlog": true}}),
+            json!({"type": "SigstoreCertificateVerify", "certificate": bytes, "certificate_chain": [bytes], "require_rekor_bundle": false, "annotations": null}),
+        ),
+    ] {
+        let mut policy = expression(SIGNED);
+        policy["attestors"] = json!([{"name": "team", "cosign": cosign}]);
+        assert_eq!(problems(&settings(&policy)), [""; 0]);
+        let host = world();
+        ask(&settings(&policy), &request(&pod(&["ghcr.io/team/app:1"])), &host);
+        let mut expected = expected;
+        expected["image"] = json!(artifact);
+        assert_eq!(*host.0.verified.borrow(), [expected]);
+    }
+    // Of several identities one is enough, and those after it aren't asked for.
+    let mut policy = expression(SIGNED);
+    let keyless = json!({"identities": [{"issuer": issuer, "subject": "other"}, {"issuer": issuer, "subject": "mine"}, {"issuer": issuer, "subject": "last"}]});
+    policy["attestors"] = json!([{"name": "team", "cosign": {"keyless": keyless}}]);
+    let mut host = world();
+    host.0.signed.push((artifact, "mine"));
+    let response = ask(&settings(&policy), &request(&pod(&["ghcr.io/team/app:1"])), &host);
+    assert_eq!(response["accepted"], true, "{response}");
+    assert_eq!(host.0.verified.borrow().len(), 2);
 }
 
 #[test]

@@ -119,32 +119,28 @@ impl<C: HostCalls> Host for WireHost<C> {
             digest: String,
         }
         let annotations = Some(annotations).filter(|annotations| !annotations.is_empty());
-        let payload = match identity {
-            Identity::Key(key) => {
-                json!({"type": "SigstorePubKeyVerify", "image": image, "pub_keys": [key], "annotations": annotations})
+        let identity = match identity {
+            Identity::Key(key) => WireIdentity::PubKey { pub_keys: [key] },
+            Identity::Keyless { issuer, subject } => {
+                WireIdentity::Keyless { keyless: [WireSubject { issuer, subject }] }
             }
-            Identity::Keyless { issuer, subject } => json!({
-                "type": "SigstoreKeylessVerify", "image": image,
-                "keyless": [{"issuer": issuer, "subject": subject}], "annotations": annotations,
-            }),
-            Identity::KeylessPrefix { issuer, subject_prefix } => json!({
-                "type": "SigstoreKeylessPrefixVerify", "image": image,
-                "keyless_prefix": [{"issuer": issuer, "url_prefix": subject_prefix}], "annotations": annotations,
-            }),
-            Identity::GithubActions { owner, repository } => json!({
-                "type": "SigstoreGithubActionsVerify", "image": image, "owner": owner, "repo": repository,
-                "annotations": annotations,
-            }),
+            Identity::KeylessPrefix { issuer, subject_prefix } => {
+                WireIdentity::KeylessPrefix { keyless_prefix: [WirePrefix { issuer, url_prefix: subject_prefix }] }
+            }
+            Identity::GithubActions { owner, repository } => {
+                WireIdentity::GithubActions { owner, repo: repository.as_deref() }
+            }
             // The host takes certificates as lists of bytes.
-            Identity::Certificate { certificate, chain, require_rekor_bundle } => json!({
-                "type": "SigstoreCertificateVerify", "image": image, "certificate": certificate.as_bytes(),
-                "certificate_chain": chain.iter().map(|certificate| certificate.as_bytes()).collect::<Vec<_>>(),
-                "require_rekor_bundle": require_rekor_bundle, "annotations": annotations,
-            }),
+            Identity::Certificate { certificate, chain, require_rekor_bundle } => WireIdentity::Certificate {
+                certificate: certificate.as_bytes(),
+                certificate_chain: chain.iter().map(String::as_bytes).collect(),
+                require_rekor_bundle: *require_rekor_bundle,
+            },
             Identity::KeyInCluster(_) => {
                 return Err(HostFailure::Failed("a key that stands in the cluster was not read".to_owned()));
             }
         };
+        let payload = Verify { identity, image, annotations };
         let answer: Answer = Document(self.call("oci", "v2/verify", &payload)?).read()?;
         if answer.is_trusted {
             Ok(answer.digest)
@@ -191,6 +187,41 @@ fn cause(text: &str) -> &str {
         line = line.strip_prefix(prefix).map_or(line, str::trim);
     }
     line
+}
+
+#[derive(Serialize)]
+struct Verify<'a> {
+    #[serde(flatten)]
+    identity: WireIdentity<'a>,
+    image: &'a str,
+    annotations: Option<&'a BTreeMap<String, String>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type")]
+enum WireIdentity<'a> {
+    #[serde(rename = "SigstorePubKeyVerify")]
+    PubKey { pub_keys: [&'a str; 1] },
+    #[serde(rename = "SigstoreKeylessVerify")]
+    Keyless { keyless: [WireSubject<'a>; 1] },
+    #[serde(rename = "SigstoreKeylessPrefixVerify")]
+    KeylessPrefix { keyless_prefix: [WirePrefix<'a>; 1] },
+    #[serde(rename = "SigstoreGithubActionsVerify")]
+    GithubActions { owner: &'a str, repo: Option<&'a str> },
+    #[serde(rename = "SigstoreCertificateVerify")]
+    Certificate { certificate: &'a [u8], certificate_chain: Vec<&'a [u8]>, require_rekor_bundle: bool },
+}
+
+#[derive(Serialize)]
+struct WireSubject<'a> {
+    issuer: &'a str,
+    subject: &'a str,
+}
+
+#[derive(Serialize)]
+struct WirePrefix<'a> {
+    issuer: &'a str,
+    url_prefix: &'a str,
 }
 
 #[derive(Serialize)]
