@@ -27,7 +27,7 @@ use crate::request::{AdmissionRequest, Operation};
 use crate::settings::{Expression, FailureAction, IMAGE_LISTS, NamedExpression, Settings, VerificationPolicy};
 use attestations::Attestations;
 use cel::Value;
-use expression::{EvaluationError, Program, References, Scope, map_of, value_of};
+use expression::{EvaluationError, Program, References, Scope, Time, map_of, value_of};
 use questions::{Answers, Question};
 use serde_json::{Value as Json, json};
 use signatures::Signatures;
@@ -122,6 +122,7 @@ pub(crate) fn verify<'a>(
     search: &mut ReportSearch<'_>,
 ) -> Verified {
     let mut signatures = Signatures::new(settings, host);
+    let time = Time::default();
     let mut said: Vec<(&VerificationPolicy, VerificationOutcome, Images)> = Vec::new();
     for policy in &settings.verification {
         if !matching::is_about(policy, subject.request, subject.object)
@@ -129,8 +130,15 @@ pub(crate) fn verify<'a>(
         {
             continue;
         }
-        let mut verification =
-            PolicyVerification { policy, subject, settings, host, signatures: &mut signatures, search: &mut *search };
+        let mut verification = PolicyVerification {
+            policy,
+            subject,
+            settings,
+            host,
+            time: &time,
+            signatures: &mut signatures,
+            search: &mut *search,
+        };
         if let Some((outcome, images)) = verification.run() {
             said.push((policy, outcome, images));
         }
@@ -152,7 +160,7 @@ pub(crate) fn verify<'a>(
                     reference.digest().is_none() && !(will_be && signatures.digest(&reference).is_ok())
                 })
             };
-            if let Some(image) = images.matched.iter().find(|image| is_bare(image)) {
+            if let Some(image) = images.matched.difference(&images.exempt).find(|image| is_bare(image)) {
                 let message = format!("image {} does not have a digest", cut(image, 256));
                 outcome.failure = Some(VerificationFailure::Failed(message, Vec::new()));
             }
@@ -168,6 +176,8 @@ pub(crate) fn verify<'a>(
 struct Images {
     /// Those that it is about.
     matched: BTreeSet<String>,
+    /// Those that ran before, which aren't judged again.
+    exempt: BTreeSet<String>,
     /// Those that its verifications look at: the lists that they name, and what they ask about.
     looked_at: BTreeSet<String>,
 }
@@ -204,6 +214,7 @@ struct PolicyVerification<'a, 's, 'r> {
     subject: Subject<'a>,
     settings: &'a Settings,
     host: &'a dyn Host,
+    time: &'s Time,
     signatures: &'s mut Signatures<'a>,
     search: &'s mut ReportSearch<'r>,
 }
@@ -290,8 +301,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         let policy = self.policy;
         // Settings were compiled when the policy was deployed, so that these are hardly ever wrong.
         let programs = Programs::read(policy)?;
-        let mut asking =
-            Asking { answers: Answers::default(), attestations: Attestations::new(policy), exempt: BTreeSet::new() };
+        let mut asking = Asking { answers: Answers::default(), attestations: Attestations::new(policy) };
         let mut scope = self.scope(&programs, &asking.answers)?;
         for (condition, program) in policy.conditions.iter().zip(&programs.conditions) {
             match self.answer(&condition.expression, program, &scope, &mut asking, images)? {
@@ -395,7 +405,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
 
     /// A scope with the variables that the policy's expressions mention, but for its images and its own variables.
     fn scope(&mut self, programs: &Programs, answers: &Answers) -> Result<Scope<'static>, EvaluationError> {
-        let mut scope = Scope::new(programs.references());
+        let mut scope = Scope::new(programs.references(), self.time);
         let functions = programs.references().flat_map(|references| references.functions.iter().map(String::as_str));
         answers.add_functions(&mut scope, functions.collect::<BTreeSet<_>>().into_iter());
         let Subject { request, object, now, .. } = self.subject;
@@ -464,7 +474,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 }
                 // What ran before isn't judged again. It stays in its place, and counts as verified.
                 None => {
-                    asking.exempt.insert(image.text.clone());
+                    images.exempt.insert(image.text.clone());
                 }
             }
             let list = match image.list {
@@ -481,7 +491,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             let found = self.own_images(&named.expression, program, scope, asking)?;
             let before = self.images_before(&named.expression, program, programs, scope, asking);
             new.extend(found.iter().filter(|image| !before.contains(*image)).cloned());
-            asking.exempt.extend(before);
+            images.exempt.extend(before);
             let list = lists.entry(&named.name).or_default();
             for image in found {
                 // What a list of the pod spec's has already isn't named twice.
@@ -491,7 +501,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             }
         }
         // An image that is new in one place is new.
-        asking.exempt.retain(|image| !new.contains(image));
+        images.exempt.retain(|image| !new.contains(image));
         for list in lists.values_mut() {
             let mut kept = Vec::new();
             for image in std::mem::take(list) {
@@ -633,18 +643,18 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             {
                 Ok(yes_or_no(false))
             }
-            Question::Signature { image, .. } if asking.exempt.contains(image) => Ok(yes_or_no(true)),
+            Question::Signature { image, .. } if images.exempt.contains(image) => Ok(yes_or_no(true)),
             Question::Signature { image, attestor } => {
                 images.looked_at.insert(image.clone());
                 self.signatures.verify(self.policy, image, attestor).map(yes_or_no)
             }
-            Question::Attestation { image, .. } if asking.exempt.contains(image) => Ok(yes_or_no(true)),
+            Question::Attestation { image, .. } if images.exempt.contains(image) => Ok(yes_or_no(true)),
             Question::Attestation { image, attestation, attestor } => {
                 images.looked_at.insert(image.clone());
                 asking.attestations.verify(self.signatures, image, attestation, attestor).map(yes_or_no)
             }
             Question::Payload { image, attestation } => {
-                if asking.exempt.contains(image) {
+                if images.exempt.contains(image) {
                     for attestor in &self.policy.attestor_names {
                         // Who doesn't vouch for it has nothing to say.
                         let _ = asking.attestations.verify(self.signatures, image, attestation, attestor);
@@ -679,8 +689,6 @@ impl<'a> PolicyVerification<'a, '_, '_> {
 struct Asking<'a> {
     answers: Answers,
     attestations: Attestations<'a>,
-    /// Images that ran before, which aren't judged again.
-    exempt: BTreeSet<String>,
 }
 
 fn no_boolean(expression: &Expression, value: &Value) -> EvaluationError {

@@ -324,6 +324,17 @@ fn a_list_of_ones_own_adds_to_the_pods() {
 }
 
 #[test]
+fn what_ran_before_needs_no_digest() {
+    let policy =
+        json!({"validationConfigurations": {"mutateDigest": false}, "verifications": [{"expression": SIGNED}]});
+    let mut update = request(&pod(&["ghcr.io/team/app:1"]));
+    update["operation"] = json!("UPDATE");
+    update["oldObject"] = update["object"].clone();
+    update["object"]["metadata"]["labels"] = json!({});
+    assert_eq!(ask(&settings(&policy), &update, &world())["accepted"], true);
+}
+
+#[test]
 fn what_ran_before_keeps_its_place_in_the_lists() {
     let policy = expression(
         "images.containers.size() == 2 && verifyImageSignatures(images.containers[0], [attestors.team]) > 0 && verifyImageSignatures(images.containers[1], [attestors.team]) > 0",

@@ -13,11 +13,13 @@ use cel::common::value::CowVal;
 use cel::context::Context;
 
 use cel::{Env, ExecutionError, FunctionContext, IdedExpr, Value};
+use regorus::utils::limits::monotonic_now;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// The longest text of an expression: far longer than any that people read.
 const LONGEST_EXPRESSION: usize = 16 * 1024;
@@ -25,6 +27,10 @@ const LONGEST_EXPRESSION: usize = 16 * 1024;
 const DEEPEST: usize = 100;
 /// The most steps of all loops of one policy.
 const MOST_STEPS: u64 = 50_000;
+/// What all expressions of a request may take, beside the 450 ms of its rules in Rego: both end within 600.
+const MOST_TIME: Duration = Duration::from_millis(150);
+/// After how many steps the clock is read.
+const STEPS_BETWEEN_CHECKS: u64 = 8;
 /// The longest text, and the longest list, that `+` makes.
 const LONGEST_TEXT: usize = 1 << 20;
 const LONGEST_LIST: usize = 100_000;
@@ -168,14 +174,24 @@ impl Program {
     /// # Errors
     /// It has none.
     pub(crate) fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, EvaluationError> {
+        scope.time.begin();
         let value =
             Value::resolve(&self.tree, &scope.context).map_err(|error| EvaluationError::Failed(describe(&error)));
+        let is_late = scope.time.is_up();
+        scope.time.end();
+        if is_late {
+            return Err(EvaluationError::Limit(out_of_time()));
+        }
         // An error may be dropped on the way, where `||` or `exists` finds a truth beside it.
         if scope.steps.load(Ordering::Relaxed) > MOST_STEPS {
             return Err(EvaluationError::Limit(too_many_steps()));
         }
         value
     }
+}
+
+fn out_of_time() -> String {
+    format!("stopped: the expressions of one request have {} ms", MOST_TIME.as_millis())
 }
 
 fn too_many_steps() -> String {
@@ -214,11 +230,54 @@ fn describe(error: &ExecutionError) -> String {
 pub(crate) struct Scope<'v> {
     context: Context<'v, 'v>,
     steps: Arc<AtomicU64>,
+    time: Time,
+}
+
+/// The time that the expressions of a request took so far. What the host takes to answer them doesn't count.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Time(Arc<Taken>);
+
+/// Microseconds. Functions of the engine are shared between threads, by their type.
+#[derive(Debug, Default)]
+struct Taken {
+    before: AtomicU64,
+    /// When the present evaluation began; zero: there is no clock.
+    since: AtomicU64,
+    is_up: AtomicBool,
+}
+
+impl Time {
+    fn now() -> u64 {
+        monotonic_now().map_or(0, |now| u64::try_from(now.as_micros()).unwrap_or(u64::MAX).max(1))
+    }
+
+    fn begin(&self) {
+        self.0.since.store(Self::now(), Ordering::Relaxed);
+    }
+
+    /// Whether the time, or the memory, is used up: a clock says by a time without end that there is none left.
+    fn is_up(&self) -> bool {
+        let since = self.0.since.load(Ordering::Relaxed);
+        if since != 0 {
+            let taken = self.0.before.load(Ordering::Relaxed).saturating_add(Self::now().saturating_sub(since));
+            if u128::from(taken) > MOST_TIME.as_micros() {
+                self.0.is_up.store(true, Ordering::Relaxed);
+            }
+        }
+        self.0.is_up.load(Ordering::Relaxed)
+    }
+
+    fn end(&self) {
+        let since = self.0.since.load(Ordering::Relaxed);
+        if since != 0 {
+            self.0.before.fetch_add(Self::now().saturating_sub(since), Ordering::Relaxed);
+        }
+    }
 }
 
 impl Scope<'_> {
     /// A scope with the functions that expressions refer to, and no variable.
-    pub(crate) fn new<'r>(references: impl Iterator<Item = &'r References> + Clone) -> Self {
+    pub(crate) fn new<'r>(references: impl Iterator<Item = &'r References> + Clone, time: &Time) -> Self {
         let steps = Arc::new(AtomicU64::new(0));
         let names = || references.clone().flat_map(|references| references.functions.iter().map(String::as_str));
         let variables = || references.clone().flat_map(|references| references.names.iter().map(String::as_str));
@@ -226,9 +285,14 @@ impl Scope<'_> {
             names().any(functions::needs_standard_library) || variables().any(functions::needs_standard_library);
         let mut context = if needs_library { Context::with_env(Arc::new(Env::stdlib())) } else { Context::empty() };
         let counted = Arc::clone(&steps);
+        let clock = time.clone();
         let step: Function = Box::new(move |call| {
-            if counted.fetch_add(1, Ordering::Relaxed) >= MOST_STEPS {
+            let step = counted.fetch_add(1, Ordering::Relaxed);
+            if step >= MOST_STEPS {
                 return Err(ExecutionError::function_error("a loop", too_many_steps()));
+            }
+            if step % STEPS_BETWEEN_CHECKS == STEPS_BETWEEN_CHECKS - 1 && clock.is_up() {
+                return Err(ExecutionError::function_error("a loop", out_of_time()));
             }
             first(call)
         });
@@ -244,7 +308,7 @@ impl Scope<'_> {
         for name in variables().collect::<BTreeSet<_>>() {
             functions::add_type_name(&mut context, name);
         }
-        Self { context, steps }
+        Self { context, steps, time: time.clone() }
     }
 
     /// Gives a name to a value.

@@ -1,0 +1,57 @@
+//! Expressions that take too long. The clock is the process's, so that this has one of its own.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
+
+use image_admission_engine::{Clock, HostCalls, Timestamp, WireHost, use_clock, validate};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A clock that goes on by a millisecond each time that it is read.
+struct Ticking;
+
+impl Clock for Ticking {
+    fn now(&self) -> Option<Duration> {
+        static READ: AtomicU64 = AtomicU64::new(1);
+        Some(Duration::from_millis(READ.fetch_add(1, Ordering::Relaxed)))
+    }
+}
+
+struct Silent;
+
+impl HostCalls for Silent {
+    fn call(&self, _: &str, operation: &str, _: &[u8]) -> Result<Vec<u8>, String> {
+        panic!("nobody is asked for {operation}")
+    }
+}
+
+fn evaluate(policies: &[&str]) -> String {
+    let policy = |(number, text): (usize, &&str)| json!({"name": format!("p{number}"), "verifyPreScanAccepted": true, "mutateDigest": false, "failurePolicy": "Ignore", "verifications": [{"expression": text}]});
+    let policies: Vec<Value> = policies.iter().enumerate().map(policy).collect();
+    let request = json!({"uid": "u", "operation": "CREATE", "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "nginx"}]}}});
+    let settings = json!({"preScanPolicies": {"defaultPolicy": "accept"}, "imageVerification": policies});
+    let payload = json!({"request": request, "settings": settings}).to_string();
+    let answer = validate(payload.as_bytes(), &WireHost(Silent), Timestamp(1_790_000_000));
+    let answer: Value = serde_json::from_slice(&answer.response).unwrap();
+    answer["message"].as_str().unwrap_or("admitted").to_owned()
+}
+
+#[test]
+fn expressions_that_take_too_long_are_stopped_whatever_is_ignored() {
+    use_clock(&Ticking);
+    let loops = |depth: usize| {
+        let list = "[0,1,2,3,4,5,6,7,8,9]";
+        (0..depth).rev().fold("true".to_owned(), |inner, n| format!("{list}.all(x{n}, {inner})"))
+    };
+    let stopped = "stopped: the expressions of one request have 150 ms";
+    assert_eq!(evaluate(&[&loops(2)]), "admitted");
+    for text in [loops(4), format!("{} || true", loops(4))] {
+        let why = evaluate(&[&text]);
+        assert!(why.contains(stopped), "{why}");
+    }
+    // The time is that of the whole request.
+    let one = loops(2);
+    let why = evaluate(&[one.as_str(); 12]);
+    assert!(why.contains(stopped) && !why.contains("Policy p0 error"), "{why}");
+}
