@@ -119,7 +119,7 @@ impl fmt::Display for NotAnImage {
 /// What can't be read, with its JSON pointer.
 pub(crate) fn images(object: &Value, workload: WorkloadKind) -> Result<Vec<WorkloadImage>, UnreadableObject> {
     let pointer = format!("{}/spec", workload.pod_pointer());
-    let spec = object.pointer(&pointer);
+    let spec = crate::pointer::at(object, &pointer);
     if !spec.is_some_and(Value::is_object) {
         return Err(UnreadableObject { pointer, expected: "an object" });
     }

@@ -34,6 +34,7 @@ mod log;
 mod message;
 mod pin;
 mod platform;
+mod pointer;
 mod policy;
 mod prescan;
 pub mod rego;
@@ -354,7 +355,8 @@ fn verify_only(
 
 /// The object's own namespace, which wins over the request's.
 fn namespace<'a>(object: &'a Value, request: &'a AdmissionRequest<'_>) -> &'a str {
-    let own = object.pointer("/metadata/namespace").and_then(Value::as_str).filter(|namespace| !namespace.is_empty());
+    let own =
+        pointer::at(object, "/metadata/namespace").and_then(Value::as_str).filter(|namespace| !namespace.is_empty());
     own.unwrap_or(&request.namespace)
 }
 

@@ -153,7 +153,7 @@ impl<'a> RequestRules<'a> {
                 }
             };
             let report = scan_report(&judged.image.text, report, inner);
-            let container = object.pointer(judged.image.owner_pointer()).unwrap_or(&Json::Null);
+            let container = crate::pointer::at(object, judged.image.owner_pointer()).unwrap_or(&Json::Null);
             let input = match input.scan(container, report) {
                 Ok(input) => input,
                 Err(why) => {

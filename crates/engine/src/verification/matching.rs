@@ -25,7 +25,7 @@ fn matches_rule(rule: &ResourceRule, request: &AdmissionRequest<'_>, object: &Va
         Operation::Connect => "CONNECT",
     };
     let has = |list: &[String], wanted: &str| list.is_empty() || list.iter().any(|own| own == "*" || own == wanted);
-    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let name = crate::pointer::at(object, "/metadata/name").and_then(Value::as_str).unwrap_or_default();
     has(&rule.groups, &request.group)
         && has(&rule.versions, &request.version)
         && has(&rule.operations, operation)

@@ -20,9 +20,10 @@ impl Owner {
     /// The workloads under whose names the operator may keep an object's reports. A Deployment's are its ReplicaSet's,
     /// whose name nobody knows yet; nor does an object have one that the API server is still to name.
     pub(crate) fn of(object: &Value, kind: &str) -> Vec<Self> {
-        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let text =
+            |pointer: &str| crate::pointer::at(object, pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
         let own = text("/metadata/name").map(|name| Self { kind: kind.to_owned(), name: name.to_owned() });
-        let references = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+        let references = crate::pointer::at(object, "/metadata/ownerReferences").and_then(Value::as_array);
         let controller = references.into_iter().flatten().find_map(|reference| {
             let field = |key: &str| reference.get(key).and_then(Value::as_str);
             let is_controller = reference.get("controller").and_then(Value::as_bool) == Some(true);
