@@ -82,25 +82,15 @@ impl Response {
                 self.audit_annotations.insert(key.clone(), value.clone());
             }
             for (image, attestors) in &outcome.verified {
-                let by = attestors.iter().map(|attestor| format!("{attestor} ({})", outcome.name));
-                let by: Vec<String> = by.collect();
-                let mut is_named = false;
-                for judged in decision.images.iter().filter(|judged| judged.image.text == *image).take(IMAGES_IN_AUDIT)
-                {
-                    is_named = true;
-                    let key = format!("{}.verified-by", judged.image.key());
-                    let value = self.audit_annotations.entry(key).or_default();
-                    let all: Vec<String> =
-                        Some(value.clone()).into_iter().filter(|own| !own.is_empty()).chain(by.clone()).collect();
-                    *value = join_within(&all, ", ", LONGEST_AUDIT_VALUE);
+                let named = || decision.images.iter().filter(|judged| judged.image.text == *image);
+                for judged in named().take(IMAGES_IN_AUDIT) {
+                    let by = attestors.iter().map(|attestor| format!("{attestor} ({})", outcome.name));
+                    self.append(format!("{}.verified-by", judged.image.key()), by, ", ");
                 }
-                if !is_named {
-                    let key = annotation_key("verified", &outcome.name);
-                    let value = self.audit_annotations.entry(key).or_default();
-                    let own = format!("{image}: {}", attestors.iter().cloned().collect::<Vec<_>>().join(", "));
-                    let all: Vec<String> =
-                        Some(value.clone()).into_iter().filter(|own| !own.is_empty()).chain([own]).collect();
-                    *value = join_within(&all, "; ", LONGEST_AUDIT_VALUE);
+                if named().next().is_none() {
+                    let by = attestors.iter().cloned().collect::<Vec<_>>().join(", ");
+                    let own = std::iter::once(format!("{image}: {by}"));
+                    self.append(annotation_key("verified", &outcome.name), own, "; ");
                 }
             }
         }
@@ -114,16 +104,27 @@ impl Response {
             return;
         }
         let lines = join_at_most(lines.iter().map(String::as_str), "\n", POLICIES_IN_MESSAGE);
-        let annotations = std::mem::take(&mut self.audit_annotations);
         let message = match self.message.take().filter(|message| !message.is_empty()) {
             Some(message) => format!("{lines}\n{message}"),
             None => lines,
         };
-        let mut rejected = Self::rejected(message, 403);
-        let own = std::mem::take(&mut rejected.audit_annotations);
-        rejected.audit_annotations = annotations;
-        rejected.audit_annotations.extend(own);
-        *self = rejected;
+        self.reject(message, 403);
+    }
+
+    /// Makes a rejection of it, which keeps what the audit log was told beside the verdict.
+    fn reject(&mut self, message: String, code: u16) {
+        let mut annotations = std::mem::take(&mut self.audit_annotations);
+        *self = Self::rejected(message, code);
+        annotations.append(&mut self.audit_annotations);
+        self.audit_annotations = annotations;
+    }
+
+    /// Adds to an audit annotation that may be there already.
+    fn append(&mut self, key: String, texts: impl Iterator<Item = String>, separator: &str) {
+        let value = self.audit_annotations.entry(key).or_default();
+        let before = Some(std::mem::take(value)).filter(|before| !before.is_empty());
+        let all: Vec<String> = before.into_iter().chain(texts).collect();
+        *value = join_within(&all, separator, LONGEST_AUDIT_VALUE);
     }
 
     /// What policies in Rego say comes after what the phases say, one line a policy.
@@ -140,16 +141,11 @@ impl Response {
         }
         let lines = join_at_most(lines.iter().map(String::as_str), "\n", POLICIES_IN_MESSAGE);
         let denies = decision.policies.iter().any(|policy| !policy.denials.is_empty());
-        let annotations = std::mem::take(&mut self.audit_annotations);
         let (message, code) = match self.message.take() {
             Some(message) => (format!("{message}\n{lines}"), self.code.unwrap_or(403)),
             None => (lines, if denies { 403 } else { 500 }),
         };
-        let mut rejected = Self::rejected(message, code);
-        let own = std::mem::take(&mut rejected.audit_annotations);
-        rejected.audit_annotations = annotations;
-        rejected.audit_annotations.extend(own);
-        *self = rejected;
+        self.reject(message, code);
     }
 
     fn accepted(reason: &str) -> Self {

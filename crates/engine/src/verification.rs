@@ -29,7 +29,7 @@ use attestations::Attestations;
 use cel::Value;
 use expression::{EvaluationError, Program, References, Scope, Time, map_of, value_of};
 use questions::{Answers, Question};
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use signatures::Signatures;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -239,7 +239,7 @@ impl Programs {
             Ok((expression::read(&verification.expression)?, message))
         });
         Ok(Self {
-            image_rules: policy.images_matched.expressions.iter().map(read_image_rule).collect::<Result<_, _>>()?,
+            image_rules: policy.images_matched.expressions.iter().map(expression::read).collect::<Result<_, _>>()?,
             conditions: all(&policy.conditions)?,
             images: all(&policy.images)?,
             variables: all(&policy.variables)?,
@@ -258,12 +258,6 @@ impl Programs {
     fn mentions(&self, name: &str) -> bool {
         self.references().any(|references| references.names.contains(name))
     }
-}
-
-/// An expression about one image, which the proposal calls `$image` and the shipped policies `ref`.
-fn read_image_rule(expression: &Expression) -> Result<Program, String> {
-    let text = expression.text.replace("$image", "ref");
-    expression::read(&Expression { path: expression.path.clone(), text })
 }
 
 impl<'a> PolicyVerification<'a, '_, '_> {
@@ -409,18 +403,9 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         let functions = programs.references().flat_map(|references| references.functions.iter().map(String::as_str));
         answers.add_functions(&mut scope, functions.collect::<BTreeSet<_>>().into_iter());
         let Subject { request, object, now, .. } = self.subject;
-        if programs.mentions("object") {
-            scope.set("object", value_of(object));
-        }
+        self.set_object(object, programs, &mut scope)?;
         if programs.mentions("oldObject") {
             scope.set("oldObject", request.old_object().as_ref().map_or(Value::Null, value_of));
-        }
-        if programs.mentions("request") {
-            let mut whole: Json = serde_json::from_str(request.raw()).map_err(|error| error.to_string())?;
-            if let Some(whole) = whole.as_object_mut() {
-                whole.insert("object".to_owned(), object.clone());
-            }
-            scope.set("request", value_of(&whole));
         }
         if programs.mentions("namespaceObject") {
             let name = self.subject.namespace;
@@ -489,7 +474,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         }
         for (named, program) in self.policy.images.iter().zip(&programs.images) {
             let found = self.own_images(&named.expression, program, scope, asking)?;
-            let before = self.images_before(&named.expression, program, programs, scope, asking);
+            let before = self.images_before(&named.expression, program, programs, scope, asking)?;
             new.extend(found.iter().filter(|image| !before.contains(*image)).cloned());
             images.exempt.extend(before);
             let list = lists.entry(&named.name).or_default();
@@ -560,29 +545,29 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         programs: &Programs,
         scope: &mut Scope<'_>,
         asking: &mut Asking<'a>,
-    ) -> Vec<String> {
+    ) -> Result<Vec<String>, EvaluationError> {
         if self.subject.request.operation != Operation::Update {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        let Some(old) = self.subject.request.old_object() else { return Vec::new() };
-        let own = self.subject.object;
-        self.set_object(&old, programs, scope);
+        let Some(old) = self.subject.request.old_object() else { return Ok(Vec::new()) };
+        self.set_object(&old, programs, scope)?;
         let before = self.own_images(expression, program, scope, asking).unwrap_or_default();
-        self.set_object(own, programs, scope);
-        before
+        self.set_object(self.subject.object, programs, scope)?;
+        Ok(before)
     }
 
     /// Lets expressions see an object as the request's.
-    fn set_object(&self, object: &Json, programs: &Programs, scope: &mut Scope<'_>) {
+    fn set_object(&self, object: &Json, programs: &Programs, scope: &mut Scope<'_>) -> Result<(), EvaluationError> {
         if programs.mentions("object") {
             scope.set("object", value_of(object));
         }
-        if programs.mentions("request")
-            && let Ok(Json::Object(mut whole)) = serde_json::from_str::<Json>(self.subject.request.raw())
-        {
+        if programs.mentions("request") {
+            let mut whole: Map<String, Json> =
+                serde_json::from_str(self.subject.request.raw()).map_err(|error| error.to_string())?;
             whole.insert("object".to_owned(), object.clone());
             scope.set("request", value_of(&Json::Object(whole)));
         }
+        Ok(())
     }
 
     /// Whether the policy is about an image, by any of its names: whoever writes a Pod chooses how an image is spelt.
@@ -685,7 +670,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     }
 }
 
-/// What the expressions of one policy asked, and what is answered without being asked.
+/// What the expressions of one policy asked.
 struct Asking<'a> {
     answers: Answers,
     attestations: Attestations<'a>,

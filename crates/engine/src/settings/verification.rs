@@ -399,7 +399,8 @@ fn read_image_rules(
         rules.globs = own.texts("references", problems).into_iter().map(|(_, glob)| glob.to_owned()).collect();
         let path = path.key("expressions");
         for (position, text) in own.texts("expressions", problems) {
-            rules.expressions.push(expression(path.position(position), text));
+            // The proposal calls the image by what is no name in CEL, the shipped policies `ref`.
+            rules.expressions.push(expression(path.position(position), &text.replace("$image", "ref")));
         }
     }
     let path = map.path().key("matchImageReferences");
@@ -409,7 +410,9 @@ fn read_image_rules(
         entry.known(&["glob", "expression"], &[], problems);
         match (entry.text("glob", problems), entry.text("expression", problems)) {
             (Some(glob), None) => rules.globs.push(glob.to_owned()),
-            (None, Some(text)) => rules.expressions.push(expression(path.key("expression"), text)),
+            (None, Some(text)) => {
+                rules.expressions.push(expression(path.key("expression"), &text.replace("$image", "ref")));
+            }
             _ => problems.add(path, "set one of `glob` and `expression`"),
         }
     }

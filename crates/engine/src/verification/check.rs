@@ -42,10 +42,9 @@ fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     };
     check_keys(policy, problems);
     for expression in &policy.images_matched.expressions {
-        let own = Expression { path: expression.path.clone(), text: expression.text.replace("$image", "ref") };
         let known = Known { has_ref: true, ..known.clone() };
-        if let Some(program) = read(&own, &known, problems) {
-            no_question(&program, &own, "which images a policy is about", problems);
+        if let Some(program) = read(expression, &known, problems) {
+            no_question(&program, expression, "which images a policy is about", problems);
         }
     }
     for condition in &policy.conditions {

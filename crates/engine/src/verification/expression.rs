@@ -11,7 +11,6 @@ use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, ListExpr, o
 use cel::common::types::{CelList, CelMap, CelString};
 use cel::common::value::CowVal;
 use cel::context::Context;
-
 use cel::{Env, ExecutionError, FunctionContext, IdedExpr, Value};
 use regorus::utils::limits::monotonic_now;
 use serde_json::Value as Json;
@@ -281,8 +280,7 @@ impl Scope<'_> {
         let steps = Arc::new(AtomicU64::new(0));
         let names = || references.clone().flat_map(|references| references.functions.iter().map(String::as_str));
         let variables = || references.clone().flat_map(|references| references.names.iter().map(String::as_str));
-        let needs_library =
-            names().any(functions::needs_standard_library) || variables().any(functions::needs_standard_library);
+        let needs_library = names().any(functions::needs_standard_library);
         let mut context = if needs_library { Context::with_env(Arc::new(Env::stdlib())) } else { Context::empty() };
         let counted = Arc::clone(&steps);
         let clock = time.clone();
