@@ -71,7 +71,7 @@ impl WorkloadImage {
     /// `container-1`, `init-container-2`: how annotations name it.
     #[must_use]
     pub fn key(&self) -> String {
-        format!("{}-{}", self.list.entry_name(), self.position)
+        [self.list.entry_name(), "-", &self.position.to_string()].concat()
     }
 
     /// The JSON pointer of the container, or the volume, that names it.
@@ -118,34 +118,34 @@ impl fmt::Display for NotAnImage {
 /// # Errors
 /// What can't be read, with its JSON pointer.
 pub(crate) fn images(object: &Value, workload: WorkloadKind) -> Result<Vec<WorkloadImage>, UnreadableObject> {
-    let pointer = format!("{}/spec", workload.pod_pointer());
+    let pointer = [workload.pod_pointer(), "/spec"].concat();
     let spec = crate::pointer::at(object, &pointer);
     if !spec.is_some_and(Value::is_object) {
         return Err(UnreadableObject { pointer, expected: "an object" });
     }
     let mut images = Vec::new();
     for list in ImageList::ALL {
-        let pointer = format!("{pointer}/{}", list.field());
+        let pointer = || [&pointer, "/", list.field()].concat();
         let entries = match spec.and_then(|spec| spec.get(list.field())) {
             None | Some(Value::Null) => continue,
             Some(Value::Array(entries)) => entries,
-            Some(_) => return Err(UnreadableObject { pointer, expected: "a list" }),
+            Some(_) => return Err(UnreadableObject { pointer: pointer(), expected: "a list" }),
         };
         for (position, entry) in entries.iter().enumerate() {
-            let pointer = format!("{pointer}/{position}");
+            let pointer = [&pointer(), "/", &position.to_string()].concat();
             let Some(entry) = entry.as_object() else {
                 return Err(UnreadableObject { pointer, expected: "an object" });
             };
             let (image, pointer) = if list == ImageList::Volume {
                 match entry.get("image") {
                     None | Some(Value::Null) => continue,
-                    Some(Value::Object(image)) => (image.get("reference"), format!("{pointer}/image/reference")),
+                    Some(Value::Object(image)) => (image.get("reference"), pointer + "/image/reference"),
                     Some(_) => {
-                        return Err(UnreadableObject { pointer: format!("{pointer}/image"), expected: "an object" });
+                        return Err(UnreadableObject { pointer: pointer + "/image", expected: "an object" });
                     }
                 }
             } else {
-                (entry.get("image"), format!("{pointer}/image"))
+                (entry.get("image"), pointer + "/image")
             };
             let text = match image {
                 None | Some(Value::Null) => String::new(),

@@ -90,29 +90,24 @@ pub struct Answer {
 /// answer comes out; what can't be read is rejected.
 #[must_use]
 pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
-    #[derive(Deserialize)]
-    #[serde(expecting = "an object with a request and settings")]
-    struct Payload<'a> {
-        #[serde(borrow)]
-        request: Option<&'a RawValue>,
-        #[serde(borrow)]
-        settings: Option<&'a RawValue>,
-    }
-    let payload: Payload<'_> = match serde_json::from_slice(payload) {
-        Ok(payload) => payload,
-        Err(error) => {
-            let unreadable = UnreadableRequest::NotARequest(error.to_string());
-            let response = Response::from(Decision::without_images(Outcome::UnreadableRequest(unreadable), now));
-            return Answer { response: to_json(&response), log: Vec::new() };
-        }
+    // Settings are read on the way, and by themselves only where that fails, to say what is wrong.
+    let (request, settings) = match serde_json::from_slice::<Payload<'_, Value>>(payload) {
+        Ok(Payload { request, settings }) => (request, read_settings(settings.unwrap_or_default())),
+        Err(_) => match serde_json::from_slice::<Payload<'_, &RawValue>>(payload) {
+            Ok(Payload { request, settings }) => (request, read_raw_settings(settings)),
+            Err(error) => {
+                let unreadable = UnreadableRequest::NotARequest(error.to_string());
+                let response = Response::from(Decision::without_images(Outcome::UnreadableRequest(unreadable), now));
+                return Answer { response: to_json(&response), log: Vec::new() };
+            }
+        },
     };
-    let settings = match read_settings(payload.settings) {
+    let settings = match settings {
         Ok(settings) => settings,
         Err(error) => return Answer { response: to_json(&Response::invalid_settings(&error)), log: Vec::new() },
     };
-    let decision = decide(payload.request, &settings, host, now);
-    let log =
-        if settings.verbose_log { log::verbose(payload.request, payload.settings, &decision) } else { Vec::new() };
+    let decision = decide(request, &settings, host, now);
+    let log = if settings.verbose_log { log::verbose(payload, &decision) } else { Vec::new() };
     let response = Response::from(decision);
     let answer = Answer { response: to_json(&response), log };
     done_with((response, settings));
@@ -274,11 +269,17 @@ fn decide_images(
     let subject = scan::subject(&decision.images, &object, &request.kind, &namespace, settings);
     let mut search = ReportSearch::new(settings, host, &subject, decision.decided_at);
     if !settings.verification.is_empty() {
+        let found = all_images(request, &object, workload);
+        // Of a new object every image is judged.
+        let all: Vec<&WorkloadImage> = match &found {
+            Some(found) => found.iter().collect(),
+            None => decision.images.iter().map(|judged| &judged.image).collect(),
+        };
         let subject = verification::Subject {
             request,
             object: &object,
             namespace: &namespace,
-            images: &all_images(request, &object, workload, &decision.images),
+            images: &all,
             judged: &decision.images,
             is_accepted,
             is_pinned: settings.pin.enabled && (workload.is_template() || settings.pin.kinds.contains(&workload)),
@@ -300,25 +301,18 @@ fn decide_images(
     if decision.is_allowed() {
         match pin::pin(&mut object, &mut decision.images, workload, request, &settings.pin) {
             Ok(true) => decision.mutated_object = Some(object),
-            Ok(false) => {}
+            Ok(false) => done_with(object),
             Err(unreadable) => decision.outcome = Outcome::UnreadableObject(unreadable),
         }
     }
+    done_with(search);
     decision
 }
 
-/// All images of an object, those that it had before an update too.
-fn all_images(
-    request: &AdmissionRequest<'_>,
-    object: &Value,
-    workload: WorkloadKind,
-    judged: &[JudgedImage],
-) -> Vec<WorkloadImage> {
-    // Of a new object every image is judged, so that they needn't be looked for again.
-    if request.operation == Operation::Create && request.sub_resource.is_empty() {
-        return judged.iter().map(|judged| judged.image.clone()).collect();
-    }
-    images(object, workload).unwrap_or_default()
+/// All images of an object, those that it had before an update too; none where those that are judged are all.
+fn all_images(request: &AdmissionRequest<'_>, object: &Value, workload: WorkloadKind) -> Option<Vec<WorkloadImage>> {
+    let is_new = request.operation == Operation::Create && request.sub_resource.is_empty();
+    (!is_new).then(|| images(object, workload).unwrap_or_default())
 }
 
 /// What verification says of an object whose images no phase judges: of a kind without a pod spec, or without a new image.
@@ -337,12 +331,12 @@ fn verify_only(
     let mut search = ReportSearch::new(settings, host, &reports, decision.decided_at);
     let now = decision.decided_at;
     let workload = WorkloadKind::of(&request.group, &request.kind);
-    let images = workload.and_then(|workload| images(object, workload).ok()).unwrap_or_default();
+    let found = workload.and_then(|workload| images(object, workload).ok()).unwrap_or_default();
     let subject = verification::Subject {
         request,
         object,
         namespace,
-        images: &images,
+        images: &found.iter().collect::<Vec<_>>(),
         judged: &[],
         is_accepted: false,
         is_pinned: false,
@@ -376,13 +370,25 @@ fn judged_images(images: Vec<WorkloadImage>) -> Result<Vec<JudgedImage>, Vec<Wor
     if wrong.is_empty() { Ok(judged) } else { Err(wrong) }
 }
 
-fn read_settings(raw: Option<&RawValue>) -> Result<Settings, InvalidSettings> {
-    let value = match raw {
-        None => Value::Null,
-        Some(raw) => serde_json::from_str(raw.get())
-            .map_err(|error| InvalidSettings(vec![format!("settings: they can't be read: {error}")]))?,
-    };
-    Settings::read(&value)
+/// What the host sends, with the settings as they came or read as JSON.
+#[derive(Deserialize)]
+#[serde(expecting = "an object with a request and settings", bound(deserialize = "S: Deserialize<'de>"))]
+struct Payload<'a, S> {
+    #[serde(borrow)]
+    request: Option<&'a RawValue>,
+    settings: Option<S>,
+}
+
+fn read_settings(value: Value) -> Result<Settings, InvalidSettings> {
+    let settings = Settings::read(&value);
+    done_with(value);
+    settings
+}
+
+fn read_raw_settings(raw: Option<&RawValue>) -> Result<Settings, InvalidSettings> {
+    let value = raw.map(|raw| serde_json::from_str(raw.get())).transpose();
+    let value = value.map_err(|error| InvalidSettings(vec![format!("settings: they can't be read: {error}")]))?;
+    read_settings(value.unwrap_or_default())
 }
 
 /// The types that are answered have no value that can't be written as JSON; should one ever have, it rejects.

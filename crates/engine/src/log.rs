@@ -1,5 +1,6 @@
 //! The log: what goes to the host's log beside an answer.
 
+use crate::Payload;
 use crate::decision::Decision;
 use crate::rego::{Seen, hide};
 use crate::response::Response;
@@ -27,7 +28,9 @@ impl LogLine {
 }
 
 /// What was decided on, what rules saw, and what was decided. What a Secret holds is never logged.
-pub(crate) fn verbose(request: Option<&RawValue>, settings: Option<&RawValue>, decision: &Decision) -> Vec<LogLine> {
+pub(crate) fn verbose(payload: &[u8], decision: &Decision) -> Vec<LogLine> {
+    let payload = serde_json::from_slice::<Payload<'_, &RawValue>>(payload);
+    let Payload { request, settings } = payload.unwrap_or(Payload { request: None, settings: None });
     let input = match request.map(RawValue::get) {
         None => "null".to_owned(),
         // As it came, unless something in it may be a Secret's.

@@ -31,9 +31,10 @@ pub(crate) fn pin(
         let scanned = judged.scan.as_ref().and_then(|scan| scan.report.as_ref()?.digest.clone());
         let digest = judged.digest.clone().or(scanned);
         let (Some(digest), Some(text)) = (digest, object.pointer_mut(&judged.image.pointer)) else { continue };
-        let pinned = format!("{}@{digest}", judged.image.text);
+        let pinned = [&judged.image.text, "@", &digest].concat();
         *text = Value::String(pinned.clone());
-        let name = |what| format!("{ANNOTATION_PREFIX}{}-{what}-image", judged.image.key());
+        let key = judged.image.key();
+        let name = |what| [ANNOTATION_PREFIX, &key, "-", what, "-image"].concat();
         annotations.insert(name("original"), Value::String(judged.image.text.clone()));
         annotations.insert(name("mutated"), Value::String(pinned.clone()));
         judged.pinned = Some(pinned);

@@ -367,13 +367,13 @@ impl Statement<'_> {
     fn weight(&self, source: &str) -> (ScanStatus, ReportState, String) {
         let by = &self.by;
         let made = match (self.time, self.first_made) {
-            (Some(time), _) => format!(" of {time}"),
-            (None, Some(time)) => format!(", first made {time}"),
+            (Some(time), _) => [" of ", &time.to_string()].concat(),
+            (None, Some(time)) => [", first made ", &time.to_string()].concat(),
             (None, None) => String::new(),
         };
         match &self.known {
             Known::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => {
-                (ScanStatus::Accepted, ReportState::Fresh, format!("accepted by {by}{made}"))
+                (ScanStatus::Accepted, ReportState::Fresh, ["accepted by ", by, &made].concat())
             }
             Known::Fresh(Judgement { verdict: Verdict::Rejected(broken), .. }) => (
                 ScanStatus::Rejected,

@@ -4,6 +4,7 @@
 //! them, in warnings and in audit annotations.
 
 use crate::decision::{Decision, JudgedImage, Outcome};
+use crate::instance::done_with;
 use crate::message::{cut, join_at_most, join_within};
 use crate::rego::PolicyOutcome;
 use crate::settings::{FailureAction, InvalidSettings, PhaseAction, PreScanAction, ScanAction};
@@ -84,8 +85,8 @@ impl Response {
             for (image, attestors) in &outcome.verified {
                 let named = || decision.images.iter().filter(|judged| judged.image.text == *image);
                 for judged in named().take(IMAGES_IN_AUDIT) {
-                    let by = attestors.iter().map(|attestor| format!("{attestor} ({})", outcome.name));
-                    self.append(format!("{}.verified-by", judged.image.key()), by, ", ");
+                    let by = attestors.iter().map(|attestor| [attestor, " (", &outcome.name, ")"].concat());
+                    self.append(judged.image.key() + ".verified-by", by, ", ");
                 }
                 if named().next().is_none() {
                     let by = attestors.iter().cloned().collect::<Vec<_>>().join(", ");
@@ -162,7 +163,7 @@ impl Response {
 }
 
 impl From<Decision> for Response {
-    fn from(decision: Decision) -> Self {
+    fn from(mut decision: Decision) -> Self {
         let mut response = match &decision.outcome {
             Outcome::NothingToJudge(why) => Self::accepted(why),
             Outcome::PreScanAccepted => Self::accepted("pre-scan accepts every image"),
@@ -202,7 +203,8 @@ impl From<Decision> for Response {
         for judged in decision.images.iter().take(IMAGES_IN_AUDIT) {
             annotate(&mut response.audit_annotations, judged);
         }
-        response.mutated_object = decision.mutated_object.filter(|_| response.accepted);
+        response.mutated_object = decision.mutated_object.take().filter(|_| response.accepted);
+        done_with(decision);
         response
     }
 }
@@ -336,7 +338,7 @@ fn wide_accepts(judged: &JudgedImage) -> impl Iterator<Item = (String, String)> 
 fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
     let key = judged.image.key();
     let mut add = |what: &str, value: &str| {
-        annotations.insert(format!("{key}.{what}"), cut(value, LONGEST_AUDIT_VALUE));
+        annotations.insert([&key, ".", what].concat(), cut(value, LONGEST_AUDIT_VALUE));
     };
     add("image", &judged.image.text);
     if let Some(rule) = &judged.pre_scan {

@@ -231,13 +231,15 @@ fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
     nothing_decides(&settings, scan_key, problems);
     let sources = &settings.reports.sources;
     if !sources.is_empty() && !sources.iter().any(ReportSource::has_dates) {
-        let names: Vec<&str> = sources.iter().map(ReportSource::name).collect();
-        let why = format!(
-            "no source has dates of fixes or vulnerabilities ({}); trivyOperator and registry have",
-            names.join(", ")
-        );
         for setting in settings.acceptance.grace_periods() {
-            problems.add_at(&setting, &why);
+            let names: Vec<&str> = sources.iter().map(ReportSource::name).collect();
+            problems.add_at(
+                &setting,
+                format!(
+                    "no source has dates of fixes or vulnerabilities ({}); trivyOperator and registry have",
+                    names.join(", ")
+                ),
+            );
         }
     }
     if !sources.is_empty() && !sources.iter().any(ReportSource::has_scores) {

@@ -21,6 +21,7 @@ use crate::Timestamp;
 use crate::decision::JudgedImage;
 use crate::host::{Host, HostFailure, Resource};
 use crate::image::{ImageList, ImageReference, WorkloadImage};
+use crate::instance::done_with;
 use crate::message::cut;
 use crate::report::{ReportSearch, ScanReport, ScanStatus};
 use crate::request::{AdmissionRequest, Operation};
@@ -28,13 +29,10 @@ use crate::settings::{Expression, FailureAction, IMAGE_LISTS, NamedExpression, S
 use attestations::Attestations;
 use cel::Value;
 use expression::{EvaluationError, Program, References, Scope, Time, map_of, value_of};
-use questions::{Answers, Question};
+use questions::{Answers, MOST_QUESTIONS, Question};
 use serde_json::{Map, Value as Json, json};
 use signatures::Signatures;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The most questions that the expressions of one policy may ask: two for each of the most images, and some.
-const MOST_QUESTIONS: usize = 400;
 
 /// What a policy of `imageVerification` says of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,7 +102,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) object: &'a Json,
     pub(crate) namespace: &'a str,
     /// All images of the pod spec, in order; none for kinds without one.
-    pub(crate) images: &'a [WorkloadImage],
+    pub(crate) images: &'a [&'a WorkloadImage],
     /// Those of them that are judged: the others ran before.
     pub(crate) judged: &'a [JudgedImage],
     /// Whether pre-scan accepts the request as a whole.
@@ -143,15 +141,7 @@ pub(crate) fn verify<'a>(
             said.push((policy, outcome, images));
         }
     }
-    let references = |images: &BTreeSet<String>| -> BTreeSet<ImageReference> {
-        images.iter().filter_map(|image| ImageReference::parse(image).ok()).collect()
-    };
-    // An image stays as it is only when every policy about it says so.
-    let (mut unpinned, mut pinned) = (BTreeSet::new(), BTreeSet::new());
-    for (policy, _, images) in &said {
-        if policy.mutate_digest { &mut pinned } else { &mut unpinned }.extend(references(&images.matched));
-    }
-    unpinned.retain(|reference| !pinned.contains(reference));
+    let unpinned = unpinned(&said);
     for (policy, outcome, images) in &mut said {
         if policy.verify_digest && outcome.failure.is_none() {
             let mut is_bare = |image: &&String| {
@@ -169,6 +159,21 @@ pub(crate) fn verify<'a>(
     let warnings = not_looked_at(subject, settings, &said);
     let outcomes = said.into_iter().map(|(_, outcome, _)| outcome).collect();
     Verified { outcomes, warnings, digests: signatures.into_digests(), unpinned }
+}
+
+/// The images that stay as they are: those of which every policy about them says so.
+fn unpinned(said: &[(&VerificationPolicy, VerificationOutcome, Images)]) -> BTreeSet<ImageReference> {
+    let of = |pinned: bool| {
+        let policies = said.iter().filter(move |(policy, ..)| policy.mutate_digest == pinned);
+        policies.flat_map(|(.., images)| &images.matched).filter_map(|image| ImageReference::parse(image).ok())
+    };
+    let mut unpinned: BTreeSet<_> = of(false).collect();
+    if !unpinned.is_empty() {
+        for pinned in of(true) {
+            unpinned.remove(&pinned);
+        }
+    }
+    unpinned
 }
 
 /// The images of one policy.
@@ -258,6 +263,11 @@ impl Programs {
     fn mentions(&self, name: &str) -> bool {
         self.references().any(|references| references.names.contains(name))
     }
+
+    /// The names below one whose fields are known that expressions mention, `images.containers`, each with its last part.
+    fn fields_of<'p>(&'p self, namespace: &'p str) -> BTreeMap<&'p str, &'p str> {
+        self.references().flat_map(|references| references.fields_of(namespace)).collect()
+    }
 }
 
 impl<'a> PolicyVerification<'a, '_, '_> {
@@ -307,10 +317,11 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         let lists = self.name_images(&programs, &mut scope, &mut asking, images)?;
         let verifications = programs.verifications.iter().map(|(program, _)| &program.references);
         for references in verifications.chain(programs.variables.iter().map(|program| &program.references)) {
-            for (name, list) in &lists {
-                if references.names.contains("images") || references.names.contains(&format!("images.{name}")) {
-                    images.looked_at.extend(list.iter().cloned());
-                }
+            if references.names.contains("images") {
+                images.looked_at.extend(lists.values().flatten().cloned());
+            }
+            for (_, name) in references.fields_of("images") {
+                images.looked_at.extend(lists.get(name).into_iter().flatten().cloned());
             }
         }
         let unset = self.set_variables(&programs, &mut scope, &mut asking, images)?;
@@ -362,6 +373,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             };
             outcome.annotations.insert(annotation.name.clone(), text);
         }
+        done_with((programs, scope, asking));
         Ok(true)
     }
 
@@ -423,19 +435,23 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             scope.set("exemptions", value_of(&exemptions(self.settings, self.subject.namespace, now)));
         }
         // Attestors and attestations are known to functions by their names.
-        for (namespace, names) in [
-            ("attestors", self.policy.attestor_names.iter().collect::<BTreeSet<_>>()),
-            ("attestations", self.policy.attestations.iter().map(|attestation| &attestation.name).collect()),
-        ] {
-            for name in &names {
-                let key = format!("{namespace}.{name}");
-                if programs.mentions(&key) {
-                    scope.set(&key, Value::from(name.as_str()));
-                }
+        let attestations = || self.policy.attestations.iter().map(|attestation| attestation.name.as_str());
+        let attestors = || self.policy.attestor_names.iter().map(String::as_str);
+        for (key, name) in programs.fields_of("attestors") {
+            if self.policy.attestor_names.contains(name) {
+                scope.set(key, Value::from(name));
             }
-            if programs.mentions(namespace) {
-                scope.set(namespace, map_of(names.iter().map(|name| (name.as_str(), Value::from(name.as_str())))));
+        }
+        for (key, name) in programs.fields_of("attestations") {
+            if attestations().any(|own| own == name) {
+                scope.set(key, Value::from(name));
             }
+        }
+        if programs.mentions("attestors") {
+            scope.set("attestors", map_of(attestors().map(|name| (name, Value::from(name)))));
+        }
+        if programs.mentions("attestations") {
+            scope.set("attestations", map_of(attestations().map(|name| (name, Value::from(name)))));
         }
         Ok(scope)
     }
@@ -505,8 +521,10 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         let value = |images: &[String]| -> Value {
             images.iter().map(|image| Value::from(image.as_str())).collect::<Vec<_>>().into()
         };
-        for (name, images) in &lists {
-            scope.set(&format!("images.{name}"), value(images));
+        for (key, name) in programs.fields_of("images") {
+            if let Some(images) = lists.get(name) {
+                scope.set(key, value(images));
+            }
         }
         if programs.mentions("images") {
             scope.set("images", map_of(lists.iter().map(|(name, images)| (*name, value(images)))));
@@ -605,19 +623,31 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         asking: &mut Asking<'a>,
         images: &mut Images,
     ) -> Result<Value, EvaluationError> {
-        for _ in 0..MOST_QUESTIONS {
-            let steps = scope.steps();
-            let value = program.evaluate(scope);
-            let Some(question) = asking.answers.take_open() else {
-                return value.map_err(|why| why.at(&expression.path));
-            };
+        let steps = scope.steps();
+        let mut asked = 0;
+        loop {
             // What is evaluated again is counted once.
             scope.set_steps(steps);
-            let answer = self.look_up(&question, asking, images);
-            asking.answers.add(question, answer);
+            let value = program.evaluate(scope);
+            let mut is_as_assumed = true;
+            for question in asking.answers.take_open() {
+                asked += 1;
+                if asked > MOST_QUESTIONS {
+                    let why = format!("it asks more than {MOST_QUESTIONS} questions about images");
+                    return Err(EvaluationError::Limit(why).at(&expression.path));
+                }
+                let answer = self.look_up(&question, asking, images);
+                is_as_assumed = question.assumed().is_some_and(|assumed| answer == Ok(assumed));
+                asking.answers.add(question, answer);
+                // What it came to afterwards it may not come to now.
+                if !is_as_assumed {
+                    break;
+                }
+            }
+            if is_as_assumed {
+                return value.map_err(|why| why.at(&expression.path));
+            }
         }
-        let why = format!("it asks more than {MOST_QUESTIONS} questions about images");
-        Err(EvaluationError::Limit(why).at(&expression.path))
     }
 
     fn look_up(&mut self, question: &Question, asking: &mut Asking<'a>, images: &mut Images) -> Result<Value, String> {

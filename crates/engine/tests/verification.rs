@@ -350,15 +350,51 @@ fn what_ran_before_keeps_its_place_in_the_lists() {
     assert_eq!(ask(&settings(&policy), &update, &world())["accepted"], false);
 }
 
+/// What isn't known is taken for signed first, which asks nobody anything that the expression doesn't come to.
+#[test]
+fn only_what_an_expression_comes_to_is_asked() {
+    let (signed, unsigned) = ("ghcr.io/team/app:1", "ghcr.io/team/unsigned:1");
+    let is_signed = |image: &str| format!("verifyImageSignatures('{image}', [attestors.team]) > 0");
+    let cases = [
+        (format!("{} && {}", is_signed(unsigned), is_signed(signed)), false, vec![unsigned]),
+        (format!("{} && {}", is_signed(signed), is_signed(unsigned)), false, vec![signed, unsigned]),
+        (format!("{} || {}", is_signed(signed), is_signed(unsigned)), true, vec![signed]),
+        (format!("{} || {}", is_signed(unsigned), is_signed(signed)), true, vec![unsigned, signed]),
+        (format!("!({}) || {}", is_signed(unsigned), is_signed(signed)), true, vec![unsigned]),
+        (format!("{} ? true : {}", is_signed(unsigned), is_signed(signed)), true, vec![unsigned, signed]),
+        (
+            format!("verifyImageSignatures('{unsigned}', [attestors.team, attestors.other]) == 0"),
+            true,
+            vec![unsigned; 2],
+        ),
+        (
+            format!("['{unsigned}', '{signed}'].exists(i, {})", "verifyImageSignatures(i, [attestors.team]) > 0"),
+            true,
+            vec![unsigned, signed],
+        ),
+    ];
+    for (text, is_accepted, asked) in cases {
+        let world = world();
+        let answer = ask(&settings(&expression(&text)), &request(&pod(&[signed])), &world);
+        assert_eq!(answer["accepted"], is_accepted, "{text}: {answer}");
+        let verified: Vec<String> =
+            world.0.verified.borrow().iter().map(|call| call["image"].as_str().unwrap().to_owned()).collect();
+        let expected: Vec<String> =
+            asked.iter().map(|image| format!("{}@{}", image.rsplit_once(':').unwrap().0, digest(image))).collect();
+        assert_eq!(verified, expected, "{text}");
+    }
+}
+
 #[test]
 fn loops_are_counted_once_however_often_an_expression_is_begun_again() {
+    // That none of them is signed is another answer than the one that is assumed.
     let images: Vec<String> = (0..12).map(|n| format!("ghcr.io/team/app{n}:1")).collect();
     let mut known = World::default();
     for image in &images {
-        known = known.with(image).signed(image, "VwI5hlIdBJCq");
+        known = known.with(image);
     }
     let policy = expression(
-        "images.containers.all(i, verifyImageSignatures(i, [attestors.team]) > 0 && object.metadata.many.all(n, n > 0))",
+        "images.containers.all(i, verifyImageSignatures(i, [attestors.team]) == 0 && object.metadata.many.all(n, n > 0))",
     );
     let mut object = pod(&images.iter().map(String::as_str).collect::<Vec<_>>());
     object["metadata"]["many"] = json!(vec![1; 2000]);

@@ -307,8 +307,8 @@ impl From<WireDescriptor> for Descriptor {
         let platform = wire.platform.and_then(|platform| {
             let (os, architecture) = (platform.os?, platform.architecture?);
             Some(match platform.variant.filter(|variant| !variant.is_empty()) {
-                Some(variant) => format!("{os}/{architecture}/{variant}"),
-                None => format!("{os}/{architecture}"),
+                Some(variant) => [os, architecture, variant].join("/"),
+                None => [os, architecture].join("/"),
             })
         });
         Self {

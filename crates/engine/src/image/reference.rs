@@ -60,7 +60,7 @@ impl ImageReference {
         };
         check_repository(path)?;
         let repository =
-            if host == DOCKER_HUB && !path.contains('/') { format!("{OFFICIAL}{path}") } else { path.to_owned() };
+            if host == DOCKER_HUB && !path.contains('/') { [OFFICIAL, path].concat() } else { path.to_owned() };
         if let Some(tag) = tag {
             check_tag(tag)?;
         }
@@ -99,13 +99,13 @@ impl ImageReference {
     /// Host and repository: `docker.io/library/nginx`.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("{}/{}", self.host, self.repository)
+        [&self.host, "/", &self.repository].concat()
     }
 
     /// This repository at a digest, the only form in which a registry's answer is checked: `host/repository@sha256:…`.
     #[must_use]
     pub fn at(&self, digest: &str) -> String {
-        format!("{}/{}@{digest}", self.host, self.repository)
+        [&self.host, "/", &self.repository, "@", digest].concat()
     }
 
     /// The canonical names that a rule's prefix is compared with.
@@ -125,12 +125,12 @@ impl ImageReference {
             suffix.push('@');
             suffix.push_str(digest);
         }
-        let mut names = vec![format!("{}/{}{suffix}", self.host, self.repository)];
+        let mut names = vec![[&self.host, "/", &self.repository, &suffix].concat()];
         if self.host == DOCKER_HUB
             && let Some(short) = self.repository.strip_prefix(OFFICIAL)
             && !short.contains('/')
         {
-            names.push(format!("{}/{short}{suffix}", self.host));
+            names.push([&self.host, "/", short, &suffix].concat());
         }
         names
     }
@@ -251,7 +251,7 @@ pub(crate) fn canonical_host(text: &str) -> Result<String, ReferenceError> {
     }
     // `Registry/app` names a host by its upper-case letter alone: in lower case, and without a port, it would read as
     // a repository of Docker Hub.
-    Ok(if port == "443" && is_host_like(&host) { host } else { format!("{host}:{port}") })
+    Ok(if port == "443" && is_host_like(&host) { host } else { [&host, ":", port].concat() })
 }
 
 /// `[a-zA-Z0-9]` with `-` inside.

@@ -65,7 +65,7 @@ fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings
     }
     let budget = Budget::unlimited();
     let mut evaluator = Evaluator::new(&budget);
-    let Modules { facts, whole, rego, beside } = match load_modules(&mut evaluator, &text, phase, generate, None) {
+    let Modules { facts, whole, rego, beside } = match load_modules(&mut evaluator, &text, phase, generate, false) {
         Ok(modules) => modules,
         Err(why) => return Some(explain(&why, &text)),
     };

@@ -78,14 +78,14 @@ impl Facts {
     pub(super) fn of(module: &Module) -> Self {
         let mut facts = Self::default();
         if let Some((root, keys)) = path(&module.package.refr) {
-            facts.package = std::iter::once(root).chain(keys.into_iter().flatten()).collect();
+            facts.package = std::iter::once(root).chain(keys.into_iter().flatten()).map(str::to_owned).collect();
         }
         for import in &module.imports {
             let Some((root, keys)) = path(&import.refr) else { continue };
-            let keys: Vec<String> = keys.into_iter().flatten().collect();
-            let alias = import.r#as.as_ref().map(|span| span.text().to_owned()).or_else(|| keys.last().cloned());
-            if let Some(alias) = alias {
-                facts.imports.insert(alias, std::iter::once(root).chain(keys).collect());
+            let keys: Vec<&str> = keys.into_iter().flatten().collect();
+            if let Some(alias) = import.r#as.as_ref().map(Span::text).or(keys.last().copied()) {
+                let whole = std::iter::once(root).chain(keys.iter().copied()).map(str::to_owned).collect();
+                facts.imports.insert(alias.to_owned(), whole);
             }
         }
         for rule in &module.policy {
@@ -141,12 +141,13 @@ impl Facts {
 
     fn defined(&mut self, refr: &ExprRef, is_function: bool) {
         let Some((root, keys)) = path(refr) else { return };
-        self.lines.entry(root.clone()).or_insert(refr.span().line);
+        if !self.lines.contains_key(root) {
+            self.lines.insert(root.to_owned(), refr.span().line);
+        }
         if is_function {
-            let name: Vec<String> = std::iter::once(root).chain(keys.into_iter().flatten()).collect();
-            self.functions.insert(name.join("."));
-        } else {
-            self.rules.insert(root);
+            self.functions.insert(joined(std::iter::once(root).chain(keys.into_iter().flatten())));
+        } else if !self.rules.contains(root) {
+            self.rules.insert(root.to_owned());
         }
         // The keys of a partial object are expressions of their own.
         let mut step = refr;
@@ -239,9 +240,8 @@ impl Facts {
     }
 
     fn stands_in(&mut self, function: &ExprRef) {
-        let Some((root, keys)) = path(function).filter(|(root, _)| root != "data" && root != "input") else { return };
-        let name: Vec<String> = std::iter::once(root).chain(keys.into_iter().flatten()).collect();
-        let name = name.join(".");
+        let Some((root, keys)) = path(function).filter(|(root, _)| *root != "data" && *root != "input") else { return };
+        let name = joined(std::iter::once(root).chain(keys.into_iter().flatten()));
         if let Some((_, arguments)) = BUILTINS.get(name.as_str()) {
             self.called(name, function.span(), usize::from(*arguments));
         }
@@ -256,19 +256,16 @@ impl Facts {
 
     fn call(&mut self, function: &ExprRef, span: &Span, arguments: usize) {
         let Some((root, keys)) = path(function) else { return };
-        let names: Vec<String> = keys.into_iter().flatten().collect();
+        let imported = self.imports.get(root);
+        let root = std::iter::once(root).filter(|_| imported.is_none());
+        let names = imported.into_iter().flatten().map(String::as_str).chain(root).chain(keys.into_iter().flatten());
+        let name = joined(names.clone());
         // A function of another package is a reference to that package.
-        let full: Vec<String> = match self.imports.get(&root) {
-            Some(imported) => imported.iter().cloned().chain(names).collect(),
-            None => std::iter::once(root).chain(names).collect(),
-        };
-        match full.split_first() {
-            Some((first, rest)) if first == "data" => {
-                self.data.push(Reference { keys: rest.iter().cloned().map(Some).collect() });
-            }
-            _ => {}
+        if name.starts_with("data.") {
+            let keys = names.skip(1).map(|key| Some(key.to_owned())).collect();
+            self.data.push(Reference { keys });
         }
-        self.called(full.join("."), span, arguments);
+        self.called(name, span, arguments);
     }
 
     /// A variable, or a path from one; what stands in brackets on the way is looked at too.
@@ -286,36 +283,33 @@ impl Facts {
             }
         }
         let Some((root, keys)) = path(expression) else { return };
-        let (root, keys) = match self.imports.get(&root) {
-            Some(imported) => {
-                let mut imported = imported.iter().cloned();
-                let Some(first) = imported.next() else { return };
-                (first, imported.map(Some).chain(keys).collect())
-            }
-            None => (root, keys),
+        let (root, imported) = match self.imports.get(root).map(Vec::as_slice) {
+            Some([first, rest @ ..]) => (first.as_str(), rest),
+            _ => (root, [].as_slice()),
         };
-        match root.as_str() {
-            "data" => self.data.push(Reference { keys }),
-            "input" => match keys.into_iter().next().flatten() {
-                Some(key) => drop(self.input.keys.insert(key)),
+        let mut keys = imported.iter().map(|key| Some(key.as_str())).chain(keys);
+        match root {
+            "data" => self.data.push(Reference { keys: keys.map(|key| key.map(str::to_owned)).collect() }),
+            "input" => match keys.next().flatten() {
+                Some(key) if self.input.keys.contains(key) => {}
+                Some(key) => drop(self.input.keys.insert(key.to_owned())),
                 None => self.input.whole = true,
             },
-            _ => {
-                self.names.insert(root);
-            }
+            _ if self.names.contains(root) => {}
+            _ => drop(self.names.insert(root.to_owned())),
         }
     }
 }
 
 /// A reference as its root and its keys; none for what doesn't start at a name.
-fn path(expression: &ExprRef) -> Option<(String, Vec<Option<String>>)> {
+fn path(expression: &ExprRef) -> Option<(&str, Vec<Option<&str>>)> {
     let mut keys = Vec::new();
     let mut step = expression;
     loop {
         match step.as_ref() {
             Expr::Var { span, .. } => {
                 keys.reverse();
-                return Some((span.text().to_owned(), keys));
+                return Some((span.text(), keys));
             }
             Expr::RefDot { refr, field, .. } => {
                 keys.push(text(&field.1));
@@ -333,6 +327,18 @@ fn path(expression: &ExprRef) -> Option<(String, Vec<Option<String>>)> {
     }
 }
 
-fn text(value: &Value) -> Option<String> {
-    value.as_string().ok().map(|text| text.to_string())
+fn text(value: &Value) -> Option<&str> {
+    value.as_string().ok().map(AsRef::as_ref)
+}
+
+/// `startswith`, `data.lib.startswith`: the name that a call is known by.
+fn joined<'p>(parts: impl Iterator<Item = &'p str>) -> String {
+    let mut name = String::new();
+    for part in parts {
+        if !name.is_empty() {
+            name.push('.');
+        }
+        name.push_str(part);
+    }
+    name
 }

@@ -36,17 +36,22 @@ impl Phase {
         }
     }
 
-    /// Generated rules that name a part of a document.
+    /// Generated rules that name a part of a document. The namespace is the same for the whole request, so that it stands in
+    /// one, which costs far less than the rules that say how it is found.
     fn names(self) -> &'static [(&'static str, &'static str)] {
+        const NAMESPACE: (&str, &str) = ("namespace", "data.request.namespace");
         match self {
-            Self::PreScan => &[("policies", "data.preScanPolicies")],
-            Self::Scan => &[("policies", "data.policies"), ("image", "input.ScanReport.ImageAndTag")],
+            Self::PreScan => &[NAMESPACE, ("policies", "data.preScanPolicies")],
+            Self::Scan => &[NAMESPACE, ("policies", "data.policies"), ("image", "input.ScanReport.ImageAndTag")],
         }
     }
 }
 
 /// The rules that are asked. Custom rules add to them; they change nothing that the others say.
 const ANSWERS: [&str; 3] = ["allow_pod", "deny_pod", "deny_image"];
+
+/// Where rules find the namespace that they are evaluated for: `data.request.namespace`.
+const REQUEST: &str = "request";
 
 /// What messages call the generated rules.
 const GENERATED: &str = "generated rules";
@@ -199,9 +204,15 @@ impl<'a> PhaseRules<'a> {
         now: Timestamp,
     ) -> Result<Self, EvaluationError> {
         let mut evaluator = Evaluator::new(budget);
-        let Modules { facts, whole, rego, beside } =
-            load_modules(&mut evaluator, text, phase, generate, Some(namespace))?;
+        let Modules { facts, whole, rego, beside } = load_modules(&mut evaluator, text, phase, generate, true)?;
         evaluator.extend(&facts, now, settings.image_matching)?;
+        if facts.iter().any(|facts| facts.needs(&[REQUEST, "namespace"])) {
+            let mut request = Value::new_object();
+            set(&mut request, "namespace", Value::from(namespace));
+            let mut data = Value::new_object();
+            set(&mut data, REQUEST, request);
+            evaluator.add_data(data)?;
+        }
         let sees_settings = facts.iter().any(|facts| facts.needs(&["policies"]) || facts.needs(&["preScanPolicies"]));
         let sees = facts.iter().map(|facts| facts.input.clone()).collect();
         let sees = Some(sees).filter(|_| !settings.verbose_log);
@@ -293,7 +304,9 @@ impl<'a> PhaseRules<'a> {
         if !self.rules.contains(rule) {
             return Ok(None);
         }
-        self.evaluator.rule(&format!("data.{PACKAGE}.{rule}")).map_err(|error| format!("Evaluation error: {error}"))
+        self.evaluator
+            .rule(&["data.", PACKAGE, ".", rule].concat())
+            .map_err(|error| format!("Evaluation error: {error}"))
     }
 }
 
@@ -302,21 +315,19 @@ impl<'a> PhaseRules<'a> {
 pub(super) fn with_package(rules: &str) -> String {
     match super::library::package(rules) {
         Some(_) => rules.to_owned(),
-        None => format!("package {PACKAGE} {rules}"),
+        None => ["package ", PACKAGE, " ", rules].concat(),
     }
 }
 
 /// Custom rules with names for parts of documents: imports of them, or rules below the custom rules, which keep their lines.
-/// What has a value of its own is a rule.
-fn with_names(rego: &str, names: &[(&str, String)], may_import: bool) -> String {
+fn with_names(rego: &str, names: &[(&str, &str)], may_import: bool) -> String {
     let mut text = rego.to_owned();
     let place = after_package(rego).filter(|_| may_import);
-    let is_path = |value: &str| value.starts_with("data.") || value.starts_with("input.");
     let mut lines = String::new();
     for (name, value) in names {
         match place {
-            Some(_) if is_path(value) => lines.push_str(&format!(" import {value} as {name}")),
-            _ => text.push_str(&format!("\n{name} := {value}")),
+            Some(_) => [" import ", value, " as ", name].into_iter().for_each(|part| lines.push_str(part)),
+            None => ["\n", name, " := ", value].into_iter().for_each(|part| text.push_str(part)),
         }
     }
     text.insert_str(place.unwrap_or_default(), &lines);
@@ -371,23 +382,19 @@ pub(super) struct Modules {
 
 /// Loads custom rules, and of the generated ones what they need.
 ///
-/// `namespace` is the one that the rules are evaluated for; none: they are only looked at, and keep their columns. Else
-/// what names a part of a document is imported, which costs half of what a rule does that says the same.
+/// Rules that are only looked at keep their columns. Where they are evaluated, what names a part of a document is imported,
+/// which costs half of what a rule does that says the same.
 pub(super) fn load_modules(
     evaluator: &mut Evaluator<'_>,
     text: &Text<'_>,
     phase: Phase,
     generate: bool,
-    namespace: Option<&str>,
+    is_evaluated: bool,
 ) -> Result<Modules, EvaluationError> {
     let generated = phase.generated();
     let own_lines = text.rego.lines().count();
-    let named = |except: &[&str]| -> Vec<(&'static str, String)> {
-        // The namespace is the same for the whole request, so that its value costs far less to parse than the rules that
-        // say how it is found.
-        let value = Json::from(namespace.unwrap_or_default()).to_string();
-        let names = phase.names().iter().map(|(name, value)| (*name, (*value).to_owned()));
-        let names = std::iter::once(("namespace", value)).chain(names);
+    let named = |except: &[&str]| -> Vec<(&'static str, &'static str)> {
+        let names = phase.names().iter().copied();
         let is_wanted = |name: &str| {
             (generate || ALWAYS.contains(&name))
                 && !except.contains(&name)
@@ -397,7 +404,7 @@ pub(super) fn load_modules(
         names.filter(|(name, _)| is_wanted(name)).collect()
     };
     let mut names = named(&[]);
-    let mut rego = with_names(text.rego, &names, namespace.is_some());
+    let mut rego = with_names(text.rego, &names, is_evaluated);
     let mut facts = evaluator.load(&Text { rego: &rego, ..*text })?;
     let is_own = |line: &u32| usize::try_from(*line).is_ok_and(|line| line <= own_lines);
     let changes = |name: &&str| !ANSWERS.contains(name) && generated.defines(name);
@@ -415,7 +422,7 @@ pub(super) fn load_modules(
     if is_changed.iter().any(|name| ALWAYS.contains(name)) {
         // Without generated rules these may be the custom rules' own.
         names = named(&is_changed);
-        rego = with_names(text.rego, &names, namespace.is_some());
+        rego = with_names(text.rego, &names, is_evaluated);
         evaluator.start_again();
         facts = evaluator.load(&Text { rego: &rego, ..*text })?;
     }
@@ -532,26 +539,28 @@ mod tests {
     #[test]
     fn names_are_imported_where_rules_are_evaluated() {
         let budget = Budget::unlimited();
-        let load = |rego: &str, namespace| {
+        let load = |rego: &str, is_evaluated| {
             let text = Text { name: "customRules", rego: &with_package(rego), version: RegoVersion::V0 };
             let mut evaluator = Evaluator::new(&budget);
-            load_modules(&mut evaluator, &text, Phase::Scan, true, namespace).map(|modules| modules.rego).unwrap()
+            load_modules(&mut evaluator, &text, Phase::Scan, true, is_evaluated).map(|modules| modules.rego).unwrap()
         };
         let rego = "deny_image[msg] { msg := sprintf(\"%v %v\", [image, policies]) }";
         assert_eq!(
-            load(rego, Some("shop")),
+            load(rego, true),
             format!(
                 "package imageadmission import data.policies as policies import input.ScanReport.ImageAndTag as image {rego}"
             )
         );
         assert_eq!(
-            load(rego, None),
+            load(rego, false),
             format!("package imageadmission {rego}\npolicies := data.policies\nimage := input.ScanReport.ImageAndTag")
         );
         let rego = "deny_image[\"x\"] { namespace == \"a\"; data.imageadmission.image == \"b\" }";
         assert_eq!(
-            load(rego, Some("shop")),
-            format!("package imageadmission {rego}\nnamespace := \"shop\"\nimage := input.ScanReport.ImageAndTag")
+            load(rego, true),
+            format!(
+                "package imageadmission {rego}\nnamespace := data.request.namespace\nimage := input.ScanReport.ImageAndTag"
+            )
         );
     }
 }

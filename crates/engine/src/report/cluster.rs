@@ -31,7 +31,7 @@ impl<'a> Objects<'a> {
 
     /// How people find an object: `VulnerabilityReport sbomscanner/name`.
     pub(crate) fn shown(&self, namespace: &str, name: &str) -> String {
-        format!("{} {namespace}/{name}", self.kind)
+        [self.kind, " ", namespace, "/", name].concat()
     }
 
     /// Where an object can be read again.

@@ -77,7 +77,7 @@ impl<'a> Source<'a> {
     fn computed_names(&mut self, wanted: &Wanted<'_>) -> Vec<String> {
         let host = scanners_host(wanted.reference);
         if !self.workload_scans.contains_key(host) {
-            self.workload_scans.insert(host.to_owned(), format!("workloadscan-{}", sha256_hex(&[host])));
+            self.workload_scans.insert(host.to_owned(), ["workloadscan-", &sha256_hex(&[host])].concat());
         }
         let workload_scan = self.workload_scans.get(host).map_or("", String::as_str);
         computed_names(wanted, self.registry_resources, workload_scan)
@@ -275,7 +275,12 @@ fn sha256_hex(parts: &[&str]) -> String {
         hash.update(part.as_bytes());
     }
     let nibble = |value: u8| char::from(if value < 10 { b'0' + value } else { b'a' + value - 10 });
-    hash.finalize().iter().flat_map(|byte| [nibble(byte >> 4), nibble(byte & 15)]).collect()
+    let mut hex = String::with_capacity(64);
+    for byte in hash.finalize() {
+        hex.push(nibble(byte >> 4));
+        hex.push(nibble(byte & 15));
+    }
+    hex
 }
 
 fn list(objects: &mut Objects<'_>, namespace: &str) -> Result<Vec<Listed>, HostFailure> {

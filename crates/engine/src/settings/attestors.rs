@@ -245,7 +245,7 @@ fn read_key(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -
     }
     let data = key.text("data", problems).map(str::trim);
     match data {
-        Some(pem) if is_pem(pem, "PUBLIC KEY") => Some(Identity::Key(format!("{pem}\n"))),
+        Some(pem) if is_pem(pem, "PUBLIC KEY") => Some(Identity::Key([pem, "\n"].concat())),
         Some(_) => {
             problems
                 .add(path.key("data"), "it is not a public key in PEM, which starts with `-----BEGIN PUBLIC KEY-----`");
@@ -338,12 +338,11 @@ fn read_certificates(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Proble
 
 /// Whether a text has the frame of PEM with this label, and Base64 inside it.
 fn is_pem(pem: &str, label: &str) -> bool {
-    let body = pem
-        .strip_prefix(&format!("-----BEGIN {label}-----"))
-        .and_then(|rest| rest.strip_suffix(&format!("-----END {label}-----")));
+    let [begin, end] = ["-----BEGIN ", "-----END "].map(|frame| [frame, label, "-----"].concat());
+    let body = pem.strip_prefix(&begin).and_then(|rest| rest.strip_suffix(&end));
     body.is_some_and(|body| {
-        let letters: Vec<u8> = body.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
-        letters.len() >= 40 && letters.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='))
+        let mut letters = body.bytes().filter(|b| !b.is_ascii_whitespace());
+        letters.clone().count() >= 40 && letters.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='))
     })
 }
 

@@ -34,21 +34,32 @@ impl<'p> Path<'p> {
     pub(super) fn position(&'p self, position: usize) -> Path<'p> {
         Path { parent: Some(self), step: Step::Position(position) }
     }
+
+    /// `preScanPolicies.customPolicies[0].action`; `settings` for all of them.
+    pub(super) fn text(&self) -> String {
+        let above = self.parent.filter(|parent| !matches!(parent.step, Step::Root));
+        let mut text = above.map(Path::text).unwrap_or_default();
+        match self.step {
+            Step::Root => text.push_str("settings"),
+            Step::Key(key) => {
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                text.push_str(key);
+            }
+            Step::Position(position) => {
+                text.push('[');
+                text.push_str(&position.to_string());
+                text.push(']');
+            }
+        }
+        text
+    }
 }
 
-/// `preScanPolicies.customPolicies[0].action`; `settings` for all of them.
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let top = self.parent.is_none_or(|parent| matches!(parent.step, Step::Root));
-        if let Some(parent) = self.parent.filter(|_| !top) {
-            write!(f, "{parent}")?;
-        }
-        match self.step {
-            Step::Root => f.write_str("settings"),
-            Step::Key(key) if top => f.write_str(key),
-            Step::Key(key) => write!(f, ".{key}"),
-            Step::Position(position) => write!(f, "[{position}]"),
-        }
+        f.write_str(&self.text())
     }
 }
 

@@ -268,7 +268,7 @@ fn read_policy(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -
     let attestor_names = all.filter_map(|attestor| attestor.get("name")?.as_str()).map(str::to_owned).collect();
     Some(VerificationPolicy {
         name: name.to_owned(),
-        path: path.to_string(),
+        path: path.text(),
         resource_rules: read_resource_rules(&constraints, problems),
         conditions: read_named(map, "matchConditions", "name", "expression", problems),
         images_matched: read_image_rules(map, &constraints, problems),
@@ -586,5 +586,5 @@ fn unique_by(map: &SettingsMap<'_, '_>, key: &str, name_key: &str, problems: &mu
 }
 
 fn expression(path: Path<'_>, text: &str) -> Expression {
-    Expression { path: path.to_string(), text: text.to_owned() }
+    Expression { path: path.text(), text: text.to_owned() }
 }

@@ -120,12 +120,7 @@ impl Program {
             let why = error.msg.split_whitespace().collect::<Vec<_>>().join(" ");
             format!("line {line}, column {column}: {}{source}", cut(&why, 200))
         })?;
-        if depth(&tree) > DEEPEST {
-            return Err(format!("it is nested more than {DEEPEST} levels deep"));
-        }
-        if makes_messages(&tree) {
-            return Err("messages like `Type{field: …}` can't be made here; write a map, `{'field': …}`".to_owned());
-        }
+        check_tree(&tree)?;
         let mut references = References::default();
         references.add(&tree, &BTreeSet::new());
         Ok(Self { tree: limited(tree), references })
@@ -163,7 +158,7 @@ impl Program {
                 let names = attestors.into_iter().filter_map(|attestor| field(attestor, "attestors"));
                 asked.extend(names.map(|name| (attestation.clone(), name)));
             }
-            rest.extend(children(node));
+            each_child(node, &mut |child| rest.push(child));
         }
         asked
     }
@@ -363,6 +358,14 @@ fn plus<'c, 'v>(call: &mut FunctionContext<'c, 'v>) -> Result<CowVal<'c, 'v>, Ex
 }
 
 impl References {
+    /// The names below one of those whose fields are known, `images.containers`, each with its last part.
+    pub(crate) fn fields_of<'r>(&'r self, namespace: &'r str) -> impl Iterator<Item = (&'r str, &'r str)> {
+        self.names.iter().filter_map(move |name| {
+            let field = name.strip_prefix(namespace)?.strip_prefix('.')?;
+            Some((name.as_str(), field))
+        })
+    }
+
     /// Adds what a tree refers to. `bound` are the variables of loops around it.
     fn add(&mut self, tree: &IdedExpr, bound: &BTreeSet<&str>) {
         match &tree.expr {
@@ -374,7 +377,7 @@ impl References {
             }
             Expr::Select(select) => match &select.operand.expr {
                 Expr::Ident(name) if NAMESPACES.contains(&name.as_str()) && !bound.contains(name.as_str()) => {
-                    self.names.insert(format!("{name}.{}", select.field));
+                    self.names.insert([name, ".", &select.field].concat());
                     // `has(images.x)` looks into `images`.
                     if select.test {
                         self.names.insert(name.clone());
@@ -420,24 +423,24 @@ impl References {
     }
 }
 
-/// The parts of a node.
-fn children(tree: &IdedExpr) -> Vec<&IdedExpr> {
-    fn of_entry(entry: &EntryExpr) -> Vec<&IdedExpr> {
+/// Hands over the parts of a node.
+fn each_child<'t>(tree: &'t IdedExpr, take: &mut impl FnMut(&'t IdedExpr)) {
+    fn entry<'t>(entry: &'t EntryExpr, take: &mut impl FnMut(&'t IdedExpr)) {
         match entry {
-            EntryExpr::StructField(field) => vec![&field.value],
-            EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
+            EntryExpr::StructField(field) => take(&field.value),
+            EntryExpr::MapEntry(entry) => [&entry.key, &entry.value].into_iter().for_each(take),
         }
     }
     match &tree.expr {
-        Expr::Unspecified | Expr::Literal(_) | Expr::Ident(_) => Vec::new(),
-        Expr::Select(select) => vec![&select.operand],
-        Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
+        Expr::Unspecified | Expr::Literal(_) | Expr::Ident(_) => {}
+        Expr::Select(select) => take(&select.operand),
+        Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).for_each(take),
         Expr::Comprehension(of) => {
-            vec![&of.iter_range, &of.accu_init, &of.loop_cond, &of.loop_step, &of.result]
+            [&of.iter_range, &of.accu_init, &of.loop_cond, &of.loop_step, &of.result].into_iter().for_each(take);
         }
-        Expr::List(list) => list.elements.iter().collect(),
-        Expr::Map(map) => map.entries.iter().flat_map(|entry| of_entry(&entry.expr)).collect(),
-        Expr::Struct(of) => of.entries.iter().flat_map(|entry| of_entry(&entry.expr)).collect(),
+        Expr::List(list) => list.elements.iter().for_each(take),
+        Expr::Map(map) => map.entries.iter().for_each(|own| entry(&own.expr, take)),
+        Expr::Struct(of) => of.entries.iter().for_each(|own| entry(&own.expr, take)),
     }
 }
 
@@ -482,29 +485,20 @@ fn check_links(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn makes_messages(tree: &IdedExpr) -> bool {
-    let mut rest = vec![tree];
-    while let Some(node) = rest.pop() {
-        if matches!(node.expr, Expr::Struct(_) | Expr::Unspecified) {
-            return true;
-        }
-        rest.extend(children(node));
-    }
-    false
-}
-
-/// How deep a tree is. The parser bounds what it recurses into, but long sums grow to the left without that.
-fn depth(tree: &IdedExpr) -> usize {
-    let mut deepest = 0;
+/// Whether a tree is one that can be evaluated. The parser bounds what it recurses into, but long sums grow to the left
+/// without that.
+fn check_tree(tree: &IdedExpr) -> Result<(), String> {
     let mut rest = vec![(tree, 1)];
     while let Some((node, level)) = rest.pop() {
-        deepest = deepest.max(level);
         if level > DEEPEST {
-            break;
+            return Err(format!("it is nested more than {DEEPEST} levels deep"));
         }
-        rest.extend(children(node).into_iter().map(|child| (child, level + 1)));
+        if matches!(node.expr, Expr::Struct(_) | Expr::Unspecified) {
+            return Err("messages like `Type{field: …}` can't be made here; write a map, `{'field': …}`".to_owned());
+        }
+        each_child(node, &mut |child| rest.push((child, level + 1)));
     }
-    deepest
+    Ok(())
 }
 
 /// The tree with its loops counted, its maps in order and its sums weighed.

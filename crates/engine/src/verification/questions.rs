@@ -1,8 +1,9 @@
 //! What expressions ask about images, and the functions that ask it.
 //!
-//! A function can't reach the host. It looks its question up among the answers; one that isn't there ends the evaluation,
-//! is answered, and the expression is evaluated again. So nothing is asked that the expression doesn't come to, nothing
-//! twice, and everything in the order of the expression.
+//! A function can't reach the host. It looks its question up among the answers. Whether somebody signed is taken to be so
+//! until the host says: what was taken so is asked in the order of the expression, and only where an answer is another one
+//! the expression is evaluated again. Any other question ends the evaluation, is answered, and the expression is evaluated
+//! again. So nothing is asked that the expression doesn't come to, and nothing twice.
 
 use super::expression::{Function, Scope, map_of};
 use crate::image::ImageReference;
@@ -11,6 +12,9 @@ use cel::common::value::{CowVal, Val};
 use cel::{ExecutionError, FunctionContext, Value};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The most questions that one expression may ask: two for each of the most images of many settings, and some.
+pub(crate) const MOST_QUESTIONS: usize = 400;
 
 /// Something that only the outside knows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,11 +31,24 @@ pub(crate) enum Question {
     ScanReport { image: String },
 }
 
-/// The answers so far, and the question that ended the last evaluation.
+impl Question {
+    /// What is taken for the answer while the host hasn't said; none where nothing can be.
+    pub(crate) fn assumed(&self) -> Option<Value> {
+        match self {
+            Self::Signature { .. } | Self::Attestation { .. } => Some(Value::Int(1)),
+            Self::Payload { .. } | Self::ImageData { .. } | Self::ScanReport { .. } => None,
+        }
+    }
+}
+
+/// The answers so far, and what the last evaluation asked beside them.
 #[derive(Debug, Default)]
 struct Table {
     answers: BTreeMap<Question, Result<Value, String>>,
-    open: Option<Question>,
+    /// In the order in which it came to them. All but the last were taken to be so.
+    open: Vec<Question>,
+    /// Whether it came to one that nothing can be assumed of: what it asks afterwards it may not need.
+    is_stuck: bool,
 }
 
 /// The answers, shared with the functions.
@@ -83,9 +100,11 @@ impl Answers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The question that ended the last evaluation, if one did.
-    pub(crate) fn take_open(&self) -> Option<Question> {
-        self.table().open.take()
+    /// What the last evaluation asked and nobody answered yet, in its order.
+    pub(crate) fn take_open(&self) -> Vec<Question> {
+        let mut table = self.table();
+        table.is_stuck = false;
+        std::mem::take(&mut table.open)
     }
 
     /// Notes an answer.
@@ -114,11 +133,22 @@ impl Answers {
             Some(Ok(answer)) => Ok(answer.clone()),
             Some(Err(why)) => Err(ExecutionError::function_error(function, why)),
             None => {
-                // The first one decides what is asked: what stands behind `||` may not be needed.
-                table.open.get_or_insert(question);
-                Err(ExecutionError::function_error(function, "not answered yet"))
+                let assumed = question.assumed().filter(|_| !table.is_stuck && table.open.len() < MOST_QUESTIONS);
+                if !table.is_stuck && !table.open.contains(&question) {
+                    table.open.push(question);
+                }
+                table.is_stuck |= assumed.is_none();
+                assumed.ok_or_else(|| ExecutionError::function_error(function, "not answered yet"))
             }
         }
+    }
+
+    /// Whether an attestor vouches for an attestation, as far as is known or taken to be so.
+    fn is_verified(&self, image: &str, attestation: &str) -> bool {
+        let is_of = |question: &Question| matches!(question, Question::Attestation { image: of, attestation: what, .. } if of == image && what == attestation);
+        let table = self.table();
+        table.open.iter().any(is_of)
+            || table.answers.iter().any(|(question, answer)| is_of(question) && *answer == Ok(Value::Int(1)))
     }
 }
 
@@ -226,11 +256,7 @@ fn payload(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> 
     call.takes(2)?;
     let image = call.image()?;
     let attestation = call.text(1, "the attestation")?;
-    let is_verified = answers.table().answers.iter().any(|(question, answer)| {
-        matches!(question, Question::Attestation { image: of, attestation: what, .. } if *of == image && *what == attestation)
-            && *answer == Ok(Value::Int(1))
-    });
-    if !is_verified {
+    if !answers.is_verified(&image, &attestation) {
         return Err(call.error(format!(
             "the attestation `{attestation}` of `{image}` was not verified; ask `verifyAttestationSignatures(…) > 0` before"
         )));

@@ -17,7 +17,9 @@ type Asked = (String, Identity, BTreeMap<String, String>);
 pub(super) struct Signatures<'a> {
     settings: &'a Settings,
     host: &'a dyn Host,
-    digests: BTreeMap<ImageReference, Result<String, String>>,
+    digests: BTreeMap<ImageReference, String>,
+    /// Why other references have none.
+    unresolved: BTreeMap<ImageReference, String>,
     keys: BTreeMap<KeyReference, Result<String, String>>,
     calls: BTreeMap<Asked, Result<(), HostFailure>>,
     /// What that came to: by policy, image and attestor, why they didn't sign it, if they didn't.
@@ -30,6 +32,7 @@ impl<'a> Signatures<'a> {
             settings,
             host,
             digests: BTreeMap::new(),
+            unresolved: BTreeMap::new(),
             keys: BTreeMap::new(),
             calls: BTreeMap::new(),
             said: BTreeMap::new(),
@@ -42,17 +45,23 @@ impl<'a> Signatures<'a> {
 
     /// The digests that references were resolved to.
     pub(super) fn into_digests(self) -> BTreeMap<ImageReference, String> {
-        self.digests.into_iter().filter_map(|(reference, digest)| Some((reference, digest.ok()?))).collect()
+        self.digests
     }
 
     /// The digest of an image, looked up once.
     pub(super) fn digest(&mut self, reference: &ImageReference) -> Result<String, String> {
-        if let Some(known) = self.digests.get(reference) {
-            return known.clone();
+        if let Some(digest) = self.digests.get(reference) {
+            return Ok(digest.clone());
         }
-        let digest = find_digest(reference, self.settings, self.host).map_err(|unresolved| unresolved.to_string());
-        self.digests.insert(reference.clone(), digest.clone());
-        digest
+        if let Some(why) = self.unresolved.get(reference) {
+            return Err(why.clone());
+        }
+        let found = find_digest(reference, self.settings, self.host).map_err(|unresolved| unresolved.to_string());
+        match &found {
+            Ok(digest) => self.digests.insert(reference.clone(), digest.clone()),
+            Err(why) => self.unresolved.insert(reference.clone(), why.clone()),
+        };
+        found
     }
 
     /// Whether an attestor signed an image.
@@ -109,7 +118,7 @@ impl<'a> Signatures<'a> {
         }
         let said = match self.host.verify(artifact, &key.1, annotations) {
             // What was asked for is a digest: a signature of another one vouches for something else.
-            Ok(digest) if artifact.ends_with(&format!("@{digest}")) => Ok(()),
+            Ok(digest) if artifact.split_once('@').is_some_and(|(_, own)| own == digest) => Ok(()),
             Ok(digest) => Err(HostFailure::Failed(format!("the host verified another digest, {}", cut(&digest, 80)))),
             Err(failure) => Err(failure),
         };
