@@ -19,6 +19,9 @@
 //!
 //! [`Settings`] are read at the start, into types that can't be wrong. The [`Host`] is asked from `resolve` and from
 //! the sources of `report` only.
+//!
+//! A request pays for every page of the stack that it is the first to touch. So the large steps are functions that aren't
+//! inlined: what one of them needs is given back before the next.
 
 // The engine's own `clippy.toml` names what does I/O; using any of it fails the build.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
@@ -90,28 +93,14 @@ pub struct Answer {
 /// answer comes out; what can't be read is rejected.
 #[must_use]
 pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
-    // Settings are read on the way, and by themselves only where that fails, to say what is wrong.
-    let (request, settings) = match serde_json::from_slice::<Payload<'_, Value>>(payload) {
-        Ok(Payload { request, settings }) => (request, read_settings(settings.unwrap_or_default())),
-        Err(_) => match serde_json::from_slice::<Payload<'_, &RawValue>>(payload) {
-            Ok(Payload { request, settings }) => (request, read_raw_settings(settings)),
-            Err(error) => {
-                let unreadable = UnreadableRequest::NotARequest(error.to_string());
-                let response = Response::from(Decision::without_images(Outcome::UnreadableRequest(unreadable), now));
-                return Answer { response: to_json(&response), log: Vec::new() };
-            }
-        },
-    };
-    let settings = match settings {
-        Ok(settings) => settings,
-        Err(error) => return Answer { response: to_json(&Response::invalid_settings(&error)), log: Vec::new() },
+    let (request, settings) = match read(payload) {
+        Ok(read) => read,
+        Err(response) => return Answer { response: to_json(&response), log: Vec::new() },
     };
     let decision = decide(request, &settings, host, now);
     let log = if settings.verbose_log { log::verbose(payload, &decision) } else { Vec::new() };
-    let response = Response::from(decision);
-    let answer = Answer { response: to_json(&response), log };
-    done_with((response, settings));
-    answer
+    done_with(settings);
+    Answer { response: respond(decision), log }
 }
 
 /// Answers whether settings are valid: the settings in, `{"valid": bool, "message": …}` out, with every problem.
@@ -149,15 +138,21 @@ pub fn decide(request: Option<&RawValue>, settings: &Settings, host: &dyn Host, 
     if settings.rego.is_empty() {
         return decide_phases(&request, None, None, settings, host, now);
     }
+    decide_with_rules(&request, settings, host, now)
+}
+
+/// The same where the settings have rules in Rego.
+#[inline(never)]
+fn decide_with_rules(request: &AdmissionRequest<'_>, settings: &Settings, host: &dyn Host, now: Timestamp) -> Decision {
     // Patches of rules come first: everything else sees what they leave.
     let budget = Budget::default();
-    let mut rules = match RequestRules::load(&request, settings, host, now, &budget) {
+    let mut rules = match RequestRules::load(request, settings, host, now, &budget) {
         Ok(Some(rules)) => rules,
-        Ok(None) => return decide_phases(&request, None, None, settings, host, now),
+        Ok(None) => return decide_phases(request, None, None, settings, host, now),
         Err(unreadable) => return Decision::without_images(Outcome::UnreadableRequest(unreadable), now),
     };
     let patched = rules.patch();
-    let decision = decide_phases(&request, patched, Some(&mut rules), settings, host, now);
+    let decision = decide_phases(request, patched, Some(&mut rules), settings, host, now);
     rules.decide(decision)
 }
 
@@ -240,6 +235,7 @@ fn new_images(
 }
 
 /// What the two phases say of images, and the pins.
+#[inline(never)]
 fn decide_images(
     mut decision: Decision,
     request: &AdmissionRequest<'_>,
@@ -254,49 +250,32 @@ fn decide_images(
     if let Some(rules) = &mut rules {
         pre_scan = rules.pre_scan(pre_scan, &mut decision, &object, workload);
     }
-    let is_accepted = match pre_scan {
+    match pre_scan {
         PreScan::Rejected(reasons) => {
             decision.outcome = Outcome::PreScanRejected(reasons);
             return decision;
         }
-        PreScan::Accepted if settings.verification.iter().all(|policy| !policy.verify_pre_scan_accepted) => {
-            decision.outcome = Outcome::PreScanAccepted;
-            return decision;
-        }
-        PreScan::Accepted => true,
-        PreScan::Scan => false,
-    };
+        PreScan::Accepted => decision.outcome = Outcome::PreScanAccepted,
+        PreScan::Scan => {}
+    }
+    let is_accepted = decision.outcome == Outcome::PreScanAccepted;
+    if is_accepted && settings.verification.iter().all(|policy| !policy.verify_pre_scan_accepted) {
+        return decision;
+    }
     let subject = scan::subject(&decision.images, &object, &request.kind, &namespace, settings);
     let mut search = ReportSearch::new(settings, host, &subject, decision.decided_at);
     if !settings.verification.is_empty() {
-        let found = all_images(request, &object, workload);
-        // Of a new object every image is judged.
-        let all: Vec<&WorkloadImage> = match &found {
-            Some(found) => found.iter().collect(),
-            None => decision.images.iter().map(|judged| &judged.image).collect(),
-        };
-        let subject = verification::Subject {
-            request,
-            object: &object,
-            namespace: &namespace,
-            images: &all,
-            judged: &decision.images,
-            is_accepted,
-            is_pinned: settings.pin.enabled && (workload.is_template() || settings.pin.kinds.contains(&workload)),
-            now: decision.decided_at,
-        };
-        let verified = verification::verify(subject, settings, host, &mut search);
-        decision.set_verified(verified, &mut search);
+        verify_images(&mut decision, request, &object, workload, settings, host, &mut search);
     }
-    if is_accepted {
-        decision.outcome = Outcome::PreScanAccepted;
-    } else if decision.is_allowed() {
-        scan::decide(&mut decision.images, &namespace, workload, settings, &mut search);
-        if let Some(rules) = rules {
-            rules.scan(&mut decision, &object, workload, &mut search);
+    if !is_accepted {
+        if decision.is_allowed() {
+            scan::decide(&mut decision.images, &namespace, workload, settings, &mut search);
+            if let Some(rules) = rules {
+                rules.scan(&mut decision, &object, workload, &mut search);
+            }
+        } else {
+            decision.outcome = Outcome::NotVerified;
         }
-    } else {
-        decision.outcome = Outcome::NotVerified;
     }
     if decision.is_allowed() {
         match pin::pin(&mut object, &mut decision.images, workload, request, &settings.pin) {
@@ -307,6 +286,37 @@ fn decide_images(
     }
     done_with(search);
     decision
+}
+
+/// What verification says of a workload's images.
+#[inline(never)]
+fn verify_images<'a>(
+    decision: &mut Decision,
+    request: &AdmissionRequest<'_>,
+    object: &Value,
+    workload: WorkloadKind,
+    settings: &'a Settings,
+    host: &'a dyn Host,
+    search: &mut ReportSearch<'_>,
+) {
+    let found = all_images(request, object, workload);
+    // Of a new object every image is judged.
+    let all: Vec<&WorkloadImage> = match &found {
+        Some(found) => found.iter().collect(),
+        None => decision.images.iter().map(|judged| &judged.image).collect(),
+    };
+    let subject = verification::Subject {
+        request,
+        object,
+        namespace: namespace(object, request),
+        images: &all,
+        judged: &decision.images,
+        is_accepted: decision.outcome == Outcome::PreScanAccepted,
+        is_pinned: settings.pin.enabled && (workload.is_template() || settings.pin.kinds.contains(&workload)),
+        now: decision.decided_at,
+    };
+    let verified = verification::verify(subject, settings, host, search);
+    decision.set_verified(verified, search);
 }
 
 /// All images of an object, those that it had before an update too; none where those that are judged are all.
@@ -379,16 +389,42 @@ struct Payload<'a, S> {
     settings: Option<S>,
 }
 
-fn read_settings(value: Value) -> Result<Settings, InvalidSettings> {
-    let settings = Settings::read(&value);
-    done_with(value);
-    settings
+/// The request and the settings of a payload, or the response that says what is wrong with it.
+#[inline(never)]
+fn read(payload: &[u8]) -> Result<(Option<&RawValue>, Box<Settings>), Box<Response>> {
+    // Settings are read on the way, and by themselves only where that fails, to say what is wrong.
+    let (request, settings) = match serde_json::from_slice::<Payload<'_, Value>>(payload) {
+        Ok(Payload { request, settings }) => (request, read_settings(&settings.unwrap_or_default())),
+        Err(_) => match serde_json::from_slice::<Payload<'_, &RawValue>>(payload) {
+            Ok(Payload { request, settings }) => (request, read_raw_settings(settings)),
+            Err(error) => {
+                return Err(Box::new(Response::unreadable(&UnreadableRequest::NotARequest(error.to_string()))));
+            }
+        },
+    };
+    match settings {
+        Ok(settings) => Ok((request, settings)),
+        Err(error) => Err(Box::new(Response::invalid_settings(&error))),
+    }
 }
 
-fn read_raw_settings(raw: Option<&RawValue>) -> Result<Settings, InvalidSettings> {
+#[inline(never)]
+fn read_settings(value: &Value) -> Result<Box<Settings>, InvalidSettings> {
+    Settings::read(value).map(Box::new)
+}
+
+fn read_raw_settings(raw: Option<&RawValue>) -> Result<Box<Settings>, InvalidSettings> {
     let value = raw.map(|raw| serde_json::from_str(raw.get())).transpose();
     let value = value.map_err(|error| InvalidSettings(vec![format!("settings: they can't be read: {error}")]))?;
-    read_settings(value.unwrap_or_default())
+    read_settings(&value.unwrap_or_default())
+}
+
+#[inline(never)]
+fn respond(decision: Decision) -> Vec<u8> {
+    let response = Response::from(decision);
+    let bytes = to_json(&response);
+    done_with(response);
+    bytes
 }
 
 /// The types that are answered have no value that can't be written as JSON; should one ever have, it rejects.

@@ -7,6 +7,7 @@ use crate::decision::{Decision, JudgedImage, Outcome};
 use crate::instance::done_with;
 use crate::message::{cut, join_at_most, join_within};
 use crate::rego::PolicyOutcome;
+use crate::request::UnreadableRequest;
 use crate::settings::{FailureAction, InvalidSettings, PhaseAction, PreScanAction, ScanAction};
 use crate::verification::VerificationOutcome;
 use serde::Serialize;
@@ -50,6 +51,11 @@ pub struct Response {
 }
 
 impl Response {
+    /// The response to what is no request.
+    pub(crate) fn unreadable(why: &UnreadableRequest) -> Self {
+        Self::rejected(why.to_string(), 400)
+    }
+
     /// The response to a request that reached a policy with settings that can't be used.
     #[must_use]
     pub fn invalid_settings(error: &InvalidSettings) -> Self {
@@ -171,7 +177,7 @@ impl From<Decision> for Response {
                 Some(message) => Self::rejected(message, 403),
                 None => Self::accepted(allowed_reason(&decision.images)),
             },
-            Outcome::UnreadableRequest(why) => Self::rejected(why.to_string(), 400),
+            Outcome::UnreadableRequest(why) => Self::unreadable(why),
             Outcome::UnreadableObject(why) => Self::rejected(why.to_string(), 400),
             Outcome::NotImages(images) => {
                 let lines: Vec<String> = images

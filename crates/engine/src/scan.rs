@@ -28,6 +28,7 @@ pub(crate) fn subject<'a>(
 }
 
 /// Decides the second phase, image by image, and notes the outcome at each.
+#[inline(never)]
 pub(crate) fn decide(
     images: &mut [JudgedImage],
     namespace: &str,

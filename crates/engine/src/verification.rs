@@ -301,6 +301,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     }
 
     /// Whether the policy is about the request; what it says is noted.
+    #[inline(never)]
     fn evaluate(&mut self, outcome: &mut VerificationOutcome, images: &mut Images) -> Result<bool, EvaluationError> {
         let policy = self.policy;
         // Settings were compiled when the policy was deployed, so that these are hardly ever wrong.
@@ -378,6 +379,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     }
 
     /// Evaluates the variables that are mentioned. One without a value is an error of whoever needs it.
+    #[inline(never)]
     fn set_variables(
         &mut self,
         programs: &Programs,
@@ -410,6 +412,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     }
 
     /// A scope with the variables that the policy's expressions mention, but for its images and its own variables.
+    #[inline(never)]
     fn scope(&mut self, programs: &Programs, answers: &Answers) -> Result<Scope<'static>, EvaluationError> {
         let mut scope = Scope::new(programs.references(), self.time);
         let functions = programs.references().flat_map(|references| references.functions.iter().map(String::as_str));
@@ -457,6 +460,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     }
 
     /// Names the lists of images in the scope, without those that the policy isn't about.
+    #[inline(never)]
     fn name_images(
         &mut self,
         programs: &Programs,
@@ -615,6 +619,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     }
 
     /// The value of an expression; what it asks on the way is answered.
+    #[inline(never)]
     fn answer(
         &mut self,
         expression: &Expression,
@@ -650,6 +655,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         }
     }
 
+    #[inline(never)]
     fn look_up(&mut self, question: &Question, asking: &mut Asking<'a>, images: &mut Images) -> Result<Value, String> {
         let yes_or_no = |is: bool| Value::Int(i64::from(is));
         match question {

@@ -182,7 +182,7 @@ impl<'a> PhaseRules<'a> {
         namespace: &str,
         budget: &'a Budget,
         now: Timestamp,
-    ) -> Option<Result<Self, EvaluationError>> {
+    ) -> Option<Result<Box<Self>, EvaluationError>> {
         let (custom, name, generate) = match phase {
             Phase::PreScan => (&settings.rego.pre_custom_rules, "preCustomRules", settings.pre_scan.auto_generate),
             Phase::Scan => (&settings.rego.custom_rules, "customRules", settings.scan.auto_generate),
@@ -192,7 +192,7 @@ impl<'a> PhaseRules<'a> {
         }
         let text = with_package(custom);
         let text = Text { name, rego: &text, version: settings.rego.version };
-        Some(Self::load_text(&text, (phase, namespace), generate, settings, budget, now))
+        Some(Self::load_text(&text, (phase, namespace), generate, settings, budget, now).map(Box::new))
     }
 
     fn load_text(

@@ -39,6 +39,7 @@ impl<'a> RequestRules<'a> {
     ///
     /// # Errors
     /// The request can't be read as a document.
+    #[inline(never)]
     pub(crate) fn load(
         request: &'a AdmissionRequest<'a>,
         settings: &'a Settings,
@@ -72,6 +73,7 @@ impl<'a> RequestRules<'a> {
     }
 
     /// Applies the patches of all policies; the object that they leave, if it is another. From here on rules see that.
+    #[inline(never)]
     pub(crate) fn patch(&mut self) -> Option<Json> {
         let (policies, before) = (self.policies.as_mut()?, self.input.get()?);
         let Some(object) = self.object.as_ref().filter(|_| can_patch(self.request.operation)) else {
@@ -87,6 +89,7 @@ impl<'a> RequestRules<'a> {
     }
 
     /// What pre-scan says with its custom rules, where `native` is what it says without them.
+    #[inline(never)]
     pub(crate) fn pre_scan(
         &self,
         native: PreScan,
@@ -116,6 +119,7 @@ impl<'a> RequestRules<'a> {
     }
 
     /// Asks the custom rules of the scan phase about each image, and notes at it what they deny.
+    #[inline(never)]
     pub(crate) fn scan(
         &self,
         decision: &mut Decision,
@@ -189,7 +193,11 @@ impl<'a> RequestRules<'a> {
         decision
     }
 
-    fn with_data<'r>(&self, mut rules: PhaseRules<'r>, workload: WorkloadKind) -> Result<PhaseRules<'r>, String> {
+    fn with_data<'r>(
+        &self,
+        mut rules: Box<PhaseRules<'r>>,
+        workload: WorkloadKind,
+    ) -> Result<Box<PhaseRules<'r>>, String> {
         if !rules.sees_settings() {
             return Ok(rules);
         }
