@@ -30,11 +30,7 @@ pub(crate) fn of_image<'a>(
         exemption.images.is_empty()
             || names.any(|name| exemption.images.iter().any(|prefix| prefix.matches_canonical(&name)))
     };
-    exemptions
-        .iter()
-        .filter(|e| e.namespaces.is_empty() || e.namespaces.iter().any(|own| own == namespace))
-        .filter(|e| named(e))
-        .collect()
+    exemptions.iter().filter(|exemption| exemption.is_about(namespace)).filter(|e| named(e)).collect()
 }
 
 /// What they say about a finding: one that holds comes before one that ended.

@@ -17,8 +17,8 @@
 //!                              (sbomscanner, trivy_operator, registry, kubescape, custom: one file each)
 //! ```
 //!
-//! [`Settings`] are read at the start, into types that can't be wrong. The [`Host`] is asked from `resolve` and from
-//! the sources of `report` only.
+//! [`Settings`] are read at the start, into types that can't be wrong. The [`Host`] is asked from `resolve`, from the
+//! sources of `report`, from `verification` and for the cluster that rules in `rego` see.
 //!
 //! A request pays for every page of the stack that it is the first to touch. So the large steps are functions that aren't
 //! inlined: what one of them needs is given back before the next.
@@ -40,6 +40,7 @@ mod platform;
 mod pointer;
 mod policy;
 mod prescan;
+mod referrers;
 pub mod rego;
 mod remedy;
 mod report;

@@ -128,6 +128,30 @@ pub struct ScanReport {
     pub warnings: Vec<String>,
 }
 
+/// A value of a scan report as rules and expressions see it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Field<'a> {
+    Text(&'a str),
+    Flag(bool),
+    None,
+}
+
+impl ScanReport {
+    /// What rules in Rego and expressions in CEL see of it, by its keys. `image` is the text of the Pod.
+    pub(crate) fn fields<'a>(&'a self, image: &'a str) -> [(&'static str, Field<'a>); 7] {
+        let optional = |text: Option<&'a str>| text.map_or(Field::None, Field::Text);
+        [
+            ("ImageAndTag", Field::Text(image)),
+            ("Status", Field::Text(self.status.name())),
+            ("Passed", Field::Flag(self.status == ScanStatus::Accepted)),
+            ("Reason", Field::Text(&self.reason)),
+            ("State", Field::Text(self.state.name())),
+            ("Digest", optional(self.digest.as_deref())),
+            ("Source", optional(self.source)),
+        ]
+    }
+}
+
 /// What is known about an image for one platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -13,6 +13,7 @@ pub(crate) mod check;
 mod dsse;
 mod expression;
 mod functions;
+mod images;
 mod matching;
 mod questions;
 mod signatures;
@@ -20,15 +21,16 @@ mod signatures;
 use crate::Timestamp;
 use crate::decision::JudgedImage;
 use crate::host::{Host, HostFailure, Resource};
-use crate::image::{ImageList, ImageReference, WorkloadImage};
+use crate::image::{ImageReference, WorkloadImage};
 use crate::instance::done_with;
 use crate::message::cut;
-use crate::report::{ReportSearch, ScanReport, ScanStatus};
-use crate::request::{AdmissionRequest, Operation};
-use crate::settings::{Expression, FailureAction, IMAGE_LISTS, NamedExpression, Settings, VerificationPolicy};
+use crate::report::{Field, ReportSearch, ScanReport};
+use crate::request::AdmissionRequest;
+use crate::settings::{Expression, FailureAction, NamedExpression, Settings, VerificationPolicy};
 use attestations::Attestations;
 use cel::Value;
 use expression::{EvaluationError, Program, References, Scope, Time, map_of, value_of};
+use images::{Images, not_looked_at, unpinned};
 use questions::{Answers, MOST_QUESTIONS, Question};
 use serde_json::{Map, Value as Json, json};
 use signatures::Signatures;
@@ -159,58 +161,6 @@ pub(crate) fn verify<'a>(
     let warnings = not_looked_at(subject, settings, &said);
     let outcomes = said.into_iter().map(|(_, outcome, _)| outcome).collect();
     Verified { outcomes, warnings, digests: signatures.into_digests(), unpinned }
-}
-
-/// The images that stay as they are: those of which every policy about them says so.
-fn unpinned(said: &[(&VerificationPolicy, VerificationOutcome, Images)]) -> BTreeSet<ImageReference> {
-    let of = |pinned: bool| {
-        let policies = said.iter().filter(move |(policy, ..)| policy.mutate_digest == pinned);
-        policies.flat_map(|(.., images)| &images.matched).filter_map(|image| ImageReference::parse(image).ok())
-    };
-    let mut unpinned: BTreeSet<_> = of(false).collect();
-    if !unpinned.is_empty() {
-        for pinned in of(true) {
-            unpinned.remove(&pinned);
-        }
-    }
-    unpinned
-}
-
-/// The images of one policy.
-#[derive(Default)]
-struct Images {
-    /// Those that it is about.
-    matched: BTreeSet<String>,
-    /// Those that ran before, which aren't judged again.
-    exempt: BTreeSet<String>,
-    /// Those that its verifications look at: the lists that they name, and what they ask about.
-    looked_at: BTreeSet<String>,
-}
-
-/// A warning for each new image that no policy looked at, where there are policies that look at images. A policy whose
-/// patterns leave every image out holds without a word, since `[].all(…)` is true, and so does one that names another list.
-fn not_looked_at(
-    subject: Subject<'_>,
-    settings: &Settings,
-    said: &[(&VerificationPolicy, VerificationOutcome, Images)],
-) -> Vec<String> {
-    if !settings.verification.iter().any(looks_at_images) {
-        return Vec::new();
-    }
-    let is_strict = settings.verification.iter().any(|policy| policy.verify_pre_scan_accepted);
-    let is_seen = |image: &String| said.iter().any(|(_, _, images)| images.looked_at.contains(image));
-    let missed = subject
-        .judged
-        .iter()
-        .filter(|judged| (is_strict || !judged.is_accepted_by_pre_scan()) && !is_seen(&judged.image.text));
-    let names: BTreeSet<String> = missed.map(|judged| judged.image.shown()).collect();
-    names.into_iter().map(|image| format!("image '{image}' is one that no verification policy looked at")).collect()
-}
-
-/// Whether a policy is about images at all.
-fn looks_at_images(policy: &VerificationPolicy) -> bool {
-    policy.verifications.iter().any(|verification| verification.expression.text.contains("images"))
-        || policy.variables.iter().any(|variable| variable.expression.text.contains("images"))
 }
 
 /// One policy, asked about one request.
@@ -363,8 +313,6 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 }
             }
         }
-        outcome.verified = self.signatures.verified(policy);
-        asking.attestations.add_verified(&mut outcome.verified);
         for (annotation, program) in policy.audit_annotations.iter().zip(&programs.annotations) {
             let text = match self.answer(&annotation.expression, program, &scope, &mut asking, images) {
                 Ok(Value::String(text)) => cut(&text, 512),
@@ -374,6 +322,8 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             };
             outcome.annotations.insert(annotation.name.clone(), text);
         }
+        outcome.verified = self.signatures.verified(policy);
+        asking.attestations.add_verified(&mut outcome.verified);
         done_with((programs, scope, asking));
         Ok(true)
     }
@@ -459,125 +409,6 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         Ok(scope)
     }
 
-    /// Names the lists of images in the scope, without those that the policy isn't about.
-    #[inline(never)]
-    fn name_images(
-        &mut self,
-        programs: &Programs,
-        scope: &mut Scope<'_>,
-        asking: &mut Asking<'a>,
-        images: &mut Images,
-    ) -> Result<BTreeMap<&'a str, Vec<String>>, EvaluationError> {
-        let mut lists: BTreeMap<&str, Vec<String>> = IMAGE_LISTS.iter().map(|name| (*name, Vec::new())).collect();
-        let mut new = BTreeSet::new();
-        for image in self.subject.images {
-            let judged = self.subject.judged.iter().find(|judged| judged.image.pointer == image.pointer);
-            match judged {
-                Some(judged) if judged.is_accepted_by_pre_scan() && !self.policy.verify_pre_scan_accepted => continue,
-                Some(_) => {
-                    new.insert(image.text.clone());
-                }
-                // What ran before isn't judged again. It stays in its place, and counts as verified.
-                None => {
-                    images.exempt.insert(image.text.clone());
-                }
-            }
-            let list = match image.list {
-                ImageList::Init => "initContainers",
-                ImageList::Container => "containers",
-                ImageList::Ephemeral => "ephemeralContainers",
-                ImageList::Volume => "imageVolumes",
-            };
-            for list in [list, "all"] {
-                lists.entry(list).or_default().push(image.text.clone());
-            }
-        }
-        for (named, program) in self.policy.images.iter().zip(&programs.images) {
-            let found = self.own_images(&named.expression, program, scope, asking)?;
-            let before = self.images_before(&named.expression, program, programs, scope, asking)?;
-            new.extend(found.iter().filter(|image| !before.contains(*image)).cloned());
-            images.exempt.extend(before);
-            let list = lists.entry(&named.name).or_default();
-            for image in found {
-                // What a list of the pod spec's has already isn't named twice.
-                if !IMAGE_LISTS.contains(&named.name.as_str()) || !list.contains(&image) {
-                    list.push(image);
-                }
-            }
-        }
-        // An image that is new in one place is new.
-        images.exempt.retain(|image| !new.contains(image));
-        for list in lists.values_mut() {
-            let mut kept = Vec::new();
-            for image in std::mem::take(list) {
-                if self.is_matched(&image, programs, scope)? {
-                    images.matched.insert(image.clone());
-                    kept.push(image);
-                }
-            }
-            *list = kept;
-        }
-        let (number, most) = (images.matched.len(), self.settings.max_images);
-        if number > most {
-            let why = format!("{number} different images, the setting `maxImages` allows {most}");
-            return Err(EvaluationError::Limit(why));
-        }
-        let value = |images: &[String]| -> Value {
-            images.iter().map(|image| Value::from(image.as_str())).collect::<Vec<_>>().into()
-        };
-        for (key, name) in programs.fields_of("images") {
-            if let Some(images) = lists.get(name) {
-                scope.set(key, value(images));
-            }
-        }
-        if programs.mentions("images") {
-            scope.set("images", map_of(lists.iter().map(|(name, images)| (*name, value(images)))));
-        }
-        Ok(lists)
-    }
-
-    /// The images that an entry of `images` names.
-    fn own_images(
-        &mut self,
-        expression: &Expression,
-        program: &Program,
-        scope: &Scope<'_>,
-        asking: &mut Asking<'a>,
-    ) -> Result<Vec<String>, EvaluationError> {
-        let wrong =
-            || EvaluationError::Failed("it must give a string or a list of strings".to_owned()).at(&expression.path);
-        let value = self.answer(expression, program, scope, asking, &mut Images::default())?;
-        let texts = match &value {
-            Value::String(text) => return Ok(vec![text.to_string()]),
-            Value::List(texts) => texts,
-            _ => return Err(wrong()),
-        };
-        let text = |text: &Value| match text {
-            Value::String(text) => Ok(text.to_string()),
-            _ => Err(wrong()),
-        };
-        texts.iter().map(text).collect()
-    }
-
-    /// What the same entry named before an update; nothing where that can't be told.
-    fn images_before(
-        &mut self,
-        expression: &Expression,
-        program: &Program,
-        programs: &Programs,
-        scope: &mut Scope<'_>,
-        asking: &mut Asking<'a>,
-    ) -> Result<Vec<String>, EvaluationError> {
-        if self.subject.request.operation != Operation::Update {
-            return Ok(Vec::new());
-        }
-        let Some(old) = self.subject.request.old_object() else { return Ok(Vec::new()) };
-        self.set_object(&old, programs, scope)?;
-        let before = self.own_images(expression, program, scope, asking).unwrap_or_default();
-        self.set_object(self.subject.object, programs, scope)?;
-        Ok(before)
-    }
-
     /// Lets expressions see an object as the request's.
     fn set_object(&self, object: &Json, programs: &Programs, scope: &mut Scope<'_>) -> Result<(), EvaluationError> {
         if programs.mentions("object") {
@@ -590,32 +421,6 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             scope.set("request", value_of(&Json::Object(whole)));
         }
         Ok(())
-    }
-
-    /// Whether the policy is about an image, by any of its names: whoever writes a Pod chooses how an image is spelt.
-    fn is_matched(&self, image: &str, programs: &Programs, scope: &mut Scope<'_>) -> Result<bool, EvaluationError> {
-        let rules = &self.policy.images_matched;
-        if rules.globs.is_empty() && rules.expressions.is_empty() {
-            return Ok(true);
-        }
-        if rules.globs.iter().any(|glob| matching::matches_image(glob, image)) {
-            return Ok(true);
-        }
-        let names = match ImageReference::parse(image) {
-            Ok(reference) => matching::names(image, &reference),
-            Err(_) => BTreeSet::from([image.to_owned()]),
-        };
-        for (expression, program) in rules.expressions.iter().zip(&programs.image_rules) {
-            for name in &names {
-                scope.set("ref", Value::from(name.as_str()));
-                match program.evaluate(scope).map_err(|error| error.at(&expression.path))? {
-                    Value::Bool(true) => return Ok(true),
-                    Value::Bool(false) => {}
-                    other => return Err(no_boolean(expression, &other)),
-                }
-            }
-        }
-        Ok(false)
     }
 
     /// The value of an expression; what it asks on the way is answered.
@@ -690,19 +495,9 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 if let Ok(digest) = self.signatures.digest(&reference) {
                     self.search.know(BTreeMap::from([(reference.clone(), digest)]));
                 }
-                Ok(value_of(&scan_report(image, &self.search.find(&reference))))
+                Ok(scan_report(image, &self.search.find(&reference)))
             }
         }
-    }
-
-    /// Whether an image that a function is asked about is one that the match rules take in. Any other counts as not
-    /// verified.
-    fn is_in_question(&self, image: &str, images: &Images) -> bool {
-        let rules = &self.policy.images_matched;
-        let has_rules = !rules.globs.is_empty() || !rules.expressions.is_empty();
-        !has_rules
-            || images.matched.contains(image)
-            || rules.globs.iter().any(|glob| matching::matches_image(glob, image))
     }
 }
 
@@ -716,25 +511,20 @@ fn no_boolean(expression: &Expression, value: &Value) -> EvaluationError {
     EvaluationError::Failed(format!("it must give true or false, but gives {}", value.type_of())).at(&expression.path)
 }
 
-/// A scan report as rules in Rego see it.
-fn scan_report(image: &str, report: &ScanReport) -> Json {
-    json!({
-        "ImageAndTag": image,
-        "Status": report.status.name(),
-        "Passed": report.status == ScanStatus::Accepted,
-        "Reason": report.reason,
-        "State": report.state.name(),
-        "Digest": report.digest,
-        "Source": report.source,
-    })
+/// A scan report as rules in Rego see it, without the scanner's own.
+fn scan_report(image: &str, report: &ScanReport) -> Value {
+    let fields = report.fields(image).into_iter().map(|(key, field)| match field {
+        Field::Text(text) => (key, Value::from(text)),
+        Field::Flag(flag) => (key, Value::Bool(flag)),
+        Field::None => (key, Value::Null),
+    });
+    map_of(fields)
 }
 
 /// The exemptions that hold now in a namespace.
 fn exemptions(settings: &Settings, namespace: &str, now: Timestamp) -> Json {
-    let holds = settings.exemptions.iter().filter(|exemption| {
-        now <= exemption.expires
-            && (exemption.namespaces.is_empty() || exemption.namespaces.iter().any(|own| own == namespace))
-    });
+    let holds =
+        settings.exemptions.iter().filter(|exemption| now <= exemption.expires && exemption.is_about(namespace));
     let entries = holds.map(|exemption| {
         json!({
             "vulnerabilities": exemption.vulnerabilities.iter().map(|pattern| pattern.as_str()).collect::<Vec<_>>(),

@@ -3,7 +3,7 @@
 
 use super::document::{from_json, from_own};
 use crate::image::{ImageList, WorkloadImage};
-use crate::report::ScanReport;
+use crate::report::{Field, ScanReport};
 use crate::request::{AdmissionRequest, Operation};
 use regorus::Value;
 use serde_json::Value as Json;
@@ -76,14 +76,14 @@ impl Input {
 /// A scan report as rules see it. `inner` is the scanner's own report, whole.
 pub(crate) fn scan_report(image: &str, report: &ScanReport, inner: Option<Value>) -> Value {
     let mut value = Value::new_object();
-    let optional = |text: Option<&str>| text.map_or(Value::Null, Value::from);
-    set(&mut value, "ImageAndTag", Value::from(image));
-    set(&mut value, "Status", Value::from(report.status.name()));
-    set(&mut value, "Passed", Value::from(report.status == crate::report::ScanStatus::Accepted));
-    set(&mut value, "Reason", Value::from(report.reason.as_str()));
-    set(&mut value, "State", Value::from(report.state.name()));
-    set(&mut value, "Digest", optional(report.digest.as_deref()));
-    set(&mut value, "Source", optional(report.source));
+    for (key, field) in report.fields(image) {
+        let field = match field {
+            Field::Text(text) => Value::from(text),
+            Field::Flag(flag) => Value::from(flag),
+            Field::None => Value::Null,
+        };
+        set(&mut value, key, field);
+    }
     set(&mut value, "InnerReport", inner.unwrap_or(Value::Null));
     value
 }

@@ -9,10 +9,11 @@ use super::source::{self, Known, Origin, Statement, Wanted};
 use super::text::Text;
 use crate::Timestamp;
 use crate::acceptance::{Judge, Judgement, Verdict};
-use crate::host::{Document, Host, HostFailure, Manifest};
-use crate::image::{ImageReference, is_digest};
+use crate::host::{Document, Host, HostFailure};
+use crate::image::ImageReference;
 use crate::message::{cut, join_at_most};
 use crate::platform::Platform;
+use crate::referrers::artifacts_beside;
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{Artifact, RegistryReports};
 use serde::Deserialize;
@@ -74,38 +75,21 @@ impl<'a> Source<'a> {
         found
     }
 
-    /// The digests of the artifacts beside a digest. What is asked for by tag is asked for once.
+    /// The digests of the artifacts beside a digest.
     fn artifacts(&self, reference: &ImageReference, digest: &str) -> Result<Vec<String>, HostFailure> {
-        let stem = digest.replace(':', "-");
-        let tag = match &self.settings.artifact {
-            Artifact::Tag(suffix) => format!("{stem}.{suffix}"),
-            Artifact::Type(_) => stem,
+        let (suffix, media_type) = match &self.settings.artifact {
+            Artifact::Tag(suffix) => (Some(suffix.as_str()), ""),
+            Artifact::Type(media_type) => (None, media_type.as_str()),
         };
-        let resolved = match self.host.manifest_digest(&format!("{}:{tag}", reference.name())) {
-            Ok(answer) if is_digest(&answer) => answer,
-            Ok(other) => return Err(HostFailure::Failed(format!("the answer `{}` is no digest", cut(&other, 80)))),
-            Err(HostFailure::NotFound(_)) => return Ok(Vec::new()),
-            Err(failure) => return Err(failure),
-        };
-        match &self.settings.artifact {
-            Artifact::Tag(_) => Ok(vec![resolved]),
-            Artifact::Type(media_type) => {
-                let index = reference.at(&resolved);
-                let Manifest::Index(entries) = self.host.manifest(&index)? else {
-                    return Err(HostFailure::Failed(format!("{index} is not an index of referrers")));
-                };
-                let of_type = entries.into_iter().filter(|entry| entry.artifact_type.as_deref() == Some(media_type));
-                let digests: Vec<String> =
-                    of_type.map(|entry| entry.digest).filter(|digest| is_digest(digest)).collect();
-                if digests.len() > MOST_ARTIFACTS {
-                    let number = digests.len();
-                    return Err(HostFailure::Failed(format!(
-                        "{index} names {number} artifacts of one type, {MOST_ARTIFACTS} are the most"
-                    )));
-                }
-                Ok(digests)
-            }
+        let found = artifacts_beside(self.host, reference, digest, suffix, |kind| kind == media_type)?;
+        // One that isn't read could be the one that says that the image is bad.
+        if found.len() > MOST_ARTIFACTS {
+            let (of, number) = (reference.at(digest), found.len());
+            return Err(HostFailure::Failed(format!(
+                "{of} has {number} artifacts of one type, {MOST_ARTIFACTS} are the most"
+            )));
         }
+        Ok(found)
     }
 
     /// Verifies an artifact, `repository@digest`, and reads it.

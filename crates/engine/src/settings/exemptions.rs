@@ -24,6 +24,13 @@ pub struct Exemption {
     pub expire_on_fix: bool,
 }
 
+impl Exemption {
+    /// Whether it holds for workloads of a namespace.
+    pub(crate) fn is_about(&self, namespace: &str) -> bool {
+        self.namespaces.is_empty() || self.namespaces.iter().any(|own| own == namespace)
+    }
+}
+
 /// A pattern for ids of vulnerabilities; upper and lower case are the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern(String);

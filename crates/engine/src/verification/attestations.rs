@@ -8,9 +8,10 @@
 use super::dsse::{Envelope, EnvelopeError, EnvelopeKey};
 use super::failed;
 use super::signatures::Signatures;
-use crate::host::{HostFailure, Manifest};
-use crate::image::{ImageReference, is_digest};
+use crate::host::HostFailure;
+use crate::image::ImageReference;
 use crate::message::cut;
+use crate::referrers::artifacts_beside;
 use crate::resolve::find_platforms;
 use crate::settings::{Attestation, AttestationKind, Identity, Platforms, VerificationPolicy};
 use serde::Deserialize;
@@ -312,41 +313,20 @@ impl<'a> Attestations<'a> {
     }
 }
 
-/// The artifacts beside a digest. What is asked for by tag is asked for once; after that everything is asked for by digest.
+/// The artifacts beside a digest.
 fn look(
     signatures: &Signatures<'_>,
     reference: &ImageReference,
     digest: &str,
     wanted: &Attestation,
 ) -> Result<Vec<Found>, HostFailure> {
-    let host = signatures.host();
-    let stem = digest.replace(':', "-");
-    let tag = match &wanted.tag_suffix {
-        Some(suffix) => format!("{stem}.{suffix}"),
-        None => stem,
+    let of_type = |kind: &str| match &wanted.kind {
+        AttestationKind::Referrer(own) => kind == own,
+        AttestationKind::InToto(predicate) => kind == predicate || ENVELOPE_TYPES.contains(&kind),
     };
-    let resolved = match host.manifest_digest(&format!("{}:{tag}", reference.name())) {
-        Ok(answer) if is_digest(&answer) => answer,
-        Ok(other) => return Err(HostFailure::Failed(format!("the answer `{}` is no digest", cut(&other, 80)))),
-        Err(HostFailure::NotFound(_)) => return Ok(Vec::new()),
-        Err(failure) => return Err(failure),
-    };
-    let artifacts = if wanted.tag_suffix.is_some() {
-        vec![resolved]
-    } else {
-        let index = reference.at(&resolved);
-        let Manifest::Index(entries) = host.manifest(&index)? else {
-            return Err(HostFailure::Failed(format!("{index} is not an index of referrers")));
-        };
-        let of_type = |kind: &str| match &wanted.kind {
-            AttestationKind::Referrer(own) => kind == own,
-            AttestationKind::InToto(predicate) => kind == predicate || ENVELOPE_TYPES.contains(&kind),
-        };
-        let entries = entries.into_iter().filter(|entry| entry.artifact_type.as_deref().is_some_and(of_type));
-        let mut digests: Vec<String> = entries.map(|entry| entry.digest).filter(|digest| is_digest(digest)).collect();
-        // Who attests every day adds one every day, at the end.
-        digests.split_off(digests.len().saturating_sub(MOST_ARTIFACTS))
-    };
+    let mut found = artifacts_beside(signatures.host(), reference, digest, wanted.tag_suffix.as_deref(), of_type)?;
+    // Who attests every day adds one every day, at the end.
+    let artifacts = found.split_off(found.len().saturating_sub(MOST_ARTIFACTS));
     let read = |digest: &String| {
         let artifact = reference.at(digest);
         Found { content: read(signatures, &artifact, digest), artifact }

@@ -1,0 +1,219 @@
+//! The images of a policy: its lists, which of them it is about, and what becomes of those that it leaves out.
+
+use super::expression::{EvaluationError, Program, Scope, map_of};
+use super::matching;
+use super::{Asking, PolicyVerification, Programs, Subject, VerificationOutcome, no_boolean};
+use crate::image::{ImageList, ImageReference};
+use crate::request::Operation;
+use crate::settings::{Expression, IMAGE_LISTS, Settings, VerificationPolicy};
+use cel::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The images of one policy.
+#[derive(Default)]
+pub(super) struct Images {
+    /// Those that it is about.
+    pub(super) matched: BTreeSet<String>,
+    /// Those that ran before, which aren't judged again.
+    pub(super) exempt: BTreeSet<String>,
+    /// Those that its verifications look at: the lists that they name, and what they ask about.
+    pub(super) looked_at: BTreeSet<String>,
+}
+
+impl<'a> PolicyVerification<'a, '_, '_> {
+    /// Names the lists of images in the scope, without those that the policy isn't about.
+    #[inline(never)]
+    pub(super) fn name_images(
+        &mut self,
+        programs: &Programs,
+        scope: &mut Scope<'_>,
+        asking: &mut Asking<'a>,
+        images: &mut Images,
+    ) -> Result<BTreeMap<&'a str, Vec<String>>, EvaluationError> {
+        let mut lists: BTreeMap<&str, Vec<String>> = IMAGE_LISTS.iter().map(|name| (*name, Vec::new())).collect();
+        let mut new = BTreeSet::new();
+        for image in self.subject.images {
+            let judged = self.subject.judged.iter().find(|judged| judged.image.pointer == image.pointer);
+            match judged {
+                Some(judged) if judged.is_accepted_by_pre_scan() && !self.policy.verify_pre_scan_accepted => continue,
+                Some(_) => {
+                    new.insert(image.text.clone());
+                }
+                // What ran before isn't judged again. It stays in its place, and counts as verified.
+                None => {
+                    images.exempt.insert(image.text.clone());
+                }
+            }
+            let list = match image.list {
+                ImageList::Init => "initContainers",
+                ImageList::Container => "containers",
+                ImageList::Ephemeral => "ephemeralContainers",
+                ImageList::Volume => "imageVolumes",
+            };
+            for list in [list, "all"] {
+                lists.entry(list).or_default().push(image.text.clone());
+            }
+        }
+        for (named, program) in self.policy.images.iter().zip(&programs.images) {
+            let found = self.own_images(&named.expression, program, scope, asking)?;
+            let before = self.images_before(&named.expression, program, programs, scope, asking)?;
+            new.extend(found.iter().filter(|image| !before.contains(*image)).cloned());
+            images.exempt.extend(before);
+            let list = lists.entry(&named.name).or_default();
+            for image in found {
+                // What a list of the pod spec's has already isn't named twice.
+                if !IMAGE_LISTS.contains(&named.name.as_str()) || !list.contains(&image) {
+                    list.push(image);
+                }
+            }
+        }
+        // An image that is new in one place is new.
+        images.exempt.retain(|image| !new.contains(image));
+        for list in lists.values_mut() {
+            let mut kept = Vec::new();
+            for image in std::mem::take(list) {
+                if self.is_matched(&image, programs, scope)? {
+                    images.matched.insert(image.clone());
+                    kept.push(image);
+                }
+            }
+            *list = kept;
+        }
+        let (number, most) = (images.matched.len(), self.settings.max_images);
+        if number > most {
+            let why = format!("{number} different images, the setting `maxImages` allows {most}");
+            return Err(EvaluationError::Limit(why));
+        }
+        let value = |images: &[String]| -> Value {
+            images.iter().map(|image| Value::from(image.as_str())).collect::<Vec<_>>().into()
+        };
+        for (key, name) in programs.fields_of("images") {
+            if let Some(images) = lists.get(name) {
+                scope.set(key, value(images));
+            }
+        }
+        if programs.mentions("images") {
+            scope.set("images", map_of(lists.iter().map(|(name, images)| (*name, value(images)))));
+        }
+        Ok(lists)
+    }
+
+    /// The images that an entry of `images` names.
+    fn own_images(
+        &mut self,
+        expression: &Expression,
+        program: &Program,
+        scope: &Scope<'_>,
+        asking: &mut Asking<'a>,
+    ) -> Result<Vec<String>, EvaluationError> {
+        let wrong =
+            || EvaluationError::Failed("it must give a string or a list of strings".to_owned()).at(&expression.path);
+        let value = self.answer(expression, program, scope, asking, &mut Images::default())?;
+        let texts = match &value {
+            Value::String(text) => return Ok(vec![text.to_string()]),
+            Value::List(texts) => texts,
+            _ => return Err(wrong()),
+        };
+        let text = |text: &Value| match text {
+            Value::String(text) => Ok(text.to_string()),
+            _ => Err(wrong()),
+        };
+        texts.iter().map(text).collect()
+    }
+
+    /// What the same entry named before an update; nothing where that can't be told.
+    fn images_before(
+        &mut self,
+        expression: &Expression,
+        program: &Program,
+        programs: &Programs,
+        scope: &mut Scope<'_>,
+        asking: &mut Asking<'a>,
+    ) -> Result<Vec<String>, EvaluationError> {
+        if self.subject.request.operation != Operation::Update {
+            return Ok(Vec::new());
+        }
+        let Some(old) = self.subject.request.old_object() else { return Ok(Vec::new()) };
+        self.set_object(&old, programs, scope)?;
+        let before = self.own_images(expression, program, scope, asking).unwrap_or_default();
+        self.set_object(self.subject.object, programs, scope)?;
+        Ok(before)
+    }
+
+    /// Whether the policy is about an image, by any of its names: whoever writes a Pod chooses how an image is spelt.
+    fn is_matched(&self, image: &str, programs: &Programs, scope: &mut Scope<'_>) -> Result<bool, EvaluationError> {
+        let rules = &self.policy.images_matched;
+        if rules.globs.is_empty() && rules.expressions.is_empty() {
+            return Ok(true);
+        }
+        if rules.globs.iter().any(|glob| matching::matches_image(glob, image)) {
+            return Ok(true);
+        }
+        let names = match ImageReference::parse(image) {
+            Ok(reference) => matching::names(image, &reference),
+            Err(_) => BTreeSet::from([image.to_owned()]),
+        };
+        for (expression, program) in rules.expressions.iter().zip(&programs.image_rules) {
+            for name in &names {
+                scope.set("ref", Value::from(name.as_str()));
+                match program.evaluate(scope).map_err(|error| error.at(&expression.path))? {
+                    Value::Bool(true) => return Ok(true),
+                    Value::Bool(false) => {}
+                    other => return Err(no_boolean(expression, &other)),
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether an image that a function is asked about is one that the match rules take in. Any other counts as not
+    /// verified.
+    pub(super) fn is_in_question(&self, image: &str, images: &Images) -> bool {
+        let rules = &self.policy.images_matched;
+        let has_rules = !rules.globs.is_empty() || !rules.expressions.is_empty();
+        !has_rules
+            || images.matched.contains(image)
+            || rules.globs.iter().any(|glob| matching::matches_image(glob, image))
+    }
+}
+
+/// The images that stay as they are: those of which every policy about them says so.
+pub(super) fn unpinned(said: &[(&VerificationPolicy, VerificationOutcome, Images)]) -> BTreeSet<ImageReference> {
+    let of = |pinned: bool| {
+        let policies = said.iter().filter(move |(policy, ..)| policy.mutate_digest == pinned);
+        policies.flat_map(|(.., images)| &images.matched).filter_map(|image| ImageReference::parse(image).ok())
+    };
+    let mut unpinned: BTreeSet<_> = of(false).collect();
+    if !unpinned.is_empty() {
+        for pinned in of(true) {
+            unpinned.remove(&pinned);
+        }
+    }
+    unpinned
+}
+
+/// A warning for each new image that no policy looked at, where there are policies that look at images. A policy whose
+/// patterns leave every image out holds without a word, since `[].all(…)` is true, and so does one that names another list.
+pub(super) fn not_looked_at(
+    subject: Subject<'_>,
+    settings: &Settings,
+    said: &[(&VerificationPolicy, VerificationOutcome, Images)],
+) -> Vec<String> {
+    if !settings.verification.iter().any(looks_at_images) {
+        return Vec::new();
+    }
+    let is_strict = settings.verification.iter().any(|policy| policy.verify_pre_scan_accepted);
+    let is_seen = |image: &String| said.iter().any(|(_, _, images)| images.looked_at.contains(image));
+    let missed = subject
+        .judged
+        .iter()
+        .filter(|judged| (is_strict || !judged.is_accepted_by_pre_scan()) && !is_seen(&judged.image.text));
+    let names: BTreeSet<String> = missed.map(|judged| judged.image.shown()).collect();
+    names.into_iter().map(|image| format!("image '{image}' is one that no verification policy looked at")).collect()
+}
+
+/// Whether a policy is about images at all.
+fn looks_at_images(policy: &VerificationPolicy) -> bool {
+    policy.verifications.iter().any(|verification| verification.expression.text.contains("images"))
+        || policy.variables.iter().any(|variable| variable.expression.text.contains("images"))
+}
