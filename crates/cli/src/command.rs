@@ -4,6 +4,7 @@ mod bench;
 mod document;
 mod eval;
 mod fields;
+mod lint;
 mod manifest;
 mod rego;
 mod request;
@@ -33,6 +34,7 @@ enum Command {
     Run(Box<run::Run>),
     Eval(Box<eval::Eval>),
     Test(test::Test),
+    Lint(lint::Lint),
     Bench(bench::Bench),
 }
 
@@ -47,6 +49,8 @@ enum Ending {
     Denied,
     /// Not every test passes.
     TestsFailed,
+    /// There is something to remark.
+    Remarked,
     /// The settings are not valid, so that nothing was decided.
     InvalidSettings,
     /// Something went wrong, and what it was has been said.
@@ -58,7 +62,7 @@ impl From<Ending> for ExitCode {
         match ending {
             Ending::Done | Ending::Allowed => Self::SUCCESS,
             Ending::Failed => Self::FAILURE,
-            Ending::Denied | Ending::TestsFailed => Self::from(2),
+            Ending::Denied | Ending::TestsFailed | Ending::Remarked => Self::from(2),
             Ending::InvalidSettings => Self::from(3),
         }
     }
@@ -81,6 +85,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Run(run) => run.execute(output).map_err(Box::from),
         Command::Eval(eval) => eval.execute(output).map_err(Box::from),
         Command::Test(test) => test.execute(output).map_err(Box::from),
+        Command::Lint(lint) => lint.execute(output).map_err(Box::from),
         Command::Bench(bench) => bench.execute(output).map_err(Box::from),
     };
     ended

@@ -3,6 +3,7 @@
 mod acceptance;
 mod attestors;
 mod exemptions;
+mod lint;
 mod phases;
 mod pin;
 mod prefix;
@@ -20,6 +21,7 @@ use std::fmt;
 pub use acceptance::{Acceptance, Count, CvssLimit, Limit, Limits, Severity};
 pub use attestors::{Attestor, Identity, KeyReference};
 pub use exemptions::{Exemption, Pattern};
+pub use lint::{Lint, LintRule};
 pub(crate) use phases::PhaseAction;
 pub use phases::{
     CustomPolicy, Fallback, ImageMatching, NamespaceOverride, Phase, PreScanAction, ScanAction, StatusFallbacks,
@@ -99,60 +101,6 @@ impl Settings {
         }
         problems.extend(crate::verification::check::check(&settings));
         if problems.is_empty() { Ok(settings) } else { Err(InvalidSettings(problems)) }
-    }
-
-    /// What is valid and may not be meant, like prefixes that match more than they seem to; one line each.
-    #[must_use]
-    pub fn notices(&self) -> Vec<String> {
-        let mut notices = Vec::new();
-        let mut note = |path: String, prefix: &Prefix| {
-            if prefix.is_short_name() {
-                let name = prefix.as_str();
-                notices.push(format!("{path}: the prefix `{name}` is the beginning of a registry's host; an image of Docker Hub is `docker.io/library/{name}`"));
-            } else if let Some(part) = prefix.ends_inside() {
-                notices.push(format!(
-                    "{path}: the prefix `{}` ends inside a {part}, and matches whatever goes on from there",
-                    prefix.as_str()
-                ));
-            }
-        };
-        let mut open = Vec::new();
-        self.pre_scan.each_prefix("preScanPolicies", &mut note);
-        self.scan.each_prefix("scanPolicies", &mut note);
-        for (position, exemption) in self.exemptions.iter().enumerate() {
-            for prefix in &exemption.images {
-                note(format!("exemptions[{position}].images"), prefix);
-            }
-            // A purl's name ends with a slash, with its version or with its qualifiers.
-            for package in exemption.packages.iter().filter(|package| !package.ends_with(['/', '@', '?', '#'])) {
-                open.push(format!(
-                    "exemptions[{position}].packages: `{package}` matches whatever goes on from there; end it with `@` for one package"
-                ));
-            }
-        }
-        notices.extend(open);
-        for source in &self.reports.sources {
-            let of = match source {
-                ReportSource::Kubescape(_) => "Kubescape's reports don't say when they were made",
-                ReportSource::Custom(custom) if custom.fields.time.is_none() => {
-                    "`fields.time` of the custom source is not set"
-                }
-                _ => "",
-            };
-            if let Some(max_age) = self.reports.max_age.as_ref().filter(|_| !of.is_empty()) {
-                notices.push(format!("reports.maxAge: {of}, so that each counts as older than {max_age}"));
-            }
-            if let ReportSource::Registry(registry) = source
-                && registry.allow_unsigned
-                && !registry.attestors.is_empty()
-            {
-                notices.push(
-                    "reports.sources: with `allowUnsigned: true` no attestor of the registry source is asked"
-                        .to_owned(),
-                );
-            }
-        }
-        notices
     }
 }
 

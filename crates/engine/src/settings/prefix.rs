@@ -1,5 +1,6 @@
 //! Prefixes of image names in rules.
 
+use super::ImageMatching;
 use crate::image::{canonical_host, is_host_like};
 
 /// A rule's prefix: as written, and in the form that canonical names have.
@@ -65,6 +66,19 @@ impl Prefix {
     #[must_use]
     pub fn matches_raw(&self, image: &str) -> bool {
         image.starts_with(&self.written)
+    }
+
+    /// Whether every image that it matches is one that `other` matches too.
+    pub(super) fn goes_on_from(&self, other: &Self, matching: ImageMatching) -> bool {
+        match matching {
+            ImageMatching::Canonical => self.canonical.starts_with(&other.canonical),
+            ImageMatching::Raw => self.written.starts_with(&other.written),
+        }
+    }
+
+    /// Whether it goes as far as a tag.
+    pub(super) fn names_a_tag(&self) -> bool {
+        self.canonical.rsplit('/').next().is_some_and(|last| self.canonical.contains('/') && last.contains(':'))
     }
 
     /// Whether it looks like a short name of Docker Hub, as in `nginx`, which no canonical name starts with.

@@ -1,0 +1,359 @@
+//! What is valid and may not be meant: rules that never decide, and rules that let in more than they seem to.
+//!
+//! What depends on the settings alone is logged when the policy is deployed. `image-admission lint` tells all of it.
+
+use super::phases::PhaseAction;
+use super::{
+    CustomPolicy, ImageMatching, NamespaceOverride, Phase, PreScanAction, Prefix, ReportSource, ScanAction, Settings,
+};
+use crate::time::Timestamp;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The namespace whose Pods run the cluster.
+const KUBE_SYSTEM: &str = "kube-system";
+
+/// Something in valid settings that may not be meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lint {
+    /// What kind of thing it is.
+    pub rule: LintRule,
+    /// The path of the setting.
+    pub path: String,
+    /// What it does, and what to write instead.
+    pub message: String,
+}
+
+/// `scanPolicies.customPolicies[0]: …`, as the log has it.
+impl fmt::Display for Lint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}
+
+/// What the lint looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LintRule {
+    /// A prefix that ends inside a host or a path segment, and matches whatever goes on from there.
+    OpenPrefix,
+    /// A prefix that looks like a short name of Docker Hub, which no canonical name starts with.
+    ShortName,
+    /// An entry that never decides, because an earlier one matches everything that it matches.
+    NeverMatches,
+    /// An entry that says what would be decided without it.
+    Redundant,
+    /// Rules that no image comes to.
+    NeverReached,
+    /// A list of what is rejected, where everything else is let in: another name is enough.
+    DenyList,
+    /// A namespace that is decided as it would be without its entry.
+    NamespaceWithoutEffect,
+    /// A namespace that isn't there: whoever creates it gets its rules.
+    UnknownNamespace,
+    /// No rule for the namespace that runs the cluster.
+    KubeSystem,
+    /// Any registry that a Pod names is asked.
+    AnyRegistry,
+    /// An exemption whose last day is over.
+    ExemptionEnded,
+    /// A package of an exemption that goes on in any way.
+    OpenPackage,
+    /// A limit that a source's reports can't keep.
+    Undated,
+    /// Attestors that are never asked.
+    AttestorsUnused,
+}
+
+impl LintRule {
+    /// All of them, in order.
+    pub const ALL: [Self; 14] = [
+        Self::OpenPrefix,
+        Self::ShortName,
+        Self::NeverMatches,
+        Self::Redundant,
+        Self::NeverReached,
+        Self::DenyList,
+        Self::NamespaceWithoutEffect,
+        Self::UnknownNamespace,
+        Self::KubeSystem,
+        Self::AnyRegistry,
+        Self::ExemptionEnded,
+        Self::OpenPackage,
+        Self::Undated,
+        Self::AttestorsUnused,
+    ];
+
+    /// `open-prefix`, as people name it to leave it out.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenPrefix => "open-prefix",
+            Self::ShortName => "short-name",
+            Self::NeverMatches => "never-matches",
+            Self::Redundant => "redundant",
+            Self::NeverReached => "never-reached",
+            Self::DenyList => "deny-list",
+            Self::NamespaceWithoutEffect => "namespace-without-effect",
+            Self::UnknownNamespace => "unknown-namespace",
+            Self::KubeSystem => "kube-system",
+            Self::AnyRegistry => "any-registry",
+            Self::ExemptionEnded => "exemption-ended",
+            Self::OpenPackage => "open-package",
+            Self::Undated => "undated",
+            Self::AttestorsUnused => "attestors-unused",
+        }
+    }
+}
+
+impl Settings {
+    /// What may be logged when the policy is deployed, one line each: it depends on the settings alone, and each is worth
+    /// a line at every start.
+    #[must_use]
+    pub fn notices(&self) -> Vec<String> {
+        let mut lints = Lints::default();
+        lints.prefixes(self);
+        lints.open_packages(self);
+        lints.reports(self);
+        lints.0.iter().map(Lint::to_string).collect()
+    }
+
+    /// Everything that may not be meant, in the order of [`LintRule`] and of the settings. `now` tells which exemptions
+    /// have ended. `namespaces` are those that the cluster has; none: they aren't looked at.
+    #[must_use]
+    pub fn lint(&self, now: Timestamp, namespaces: Option<&BTreeSet<String>>) -> Vec<Lint> {
+        let mut lints = Lints::default();
+        lints.prefixes(self);
+        lints.phase(&self.pre_scan, "preScanPolicies", self.image_matching);
+        lints.phase(&self.scan, "scanPolicies", self.image_matching);
+        lints.unreachable(self);
+        lints.namespaces(self, namespaces);
+        if self.registries.is_empty() {
+            let message =
+                "empty, so that the host asks any registry that a Pod names; list those that images may come from";
+            lints.add(LintRule::AnyRegistry, "registries", message);
+        }
+        lints.ended_exemptions(self, now);
+        lints.open_packages(self);
+        lints.reports(self);
+        lints.0.sort_by_key(|lint| lint.rule);
+        lints.0
+    }
+}
+
+/// What was found so far.
+#[derive(Debug, Default)]
+struct Lints(Vec<Lint>);
+
+impl Lints {
+    fn add(&mut self, rule: LintRule, path: impl Into<String>, message: impl Into<String>) {
+        self.0.push(Lint { rule, path: path.into(), message: message.into() });
+    }
+
+    fn prefixes(&mut self, settings: &Settings) {
+        let mut note = |path: String, prefix: &Prefix| {
+            let name = prefix.as_str();
+            if prefix.is_short_name() {
+                let message = format!(
+                    "the prefix `{name}` is the beginning of a registry's host; an image of Docker Hub is `docker.io/library/{name}`"
+                );
+                self.add(LintRule::ShortName, path, message);
+            } else if let Some(part) = prefix.ends_inside() {
+                let message =
+                    format!("the prefix `{name}` ends inside a {part}, and matches whatever goes on from there");
+                self.add(LintRule::OpenPrefix, path, message);
+            }
+        };
+        settings.pre_scan.each_prefix("preScanPolicies", &mut note);
+        settings.scan.each_prefix("scanPolicies", &mut note);
+        for (position, exemption) in settings.exemptions.iter().enumerate() {
+            for prefix in &exemption.images {
+                note(format!("exemptions[{position}].images"), prefix);
+            }
+        }
+    }
+
+    fn open_packages(&mut self, settings: &Settings) {
+        for (position, exemption) in settings.exemptions.iter().enumerate() {
+            // A purl's name ends with a slash, with its version or with its qualifiers.
+            for package in exemption.packages.iter().filter(|package| !package.ends_with(['/', '@', '?', '#'])) {
+                self.add(
+                    LintRule::OpenPackage,
+                    format!("exemptions[{position}].packages"),
+                    format!("`{package}` matches whatever goes on from there; end it with `@` for one package"),
+                );
+            }
+        }
+    }
+
+    fn reports(&mut self, settings: &Settings) {
+        for source in &settings.reports.sources {
+            let of = match source {
+                ReportSource::Kubescape(_) => "Kubescape's reports don't say when they were made",
+                ReportSource::Custom(custom) if custom.fields.time.is_none() => {
+                    "`fields.time` of the custom source is not set"
+                }
+                _ => "",
+            };
+            if let Some(max_age) = settings.reports.max_age.as_ref().filter(|_| !of.is_empty()) {
+                let message = format!("{of}, so that each counts as older than {max_age}");
+                self.add(LintRule::Undated, "reports.maxAge", message);
+            }
+            if let ReportSource::Registry(registry) = source
+                && registry.allow_unsigned
+                && !registry.attestors.is_empty()
+            {
+                self.add(
+                    LintRule::AttestorsUnused,
+                    "reports.sources",
+                    "with `allowUnsigned: true` no attestor of the registry source is asked",
+                );
+            }
+        }
+    }
+
+    fn ended_exemptions(&mut self, settings: &Settings, now: Timestamp) {
+        for (position, exemption) in settings.exemptions.iter().enumerate() {
+            if exemption.expires < now {
+                self.add(
+                    LintRule::ExemptionEnded,
+                    format!("exemptions[{position}]"),
+                    format!(
+                        "it ended with {}; remove it, or give it a later day in `expires`",
+                        exemption.expires.day()
+                    ),
+                );
+            }
+        }
+    }
+
+    /// The lists of one phase, the top level's and each namespace's.
+    fn phase<A: PhaseAction>(&mut self, phase: &Phase<A>, name: &str, matching: ImageMatching) {
+        if !phase.auto_generate {
+            return;
+        }
+        // The top level's list holds in the namespaces too that have none of their own.
+        let heirs = phase.by_namespace.values().filter(|own| own.custom_policies.is_none());
+        let defaults: Vec<A> = heirs.filter_map(|own| own.default_policy).chain([phase.default_policy]).collect();
+        self.list(&phase.custom_policies, &defaults, name, matching);
+        for (namespace, own) in &phase.by_namespace {
+            let path = format!("{name}.byNamespace.{namespace}");
+            if let Some(list) = &own.custom_policies {
+                self.list(list, &[own.default_policy.unwrap_or(phase.default_policy)], &path, matching);
+            }
+            if has_no_effect(phase, own) {
+                self.add(
+                    LintRule::NamespaceWithoutEffect,
+                    path,
+                    "it says what the top level says; remove it, or say what is different",
+                );
+            }
+        }
+    }
+
+    /// One list, and every default policy that may stand behind it.
+    fn list<A: PhaseAction>(&mut self, list: &[CustomPolicy<A>], defaults: &[A], path: &str, matching: ImageMatching) {
+        for (position, policy) in list.iter().enumerate() {
+            let own = format!("{path}.customPolicies[{position}]");
+            let (before, after) = (list.iter().take(position), list.iter().skip(position + 1));
+            let shadow = before.enumerate().find(|(_, earlier)| hides(earlier, policy, matching));
+            if let Some((earlier, shadow)) = shadow {
+                self.add(
+                    LintRule::NeverMatches,
+                    own,
+                    format!(
+                        "it never decides: customPolicies[{earlier}] (`{}`) comes first and matches all that starts with `{}`",
+                        shadow.prefix.as_str(),
+                        policy.prefix.as_str()
+                    ),
+                );
+            } else if defaults.iter().all(|default| *default == policy.action)
+                && !after.clone().any(|later| later.action != policy.action && overlap(later, policy, matching))
+            {
+                let message = format!("it says `{}`, as the default policy does without it", policy.action.name());
+                self.add(LintRule::Redundant, own, message);
+            }
+        }
+        let rejects = |policy: &CustomPolicy<A>| policy.action == A::REJECT;
+        let accepts = defaults.iter().any(|default| default.name() == "accept");
+        if accepts && !list.is_empty() && list.iter().all(rejects) {
+            self.add(
+                LintRule::DenyList,
+                path,
+                "what isn't listed is accepted: whoever gives an image another name gets it in; list what may run, and make `reject` the default policy",
+            );
+        }
+    }
+
+    /// Rules of the scan that no image comes to.
+    fn unreachable(&mut self, settings: &Settings) {
+        let (pre_scan, scan) = (&settings.pre_scan, &settings.scan);
+        let has_rules =
+            !scan.custom_policies.is_empty() || !scan.by_namespace.is_empty() || !settings.exemptions.is_empty();
+        if pre_scan.auto_generate && settings.rego.pre_custom_rules.is_empty() && !may(pre_scan, PreScanAction::Scan) {
+            if has_rules {
+                let message =
+                    "pre-scan has no `scan`, so that no image comes to them; say `scan` for those that they are about";
+                self.add(LintRule::NeverReached, "scanPolicies", message);
+            }
+        } else if scan.auto_generate && !may(scan, ScanAction::ScanResult) && !settings.exemptions.is_empty() {
+            let message =
+                "the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them";
+            self.add(LintRule::NeverReached, "exemptions", message);
+        }
+    }
+
+    fn namespaces(&mut self, settings: &Settings, known: Option<&BTreeSet<String>>) {
+        let (pre_scan, scan) = (&settings.pre_scan.by_namespace, &settings.scan.by_namespace);
+        if !pre_scan.contains_key(KUBE_SYSTEM) && !scan.contains_key(KUBE_SYSTEM) {
+            self.add(
+                LintRule::KubeSystem,
+                "preScanPolicies.byNamespace",
+                "there is no rule for `kube-system`: leave it out by the policy's `namespaceSelector`, or say what may run there, or the cluster can't mend itself while a registry is down",
+            );
+        }
+        let Some(known) = known else { return };
+        let named = [("preScanPolicies", pre_scan.keys().collect::<Vec<_>>()), ("scanPolicies", scan.keys().collect())];
+        let named = named
+            .iter()
+            .flat_map(|(phase, names)| names.iter().map(move |name| (format!("{phase}.byNamespace.{name}"), *name)));
+        let exempt = settings.exemptions.iter().enumerate().flat_map(|(position, exemption)| {
+            exemption.namespaces.iter().map(move |name| (format!("exemptions[{position}].namespaces"), name))
+        });
+        for (path, name) in named.chain(exempt).filter(|(_, name)| !known.contains(*name)) {
+            let message = format!("the cluster has no namespace `{name}`: whoever creates it gets what this says");
+            self.add(LintRule::UnknownNamespace, path, message);
+        }
+    }
+}
+
+/// Whether a phase may come to an action.
+fn may<A: PhaseAction>(phase: &Phase<A>, action: A) -> bool {
+    let overrides = phase.by_namespace.values();
+    let lists =
+        overrides.clone().filter_map(|own| own.custom_policies.as_ref()).flatten().chain(&phase.custom_policies);
+    phase.default_policy == action
+        || overrides.filter_map(|own| own.default_policy).any(|own| own == action)
+        || lists.into_iter().any(|policy| policy.action == action)
+}
+
+fn has_no_effect<A: PhaseAction>(phase: &Phase<A>, own: &NamespaceOverride<A>) -> bool {
+    let same = |own: Option<super::Fallback>, top: Option<super::Fallback>| own.is_none() || own == top;
+    own.default_policy.is_none_or(|action| action == phase.default_policy)
+        && own.custom_policies.as_ref().is_none_or(|list| *list == phase.custom_policies)
+        && same(own.fallbacks.report_pending, phase.fallbacks.report_pending)
+        && same(own.fallbacks.scan_failed, phase.fallbacks.scan_failed)
+}
+
+/// Whether everything that a later policy matches is decided by an earlier one.
+fn hides<A: PhaseAction>(earlier: &CustomPolicy<A>, later: &CustomPolicy<A>, matching: ImageMatching) -> bool {
+    // A policy that rejects looks at the tag beside a digest too, which others don't.
+    let sees_less = matching == ImageMatching::Canonical && later.action == A::REJECT && earlier.action != A::REJECT;
+    later.prefix.goes_on_from(&earlier.prefix, matching) && !(sees_less && earlier.prefix.names_a_tag())
+}
+
+fn overlap<A>(one: &CustomPolicy<A>, other: &CustomPolicy<A>, matching: ImageMatching) -> bool {
+    one.prefix.goes_on_from(&other.prefix, matching) || other.prefix.goes_on_from(&one.prefix, matching)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,216 @@
+//! What the lint says of settings, and of what it says nothing.
+
+use super::*;
+use serde_json::{Value, json};
+
+/// The days of an exemption that ended, and of one that doesn't.
+const NOW: Timestamp = Timestamp(1_790_000_000);
+
+/// What is said beside what nearly all settings are told.
+#[track_caller]
+fn check(settings: &Value, expected: &[(&str, &str)]) {
+    let all = Settings::read(settings)
+        .unwrap()
+        .lint(NOW, Some(&BTreeSet::from(["here".to_owned(), "kube-system".to_owned()])));
+    let said: Vec<String> = all
+        .iter()
+        .filter(|lint| !matches!(lint.rule, LintRule::KubeSystem | LintRule::AnyRegistry))
+        .map(|lint| format!("{} {lint}", lint.rule.name()))
+        .collect();
+    let expected: Vec<String> = expected.iter().map(|(rule, text)| format!("{rule} {text}")).collect();
+    assert_eq!(said, expected, "{settings}");
+}
+
+#[test]
+fn what_nearly_all_settings_are_told() {
+    let said: Vec<String> = Settings::read(&Value::Null).unwrap().lint(NOW, None).iter().map(Lint::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "preScanPolicies.byNamespace: there is no rule for `kube-system`: leave it out by the policy's `namespaceSelector`, or say what may run there, or the cluster can't mend itself while a registry is down",
+            "registries: empty, so that the host asks any registry that a Pod names; list those that images may come from",
+        ]
+    );
+    let quiet = json!({"registries": ["ghcr.io"], "preScanPolicies": {"byNamespace": {"kube-system": {"defaultPolicy": "accept"}}}});
+    assert_eq!(Settings::read(&quiet).unwrap().lint(NOW, None), []);
+}
+
+#[test]
+fn entries_that_never_decide() {
+    let list = |entries: Value| json!({"scanPolicies": {"customPolicies": entries}});
+    let hidden = "scanPolicies.customPolicies[1]: it never decides: customPolicies[0] (`ghcr.io/`) comes first and matches all that starts with `ghcr.io/team/`";
+    check(
+        &list(json!([{"prefix": "ghcr.io/", "action": "reject"}, {"prefix": "ghcr.io/team/", "action": "accept"}])),
+        &[("never-matches", hidden)],
+    );
+    check(
+        &list(json!([{"prefix": "ghcr.io/team/", "action": "accept"}, {"prefix": "ghcr.io/", "action": "reject"}])),
+        &[],
+    );
+    // Two spellings of one host.
+    check(
+        &list(json!([{"prefix": "GHCR.IO:443/", "action": "reject"}, {"prefix": "ghcr.io/team/", "action": "accept"}])),
+        &[("never-matches", &hidden.replace("`ghcr.io/`", "`GHCR.IO:443/`"))],
+    );
+    // As written they are two.
+    let mut raw =
+        list(json!([{"prefix": "GHCR.IO/", "action": "reject"}, {"prefix": "ghcr.io/team/", "action": "accept"}]));
+    raw["imageMatching"] = json!("raw");
+    check(&raw, &[]);
+    // Beside a digest the tag counts for what rejects alone, so that the second one still decides `app:1.2@sha256:…`.
+    check(
+        &list(
+            json!([{"prefix": "ghcr.io/app:1", "action": "accept"}, {"prefix": "ghcr.io/app:1.2", "action": "reject"}]),
+        ),
+        &[],
+    );
+    check(
+        &list(
+            json!([{"prefix": "ghcr.io/app:1", "action": "reject"}, {"prefix": "ghcr.io/app:1.2", "action": "accept"}]),
+        ),
+        &[(
+            "never-matches",
+            "scanPolicies.customPolicies[1]: it never decides: customPolicies[0] (`ghcr.io/app:1`) comes first and matches all that starts with `ghcr.io/app:1.2`",
+        )],
+    );
+}
+
+#[test]
+fn entries_that_change_nothing() {
+    let redundant = "preScanPolicies.customPolicies[0]: it says `scan`, as the default policy does without it";
+    check(
+        &json!({"preScanPolicies": {"customPolicies": [{"prefix": "ghcr.io/team/", "action": "scan"}, {"prefix": "quay.io/", "action": "reject"}]}}),
+        &[("redundant", redundant)],
+    );
+    // It keeps its images from the next one.
+    check(
+        &json!({"preScanPolicies": {"customPolicies": [{"prefix": "ghcr.io/team/", "action": "scan"}, {"prefix": "ghcr.io/", "action": "reject"}]}}),
+        &[],
+    );
+    // A namespace with another default and no list of its own needs it.
+    check(
+        &json!({"preScanPolicies": {"customPolicies": [{"prefix": "ghcr.io/team/", "action": "scan"}], "byNamespace": {"here": {"defaultPolicy": "reject"}}}}),
+        &[],
+    );
+    check(
+        &json!({"scanPolicies": {"reportPending": "accept", "byNamespace": {
+            "here": {"defaultPolicy": "scan-result", "reportPending": "accept"}, "kube-system": {"reportPending": "reject"}}}}),
+        &[(
+            "namespace-without-effect",
+            "scanPolicies.byNamespace.here: it says what the top level says; remove it, or say what is different",
+        )],
+    );
+}
+
+#[test]
+fn rules_that_no_image_comes_to() {
+    let reject = json!([{"prefix": "quay.io/", "action": "reject"}]);
+    check(
+        &json!({"preScanPolicies": {"defaultPolicy": "accept", "customPolicies": reject}, "scanPolicies": {"customPolicies": reject}}),
+        &[
+            (
+                "never-reached",
+                "scanPolicies: pre-scan has no `scan`, so that no image comes to them; say `scan` for those that they are about",
+            ),
+            (
+                "deny-list",
+                "preScanPolicies: what isn't listed is accepted: whoever gives an image another name gets it in; list what may run, and make `reject` the default policy",
+            ),
+        ],
+    );
+    // One namespace is scanned.
+    check(
+        &json!({"preScanPolicies": {"defaultPolicy": "accept", "byNamespace": {"here": {"defaultPolicy": "scan"}}}, "scanPolicies": {"customPolicies": reject}}),
+        &[],
+    );
+    // Custom rules decide themselves.
+    check(
+        &json!({"preScanPolicies": {"defaultPolicy": "accept"}, "preCustomRules": "deny_pod[\"x\"] { false }", "scanPolicies": {"customPolicies": reject}}),
+        &[],
+    );
+    let exemption = json!([{"vulnerability": "CVE-1", "reason": "r", "expires": "2099-01-01"}]);
+    check(
+        &json!({"scanPolicies": {"defaultPolicy": "accept"}, "exemptions": exemption}),
+        &[(
+            "never-reached",
+            "exemptions: the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them",
+        )],
+    );
+}
+
+#[test]
+fn namespaces_and_days() {
+    check(
+        &json!({
+            "preScanPolicies": {"byNamespace": {"gone": {"defaultPolicy": "accept"}, "here": {"defaultPolicy": "accept"}}},
+            "exemptions": [
+                {"vulnerability": "CVE-1", "reason": "r", "expires": "2024-01-31"},
+                {"vulnerability": "CVE-1", "reason": "r", "expires": "2099-01-31", "namespaces": ["here", "left"]},
+            ],
+        }),
+        &[
+            (
+                "unknown-namespace",
+                "preScanPolicies.byNamespace.gone: the cluster has no namespace `gone`: whoever creates it gets what this says",
+            ),
+            (
+                "unknown-namespace",
+                "exemptions[1].namespaces: the cluster has no namespace `left`: whoever creates it gets what this says",
+            ),
+            (
+                "exemption-ended",
+                "exemptions[0]: it ended with 2024-01-31; remove it, or give it a later day in `expires`",
+            ),
+        ],
+    );
+}
+
+/// What hides an entry does so for every image: an earlier entry decides whatever the later one would.
+#[test]
+fn what_is_said_to_never_decide_never_does() {
+    use crate::image::{ImageList, ImageReference, NotAnImage, WorkloadImage};
+    let prefixes = [
+        "",
+        "ghcr.io",
+        "ghcr.io/",
+        "ghcr.io/app",
+        "ghcr.io/app:1",
+        "ghcr.io/app:1.2",
+        "docker.io/library/",
+        "docker.io/nginx",
+        "team/",
+    ];
+    let digest = format!("@sha256:{}", "0".repeat(64));
+    let images = ["ghcr.io/app:1.2", "ghcr.io/app", "ghcr.io/apple:1", "nginx", "nginx:1", "team/a", "ghcr.io.evil/a"];
+    let mut hidden = 0;
+    for one in prefixes {
+        for other in prefixes {
+            for (first, second) in [("accept", "reject"), ("reject", "accept"), ("scan", "reject"), ("accept", "scan")]
+            {
+                let settings = json!({"preScanPolicies": {"customPolicies": [{"prefix": one, "action": first}, {"prefix": other, "action": second}]}});
+                let settings = Settings::read(&settings).unwrap();
+                if !settings.lint(NOW, None).iter().any(|lint| lint.rule == LintRule::NeverMatches) {
+                    continue;
+                }
+                hidden += 1;
+                for image in images.iter().flat_map(|image| [(*image).to_owned(), format!("{image}{digest}")]) {
+                    let reference = ImageReference::parse(&image).unwrap();
+                    let image = WorkloadImage {
+                        list: ImageList::Container,
+                        position: 1,
+                        container: String::new(),
+                        pointer: String::new(),
+                        text: image.clone(),
+                        reference: Err(NotAnImage::Missing),
+                    };
+                    let rule =
+                        crate::policy::rule_for(&settings.pre_scan, "ns", &image, &reference, ImageMatching::Canonical);
+                    let decided_by_second = rule.prefix.as_ref().is_some_and(|prefix| prefix.as_str() == other)
+                        && rule.action.name() == second;
+                    assert!(!decided_by_second, "{one} {other} {}", image.text);
+                }
+            }
+        }
+    }
+    assert!(hidden > 40, "{hidden}");
+}
