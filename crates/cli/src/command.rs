@@ -1,6 +1,7 @@
 //! The commands, and what they have in common: their arguments, how they fail, and with which exit code they end.
 
 mod bench;
+mod completions;
 mod document;
 mod eval;
 mod fields;
@@ -36,6 +37,7 @@ enum Command {
     Test(test::Test),
     Lint(lint::Lint),
     Bench(bench::Bench),
+    Completions(completions::Completions),
 }
 
 /// How a command ends that did what it was asked.
@@ -87,6 +89,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Test(test) => test.execute(output).map_err(Box::from),
         Command::Lint(lint) => lint.execute(output).map_err(Box::from),
         Command::Bench(bench) => bench.execute(output).map_err(Box::from),
+        Command::Completions(completions) => completions.execute(output).map_err(Box::from),
     };
     ended
         .unwrap_or_else(|error: Box<dyn Error>| {
