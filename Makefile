@@ -1,17 +1,27 @@
 # Everything that people and CI do with this project. Each target works on a fresh machine with rustup alone; what
-# else makes `test` look closer (docker-registry) is named where it is missing.
+# else makes `test` look closer (docker-registry, kwctl) is named where it is missing.
 
 CARGO ?= cargo
+KWCTL ?= kwctl
 MODULE := target/wasm32-wasip1/policy/image_admission_policy.wasm
 CLI := $(CARGO) run --locked --quiet --package image-admission-cli --bin image-admission --
 DEMO := $(CLI) run --settings examples/demo/settings.yaml --images examples/demo/images.yaml --cluster examples/demo/cluster
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm demo test test-long test-libraries fmt lint deny bench clean
+.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml has-kwctl demo test test-long test-libraries fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
 	@cmp -s $(MODULE) $@ || cp $(MODULE) $@
+
+annotated-policy.wasm: has-kwctl policy.wasm ## the module with its metadata in it, as it is pushed to a registry
+	$(KWCTL) annotate -m policy-metadata.yml -u README.md -o $@ policy.wasm
+
+artifacthub-pkg.yml: has-kwctl ## the policy's page on Artifact Hub, made of its metadata
+	$(KWCTL) scaffold artifacthub --metadata-path policy-metadata.yml --output $@
+
+has-kwctl:
+	@command -v $(KWCTL) >/dev/null || { echo "kwctl, Kubewarden's command line, is not on PATH: install it, or name it with KWCTL=<path>" >&2; exit 1; }
 
 demo: policy.wasm ## a Pod that is admitted and pinned, one rejected, one pending, one from a bad registry
 	@$(CARGO) build --locked --package image-admission-cli
