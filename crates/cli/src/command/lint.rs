@@ -77,8 +77,8 @@ pub(super) enum LintError {
     /// A file can't be used.
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// A file has nothing to look at.
-    #[error("{0} has no settings: write those of the policy, or give a ClusterAdmissionPolicy")]
+    /// There is nothing to look at.
+    #[error("no settings in {0}: write those of the policy, or give a ClusterAdmissionPolicy")]
     NoSettings(String),
     /// What is read can be read once.
     #[error("the standard input can't be both the settings and the namespaces")]
@@ -98,9 +98,10 @@ impl Lint {
         let namespaces = self.namespaces.as_deref().map(document::text).transpose()?;
         let namespaces: Option<BTreeSet<String>> = namespaces.as_deref().map(|text| names(text).collect());
         let mut entries = Vec::new();
-        let mut is_valid = true;
+        let (mut is_valid, mut is_empty) = (true, true);
         for path in &self.files {
             for Found { settings, leaves_out_kube_system } in settings_of(path)? {
+                is_empty = false;
                 match Settings::check(&settings) {
                     Ok(settings) => {
                         let mut own = self.entries(path, &settings, namespaces.as_ref());
@@ -113,6 +114,10 @@ impl Lint {
                     }
                 }
             }
+        }
+        if is_empty {
+            let files: Vec<String> = self.files.iter().map(|path| document::name(path)).collect();
+            return Err(LintError::NoSettings(files.join(", ")));
         }
         self.write(&entries, output)?;
         Ok(match (is_valid, entries.is_empty()) {
@@ -181,10 +186,7 @@ fn settings_of(path: &Path) -> Result<Vec<Found>, LintError> {
             found.push(Found { settings, leaves_out_kube_system });
         }
     }
-    if found.is_empty() && has_objects {
-        return Err(LintError::NoSettings(document::name(path)));
-    }
-    if found.is_empty() {
+    if found.is_empty() && !has_objects {
         // An empty file is settings that say nothing.
         found.push(Found { settings: Value::Null, leaves_out_kube_system: false });
     }
