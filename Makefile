@@ -1,5 +1,5 @@
 # Everything that people and CI do with this project. Each target works on a fresh machine with rustup alone; what
-# else makes `test` look closer (docker-registry, kwctl) is named where it is missing.
+# else makes `test` look closer (docker-registry, kwctl), and what `e2e-tests` needs, is named where it is missing.
 
 CARGO ?= cargo
 KWCTL ?= kwctl
@@ -8,7 +8,7 @@ CLI := $(CARGO) run --locked --quiet --package image-admission-cli --bin image-a
 DEMO := $(CLI) run --settings examples/demo/settings.yaml --images examples/demo/images.yaml --cluster examples/demo/cluster
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml has-kwctl demo test test-long test-libraries fmt lint deny bench clean
+.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml has-kwctl demo test test-long test-libraries e2e-tests e2e-needs fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -39,6 +39,15 @@ test-long: policy.wasm ## the property tests, with many more cases
 
 test-libraries: ## policies of public libraries, from checkouts below REGO_LIBRARIES
 	$(CARGO) test --locked --package image-admission-cli --test libraries -- --include-ignored --nocapture
+
+e2e-tests: e2e-needs annotated-policy.wasm ## the annotated module in the real kwctl, with a registry on loopback: e2e-tests/README.md
+	KWCTL="$(KWCTL)" bats e2e-tests
+
+e2e-needs:
+	@missing=; for tool in bats jq curl openssl "$(KWCTL)" "$${DOCKER_REGISTRY:-docker-registry}"; do \
+		command -v "$$tool" >/dev/null || missing="$$missing $$tool"; \
+	done; \
+	if [ -n "$$missing" ]; then echo "the e2e tests need what is not on PATH:$$missing (see e2e-tests/README.md)" >&2; exit 1; fi
 
 fmt: ## format the code
 	$(CARGO) fmt --all
