@@ -8,7 +8,7 @@ setup_file() {
     make_key ci
     make_key other
     local name
-    for name in clean bad unsigned foreign replayed none mixed; do
+    for name in clean bad unsigned foreign replayed none mixed referred; do
         push "ci/$name:1.0"
     done
     report | attach ci/clean:1.0 scan $trivy_json
@@ -23,6 +23,12 @@ setup_file() {
     echo '{}' | put_blob ci/replayed
     fetch "ci/clean:$(beside_tag clean)" | put_manifest ci/replayed "$(beside_tag replayed)"
     sign_report replayed ci
+    # A report by its type, in the index of referrers.
+    report "$critical" | attach ci/referred:1.0 scan $trivy_json
+    sign_report referred ci
+    fetch "ci/referred:$(beside_tag referred)" >"$BATS_FILE_TMPDIR/referred.json"
+    jq -n --arg digest "$(beside ci/referred:1.0 scan)" --arg type $trivy_json --argjson size "$(wc -c <"$BATS_FILE_TMPDIR/referred.json")" '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json",
+        manifests: [{mediaType: "application/vnd.oci.image.manifest.v1+json", artifactType: $type, $digest, $size}]}' | put_manifest ci/referred "$(digest ci/referred:1.0 | tr : -)"
     # One vulnerability in two packages, one without a fix, and one that hardly matters.
     report "$critical" "$(finding CVE-2025-2001 CRITICAL libssl 3.1 9.8)" "$(finding CVE-2025-2002 HIGH busybox '' 8.1)" "$(finding CVE-2025-2003 LOW bash 5.3 3.1)" |
         attach ci/mixed:1.0 scan $trivy_json
@@ -141,6 +147,15 @@ report_of() {
     pod "$REGISTRY/ci/replayed:1.0"
     decide
     expect_rejected replayed "scan report is pending" "no scan report yet: $(report_of replayed) is of another image, $(digest ci/clean:1.0)"
+}
+
+@test "a signed report by its type, in the index of referrers" {
+    settings <<END
+reports: {sources: [{registry: {artifactType: $trivy_json, attestors: [{name: ci, cosign: {key: {data: $(public_key ci)}}}]}}]}
+END
+    pod "$REGISTRY/ci/referred:1.0"
+    decide
+    expect_findings referred "1 critical finding, at most 0 accepted: CVE-2025-2001 in openssl (fixed in 3.1)"
 }
 
 @test "nothing beside the image" {

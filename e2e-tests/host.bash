@@ -79,10 +79,10 @@ pod_object() {
 # Lets kwctl decide by the live registry, where there is one, and else without any host answer.
 decide() {
     if [ -n "${REGISTRY:-}" ]; then
-        run_kwctl --sources-path "$BATS_FILE_TMPDIR/sources.yaml"
+        run_kwctl --sources-path "$BATS_FILE_TMPDIR/sources.yaml" || kwctl_failed
     else
         echo '[]' >"$BATS_TEST_TMPDIR/nothing.yml"
-        run_kwctl --replay-host-capabilities-interactions "$BATS_TEST_TMPDIR/nothing.yml"
+        run_kwctl --replay-host-capabilities-interactions "$BATS_TEST_TMPDIR/nothing.yml" || kwctl_failed
     fi
     read_answer
 }
@@ -92,10 +92,10 @@ replay() {
     local session=$HERE/sessions/$1.yml
     if [ -n "${RECORD:-}" ]; then
         rm -f "$session"
-        run_kwctl --allow-context-aware --sources-path "$RECORD" --record-host-capabilities-interactions "$session"
+        run_kwctl --allow-context-aware --sources-path "$RECORD" --record-host-capabilities-interactions "$session" || kwctl_failed
     else
-        run_kwctl --allow-context-aware --replay-host-capabilities-interactions "$session"
-        if grep "recorded exchanges have not been replayed" "$BATS_TEST_TMPDIR/stderr"; then
+        run_kwctl --allow-context-aware --replay-host-capabilities-interactions "$session" || kwctl_failed
+        if grep -q "recorded exchanges have not been replayed" "$BATS_TEST_TMPDIR/stderr"; then
             echo "the policy asks for less than in $session"
             return 1
         fi
@@ -127,7 +127,7 @@ pins() {
 
 # The settings must be refused, with the text on stdin.
 expect_refused() {
-    pod nginx
+    object <<<'{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}'
     if run_kwctl; then
         echo "the settings are valid"
         return 1
@@ -145,6 +145,12 @@ run_kwctl() {
     echo '{}' >"$BATS_TEST_TMPDIR/trust.json"
     "$KWCTL" --no-color run --sigstore-trust-config "$BATS_TEST_TMPDIR/trust.json" "$@" --settings-path "$BATS_TEST_TMPDIR/settings.yaml" \
         --request-path "$BATS_TEST_TMPDIR/request.json" "${MODULE:-$POLICY}" >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr"
+}
+
+# What kwctl says when it doesn't come to an answer.
+kwctl_failed() {
+    sed -n '/^Error: /,/^$/p' "$BATS_TEST_TMPDIR/stderr"
+    return 1
 }
 
 # The parts of the answer that are the policy's, in one form.

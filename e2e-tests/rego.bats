@@ -26,11 +26,15 @@ END
 preScanPolicies: {autoGenerate: false, defaultPolicy: reject}
 preCustomRules: |
   allow_pod { namespace == "dev"; policies.defaultPolicy == "reject" }
+  deny_pod["not in prod"] { namespace == "prod" }
 END
     pod nginx
     in_namespace dev
     decide
     expect <<<'{"allowed": true}'
+    in_namespace prod
+    decide
+    expect <<<'{"allowed": false, "message": "Pre-scan rejected. Reasons: not in prod"}'
 }
 
 @test "rules in the syntax of v1" {
@@ -217,6 +221,64 @@ END
     decide
     expect <<'END'
 {"allowed": false, "message": "Policy 'privileged' rejected. Reasons: i1 is privileged"}
+END
+}
+
+@test "system.main answers for itself, and patches" {
+    settings <<END
+$admitted
+regoPolicies:
+  - name: main
+    kinds: [Pod]
+    rego: |
+      package system
+
+      main = {"response": {"allowed": false, "status": {"message": "nobody owns it"}}} {
+        not input.request.object.metadata.labels.owner
+      } else = {"response": {"allowed": true, "patchType": "JSONPatch", "patch": base64.encode(json.marshal(patches))}} {
+        true
+      }
+
+      patches = [{"op": "add", "path": "/metadata/annotations/example.com~1checked", "value": "yes"}]
+END
+    pod nginx
+    decide
+    expect <<'END'
+{"allowed": false, "message": "Policy 'main' rejected. Reasons: nobody owns it"}
+END
+    edit '.object.metadata.labels = {owner: "a"}'
+    decide
+    expect <<<'{"allowed": true, "patch": [{"op": "add", "path": "/metadata/annotations", "value": {"example.com/checked": "yes"}}]}'
+}
+
+@test "a Conftest ConfigMap is taken as it is" {
+    settings <<END
+$admitted
+regoPolicies:
+  apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: conftest, namespace: trivy-system}
+  data:
+    conftest.policy.tags.kinds: Workload
+    conftest.policy.tags.rego: |
+      package main
+
+      import data.images
+
+      deny[res] {
+        image := images.all[_]
+        endswith(image, ":latest")
+        res := {"msg": sprintf("%s has the tag latest", [image])}
+      }
+    conftest.library.images.rego: |
+      package images
+
+      all[image] { image := input.images[_][_] }
+END
+    controller DaemonSet nginx:latest redis:7
+    decide
+    expect <<'END'
+{"allowed": false, "message": "Policy 'tags' rejected. Reasons: nginx:latest has the tag latest"}
 END
 }
 

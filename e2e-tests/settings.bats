@@ -4,9 +4,32 @@ load host
 
 @test "no settings are valid settings" {
     settings <<<'{}'
-    object <<<'{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "default"}}'
+    pod "two words"
+    decide
+    expect <<'END'
+{"allowed": false, "message": "Image 'two words' for container 'c1' is not an image reference: `two words` is not a repository name"}
+END
+}
+
+@test "the ClusterAdmissionPolicy in README.md has valid settings, which decide" {
+    # kwctl takes the module, the settings and the kinds that are granted from it, and asks no cluster before the policy does.
+    MODULE=$BATS_TEST_TMPDIR/policy.yaml
+    awk '/^```yaml$/ { inside = 1; text = ""; next } /^```$/ { if (inside && text ~ /kind: ClusterAdmissionPolicy/) printf "%s", text; inside = 0 }
+        inside { text = text $0 "\n" }' "$ROOT/README.md" | sed "s|^  module: .*|  module: file://$POLICY|" >"$MODULE"
+    settings <<<'{}'
+    pod bad-registry.com/app
+    decide
+    expect <<'END'
+{"allowed": false, "message": "Pre-scan rejected. Reasons: Image 'bad-registry.com/app' REJECTED. Global custom policy (prefix 'bad-registry.com/')"}
+END
+    in_namespace kube-system
     decide
     expect <<<'{"allowed": true}'
+    pod registry.example.com/team/app
+    decide
+    expect <<'END'
+{"allowed": false, "message": "Image 'registry.example.com/team/app' for container 'c1' failed scan policy check: Image 'registry.example.com/team/app' REJECTED. Global default policy - scan failed\n'registry.example.com/team/app': its registry `registry.example.com` is not one of those that the setting `registries` names"}
+END
 }
 
 @test "an action that isn't there is refused, with those that are" {

@@ -135,10 +135,40 @@ END
 END
 }
 
+@test "a resource of Kyverno's is read" {
+    settings <<END
+preScanPolicies: {defaultPolicy: accept}
+imageVerification:
+  - apiVersion: policies.kyverno.io/v1alpha1
+    kind: ImageValidatingPolicy
+    metadata: {name: check-images}
+    spec:
+      verifyPreScanAccepted: true
+      validationActions: [Deny]
+      matchConstraints:
+        resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+      matchImageReferences: [{glob: "$REGISTRY/signed/*"}]
+      attestors: [{name: team, cosign: {key: {data: $(public_key team)}}}]
+      validations:
+        - expression: images.containers.map(image, verifyImageSignatures(image, [attestors.team])).all(e, e > 0)
+          message: failed image signature verification
+END
+    pod "$REGISTRY/signed/foreign:1.0"
+    decide
+    expect <<END
+{"allowed": false, "message": "Policy check-images failed: failed image signature verification\n'$REGISTRY/signed/foreign:1.0': not signed by team: Image verification failed: missing signatures"}
+END
+    pod "$REGISTRY/signed/app:1.0"
+    decide
+    expect_pinned signed/app:1.0 'team (check-images)'
+}
+
 @test "an image that pre-scan accepts needs no signature, unless the policy says so" {
     signed
-    sed -i.bak 's/verifyPreScanAccepted: true/verifyPreScanAccepted: false/' "$BATS_TEST_TMPDIR/settings.yaml"
     pod "$REGISTRY/signed/none:1.0"
+    decide
+    jq -e '.allowed == false' "$BATS_TEST_TMPDIR/answer.json"
+    sed -i.bak 's/verifyPreScanAccepted: true/verifyPreScanAccepted: false/' "$BATS_TEST_TMPDIR/settings.yaml"
     decide
     expect <<<'{"allowed": true}'
 }
@@ -174,6 +204,11 @@ END
     was "$REGISTRY/signed/none:1.0"
     decide
     expect <<<'{"allowed": true}'
+    was "$REGISTRY/signed/app:1.0"
+    decide
+    expect <<END
+{"allowed": false, "message": "Policy signed failed: sign it\n'$REGISTRY/signed/none:1.0': not signed by team: no signatures found for image: $REGISTRY/signed/none@$(digest signed/none:1.0)"}
+END
 }
 
 @test "an image that the registry doesn't have is an error of the policy" {

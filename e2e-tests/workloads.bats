@@ -29,9 +29,12 @@ END
 }
 
 @test "a kind without a pod spec is admitted as it is" {
-    object <<<'{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": {"containers": [{"image": "nginx"}]}}'
+    object <<<'{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": {"containers": [{"name": "c1", "image": "nginx"}]}}'
     decide
     expect <<<'{"allowed": true}'
+    edit '.kind.kind = "Pod" | .object.kind = "Pod"'
+    decide
+    rejected nginx
 }
 
 @test "init containers, ephemeral containers and image volumes are judged" {
@@ -100,6 +103,8 @@ END
 
 @test "deletes and connects are admitted" {
     pod nginx
+    decide
+    rejected nginx
     edit '.operation = "DELETE" | .oldObject = .object | .object = null'
     decide
     expect <<<'{"allowed": true}'
