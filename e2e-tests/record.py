@@ -5,12 +5,15 @@ tests/real-host/record.py does, with the same needs. Then it runs the tests, who
 
     KWCTL=kwctl REALHOST=<folder with kw.py> python3 e2e-tests/record.py
 """
-import os, shutil, subprocess, sys
+import os, shutil, socket, subprocess, sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "tests/real-host"))
 import record
 
+with socket.socket() as s:
+    if s.connect_ex(("127.0.0.1", 5000)) == 0:
+        sys.exit("port 5000 is taken: whose registry is there would get the images")
 world, _, _ = record.make_world()
 record.kw.RESOURCES.extend({"apiVersion": version, "kind": kind, "plural": name, "namespaced": True} for version, kind, name in record.MORE_KINDS)
 world.objects.extend(record.load_all(os.path.join(ROOT, "tests/world/cluster/objects.yaml")))
