@@ -185,7 +185,7 @@ END
     expect <<END
 {"allowed": true, "auditAnnotations": {
     "verdict": "allowed", "reason": "pre-scan accepts every image", "container-1.image": "$REGISTRY/signed/none:1.0", "container-1.pre-scan": "accept: Global default policy",
-    "verification.signed": "Policy signed failed: sign it\\\\u{a}'$REGISTRY/signed/none:1.0': not signed by team: no signatures found for image: $REGISTRY/signed/none@$(digest signed/none:1.0)"}}
+    "verification.signed": "Policy signed failed: sign it; '$REGISTRY/signed/none:1.0': not signed by team: no signatures found for image: $REGISTRY/signed/none@$(digest signed/none:1.0)"}}
 END
 }
 

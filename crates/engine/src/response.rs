@@ -79,8 +79,9 @@ impl Response {
     fn add_verification(&mut self, decision: &Decision) {
         for outcome in &decision.verification {
             let ignored = outcome.ignored.iter().map(|why| format!("ignored: {why}"));
-            let told: Vec<String> =
-                outcome.message().filter(|_| !outcome.rejects()).into_iter().chain(ignored).collect();
+            // The reasons stand in lines of their own; an annotation has one.
+            let message = outcome.message().filter(|_| !outcome.rejects()).map(|message| message.replace('\n', "; "));
+            let told: Vec<String> = message.into_iter().chain(ignored).collect();
             if !told.is_empty() {
                 self.audit_annotations
                     .insert(annotation_key("verification", &outcome.name), cut(&told.join("; "), LONGEST_AUDIT_VALUE));
