@@ -17,7 +17,7 @@ use super::{AnswerSource, Request};
 /// asks again gets the host's cached answer.
 #[derive(Debug)]
 pub struct Recording {
-    exchanges: Vec<(Request, Result<String, String>)>,
+    exchanges: Arc<[(Request, Result<String, String>)]>,
     used: Mutex<Vec<bool>>,
 }
 
@@ -40,7 +40,19 @@ impl Recording {
                 yaml_serde::from_str(&request).map_err(|e| format!("exchange {}: not a request: {e}", index + 1))?;
             exchanges.push((request, response.into()));
         }
-        Ok(Self { used: Mutex::new(vec![false; exchanges.len()]), exchanges })
+        Ok(Self { used: Mutex::new(vec![false; exchanges.len()]), exchanges: exchanges.into() })
+    }
+
+    /// The same session, of which nothing is used yet.
+    #[must_use]
+    pub fn unused(&self) -> Self {
+        Self { used: Mutex::new(vec![false; self.exchanges.len()]), exchanges: Arc::clone(&self.exchanges) }
+    }
+
+    /// Whether the session has an answer to this.
+    #[must_use]
+    pub fn has(&self, request: &Request) -> bool {
+        self.exchanges.iter().any(|(recorded, _)| recorded == request)
     }
 
     fn used(&self) -> MutexGuard<'_, Vec<bool>> {
@@ -114,6 +126,12 @@ impl Recorder {
     /// The session until now, in the format that [`Recording`] and `kwctl` read.
     pub fn to_yaml(&self) -> Result<String, String> {
         to_yaml(&self.exchanges())
+    }
+
+    /// What was asked until now, in its order.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request> {
+        self.exchanges().iter().map(|exchanged| exchanged.request.clone()).collect()
     }
 
     fn exchanges(&self) -> MutexGuard<'_, Vec<Exchanged>> {

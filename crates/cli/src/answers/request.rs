@@ -144,6 +144,21 @@ impl Request {
         }
     }
 
+    /// The image that this asks about.
+    pub fn image(&self) -> Option<&str> {
+        match self {
+            Self::OciManifestDigest { image }
+            | Self::OciManifest { image }
+            | Self::OciManifestAndConfig { image }
+            | Self::SigstorePubKeyVerify { image, .. }
+            | Self::SigstoreKeylessVerify { image, .. }
+            | Self::SigstoreKeylessPrefixVerify { image, .. }
+            | Self::SigstoreGithubActionsVerify { image, .. }
+            | Self::SigstoreCertificateVerify { image, .. } => Some(image),
+            _ => None,
+        }
+    }
+
     /// The request in the form that recordings have.
     pub(crate) fn to_yaml(&self) -> Result<String, String> {
         yaml_serde::to_string(self).map_err(|e| format!("cannot convert request to yaml: {e}"))

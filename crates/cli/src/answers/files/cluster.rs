@@ -4,7 +4,7 @@
 //! kind". Kinds are namespaced unless they are Kubernetes' own cluster-wide ones, or a `CustomResourceDefinition` among
 //! the files says so.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use kube::core::DynamicObject;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::kubernetes;
-use super::super::request::{GetResource, ListAll, ListByNamespace};
+use super::super::request::{GetResource, ListAll, ListByNamespace, Request};
 use super::super::selector::Selector;
 use super::{FilesError, read};
 
@@ -21,6 +21,8 @@ use super::{FilesError, read};
 pub struct ClusterFiles {
     kinds: BTreeMap<Kind, BTreeMap<Key, DynamicObject>>,
     cluster_wide: Vec<(String, String)>,
+    /// The files, with the objects of each.
+    origins: BTreeMap<PathBuf, BTreeSet<(Kind, Key)>>,
 }
 
 /// API version and kind.
@@ -51,9 +53,53 @@ impl ClusterFiles {
         let mut cluster =
             Self { cluster_wide: objects.iter().filter_map(|(_, _, o)| cluster_wide(o)).collect(), ..Self::default() };
         for (path, document, object) in objects {
-            cluster.insert(object).map_err(|problem| FilesError::Object { path, document, problem })?;
+            let at = |problem| FilesError::Object { path: path.clone(), document, problem };
+            let object = cluster.insert(object).map_err(at)?;
+            cluster.origins.entry(path).or_default().insert(object);
         }
         Ok(cluster)
+    }
+
+    /// The files that objects were read from.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.origins.keys().map(PathBuf::as_path)
+    }
+
+    /// Which of the [`files`](Self::files) an answer to a request comes from: those with an object in it, and those that
+    /// declare the kind.
+    #[must_use]
+    pub fn files_behind(&self, request: &Request) -> Vec<&Path> {
+        let Some((api_version, kind)) = request.resource() else { return Vec::new() };
+        let objects: BTreeSet<(Kind, Key)> = self.keys_behind(request).into_iter().collect();
+        let declares = |(kind_of, key): &(Kind, Key)| {
+            let object = self.kinds.get(kind_of).and_then(|objects| objects.get(key));
+            object.and_then(declared).is_some_and(|(g, k, _)| g == group_of(api_version) && k == kind)
+        };
+        let is_behind = |own: &BTreeSet<(Kind, Key)>| !own.is_disjoint(&objects) || own.iter().any(declares);
+        self.origins.iter().filter(|(_, own)| is_behind(own)).map(|(path, _)| path.as_path()).collect()
+    }
+
+    fn keys_behind(&self, request: &Request) -> Vec<(Kind, Key)> {
+        let (api_version, kind, selected) = match request {
+            Request::KubernetesGetResource(GetResource { api_version, kind, name, namespace, .. }) => {
+                let namespace = namespace.clone().filter(|_| self.is_namespaced(api_version, kind));
+                return vec![((api_version.clone(), kind.clone()), (namespace, name.clone()))];
+            }
+            Request::KubernetesListResourceNamespace(wanted) => {
+                let ListByNamespace { api_version, kind, namespace, label_selector, field_selector, .. } = wanted;
+                let (labels, fields) = (label_selector.as_deref(), field_selector.as_deref());
+                (api_version, kind, self.select(api_version, kind, Some(namespace), labels, fields))
+            }
+            Request::KubernetesListResourceAll(wanted) => {
+                let ListAll { api_version, kind, label_selector, field_selector, .. } = wanted;
+                let (labels, fields) = (label_selector.as_deref(), field_selector.as_deref());
+                (api_version, kind, self.select(api_version, kind, None, labels, fields))
+            }
+            _ => return Vec::new(),
+        };
+        let key = |object: DynamicObject| (object.metadata.namespace, object.metadata.name.unwrap_or_default());
+        let selected = selected.unwrap_or_default().into_iter();
+        selected.map(|object| ((api_version.clone(), kind.clone()), key(object))).collect()
     }
 
     /// The answer to `get_resource`; an object that isn't there is the host's text for it.
@@ -124,7 +170,8 @@ impl ClusterFiles {
         Ok(selected)
     }
 
-    fn insert(&mut self, mut object: DynamicObject) -> Result<(), String> {
+    /// Takes in an object, and says as what it is known from then on.
+    fn insert(&mut self, mut object: DynamicObject) -> Result<(Kind, Key), String> {
         let types = object.types.clone().unwrap_or_default();
         let name = object.metadata.name.clone().unwrap_or_default();
         let namespace = &mut object.metadata.namespace;
@@ -141,9 +188,10 @@ impl ClusterFiles {
             None => format!("{} `{name}`", types.kind),
         };
         let key = (namespace.clone(), name);
-        let objects = self.kinds.entry((types.api_version, types.kind)).or_default();
-        match objects.insert(key, object) {
-            None => Ok(()),
+        let kind = (types.api_version, types.kind);
+        let objects = self.kinds.entry(kind.clone()).or_default();
+        match objects.insert(key.clone(), object) {
+            None => Ok((kind, key)),
             Some(_) => Err(format!("{described} is there twice; remove one of them")),
         }
     }
@@ -195,15 +243,20 @@ fn group_of(api_version: &str) -> &str {
 
 /// The group and kind that a `CustomResourceDefinition` declares without namespaces.
 fn cluster_wide(object: &DynamicObject) -> Option<(String, String)> {
+    declared(object).filter(|(_, _, scope)| scope == "Cluster").map(|(group, kind, _)| (group, kind))
+}
+
+/// The group, kind and scope that a `CustomResourceDefinition` declares.
+fn declared(object: &DynamicObject) -> Option<(String, String, String)> {
     let types = object.types.as_ref()?;
     if types.kind != "CustomResourceDefinition" || group_of(&types.api_version) != "apiextensions.k8s.io" {
         return None;
     }
     let spec = object.data.get("spec")?;
-    (spec.get("scope")? == "Cluster").then_some(())?;
+    let scope = spec.get("scope")?.as_str()?.to_owned();
     let group = spec.get("group")?.as_str()?.to_owned();
     let kind = spec.get("names")?.get("kind")?.as_str()?.to_owned();
-    Some((group, kind))
+    Some((group, kind, scope))
 }
 
 /// The manifests in and below a folder, in the order of their paths.

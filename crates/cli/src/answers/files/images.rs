@@ -53,6 +53,8 @@ pub struct ImageFile {
     contents: BTreeMap<(Repository, String), Result<Content, String>>,
     /// By registry, repository and digest, what somebody signed.
     signers: BTreeMap<(Repository, String), Vec<Signer>>,
+    /// The keys of the list, with what each answers for: repositories with a tag or a digest.
+    listed: BTreeMap<String, BTreeSet<(Repository, String)>>,
 }
 
 /// Registry and repository.
@@ -93,10 +95,33 @@ impl ImageFile {
             if !seen.insert(reference.whole()) {
                 return Err(at(format!("`{}` is there twice; remove one of them", reference.whole())));
             }
+            let digest = entry.digest.clone();
             bare.extend(images.insert(&reference, entry).map_err(at)?);
+            images.listed.insert(image, names_of(&reference, digest));
         }
         images.complete(bare);
         Ok(images)
+    }
+
+    /// The images that the list names, in its words.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.listed.keys().map(String::as_str)
+    }
+
+    /// Which of the [`names`](Self::names) an answer about `image` comes from: of a digest all that have it, and the
+    /// index that it is a platform of.
+    #[must_use]
+    pub fn names_behind(&self, image: &str) -> Vec<&str> {
+        let Ok(reference) = image_name::parse(image) else { return Vec::new() };
+        let wanted = asked_for(&reference);
+        let answers = |names: &BTreeSet<(Repository, String)>| {
+            names.contains(&wanted)
+                || names.iter().any(|(repository, digest)| {
+                    *repository == wanted.0
+                        && self.content(repository, digest).is_ok_and(|content| has_platform(content, &wanted.1))
+                })
+        };
+        self.listed.iter().filter(|(_, names)| answers(names)).map(|(name, _)| name.as_str()).collect()
     }
 
     /// What `image` resolves to, or the text of the real host's failure.
@@ -150,16 +175,14 @@ impl ImageFile {
 
     fn resolve(&self, image: &str) -> Result<(Repository, String), String> {
         let reference = image_name::parse(image).map_err(|e| e.to_string())?;
-        let repository = repository_of(&reference);
-        // A registry that is asked for a digest never looks at the tag.
-        if let Some(digest) = reference.digest() {
-            return Ok((repository, digest.to_owned()));
+        let (repository, name) = asked_for(&reference);
+        if reference.digest().is_some() {
+            return Ok((repository, name));
         }
-        let tag = reference.tag().unwrap_or("latest");
-        match self.tags.get(&(repository.clone(), tag.to_owned())) {
+        match self.tags.get(&(repository.clone(), name.clone())) {
             Some(Ok(digest)) => Ok((repository, digest.clone())),
             Some(Err(error)) => Err(error.clone()),
-            None => Err(manifest_unknown(&repository, tag)),
+            None => Err(manifest_unknown(&repository, &name)),
         }
     }
 
@@ -437,6 +460,26 @@ fn sha256(bytes: &[u8]) -> String {
 
 fn repository_of(reference: &Reference) -> Repository {
     (reference.registry().to_owned(), reference.repository().to_owned())
+}
+
+/// What a registry is asked for: the digest, or where there is none, the tag. With a digest it never looks at the tag.
+fn asked_for(reference: &Reference) -> (Repository, String) {
+    let name = reference.digest().or(reference.tag()).unwrap_or("latest");
+    (repository_of(reference), name.to_owned())
+}
+
+/// What an entry answers for: its tag and its digest.
+fn names_of(reference: &Reference, digest: Option<String>) -> BTreeSet<(Repository, String)> {
+    let repository = repository_of(reference);
+    let own = [reference.tag(), reference.digest()].into_iter().flatten().map(str::to_owned);
+    own.chain(digest).map(|name| (repository.clone(), name)).chain([asked_for(reference)]).collect()
+}
+
+fn has_platform(content: &Content, digest: &str) -> bool {
+    match &content.manifest {
+        OciManifest::ImageIndex(index) => index.manifests.iter().any(|entry| entry.digest == digest),
+        OciManifest::Image(_) => false,
+    }
 }
 
 fn same(one: &Result<Content, String>, other: &Result<Content, String>) -> bool {

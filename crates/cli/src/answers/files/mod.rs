@@ -25,6 +25,18 @@ impl Files {
     pub fn new(cluster: Option<ClusterFiles>, images: Option<ImageFile>) -> Self {
         Self { cluster, images }
     }
+
+    /// The cluster, if there is one.
+    #[must_use]
+    pub fn cluster(&self) -> Option<&ClusterFiles> {
+        self.cluster.as_ref()
+    }
+
+    /// The registry, if there is one.
+    #[must_use]
+    pub fn images(&self) -> Option<&ImageFile> {
+        self.images.as_ref()
+    }
 }
 
 impl AnswerSource for Files {
