@@ -2,11 +2,13 @@
 
 mod bench;
 mod completions;
+mod diff;
 mod document;
 mod eval;
 mod fields;
 mod lint;
 mod manifest;
+mod policy;
 mod rego;
 mod request;
 mod run;

@@ -27,6 +27,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// A place that isn't a document of its own.
+    pub(super) fn within(file: impl Into<String>) -> Self {
+        Self { file: file.into(), number: None, item: None }
+    }
+
     /// An item of the list that is here.
     pub(super) fn item(&self, number: usize) -> Self {
         Self { item: Some(number), ..self.clone() }

@@ -3,6 +3,7 @@
 mod documents;
 mod results;
 
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -137,7 +138,7 @@ impl Eval {
             documents => documents?,
         };
         let mut data = vec![Data { name: "the policy's data".to_owned(), value: data }];
-        let sources = Sources::load(&self.data, version)?;
+        let sources = Sources::load(&self.data, version, BTreeSet::new())?;
         modules.extend(sources.modules);
         data.extend(sources.data);
         match (&self.query, self.show) {

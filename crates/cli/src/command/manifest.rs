@@ -34,8 +34,9 @@ pub(super) struct ManifestOptions {
     subresource: Option<String>,
 }
 
+/// What is done with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Operation {
+pub(super) enum Operation {
     Create,
     Update,
     Delete,
@@ -43,6 +44,11 @@ enum Operation {
 }
 
 impl Operation {
+    /// The operation that AdmissionRequests spell so.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::value_variants().iter().copied().find(|operation| operation.name() == name)
+    }
+
     /// As AdmissionRequests spell it.
     fn name(self) -> &'static str {
         match self {
@@ -95,8 +101,15 @@ impl ManifestOptions {
                 return Err(RequestError::Empty(format!("`{}`", path.display())));
             }
         }
-        Ok(Making { options: self.clone(), operation, old })
+        Ok(Making { options: self.clone(), operation, old, words: Words { namespace: "--namespace", old: "--old" } })
     }
+}
+
+/// What the user calls that which manifests don't say.
+#[derive(Clone, Copy, Debug)]
+struct Words {
+    namespace: &'static str,
+    old: &'static str,
 }
 
 /// How manifests are made into requests.
@@ -105,9 +118,22 @@ pub(super) struct Making {
     options: ManifestOptions,
     operation: Operation,
     old: Vec<Document>,
+    words: Words,
 }
 
 impl Making {
+    /// As the keys of a suite's case say it. Only an update has an old object.
+    pub(super) fn of_case(
+        operation: Operation,
+        old: Option<Document>,
+        namespace: Option<String>,
+        subresource: Option<String>,
+    ) -> Self {
+        let options = ManifestOptions { namespace, subresource, operation: Some(operation), old: None };
+        let words = Words { namespace: "namespace", old: "oldObject" };
+        Self { options, operation, old: old.into_iter().collect(), words }
+    }
+
     /// See [`ManifestOptions::given`].
     pub(super) fn given(&self) -> Option<&'static str> {
         self.options.given()
@@ -153,6 +179,7 @@ impl Making {
                 place: document.place.clone(),
                 own: own.clone(),
                 asked: asked.clone(),
+                word: self.words.namespace,
             }),
             (Some(own), _) => Ok(own),
             (None, Some(asked)) => Ok(asked),
@@ -179,7 +206,7 @@ impl Making {
         }
         let name = manifest.name.as_deref().unwrap_or_default();
         let object = format!("{} `{name}` in namespace `{namespace}`", manifest.kind);
-        Err(RequestError::NotInOld { place: document.place.clone(), object })
+        Err(RequestError::NotInOld { place: document.place.clone(), object, word: self.words.old })
     }
 }
 

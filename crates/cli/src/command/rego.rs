@@ -16,7 +16,7 @@ use regorus::{Engine, LimitError, PolicyLengthConfig, Value};
 
 pub(in crate::command) use clock::start as start_clock;
 pub(super) use problem::{Problem, Problems};
-pub(super) use sources::{SourceError, Sources};
+pub(super) use sources::{SourceError, Sources, entries, is_folder};
 
 /// In which Rego modules are written that don't say it themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

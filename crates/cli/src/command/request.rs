@@ -33,7 +33,7 @@ pub(super) fn requests(document: Document, making: &Making) -> Result<Vec<Reques
 }
 
 /// The AdmissionRequest that a document has, or is.
-fn admission_request(document: &Document) -> Result<Option<&RawValue>, RequestError> {
+pub(super) fn admission_request(document: &Document) -> Result<Option<&RawValue>, RequestError> {
     let Some(fields) = Fields::of(&document.json) else { return Ok(None) };
     if fields.text("kind").as_deref() == Some("AdmissionReview") {
         return match fields.text("apiVersion").as_deref() {
@@ -186,7 +186,7 @@ pub(crate) enum RequestError {
         option: &'static str,
     },
     /// The manifest's namespace isn't the one that was asked for.
-    #[error("{place} is in namespace `{own}`, but `--namespace` says `{asked}`; leave one of them out")]
+    #[error("{place} is in namespace `{own}`, but `{word}` says `{asked}`; leave one of them out")]
     OtherNamespace {
         /// Which document.
         place: Place,
@@ -194,16 +194,20 @@ pub(crate) enum RequestError {
         own: String,
         /// The option's.
         asked: String,
+        /// The option.
+        word: &'static str,
     },
     /// There is an old object, but no update.
     #[error("`--old` is for updates; leave out `--operation`, or use `--operation update`")]
     OldWithoutUpdate,
     /// There are old objects, but not this one.
-    #[error("{place}: `--old` has no {object}")]
+    #[error("{place}: `{word}` has no {object}")]
     NotInOld {
         /// Which document.
         place: Place,
         /// The manifest's kind, name and namespace.
         object: String,
+        /// The option for the old objects.
+        word: &'static str,
     },
 }

@@ -1,31 +1,29 @@
 //! `run`: decides requests with the policy's module, and explains each decision.
 
 mod data;
-mod diff;
 mod error;
-mod policy;
 mod tally;
 mod text;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use image_admission_cli::answers::Grants;
 use image_admission_cli::host_options::{Host, HostOptions};
-use image_admission_cli::runtime::{LogEntry, PolicyModule};
+use image_admission_cli::runtime::LogEntry;
 use image_admission_engine::AdmissionRequest;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::manifest::ManifestOptions;
+use super::policy::{self, Policy, PolicyError};
 use super::request::{Request, RequestError, Subject, requests};
-use super::terminal::{Paint, printable};
+use super::terminal::Paint;
 use super::{Ending, complain, document, invalid_settings, seconds};
 use data::Entry;
 use error::RunError;
-use policy::{Policy, PolicyError};
 use tally::Tally;
 
 const AFTER_HELP: &str = "\
@@ -91,9 +89,7 @@ impl Run {
         let settings = self.settings()?;
         let requests = self.requests()?;
         let host = self.host.open(Grants::everything())?;
-        let module = PolicyModule::from_file(&self.module);
-        let module = module.map_err(|error| RunError::of_module(&self.module, error))?;
-        let module = module.with_deadline(self.timeout);
+        let module = Arc::new(policy::compile(&self.module, self.timeout)?);
         let policy = match Policy::new(module, self.module.clone(), settings, host.answers(), &mut log) {
             Err(PolicyError::InvalidSettings(problems)) => {
                 complain(&invalid_settings(self.settings.as_deref(), &problems));
@@ -178,8 +174,6 @@ impl Run {
 
 /// Passes on a line of the policy's log.
 fn log(entry: &LogEntry) {
-    let message = entry.message.as_deref().unwrap_or_default();
-    let data = if entry.data.is_empty() { String::new() } else { format!(" {}", Value::Object(entry.data.clone())) };
     // Nobody listening is no reason to decide nothing.
-    let _ = writeln!(io::stderr(), "{}: {}{}", entry.level, printable(message), printable(&data));
+    let _ = writeln!(io::stderr(), "{}", policy::log_line(entry));
 }

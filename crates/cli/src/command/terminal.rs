@@ -16,6 +16,11 @@ impl Paint {
         Self(output.is_terminal() && !unwanted && !unable)
     }
 
+    /// No colours.
+    pub(super) fn none() -> Self {
+        Self(false)
+    }
+
     pub(super) fn bold(self, text: &str) -> Cow<'_, str> {
         self.with("1", text)
     }

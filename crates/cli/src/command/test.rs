@@ -1,27 +1,48 @@
-//! `test`: runs the tests that rules have of their own, as users of `opa test` know it.
+//! `test`: runs the tests that rules have of their own, as users of `opa test` know it, and suites of cases that the
+//! policy itself decides.
 
 mod coverage;
+mod identity;
+mod outcome;
+mod parallel;
+mod paths;
 mod report;
 mod rules;
+mod suite;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use image_admission_cli::answers::files::Files;
+use image_admission_cli::answers::{Gate, Grants};
+use image_admission_cli::runtime::DEFAULT_DEADLINE;
 use regex::Regex;
 
+use super::policy::{self, ModuleError, Policy, PolicyError};
 use super::rego::{Problems, Program, SourceError, Sources, VersionOptions};
 use super::terminal::Paint;
-use super::{Ending, complain, seconds};
+use super::{Ending, complain, invalid_settings, seconds};
 use coverage::Coverage;
-use report::{Report, Tally};
+use parallel::in_parallel;
+use paths::Found;
+use report::{Complaint, Report, Tally};
 use rules::Test as RuleTest;
+use suite::{Case, InvalidSuites, Ran, Suite};
 
 const AFTER_HELP: &str = "\
 Tests are rules whose names begin with `test_`, in any package. One passes when it is `true`, fails when it is false or
 undefined, and is skipped when its name begins with `todo_test_`. Of a folder, everything in and below it is read: rules,
 and data as `opa` has it (`limits/data.yaml` is found in `data.limits`); hidden files and Kubernetes objects are not.
+
+A YAML file whose name ends with `_test.yaml` is a suite: cases, each with an object, and what the policy is expected to
+say of it. The policy's module decides them, as in a cluster. A suite's files are no data for rules. docs/testing.md has
+all keys.
 
 Exit codes:
   0  every test passes
@@ -30,24 +51,27 @@ Exit codes:
 
 Examples:
   image-admission test policies/
+  image-admission test --format junit examples/demo/demo_test.yaml
   image-admission test -v --run 'image_safety' image-safety.rego image-safety_test.rego
   image-admission test --threshold 80 policies/";
 
-/// Run the tests of Rego rules
+/// Run the tests of Rego rules, and suites of cases for the whole policy
 ///
-/// Rules, tests and data are evaluated with the engine and the functions that the policy has in a cluster.
+/// Rules, tests and data are evaluated with the engine and the functions that the policy has in a cluster, and cases are
+/// decided by its module.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Test {
-    /// Files and folders with rules and tests (.rego) and data (.json, .yaml)
+    /// Files and folders with rules and tests (.rego), data (.json, .yaml) and suites (*_test.yaml)
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
 
-    /// Tell of every test, how long it took, and what it printed
+    /// Tell of every test, how long it took, and what it printed or logged
     #[arg(short, long)]
     verbose: bool,
 
-    /// Run only the tests whose names match, such as `data.kubernetes.test_admission.test_image_safety`
+    /// Run only the tests whose names match, such as `data.kubernetes.test_admission.test_image_safety`; of a case its own
+    /// name
     #[arg(short, long, value_name = "REGEX", value_parser = Regex::new)]
     run: Option<Regex>,
 
@@ -63,9 +87,9 @@ pub(super) struct Test {
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "pretty")]
     format: Format,
 
-    /// How long each test may take
-    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
-    timeout: Duration,
+    /// How long each test may take [default: 5 for a rule, 2 for a case, as in the policy server]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
 
     /// Skipped tests are no failure
     #[arg(short = 'z', long)]
@@ -73,14 +97,30 @@ pub(super) struct Test {
 
     #[command(flatten)]
     version: VersionOptions,
+
+    /// The policy that decides the cases of suites
+    #[arg(long, value_name = "FILE", default_value = "policy.wasm", help_heading = "Options for suites")]
+    module: PathBuf,
+
+    /// How many cases are decided at once [default: as many as there are processors]
+    #[arg(short, long, value_name = "NUMBER", help_heading = "Options for suites")]
+    jobs: Option<NonZeroUsize>,
 }
+
+/// How long a rule may take that is a test.
+const RULE_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people
+    #[value(alias = "text")]
     Pretty,
     /// For programs
     Json,
+    /// For CI systems: JUnit's XML
+    Junit,
+    /// For people, with annotations for GitHub's workflows
+    Github,
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -91,33 +131,106 @@ fn percent(text: &str) -> Result<f64, String> {
 impl Test {
     /// Runs the tests, and writes the results to `output`.
     pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, TestError> {
-        let version = self.version.version();
-        let sources = Sources::load(&self.paths, version)?;
-        if sources.modules.is_empty() {
-            return Err(self.no_rules());
+        let found = Found::at(&self.paths)?;
+        let suites = suites(&found)?;
+        // A suite's files may be of any kind; where there are no rules, they are nobody's data.
+        let has_rules = suites.is_empty() || found.has_others;
+        let mut rules = has_rules.then(|| self.rules(&suites)).transpose()?;
+        if rules.is_none() && (self.coverage || self.threshold.is_some()) {
+            return Err(TestError::NothingToCover(paths(&self.paths)));
         }
-        let mut program = Program::new(sources.modules, sources.data, version, self.timeout)?;
-        let modules = program.modules();
-        let tests = rules::tests(&modules);
-        if tests.is_empty() {
+        let rule_tests = rules.as_mut().map(|program| rules::tests(&program.modules())).unwrap_or_default();
+        let all = rule_tests.len() + suites.iter().map(|suite| suite.cases.len()).sum::<usize>();
+        if all == 0 {
             return Err(TestError::NoTests(paths(&self.paths)));
         }
-        let chosen: Vec<&RuleTest> =
-            tests.iter().filter(|test| self.run.as_ref().is_none_or(|run| run.is_match(&test.full_name()))).collect();
-        if let (true, Some(run)) = (chosen.is_empty(), &self.run) {
-            return Err(TestError::NoneChosen { pattern: run.to_string(), tests: tests.len() });
+        let is_chosen = |name: &str| self.run.as_ref().is_none_or(|run| run.is_match(name));
+        let chosen: Vec<RuleTest> =
+            rule_tests.into_iter().filter(|test| is_chosen(&test.identity.full_name())).collect();
+        let cases: Vec<(&Suite, &Case)> = suites
+            .iter()
+            .flat_map(|suite| suite.cases.iter().map(move |case| (suite, case)))
+            .filter(|(_, case)| is_chosen(&case.identity.name))
+            .collect();
+        if let (true, Some(run)) = (chosen.is_empty() && cases.is_empty(), &self.run) {
+            return Err(TestError::NoneChosen { pattern: run.to_string(), tests: all });
         }
-        let mut coverage = (self.coverage || self.threshold.is_some()).then(|| Coverage::of(&modules));
+        // Before anything is told, so that what can't be run is found first.
+        let ran = self.decide(&cases)?;
+
+        let mut coverage = None;
         let mut tally = Tally::default();
         let mut report = Report::new(self.format, self.verbose, self.coverage, Paint::for_output(output));
-        for test in chosen {
-            let result = test.run(&program, coverage.as_mut());
-            tally.count(&result.verdict);
-            report.add(output, test, result)?;
+        if let Some(mut program) = rules {
+            coverage = (self.coverage || self.threshold.is_some()).then(|| Coverage::of(&program.modules()));
+            for test in chosen {
+                let result = test.run(&program, coverage.as_mut());
+                tally.count(&result.verdict);
+                report.add(output, test.identity, result)?;
+            }
+        }
+        let mut complaints = Vec::new();
+        if cases.len() == suites.iter().map(|suite| suite.cases.len()).sum::<usize>() {
+            complaints = unused(&suites, &cases, &ran);
+        }
+        for ((_, case), ran) in cases.iter().zip(ran) {
+            tally.count(&ran.outcome.verdict);
+            report.add(output, case.identity.clone(), ran.outcome)?;
+        }
+        let has_complaints = !complaints.is_empty();
+        for complaint in complaints {
+            complain(&format!("the suite `{}`: {}", complaint.suite, complaint.problem));
+            report.complain(output, complaint)?;
         }
         report.finish(output, &tally, coverage.as_ref())?;
         output.flush()?;
-        Ok(self.ending(&tally, coverage.as_ref()))
+        Ok(match self.ending(&tally, coverage.as_ref()) {
+            Ending::Done if has_complaints => Ending::Failed,
+            ending => ending,
+        })
+    }
+
+    /// The rules that are to be tested. What belongs to suites is no data for them.
+    fn rules(&self, suites: &[Suite]) -> Result<Program, TestError> {
+        let version = self.version.version();
+        let others: BTreeSet<PathBuf> = suites.iter().flat_map(|suite| &suite.files).cloned().collect();
+        let sources = Sources::load(&self.paths, version, others)?;
+        if sources.modules.is_empty() {
+            return Err(self.no_rules());
+        }
+        let timeout = self.timeout.unwrap_or(RULE_TIMEOUT);
+        Ok(Program::new(sources.modules, sources.data, version, timeout)?)
+    }
+
+    /// Lets the policy decide the cases. It is compiled once, and asked once about settings that are the same.
+    fn decide(&self, cases: &[(&Suite, &Case)]) -> Result<Vec<Ran>, TestError> {
+        if cases.is_empty() {
+            return Ok(Vec::new());
+        }
+        let module = Arc::new(policy::compile(&self.module, self.timeout.unwrap_or(DEFAULT_DEADLINE))?);
+        let mut policies: BTreeMap<&str, Arc<Policy>> = BTreeMap::new();
+        let mut ready = Vec::new();
+        for &(suite, case) in cases {
+            let settings = &case.settings;
+            let policy = match policies.get(settings.json.get()) {
+                Some(policy) => Arc::clone(policy),
+                None => {
+                    let host = Arc::new(Gate::new(Grants::everything(), Arc::new(Files::default())));
+                    // What the policy logs when it is deployed belongs to no case.
+                    let silent = &mut |_: &_| {};
+                    let made =
+                        Policy::new(Arc::clone(&module), self.module.clone(), settings.json.clone(), host, silent);
+                    let policy = Arc::new(made.map_err(|error| TestError::of_settings(suite, case, error))?);
+                    policies.insert(settings.json.get(), Arc::clone(&policy));
+                    policy
+                }
+            };
+            ready.push((suite, case, policy));
+        }
+        let processors = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let threads = self.jobs.unwrap_or_else(processors);
+        let ran = in_parallel(&ready, threads, |(suite, case, policy)| suite.run(case, policy));
+        Ok(ran.map_err(TestError::Threads)?.into_iter().collect::<Result<Vec<_>, _>>()?)
     }
 
     fn ending(&self, tally: &Tally, coverage: Option<&Coverage>) -> Ending {
@@ -137,15 +250,43 @@ impl Test {
         ending
     }
 
-    /// Without any rules; a suite of cases looks like data.
+    /// Without any rules. Who names a YAML file may mean a suite.
     fn no_rules(&self) -> TestError {
         let is_yaml =
             |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
-        match self.paths.iter().find(is_yaml) {
-            Some(path) => TestError::Suite(path.clone()),
+        match self.paths.iter().find(|path| is_yaml(path) && !paths::is_suite(path)) {
+            Some(path) => TestError::NoSuite(path.clone()),
             None => TestError::NoRules(paths(&self.paths)),
         }
     }
+}
+
+/// Reads all suites, and tells the problems of all that have some.
+fn suites(found: &Found) -> Result<Vec<Suite>, InvalidSuites> {
+    let mut suites = Vec::new();
+    let mut invalid = Vec::new();
+    for path in &found.suites {
+        match Suite::read(path) {
+            Ok(suite) => suites.push(suite),
+            Err(problems) => invalid.push(problems),
+        }
+    }
+    if invalid.is_empty() { Ok(suites) } else { Err(InvalidSuites(invalid)) }
+}
+
+/// The answers of each suite that none of its cases asked for; every case must have run.
+fn unused(suites: &[Suite], cases: &[(&Suite, &Case)], ran: &[Ran]) -> Vec<Complaint> {
+    let mut complaints = Vec::new();
+    for suite in suites {
+        let own = cases.iter().zip(ran).filter(|((of, _), _)| of.name == suite.name);
+        let unused = suite.unused(own.map(|((_, case), ran)| (*case, ran)));
+        if !unused.is_empty() {
+            let problem =
+                format!("no case asks for these; remove them, or add a case that does:\n  {}", unused.join("\n  "));
+            complaints.push(Complaint { suite: suite.name.clone(), problem });
+        }
+    }
+    complaints
 }
 
 fn paths(paths: &[PathBuf]) -> String {
@@ -165,9 +306,35 @@ pub(super) enum TestError {
     /// There are only other files.
     #[error("there are no rules (.rego) in {0}")]
     NoRules(String),
-    /// There are only YAML files.
-    #[error("`{}` is no file of rules, and suites of tests in YAML are not run yet; name the .rego files too", _0.display())]
-    Suite(PathBuf),
+    /// There are only YAML files, and by their names they are data.
+    #[error(
+        "`{}` is no suite by its name, which would end with `{}`, and there are no rules (.rego) that it could be data of",
+        _0.display(), paths::SUITE_NAMES.first().copied().unwrap_or_default()
+    )]
+    NoSuite(PathBuf),
+    /// Suites are wrong.
+    #[error(transparent)]
+    Suites(#[from] InvalidSuites),
+    /// A case's settings are not valid.
+    #[error("{case}: {problems}")]
+    Settings {
+        /// The case's whole name.
+        case: String,
+        /// Which settings, and what is wrong with them.
+        problems: String,
+    },
+    /// The module can't be used.
+    #[error(transparent)]
+    Module(#[from] ModuleError),
+    /// The module didn't do its work.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// Lines are counted of rules alone.
+    #[error("there are no rules (.rego) in {0} whose lines could be covered; leave out `--coverage` and `--threshold`")]
+    NothingToCover(String),
+    /// No threads.
+    #[error("cannot start a thread for the cases: {0}")]
+    Threads(io::Error),
     /// No rule is a test.
     #[error("there are no tests in {0}: a test is a rule whose name begins with `test_`")]
     NoTests(String),
@@ -182,4 +349,17 @@ pub(super) enum TestError {
     /// The results can't be written.
     #[error("cannot write to the standard output: {0}")]
     Output(#[from] io::Error),
+}
+
+impl TestError {
+    /// Why there is no policy with a case's settings.
+    fn of_settings(suite: &Suite, case: &Case, error: PolicyError) -> Self {
+        match error {
+            PolicyError::InvalidSettings(problems) => Self::Settings {
+                case: format!("{}:{}, {}", suite.name, case.identity.line, case.identity.name),
+                problems: invalid_settings(Some(Path::new(&case.settings.name)), &problems),
+            },
+            other => other.into(),
+        }
+    }
 }

@@ -25,9 +25,13 @@ pub(in crate::command) struct Sources {
 impl Sources {
     /// Reads files, and folders with everything below them, in the order of their names. Hidden files and folders are
     /// passed over, and so are Kubernetes objects: they are what rules are tried on, and would contradict each other
-    /// as data.
-    pub(in crate::command) fn load(paths: &[PathBuf], version: RegoVersion) -> Result<Self, SourceError> {
-        let mut reading = Reading { version, seen: BTreeSet::new(), found: Self::default() };
+    /// as data. So is what is in `others`, files and folders by their real paths, which belongs to something else.
+    pub(in crate::command) fn load(
+        paths: &[PathBuf],
+        version: RegoVersion,
+        others: BTreeSet<PathBuf>,
+    ) -> Result<Self, SourceError> {
+        let mut reading = Reading { version, seen: others, found: Self::default() };
         for path in paths {
             if is_folder(path)? {
                 reading.folder(path, &mut Vec::new())?;
@@ -68,16 +72,9 @@ impl Reading {
         if !self.is_new(folder)? {
             return Ok(());
         }
-        let failed = |source| SourceError::Folder { path: folder.to_owned(), source };
-        let entries = fs::read_dir(folder).map_err(failed)?;
-        let mut names =
-            entries.map(|entry| entry.map_err(failed).map(|entry| entry.file_name())).collect::<Result<Vec<_>, _>>()?;
-        names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
-        names.sort();
-        for name in names {
-            let path = if folder == Path::new(".") { PathBuf::from(&name) } else { folder.join(&name) };
+        for path in entries(folder)? {
             if is_folder(&path)? {
-                root.push(name.to_string_lossy().into_owned());
+                root.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
                 self.folder(&path, root)?;
                 root.pop();
                 continue;
@@ -126,7 +123,20 @@ fn name(path: &Path) -> String {
     path.strip_prefix(".").unwrap_or(path).display().to_string()
 }
 
-fn is_folder(path: &Path) -> Result<bool, SourceError> {
+/// What is in a folder and isn't hidden, in the order of the names.
+pub(in crate::command) fn entries(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
+    let failed = |source| SourceError::Folder { path: folder.to_owned(), source };
+    let entries = fs::read_dir(folder).map_err(failed)?;
+    let mut names =
+        entries.map(|entry| entry.map_err(failed).map(|entry| entry.file_name())).collect::<Result<Vec<_>, _>>()?;
+    names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
+    names.sort();
+    let path = |name| if folder == Path::new(".") { PathBuf::from(name) } else { folder.join(name) };
+    Ok(names.into_iter().map(path).collect())
+}
+
+/// Whether a path is a folder; fails when there is nothing.
+pub(in crate::command) fn is_folder(path: &Path) -> Result<bool, SourceError> {
     fs::metadata(path).map(|found| found.is_dir()).map_err(|source| SourceError::missing(path, source))
 }
 
@@ -230,7 +240,8 @@ pub(in crate::command) enum SourceError {
 }
 
 impl SourceError {
-    fn missing(path: &Path, source: io::Error) -> Self {
+    /// That `path` can't be read.
+    pub(in crate::command) fn missing(path: &Path, source: io::Error) -> Self {
         Self::Missing { path: path.to_owned(), source }
     }
 }

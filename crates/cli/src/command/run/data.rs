@@ -8,7 +8,7 @@ use image_admission_engine::{Decision, JudgedImage, Outcome, Rule, ScanOutcome, 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::policy::Answer;
+use crate::command::policy::Answer;
 use crate::command::request::Subject;
 
 /// What came of one request.

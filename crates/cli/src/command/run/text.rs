@@ -4,8 +4,8 @@ use image_admission_engine::settings::{PreScanAction, ScanAction};
 use image_admission_engine::{ImageList, JudgedImage, Outcome, ScanReport, ScanStatus, WorkloadImage};
 use serde_json::Value;
 
-use super::diff::{Line, diff};
-use super::policy::Answer;
+use crate::command::diff::diff;
+use crate::command::policy::Answer;
 use crate::command::request::Subject;
 use crate::command::terminal::{Paint, in_one_line, printable};
 
@@ -131,13 +131,7 @@ impl Page {
         self.line("");
         self.line("the object is changed:");
         for line in diff(before, after) {
-            let line = match line {
-                Line::Same(text) => format!("    {}", in_one_line(&text)),
-                Line::Removed(text) => self.paint.red(&format!("  - {}", in_one_line(&text))).into_owned(),
-                Line::Added(text) => self.paint.green(&format!("  + {}", in_one_line(&text))).into_owned(),
-                Line::Gap => self.paint.dim("    ...").into_owned(),
-            };
-            self.line(&line);
+            self.line(&line.shown(self.paint));
         }
     }
 

@@ -1,4 +1,7 @@
-//! The results as they are written: in `opa test`'s form for people, or as JSON.
+//! The results as they are written: in `opa test`'s form for people, as JSON, or as CI systems read them.
+
+mod github;
+mod junit;
 
 use std::io::{self, Write};
 
@@ -6,7 +9,8 @@ use serde::Serialize;
 
 use super::Format;
 use super::coverage::Coverage;
-use super::rules::{Outcome, Test, Verdict};
+use super::identity::{Identity, Scope};
+use super::outcome::{Outcome, Stop, Verdict};
 use crate::command::rego::{Failure, Problem, shown};
 use crate::command::terminal::{Paint, in_one_line, printable};
 
@@ -40,39 +44,71 @@ pub(super) struct Report {
     paint: Paint,
     /// Whether something was written that the summary is set off from.
     told: bool,
-    /// What is written at the end, as one JSON.
-    entries: Vec<Entry>,
+    /// What is written at the end, as one document.
+    results: Vec<Finished>,
+    /// What is wrong with suites whose cases all pass.
+    complaints: Vec<Complaint>,
+}
+
+/// A test that was run.
+#[derive(Debug)]
+pub(super) struct Finished {
+    pub(super) identity: Identity,
+    pub(super) outcome: Outcome,
+}
+
+/// What is wrong with a whole suite.
+#[derive(Debug)]
+pub(super) struct Complaint {
+    /// The suite's file.
+    pub(super) suite: String,
+    /// What it is, in one line and more.
+    pub(super) problem: String,
 }
 
 impl Report {
     pub(super) fn new(format: Format, verbose: bool, coverage: bool, paint: Paint) -> Self {
-        Self { format, verbose, coverage, paint, told: false, entries: Vec::new() }
+        Self { format, verbose, coverage, paint, told: false, results: Vec::new(), complaints: Vec::new() }
     }
 
     /// One test's result.
-    pub(super) fn add(&mut self, output: &mut impl Write, test: &Test, outcome: Outcome) -> io::Result<()> {
+    pub(super) fn add(&mut self, output: &mut impl Write, identity: Identity, outcome: Outcome) -> io::Result<()> {
         let is_well = matches!(outcome.verdict, Verdict::Passed);
+        let finished = Finished { identity, outcome };
         match self.format {
-            Format::Pretty if self.verbose || !is_well => {
-                let text = self.text(test, &outcome);
+            Format::Pretty | Format::Github if self.verbose || !is_well => {
+                let text = self.text(&finished);
                 self.told = true;
-                output.write_all(text.as_bytes())
+                output.write_all(text.as_bytes())?;
+                if self.format == Format::Github {
+                    output.write_all(github::annotation(&finished).as_bytes())?;
+                }
+                Ok(())
             }
-            Format::Pretty => Ok(()),
+            Format::Pretty | Format::Github => Ok(()),
             // The lines are what is asked for then, and the standard output has room for one JSON only.
             Format::Json if self.coverage => {
-                if !is_well && !matches!(outcome.verdict, Verdict::Skipped) {
-                    let text = self.text(test, &outcome);
+                if !is_well && !matches!(finished.outcome.verdict, Verdict::Skipped) {
+                    let text = self.text(&finished);
                     // Nobody listening is no reason to run no further tests.
                     let _ = io::stderr().write_all(text.as_bytes());
                 }
                 Ok(())
             }
-            Format::Json => {
-                self.entries.push(Entry::new(test, outcome));
+            Format::Json | Format::Junit => {
+                self.results.push(finished);
                 Ok(())
             }
         }
+    }
+
+    /// What is wrong with a suite although its cases pass. The standard error stream has it too.
+    pub(super) fn complain(&mut self, output: &mut impl Write, complaint: Complaint) -> io::Result<()> {
+        if self.format == Format::Github {
+            output.write_all(github::complaint(&complaint).as_bytes())?;
+        }
+        self.complaints.push(complaint);
+        Ok(())
     }
 
     /// What is told at the end.
@@ -84,33 +120,40 @@ impl Report {
     ) -> io::Result<()> {
         match (self.format, coverage.filter(|_| self.coverage)) {
             (Format::Json, Some(coverage)) => to_json(output, &coverage.to_json()),
-            (Format::Json, None) => to_json(output, &self.entries),
-            (Format::Pretty, coverage) => {
+            (Format::Json, None) => {
+                let entries: Vec<Entry> = self.results.drain(..).map(Entry::from).collect();
+                to_json(output, &entries)
+            }
+            (Format::Junit, _) => output.write_all(junit::document(&self.results, &self.complaints).as_bytes()),
+            (Format::Pretty | Format::Github, coverage) => {
                 self.summary(output, tally)?;
                 coverage.map_or(Ok(()), |coverage| table(output, coverage))
             }
         }
     }
 
-    fn text(&self, test: &Test, outcome: &Outcome) -> String {
+    fn text(&self, Finished { identity, outcome }: &Finished) -> String {
         let (word, why) = match &outcome.verdict {
-            Verdict::Passed => (self.paint.green("PASS"), None),
-            Verdict::Failed(why) => (self.paint.red("FAIL"), Some(in_one_line(why).into_owned())),
-            Verdict::Stopped(failure) => (self.paint.red("ERROR"), Some(failure.to_string())),
-            Verdict::Skipped => (self.paint.yellow("SKIPPED"), None),
+            Verdict::Passed => (self.paint.green("PASS"), Vec::new()),
+            Verdict::Failed(why) => (self.paint.red("FAIL"), why.lines(self.paint)),
+            Verdict::Stopped(stop) => {
+                (self.paint.red("ERROR"), printable(&stop.to_string()).lines().map(str::to_owned).collect())
+            }
+            Verdict::Skipped => (self.paint.yellow("SKIPPED"), Vec::new()),
         };
         let took = match outcome.verdict {
             Verdict::Skipped => String::new(),
             _ if self.verbose => format!(" ({})", shown(outcome.took)),
             _ => String::new(),
         };
-        let mut text = format!("{}: {word}{took}\n", in_one_line(&test.full_name()));
-        let mut line = |line: &str| text.extend(["  ", printable(line).as_ref(), "\n"]);
-        if let Some(why) = why {
-            line(&format!("{}:{}: {}", test.file, test.line, why.lines().next().unwrap_or_default()));
-            why.lines().skip(1).for_each(&mut line);
+        let mut text = format!("{}: {word}{took}\n", in_one_line(&identity.full_name()));
+        let mut line = |line: &str| text.extend(["  ", line, "\n"]);
+        let mut why = why.iter();
+        if let Some(first) = why.next() {
+            line(&format!("{}:{}: {first}", printable(&identity.file), identity.line));
+            why.for_each(|next| line(next));
         }
-        outcome.prints.iter().flat_map(|print| print.lines()).for_each(line);
+        outcome.prints.iter().flat_map(|print| print.lines()).for_each(|print| line(&printable(print)));
         text
     }
 
@@ -158,11 +201,14 @@ fn to_json(output: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     writeln!(output, "{}", serde_json::to_string_pretty(value)?)
 }
 
-/// A result as data, with the fields that `opa test --format json` has.
+/// A result as data, with the fields that `opa test --format json` has; a case has `suite` in the place of `package`.
 #[derive(Serialize)]
 struct Entry {
     location: Location,
-    package: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    package: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suite: Option<String>,
     name: String,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     fail: bool,
@@ -195,24 +241,27 @@ struct ErrorEntry {
     location: Option<Location>,
 }
 
-impl Entry {
-    fn new(test: &Test, Outcome { verdict, took, prints }: Outcome) -> Self {
+impl From<Finished> for Entry {
+    fn from(Finished { identity, outcome: Outcome { verdict, took, prints } }: Finished) -> Self {
+        let Identity { scope, name, file, line } = identity;
+        let (package, suite) = match scope {
+            Scope::Package(package) => (Some(package), None),
+            Scope::Suite(suite) => (None, Some(suite)),
+        };
         Self {
-            location: Location {
-                file: test.file.clone(),
-                row: usize::try_from(test.line).unwrap_or_default(),
-                col: None,
-            },
-            package: test.package.clone(),
-            name: test.name.clone(),
+            location: Location { file, row: line, col: None },
+            package,
+            suite,
+            name,
             fail: matches!(verdict, Verdict::Failed(_)),
             skip: matches!(verdict, Verdict::Skipped),
             error: match &verdict {
-                Verdict::Stopped(failure) => Some(failure.into()),
+                Verdict::Stopped(Stop::Evaluation(failure)) => Some(failure.into()),
+                Verdict::Stopped(Stop::Case(why)) => Some(ErrorEntry { message: why.clone(), location: None }),
                 _ => None,
             },
             reason: match verdict {
-                Verdict::Failed(why) => Some(why),
+                Verdict::Failed(why) => Some(why.to_string()),
                 _ => None,
             },
             duration: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),

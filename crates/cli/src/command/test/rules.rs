@@ -7,7 +7,10 @@ use regorus::Value;
 use regorus::unstable::{Expr, Module, NodeRef, Rule, RuleBody, RuleHead, Span};
 
 use super::coverage::Coverage;
-use crate::command::rego::{Failure, Program, failure};
+use super::identity::{Identity, Scope};
+use super::outcome::{Outcome, Stop, Verdict, Why};
+use crate::command::rego::{Program, failure};
+use crate::command::terminal::in_one_line;
 
 /// What a test's name begins with.
 const TEST: &str = "test_";
@@ -17,37 +20,13 @@ const SKIPPED: &str = "todo_test_";
 /// One rule that is a test.
 #[derive(Debug)]
 pub(super) struct Test {
-    /// The package, with `data`.
-    pub(super) package: String,
-    /// The rule's name, with a number if it isn't the first of that name.
-    pub(super) name: String,
-    /// The module's name.
-    pub(super) file: String,
-    /// Where in it, from 1.
-    pub(super) line: u32,
+    /// Its name has a number if it isn't the first of that name.
+    pub(super) identity: Identity,
     /// The keys from `data` to the rule.
     path: Vec<String>,
     skipped: bool,
     module: NodeRef<Module>,
     rule: NodeRef<Rule>,
-}
-
-/// What became of a test.
-#[derive(Debug)]
-pub(super) struct Outcome {
-    pub(super) verdict: Verdict,
-    pub(super) took: Duration,
-    /// What it printed, a text for each call.
-    pub(super) prints: Vec<String>,
-}
-
-#[derive(Debug)]
-pub(super) enum Verdict {
-    Passed,
-    /// What it was instead of true.
-    Failed(String),
-    Stopped(Failure),
-    Skipped,
 }
 
 /// The tests of the modules, in their order. Each rule is a test of its own: of two rules of one name, that would be
@@ -75,10 +54,12 @@ pub(super) fn tests(modules: &[NodeRef<Module>]) -> Vec<Test> {
             *earlier += 1;
             let span = refr.span();
             found.push(Test {
-                package: dotted("data", &package),
-                name: format!("{}{number}", dotted("", &own)),
-                file: span.source.file().clone(),
-                line: span.line,
+                identity: Identity {
+                    scope: Scope::Package(dotted("data", &package)),
+                    name: format!("{}{number}", dotted("", &own)),
+                    file: span.source.file().clone(),
+                    line: usize::try_from(span.line).unwrap_or_default(),
+                },
                 path,
                 skipped,
                 module: module.clone(),
@@ -90,11 +71,6 @@ pub(super) fn tests(modules: &[NodeRef<Module>]) -> Vec<Test> {
 }
 
 impl Test {
-    /// `data.kubernetes.test_admission.test_image_safety`
-    pub(super) fn full_name(&self) -> String {
-        format!("{}.{}", self.package, self.name)
-    }
-
     /// Evaluates the rule, and counts the lines that it reaches.
     pub(super) fn run(&self, program: &Program, coverage: Option<&mut Coverage>) -> Outcome {
         if self.skipped {
@@ -111,9 +87,9 @@ impl Test {
         let verdict = match value {
             Ok(data) => match self.value(&data) {
                 Value::Bool(true) => Verdict::Passed,
-                other => Verdict::Failed(self.why(&other, program)),
+                other => Verdict::Failed(Why::of(in_one_line(&self.why(&other, program)))),
             },
-            Err(error) => Verdict::Stopped(failure!(error)),
+            Err(error) => Verdict::Stopped(Stop::Evaluation(failure!(error))),
         };
         Outcome { verdict, took, prints: engine.take_prints().unwrap_or_default() }
     }
@@ -145,7 +121,7 @@ impl Test {
         engine.set_enable_coverage(true);
         engine.eval_rule_in_module(&self.module, &self.rule, false).ok()?;
         let report = engine.get_coverage_report().ok()?;
-        let covered = &report.files.iter().find(|file| file.path == self.file)?.covered;
+        let covered = &report.files.iter().find(|file| file.path == self.identity.file)?.covered;
         let mut reached = query.stmts.iter().filter(|statement| covered.contains(&statement.span.line));
         reached.next_back().map(|statement| statement.span.clone())
     }

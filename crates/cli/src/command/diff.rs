@@ -1,7 +1,9 @@
-//! What a policy changes in an object, as people read it: lines of YAML.
+//! What differs between two values, as people read it: lines of YAML.
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
+
+use super::terminal::{Paint, in_one_line};
 
 /// The lines around a change that show where it is.
 const CONTEXT: usize = 3;
@@ -19,10 +21,26 @@ pub(super) enum Line {
     Gap,
 }
 
-/// The lines that differ, with those around them.
+impl Line {
+    /// The line with its sign before it, `-` or `+`.
+    pub(super) fn shown(&self, paint: Paint) -> String {
+        match self {
+            Self::Same(text) => format!("    {}", in_one_line(text)),
+            Self::Removed(text) => paint.red(&format!("  - {}", in_one_line(text))).into_owned(),
+            Self::Added(text) => paint.green(&format!("  + {}", in_one_line(text))).into_owned(),
+            Self::Gap => paint.dim("    ...").into_owned(),
+        }
+    }
+}
+
+/// The lines of YAML that differ, with those around them.
 pub(super) fn diff(before: &Value, after: &Value) -> Vec<Line> {
-    let (before, after) = (yaml(before), yaml(after));
-    let diff = TextDiff::from_lines(&before, &after);
+    diff_of_texts(&yaml(before), &yaml(after))
+}
+
+/// The lines of two texts that differ, with those around them.
+pub(super) fn diff_of_texts(before: &str, after: &str) -> Vec<Line> {
+    let diff = TextDiff::from_lines(before, after);
     let mut lines = Vec::new();
     for group in diff.grouped_ops(CONTEXT) {
         if !lines.is_empty() {

@@ -4,21 +4,25 @@
 //! the same request here, is given the same answers as the host gave, and must come to the same response.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use image_admission_cli::answers::HostAnswers;
 use image_admission_cli::runtime::{HostExchange, LogEntry, PolicyModule, Reply, RuntimeError};
 use image_admission_engine::settings::Settings;
 use image_admission_engine::{Decision, HostCalls, Response, Timestamp, WireHost, decide};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use std::sync::Arc;
+
+use super::terminal::printable;
 
 /// A module, and settings that it finds valid.
 #[derive(Debug)]
 pub(super) struct Policy {
-    module: PolicyModule,
+    module: Arc<PolicyModule>,
     path: PathBuf,
     settings: Box<RawValue>,
     parsed: Settings,
@@ -36,7 +40,7 @@ pub(super) struct Answer {
 impl Policy {
     /// Asks the module whether the settings are valid, and passes on what it logs.
     pub(super) fn new(
-        module: PolicyModule,
+        module: Arc<PolicyModule>,
         path: PathBuf,
         settings: Box<RawValue>,
         host: Arc<dyn HostAnswers>,
@@ -89,6 +93,23 @@ impl Policy {
     }
 }
 
+/// Reads and compiles the module in `path`; one call may then take `limit`.
+pub(super) fn compile(path: &Path, limit: Duration) -> Result<PolicyModule, ModuleError> {
+    let module = PolicyModule::from_file(path).map_err(|error| match error {
+        RuntimeError::Read { path, source } if source.kind() == ErrorKind::NotFound => ModuleError::Missing(path),
+        RuntimeError::Read { .. } => ModuleError::Unreadable(error),
+        source => ModuleError::Unusable { path: path.to_owned(), source },
+    })?;
+    Ok(module.with_deadline(limit))
+}
+
+/// A line of the policy's log, as people read it.
+pub(super) fn log_line(entry: &LogEntry) -> String {
+    let message = entry.message.as_deref().unwrap_or_default();
+    let data = if entry.data.is_empty() { String::new() } else { format!(" {}", Value::Object(entry.data.clone())) };
+    format!("{}: {}{}", entry.level, printable(message), printable(&data))
+}
+
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
@@ -115,6 +136,25 @@ impl HostCalls for Replayed {
             None => Err("the module did not ask this".to_owned()),
         }
     }
+}
+
+/// Why there is no module.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ModuleError {
+    /// It isn't there.
+    #[error("there is no module `{}`; build it with `make policy.wasm`, or say with `--module` where it is", _0.display())]
+    Missing(PathBuf),
+    /// It can't be read.
+    #[error(transparent)]
+    Unreadable(RuntimeError),
+    /// It can't be used.
+    #[error("`{}`: {source}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: RuntimeError,
+    },
 }
 
 /// Why a policy has no answer.
@@ -146,7 +186,7 @@ pub(crate) enum PolicyError {
 }
 
 impl PolicyError {
-    fn unlike(path: &std::path::Path, said: &[u8], expected: &[u8]) -> Self {
+    fn unlike(path: &Path, said: &[u8], expected: &[u8]) -> Self {
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         Self::OtherVersion { path: path.to_owned(), said: text(said), expected: text(expected) }
     }

@@ -1,0 +1,3 @@
+package mixed
+
+test_x { data.mixed.limit == 3 }
