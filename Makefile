@@ -29,6 +29,7 @@ demo: policy.wasm ## a Pod that is admitted and pinned, one rejected, one pendin
 	$(DEMO) -f examples/demo/rejected.yaml; test $$? -eq 2
 	$(DEMO) -f examples/demo/pending.yaml; test $$? -eq 2
 	$(DEMO) -f examples/demo/bad-registry.yaml; test $$? -eq 2
+	$(CLI) test -v examples/demo
 
 test: lint policy.wasm ## everything that must hold
 	$(CARGO) test --locked --workspace
