@@ -447,8 +447,8 @@ impl Reading {
             self.problems.add(&path, "`message` is the whole message already; leave one of them out");
         }
         let texts = expect.texts("messageContains", &mut self.problems)?;
-        if texts.iter().all(String::is_empty) {
-            self.problems.add(&path, "it is empty, and every message contains that; leave it out");
+        if texts.is_empty() || texts.iter().any(String::is_empty) {
+            self.problems.add(&path, "an empty text is in every message; leave it out");
         }
         Some(Message::With(texts))
     }
