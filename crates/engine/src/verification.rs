@@ -303,7 +303,13 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 }
                 Err(error) => {
                     let of_variable = |name: &String| unset.get(name.strip_prefix("variables.")?).cloned();
-                    let error = program.references.names.iter().find_map(of_variable).unwrap_or(error);
+                    // What went over a limit did so, whatever else is missing.
+                    let error = match error {
+                        EvaluationError::Failed(_) => {
+                            program.references.names.iter().find_map(of_variable).unwrap_or(error)
+                        }
+                        limit @ EvaluationError::Limit(_) => limit,
+                    };
                     let is_fatal = !policy.ignores_errors || matches!(error, EvaluationError::Limit(_));
                     self.note(error, outcome);
                     // What is ignored is that this one can't be told; the others still can.
@@ -439,18 +445,20 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             // What is evaluated again is counted once.
             scope.set_steps(steps);
             let value = program.evaluate(scope);
-            let mut is_as_assumed = true;
-            for question in asking.answers.take_open() {
+            let (questions, is_unsure) = asking.answers.take_open();
+            let mut is_as_assumed = questions.is_empty() || !is_unsure;
+            for question in questions {
                 asked += 1;
                 if asked > MOST_QUESTIONS {
                     let why = format!("it asks more than {MOST_QUESTIONS} questions about images");
                     return Err(EvaluationError::Limit(why).at(&expression.path));
                 }
                 let answer = self.look_up(&question, asking, images);
-                is_as_assumed = question.assumed().is_some_and(|assumed| answer == Ok(assumed));
+                let is_other = question.assumed().is_none_or(|assumed| answer != Ok(assumed));
                 asking.answers.add(question, answer);
                 // What it came to afterwards it may not come to now.
-                if !is_as_assumed {
+                if is_other {
+                    is_as_assumed = false;
                     break;
                 }
             }

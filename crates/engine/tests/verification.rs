@@ -385,6 +385,34 @@ fn only_what_an_expression_comes_to_is_asked() {
     }
 }
 
+/// More questions than there may be are a limit, which nothing ignores, whatever else is asked or missing.
+#[test]
+fn too_many_questions_reject_whatever_is_ignored() {
+    let good = digest("ghcr.io/team/app:1");
+    let mut images: Vec<String> = (0..400).map(|n| format!("ghcr.io/team/app:t{n}@{good}")).collect();
+    let thing = |images: &[String]| json!({"apiVersion": "x.io/v1", "kind": "Thing", "metadata": {"name": "t"}, "spec": {"images": images}});
+    let all = "object.spec.images.all(i, verifyImageSignatures(i, [attestors.team]) > 0)";
+    let policy = |text: &str| {
+        let things =
+            json!([{"apiGroups": ["x.io"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["things"]}]);
+        json!({"failurePolicy": "Ignore", "matchConstraints": {"resourceRules": things},
+            "variables": [{"name": "team", "expression": "object.metadata.labels.team"}],
+            "verifications": [{"expression": text}]})
+    };
+    let masked = format!("has(object.metadata.labels) ? variables.team == 'a' : {all}");
+    for text in [all, masked.as_str()] {
+        let answer = ask(&settings(&policy(text)), &request(&thing(&images)), &world());
+        assert_eq!((&answer["accepted"], &answer["warnings"]), (&json!(true), &Value::Null), "{text}: {answer}");
+    }
+    images.push(images[0].clone());
+    images.push("ghcr.io/team/unsigned:1".to_owned());
+    for text in [all, masked.as_str()] {
+        let answer = ask(&settings(&policy(text)), &request(&thing(&images)), &world());
+        assert_eq!(answer["accepted"], false, "{text}: {answer}");
+        assert!(answer["message"].as_str().unwrap().contains("more than 400 questions"), "{answer}");
+    }
+}
+
 #[test]
 fn loops_are_counted_once_however_often_an_expression_is_begun_again() {
     // That none of them is signed is another answer than the one that is assumed.

@@ -202,9 +202,13 @@ fn leaves_out_kube_system(policy: &Value) -> bool {
     let expressions = policy.pointer("/spec/namespaceSelector/matchExpressions").and_then(Value::as_array);
     expressions.into_iter().flatten().any(|expression| {
         let values = expression.get("values").and_then(Value::as_array);
+        let is_named = values.into_iter().flatten().any(|value| value == "kube-system");
         text(expression, "/key") == Some("kubernetes.io/metadata.name")
-            && text(expression, "/operator") == Some("NotIn")
-            && values.into_iter().flatten().any(|value| value == "kube-system")
+            && match text(expression, "/operator") {
+                Some("NotIn") => is_named,
+                Some("In") => !is_named,
+                _ => false,
+            }
     })
 }
 

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::rego::start_clock;
 use super::terminal::printable;
 
 /// A module, and settings that it finds valid.
@@ -51,6 +52,8 @@ impl Policy {
             valid: bool,
             message: Option<String>,
         }
+        // The engine decides beside the module, and stops rules as that does.
+        start_clock();
         let reply = module.call("validate_settings", settings.get().as_bytes(), host);
         reply.logs.iter().for_each(log);
         let bytes = reply.response.map_err(PolicyError::NoAnswer)?;

@@ -150,9 +150,12 @@ impl Lints {
     }
 
     fn prefixes(&mut self, settings: &Settings) {
+        let is_raw = settings.image_matching == ImageMatching::Raw;
         let mut note = |path: String, prefix: &Prefix| {
             let name = prefix.as_str();
-            if prefix.is_short_name() {
+            // As a Pod writes them, short names are names. Exemptions are always compared with canonical ones.
+            let is_written = is_raw && !path.starts_with("exemptions");
+            if prefix.is_short_name() && !is_written {
                 let message = format!(
                     "the prefix `{name}` is the beginning of a registry's host; an image of Docker Hub is `docker.io/library/{name}`"
                 );
@@ -267,7 +270,8 @@ impl Lints {
                     ),
                 );
             } else if defaults.iter().all(|default| *default == policy.action)
-                && !after.clone().any(|later| later.action != policy.action && overlap(later, policy, matching))
+                // One image has several names, so that any entry behind it may be about the same images.
+                && after.clone().all(|later| later.action == policy.action)
             {
                 let message = format!("it says `{}`, as the default policy does without it", policy.action.name());
                 self.add(LintRule::Redundant, own, message);
@@ -289,13 +293,21 @@ impl Lints {
         let (pre_scan, scan) = (&settings.pre_scan, &settings.scan);
         let has_rules =
             !scan.custom_policies.is_empty() || !scan.by_namespace.is_empty() || !settings.exemptions.is_empty();
-        if pre_scan.auto_generate && settings.rego.pre_custom_rules.is_empty() && !may(pre_scan, PreScanAction::Scan) {
-            if has_rules {
+        let own = &settings.rego;
+        if pre_scan.auto_generate && own.pre_custom_rules.is_empty() && !may(pre_scan, PreScanAction::Scan) {
+            // Expressions and policies in Rego may look at reports themselves.
+            if has_rules && settings.verification.is_empty() && own.policies.is_empty() {
                 let message =
                     "pre-scan has no `scan`, so that no image comes to them; say `scan` for those that they are about";
                 self.add(LintRule::NeverReached, "scanPolicies", message);
             }
-        } else if scan.auto_generate && !may(scan, ScanAction::ScanResult) && !settings.exemptions.is_empty() {
+        } else if scan.auto_generate
+            && own.custom_rules.is_empty()
+            && own.policies.is_empty()
+            && settings.verification.is_empty()
+            && !may(scan, ScanAction::ScanResult)
+            && !settings.exemptions.is_empty()
+        {
             let message =
                 "the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them";
             self.add(LintRule::NeverReached, "exemptions", message);
@@ -349,10 +361,6 @@ fn hides<A: PhaseAction>(earlier: &CustomPolicy<A>, later: &CustomPolicy<A>, mat
     // A policy that rejects looks at the tag beside a digest too, which others don't.
     let sees_less = matching == ImageMatching::Canonical && later.action == A::REJECT && earlier.action != A::REJECT;
     later.prefix.goes_on_from(&earlier.prefix, matching) && !(sees_less && earlier.prefix.names_a_tag())
-}
-
-fn overlap<A>(one: &CustomPolicy<A>, other: &CustomPolicy<A>, matching: ImageMatching) -> bool {
-    one.prefix.goes_on_from(&other.prefix, matching) || other.prefix.goes_on_from(&one.prefix, matching)
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ impl Prefix {
     /// Whether it looks like a short name of Docker Hub, as in `nginx`, which no canonical name starts with.
     #[must_use]
     pub fn is_short_name(&self) -> bool {
-        !self.written.is_empty() && self.written != "localhost" && !self.written.contains(['/', '.'])
+        !self.written.is_empty() && !self.written.starts_with("localhost") && !self.written.contains(['/', '.'])
     }
 
     /// `host` or `path segment` when it ends inside one, so that `docker.io/my` matches `docker.io/myevil` too.

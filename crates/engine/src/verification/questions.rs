@@ -49,6 +49,8 @@ struct Table {
     open: Vec<Question>,
     /// Whether it came to one that nothing can be assumed of: what it asks afterwards it may not need.
     is_stuck: bool,
+    /// Whether it read a payload before it asked who vouches for it, which may be known afterwards.
+    is_early: bool,
 }
 
 /// The answers, shared with the functions.
@@ -100,11 +102,12 @@ impl Answers {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the last evaluation asked and nobody answered yet, in its order.
-    pub(crate) fn take_open(&self) -> Vec<Question> {
+    /// What the last evaluation asked and nobody answered yet, in its order, and whether its value may be another one when
+    /// that is answered, whatever the answers are.
+    pub(crate) fn take_open(&self) -> (Vec<Question>, bool) {
         let mut table = self.table();
-        table.is_stuck = false;
-        std::mem::take(&mut table.open)
+        let is_unsure = std::mem::take(&mut table.is_stuck) | std::mem::take(&mut table.is_early);
+        (std::mem::take(&mut table.open), is_unsure)
     }
 
     /// Notes an answer.
@@ -133,12 +136,14 @@ impl Answers {
             Some(Ok(answer)) => Ok(answer.clone()),
             Some(Err(why)) => Err(ExecutionError::function_error(function, why)),
             None => {
-                let assumed = question.assumed().filter(|_| !table.is_stuck && table.open.len() < MOST_QUESTIONS);
+                let assumed = question.assumed();
                 if !table.is_stuck && !table.open.contains(&question) {
                     table.open.push(question);
+                    table.is_stuck = assumed.is_none() || table.open.len() > MOST_QUESTIONS;
                 }
-                table.is_stuck |= assumed.is_none();
-                assumed.ok_or_else(|| ExecutionError::function_error(function, "not answered yet"))
+                assumed
+                    .filter(|_| !table.is_stuck)
+                    .ok_or_else(|| ExecutionError::function_error(function, "not answered yet"))
             }
         }
     }
@@ -257,6 +262,7 @@ fn payload(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> 
     let image = call.image()?;
     let attestation = call.text(1, "the attestation")?;
     if !answers.is_verified(&image, &attestation) {
+        answers.table().is_early = true;
         return Err(call.error(format!(
             "the attestation `{attestation}` of `{image}` was not verified; ask `verifyAttestationSignatures(…) > 0` before"
         )));

@@ -77,9 +77,9 @@ fn entries_that_never_decide() {
 
 #[test]
 fn entries_that_change_nothing() {
-    let redundant = "preScanPolicies.customPolicies[0]: it says `scan`, as the default policy does without it";
+    let redundant = "preScanPolicies.customPolicies[1]: it says `scan`, as the default policy does without it";
     check(
-        &json!({"preScanPolicies": {"customPolicies": [{"prefix": "ghcr.io/team/", "action": "scan"}, {"prefix": "quay.io/", "action": "reject"}]}}),
+        &json!({"preScanPolicies": {"customPolicies": [{"prefix": "quay.io/", "action": "reject"}, {"prefix": "ghcr.io/team/", "action": "scan"}]}}),
         &[("redundant", redundant)],
     );
     // It keeps its images from the next one.
