@@ -413,6 +413,54 @@ fn too_many_questions_reject_whatever_is_ignored() {
     }
 }
 
+/// Whoever writes the object chooses how long its texts are.
+#[test]
+fn texts_that_are_too_long_are_limits() {
+    let signed = "images.all.all(i, verifyImageSignatures(i, [attestors.team]) > 0)";
+    for (expression, message) in [
+        ("object.metadata.labels.a.matches('^trusted$')", "the text is longer than 8 KiB"),
+        ("[1, 2, 3, 4].map(n, object.metadata.labels.a).join(',').size() == 0", "the text would be longer than 1 MiB"),
+        (
+            "(object.metadata.labels.a + object.metadata.labels.a + object.metadata.labels.a + object.metadata.labels.a).size() == 0",
+            "the text would be longer than 1 MiB",
+        ),
+    ] {
+        let policy =
+            json!({"failurePolicy": "Ignore", "verifications": [{"expression": format!("{expression} || {signed}")}]});
+        for (length, is_long) in [(10, false), (300_000, true)] {
+            let mut object = pod(&["ghcr.io/team/unsigned:1"]);
+            object["metadata"]["labels"] = json!({"a": "a".repeat(length)});
+            let answer = ask(&settings(&policy), &request(&object), &world());
+            assert_eq!(answer["accepted"], false, "{expression} {length}: {answer}");
+            let policy = json!({"failurePolicy": "Ignore", "verifications": [{"expression": expression}]});
+            let alone = ask(&settings(&policy), &request(&object), &world());
+            assert_eq!(alone["message"].as_str().unwrap().contains(message), is_long, "{expression} {length}: {alone}");
+        }
+    }
+}
+
+/// Who vouches for it may stand behind what it says.
+#[test]
+fn a_payload_may_stand_before_who_vouches_for_it() {
+    let image = "ghcr.io/team/app:1";
+    let kind = "application/vnd.acme.approval+json";
+    let at = format!("ghcr.io/team/app@{}", digest("artifact"));
+    for (is_signed, is_ok) in [(true, true), (true, false), (false, true)] {
+        let mut host = world();
+        host.0
+            .tags
+            .insert(format!("ghcr.io/team/app:{}.approval", digest(image).replace(':', "-")), digest("artifact"));
+        host.0.artifacts.insert(at.clone(), json!({"manifest": {"config": {"mediaType": kind}, "subject": {"digest": digest(image)}}, "digest": digest("artifact"), "config": {"ok": is_ok}}));
+        if is_signed {
+            host.0.signed.push((at.clone(), "VwI5hlIdBJCq"));
+        }
+        let policy = json!({"attestations": [{"name": "approval", "referrer": {"type": kind}, "tagSuffix": "approval"}],
+            "verifications": [{"expression": "images.all.all(i, payload(i, attestations.approval).ok && verifyAttestationSignatures(i, attestations.approval, [attestors.team]) > 0)"}]});
+        let answer = ask(&settings(&policy), &request(&pod(&[image])), &host);
+        assert_eq!(answer["accepted"], is_signed && is_ok, "{is_signed} {is_ok}: {answer}");
+    }
+}
+
 #[test]
 fn loops_are_counted_once_however_often_an_expression_is_begun_again() {
     // That none of them is signed is another answer than the one that is assumed.

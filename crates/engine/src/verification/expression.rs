@@ -169,8 +169,12 @@ impl Program {
     /// It has none.
     pub(crate) fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, EvaluationError> {
         scope.time.begin();
-        let value =
-            Value::resolve(&self.tree, &scope.context).map_err(|error| EvaluationError::Failed(describe(&error)));
+        let value = Value::resolve(&self.tree, &scope.context).map_err(|error| match &error {
+            ExecutionError::FunctionError { message, .. } if functions::is_bound(message) => {
+                EvaluationError::Limit(describe(&error))
+            }
+            _ => EvaluationError::Failed(describe(&error)),
+        });
         let is_late = scope.time.is_up();
         scope.time.end();
         if is_late {
@@ -345,10 +349,10 @@ fn plus<'c, 'v>(call: &mut FunctionContext<'c, 'v>) -> Result<CowVal<'c, 'v>, Ex
     let text = |value: &CowVal<'_, '_>| value.downcast_ref::<CelString<'_>>().map_or(0, |text| text.inner().len());
     let list = |value: &CowVal<'_, '_>| value.downcast_ref::<CelList<'_>>().map_or(0, |list| list.inner().len());
     if text(left) + text(right) > LONGEST_TEXT {
-        return Err(ExecutionError::function_error("+", "the text would be longer than 1 MiB"));
+        return Err(ExecutionError::function_error("+", functions::LONG_TEXT));
     }
     if list(left) + list(right) > LONGEST_LIST {
-        return Err(ExecutionError::function_error("+", "the list would have more than 100,000 elements"));
+        return Err(ExecutionError::function_error("+", functions::LONG_LIST));
     }
     let adder = left.as_adder().ok_or_else(|| {
         let types = [left, right].map(|value| value.get_type().name().to_owned());

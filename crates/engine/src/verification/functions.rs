@@ -33,6 +33,23 @@ use cel::common::value::{CowVal, Val};
 use cel::{Context, ExecutionError, FunctionContext};
 use std::ops::RangeInclusive;
 
+/// A text that would be longer than [`MAX_TEXT`].
+pub(super) const LONG_TEXT: &str = "the text would be longer than 1 MiB";
+/// A list that would be longer than [`MAX_ELEMENTS`].
+pub(super) const LONG_LIST: &str = "the list would have more than 100,000 elements";
+/// A query of a URL with more values than that.
+const LONG_QUERY: &str = "the query would have more than 100,000 values";
+/// A text that no pattern is looked for in.
+const LONG_SEARCHED: &str = "the text is longer than 8 KiB";
+/// A pattern that is not looked for.
+const LONG_PATTERN: &str = "the pattern is longer than 1,024 bytes";
+
+/// Whether an error of a function says that it was given too much, or would make too much. Whoever writes the object
+/// chooses how much there is.
+pub(super) fn is_bound(message: &str) -> bool {
+    [LONG_TEXT, LONG_LIST, LONG_QUERY, LONG_SEARCHED, LONG_PATTERN].contains(&message)
+}
+
 /// The names of all functions that [`add`] can add, sorted.
 pub(crate) const NAMES: &[&str] = &[
     "bool",
@@ -314,7 +331,7 @@ impl<'c, 'v> Call<'c, 'v> {
 
     /// Fails when a text of `length` bytes is too long to make.
     fn check_text(&self, length: usize) -> Result<(), ExecutionError> {
-        if length > MAX_TEXT { Err(self.error("the text would be longer than 1 MiB")) } else { Ok(()) }
+        if length > MAX_TEXT { Err(self.error(LONG_TEXT)) } else { Ok(()) }
     }
 
     /// Answers with the text, unless it is too long.
@@ -330,7 +347,7 @@ impl<'c, 'v> Call<'c, 'v> {
         let mut length = 0_usize;
         for text in texts {
             if list.len() >= MAX_ELEMENTS {
-                return Err(self.error("the list would have more than 100,000 elements"));
+                return Err(self.error(LONG_LIST));
             }
             length = length.saturating_add(text.len());
             self.check_text(length)?;

@@ -43,10 +43,10 @@ pub(super) fn find_all<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
 fn prepare<'a>(call: &'a Call<'_, '_>) -> Result<(&'a str, Regex), ExecutionError> {
     let (text, pattern) = (call.text(0)?, call.text(1)?);
     if text.len() > MAX_SEARCHED {
-        return Err(call.error("the text is longer than 8 KiB"));
+        return Err(call.error(super::LONG_SEARCHED));
     }
     if pattern.len() > MAX_PATTERN {
-        return Err(call.error("the pattern is longer than 1,024 bytes"));
+        return Err(call.error(super::LONG_PATTERN));
     }
     let refused = |reason: &str| call.error(format!("not a regular expression: {}: {reason}", quoted(pattern)));
     let translated = translate(pattern).map_err(refused)?;

@@ -53,7 +53,7 @@ pub(super) fn query<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let mut values: BTreeMap<String, Vec<Box<dyn Val + 'v>>> = BTreeMap::new();
     for (position, (name, value)) in receiver(&call)?.query_pairs().enumerate() {
         if position >= MAX_ELEMENTS {
-            return Err(call.error("the query would have more than 100,000 values"));
+            return Err(call.error(super::LONG_QUERY));
         }
         values.entry(name).or_default().push(Box::new(CelString::from(value)));
     }
