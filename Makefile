@@ -8,7 +8,7 @@ CLI := $(CARGO) run --locked --quiet --package image-admission-cli --bin image-a
 DEMO := $(CLI) run --settings examples/demo/settings.yaml --images examples/demo/images.yaml --cluster examples/demo/cluster
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml has-kwctl demo test test-long test-libraries e2e-tests e2e-needs fmt lint deny bench clean
+.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl demo test test-long test-libraries e2e-tests e2e-needs fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -17,8 +17,11 @@ policy.wasm: ## the policy's module
 annotated-policy.wasm: has-kwctl policy.wasm ## the module with its metadata in it, as it is pushed to a registry
 	$(KWCTL) annotate -m policy-metadata.yml -u README.md -o $@ policy.wasm
 
-artifacthub-pkg.yml: has-kwctl ## the policy's page on Artifact Hub, made of its metadata
-	$(KWCTL) scaffold artifacthub --metadata-path policy-metadata.yml --output $@
+artifacthub-pkg.yml: has-kwctl ## the policy's page on Artifact Hub, made of its metadata and its form
+	$(KWCTL) scaffold artifacthub --metadata-path policy-metadata.yml --questions-path questions-ui.yml --output $@
+
+settings: ## settings.schema.json, questions-ui.yml and docs/settings.md, made of the settings' types
+	BLESS=1 $(CARGO) test --locked --package image-admission-schema --test files
 
 has-kwctl:
 	@command -v $(KWCTL) >/dev/null || { echo "kwctl, Kubewarden's command line, is not on PATH: install it, or name it with KWCTL=<path>" >&2; exit 1; }

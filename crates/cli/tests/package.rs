@@ -81,6 +81,7 @@ fn the_package_says_what_the_metadata_says() {
     let document =
         |key: &str| -> Value { yaml_serde::from_str(package["annotations"][key].as_str().unwrap()).unwrap() };
     assert_eq!(document("kubewarden/rules"), metadata["rules"]);
+    assert_eq!(document("kubewarden/questions-ui"), read("questions-ui.yml"));
     let sorted = |list: &Value| {
         let mut kinds: Vec<String> = list.as_array().unwrap().iter().map(Value::to_string).collect();
         kinds.sort();
@@ -92,8 +93,9 @@ fn the_package_says_what_the_metadata_says() {
 #[test]
 fn the_package_is_what_kwctl_makes() {
     let kwctl = env::var_os("KWCTL").unwrap_or_else(|| "kwctl".into());
-    let metadata = path("policy-metadata.yml");
-    let run = Command::new(&kwctl).args(["scaffold", "artifacthub", "--metadata-path"]).arg(metadata).output();
+    let mut command = Command::new(&kwctl);
+    command.args(["scaffold", "artifacthub", "--metadata-path"]).arg(path("policy-metadata.yml"));
+    let run = command.arg("--questions-path").arg(path("questions-ui.yml")).output();
     let output = match run {
         Ok(output) => output,
         Err(error) if error.kind() == ErrorKind::NotFound && env::var_os("KWCTL").is_none() => {

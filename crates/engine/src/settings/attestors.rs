@@ -384,7 +384,8 @@ fn read_keyless(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Id
             _ => problems.add(path, "set one of `subject` and `subjectPrefix`"),
         }
     }
-    if identities.is_empty() && !keyless.has("identities") && !keyless.has("githubActions") {
+    let none_listed = |list: &Value| list.as_array().is_some_and(Vec::is_empty);
+    if !keyless.has("githubActions") && keyless.get("identities").is_none_or(none_listed) {
         problems.add(*keyless.path(), "set `identities` or `githubActions`");
     }
     identities

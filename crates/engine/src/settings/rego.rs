@@ -17,6 +17,8 @@ const CONFTEST_LIBRARY: &str = "conftest.library.";
 const CONFTEST: &str = "conftest.";
 const REGO: &str = ".rego";
 const KINDS: &str = ".kinds";
+/// The keys of a ConfigMap as it is applied; of them `data` counts.
+const ENVELOPE: [&str; 5] = ["apiVersion", "kind", "metadata", "immutable", "data"];
 
 /// Everything that the settings say in Rego, or about it.
 #[derive(Debug, Clone, Default)]
@@ -382,6 +384,12 @@ fn read_config_map(map: &Map<String, Value>, path: &Path<'_>, rego: &mut Rego, p
             );
         }
         return read_conftest(map, path, rego, problems);
+    }
+    for key in map.keys().filter(|key| !ENVELOPE.contains(&key.as_str())) {
+        problems.add(path.key(key), format!("unknown setting `{key}`; known here: {}", ENVELOPE.join(", ")));
+    }
+    if let Some(kind) = map.get("kind").filter(|kind| *kind != "ConfigMap") {
+        problems.add(path.key("kind"), wrong_type("`ConfigMap`, or a list of policies", kind));
     }
     let path = path.key("data");
     match map.get("data") {

@@ -244,6 +244,13 @@ fn a_conftest_config_map_is_policies_and_libraries() {
             "regoPolicies.conftest.policy.b.kinds: expected policy not found: b",
         ],
     );
+    refuse(
+        json!({"regoPolicies": {"kind": "Secret", "data": {}, "stringData": {}}}),
+        &[
+            "regoPolicies.stringData: unknown setting `stringData`; known here: apiVersion, kind, metadata, immutable, data",
+            "regoPolicies.kind: expected `ConfigMap`, or a list of policies, but found the string `Secret`",
+        ],
+    );
 }
 
 #[test]
@@ -368,6 +375,7 @@ fn sources_that_could_not_work_are_refused() {
         (attestor(json!({"keyless": {"identities": [{"issuer": "i", "subjectRegExp": ".*", "subject": "s"}]}})), format!("{cosign}.keyless.identities[0].subjectRegExp: the host compares no regular expressions: write `subject`, or `subjectPrefix` with how it starts")),
         (attestor(json!({"keyless": {"identities": [{"subject": "s"}]}})), format!("{cosign}.keyless.identities[0].issuer: the issuer of the identity is missing")),
         (attestor(json!({"keyless": {}})), format!("{cosign}.keyless: set `identities` or `githubActions`")),
+        (attestor(json!({"keyless": {"identities": []}})), format!("{cosign}.keyless: set `identities` or `githubActions`")),
         (json!({"reports": {"maxAge": "3 days"}}), "reports.maxAge: `3 days` is not a span of time like `72h` or `14d`".to_owned()),
         (json!({"reports": {"sources": [{"kubescape": {"namespace": "A"}}]}}), "reports.sources[0].kubescape.namespace: `A` is not the name of a namespace".to_owned()),
         (json!({"reports": {"sources": [{"trivyOperator": {"workloadNamespace": false}}]}}), "reports.sources[0].trivyOperator.namespaces: no namespace is trusted, so that no report would ever count; name one".to_owned()),

@@ -202,6 +202,9 @@ fn read_entry(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Veri
     let name = SettingsMap::of(map.get("metadata"), &metadata, problems)?.text("name", problems).unwrap_or_default();
     let path = map.path().key("spec");
     let spec = SettingsMap::of(map.get("spec"), &path, problems)?;
+    if spec.has("name") {
+        problems.add(path.key("name"), "a resource has its name in `metadata`; remove this one");
+    }
     read_policy(&spec, name, problems)
 }
 

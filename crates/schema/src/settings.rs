@@ -1,0 +1,106 @@
+//! The settings as they are written, with what a reader must know of each.
+//!
+//! A doc comment here is what an editor, the form and the reference show. Everything is optional unless it is no `Option`.
+
+mod acceptance;
+mod exemptions;
+mod phases;
+mod pin;
+mod rego;
+mod reports;
+mod verification;
+
+use schemars::JsonSchema;
+
+pub use acceptance::{Acceptance, Count, CvssScore, Gates, Limit, MaxSeverity};
+pub use exemptions::Exemption;
+pub use phases::{
+    Fallback, PreScanAction, PreScanCustomPolicy, PreScanNamespace, PreScanPolicies, ScanAction, ScanCustomPolicy,
+    ScanNamespace, ScanPolicies,
+};
+pub use pin::{Pin, WorkloadKind};
+pub use rego::{
+    ConfigMap, ContextKind, Kinds, RegoLibrary, RegoPolicies, RegoPolicy, RegoPolicyEntry, RegoVersion, WholeConfigMap,
+};
+pub use reports::{
+    Custom, Fields, InlineKey, Kubescape, Platforms, Registry, ReportAttestor, ReportCosign, ReportIdentity, Reports,
+    SbomScanner, Source, TrivyOperator,
+};
+pub use verification::{
+    Attestation, Attestor, AuditAnnotation, Certificate, Certificates, Configurations, Cosign, Evaluation,
+    GithubActions, ImageReference, ImageRules, Key, KeyReference, Keyless, KeylessIdentity, MatchConstraints, Metadata,
+    NamedExpression, Operation, Policy, ResourceRule, TransparencyLog, TypedDocument, ValidationAction, Verification,
+    VerificationEntry, VerificationPolicy, VerificationResource,
+};
+
+/// Which container images may run.
+///
+/// Everything is optional, and the defaults are safe: every image needs a scan report of the sbomscanner for exactly its
+/// digest, without critical findings.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("patternProperties" = {
+    "^conftest\\.": {"description": "An entry of a Conftest ConfigMap, pasted without its envelope."}
+}))]
+pub struct Settings {
+    /// The first phase: what happens to an image by its name, before anything is known about it.
+    pub pre_scan_policies: Option<PreScanPolicies>,
+    /// The second phase: what happens to an image once the status of its scan is known.
+    pub scan_policies: Option<ScanPolicies>,
+    /// Another name of `scanPolicies`, as the original controllers' ConfigMap has it. Set one of them.
+    pub policies: Option<ScanPolicies>,
+    /// Which name of an image prefixes are compared with.
+    pub image_matching: Option<ImageMatching>,
+    /// The only registries that are asked about images, as hosts like `ghcr.io` or `registry.example.com:5000`; an image
+    /// of any other has `scan_failed`. Empty: any. Set it: a registry that never answers holds up the policy server.
+    #[schemars(extend("default" = [], "examples" = [["ghcr.io", "docker.io"]]))]
+    pub registries: Option<Vec<String>>,
+    /// A request with more different images is rejected before anything is asked.
+    #[schemars(range(min = 1), extend("default" = 50))]
+    pub max_images: Option<u64>,
+    /// Logs what was decided on, and what rules saw; never the content of a Secret.
+    #[schemars(extend("default" = false))]
+    pub verbose_log: Option<bool>,
+    /// Where scan reports come from, and for which platforms.
+    pub reports: Option<Reports>,
+    /// What makes a scan report accepted.
+    pub acceptance: Option<Acceptance>,
+    /// Findings that don't count, for a reason and until a day.
+    #[schemars(extend("default" = []))]
+    pub exemptions: Option<Vec<Exemption>>,
+    /// Policies in CEL about who signed an image and what was attested of it, in the shape of Kyverno's; at most 50.
+    #[schemars(length(max = 50), extend("default" = []))]
+    pub image_verification: Option<Vec<VerificationEntry>>,
+    /// Whether, and in which objects, images are written with the digest that was judged.
+    pub pin: Option<Pin>,
+    /// Rules in Rego beside those of pre-scan: `allow_pod`, `deny_pod[msg]`.
+    #[schemars(extend("contentMediaType" = "application/rego"))]
+    pub pre_custom_rules: Option<String>,
+    /// Rules in Rego beside those of the scan phase: `deny_image[msg]`.
+    #[schemars(extend("contentMediaType" = "application/rego"))]
+    pub custom_rules: Option<String>,
+    /// The syntax of all rules that don't say their own.
+    #[schemars(extend("default" = "v0"))]
+    pub rego_version: Option<RegoVersion>,
+    /// Policies in Rego for objects of these kinds, on every operation; or a Conftest ConfigMap.
+    #[schemars(extend("default" = []))]
+    pub rego_policies: Option<RegoPolicies>,
+    /// Modules in Rego that policies refer to by their package.
+    #[schemars(extend("default" = []))]
+    pub rego_libraries: Option<Vec<RegoLibrary>>,
+    /// Kinds of the cluster that rules see, in `data.kubernetes` and `data.inventory`. Each needs an entry in the policy's
+    /// `contextAwareResources`, and rights to get, list and watch it.
+    #[schemars(extend("default" = []))]
+    pub context: Option<Vec<ContextKind>>,
+}
+
+/// A name of an image.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("default" = "canonical"))]
+pub enum ImageMatching {
+    /// The one full name: `nginx` is `docker.io/library/nginx:latest`.
+    Canonical,
+    /// The text in the Pod.
+    Raw,
+}

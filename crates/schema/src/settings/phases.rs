@@ -1,0 +1,126 @@
+//! The two phases.
+
+use schemars::JsonSchema;
+use std::collections::BTreeMap;
+
+/// Pre-scan.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PreScanPolicies {
+    /// Whether the settings beside this decide. `false`: `preCustomRules` decide alone.
+    #[schemars(extend("default" = true))]
+    pub auto_generate: Option<bool>,
+    /// What happens to images that no entry of `customPolicies` matches.
+    #[schemars(extend("default" = "scan"))]
+    pub default_policy: Option<PreScanAction>,
+    /// The first entry whose prefix matches an image decides.
+    #[schemars(extend("default" = []))]
+    pub custom_policies: Option<Vec<PreScanCustomPolicy>>,
+    /// What namespaces do differently, by their names.
+    #[schemars(extend("default" = {}))]
+    pub by_namespace: Option<BTreeMap<String, PreScanNamespace>>,
+}
+
+/// What a namespace does differently.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PreScanNamespace {
+    /// What happens to images that no entry matches. An entry of the top level beats it, unless the namespace has a list.
+    pub default_policy: Option<PreScanAction>,
+    /// A list, even an empty one, replaces that of the top level.
+    pub custom_policies: Option<Vec<PreScanCustomPolicy>>,
+}
+
+/// An action for the images whose names start with a prefix.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PreScanCustomPolicy {
+    /// How the images' names start; end it with `/`, `:` or `@`. An empty one matches every image.
+    #[schemars(extend("examples" = ["ghcr.io/team/"]))]
+    pub prefix: String,
+    /// What happens to them.
+    pub action: PreScanAction,
+}
+
+/// What pre-scan can do.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PreScanAction {
+    /// The image may run, unseen.
+    Accept,
+    /// The workload is rejected.
+    Reject,
+    /// Its scan decides.
+    Scan,
+}
+
+/// The scan phase.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ScanPolicies {
+    /// Whether the settings beside this decide. `false`: `customRules` decide alone.
+    #[schemars(extend("default" = true))]
+    pub auto_generate: Option<bool>,
+    /// What happens to images that no entry of `customPolicies` matches.
+    #[schemars(extend("default" = "scan-result"))]
+    pub default_policy: Option<ScanAction>,
+    /// What happens when there is no report yet, or only one older than `reports.maxAge`.
+    #[schemars(extend("default" = "reject"))]
+    pub report_pending: Option<Fallback>,
+    /// What happens when the image can't be resolved, its scan failed, its report can't be read, or the look-up failed.
+    #[schemars(extend("default" = "reject"))]
+    pub scan_failed: Option<Fallback>,
+    /// The first entry whose prefix matches an image decides.
+    #[schemars(extend("default" = []))]
+    pub custom_policies: Option<Vec<ScanCustomPolicy>>,
+    /// What namespaces do differently, by their names.
+    #[schemars(extend("default" = {}))]
+    pub by_namespace: Option<BTreeMap<String, ScanNamespace>>,
+}
+
+/// What a namespace does differently.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ScanNamespace {
+    /// What happens to images that no entry matches. An entry of the top level beats it, unless the namespace has a list.
+    pub default_policy: Option<ScanAction>,
+    /// What happens when there is no report yet.
+    pub report_pending: Option<Fallback>,
+    /// What happens when there is no result.
+    pub scan_failed: Option<Fallback>,
+    /// A list, even an empty one, replaces that of the top level.
+    pub custom_policies: Option<Vec<ScanCustomPolicy>>,
+}
+
+/// An action for the images whose names start with a prefix.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ScanCustomPolicy {
+    /// How the images' names start; end it with `/`, `:` or `@`. An empty one matches every image.
+    #[schemars(extend("examples" = ["ghcr.io/team/"]))]
+    pub prefix: String,
+    /// What happens to them.
+    pub action: ScanAction,
+}
+
+/// What the scan phase can do.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScanAction {
+    /// The image may run, whatever its scan says.
+    Accept,
+    /// The workload is rejected, whatever its scan says.
+    Reject,
+    /// What the scan says.
+    ScanResult,
+}
+
+/// What to do without a result.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fallback {
+    /// The image may run.
+    Accept,
+    /// The workload is rejected.
+    Reject,
+}

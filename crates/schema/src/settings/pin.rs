@@ -1,0 +1,39 @@
+//! Pinning.
+
+use schemars::JsonSchema;
+
+/// What is pinned.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Pin {
+    /// Whether images are pinned. It needs the policy to be deployed with `mutating: true`.
+    #[schemars(extend("default" = true))]
+    pub enabled: Option<bool>,
+    /// The only kinds that are ever written. Pin at one level, or tools that compare a cluster with a repository see drift.
+    #[schemars(extend("default" = ["Pod"]))]
+    pub kinds: Option<Vec<WorkloadKind>>,
+    /// Whether annotations keep the images' original names.
+    #[schemars(extend("default" = true))]
+    pub annotations: Option<bool>,
+}
+
+/// A kind with a pod spec.
+#[derive(Debug, JsonSchema)]
+pub enum WorkloadKind {
+    /// `v1`
+    Pod,
+    /// `v1`
+    ReplicationController,
+    /// `apps/v1`
+    ReplicaSet,
+    /// `apps/v1`
+    Deployment,
+    /// `apps/v1`
+    StatefulSet,
+    /// `apps/v1`
+    DaemonSet,
+    /// `batch/v1`
+    Job,
+    /// `batch/v1`
+    CronJob,
+}

@@ -1,0 +1,41 @@
+//! The three files that are made of the settings' types are those in the repository. `make settings` makes them again.
+
+#![expect(clippy::unwrap_used, reason = "in tests a panic is a failure")]
+
+use image_admission_schema::{form, reference, schema};
+use std::env;
+use std::fs;
+use std::path::Path;
+
+/// Whether the file says what it must, after it was written where that is asked for.
+fn is_current(file: &str, text: &str) -> bool {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+    if env::var_os("BLESS").is_some() {
+        fs::write(&path, text).unwrap();
+    }
+    fs::read_to_string(path).unwrap_or_default() == text
+}
+
+#[test]
+fn the_schema_is_current() {
+    let text = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+    assert!(is_current("settings.schema.json", &text), "run `make settings`");
+}
+
+#[test]
+fn the_reference_is_current() {
+    assert!(is_current("docs/settings.md", &reference(&schema())), "run `make settings`");
+}
+
+#[test]
+fn the_form_is_current() {
+    let (questions, left_out) = form(&schema());
+    let mut text = String::from(
+        "# Rancher's form for the settings; made of their types by `make settings`. Written as YAML, not in the form:\n",
+    );
+    for path in left_out {
+        text.push_str(&format!("#   {path}\n"));
+    }
+    text.push_str(&yaml_serde::to_string(&questions).unwrap());
+    assert!(is_current("questions-ui.yml", &text), "run `make settings`");
+}
