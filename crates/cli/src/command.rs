@@ -5,6 +5,7 @@ mod completions;
 mod diff;
 mod document;
 mod eval;
+mod explain;
 mod fields;
 mod lint;
 mod manifest;
@@ -35,6 +36,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Run(Box<run::Run>),
+    Explain(Box<explain::Explain>),
     Eval(Box<eval::Eval>),
     Test(test::Test),
     Lint(lint::Lint),
@@ -87,6 +89,7 @@ pub(crate) fn main() -> ExitCode {
     let output = &mut io::stdout();
     let ended = match cli.command {
         Command::Run(run) => run.execute(output).map_err(Box::from),
+        Command::Explain(explain) => explain.execute(output).map_err(Box::from),
         Command::Eval(eval) => eval.execute(output).map_err(Box::from),
         Command::Test(test) => test.execute(output).map_err(Box::from),
         Command::Lint(lint) => lint.execute(output).map_err(Box::from),

@@ -9,7 +9,9 @@ mod support;
 use image_admission_cli::answers::files::{ClusterFiles, Files, ImageFile};
 use image_admission_cli::answers::{Gate, Grants, HostAnswers, HostCall};
 use image_admission_cli::runtime::PolicyModule;
-use image_admission_engine::{Clock, HostCalls, Timestamp, WireHost};
+use image_admission_engine::explain::{Cause, explain};
+use image_admission_engine::settings::Settings;
+use image_admission_engine::{Clock, HostCalls, Timestamp, WireHost, decide};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
@@ -321,6 +323,70 @@ fn the_engine_decides_every_case_as_expected() {
         let (response, calls) = by_engine(&case, world.as_ref());
         case.check(&serde_json::from_slice(&response).unwrap(), calls);
     }
+}
+
+/// A change that is proposed admits the request, and nothing of it can be left out.
+#[test]
+fn every_rejection_is_explained() {
+    image_admission_engine::use_clock(&CLOCK);
+    let world = world();
+    let calls = Cell::new(0);
+    let host = WireHost(Counted(world.as_ref(), &calls));
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let now = Timestamp(now.try_into().unwrap());
+    let (mut changed, mut unchanged) = (0, Vec::new());
+    for case in cases() {
+        let (name, settings) = (&case.name, case.settings());
+        let request = serde_json::value::to_raw_value(&case.request()).unwrap();
+        let (decision, explanation) = explain(Some(&request), &settings, &host, now).unwrap();
+        assert_eq!(decision.is_allowed(), case.expect.allowed, "{name}");
+        assert_eq!(explanation.causes.is_empty(), decision.is_allowed(), "{name}");
+        for cause in &explanation.causes {
+            assert!(!cause.why.is_empty(), "{name}");
+            for decider in cause.decided_by.iter().filter(|decider| !decider.is_default) {
+                let written = written(&settings, &decider.path);
+                assert!(written.is_some(), "{name}: {} is not in {settings}", decider.path);
+            }
+        }
+        let admits = |settings: &Value| {
+            let settings = Settings::check(settings).unwrap_or_else(|error| panic!("{name}: {error}"));
+            decide(Some(&request), &settings, &host, now).is_allowed()
+        };
+        match explanation.change {
+            Some(change) => {
+                assert!(admits(&change.settings), "{name}: {:?}", change.edits);
+                assert!(!change.edits.is_empty() && !admits(&settings), "{name}");
+                changed += 1;
+            }
+            None if case.expect.allowed => {}
+            None => unchanged.push((name.clone(), explanation.causes)),
+        }
+    }
+    // Nothing but rules of one's own, and an object that is wrong by itself, has no change of the settings.
+    for (name, causes) in &unchanged {
+        let is_own_rule = |path: &str| ["preCustomRules", "customRules"].contains(&path);
+        let stays = |cause: &Cause| cause.decided_by.iter().all(|decider| is_own_rule(&decider.path));
+        assert!(causes.iter().any(stays), "{name}: {causes:?}");
+    }
+    assert!(changed > 200, "{changed}");
+}
+
+/// What settings have at a path like `scanPolicies.byNamespace.shop.customPolicies[0]`.
+fn written<'v>(settings: &'v Value, path: &str) -> Option<&'v Value> {
+    // Keys of a ConfigMap have dots.
+    if path.starts_with("conftest.") {
+        return settings.get(path);
+    }
+    let (above, key) = match path.split_once(".conftest.") {
+        Some((above, key)) => (above, Some(format!("conftest.{key}"))),
+        None => (path, None),
+    };
+    let steps = above.replace('[', ".").replace(']', "");
+    let value = steps.split('.').try_fold(settings, |at, key| match at {
+        Value::Array(list) => list.get(key.parse::<usize>().ok()?),
+        at => at.get(key),
+    })?;
+    key.map_or(Some(value), |key| value.get(key))
 }
 
 #[test]

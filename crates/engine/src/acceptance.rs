@@ -10,10 +10,13 @@ use crate::remedy::{Remedy, is_on};
 use crate::report::text::Text;
 use crate::settings::{Count, Exemption, Limit, Limits, Settings, Severity};
 use std::collections::BTreeSet;
+use std::fmt;
 use std::rc::Rc;
 
 /// The most findings that a reason names.
 const FINDINGS_SHOWN: usize = 5;
+/// The most ids that are kept of findings over a limit.
+const IDS_KEPT: usize = 20;
 /// The longest id, package or version that a reason repeats.
 const LONGEST_NAME: usize = 60;
 
@@ -68,10 +71,45 @@ pub(crate) enum OwnVerdict {
 pub(crate) enum Verdict {
     /// Within all limits.
     Accepted,
-    /// Over these limits, each in a few words.
-    Rejected(Vec<String>),
+    /// Over these limits.
+    Rejected(Vec<Broken>),
     /// The report can't be believed.
     Unreadable(String),
+}
+
+/// A limit that a report is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Broken {
+    /// Which.
+    pub limit: BrokenLimit,
+    /// How many findings count.
+    pub number: u64,
+    /// How many may.
+    pub most: u64,
+    /// Ids of those that count, the worst first; not all where there are many, none where the report has none.
+    pub ids: Vec<String>,
+    /// The same in a few words.
+    pub(crate) text: String,
+}
+
+/// `2 critical findings, at most 0 accepted: CVE-1 in curl (fixed in 9), CVE-2 in zlib (no fix)`
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The setting that makes a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BrokenLimit {
+    /// `acceptance.maxSeverity`, of this severity.
+    MaxSeverity(Severity, Limit),
+    /// `acceptance.cvssScore`.
+    CvssScore,
+    /// `acceptance.denyAlways`.
+    DenyAlways,
+    /// None: the report itself says that its image is not fine.
+    OwnVerdict,
 }
 
 /// A verdict, and the exemptions without which it might be another.
@@ -208,7 +246,9 @@ impl<'a> Judge<'a> {
     pub(crate) fn judge(&self, findings: &Findings<'_>) -> Judgement<'a> {
         match &findings.verdict {
             Some(OwnVerdict::Fail) => {
-                return Verdict::Rejected(vec!["the report's own verdict is `fail`".to_owned()]).into();
+                let text = "the report's own verdict is `fail`".to_owned();
+                let broken = Broken { limit: BrokenLimit::OwnVerdict, number: 1, most: 0, ids: Vec::new(), text };
+                return Verdict::Rejected(vec![broken]).into();
             }
             Some(OwnVerdict::Other(word)) => {
                 let why = format!("its own verdict `{word}` is neither `pass` nor `fail`");
@@ -239,7 +279,13 @@ impl<'a> Judge<'a> {
             let Limit::Total(most) = limit else { continue };
             let number: u64 = summary.iter().filter(|(of, _)| of == severity).map(|(_, number)| number).sum();
             if number > *most {
-                broken.push(over(number, &severity.to_string(), "", *most));
+                broken.push(Broken {
+                    limit: BrokenLimit::MaxSeverity(*severity, *limit),
+                    number,
+                    most: *most,
+                    ids: Vec::new(),
+                    text: over(number, &severity.to_string(), "", *most),
+                });
             }
         }
         verdict(broken)
@@ -265,7 +311,9 @@ impl<'a> Judge<'a> {
             let number = self.number_of(&of);
             if number > most {
                 let text = over(number, &severity.to_string(), kind, most);
-                broken.push(format!("{text}{}", named(&of, &mut room)));
+                let (ids, named) = named(&of, &mut room);
+                let limit = BrokenLimit::MaxSeverity(*severity, *limit);
+                broken.push(Broken { limit, number, most, ids, text: text + &named });
             }
         }
         if let Some(cvss) = self.limits.cvss_score {
@@ -274,20 +322,23 @@ impl<'a> Judge<'a> {
             let number = self.number_of(&of);
             if number > cvss.max_count {
                 let kind = format!(" with a CVSS score from {:.1}", cvss.threshold);
-                broken.push(format!("{}{}", over(number, "", &kind, cvss.max_count), named(&of, &mut room)));
+                let (ids, named) = named(&of, &mut room);
+                let text = over(number, "", &kind, cvss.max_count) + &named;
+                broken.push(Broken { limit: BrokenLimit::CvssScore, number, most: cvss.max_count, ids, text });
             }
         }
         Judgement { verdict: verdict(broken), used }
     }
 
     /// Reports the findings that are never accepted, and says how many it named.
-    fn denied(&self, entries: &[Finding<'_>], broken: &mut Vec<String>) -> usize {
-        let mut denied = Vec::new();
+    fn denied(&self, entries: &[Finding<'_>], broken: &mut Vec<Broken>) -> usize {
+        let (mut denied, mut ids) = (Vec::new(), Vec::new());
         for id in self.limits.deny_always {
             let found = entries
                 .iter()
                 .filter(|entry| !entry.suppressed || is_on(Remedy::DenyWhatVexClears))
                 .find(|entry| entry.is_one_of(std::slice::from_ref(id)));
+            ids.extend(found.is_some().then(|| id.clone()));
             denied.extend(found.map(|entry| match entry.id.as_ref().map(Text::as_str) {
                 Some(own) if own.eq_ignore_ascii_case(id) => describe(own, entry, &Exempt::No),
                 Some(own) => describe(&format!("{id}, here {own},"), entry, &Exempt::No),
@@ -298,10 +349,10 @@ impl<'a> Judge<'a> {
             return 0;
         }
         let shown = denied.len().min(FINDINGS_SHOWN);
-        broken.push(format!(
-            "`denyAlways` names {}",
-            join_at_most(denied.iter().map(String::as_str), ", ", FINDINGS_SHOWN)
-        ));
+        let names = join_at_most(denied.iter().map(String::as_str), ", ", FINDINGS_SHOWN);
+        let number = u64::try_from(denied.len()).unwrap_or(u64::MAX);
+        let text = format!("`denyAlways` names {names}");
+        broken.push(Broken { limit: BrokenLimit::DenyAlways, number, most: 0, ids, text });
         shown
     }
 
@@ -353,7 +404,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-fn verdict(broken: Vec<String>) -> Verdict {
+fn verdict(broken: Vec<Broken>) -> Verdict {
     if broken.is_empty() { Verdict::Accepted } else { Verdict::Rejected(broken) }
 }
 
@@ -363,8 +414,9 @@ fn over(number: u64, severity: &str, kind: &str, most: u64) -> String {
     format!("{}{kind}, at most {most} accepted", count(number, &noun))
 }
 
-/// `: CVE-1 in openssl (fixed in 3.1), CVE-2 in zlib (no fix) and 3 more`, the worst first; nothing without ids or room.
-fn named(findings: &[&(&Finding<'_>, Exempt<'_>)], room: &mut usize) -> String {
+/// The ids, and `: CVE-1 in openssl (fixed in 3.1), CVE-2 in zlib (no fix) and 3 more`, the worst first; no words without
+/// ids or room.
+fn named(findings: &[&(&Finding<'_>, Exempt<'_>)], room: &mut usize) -> (Vec<String>, String) {
     let mut worst: Vec<_> =
         findings.iter().filter_map(|(e, exempt)| Some((e.id.as_ref()?.as_str(), *e, exempt))).collect();
     worst.sort_by(|(a_id, a, _), (b_id, b, _)| {
@@ -374,6 +426,7 @@ fn named(findings: &[&(&Finding<'_>, Exempt<'_>)], room: &mut usize) -> String {
     let different: BTreeSet<&str> = worst.iter().map(|(id, ..)| *id).collect();
     let mut seen = BTreeSet::new();
     worst.retain(|(id, ..)| seen.insert(*id));
+    let ids = worst.iter().take(IDS_KEPT).map(|(id, ..)| (*id).to_owned()).collect();
     let shown: Vec<String> =
         worst.iter().take(*room).map(|(id, finding, exempt)| describe(id, finding, exempt)).collect();
     *room -= shown.len();
@@ -383,11 +436,12 @@ fn named(findings: &[&(&Finding<'_>, Exempt<'_>)], room: &mut usize) -> String {
         0 => String::new(),
         ended => format!(", of which {} ended", count(u64::try_from(ended).unwrap_or(u64::MAX), "exemption")),
     };
-    match (shown.is_empty(), different.len() - shown.len()) {
+    let words = match (shown.is_empty(), different.len() - shown.len()) {
         (true, _) => ended,
         (false, 0) => format!(": {}", shown.join(", ")),
         (false, more) => format!(": {} and {more} more{ended}", shown.join(", ")),
-    }
+    };
+    (ids, words)
 }
 
 fn describe(id: &str, finding: &Finding<'_>, exempt: &Exempt<'_>) -> String {

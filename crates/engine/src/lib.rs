@@ -29,6 +29,7 @@
 mod acceptance;
 mod decision;
 mod exemption;
+pub mod explain;
 mod glob;
 mod host;
 mod image;
@@ -66,6 +67,7 @@ use serde_json::value::RawValue;
 use settings::{InvalidSettings, Settings};
 use std::collections::BTreeSet;
 
+pub use acceptance::{Broken, BrokenLimit};
 pub use decision::{Decision, JudgedImage, Outcome, ScanOutcome};
 pub use host::{Descriptor, Document, Host, HostCalls, HostFailure, Manifest, Resource, WireHost};
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};

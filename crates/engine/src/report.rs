@@ -12,7 +12,7 @@ pub(crate) mod text;
 mod trivy_operator;
 
 use crate::Timestamp;
-use crate::acceptance::{Judge, Judgement, Verdict};
+use crate::acceptance::{Broken, Judge, Judgement, Verdict};
 use crate::host::{Host, HostFailure, Resource};
 use crate::image::ImageReference;
 use crate::message::{cut, join_at_most};
@@ -170,6 +170,9 @@ pub struct PlatformReport {
     pub time: Option<String>,
     /// The reports that speak of it: `VulnerabilityReport sbomscanner/…`.
     pub reports: Vec<String>,
+    /// The limits that the report that decided is over.
+    #[serde(skip)]
+    pub broken: Vec<Broken>,
     /// Where the report that decided can be read again.
     #[serde(skip)]
     pub(crate) origin: Option<Origin>,
@@ -387,6 +390,13 @@ impl Statement<'_> {
         matches!(self.known, Known::Fresh(_))
     }
 
+    fn broken(&self) -> &[Broken] {
+        match &self.known {
+            Known::Fresh(Judgement { verdict: Verdict::Rejected(broken), .. }) => broken,
+            _ => &[],
+        }
+    }
+
     /// What it comes to: status, state and a sentence.
     fn weight(&self, source: &str) -> (ScanStatus, ReportState, String) {
         let by = &self.by;
@@ -402,7 +412,7 @@ impl Statement<'_> {
             Known::Fresh(Judgement { verdict: Verdict::Rejected(broken), .. }) => (
                 ScanStatus::Rejected,
                 ReportState::Fresh,
-                format!("{} ({source}: {by}{made})", cut(&broken.join("; "), LONGEST_FINDINGS)),
+                format!("{} ({source}: {by}{made})", cut(&texts_of(broken).join("; "), LONGEST_FINDINGS)),
             ),
             Known::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => {
                 (ScanStatus::ScanFailed, ReportState::Failed, format!("{by} can't be read: {why}"))
@@ -435,6 +445,10 @@ impl Statement<'_> {
             ),
         }
     }
+}
+
+fn texts_of(broken: &[Broken]) -> Vec<&str> {
+    broken.iter().map(|broken| broken.text.as_str()).collect()
 }
 
 fn of(by: &str) -> String {
@@ -473,13 +487,19 @@ fn platform_report(
     }
     let reports = said.iter().filter(|s| s.is_fresh() || matches!(s.known, Known::Stale(_)));
     let reports: Vec<String> = reports.map(|statement| statement.by.clone()).collect();
-    let judged = said.iter().map(|said| (said.weight(source), (said.time, said.origin.clone())));
+    let judged = said.iter().map(|said| (said.weight(source), said));
     let worst =
         judged.reduce(|worst, next| if next.0.0 > worst.0.0 && is_on(Remedy::WorstDecides) { next } else { worst });
-    let ((status, state, reason), (time, origin)) = worst.unwrap_or_else(|| {
-        let reason = format!("no scan report yet {}", whereabouts());
-        ((ScanStatus::ReportNotAvailable, ReportState::NotScanned, reason), (None, None))
-    });
+    let decides = worst.as_ref().map(|(_, said)| *said);
+    let (time, origin) = decides.map_or((None, None), |said| (said.time, said.origin.clone()));
+    let broken = decides.map(|said| said.broken().to_vec()).unwrap_or_default();
+    let (status, state, reason) = worst.map_or_else(
+        || {
+            let reason = format!("no scan report yet {}", whereabouts());
+            (ScanStatus::ReportNotAvailable, ReportState::NotScanned, reason)
+        },
+        |(weight, _)| weight,
+    );
     PlatformReport {
         platform: manifest.platform.as_ref().map(Platform::to_string),
         digest: manifest.digest.clone(),
@@ -488,6 +508,7 @@ fn platform_report(
         reason: cut(&reason, LONGEST_REASON),
         time: time.map(|time| time.to_string()),
         reports,
+        broken,
         origin,
     }
 }

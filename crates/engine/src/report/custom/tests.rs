@@ -236,7 +236,8 @@ fn shown(statement: &Statement<'_>) -> String {
     let what = match &statement.known {
         Known::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => "accepted".to_owned(),
         Known::Fresh(Judgement { verdict: Verdict::Rejected(broken), .. }) => {
-            format!("rejected: {}", broken.join("; "))
+            let texts: Vec<String> = broken.iter().map(ToString::to_string).collect();
+            format!("rejected: {}", texts.join("; "))
         }
         Known::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => format!("unreadable: {why}"),
         Known::Stale(why) => format!("stale: {why}"),

@@ -1,0 +1,187 @@
+//! `explain`: which settings reject a request, and the smallest change of them that would have admitted it.
+
+mod kept;
+mod text;
+
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use image_admission_cli::answers::{Grants, HostAnswers};
+use image_admission_cli::host_options::{HostError, HostOptions};
+use image_admission_cli::runtime::LogEntry;
+use image_admission_engine::explain::{Explanation, explain};
+use image_admission_engine::{Decision, WireHost};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::document::{self, DocumentError};
+use super::manifest::ManifestOptions;
+use super::policy::{self, ModuleError, Policy, PolicyError};
+use super::request::{Request, RequestError, Subject, requests};
+use super::terminal::Paint;
+use super::{Ending, complain, invalid_settings, seconds};
+use kept::Kept;
+
+const AFTER_HELP: &str = "\
+The change is tried: with it the request is admitted, and without any part of it it isn't. It may not be what you want: the
+image may have to change, and not the settings. What only rules in `customRules` and `preCustomRules` reject has no change but of the
+rules, and an object that is wrong by itself has none.
+
+Exit codes:
+  0  every request is allowed, so that there is nothing to explain
+  1  something went wrong: the error says what
+  2  at least one request is denied
+  3  the settings are not valid
+
+Examples:
+  image-admission explain -f pod.yaml --settings settings.yaml --images images.yaml --cluster cluster/
+  image-admission explain -f pod.yaml --settings settings.yaml --live
+  image-admission explain -f review.json --settings settings.yaml --replay session.yaml -o json";
+
+/// Say which settings reject a request, and the smallest change that would have admitted it
+///
+/// The policy's module decides, as for `run`; then changes of the settings are tried with the same answers to what the policy
+/// asks.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(super) struct Explain {
+    /// What to decide: manifests, AdmissionReviews or AdmissionRequests, as YAML or JSON. May be repeated; `-` is the
+    /// standard input
+    #[arg(short, long = "file", value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// The policy's settings. Without them, every default
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+
+    /// The policy
+    #[arg(long, value_name = "FILE", default_value = "policy.wasm")]
+    module: PathBuf,
+
+    /// How long the policy may take for one request, as in the policy server
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+    timeout: Duration,
+
+    /// How to write the explanations
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "text")]
+    output: Output,
+
+    #[command(flatten)]
+    manifests: ManifestOptions,
+
+    #[command(flatten, next_help_heading = "Where the policy's questions are answered")]
+    host: HostOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// For people
+    Text,
+    /// For programs: a list with an entry for each request
+    Json,
+}
+
+/// Why nothing, or not everything, is explained.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ExplainError {
+    /// A file can't be used.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// A document is no request.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// There is no such host.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// There is no module that can be used.
+    #[error(transparent)]
+    Module(#[from] ModuleError),
+    /// The module didn't do its work.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The explanations can't be written.
+    #[error("cannot write to the standard output: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// An explanation for programs.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    request: String,
+    allowed: bool,
+    #[serde(flatten)]
+    explanation: Explanation,
+}
+
+impl Explain {
+    /// Explains everything, and writes the explanations to `output`.
+    pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, ExplainError> {
+        let settings = self.settings.as_deref().map(document::settings).transpose()?.flatten();
+        let settings = match settings {
+            Some(settings) => settings,
+            None => RawValue::from_string("{}".to_owned()).map_err(io::Error::from)?,
+        };
+        let written: Value = serde_json::from_str(settings.get()).map_err(io::Error::from)?;
+        let requests = self.requests()?;
+        let host = self.host.open(Grants::everything())?;
+        let answers = Arc::new(Kept::new(host.answers()));
+        let module = Arc::new(policy::compile(&self.module, self.timeout)?);
+        let asked = Arc::clone(&answers) as Arc<dyn HostAnswers>;
+        let policy = match Policy::new(module, self.module.clone(), settings, Arc::clone(&asked), &mut log) {
+            Err(PolicyError::InvalidSettings(problems)) => {
+                complain(&invalid_settings(self.settings.as_deref(), &problems));
+                return Ok(Ending::InvalidSettings);
+            }
+            policy => policy?,
+        };
+        let (paint, mut entries, mut ending) = (Paint::for_output(output), Vec::new(), Ending::Allowed);
+        for request in &requests {
+            let answer = policy.answer(&request.json, Arc::clone(&asked), &mut log)?;
+            if !answer.response.accepted {
+                ending = Ending::Denied;
+            }
+            let now = answer.decision.decided_at;
+            let explained = explain(Some(&request.json), &written, &WireHost(answers.as_ref()), now);
+            let (_, explanation): (Decision, Explanation) =
+                explained.map_err(|problems| PolicyError::InvalidSettings(problems.to_string()))?;
+            let subject = Subject::of(&request.json);
+            match self.output {
+                Output::Text => write!(output, "{}", text::text(&subject, &explanation, &written, paint))?,
+                Output::Json => {
+                    entries.push(Entry { request: subject.to_string(), allowed: answer.response.accepted, explanation })
+                }
+            }
+        }
+        if self.output == Output::Json {
+            writeln!(output, "{}", serde_json::to_string_pretty(&entries).map_err(io::Error::from)?)?;
+        }
+        output.flush()?;
+        host.save_recording()?;
+        Ok(ending)
+    }
+
+    fn requests(&self) -> Result<Vec<Request>, RequestError> {
+        let making = self.manifests.open()?;
+        let mut found = Vec::new();
+        for path in &self.files {
+            let documents = document::documents(path)?;
+            if documents.is_empty() {
+                return Err(RequestError::Empty(document::name(path)));
+            }
+            for document in documents {
+                found.extend(requests(document, &making)?);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Passes on a line of the policy's log.
+fn log(entry: &LogEntry) {
+    let _ = writeln!(io::stderr(), "{}", policy::log_line(entry));
+}

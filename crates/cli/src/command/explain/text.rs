@@ -1,0 +1,77 @@
+//! An explanation as people read it.
+
+use image_admission_engine::explain::{Cause, Decider, Explanation};
+use serde_json::Value;
+
+use crate::command::diff::diff;
+use crate::command::request::Subject;
+use crate::command::terminal::{Paint, in_one_line, printable};
+
+/// The whole text of one request; `settings` are those that it was decided with.
+pub(super) fn text(subject: &Subject, explanation: &Explanation, settings: &Value, paint: Paint) -> String {
+    let heading = paint.bold(&in_one_line(&subject.to_string())).into_owned();
+    if explanation.causes.is_empty() {
+        return format!("{heading}: {}\n", paint.green("allowed"));
+    }
+    let mut text = format!("{heading}: {}\n", paint.red("denied"));
+    for cause in &explanation.causes {
+        text.push_str(&described(cause, paint));
+    }
+    match &explanation.change {
+        Some(change) => {
+            text.push_str("\nThe smallest change of the settings that would have admitted it:\n");
+            for line in diff(settings, &change.settings) {
+                text.push_str(&line.shown(paint));
+                text.push('\n');
+            }
+        }
+        None => text.push_str(&format!("\n{}\n", why_not(&explanation.causes))),
+    }
+    text.push('\n');
+    text
+}
+
+fn described(cause: &Cause, paint: Paint) -> String {
+    let image =
+        cause.image.as_deref().map_or("the request", |image| if image.is_empty() { "(no image)" } else { image });
+    let mut text = format!("\n  {}\n", paint.bold(&in_one_line(image)));
+    let mut row = |label: &str, value: &str| {
+        text.push_str(&format!("    {}  {value}\n", paint.dim(&format!("{label:10}"))));
+    };
+    for (index, line) in printable(&cause.why).lines().enumerate() {
+        row(if index == 0 { "why" } else { "" }, line);
+    }
+    for (index, decider) in cause.decided_by.iter().enumerate() {
+        row(if index == 0 { "decided by" } else { "" }, &in_one_line(&setting(decider)));
+    }
+    text
+}
+
+/// `scanPolicies.defaultPolicy: scan-result (the default)`
+fn setting(decider: &Decider) -> String {
+    let value = match &decider.value {
+        Value::Null => String::new(),
+        Value::String(text) => format!(": {text}"),
+        other => format!(": {other}"),
+    };
+    format!("{}{value}{}", decider.path, if decider.is_default { " (the default)" } else { "" })
+}
+
+/// Why there is no change.
+fn why_not(causes: &[Cause]) -> String {
+    let rules: Vec<&str> = causes
+        .iter()
+        .flat_map(|cause| &cause.decided_by)
+        .map(|decider| decider.path.as_str())
+        .filter(|path| ["preCustomRules", "customRules"].contains(path))
+        .collect();
+    match rules.first() {
+        _ if causes.iter().any(|cause| cause.decided_by.is_empty()) => {
+            "No change of the settings admits it: the object is wrong by itself.".to_owned()
+        }
+        Some(path) => {
+            format!("No other setting admits it: the rules in `{path}` reject it, and must change, or the object.")
+        }
+        None => "No change of the settings was found that admits it.".to_owned(),
+    }
+}

@@ -1,0 +1,75 @@
+//! Why a request is rejected: which settings decided, at which paths, and the smallest change of them that would have
+//! admitted it.
+//!
+//! No such change is guessed: the request is decided with it, and with every part of it left out.
+//!
+//! ```text
+//! decision ── causes (who decided, and what would undo it) ── change (tried, and made as small as it can be)
+//! ```
+
+mod causes;
+mod change;
+
+use crate::decision::Decision;
+use crate::host::Host;
+use crate::settings::{InvalidSettings, Settings};
+use crate::{Timestamp, decide};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+pub use change::{Action, Change, Edit};
+
+/// Why a request is rejected.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explanation {
+    /// Everything that rejects it by itself, in the order of the message; empty when it is admitted.
+    pub causes: Vec<Cause>,
+    /// The smallest change of the settings that was found to admit it; none when none was found.
+    pub change: Option<Change>,
+}
+
+/// Something that rejects a request by itself.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cause {
+    /// The image that it is about, as the object names it; none: the request as a whole.
+    pub image: Option<String>,
+    /// Why, in a sentence.
+    pub why: String,
+    /// The settings that decided, the most important first; none when no setting could have decided otherwise.
+    pub decided_by: Vec<Decider>,
+    /// What would undo it; none when no setting does.
+    #[serde(skip)]
+    undo: Vec<Edit>,
+}
+
+/// A setting that decided.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decider {
+    /// Its path: `scanPolicies.byNamespace.shop.customPolicies[0]`.
+    pub path: String,
+    /// Its value; null where that is a text of rules.
+    pub value: Value,
+    /// Whether it isn't written, and this is its default.
+    pub is_default: bool,
+}
+
+/// Explains what is decided about a request with settings as they are written. The host is asked again for every change
+/// that is tried, so that it should keep its answers.
+///
+/// # Errors
+/// Everything that is wrong with the settings.
+pub fn explain(
+    request: Option<&RawValue>,
+    settings: &Value,
+    host: &dyn Host,
+    now: Timestamp,
+) -> Result<(Decision, Explanation), InvalidSettings> {
+    let read = Settings::check(settings)?;
+    let decision = decide(request, &read, host, now);
+    let causes = causes::causes(&decision, request, settings, &read);
+    let change = if causes.is_empty() { None } else { change::find(request, settings, host, now) };
+    Ok((decision, Explanation { causes, change }))
+}

@@ -1,0 +1,428 @@
+//! What rejects a request, who decided it, and what would undo it.
+
+use super::change::{Action, Edit, path_of};
+use super::{Cause, Decider};
+use crate::Timestamp;
+use crate::acceptance::{Broken, BrokenLimit};
+use crate::decision::{Decision, JudgedImage, Outcome};
+use crate::image::{ImageReference, WorkloadImage};
+use crate::namespace;
+use crate::policy::Rule;
+use crate::report::{ScanReport, ScanStatus};
+use crate::request::AdmissionRequest;
+use crate::settings::{ImageMatching, Limit, Limits, PhaseAction, PreScanAction, ScanAction, Settings, Severity};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+
+/// The most vulnerabilities that an exemption is proposed for; of more, the limit is.
+const MOST_EXEMPTED: usize = 5;
+/// How long a proposed exemption holds, in seconds: thirty days.
+const EXEMPTED_FOR: i64 = 30 * 24 * 3600;
+/// Whoever accepts a proposed exemption says why.
+const REASON: &str = "say why it doesn't matter, and where that is tracked";
+
+/// Everything that rejects a request by itself; nothing for one that is admitted.
+pub(super) fn causes(
+    decision: &Decision,
+    request: Option<&RawValue>,
+    written: &Value,
+    settings: &Settings,
+) -> Vec<Cause> {
+    let namespace = namespace_of(request);
+    let at = At { written, settings, namespace: &namespace, now: decision.decided_at };
+    let mut causes = at.outcome(decision);
+    causes.extend(at.verification(decision));
+    if decision.outcome == Outcome::Scanned {
+        causes.extend(decision.images.iter().filter_map(|judged| at.scan(judged)));
+        causes.extend(decision.images.iter().filter_map(|judged| at.custom(judged)));
+    }
+    causes.extend(at.policies(decision));
+    let mut different: Vec<Cause> = Vec::new();
+    for cause in causes {
+        // Two containers of one image have one cause.
+        if !different.contains(&cause) {
+            different.push(cause);
+        }
+    }
+    different
+}
+
+fn namespace_of(request: Option<&RawValue>) -> String {
+    let Ok(request) = AdmissionRequest::read(request) else { return String::new() };
+    match request.object() {
+        Ok(object) => namespace(&object, &request).to_owned(),
+        Err(_) => request.namespace.clone(),
+    }
+}
+
+/// A request's settings, and whom it is about.
+struct At<'s> {
+    written: &'s Value,
+    settings: &'s Settings,
+    namespace: &'s str,
+    now: Timestamp,
+}
+
+impl<'s> At<'s> {
+    /// What rejects the request as a whole, and the images that pre-scan rejects.
+    fn outcome(&self, decision: &Decision) -> Vec<Cause> {
+        let no_setting = |why: String| Cause { image: None, why, decided_by: Vec::new(), undo: Vec::new() };
+        match &decision.outcome {
+            Outcome::NothingToJudge(_) | Outcome::PreScanAccepted | Outcome::Scanned | Outcome::NotVerified => {
+                Vec::new()
+            }
+            Outcome::UnreadableRequest(unreadable) => vec![no_setting(unreadable.to_string())],
+            Outcome::UnreadableObject(unreadable) => vec![no_setting(unreadable.to_string())],
+            Outcome::NotImages(images) => {
+                let why =
+                    |image: &WorkloadImage| image.reference.as_ref().err().map(ToString::to_string).unwrap_or_default();
+                let cause = |image: &WorkloadImage| Cause {
+                    image: Some(image.text.clone()),
+                    ..no_setting(format!("it is not an image reference: {}", why(image)))
+                };
+                images.iter().map(cause).collect()
+            }
+            Outcome::TooManyImages { images, most } => vec![Cause {
+                image: None,
+                why: format!("it names {images} different images, and {most} are the most"),
+                decided_by: vec![self.decider(&["maxImages"], json!(most))],
+                undo: vec![Edit::new(&["maxImages"], Action::Set(json!(images)))],
+            }],
+            Outcome::PreScanRejected(reasons) => self.pre_scan(decision, reasons),
+        }
+    }
+
+    fn pre_scan(&self, decision: &Decision, reasons: &BTreeSet<String>) -> Vec<Cause> {
+        let mut own: BTreeSet<String> = BTreeSet::new();
+        let mut causes = Vec::new();
+        for judged in &decision.images {
+            let Some(rule) = judged.pre_scan.as_ref().filter(|rule| rule.action == PreScanAction::Reject) else {
+                continue;
+            };
+            own.insert(format!("Image '{}' REJECTED. {rule}", judged.image.shown()));
+            causes.push(Cause {
+                image: Some(judged.image.text.clone()),
+                why: "pre-scan rejects it by its name".to_owned(),
+                decided_by: vec![self.rule("preScanPolicies", rule)],
+                undo: vec![self.entry("preScanPolicies", judged, "scan")],
+            });
+        }
+        for reason in reasons.difference(&own) {
+            causes.push(Cause {
+                image: None,
+                why: format!("rules of pre-scan reject it: {reason}"),
+                decided_by: vec![rules("preCustomRules")],
+                undo: Vec::new(),
+            });
+        }
+        // What custom rules let through is no cause.
+        causes.retain(|cause| cause.image.is_none() || !own.is_disjoint(reasons));
+        causes
+    }
+
+    /// The policies of `imageVerification` that reject.
+    fn verification(&self, decision: &Decision) -> Vec<Cause> {
+        let rejecting = decision.verification.iter().filter(|outcome| outcome.rejects());
+        let causes = rejecting.map(|outcome| {
+            let entries = self.find(&["imageVerification"]).and_then(Value::as_array).into_iter().flatten();
+            let name = |entry: &Value| entry.pointer("/metadata/name").or(entry.get("name")).cloned();
+            let position = entries.into_iter().position(|entry| name(entry) == Some(json!(outcome.name)));
+            let position = position.unwrap_or_default().to_string();
+            let mut keys = vec!["imageVerification", &position];
+            if self.find(&[keys.as_slice(), &["spec"]].concat()).is_some() {
+                keys.push("spec");
+            }
+            let shipped = [keys.as_slice(), &["validationActions"]].concat();
+            let own = [keys.as_slice(), &["failureAction"]].concat();
+            let (action, warn) = match self.find(&shipped) {
+                Some(_) => (shipped, json!(["Warn"])),
+                None => (own, json!("Warn")),
+            };
+            Cause {
+                image: None,
+                why: outcome.message().unwrap_or_default(),
+                decided_by: vec![
+                    Decider { path: path_of(&keys), value: json!(outcome.name), is_default: false },
+                    self.decider(&action, json!("Enforce")),
+                ],
+                undo: vec![Edit::new(&action, Action::Set(warn))],
+            }
+        });
+        causes.collect()
+    }
+
+    /// The policies in Rego that reject.
+    fn policies(&self, decision: &Decision) -> Vec<Cause> {
+        let rejecting = decision.policies.iter().filter(|policy| policy.rejects());
+        let causes = rejecting.map(|policy| {
+            let said: Vec<&str> = policy.denials.iter().chain(&policy.error).map(String::as_str).collect();
+            let (keys, names) = self.policy(&policy.name);
+            let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+            let first = names.first().map(String::as_str).unwrap_or_default();
+            let path = match self
+                .find(&keys)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .position(|entry| is_named(entry, first))
+            {
+                Some(position) => format!("{}[{position}]", path_of(&keys)),
+                None => path_of(&[keys.as_slice(), &[first]].concat()),
+            };
+            Cause {
+                image: None,
+                why: format!("policy {} rejects it: {}", policy.name, said.join("; ")),
+                decided_by: vec![Decider { path, value: json!(policy.name), is_default: false }],
+                undo: names.iter().map(|name| Edit::new(&keys, Action::Remove(name.clone()))).collect(),
+            }
+        });
+        causes.collect()
+    }
+
+    /// Where a policy in Rego is written: the list that it is an entry of, or the object with its keys of a Conftest
+    /// ConfigMap; and its name, or these keys.
+    fn policy(&self, name: &str) -> (Vec<String>, Vec<String>) {
+        let keys = ["rego", "kinds"].map(|end| format!("conftest.policy.{name}.{end}"));
+        let length = self.find(&["regoPolicies"]).and_then(Value::as_array).map_or(0, Vec::len);
+        let positions: Vec<String> = (0..length).map(|position| position.to_string()).collect();
+        let mut places: Vec<Vec<&str>> = vec![Vec::new(), vec!["regoPolicies"], vec!["regoPolicies", "data"]];
+        for position in &positions {
+            places.push(vec!["regoPolicies", position]);
+            places.push(vec!["regoPolicies", position, "data"]);
+        }
+        let has_keys = |place: &&Vec<&str>| self.find(&[place.as_slice(), &[&keys[0]]].concat()).is_some();
+        match places.iter().find(has_keys) {
+            Some(place) => (place.iter().map(|key| (*key).to_owned()).collect(), keys.to_vec()),
+            None => (vec!["regoPolicies".to_owned()], vec![name.to_owned()]),
+        }
+    }
+
+    /// What custom rules of the scan phase say against an image.
+    fn custom(&self, judged: &JudgedImage) -> Option<Cause> {
+        let scan = judged.scan.as_ref().filter(|scan| !scan.custom.is_empty())?;
+        let said: Vec<&str> = scan.custom.iter().map(String::as_str).collect();
+        Some(Cause {
+            image: Some(judged.image.text.clone()),
+            why: format!("custom rules reject it: {}", said.join("; ")),
+            decided_by: vec![rules("customRules")],
+            undo: Vec::new(),
+        })
+    }
+
+    /// What the scan phase says against an image.
+    fn scan(&self, judged: &JudgedImage) -> Option<Cause> {
+        let scan = judged.scan.as_ref()?;
+        let (denied, rule) = (scan.denied?, scan.rule.as_ref()?);
+        let phase = self.scan_key();
+        let mut cause = Cause {
+            image: Some(judged.image.text.clone()),
+            why: denied.to_owned(),
+            decided_by: vec![self.rule(phase, rule)],
+            undo: Vec::new(),
+        };
+        let Some(report) = scan.report.as_ref().filter(|_| rule.action == ScanAction::ScanResult) else {
+            cause.undo.push(self.entry(phase, judged, "scan-result"));
+            return Some(cause);
+        };
+        cause.why = format!("{denied}: {}", report.reason);
+        match report.status {
+            ScanStatus::Rejected | ScanStatus::Accepted => self.over_limits(judged, report, &mut cause),
+            ScanStatus::ReportNotAvailable => self.fallback(phase, "reportPending", &mut cause),
+            ScanStatus::ScanFailed => {
+                let host = judged.reference.host();
+                if self.settings.registries.is_empty() || self.settings.registries.iter().any(|own| own == host) {
+                    self.fallback(phase, "scanFailed", &mut cause);
+                } else {
+                    cause.decided_by.push(self.decider(&["registries"], json!([])));
+                    cause.undo.push(Edit::new(&["registries"], Action::Append(json!(host))));
+                }
+            }
+        }
+        Some(cause)
+    }
+
+    /// The setting for a status that is no result.
+    fn fallback(&self, phase: &str, key: &str, cause: &mut Cause) {
+        let own = [phase, "byNamespace", self.namespace, key];
+        let top = [phase, key];
+        let decider = if self.find(&own).is_some() {
+            self.decider(&own, Value::Null)
+        } else {
+            self.decider(&top, json!("reject"))
+        };
+        cause.decided_by.push(decider);
+        let keys: &[&str] = if self.namespace.is_empty() { &top } else { &own };
+        cause.undo.push(Edit::new(keys, Action::Set(json!("accept"))));
+    }
+
+    /// The limits that the reports of an image are over.
+    fn over_limits(&self, judged: &JudgedImage, report: &ScanReport, cause: &mut Cause) {
+        let over: Vec<&Broken> = report.platforms.iter().flat_map(|platform| &platform.broken).collect();
+        let mut exempted: BTreeSet<&str> = BTreeSet::new();
+        let mut has_all = true;
+        for broken in &over {
+            let decider = match broken.limit {
+                BrokenLimit::MaxSeverity(severity, limit) => {
+                    let kind = match limit {
+                        Limit::Total(_) => "total",
+                        Limit::TotalWithoutFixes(_) => "totalWithoutFixes",
+                    };
+                    self.gate("maxSeverity", &[severity.name(), kind], json!(broken.most))
+                }
+                BrokenLimit::CvssScore => self.gate("cvssScore", &["maxCount"], json!(broken.most)),
+                BrokenLimit::DenyAlways => self.gate("denyAlways", &[], json!([])),
+                BrokenLimit::OwnVerdict => continue,
+            };
+            if !cause.decided_by.contains(&decider) {
+                cause.decided_by.push(decider);
+            }
+            if broken.limit == BrokenLimit::DenyAlways {
+                let keys = self.gate_keys("denyAlways");
+                let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+                cause.undo.extend(broken.ids.iter().map(|id| Edit::new(&keys, Action::Remove(id.clone()))));
+                continue;
+            }
+            // The least of them may stay.
+            let spared = usize::try_from(broken.most).unwrap_or(usize::MAX);
+            has_all &= u64::try_from(broken.ids.len()) == Ok(broken.number);
+            let rest = broken.ids.iter().rev().skip(spared).map(String::as_str);
+            exempted.extend(rest);
+        }
+        let limits: Vec<&Broken> = over.into_iter().filter(|broken| broken.limit != BrokenLimit::DenyAlways).collect();
+        if limits.iter().any(|broken| broken.limit == BrokenLimit::OwnVerdict) {
+            cause.undo = vec![self.entry(self.scan_key(), judged, "accept")];
+        } else if has_all && !exempted.is_empty() && exempted.len() <= MOST_EXEMPTED {
+            cause.undo.push(Edit::new(&["exemptions"], Action::Append(self.exemption(&judged.reference, &exempted))));
+        } else if !limits.is_empty() {
+            cause.undo.extend(self.raised(&limits));
+        }
+    }
+
+    fn exemption(&self, reference: &ImageReference, ids: &BTreeSet<&str>) -> Value {
+        let mut exemption = Map::new();
+        let mut set = |key: &str, value: Value| exemption.insert(key.to_owned(), value);
+        match ids.iter().collect::<Vec<_>>().as_slice() {
+            [id] => set("vulnerability", json!(id)),
+            ids => set("vulnerabilities", json!(ids)),
+        };
+        set("images", json!([prefix_of(reference)]));
+        if !self.namespace.is_empty() {
+            set("namespaces", json!([self.namespace]));
+        }
+        set("reason", json!(REASON));
+        set("expires", json!(Timestamp(self.now.0.saturating_add(EXEMPTED_FOR)).day()));
+        Value::Object(exemption)
+    }
+
+    /// The limits of the namespace, as high as they must be.
+    fn raised(&self, over: &[&Broken]) -> Vec<Edit> {
+        let limits: Limits<'_> = self.settings.acceptance.of(self.namespace);
+        let mut edits = Vec::new();
+        let number = |wanted: &dyn Fn(BrokenLimit) -> bool| {
+            over.iter().filter(|broken| wanted(broken.limit)).map(|broken| broken.number).max()
+        };
+        let is_severity =
+            |limit: BrokenLimit, of: Severity| matches!(limit, BrokenLimit::MaxSeverity(severity, _) if severity == of);
+        if over.iter().any(|broken| matches!(broken.limit, BrokenLimit::MaxSeverity(..))) {
+            let severities = limits.max_severity.iter().map(|(severity, limit)| {
+                let (kind, most) = match limit {
+                    Limit::Total(most) => ("total", most),
+                    Limit::TotalWithoutFixes(most) => ("totalWithoutFixes", most),
+                };
+                let most = number(&|limit| is_severity(limit, *severity)).unwrap_or(*most);
+                (severity.name().to_owned(), json!({kind: most}))
+            });
+            edits.push(self.own_gate("maxSeverity", Value::Object(severities.collect())));
+        }
+        if let (Some(cvss), Some(most)) = (limits.cvss_score, number(&|limit| limit == BrokenLimit::CvssScore)) {
+            edits.push(self.own_gate("cvssScore", json!({"threshold": cvss.threshold, "maxCount": most})));
+        }
+        edits
+    }
+
+    /// A gate's value for this namespace alone.
+    fn own_gate(&self, key: &str, value: Value) -> Edit {
+        let own = ["acceptance", "byNamespace", self.namespace, key];
+        let keys: &[&str] = if self.namespace.is_empty() { &["acceptance", key] } else { &own };
+        Edit::new(keys, Action::Set(value))
+    }
+
+    /// Where a gate of `acceptance` is written that holds for the namespace.
+    fn gate_keys(&self, key: &str) -> Vec<String> {
+        let own = ["acceptance", "byNamespace", self.namespace, key];
+        let keys: &[&str] = if self.find(&own).is_some() { &own } else { &["acceptance", key] };
+        keys.iter().map(|key| (*key).to_owned()).collect()
+    }
+
+    fn gate(&self, key: &str, below: &[&str], default: Value) -> Decider {
+        let keys = self.gate_keys(key);
+        let keys: Vec<&str> = keys.iter().map(String::as_str).chain(below.iter().copied()).collect();
+        self.decider(&keys, default)
+    }
+
+    fn scan_key(&self) -> &'static str {
+        if self.find(&["policies"]).is_some() { "policies" } else { "scanPolicies" }
+    }
+
+    /// The policy of a phase that decided, where it is written.
+    fn rule<A: PhaseAction>(&self, phase: &str, rule: &Rule<A>) -> Decider {
+        let level: Vec<&str> = match &rule.namespace {
+            Some(namespace) => vec![phase, "byNamespace", namespace],
+            None => vec![phase],
+        };
+        let action = rule.action.name();
+        let Some(prefix) = &rule.prefix else {
+            return self.decider(&[level.as_slice(), &["defaultPolicy"]].concat(), json!(action));
+        };
+        let keys = [level.as_slice(), &["customPolicies"]].concat();
+        let list = self.find(&keys).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let is_it = |entry: &Value| {
+            entry.get("prefix").and_then(Value::as_str) == Some(prefix.as_str())
+                && entry.get("action").and_then(Value::as_str) == Some(action)
+        };
+        let position = list.iter().position(is_it).unwrap_or_default();
+        let value = list.get(position).cloned().unwrap_or_default();
+        Decider { path: format!("{}[{position}]", keys.join(".")), value, is_default: false }
+    }
+
+    /// An entry for the image's repository, before all others in the list that holds for the namespace.
+    fn entry(&self, phase: &str, judged: &JudgedImage, action: &str) -> Edit {
+        let prefix = match self.settings.image_matching {
+            ImageMatching::Canonical => prefix_of(&judged.reference),
+            ImageMatching::Raw => judged.image.text.clone(),
+        };
+        let own = [phase, "byNamespace", self.namespace, "customPolicies"];
+        let keys: &[&str] = if self.find(&own).is_some() { &own } else { &[phase, "customPolicies"] };
+        Edit::new(keys, Action::Prepend(json!({"prefix": prefix, "action": action})))
+    }
+
+    fn decider(&self, keys: &[&str], default: Value) -> Decider {
+        let written = self.find(keys);
+        Decider { path: path_of(keys), value: written.cloned().unwrap_or(default), is_default: written.is_none() }
+    }
+
+    /// What is written at a path of keys; null is nothing.
+    fn find(&self, keys: &[&str]) -> Option<&'s Value> {
+        let below = |at: &'s Value, key: &&str| match at.as_array() {
+            Some(list) => list.get(key.parse::<usize>().ok()?),
+            None => at.get(key),
+        };
+        keys.iter().try_fold(self.written, below).filter(|value| !value.is_null())
+    }
+}
+
+/// Rules of one's own, whose text is no value to show.
+fn rules(path: &str) -> Decider {
+    Decider { path: path.to_owned(), value: Value::Null, is_default: false }
+}
+
+fn is_named(entry: &Value, name: &str) -> bool {
+    entry.get("name").and_then(Value::as_str) == Some(name)
+}
+
+/// The beginning of the names of a repository's images, as far as its tag or digest.
+fn prefix_of(reference: &ImageReference) -> String {
+    let end = if reference.digest().is_some() { '@' } else { ':' };
+    format!("{}{end}", reference.name())
+}

@@ -1,0 +1,157 @@
+//! Changes of settings, tried until they admit a request, and made as small as they can be.
+
+use super::causes::causes;
+use crate::host::Host;
+use crate::settings::Settings;
+use crate::{Timestamp, decide};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// How often what still rejects may be undone: what one phase rejects hides what the next one would.
+const ROUNDS: usize = 6;
+
+/// A change of settings that admits a request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// What is changed, each part of it needed.
+    pub edits: Vec<Edit>,
+    /// The settings with the change.
+    pub settings: Value,
+}
+
+/// One change of one setting.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Edit {
+    /// Its path.
+    pub path: String,
+    /// What happens there.
+    #[serde(flatten)]
+    pub action: Action,
+    /// The path, key by key.
+    #[serde(skip)]
+    keys: Vec<String>,
+}
+
+/// What happens at a path.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Action {
+    /// It becomes this.
+    Set(Value),
+    /// The list there begins with this.
+    Prepend(Value),
+    /// The list there ends with this.
+    Append(Value),
+    /// The list there has this no more, or the entry of this name; the object, the key.
+    Remove(String),
+}
+
+impl Edit {
+    /// A change at a path of keys; a number is a position where the settings have a list.
+    pub(super) fn new(keys: &[&str], action: Action) -> Self {
+        Self { path: path_of(keys), action, keys: keys.iter().map(|key| (*key).to_owned()).collect() }
+    }
+
+    fn apply(&self, settings: &mut Value) {
+        at(settings, &self.keys, &|value| match &self.action {
+            Action::Set(new) => *value = new.clone(),
+            Action::Prepend(entry) => listed(value, |list| list.insert(0, entry.clone())),
+            Action::Append(entry) => listed(value, |list| list.push(entry.clone())),
+            Action::Remove(name) => match value {
+                Value::Object(map) => drop(map.remove(name)),
+                value => listed(value, |list| {
+                    let is_it = |own: &Value| own.as_str().is_some_and(|own| own.eq_ignore_ascii_case(name));
+                    list.retain(|entry| !is_it(entry.get("name").unwrap_or(entry)));
+                }),
+            },
+        });
+    }
+}
+
+/// `imageVerification[0].failureAction`
+pub(super) fn path_of(keys: &[&str]) -> String {
+    let mut path = String::new();
+    for key in keys {
+        if key.bytes().all(|b| b.is_ascii_digit()) {
+            path.push_str(&format!("[{key}]"));
+        } else {
+            path.push_str(if path.is_empty() { "" } else { "." });
+            path.push_str(key);
+        }
+    }
+    path
+}
+
+/// Changes the value at a path of keys. What is no object on the way becomes one: settings that aren't written are null.
+fn at(value: &mut Value, keys: &[String], change: &dyn Fn(&mut Value)) {
+    let Some((key, rest)) = keys.split_first() else { return change(value) };
+    if let (Value::Array(list), Ok(position)) = (&mut *value, key.parse::<usize>()) {
+        return list.get_mut(position).map_or((), |entry| at(entry, rest, change));
+    }
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    if let Value::Object(map) = value {
+        at(map.entry(key.as_str()).or_insert(Value::Null), rest, change);
+    }
+}
+
+/// Changes a list; what is none becomes one.
+fn listed(value: &mut Value, change: impl FnOnce(&mut Vec<Value>)) {
+    if !value.is_array() {
+        *value = Value::Array(Vec::new());
+    }
+    if let Value::Array(list) = value {
+        change(list);
+    }
+}
+
+/// The smallest change that admits the request; none when something rejects it that no setting undoes.
+pub(super) fn find(request: Option<&RawValue>, settings: &Value, host: &dyn Host, now: Timestamp) -> Option<Change> {
+    let mut edits: Vec<Edit> = Vec::new();
+    for _ in 0..ROUNDS {
+        let changed = with(settings, &edits);
+        let read = Settings::check(&changed).ok()?;
+        let decision = decide(request, &read, host, now);
+        let causes = causes(&decision, request, &changed, &read);
+        if causes.is_empty() {
+            return decision.is_allowed().then(|| smallest(edits, request, settings, host, now));
+        }
+        let before = edits.len();
+        for cause in causes {
+            if cause.undo.is_empty() {
+                return None;
+            }
+            for edit in cause.undo {
+                if !edits.contains(&edit) {
+                    edits.push(edit);
+                }
+            }
+        }
+        if edits.len() == before {
+            return None;
+        }
+    }
+    None
+}
+
+/// Leaves out what isn't needed.
+fn smallest(edits: Vec<Edit>, request: Option<&RawValue>, settings: &Value, host: &dyn Host, now: Timestamp) -> Change {
+    let mut needed = edits.clone();
+    for edit in edits.iter().rev() {
+        let without: Vec<Edit> = needed.iter().filter(|other| *other != edit).cloned().collect();
+        let admits =
+            Settings::check(&with(settings, &without)).is_ok_and(|read| decide(request, &read, host, now).is_allowed());
+        if admits {
+            needed = without;
+        }
+    }
+    Change { settings: with(settings, &needed), edits: needed }
+}
+
+fn with(settings: &Value, edits: &[Edit]) -> Value {
+    let mut changed = settings.clone();
+    edits.iter().for_each(|edit| edit.apply(&mut changed));
+    changed
+}
