@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use wasmtime_provider::wasmtime::{Config, Engine, Module};
+use wasmtime_provider::wasmtime::{Cache, CacheConfig, Config, Engine, Module};
 use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
 
 use crate::answers::{HostAnswers, HostCall};
@@ -57,6 +57,11 @@ impl PolicyModule {
         config.epoch_interruption(true);
         // Modules of recent Go compilers need it, so the server sets it.
         config.wasm_function_references(true);
+        // Compiling takes seconds: a module is compiled once, and then found in the user's own folder for such things.
+        // Without one it is compiled each time.
+        if let Ok(cache) = Cache::new(CacheConfig::new()) {
+            config.cache(Some(cache));
+        }
         let engine = Engine::new(&config).map_err(|e| RuntimeError::Compile(first_line(&e)))?;
         let module = Module::new(&engine, bytes).map_err(|e| RuntimeError::Compile(first_line(&e)))?;
         let pre = WasmtimeEngineProviderBuilder::new()
