@@ -7,8 +7,12 @@ MODULE := target/wasm32-wasip1/policy/image_admission_policy.wasm
 CLI := $(CARGO) run --locked --quiet --package image-admission-cli --bin image-admission --
 DEMO := $(CLI) run --settings examples/demo/settings.yaml --images examples/demo/images.yaml --cluster examples/demo/cluster
 
+SCAFFOLD_PACKAGE := $(KWCTL) scaffold artifacthub --metadata-path policy-metadata.yml --questions-path questions-ui.yml
+METADATA = $(shell sed -n 's/^  io\.kubewarden\.policy\.$(1): //p' policy-metadata.yml)
+OCI_URL ?= $(call METADATA,ociUrl)
+
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl demo test test-long test-libraries e2e-tests e2e-needs fmt lint deny bench clean
+.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push artifacthub release-notes demo test test-long test-libraries e2e-tests e2e-needs fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -18,13 +22,31 @@ annotated-policy.wasm: has-kwctl policy.wasm ## the module with its metadata in 
 	$(KWCTL) annotate -m policy-metadata.yml -u README.md -o $@ policy.wasm
 
 artifacthub-pkg.yml: has-kwctl ## the policy's page on Artifact Hub, made of its metadata and its form
-	$(KWCTL) scaffold artifacthub --metadata-path policy-metadata.yml --questions-path questions-ui.yml --output $@
+	$(SCAFFOLD_PACKAGE) --output $@
 
 settings: ## settings.schema.json, questions-ui.yml and docs/settings.md, made of the settings' types
 	BLESS=1 $(CARGO) test --locked --package image-admission-schema --test files
 
 has-kwctl:
 	@command -v $(KWCTL) >/dev/null || { echo "kwctl, Kubewarden's command line, is not on PATH: install it, or name it with KWCTL=<path>" >&2; exit 1; }
+
+version-check: ## whether all files name one version; with TAG=v1.2.3, whether that is the tag's
+	@.ci/version-check
+
+push: annotated-policy.wasm ## the annotated module to OCI_URL, tagged with its version; its immutable reference to pushed.json
+	@case "$(OCI_URL)" in registry.example.com/*) echo "\`$(OCI_URL)\` is nobody's registry: write yours into policy-metadata.yml (ociUrl), or name it with OCI_URL=<registry>/<repository>" >&2; exit 1;; esac
+	$(KWCTL) push --output json $(PUSH_OPTIONS) annotated-policy.wasm registry://$(OCI_URL):v$(call METADATA,version) >pushed.json
+	@cat pushed.json
+
+artifacthub: has-kwctl ## what Artifact Hub reads, in target/artifacthub: the package with the time it is made, and its documents
+	rm -rf target/artifacthub
+	mkdir -p target/artifacthub/policies/image-admission
+	$(SCAFFOLD_PACKAGE) --output target/artifacthub/policies/image-admission/artifacthub-pkg.yml
+	cp README.md $(wildcard questions-ui.yml) target/artifacthub/policies/image-admission
+	cp artifacthub-repo.yml target/artifacthub
+
+release-notes: ## what CHANGELOG.md says of the newest version
+	@awk '/^## / { section++; next } section == 1' CHANGELOG.md
 
 demo: policy.wasm ## a Pod that is admitted and pinned, one rejected, one pending, one from a bad registry
 	@$(CARGO) build --locked --package image-admission-cli
@@ -45,10 +67,11 @@ test-libraries: ## policies of public libraries, from checkouts below REGO_LIBRA
 	$(CARGO) test --locked --package image-admission-cli --test libraries -- --include-ignored --nocapture
 
 e2e-tests: e2e-needs annotated-policy.wasm ## the annotated module in the real kwctl, with a registry on loopback: e2e-tests/README.md
-	KWCTL="$(KWCTL)" bats e2e-tests
+	@$(CARGO) build --locked --package image-admission-cli
+	CARGO="$(CARGO)" KWCTL="$(KWCTL)" MAKE="$(MAKE)" bats e2e-tests
 
 e2e-needs:
-	@missing=; for tool in bats jq curl openssl "$(KWCTL)" "$${DOCKER_REGISTRY:-docker-registry}"; do \
+	@missing=; for tool in bats jq curl openssl git "$(KWCTL)" "$${DOCKER_REGISTRY:-docker-registry}"; do \
 		command -v "$$tool" >/dev/null || missing="$$missing $$tool"; \
 	done; \
 	if [ -n "$$missing" ]; then echo "the e2e tests need what is not on PATH:$$missing (see e2e-tests/README.md)" >&2; exit 1; fi
@@ -68,4 +91,4 @@ bench: policy.wasm ## the module's own time and memory, in a clean instance for 
 
 clean: ## what the targets above made
 	$(CARGO) clean
-	rm -f policy.wasm annotated-policy.wasm
+	rm -f policy.wasm annotated-policy.wasm pushed.json
