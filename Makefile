@@ -12,7 +12,7 @@ METADATA = $(shell sed -n 's/^  io\.kubewarden\.policy\.$(1): //p' policy-metada
 OCI_URL ?= $(call METADATA,ociUrl)
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push artifacthub release-notes demo test test-long test-libraries e2e-tests e2e-needs fmt lint deny bench clean
+.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push image-admission-linux-amd64 artifacthub release-notes demo test test-long test-libraries e2e-tests e2e-needs fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -37,6 +37,11 @@ push: annotated-policy.wasm ## the annotated module to OCI_URL, tagged with its 
 	@case "$(OCI_URL)" in registry.example.com/*) echo "\`$(OCI_URL)\` is nobody's registry: write yours into policy-metadata.yml (ociUrl), or name it with OCI_URL=<registry>/<repository>" >&2; exit 1;; esac
 	$(KWCTL) push --output json $(PUSH_OPTIONS) annotated-policy.wasm registry://$(OCI_URL):v$(call METADATA,version) >pushed.json
 	@cat pushed.json
+
+image-admission-linux-amd64: ## the command line as it is released, and its checksum
+	$(CARGO) build --locked --release --package image-admission-cli --target x86_64-unknown-linux-gnu
+	cp target/x86_64-unknown-linux-gnu/release/image-admission $@
+	sha256sum $@ >$@.sha256
 
 artifacthub: has-kwctl ## what Artifact Hub reads, in target/artifacthub: the package with the time it is made, and its documents
 	rm -rf target/artifacthub
@@ -91,4 +96,4 @@ bench: policy.wasm ## the module's own time and memory, in a clean instance for 
 
 clean: ## what the targets above made
 	$(CARGO) clean
-	rm -f policy.wasm annotated-policy.wasm pushed.json
+	rm -f policy.wasm annotated-policy.wasm pushed.json image-admission-linux-amd64 image-admission-linux-amd64.sha256

@@ -1,5 +1,6 @@
 //! What Kubewarden and Artifact Hub are told about the policy: `policy-metadata.yml`, and `artifacthub-pkg.yml`, which
-//! `kwctl scaffold artifacthub` makes of it. The second must be what the first says today, but for the day it was made.
+//! `kwctl scaffold artifacthub` makes of it. The second must be what the first says today, but for the day it was made; and
+//! every file that names the version names the same.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
 
@@ -7,8 +8,10 @@ use serde_json::{Value, json};
 use std::env;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use tempfile::TempDir;
 
 fn path(file: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(file)
@@ -29,10 +32,180 @@ fn undated(mut package: Value) -> Value {
     package
 }
 
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A copy of what names the version, to change and to check.
+struct Copy(TempDir);
+
+impl Copy {
+    fn of_the_project() -> Self {
+        let copy = Self(tempfile::tempdir().unwrap());
+        let files =
+            ["Cargo.toml", "Cargo.lock", "policy-metadata.yml", "artifacthub-pkg.yml", "CHANGELOG.md", "README.md"];
+        for file in files.iter().chain(&[
+            "crates/cli/Cargo.toml",
+            "crates/engine/Cargo.toml",
+            ".ci",
+            "deploy",
+            "docs",
+            "examples",
+        ]) {
+            copy_all(&path(file), &copy.0.path().join(file));
+        }
+        copy
+    }
+
+    /// Writes `to` for the first `from` of a file.
+    fn with(self, file: &str, from: &str, to: &str) -> Self {
+        let place = self.0.path().join(file);
+        let text = fs::read_to_string(&place).unwrap();
+        assert!(text.contains(from), "{file}: `{from}`");
+        fs::write(place, text.replacen(from, to, 1)).unwrap();
+        self
+    }
+
+    /// As it is when it is released.
+    fn released(self) -> Self {
+        let heading = format!("## {VERSION}");
+        let text = fs::read_to_string(self.0.path().join("CHANGELOG.md")).unwrap();
+        if text.contains(&format!("{heading}\n")) {
+            return self;
+        }
+        self.with("CHANGELOG.md", &format!("## Unreleased ({VERSION})"), &heading)
+    }
+
+    /// What there is to say of the versions, with a tag or without.
+    fn check(&self, tag: Option<&str>) -> Result<(), String> {
+        check_versions(self.0.path(), tag)
+    }
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    if !from.is_dir() {
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(from, to).unwrap();
+        return;
+    }
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        copy_all(&entry.path(), &to.join(entry.file_name()));
+    }
+}
+
+/// What `make version-check` does.
+fn check_versions(project: &Path, tag: Option<&str>) -> Result<(), String> {
+    let mut check = Command::new(project.join(".ci/version-check"));
+    match tag {
+        Some(tag) => check.env("TAG", tag),
+        None => check.env_remove("TAG"),
+    };
+    let output = check.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    if output.status.success() { Ok(()) } else { Err(said) }
+}
+
 #[test]
 fn the_version_is_one() {
     let metadata = read("policy-metadata.yml");
-    assert_eq!(annotation(&metadata, "io.kubewarden.policy.version"), env!("CARGO_PKG_VERSION"));
+    assert_eq!(annotation(&metadata, "io.kubewarden.policy.version"), VERSION);
+    assert_eq!(check_versions(&path(""), None), Ok(()));
+}
+
+#[test]
+fn a_file_of_another_version_is_named_with_what_it_says() {
+    let tag = format!("image-admission:v{VERSION}");
+    let (workspace, heading) = (format!("version = \"{VERSION}\""), format!("## Unreleased ({VERSION})"));
+    for (file, from, to, said) in [
+        (
+            "crates/cli/Cargo.toml",
+            "version.workspace = true",
+            "version = \"9.9.9\"",
+            "the package's version is `9.9.9`",
+        ),
+        ("crates/engine/Cargo.toml", "version.workspace = true", "", "the package's version is missing"),
+        (
+            "Cargo.lock",
+            "name = \"image-admission-cli\"\nversion = \"",
+            "name = \"image-admission-cli\"\nversion = \"9",
+            "is `9",
+        ),
+        ("policy-metadata.yml", "policy.version: ", "policy.version: 9", "io.kubewarden.policy.version is `9"),
+        ("artifacthub-pkg.yml", "\nversion: ", "\nversion: 9", "the package's version is `9"),
+        (
+            "artifacthub-pkg.yml",
+            "kwctl pull registry.example.com/image-admission:v",
+            "kwctl pull registry.example.com/image-admission:v9",
+            "the module's tag is `9",
+        ),
+        ("CHANGELOG.md", heading.as_str(), "## Unreleased (9.9.9)", "the first heading is `## Unreleased (9.9.9)`"),
+        ("README.md", tag.as_str(), "image-admission:v9.9.9", "the module's tag is `9.9.9`"),
+        ("README.md", tag.as_str(), "image-admission:latest", "the module's tag is missing"),
+        ("deploy/cluster-admission-policy.yaml", tag.as_str(), "image-admission:v9.9.9", "the module's tag is `9.9.9`"),
+        (
+            "deploy/cluster-admission-policy-validating.yaml",
+            tag.as_str(),
+            "image-admission:v9.9.9-rc.1",
+            "the module's tag is `9.9.9-rc.1`",
+        ),
+        ("deploy/monitor.yaml", tag.as_str(), "image-admission:v9.9.9", "the module's tag is `9.9.9`"),
+        ("deploy/README.md", tag.as_str(), "image-admission:v9.9.9", "the module's tag is `9.9.9`"),
+    ] {
+        let problem = Copy::of_the_project().with(file, from, to).check(None).unwrap_err();
+        assert!(problem.starts_with(&format!("{file}: ")) && problem.contains(said), "{file}: {problem}");
+        assert_eq!(problem.lines().count(), 1, "{file}: {problem}");
+    }
+    // Of the workspace all others are compared with it.
+    let problem = Copy::of_the_project().with("Cargo.toml", &workspace, "version = \"9.9.9\"").check(None).unwrap_err();
+    assert!(
+        problem.contains(&format!(
+            "policy-metadata.yml: io.kubewarden.policy.version is `{VERSION}`, and the version is `9.9.9`"
+        )),
+        "{problem}"
+    );
+}
+
+#[test]
+fn a_tag_is_that_of_every_file_or_no_release_is_made() {
+    let tag = format!("v{VERSION}");
+    let released = Copy::of_the_project().released();
+    assert_eq!(released.check(Some(&tag)), Ok(()));
+    // After the release, and before anything is new.
+    assert_eq!(released.check(None), Ok(()));
+    let problem = released.check(Some("v9.9.9")).unwrap_err();
+    for file in [
+        "Cargo.toml: the workspace's version",
+        "crates/cli/Cargo.toml: the package's version",
+        "crates/engine/Cargo.toml: the package's version",
+        "Cargo.lock: the version of a package of this workspace",
+        "policy-metadata.yml: io.kubewarden.policy.version",
+        "artifacthub-pkg.yml: the package's version",
+        "README.md: the module's tag",
+        "deploy/cluster-admission-policy.yaml: the module's tag",
+        "deploy/cluster-admission-policy-validating.yaml: the module's tag",
+        "deploy/monitor.yaml: the module's tag",
+    ] {
+        assert!(problem.contains(&format!("{file} is `{VERSION}`, and the version is `9.9.9`\n")), "{file}: {problem}");
+    }
+    assert!(
+        problem.contains(&format!("CHANGELOG.md: the first heading is `## {VERSION}`, and should be `## 9.9.9`\n")),
+        "{problem}"
+    );
+    let unreleased = Copy::of_the_project().with("CHANGELOG.md", "## ", "## Unreleased of ");
+    assert!(
+        unreleased.check(Some(&tag)).unwrap_err().starts_with("CHANGELOG.md: the first heading is `## Unreleased of ")
+    );
+    for tag in [VERSION, "v1", "v1.2", &format!("v{VERSION}-rc.1"), "v1.2.3; true", "refs/tags/v1.2.3"] {
+        let problem = released.check(Some(tag)).unwrap_err();
+        assert!(problem.starts_with(&format!("the tag `{tag}` is none of a release")), "{problem}");
+    }
+}
+
+/// Who is told to be asked is one.
+#[test]
+fn the_owner_is_one() {
+    let author = annotation(&read("policy-metadata.yml"), "io.kubewarden.policy.author");
+    let owner = &read("artifacthub-repo.yml")["owners"][0];
+    assert_eq!(author, format!("{} <{}>", owner["name"].as_str().unwrap(), owner["email"].as_str().unwrap()));
 }
 
 /// What is wrong here makes `kwctl`, the audit scanner or Artifact Hub refuse it, or show nothing.
