@@ -25,9 +25,25 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
+const AFTER_HELP: &str = "\
+What the policy decides, its module decides here too: `policy.wasm` in the working directory, or what `--module` or the
+variable IMAGE_ADMISSION_MODULE names. It is among the files of each release.
+
+Exit codes:
+  0  what was asked for is done, and nothing is wrong with what was looked at
+  1  something went wrong: the error says what
+  2  a request is denied, a test fails, or lint has something to remark
+  3  the settings are not valid
+
+Examples:
+  image-admission run -f pod.yaml --settings settings.yaml --live
+  image-admission lint settings.yaml
+  image-admission test policies/
+  image-admission help run";
+
 /// Decide Kubernetes requests by the images that they would run, as the policy does in a cluster
 #[derive(Debug, Parser)]
-#[command(name = "image-admission", version)]
+#[command(name = "image-admission", version, after_help = AFTER_HELP)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -3,7 +3,6 @@
 mod world;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,17 +13,30 @@ use image_admission_cli::runtime::{PolicyModule, RuntimeError};
 use serde_json::{Value, json};
 
 use super::Ending;
+use super::policy::{ModuleError, ModuleOption};
 use world::{Findings, World};
+
+const AFTER_HELP: &str = "\
+Each line has the median of the runs, the least and the most, what is left of the median without `bare`, and the memory that
+the instance had at the end. Nothing else should run on the machine.
+
+Exit codes:
+  0  everything was measured
+  1  something went wrong: the error says what
+
+Examples:
+  image-admission bench
+  image-admission bench --module policy.wasm --requests 100 --runs 5";
 
 /// Measure the module's own time and memory
 ///
 /// Every request gets a clean instance, as in the policy server, and host answers that are ready, so that what is left
 /// is the module's own share. `bare` is an instance that does nothing but tell its protocol's version.
 #[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
 pub(super) struct Bench {
-    /// The policy
-    #[arg(long, value_name = "FILE", default_value = "policy.wasm")]
-    module: PathBuf,
+    #[command(flatten)]
+    module: ModuleOption,
 
     /// How many requests each run makes
     #[arg(long, value_name = "N", default_value = "500", value_parser = clap::value_parser!(u32).range(1..))]
@@ -54,8 +66,8 @@ struct Measured {
 impl Bench {
     /// Measures every scene, and writes a line for each.
     pub(super) fn execute(&self, output: &mut impl Write) -> Result<Ending, BenchError> {
-        let module = PolicyModule::from_file(&self.module)?.with_deadline(Duration::from_secs(60));
-        let size = std::fs::metadata(&self.module).map(|file| file.len()).unwrap_or_default();
+        let module = self.module.compile(Duration::from_secs(60))?;
+        let size = std::fs::metadata(self.module.path()).map(|file| file.len()).unwrap_or_default();
         writeln!(
             output,
             "module: {size} bytes; {} runs of {} requests, a clean instance for each\n",
@@ -233,12 +245,15 @@ exempt(name) {{
 /// Why nothing was measured.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BenchError {
-    /// The module doesn't load or answer.
+    /// There is no such module.
+    #[error(transparent)]
+    Module(#[from] ModuleError),
+    /// The module doesn't answer.
     #[error("{0}")]
     Runtime(#[from] RuntimeError),
     /// The answer isn't the one that was to be measured.
     #[error(
-        "`{scene}` was answered with `{answer}`; the module and this command line are of different versions: run `make policy.wasm`"
+        "`{scene}` was answered with `{answer}`; the module and this command line are of different versions: take both from one release, or run `make policy.wasm`"
     )]
     Unexpected {
         /// The scene's name.

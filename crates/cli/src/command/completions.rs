@@ -8,6 +8,10 @@ use clap_complete::Shell;
 use super::{Cli, Ending};
 
 const AFTER_HELP: &str = "\
+Exit codes:
+  0  the script was written
+  1  there is no such shell, or the script can't be written
+
 Examples:
   image-admission completions bash > ~/.local/share/bash-completion/completions/image-admission
   image-admission completions zsh > ~/.zfunc/_image-admission

@@ -45,7 +45,7 @@ pub(super) struct Lint {
     #[arg(long, value_name = "FILE")]
     namespaces: Option<PathBuf>,
 
-    /// Leave out what is meant. May be repeated
+    /// Leave out remarks that are meant, by the name that stands in brackets behind them. May be repeated
     #[arg(long, value_name = "RULE", value_parser = PossibleValuesParser::new(LintRule::ALL.map(LintRule::name)))]
     allow: Vec<String>,
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use clap::Args;
 use image_admission_cli::answers::HostAnswers;
 use image_admission_cli::runtime::{HostExchange, LogEntry, PolicyModule, Reply, RuntimeError};
 use image_admission_engine::settings::Settings;
@@ -19,6 +20,37 @@ use serde_json::value::RawValue;
 
 use super::rego::start_clock;
 use super::terminal::printable;
+
+/// Which module decides.
+#[derive(Args, Debug)]
+pub(super) struct ModuleOption {
+    /// The policy's module, of the same version as this command
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "IMAGE_ADMISSION_MODULE",
+        hide_env_values = true,
+        default_value = "policy.wasm"
+    )]
+    module: PathBuf,
+}
+
+impl ModuleOption {
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.module
+    }
+
+    /// Reads and compiles it; one call may then take `limit`.
+    pub(super) fn compile(&self, limit: Duration) -> Result<PolicyModule, ModuleError> {
+        let module = PolicyModule::from_file(&self.module).map_err(|error| match error {
+            RuntimeError::Read { path, source } if source.kind() == ErrorKind::NotFound => ModuleError::Missing(path),
+            RuntimeError::Read { .. } => ModuleError::Unreadable(error),
+            source => ModuleError::Unusable { path: self.module.clone(), source },
+        })?;
+        Ok(module.with_deadline(limit))
+    }
+}
 
 /// A module, and settings that it finds valid.
 #[derive(Debug)]
@@ -96,16 +128,6 @@ impl Policy {
     }
 }
 
-/// Reads and compiles the module in `path`; one call may then take `limit`.
-pub(super) fn compile(path: &Path, limit: Duration) -> Result<PolicyModule, ModuleError> {
-    let module = PolicyModule::from_file(path).map_err(|error| match error {
-        RuntimeError::Read { path, source } if source.kind() == ErrorKind::NotFound => ModuleError::Missing(path),
-        RuntimeError::Read { .. } => ModuleError::Unreadable(error),
-        source => ModuleError::Unusable { path: path.to_owned(), source },
-    })?;
-    Ok(module.with_deadline(limit))
-}
-
 /// A line of the policy's log, as people read it.
 pub(super) fn log_line(entry: &LogEntry) -> String {
     let message = entry.message.as_deref().unwrap_or_default();
@@ -145,7 +167,8 @@ impl HostCalls for Replayed {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ModuleError {
     /// It isn't there.
-    #[error("there is no module `{}`; build it with `make policy.wasm`, or say with `--module` where it is", _0.display())]
+    #[error("there is no module `{}`: say with `--module`, or in IMAGE_ADMISSION_MODULE, where it is; `policy.wasm` is among the \
+         files of each release, and `make policy.wasm` builds it", _0.display())]
     Missing(PathBuf),
     /// It can't be read.
     #[error(transparent)]
@@ -171,8 +194,8 @@ pub(crate) enum PolicyError {
     NoAnswer(RuntimeError),
     /// The module is built from other sources than this command.
     #[error(
-        "the module `{}` and this command line are of different versions, so that its answers can't be explained; build \
-         both from the same sources (`make policy.wasm`)\n  the module answers  {said}\n  here it would be    {expected}",
+        "the module `{}` and this command line are of different versions, so that its answers can't be explained; take \
+         both from one release, or build both from the same sources (`make policy.wasm`)\n  the module answers  {said}\n  here it would be    {expected}",
         path.display()
     )]
     OtherVersion {

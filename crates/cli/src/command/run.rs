@@ -18,7 +18,7 @@ use image_admission_engine::AdmissionRequest;
 use serde_json::value::RawValue;
 
 use super::manifest::ManifestOptions;
-use super::policy::{self, Policy, PolicyError};
+use super::policy::{self, ModuleOption, Policy, PolicyError};
 use super::request::{Request, RequestError, Subject, requests};
 use super::terminal::Paint;
 use super::{Ending, complain, document, invalid_settings, seconds};
@@ -54,11 +54,10 @@ pub(super) struct Run {
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
 
-    /// The policy
-    #[arg(long, value_name = "FILE", default_value = "policy.wasm")]
-    module: PathBuf,
+    #[command(flatten)]
+    module: ModuleOption,
 
-    /// How long the policy may take for one request, as in the policy server
+    /// How long the policy may take for one request; the default is that of the policy server
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
     timeout: Duration,
 
@@ -89,8 +88,8 @@ impl Run {
         let settings = self.settings()?;
         let requests = self.requests()?;
         let host = self.host.open(Grants::everything())?;
-        let module = Arc::new(policy::compile(&self.module, self.timeout)?);
-        let policy = match Policy::new(module, self.module.clone(), settings, host.answers(), &mut log) {
+        let module = Arc::new(self.module.compile(self.timeout)?);
+        let policy = match Policy::new(module, self.module.path().to_owned(), settings, host.answers(), &mut log) {
             Err(PolicyError::InvalidSettings(problems)) => {
                 complain(&invalid_settings(self.settings.as_deref(), &problems));
                 return Ok(Ending::InvalidSettings);

@@ -24,7 +24,7 @@ use image_admission_cli::answers::{Gate, Grants};
 use image_admission_cli::runtime::DEFAULT_DEADLINE;
 use regex::Regex;
 
-use super::policy::{self, ModuleError, Policy, PolicyError};
+use super::policy::{ModuleError, ModuleOption, Policy, PolicyError};
 use super::rego::{Problems, Program, SourceError, Sources, VersionOptions};
 use super::terminal::Paint;
 use super::{Ending, complain, invalid_settings, seconds};
@@ -79,7 +79,7 @@ pub(super) struct Test {
     #[arg(short, long)]
     coverage: bool,
 
-    /// Fail when less of the lines is evaluated
+    /// Fail when a smaller share of the lines is evaluated
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     threshold: Option<f64>,
 
@@ -98,12 +98,11 @@ pub(super) struct Test {
     #[command(flatten)]
     version: VersionOptions,
 
-    /// The policy that decides the cases of suites
-    #[arg(long, value_name = "FILE", default_value = "policy.wasm", help_heading = "Options for suites")]
-    module: PathBuf,
+    #[command(flatten, next_help_heading = "Options for suites")]
+    module: ModuleOption,
 
     /// How many cases are decided at once [default: as many as there are processors]
-    #[arg(short, long, value_name = "NUMBER", help_heading = "Options for suites")]
+    #[arg(short, long, value_name = "NUMBER")]
     jobs: Option<NonZeroUsize>,
 }
 
@@ -207,7 +206,7 @@ impl Test {
         if cases.is_empty() {
             return Ok(Vec::new());
         }
-        let module = Arc::new(policy::compile(&self.module, self.timeout.unwrap_or(DEFAULT_DEADLINE))?);
+        let module = Arc::new(self.module.compile(self.timeout.unwrap_or(DEFAULT_DEADLINE))?);
         let mut policies: BTreeMap<&str, Arc<Policy>> = BTreeMap::new();
         let mut ready = Vec::new();
         for &(suite, case) in cases {
@@ -218,8 +217,13 @@ impl Test {
                     let host = Arc::new(Gate::new(Grants::everything(), Arc::new(Files::default())));
                     // What the policy logs when it is deployed belongs to no case.
                     let silent = &mut |_: &_| {};
-                    let made =
-                        Policy::new(Arc::clone(&module), self.module.clone(), settings.json.clone(), host, silent);
+                    let made = Policy::new(
+                        Arc::clone(&module),
+                        self.module.path().to_owned(),
+                        settings.json.clone(),
+                        host,
+                        silent,
+                    );
                     let policy = Arc::new(made.map_err(|error| TestError::of_settings(suite, case, error))?);
                     policies.insert(settings.json.get(), Arc::clone(&policy));
                     policy
