@@ -164,6 +164,25 @@ END
     run ! verify --verification-config-path "$BATS_TEST_TMPDIR/verification.yaml" "registry://$REGISTRY/policies/moved:v1"
 }
 
+@test "the verification settings in docs/releasing.md are read, and ask for the workflow's signature" {
+    awk '/^  verification-config: \|/ { inside = 1; next } /^---/ { inside = 0 } inside { sub(/^    /, ""); print }' "$ROOT/docs/releasing.md" >"$BATS_TEST_TMPDIR/verification.yaml"
+    local identity
+    identity=$(json "$BATS_TEST_TMPDIR/verification.yaml" | jq -er '.allOf[0].subject.equal')
+    [[ $identity == */.github/workflows/release.yml@refs/tags/v$VERSION ]]
+    run ! verify --verification-config-path "$BATS_TEST_TMPDIR/verification.yaml" "registry://$REFERENCE:v$VERSION"
+    # The signature that is there is by a key.
+    sed -n '/^Image verification failed/,/^$/p' "$BATS_TEST_TMPDIR/stderr" >"$BATS_TEST_TMPDIR/unsatisfied"
+    diff -u - "$BATS_TEST_TMPDIR/unsatisfied" <<END
+Image verification failed: missing signatures
+The following constraints were not satisfied:
+kind: genericIssuer
+issuer: https://token.actions.githubusercontent.com
+subject: !equal $identity
+annotations: null
+
+END
+}
+
 @test "the manifest that kwctl makes of it has the rules of deploy/, and every kind that deploy/ lets it read" {
     of_policy "scaffold manifest" --allow-context-aware --type ClusterAdmissionPolicy "registry://$REFERENCE:v$VERSION" >"$BATS_TEST_TMPDIR/made.yaml"
     local made ours kinds

@@ -108,6 +108,8 @@ fn jobs_have_the_rights_that_they_name_and_one_can_sign() {
         let workflow = read(&file);
         assert_eq!(workflow["permissions"], json!({}), "{file}");
         assert!(workflow["concurrency"]["group"].is_string(), "{file}");
+        // With it a script ends at the first command that fails, in a pipe too.
+        assert_eq!(workflow["defaults"]["run"]["shell"], "bash", "{file}");
     }
     for_each_job(|name, job| {
         assert_eq!(rights(job).get("contents").copied().is_some(), true, "{name}: say what it may");
@@ -150,7 +152,7 @@ fn what_scripts_call_exists() {
     let makefile = text("Makefile");
     let target = Regex::new(r"(?m)^([a-z][\w.-]*):(?:[^=]|$)").unwrap();
     let targets: BTreeSet<&str> = target.captures_iter(&makefile).map(|found| found.get(1).unwrap().as_str()).collect();
-    let make = Regex::new(r"\bmake((?: [^\s|;&)]+)+)").unwrap();
+    let make = Regex::new(r"\bmake((?: [^\s|;&)>]+)+)").unwrap();
     let script = Regex::new(r"(?m)(?:^|\s)(\.ci/[\w-]+)").unwrap();
     let (mut made, mut called) = (BTreeSet::new(), BTreeSet::new());
     for_each_job(|name, job| {
