@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 
 use super::document::{self, DocumentError};
 use super::manifest::ManifestOptions;
-use super::policy::{self, ModuleError, Policy, PolicyError};
+use super::policy::{self, ModuleError, ModuleOption, Policy, PolicyError};
 use super::request::{Request, RequestError, Subject, requests};
 use super::terminal::Paint;
 use super::{Ending, complain, invalid_settings, seconds};
@@ -42,7 +42,7 @@ Examples:
   image-admission explain -f pod.yaml --settings settings.yaml --live
   image-admission explain -f review.json --settings settings.yaml --replay session.yaml -o json";
 
-/// Say which settings reject a request, and the smallest change that would have admitted it
+/// Say which settings reject a request, and the smallest change that admits it
 ///
 /// The policy's module decides, as for `run`; then changes of the settings are tried with the same answers to what the policy
 /// asks.
@@ -58,9 +58,8 @@ pub(super) struct Explain {
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
 
-    /// The policy
-    #[arg(long, value_name = "FILE", default_value = "policy.wasm")]
-    module: PathBuf,
+    #[command(flatten)]
+    module: ModuleOption,
 
     /// How long the policy may take for one request, as in the policy server
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
@@ -130,9 +129,9 @@ impl Explain {
         let requests = self.requests()?;
         let host = self.host.open(Grants::everything())?;
         let answers = Arc::new(Kept::new(host.answers()));
-        let module = Arc::new(policy::compile(&self.module, self.timeout)?);
+        let module = Arc::new(self.module.compile(self.timeout)?);
         let asked = Arc::clone(&answers) as Arc<dyn HostAnswers>;
-        let policy = match Policy::new(module, self.module.clone(), settings, Arc::clone(&asked), &mut log) {
+        let policy = match Policy::new(module, self.module.path().to_owned(), settings, Arc::clone(&asked), &mut log) {
             Err(PolicyError::InvalidSettings(problems)) => {
                 complain(&invalid_settings(self.settings.as_deref(), &problems));
                 return Ok(Ending::InvalidSettings);
