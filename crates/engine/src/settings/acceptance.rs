@@ -90,6 +90,11 @@ impl Acceptance {
         }
     }
 
+    /// The namespaces that say something of their own.
+    pub(super) fn namespaces(&self) -> impl Iterator<Item = &String> {
+        self.by_namespace.keys()
+    }
+
     /// The paths of every `fixGracePeriod`, which not every source can follow.
     pub(super) fn grace_periods(&self) -> Vec<String> {
         self.paths("fixGracePeriod", |gates| gates.fix_grace_period.is_some())

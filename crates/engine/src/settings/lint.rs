@@ -44,7 +44,7 @@ pub enum LintRule {
     Redundant,
     /// Rules that no image comes to.
     NeverReached,
-    /// A list of what is rejected, where everything else is let in: another name is enough.
+    /// A list of what is rejected or looked at, where everything else is let in: another name is enough.
     DenyList,
     /// A namespace that is decided as it would be without its entry.
     NamespaceWithoutEffect,
@@ -125,6 +125,7 @@ impl Settings {
         lints.prefixes(self);
         lints.phase(&self.pre_scan, "preScanPolicies", self.image_matching);
         lints.phase(&self.scan, "scanPolicies", self.image_matching);
+        lints.acceptance(self);
         lints.unreachable(self);
         lints.namespaces(self, namespaces);
         if self.registries.is_empty() {
@@ -277,13 +278,32 @@ impl Lints {
                 self.add(LintRule::Redundant, own, message);
             }
         }
-        let rejects = |policy: &CustomPolicy<A>| policy.action == A::REJECT;
-        let accepts = defaults.iter().any(|default| default.name() == "accept");
-        if accepts && !list.is_empty() && list.iter().all(rejects) {
+        let is_accepted = |action: A| action.name() == "accept";
+        let stricter: Vec<A> = list.iter().map(|policy| policy.action).filter(|action| !is_accepted(*action)).collect();
+        // A namespace that accepts what nobody lists may be meant, where the list says what is looked at elsewhere.
+        let is_open = if stricter.len() == list.len() && stricter.iter().all(|action| *action == A::REJECT) {
+            defaults.iter().any(|default| is_accepted(*default))
+        } else {
+            defaults.last().is_some_and(|default| is_accepted(*default))
+        };
+        if let Some(first) = stricter.first().filter(|_| is_open) {
+            let other = if stricter.contains(&A::REJECT) { &A::REJECT } else { first };
+            let message = format!(
+                "what isn't listed is accepted: whoever gives an image another name gets it in; list what may run, and make `{}` the default policy",
+                other.name()
+            );
+            self.add(LintRule::DenyList, path, message);
+        }
+    }
+
+    /// Namespaces whose findings are judged like those of any other.
+    fn acceptance(&mut self, settings: &Settings) {
+        let acceptance = &settings.acceptance;
+        for namespace in acceptance.namespaces().filter(|namespace| acceptance.of(namespace) == acceptance.of("")) {
             self.add(
-                LintRule::DenyList,
-                path,
-                "what isn't listed is accepted: whoever gives an image another name gets it in; list what may run, and make `reject` the default policy",
+                LintRule::NamespaceWithoutEffect,
+                format!("acceptance.byNamespace.{namespace}"),
+                "it says what the top level says; remove it, or say what is different",
             );
         }
     }
@@ -331,7 +351,8 @@ impl Lints {
         let exempt = settings.exemptions.iter().enumerate().flat_map(|(position, exemption)| {
             exemption.namespaces.iter().map(move |name| (format!("exemptions[{position}].namespaces"), name))
         });
-        for (path, name) in named.chain(exempt).filter(|(_, name)| !known.contains(*name)) {
+        let judged = settings.acceptance.namespaces().map(|name| (format!("acceptance.byNamespace.{name}"), name));
+        for (path, name) in named.chain(judged).chain(exempt).filter(|(_, name)| !known.contains(*name)) {
             let message = format!("the cluster has no namespace `{name}`: whoever creates it gets what this says");
             self.add(LintRule::UnknownNamespace, path, message);
         }

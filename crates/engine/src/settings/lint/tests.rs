@@ -214,3 +214,44 @@ fn what_is_said_to_never_decide_never_does() {
     }
     assert!(hidden > 40, "{hidden}");
 }
+
+#[test]
+fn lists_that_another_name_gets_around() {
+    let open = |action: &str| {
+        format!(
+            "preScanPolicies: what isn't listed is accepted: whoever gives an image another name gets it in; list what may run, and make `{action}` the default policy"
+        )
+    };
+    let settings = |default: &str, list: Value, kube_system: &str| {
+        json!({"preScanPolicies": {
+            "defaultPolicy": default, "customPolicies": list, "byNamespace": {"kube-system": {"defaultPolicy": kube_system}},
+        }})
+    };
+    let entry = |prefix: &str, action: &str| json!({"prefix": prefix, "action": action});
+    let listed = json!([entry("ghcr.io/team/", "scan")]);
+    check(&settings("accept", listed.clone(), "scan"), &[("deny-list", &open("scan"))]);
+    let mixed = json!([entry("ghcr.io/team/", "scan"), entry("quay.io/", "reject"), entry("docker.io/", "accept")]);
+    check(&settings("accept", mixed, "scan"), &[("deny-list", &open("reject"))]);
+    // Elsewhere it says what is scanned, and what isn't listed is rejected.
+    check(&settings("reject", listed, "accept"), &[]);
+    check(&settings("scan", json!([entry("quay.io/", "reject")]), "accept"), &[("deny-list", &open("reject"))]);
+}
+
+#[test]
+fn namespaces_of_acceptance() {
+    let limits = json!({"critical": {"total": 0}});
+    check(
+        &json!({"acceptance": {"byNamespace": {"here": {"maxSeverity": limits}, "kube-system": {"maxSeverity": {"high": {"total": 0}}}}}}),
+        &[(
+            "namespace-without-effect",
+            "acceptance.byNamespace.here: it says what the top level says; remove it, or say what is different",
+        )],
+    );
+    check(
+        &json!({"acceptance": {"byNamespace": {"gone": {"denyAlways": ["CVE-1"]}}}}),
+        &[(
+            "unknown-namespace",
+            "acceptance.byNamespace.gone: the cluster has no namespace `gone`: whoever creates it gets what this says",
+        )],
+    );
+}
