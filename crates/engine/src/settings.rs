@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod attestors;
+mod config_map;
 mod exemptions;
 mod lint;
 mod phases;
@@ -138,9 +139,15 @@ const KEYS: [&str; 18] = [
 ];
 
 fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
+    let map = SettingsMap::of(Some(value), Path::root(), problems)?;
+    match config_map::unwrapped(&map, problems) {
+        Some(inner) => Some(read_map(SettingsMap::of(Some(&inner), Path::root(), problems)?, problems)),
+        None => Some(read_map(map, problems)),
+    }
+}
+
+fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
     let root = Path::root();
-    let map = SettingsMap::of(Some(value), root, problems)?;
-    refused::refuse(&map, &refused::SETTINGS, problems);
     let pasted = map.entries().map(|(key, _)| key.as_str()).filter(|key| rego::is_conftest(key));
     let keys: Vec<&str> = KEYS.into_iter().chain(pasted).collect();
     map.known(&keys, &refused::SETTINGS, problems);
@@ -195,7 +202,7 @@ fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
             problems.add_at(&setting, "no source has scores; name the field of a finding's score in `fields.score`");
         }
     }
-    Some(settings)
+    settings
 }
 
 /// A phase without generated rules and without custom ones would decide nothing.

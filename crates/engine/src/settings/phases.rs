@@ -180,7 +180,6 @@ pub(super) fn read<A: PhaseAction>(
     let Some(map) = SettingsMap::of(settings.get(key), &path, problems) else { return phase };
     let own: &[&str] = &["autoGenerate", "byNamespace"];
     map.known(&[own, level_keys::<A>()].concat(), &refused::PHASE, problems);
-    refused::refuse(&map, &refused::PHASE, problems);
     phase.auto_generate = map.boolean("autoGenerate", true, problems);
 
     let level = read_level(&map, None, matching, problems);

@@ -132,11 +132,6 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
         self.map?.get(key).filter(|value| !value.is_null())
     }
 
-    /// The value of a key as it is written, null included.
-    pub(super) fn entry(&self, key: &str) -> Option<&'v Value> {
-        self.map?.get(key)
-    }
-
     pub(super) fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
@@ -145,11 +140,14 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
         self.map.into_iter().flatten()
     }
 
-    /// Reports each key that is not among `keys`, with the nearest one that is; keys of `elsewhere` are reported by
-    /// whoever knows them.
-    pub(super) fn known(&self, keys: &[&str], elsewhere: &[Refused], problems: &mut Problems) {
+    /// Reports each key that is not among `keys`: with what is said of it in `refused`, or with the nearest one that is.
+    pub(super) fn known(&self, keys: &[&str], refused: &[Refused], problems: &mut Problems) {
         for (key, _) in self.entries() {
-            if keys.contains(&key.as_str()) || elsewhere.iter().any(|refused| refused.name == key) {
+            if keys.contains(&key.as_str()) {
+                continue;
+            }
+            if let Some(refused) = refused.iter().find(|refused| refused.name == key) {
+                problems.add(self.path.key(key), refused.text());
                 continue;
             }
             let nearest = keys

@@ -1,16 +1,22 @@
-//! Settings of the original that have no meaning here.
+//! Settings and chart values of the originals that have no meaning here.
 //!
-//! None is ever ignored: whoever sets one expects it to decide something.
+//! None is ever ignored: whoever sets one expects it to decide something. Each is refused where it stands, once, with who
+//! does its job now and what to write instead. Settings without any of them are never compared with this list.
 
-use super::read::{Problems, SettingsMap};
-
-/// A setting that this version refuses.
+/// A setting that is refused.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Refused {
     /// Its key.
     pub(super) name: &'static str,
-    /// Who does its job.
+    /// Who does its job, and what to write instead of it.
     who: &'static str,
+}
+
+impl Refused {
+    /// Why it is refused, without its path.
+    pub(super) fn text(&self) -> String {
+        format!("`{}` has no meaning here: {}; remove it", self.name, self.who)
+    }
 }
 
 const fn no_meaning(name: &'static str, who: &'static str) -> Refused {
@@ -20,22 +26,67 @@ const fn no_meaning(name: &'static str, who: &'static str) -> Refused {
 const CREDENTIALS: &str = "scanners in the cluster scan, and the policy server holds the registries' credentials";
 const SCAN_POLICY: &str =
     "`acceptance` says which findings are accepted, and the scanner's own settings what it looks for";
+const CLUSTER: &str = "nothing is sent out of the cluster, so that it needs no name";
+const NAMES: &str = "Kubewarden names and makes what the policy needs";
+const ACCOUNT: &str = "the policy runs in a PolicyServer: name its account with `serviceAccountName` there";
+const PROXY: &str = "the policy runs in a PolicyServer: write environment variables into `env` there";
 
-/// Top-level settings.
-pub(super) const SETTINGS: [Refused; 3] = [
+/// Top-level settings, and values of the charts.
+pub(super) const SETTINGS: [Refused; 30] = [
     no_meaning("sysdigSecureToken", CREDENTIALS),
     no_meaning("sysdigSecureApiUrl", CREDENTIALS),
+    no_meaning("sysdigSecureUrl", CREDENTIALS),
+    no_meaning("sysdig", CREDENTIALS),
+    no_meaning("verifySSL", CREDENTIALS),
     no_meaning("scanPolicyId", SCAN_POLICY),
+    no_meaning(
+        "scanner",
+        "scanners in the cluster scan, and run without this policy: name those whose reports count in `reports.sources`",
+    ),
+    no_meaning(
+        "webhook",
+        "Kubewarden's webhook asks: write `failurePolicy: Fail` for `denyOnError: true`, `mode: monitor` for `dryRun: true`, and \
+         `timeoutSeconds` into the ClusterAdmissionPolicy, and what its Pods need into the PolicyServer",
+    ),
+    no_meaning(
+        "features",
+        "detections in audit events are the work of whoever reads the API server's audit log; write rules about objects as \
+         `regoPolicies`",
+    ),
+    no_meaning(
+        "metadataCustomRules",
+        "rules see what is known of an image in `input.ScanReport`: write them as `customRules`",
+    ),
+    no_meaning(
+        "pre-scan-rules.rego",
+        "what stands before its custom rules is built in: write what is between `###### Begin: Custom rules ######` and `###### End: Custom rules ######` as `preCustomRules`, and what you changed in the rest as rules of your own",
+    ),
+    no_meaning(
+        "post-scan-rules.rego",
+        "what stands before its custom rules is built in: write what is between `###### Begin: Custom rules ######` and `###### End: Custom rules ######` as `customRules`, and what you changed in the rest as rules of your own",
+    ),
+    no_meaning("clusterName", CLUSTER),
+    no_meaning("clusterId", CLUSTER),
+    no_meaning("nameOverride", NAMES),
+    no_meaning("fullnameOverride", NAMES),
+    no_meaning("service", NAMES),
+    no_meaning("serviceAccount", ACCOUNT),
+    no_meaning("serviceAccounts", ACCOUNT),
+    no_meaning("httpProxy", PROXY),
+    no_meaning("httpsProxy", PROXY),
+    no_meaning("noProxy", PROXY),
+    no_meaning("image", "the policy is the `module` of the ClusterAdmissionPolicy"),
+    no_meaning("kubectlImage", "a ClusterAdmissionPolicy leaves namespaces out by its `namespaceSelector`"),
+    no_meaning(
+        "imagePullSecrets",
+        "the policy runs in a PolicyServer: name the one Secret with `imagePullSecret` there",
+    ),
+    no_meaning("replicaCount", "the policy runs in a PolicyServer: write `replicas` there"),
+    no_meaning("resources", "the policy runs in a PolicyServer: write `limits` and `requests` there"),
+    no_meaning("nodeSelector", "the policy runs in a PolicyServer: write `affinity` there"),
+    no_meaning("tolerations", "the policy runs in a PolicyServer: write `tolerations` there"),
+    no_meaning("affinity", "the policy runs in a PolicyServer: write `affinity` there"),
 ];
 
 /// Settings of a phase.
 pub(super) const PHASE: [Refused; 1] = [no_meaning("scanPolicyId", SCAN_POLICY)];
-
-/// Reports every setting of `refused` that is there.
-pub(super) fn refuse(map: &SettingsMap<'_, '_>, refused: &[Refused], problems: &mut Problems) {
-    for Refused { name, who } in refused {
-        if map.entry(name).is_some() {
-            problems.add(map.path().key(name), format!("`{name}` has no meaning here: {who}; remove it"));
-        }
-    }
-}

@@ -552,11 +552,126 @@ fn settings_of_the_original_that_have_no_meaning_here_say_who_does_their_job() {
     refuse(
         json!({"sysdigSecureToken": "t", "sysdigSecureApiUrl": "u", "policies": {"scanPolicyId": "p"}}),
         &[
-            &format!("sysdigSecureToken: `sysdigSecureToken` {credentials}"),
             &format!("sysdigSecureApiUrl: `sysdigSecureApiUrl` {credentials}"),
+            &format!("sysdigSecureToken: `sysdigSecureToken` {credentials}"),
             &format!("policies.scanPolicyId: `scanPolicyId` {scan_policy}"),
         ],
     );
+}
+
+/// The values of the charts `sysdig-image-scanner`, `sysdig-admission-controller` and `admission-controller`: every key is
+/// read, or refused with what to write instead, and none is unknown.
+#[test]
+fn every_value_of_the_originals_charts_is_read_or_refused() {
+    let values = [
+        "replicaCount image kubectlImage service serviceAccount sysdigSecureApiUrl sysdigSecureToken httpProxy noProxy",
+        "metadataCustomRules imagePullSecrets nameOverride fullnameOverride resources nodeSelector tolerations affinity",
+        "sysdig sysdigSecureUrl clusterName clusterId features verifySSL serviceAccounts webhook scanner httpsProxy",
+    ];
+    for key in values.iter().flat_map(|keys| keys.split(' ')) {
+        for value in [json!(null), json!(""), json!({}), json!("x")] {
+            let error = Settings::read(&json!({key: value})).map(|_| ()).unwrap_err();
+            let [problem] = error.0.as_slice() else { panic!("{error}") };
+            assert!(problem.starts_with(&format!("{key}: `{key}` has no meaning here: ")), "{problem}");
+            assert!(problem.ends_with("; remove it"), "{problem}");
+        }
+    }
+    read(json!({
+        "verboseLog": false, "customRules": "", "preCustomRules": "",
+        "preScanPolicies": {"autoGenerate": true, "defaultPolicy": "scan", "byNamespace": {}},
+        "scanPolicies": {"autoGenerate": true, "defaultPolicy": "scan-result", "reportPending": "reject", "scanFailed": "reject", "byNamespace": {}},
+    }));
+    refuse(
+        json!({"preScanPolicies": {"customPolicies": [{"prefix": "internal-registry.com/", "action": "check-scan"}]}}),
+        &[
+            "preScanPolicies.customPolicies[0].action: Invalid value for customPolicy with prefix 'internal-registry.com/' - 'check-scan'; use accept, reject or scan",
+        ],
+    );
+}
+
+#[test]
+fn the_originals_config_map_is_read_with_or_without_its_envelope() {
+    let policy = json!({"policies": {"reportPending": "accept"}, "preScanPolicies": {"defaultPolicy": "reject"}});
+    let text = policy.to_string();
+    let envelope =
+        |data: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": data});
+    let mut beside = envelope(json!({"policy.json": text}));
+    beside["registries"] = json!(["ghcr.io"]);
+    for (settings, registries) in [
+        (policy.clone(), 0),
+        (json!({"policy.json": text}), 0),
+        (json!({"policy.json": policy}), 0),
+        (json!({"policy.json": text, "registries": ["ghcr.io"]}), 1),
+        (envelope(json!({"policy.json": text})), 0),
+        (beside, 1),
+    ] {
+        let read = read(settings.clone());
+        assert_eq!(read.scan.fallbacks.report_pending, Some(Fallback::Accept), "{settings}");
+        assert_eq!(read.pre_scan.default_policy, PreScanAction::Reject, "{settings}");
+        assert_eq!(read.registries.len(), registries, "{settings}");
+    }
+    let rules = read(json!({"policy.json": text, "customRules": "deny_image[\"x\"] { false }"})).rego;
+    assert_eq!(rules.phases, policy, "rules see the settings of the phases without their wrapping");
+}
+
+#[test]
+fn what_is_wrong_with_the_originals_config_maps_is_told() {
+    let begin = "`###### Begin: Custom rules ######`";
+    let rules = |key: &str| {
+        format!(
+            "{key}: `{key}` has no meaning here: what stands before its custom rules is built in: write what is between {begin}"
+        )
+    };
+    for settings in [
+        json!({"pre-scan-rules.rego": "package imageadmission", "post-scan-rules.rego": "package imageadmission"}),
+        json!({"kind": "ConfigMap", "data": {"pre-scan-rules.rego": "", "post-scan-rules.rego": ""}}),
+    ] {
+        let error = Settings::read(&settings).map(|_| ()).unwrap_err();
+        let [post, pre] = error.0.as_slice() else { panic!("{error}") };
+        assert!(post.starts_with(&rules("post-scan-rules.rego")) && post.contains(" as `customRules`, "), "{post}");
+        assert!(pre.starts_with(&rules("pre-scan-rules.rego")) && pre.contains(" as `preCustomRules`, "), "{pre}");
+    }
+    for (settings, problems) in [
+        (
+            json!({"policy.json": "{,}"}),
+            ["policy.json: its text is no JSON: key must be a string at line 1 column 2"].as_slice(),
+        ),
+        (json!({"policy.json": "[]"}), &["policy.json: expected the text of an object in JSON, but found a list"]),
+        (json!({"policy.json": []}), &["policy.json: expected a text in JSON, but found a list"]),
+        (json!({"kind": "ConfigMap"}), &["data: it is missing: a ConfigMap has its settings there"]),
+        (
+            json!({"kind": "ConfigMap", "data": "x"}),
+            &["data: expected the data of a ConfigMap, but found the string `x`"],
+        ),
+        (
+            json!({"policy.json": "{\"preScanPolicies\": {}}", "preScanPolicies": {"defaultPolicy": "accept"}}),
+            &["preScanPolicies: it stands in `policy.json` and beside it; keep one of them"],
+        ),
+        (
+            json!({"kind": "ConfigMap", "data": {"policy.json": "{}"}, "policy.json": "{}"}),
+            &["policy.json: it stands in `data` and beside it; keep one of them"],
+        ),
+        (
+            json!({"policy.json": "{\"policies\": {}}", "scanPolicies": {}}),
+            &["policies: `policies` and `scanPolicies` are the same setting; keep one of them"],
+        ),
+        (
+            json!({"policy.json": "{\"policies\": {\"scanPolicyId\": \"p\", \"reportPending\": \"no\"}}"}),
+            &[
+                "policies.scanPolicyId: `scanPolicyId` has no meaning here: `acceptance` says which findings are accepted, and the scanner's own settings what it looks for; remove it",
+                "policies.reportPending: Invalid value for reportPending - 'no'; use accept or reject",
+            ],
+        ),
+        (
+            json!({"kind": "ConfigMap", "data": {"policy.json": "{\"verboselog\": true}"}}),
+            &["verboselog: unknown setting `verboselog`; did you mean `verboseLog`?"],
+        ),
+    ] {
+        refuse(settings, problems);
+    }
+    // Nothing but a ConfigMap is taken for one.
+    let error = Settings::read(&json!({"kind": "Secret", "data": {}})).map(|_| ()).unwrap_err();
+    assert_eq!(error.0.len(), 2, "{error}");
 }
 
 #[test]
