@@ -3,17 +3,19 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
 
+#[path = "support/kubewarden.rs"]
+mod kubewarden;
+
 use image_admission_engine::settings::Settings;
 use image_admission_engine::{Clock, HostCalls, Timestamp, WireHost, use_clock, validate};
-use k8s_openapi::api::admissionregistration::v1::{MatchCondition, RuleWithOperations};
-use k8s_openapi::api::core::v1::{Affinity, EnvVar, Toleration};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kubewarden::{FailurePolicy, Kind, Mode, PolicySpec, Resource, ServerSpec};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,92 +36,6 @@ const RIGHTS: [&str; 6] = [
     "rbac/context.yaml",
 ];
 
-// === Kubewarden's resources ===
-
-/// A resource with a spec, and no field but these.
-#[derive(Debug, Clone, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Resource<S> {
-    api_version: String,
-    kind: String,
-    metadata: ObjectMeta,
-    spec: S,
-}
-
-/// `spec` of a ClusterAdmissionPolicy: the fields that the CRD of `policies.kubewarden.io/v1` has in Kubewarden 1.36. The
-/// types of kubewarden-policy-sdk would do as well, but bring a k8s-openapi of another version than the command line's.
-#[derive(Debug, Clone, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct PolicySpec {
-    module: String,
-    rules: Vec<RuleWithOperations>,
-    mutating: bool,
-    settings: Value,
-    mode: Option<Mode>,
-    failure_policy: Option<FailurePolicy>,
-    timeout_seconds: Option<i32>,
-    timeout_eval_seconds: Option<i32>,
-    policy_server: Option<String>,
-    namespace_selector: Option<LabelSelector>,
-    context_aware_resources: Option<Vec<Kind>>,
-    background_audit: Option<bool>,
-    allow_inside_admission_controller_namespace: Option<bool>,
-    match_conditions: Option<Vec<MatchCondition>>,
-    match_policy: Option<String>,
-    message: Option<String>,
-    object_selector: Option<LabelSelector>,
-    side_effects: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Mode {
-    Protect,
-    Monitor,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-enum FailurePolicy {
-    Fail,
-    Ignore,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Kind {
-    api_version: String,
-    kind: String,
-}
-
-/// `spec` of a PolicyServer, in the same way.
-#[derive(Debug, Clone, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct ServerSpec {
-    image: String,
-    replicas: i32,
-    min_available: Option<Value>,
-    max_unavailable: Option<Value>,
-    annotations: Option<BTreeMap<String, String>>,
-    labels: Option<BTreeMap<String, String>>,
-    env: Option<Vec<EnvVar>>,
-    service_account_name: Option<String>,
-    image_pull_secret: Option<String>,
-    insecure_sources: Option<Vec<String>>,
-    source_authorities: Option<BTreeMap<String, Vec<String>>>,
-    verification_config: Option<String>,
-    sigstore_trust_config: Option<String>,
-    security_contexts: Option<Value>,
-    affinity: Option<Affinity>,
-    limits: Option<BTreeMap<String, String>>,
-    requests: Option<BTreeMap<String, String>>,
-    tolerations: Option<Vec<Toleration>>,
-    priority_class_name: Option<String>,
-    namespaced_policies_capabilities: Option<Vec<String>>,
-    webhook_port: Option<i32>,
-    readiness_probe_port: Option<i32>,
-    metrics_port: Option<i32>,
-}
-
 // === reading ===
 
 fn root() -> PathBuf {
@@ -136,26 +52,9 @@ fn documents(file: &str) -> Vec<Value> {
     yaml_serde::Deserializer::from_str(&text).map(|document| Value::deserialize(document).unwrap()).collect()
 }
 
-/// Reads a document, and insists that the type has a place for everything in it: Kubernetes' types leave out what they
-/// don't know.
 #[track_caller]
 fn lossless<T: DeserializeOwned + Serialize>(document: &Value) -> T {
-    let read: T = serde_json::from_value(document.clone()).unwrap_or_else(|error| panic!("{error} in {document:#}"));
-    let mut again = serde_json::to_value(&read).unwrap();
-    drop_nulls(&mut again);
-    assert_eq!(again, *document, "something got lost");
-    read
-}
-
-fn drop_nulls(value: &mut Value) {
-    match value {
-        Value::Object(map) => {
-            map.retain(|_, value| !value.is_null());
-            map.values_mut().for_each(drop_nulls);
-        }
-        Value::Array(list) => list.iter_mut().for_each(drop_nulls),
-        _ => {}
-    }
+    kubewarden::lossless(document).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[track_caller]
