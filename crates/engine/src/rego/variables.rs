@@ -5,7 +5,7 @@
 //! This looks for variables that stand nowhere else than where a value is needed.
 
 use super::module::Place;
-use regorus::unstable::{Expr, ExprRef, Literal, Module, Query, Rule, RuleHead, Span};
+use regorus::unstable::{AssignOp, Expr, ExprRef, Literal, Module, Query, Rule, RuleHead, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is wrong with a variable.
@@ -165,6 +165,11 @@ impl Variables {
                 self.value(refr);
                 self.pattern(index);
             }
+            // `=` gives values in both directions, `:=` in one.
+            Expr::AssignExpr { lhs, rhs, op: AssignOp::ColEq, .. } => {
+                self.pattern(lhs);
+                self.value(rhs);
+            }
             Expr::AssignExpr { lhs, rhs, .. } => {
                 self.pattern(lhs);
                 self.pattern(rhs);
@@ -271,6 +276,8 @@ mod tests {
         for (rules, name) in [
             ("deny[msg] { true }", "msg 4:6"),
             ("deny[msg] { msg := sprintf(\"%v\", [image]) }", "image 4:35"),
+            ("deny[msg] { msg := mesage }", "mesage 4:20"),
+            ("deny[msg] { [msg, _] := [mesage, 1] }", "mesage 4:26"),
             ("deny[\"x\"] { foo == 1 }", "foo 4:13"),
             ("deny[\"x\"] { not foo }", "foo 4:17"),
             ("deny[\"x\"] { foo.bar == 1 }", "foo 4:13"),
@@ -294,6 +301,7 @@ mod tests {
         for rules in [
             "deny[msg] { msg := \"x\" }",
             "deny[msg] { \"x\" = msg }",
+            "deny[msg] { msg := text; input.a = text }",
             "deny[msg] { input.a[i]; msg := i }",
             "deny[msg] { input.a[_] = [msg, _] }",
             "deny[msg] { {\"a\": msg} = input.a }",
