@@ -1,4 +1,5 @@
-//! Settings and chart values of the originals that have no meaning here.
+//! Settings and chart values of the originals, and settings of Kubewarden's image-cve-policy, that have no meaning here, or
+//! another name.
 //!
 //! None is ever ignored: whoever sets one expects it to decide something. Each is refused where it stands, once, with who
 //! does its job now and what to write instead. Settings without any of them are never compared with this list.
@@ -8,19 +9,33 @@
 pub(super) struct Refused {
     /// Its key.
     pub(super) name: &'static str,
+    why: Why,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Why {
     /// Who does its job, and what to write instead of it.
-    who: &'static str,
+    NoMeaning(&'static str),
+    /// What it is called here.
+    Written(&'static str),
 }
 
 impl Refused {
     /// Why it is refused, without its path.
     pub(super) fn text(&self) -> String {
-        format!("`{}` has no meaning here: {}; remove it", self.name, self.who)
+        match self.why {
+            Why::NoMeaning(who) => format!("`{}` has no meaning here: {who}; remove it", self.name),
+            Why::Written(how) => format!("`{}` is written {how} here", self.name),
+        }
     }
 }
 
 const fn no_meaning(name: &'static str, who: &'static str) -> Refused {
-    Refused { name, who }
+    Refused { name, why: Why::NoMeaning(who) }
+}
+
+const fn written(name: &'static str, how: &'static str) -> Refused {
+    Refused { name, why: Why::Written(how) }
 }
 
 const CREDENTIALS: &str = "scanners in the cluster scan, and the policy server holds the registries' credentials";
@@ -31,8 +46,8 @@ const NAMES: &str = "Kubewarden names and makes what the policy needs";
 const ACCOUNT: &str = "the policy runs in a PolicyServer: name its account with `serviceAccountName` there";
 const PROXY: &str = "the policy runs in a PolicyServer: write environment variables into `env` there";
 
-/// Top-level settings, and values of the charts.
-pub(super) const SETTINGS: [Refused; 30] = [
+/// Top-level settings, values of the charts, and settings of image-cve-policy.
+pub(super) const SETTINGS: [Refused; 40] = [
     no_meaning("sysdigSecureToken", CREDENTIALS),
     no_meaning("sysdigSecureApiUrl", CREDENTIALS),
     no_meaning("sysdigSecureUrl", CREDENTIALS),
@@ -86,6 +101,19 @@ pub(super) const SETTINGS: [Refused; 30] = [
     no_meaning("nodeSelector", "the policy runs in a PolicyServer: write `affinity` there"),
     no_meaning("tolerations", "the policy runs in a PolicyServer: write `tolerations` there"),
     no_meaning("affinity", "the policy runs in a PolicyServer: write `affinity` there"),
+    written("maxSeverity", "`acceptance.maxSeverity`"),
+    written("cvssScore", "`acceptance.cvssScore`"),
+    written("allowAlways", "`acceptance.allowAlways`"),
+    written("denyAlways", "`acceptance.denyAlways`"),
+    written("ignoreVexStatus", "`acceptance.ignoreVexStatus`"),
+    written("platform", "`reports.platforms: [linux/amd64]`"),
+    written("vulnerabilityReportNamespace", "`reports.sources: [{sbomscanner: {namespaces: [sbomscanner]}}]`"),
+    written("ignoreMissingVulnerabilityReport", "`scanPolicies.reportPending`, `accept` or `reject`,"),
+    no_meaning("imageLookupStrategy", "a report counts for the digest that it names, never for a tag"),
+    no_meaning(
+        "cveName",
+        "write ids into `acceptance.denyAlways` or `acceptance.allowAlways`, or rules about `input.ScanReport.InnerReport` into `customRules`",
+    ),
 ];
 
 /// Settings of a phase.

@@ -590,6 +590,31 @@ fn every_value_of_the_originals_charts_is_read_or_refused() {
 }
 
 #[test]
+fn settings_of_image_cve_policy_are_refused_with_their_names_here() {
+    refuse(
+        json!({"maxSeverity": {}, "ignoreMissingVulnerabilityReport": true, "imageLookupStrategy": "tag"}),
+        &[
+            "ignoreMissingVulnerabilityReport: `ignoreMissingVulnerabilityReport` is written `scanPolicies.reportPending`, `accept` or `reject`, here",
+            "imageLookupStrategy: `imageLookupStrategy` has no meaning here: a report counts for the digest that it names, never for a tag; remove it",
+            "maxSeverity: `maxSeverity` is written `acceptance.maxSeverity` here",
+        ],
+    );
+    let settings = [
+        "cvssScore",
+        "allowAlways",
+        "denyAlways",
+        "ignoreVexStatus",
+        "platform",
+        "vulnerabilityReportNamespace",
+        "cveName",
+    ];
+    for key in settings {
+        let error = Settings::read(&json!({key: null})).map(|_| ()).unwrap_err();
+        assert!(error.0.len() == 1 && !error.to_string().contains("unknown setting"), "{error}");
+    }
+}
+
+#[test]
 fn the_originals_config_map_is_read_with_or_without_its_envelope() {
     let policy = json!({"policies": {"reportPending": "accept"}, "preScanPolicies": {"defaultPolicy": "reject"}});
     let text = policy.to_string();
