@@ -46,6 +46,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::thread;
 use support::{module_path, root};
 use tempfile::TempDir;
 
@@ -63,10 +64,12 @@ fn every_fence_of_the_guides_holds() {
             Err((line, problem)) => problems.push(format!("{path}:{line}: {problem}")),
         }
     }
-    for guide in &guides {
-        guide.check(&mut problems);
-        suites.extend(guide.suites());
-    }
+    // Commands compile the module each, which takes seconds.
+    thread::scope(|scope| {
+        let checks: Vec<_> = guides.iter().map(|guide| scope.spawn(|| guide.check())).collect();
+        problems.extend(checks.into_iter().flat_map(|check| check.join().unwrap()));
+    });
+    suites.extend(guides.iter().flat_map(Guide::suites));
     assert!(problems.is_empty(), "{}", problems.join("\n\n"));
     assert!(suites.len() > 10, "where are the suites?");
     let failures = failures(&suites);
@@ -129,6 +132,7 @@ fn what_is_no_fence_that_is_understood_is_an_error() {
         ("```yaml manifest\nkind: Pod\n```\n", "1: it has no `apiVersion`"),
         ("```yaml policy\nfailurepolicy: Fail\n```\n", "1: unknown field `failurepolicy`"),
         ("```rego\npackage x\ndeny[msg] { msg := mesage }\n```\n", "1: regoPolicies: policy `guide`: "),
+        ("```yaml file a.yaml\nx: 1\n```\n", "1: nothing that is executed names `a.yaml`"),
         ("```console\nmake\n```\n", "1: `make` is no command: write `$ ` before it"),
         ("```console\n$ make nothing\n```\n", "2: `make` has no target `nothing`"),
         ("```console\n$ kubectl apply -f deploy/nothing.yaml\n```\n", "2: there is no `deploy/nothing.yaml`"),
@@ -152,11 +156,10 @@ fn what_is_no_fence_that_is_understood_is_an_error() {
     ] {
         let path = folder.path().join("page.md");
         fs::write(&path, page).unwrap();
-        let mut problems = Vec::new();
-        match Guide::read(&path.display().to_string()) {
-            Ok(guide) => guide.check(&mut problems),
-            Err((line, problem)) => problems.push(format!("{}:{line}: {problem}", path.display())),
-        }
+        let problems = match Guide::read(&path.display().to_string()) {
+            Ok(guide) => guide.check(),
+            Err((line, problem)) => vec![format!("{}:{line}: {problem}", path.display())],
+        };
         let expected = format!("{}:{problem}", path.display());
         assert!(problems.len() == 1 && problems[0].starts_with(&expected), "{page}\n{problems:#?}\n{expected}");
     }
@@ -198,8 +201,9 @@ impl Guide {
         Ok(Self { path: path.to_owned(), fences, folder })
     }
 
-    /// Checks all fences but suites, which are run together.
-    fn check(&self, problems: &mut Vec<String>) {
+    /// What is wrong with all fences but suites, which are run together.
+    fn check(&self) -> Vec<String> {
+        let mut problems = Vec::new();
         let mut blessed = BTreeMap::new();
         for (index, fence) in self.fences.iter().enumerate() {
             let next = self.fences.get(index + 1);
@@ -215,9 +219,9 @@ impl Guide {
                 ("yaml", "") => example(fence),
                 ("rego", "") => settings_of_rego(&fence.text),
                 ("rego", "test") => self.rego_test(fence),
-                ("console", "") => self.console(fence, problems),
-                ("console", "run") => self.run(fence, problems, &mut blessed),
-                (_, kind) if kind.starts_with("file ") => Ok(()),
+                ("console", "") => self.console(fence, &mut problems),
+                ("console", "run") => self.run(fence, &mut problems, &mut blessed),
+                (_, kind) if kind.starts_with("file ") => self.is_used(fence),
                 (language, kind) => Err(format!("a fence `{language}` of the kind `{kind}` is not understood")),
             };
             if let Err(problem) = checked {
@@ -227,6 +231,17 @@ impl Guide {
         if std::env::var_os("BLESS").is_some() && self.path.ends_with(".md") && !self.path.starts_with('/') {
             self.bless(&blessed);
         }
+        problems
+    }
+
+    /// Whether a file, or the folder that it is in, is named by anything that is executed.
+    fn is_used(&self, file: &Fence) -> Result<(), String> {
+        let name = file.kind.strip_prefix("file ").unwrap_or_default();
+        let name = name.split('/').next().unwrap_or_default();
+        let is_executed =
+            |fence: &Fence| fence.kind == "suite" || fence.kind == "run" || fence.kind.ends_with("_test.yaml");
+        let is_named = self.fences.iter().any(|fence| is_executed(fence) && fence.text.contains(name));
+        if is_named { Ok(()) } else { Err(format!("nothing that is executed names `{name}`")) }
     }
 
     /// Writes the new texts of fences, by the lines of these.
