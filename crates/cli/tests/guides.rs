@@ -38,6 +38,7 @@ mod support;
 use image_admission_engine::settings::Settings;
 use kubewarden::{PolicySpec, Resource, ServerSpec, lossless};
 use markdown::{Fence, fences};
+use regex::Regex;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use shell::{Command, commands};
@@ -163,6 +164,60 @@ fn what_is_no_fence_that_is_understood_is_an_error() {
         let expected = format!("{}:{problem}", path.display());
         assert!(problems.len() == 1 && problems[0].starts_with(&expected), "{page}\n{problems:#?}\n{expected}");
     }
+}
+
+#[test]
+fn every_link_of_the_guides_leads_somewhere() {
+    let link = Regex::new(r"\]\(([^()\s]+)\)").unwrap();
+    let (mut dead, mut seen) = (Vec::new(), 0);
+    for page in pages() {
+        let text = fs::read_to_string(root().join(&page)).unwrap();
+        for (line, number) in prose(&text) {
+            for target in link.captures_iter(line).map(|found| found.get(1).unwrap().as_str()) {
+                if target.contains("://") {
+                    continue;
+                }
+                seen += 1;
+                let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+                let file =
+                    if file.is_empty() { root().join(&page) } else { root().join(&page).parent().unwrap().join(file) };
+                let is_there =
+                    if anchor.is_empty() { file.exists() } else { anchors(&file).iter().any(|own| own == anchor) };
+                if !is_there {
+                    dead.push(format!("{page}:{number}: {target}"));
+                }
+            }
+        }
+    }
+    assert!(seen > 50, "where are the links?");
+    assert!(dead.is_empty(), "these lead nowhere:\n{}", dead.join("\n"));
+}
+
+/// The lines of a page outside of its fences, with their numbers.
+fn prose(page: &str) -> Vec<(&str, usize)> {
+    let mut is_inside = false;
+    let mut lines = Vec::new();
+    for (line, number) in page.lines().zip(1..) {
+        if line.trim_start().starts_with("```") {
+            is_inside = !is_inside;
+        } else if !is_inside {
+            lines.push((line, number));
+        }
+    }
+    lines
+}
+
+/// What GitHub calls the headings of a page in links.
+fn anchors(path: &Path) -> Vec<String> {
+    let page = fs::read_to_string(path).unwrap_or_default();
+    let headings = prose(&page).into_iter().filter_map(|(line, _)| line.strip_prefix('#'));
+    let titles = headings.map(|heading| heading.trim_start_matches('#').trim().to_lowercase());
+    let kept = |character: &char| character.is_alphanumeric() || matches!(character, ' ' | '-' | '_');
+    titles
+        .map(|title| {
+            title.chars().filter(kept).map(|character| if character == ' ' { '-' } else { character }).collect()
+        })
+        .collect()
 }
 
 /// Every page that users read, relative to the root.
