@@ -40,7 +40,8 @@ pub use verification::{
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("patternProperties" = {
-    "^conftest\\.": {"description": "An entry of a Conftest ConfigMap, pasted without its envelope."}
+    "^conftest\\.": {"description": "An entry of a Conftest ConfigMap, pasted without its envelope."},
+    "^policy\\.json$": {"type": "string", "description": "The policies of the original controllers' ConfigMap, pasted without its envelope."}
 }))]
 pub struct Settings {
     /// The first phase: what happens to an image by its name, before anything is known about it.
