@@ -146,5 +146,5 @@ fn invalid_settings(path: Option<&Path>, problems: &str) -> String {
 
 /// Writes an error to the standard error stream.
 fn complain(problem: &str) {
-    let _ = writeln!(io::stderr(), "error: {}", terminal::printable(problem));
+    let _ = writeln!(io::stderr(), "error: {}", terminal::without_commands(&terminal::printable(problem)));
 }

@@ -22,7 +22,7 @@ use super::rego::{
     Data, Failure, Module, Problems, Program, RegoVersion, SourceError, Sources, VersionOptions, failure,
 };
 use super::request::{Request, RequestError, requests};
-use super::terminal::printable;
+use super::terminal::{printable, without_commands};
 use super::{Ending, complain, document, invalid_settings, seconds};
 use documents::{Documents, DocumentsError, Wanted, documents};
 
@@ -168,7 +168,7 @@ impl Eval {
         let evaluated = engine.eval_query(query.to_owned(), false);
         for print in engine.take_prints().unwrap_or_default() {
             // Nobody listening is no reason to write no results.
-            let _ = writeln!(io::stderr(), "{}", printable(&print));
+            let _ = writeln!(io::stderr(), "{}", without_commands(&printable(&print)));
         }
         let found = evaluated.map_err(|error| EvalError::Failure(failure!(error)))?;
         match self.format {

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::document::{self, DocumentError};
-use super::terminal::{Paint, in_one_line};
+use super::terminal::{Paint, in_one_line, without_commands};
 use super::{Ending, complain, invalid_settings};
 
 const AFTER_HELP: &str = "\
@@ -145,7 +145,8 @@ impl Lint {
         for Entry { file, rule, path, message } in entries {
             let (place, text) = (format!("{file}: {path}"), format!("{message} "));
             let rule = format!("[{rule}]");
-            writeln!(output, "{}: {}{}", paint.bold(&in_one_line(&place)), in_one_line(&text), paint.dim(&rule))?;
+            let line = format!("{}: {}{}", paint.bold(&in_one_line(&place)), in_one_line(&text), paint.dim(&rule));
+            writeln!(output, "{}", without_commands(&line))?;
         }
         output.flush()
     }

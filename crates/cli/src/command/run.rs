@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 use super::manifest::ManifestOptions;
 use super::policy::{self, ModuleOption, Policy, PolicyError};
 use super::request::{Request, RequestError, Subject, requests};
-use super::terminal::Paint;
+use super::terminal::{Paint, without_commands};
 use super::{Ending, complain, document, invalid_settings, seconds};
 use data::Entry;
 use error::RunError;
@@ -174,5 +174,5 @@ impl Run {
 /// Passes on a line of the policy's log.
 fn log(entry: &LogEntry) {
     // Nobody listening is no reason to decide nothing.
-    let _ = writeln!(io::stderr(), "{}", policy::log_line(entry));
+    let _ = writeln!(io::stderr(), "{}", without_commands(&policy::log_line(entry)));
 }

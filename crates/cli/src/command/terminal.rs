@@ -67,6 +67,23 @@ pub(super) fn in_one_line(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// A text in which no runner of GitHub's workflows finds a command: it reads those off whatever is written to its log,
+/// `::name::` at the start of a line, behind spaces too, and `##[name]` anywhere. Whoever writes a manifest or a policy that a
+/// workflow looks at must not command it.
+pub(super) fn without_commands(text: &str) -> Cow<'_, str> {
+    const OLD: &str = "##[";
+    let is_command = |line: &str| line.trim_start().strip_prefix("::").is_some_and(|rest| rest.contains("::"));
+    if !text.contains(OLD) && !text.lines().any(is_command) {
+        return text.into();
+    }
+    let mut safe = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let line = line.replace(OLD, "#\\u{23}[");
+        if is_command(&line) { safe.push_str(&line.replacen(':', "\\u{3a}", 1)) } else { safe.push_str(&line) }
+    }
+    safe.into()
+}
+
 fn is_deceiving(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
@@ -84,6 +101,16 @@ mod tests {
         assert_eq!(printable("ok\nä 1"), "ok\nä 1");
         assert_eq!(printable("a\u{1b}[2K\rb\u{202e}c"), "a\\u{1b}[2K\\u{d}b\\u{202e}c");
         assert_eq!(in_one_line("a\nb"), "a\\nb");
+    }
+
+    #[test]
+    fn nothing_commands_a_workflow() {
+        let text = "::error::no\n  \t::add-mask::no\n\u{a0}::debug::no\nxx##[error]no\n";
+        let safe = "\\u{3a}:error::no\n  \t\\u{3a}:add-mask::no\n\u{a0}\\u{3a}:debug::no\nxx#\\u{23}[error]no\n";
+        assert_eq!(without_commands(text), safe);
+        assert_eq!(without_commands(safe), safe);
+        let harmless = "listens on ::1\n::1 is an address\nstd::fs::File\n## [heading]";
+        assert!(matches!(without_commands(harmless), Cow::Borrowed(_)));
     }
 
     #[test]

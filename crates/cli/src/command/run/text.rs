@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::command::diff::diff;
 use crate::command::policy::Answer;
 use crate::command::request::Subject;
-use crate::command::terminal::{Paint, in_one_line, printable};
+use crate::command::terminal::{Paint, in_one_line, printable, without_commands};
 
 /// The whole text of one request; `object` is the request's.
 pub(super) fn text(subject: &Subject, answer: &Answer, object: Option<&Value>, paint: Paint) -> String {
@@ -150,7 +150,7 @@ impl Page {
     }
 
     fn line(&mut self, line: &str) {
-        self.text.push_str(line);
+        self.text.push_str(&without_commands(line));
         self.text.push('\n');
     }
 }

@@ -12,7 +12,7 @@ use super::coverage::Coverage;
 use super::identity::{Identity, Scope};
 use super::outcome::{Outcome, Stop, Verdict};
 use crate::command::rego::{Failure, Problem, shown};
-use crate::command::terminal::{Paint, in_one_line, printable};
+use crate::command::terminal::{Paint, in_one_line, printable, without_commands};
 
 /// How many tests ended in which way.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ impl Report {
         let finished = Finished { identity, outcome };
         match self.format {
             Format::Pretty | Format::Github if self.verbose || !is_well => {
-                let text = self.text(&finished);
+                let text = text(&finished, self.verbose, self.paint);
                 self.told = true;
                 output.write_all(text.as_bytes())?;
                 if self.format == Format::Github {
@@ -89,7 +89,7 @@ impl Report {
             // The lines are what is asked for then, and the standard output has room for one JSON only.
             Format::Json if self.coverage => {
                 if !is_well && !matches!(finished.outcome.verdict, Verdict::Skipped) {
-                    let text = self.text(&finished);
+                    let text = text(&finished, self.verbose, Paint::for_output(&io::stderr()));
                     // Nobody listening is no reason to run no further tests.
                     let _ = io::stderr().write_all(text.as_bytes());
                 }
@@ -132,31 +132,6 @@ impl Report {
         }
     }
 
-    fn text(&self, Finished { identity, outcome }: &Finished) -> String {
-        let (word, why) = match &outcome.verdict {
-            Verdict::Passed => (self.paint.green("PASS"), Vec::new()),
-            Verdict::Failed(why) => (self.paint.red("FAIL"), why.lines(self.paint)),
-            Verdict::Stopped(stop) => {
-                (self.paint.red("ERROR"), printable(&stop.to_string()).lines().map(str::to_owned).collect())
-            }
-            Verdict::Skipped => (self.paint.yellow("SKIPPED"), Vec::new()),
-        };
-        let took = match outcome.verdict {
-            Verdict::Skipped => String::new(),
-            _ if self.verbose => format!(" ({})", shown(outcome.took)),
-            _ => String::new(),
-        };
-        let mut text = format!("{}: {word}{took}\n", in_one_line(&identity.full_name()));
-        let mut line = |line: &str| text.extend(["  ", line, "\n"]);
-        let mut why = why.iter();
-        if let Some(first) = why.next() {
-            line(&format!("{}:{}: {first}", printable(&identity.file), identity.line));
-            why.for_each(|next| line(next));
-        }
-        outcome.prints.iter().flat_map(|print| print.lines()).for_each(|print| line(&printable(print)));
-        text
-    }
-
     fn summary(&self, output: &mut impl Write, tally: &Tally) -> io::Result<()> {
         if self.told {
             writeln!(output, "{}", "-".repeat(80))?;
@@ -175,6 +150,32 @@ impl Report {
         }
         Ok(())
     }
+}
+
+/// A result for people.
+fn text(Finished { identity, outcome }: &Finished, verbose: bool, paint: Paint) -> String {
+    let (word, why) = match &outcome.verdict {
+        Verdict::Passed => (paint.green("PASS"), Vec::new()),
+        Verdict::Failed(why) => (paint.red("FAIL"), why.lines(paint)),
+        Verdict::Stopped(stop) => {
+            (paint.red("ERROR"), printable(&stop.to_string()).lines().map(str::to_owned).collect())
+        }
+        Verdict::Skipped => (paint.yellow("SKIPPED"), Vec::new()),
+    };
+    let took = match outcome.verdict {
+        Verdict::Skipped => String::new(),
+        _ if verbose => format!(" ({})", shown(outcome.took)),
+        _ => String::new(),
+    };
+    let mut text = format!("{}: {word}{took}\n", in_one_line(&identity.full_name()));
+    let mut line = |line: &str| text.extend(["  ", line, "\n"]);
+    let mut why = why.iter();
+    if let Some(first) = why.next() {
+        line(&format!("{}:{}: {first}", printable(&identity.file), identity.line));
+        why.for_each(|next| line(next));
+    }
+    outcome.prints.iter().flat_map(|print| print.lines()).for_each(|print| line(&printable(print)));
+    without_commands(&text).into_owned()
 }
 
 /// Every module's lines, and those that are missing.
@@ -197,8 +198,9 @@ fn table(output: &mut impl Write, coverage: &Coverage) -> io::Result<()> {
     writeln!(output, "{:width$} {lines:>9} {:>6.1} %", "total", total.percent())
 }
 
+/// What a runner of GitHub's workflows would take for a command can only be within a text, and is escaped.
 fn to_json(output: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    writeln!(output, "{}", serde_json::to_string_pretty(value)?)
+    writeln!(output, "{}", serde_json::to_string_pretty(value)?.replace("##[", "#\\u0023["))
 }
 
 /// A result as data, with the fields that `opa test --format json` has; a case has `suite` in the place of `package`.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::{Complaint, Finished};
-use crate::command::terminal::printable;
+use crate::command::terminal::{printable, without_commands};
 use crate::command::test::outcome::Verdict;
 
 /// One `testsuite` for each package and each suite, in the order in which they are met.
@@ -109,6 +109,10 @@ fn why(element: &str, text: &str) -> String {
 /// A text without what means something in XML, or can't be in it at all.
 fn escaped(text: &str) -> Cow<'_, str> {
     let shown = printable(text);
+    let shown = match without_commands(&shown) {
+        Cow::Owned(safe) => safe.into(),
+        Cow::Borrowed(_) => shown,
+    };
     if !shown.contains(['&', '<', '>', '"', '\u{fffe}', '\u{ffff}']) {
         return shown;
     }
@@ -137,6 +141,7 @@ mod tests {
             escaped("a <b> & \"c\"\u{1b}\u{ffff}\n]]>"),
             "a &lt;b&gt; &amp; &quot;c&quot;\\u{1b}\\u{ffff}\n]]&gt;"
         );
+        assert_eq!(escaped("a\n::error::b"), "a\n\\u{3a}:error::b");
         assert!(matches!(escaped("plain"), Cow::Borrowed(_)));
     }
 }
