@@ -10,6 +10,11 @@ mod support;
 mod transcripts;
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::spawn;
+use std::time::Duration;
 
 use regex::Regex;
 use support::{module_path, root};
@@ -58,6 +63,73 @@ fn the_demo_is_a_suite_that_passes() {
     let outcome = image_admission(&root(), &["test", "--module", &module, "examples/demo"], b"");
     let expected = Outcome { code: 0, output: "PASS: 5/5\n".to_owned(), errors: String::new() };
     assert_eq!(outcome, expected);
+}
+
+#[test]
+fn a_change_of_any_file_runs_the_cases_again() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    fs::create_dir(folder.path().join("suites")).unwrap();
+    // The settings are beside the folder that is watched, and a suite names them.
+    let settings = |action: &str| write("settings.yaml", &format!("preScanPolicies: {{defaultPolicy: {action}}}\n"));
+    settings("accept");
+    let suite = "settings: ../settings.yaml\ntests:\n  - name: app\n    object: {apiVersion: v1, kind: Pod, metadata: {name: app}, spec: {containers: [{name: app, image: app}]}}\n    expect: {verdict: allowed}\n";
+    write("suites/a_test.yaml", suite);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_image-admission"));
+    command.current_dir(folder.path()).args(["test", "-v", "--watch", "--module"]).arg(module_path()).arg("suites");
+    let mut process = Ended(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+    let lines = lines_of(process.0.stdout.take().unwrap());
+    let errors = lines_of(process.0.stderr.take().unwrap());
+
+    wait_for(&lines, "PASS: 1/1");
+    wait_for(&lines, "waiting for a change; interrupt to end");
+    settings("reject");
+    wait_for(&lines, "settings.yaml changed");
+    wait_for(&lines, "FAIL: 1/1");
+    wait_for(&lines, "waiting for a change; interrupt to end");
+    // What can't be run is told, and may be repaired; so may a file that isn't there.
+    write("suites/a_test.yaml", &suite.replace("settings.yaml", "other.yaml"));
+    wait_for(&lines, "suites/a_test.yaml changed");
+    wait_for(&errors, "settings: there is no `suites/../other.yaml`; paths are relative to the suite's folder");
+    wait_for(&lines, "waiting for a change; interrupt to end");
+    write("other.yaml", "preScanPolicies: {defaultPolicy: accept}\n");
+    wait_for(&lines, "PASS: 1/1");
+    wait_for(&lines, "waiting for a change; interrupt to end");
+    write("suites/b_test.yaml", &suite.replace("app", "another"));
+    wait_for(&lines, "suites/b_test.yaml changed");
+    wait_for(&lines, "FAIL: 1/2");
+    wait_for(&lines, "waiting for a change; interrupt to end");
+    assert!(process.0.try_wait().unwrap().is_none(), "it ends by itself");
+}
+
+/// A process that ends with the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The lines that a process writes, as they come.
+fn lines_of(stream: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, lines) = channel();
+    spawn(move || BufReader::new(stream).lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+    lines
+}
+
+/// Waits for a line that ends so.
+#[track_caller]
+fn wait_for(lines: &Receiver<String>, end: &str) {
+    let mut before = Vec::new();
+    loop {
+        match lines.recv_timeout(Duration::from_secs(120)) {
+            Ok(line) if line.ends_with(end) => return,
+            Ok(line) => before.push(line),
+            Err(_) => panic!("no line ends with `{end}`, but there are {before:#?}"),
+        }
+    }
 }
 
 #[test]

@@ -101,7 +101,8 @@ impl ManifestOptions {
                 return Err(RequestError::Empty(format!("`{}`", path.display())));
             }
         }
-        Ok(Making { options: self.clone(), operation, old, words: Words { namespace: "--namespace", old: "--old" } })
+        let words = Words { namespace: "--namespace", old: "--old" };
+        Ok(Making { options: self.clone(), operation, old, words, user: None, dry_run: false })
     }
 }
 
@@ -119,6 +120,9 @@ pub(super) struct Making {
     operation: Operation,
     old: Vec<Document>,
     words: Words,
+    /// Who asks, if that is said.
+    user: Option<Value>,
+    dry_run: bool,
 }
 
 impl Making {
@@ -131,7 +135,12 @@ impl Making {
     ) -> Self {
         let options = ManifestOptions { namespace, subresource, operation: Some(operation), old: None };
         let words = Words { namespace: "namespace", old: "oldObject" };
-        Self { options, operation, old: old.into_iter().collect(), words }
+        Self { options, operation, old: old.into_iter().collect(), words, user: None, dry_run: false }
+    }
+
+    /// Who asks, as AdmissionRequests have it in `userInfo`, and whether nothing is to be kept of what comes of it.
+    pub(super) fn asked(self, user: Option<Value>, dry_run: bool) -> Self {
+        Self { user, dry_run, ..self }
     }
 
     /// See [`ManifestOptions::given`].
@@ -164,10 +173,13 @@ impl Making {
             name: name.as_deref(),
             namespace,
             operation: self.operation.name(),
-            user_info: json!({"username": "image-admission", "groups": ["system:authenticated"]}),
+            user_info: self
+                .user
+                .clone()
+                .unwrap_or_else(|| json!({"username": "image-admission", "groups": ["system:authenticated"]})),
             object: new,
             old_object: old,
-            dry_run: false,
+            dry_run: self.dry_run,
             options: self.operation.options().map(|kind| json!({"apiVersion": "meta.k8s.io/v1", "kind": kind})),
         };
         serde_json::value::to_raw_value(&request).map_err(|error| document.unreadable(error.to_string()))

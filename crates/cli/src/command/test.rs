@@ -6,12 +6,15 @@ mod identity;
 mod outcome;
 mod parallel;
 mod paths;
+mod progress;
 mod report;
 mod rules;
 mod suite;
+mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal, Write};
+use std::mem;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,19 +24,21 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use image_admission_cli::answers::files::Files;
 use image_admission_cli::answers::{Gate, Grants};
-use image_admission_cli::runtime::DEFAULT_DEADLINE;
+use image_admission_cli::runtime::{DEFAULT_DEADLINE, PolicyModule};
 use regex::Regex;
 
 use super::policy::{ModuleError, ModuleOption, Policy, PolicyError};
 use super::rego::{Problems, Program, SourceError, Sources, VersionOptions};
-use super::terminal::Paint;
+use super::terminal::{Paint, in_one_line, without_commands};
 use super::{Ending, complain, invalid_settings, seconds};
 use coverage::Coverage;
 use parallel::in_parallel;
 use paths::Found;
+use progress::Progress;
 use report::{Complaint, Report, Tally};
 use rules::Test as RuleTest;
 use suite::{Case, InvalidSuites, Ran, Suite};
+use watch::{Stamp, Watched};
 
 const AFTER_HELP: &str = "\
 Tests are rules whose names begin with `test_`, in any package. One passes when it is `true`, fails when it is false or
@@ -75,6 +80,10 @@ pub(super) struct Test {
     #[arg(short, long, value_name = "REGEX", value_parser = Regex::new)]
     run: Option<Regex>,
 
+    /// Run them again whenever a file changes that they are made of, until it is interrupted
+    #[arg(short, long)]
+    watch: bool,
+
     /// Tell which lines were evaluated
     #[arg(short, long)]
     coverage: bool,
@@ -106,6 +115,12 @@ pub(super) struct Test {
     jobs: Option<NonZeroUsize>,
 }
 
+/// The policy's module, from a version of its file.
+struct Compiled {
+    stamp: Stamp,
+    module: Arc<PolicyModule>,
+}
+
 /// How long a rule may take that is a test.
 const RULE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -128,10 +143,43 @@ fn percent(text: &str) -> Result<f64, String> {
 }
 
 impl Test {
-    /// Runs the tests, and writes the results to `output`.
+    /// Runs the tests, and writes the results to `output`. With `--watch`, again after each change, until it is interrupted.
     pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, TestError> {
+        let mut module = None;
+        if !self.watch {
+            return self.once(output, &mut module, &mut |_| {});
+        }
+        if self.format != Format::Pretty {
+            return Err(TestError::WatchedByProgram);
+        }
+        let mut named = BTreeSet::new();
+        loop {
+            let mut watched = Watched::default();
+            watched.add(self.paths.iter().cloned().chain([self.module.path().to_owned()]));
+            // Where suites can't be read, they may still name what they named before.
+            watched.add(mem::take(&mut named));
+            match self.once(output, &mut module, &mut |files| named = files) {
+                Err(error @ TestError::Output(_)) => return Err(error),
+                Err(error) => complain(&error.to_string()),
+                Ok(_) => {}
+            }
+            watched.add(named.clone());
+            writeln!(output, "\nwaiting for a change; interrupt to end")?;
+            output.flush()?;
+            let changed = watched.wait();
+            writeln!(output, "{}\n", without_commands(&in_one_line(&format!("{} changed", changed.display()))))?;
+        }
+    }
+
+    /// Runs the tests once. `naming` is told what suites name, before anything is decided.
+    fn once(
+        &self,
+        output: &mut (impl Write + IsTerminal),
+        module: &mut Option<Compiled>,
+        naming: &mut dyn FnMut(BTreeSet<PathBuf>),
+    ) -> Result<Ending, TestError> {
         let found = Found::at(&self.paths)?;
-        let suites = suites(&found)?;
+        let suites = suites(&found, naming)?;
         // A suite's files may be of any kind; where there are no rules, they are nobody's data.
         let has_rules = suites.is_empty() || found.has_others;
         let mut rules = has_rules.then(|| self.rules(&suites)).transpose()?;
@@ -155,7 +203,7 @@ impl Test {
             return Err(TestError::NoneChosen { pattern: run.to_string(), tests: all });
         }
         // Before anything is told, so that what can't be run is found first.
-        let ran = self.decide(&cases)?;
+        let ran = self.decide(&cases, module)?;
 
         let mut coverage = None;
         let mut tally = Tally::default();
@@ -202,39 +250,65 @@ impl Test {
     }
 
     /// Lets the policy decide the cases. It is compiled once, and asked once about settings that are the same.
-    fn decide(&self, cases: &[(&Suite, &Case)]) -> Result<Vec<Ran>, TestError> {
+    fn decide(&self, cases: &[(&Suite, &Case)], compiled: &mut Option<Compiled>) -> Result<Vec<Ran>, TestError> {
         if cases.is_empty() {
             return Ok(Vec::new());
         }
-        let module = Arc::new(self.module.compile(self.timeout.unwrap_or(DEFAULT_DEADLINE))?);
-        let mut policies: BTreeMap<&str, Arc<Policy>> = BTreeMap::new();
-        let mut ready = Vec::new();
+        let progress = Progress::of(cases.len());
+        let module = self.module(compiled, &progress)?;
+        let mut policies: BTreeMap<&str, Result<Policy, String>> = BTreeMap::new();
         for &(suite, case) in cases {
-            let settings = &case.settings;
-            let policy = match policies.get(settings.json.get()) {
-                Some(policy) => Arc::clone(policy),
-                None => {
-                    let host = Arc::new(Gate::new(Grants::everything(), Arc::new(Files::default())));
-                    // What the policy logs when it is deployed belongs to no case.
-                    let silent = &mut |_: &_| {};
-                    let made = Policy::new(
-                        Arc::clone(&module),
-                        self.module.path().to_owned(),
-                        settings.json.clone(),
-                        host,
-                        silent,
-                    );
-                    let policy = Arc::new(made.map_err(|error| TestError::of_settings(suite, case, error))?);
-                    policies.insert(settings.json.get(), Arc::clone(&policy));
-                    policy
-                }
-            };
-            ready.push((suite, case, policy));
+            let json = case.settings.json.get();
+            if !policies.contains_key(json) {
+                policies.insert(json, self.policy(&module, case)?);
+            }
+            if let (Some(Err(problems)), false) = (policies.get(json), case.wants_refusal()) {
+                return Err(TestError::Settings {
+                    case: format!("{}:{}, {}", suite.name, case.identity.line, case.identity.name),
+                    problems: invalid_settings(Some(Path::new(&case.settings.name)), problems),
+                });
+            }
         }
+        let ready: Vec<_> = cases
+            .iter()
+            .filter_map(|(suite, case)| Some((*suite, *case, policies.get(case.settings.json.get())?)))
+            .collect();
         let processors = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let threads = self.jobs.unwrap_or_else(processors);
-        let ran = in_parallel(&ready, threads, |(suite, case, policy)| suite.run(case, policy));
+        let ran = in_parallel(&ready, threads, |(suite, case, policy)| {
+            let ran = suite.run(case, policy.as_ref().map_err(String::as_str));
+            progress.step();
+            ran
+        });
         Ok(ran.map_err(TestError::Threads)?.into_iter().collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// The module, compiled again only if its file is another.
+    fn module(
+        &self,
+        compiled: &mut Option<Compiled>,
+        progress: &Progress<impl Write>,
+    ) -> Result<Arc<PolicyModule>, TestError> {
+        let stamp = watch::stamp(self.module.path());
+        if let Some(compiled) = compiled.as_ref().filter(|compiled| compiled.stamp == stamp) {
+            return Ok(Arc::clone(&compiled.module));
+        }
+        progress.begin("compiling the policy's module");
+        let module = Arc::new(self.module.compile(self.timeout.unwrap_or(DEFAULT_DEADLINE))?);
+        *compiled = Some(Compiled { stamp, module: Arc::clone(&module) });
+        Ok(module)
+    }
+
+    /// The policy with a case's settings, or what is wrong with them.
+    fn policy(&self, module: &Arc<PolicyModule>, case: &Case) -> Result<Result<Policy, String>, PolicyError> {
+        let host = Arc::new(Gate::new(Grants::everything(), Arc::new(Files::default())));
+        // What the policy logs when it is deployed belongs to no case.
+        let silent = &mut |_: &_| {};
+        match Policy::new(Arc::clone(module), self.module.path().to_owned(), case.settings.json.clone(), host, silent) {
+            Ok(policy) => Ok(Ok(policy)),
+            Err(PolicyError::InvalidSettings(problems)) => Ok(Err(problems)),
+            Err(other) => Err(other),
+        }
     }
 
     fn ending(&self, tally: &Tally, coverage: Option<&Coverage>) -> Ending {
@@ -265,16 +339,24 @@ impl Test {
     }
 }
 
-/// Reads all suites, and tells the problems of all that have some.
-fn suites(found: &Found) -> Result<Vec<Suite>, InvalidSuites> {
+/// Reads all suites, and tells the problems of all that have some; `naming` is told the files of all of them.
+fn suites(found: &Found, naming: &mut dyn FnMut(BTreeSet<PathBuf>)) -> Result<Vec<Suite>, InvalidSuites> {
     let mut suites = Vec::new();
     let mut invalid = Vec::new();
+    let mut named = BTreeSet::new();
     for path in &found.suites {
         match Suite::read(path) {
-            Ok(suite) => suites.push(suite),
-            Err(problems) => invalid.push(problems),
+            Ok(suite) => {
+                named.extend(suite.files.iter().cloned());
+                suites.push(suite);
+            }
+            Err(problems) => {
+                named.extend(problems.files.iter().cloned());
+                invalid.push(problems);
+            }
         }
     }
+    naming(named);
     if invalid.is_empty() { Ok(suites) } else { Err(InvalidSuites(invalid)) }
 }
 
@@ -327,6 +409,9 @@ pub(super) enum TestError {
         /// Which settings, and what is wrong with them.
         problems: String,
     },
+    /// A document that never ends can't be read.
+    #[error("`--watch` is for people: it never comes to the end of a document; leave out `--format`, or `--watch`")]
+    WatchedByProgram,
     /// The module can't be used.
     #[error(transparent)]
     Module(#[from] ModuleError),
@@ -353,17 +438,4 @@ pub(super) enum TestError {
     /// The results can't be written.
     #[error("cannot write to the standard output: {0}")]
     Output(#[from] io::Error),
-}
-
-impl TestError {
-    /// Why there is no policy with a case's settings.
-    fn of_settings(suite: &Suite, case: &Case, error: PolicyError) -> Self {
-        match error {
-            PolicyError::InvalidSettings(problems) => Self::Settings {
-                case: format!("{}:{}, {}", suite.name, case.identity.line, case.identity.name),
-                problems: invalid_settings(Some(Path::new(&case.settings.name)), &problems),
-            },
-            other => other.into(),
-        }
-    }
 }

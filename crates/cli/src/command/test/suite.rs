@@ -17,10 +17,10 @@ use image_admission_engine::AdmissionRequest;
 use serde_json::value::RawValue;
 
 use super::identity::Identity;
-use super::outcome::{Outcome, Stop, Verdict, Why};
+use super::outcome::{Outcome, Part, Stop, Verdict, Why};
 use crate::command::policy::{Answer, Policy, PolicyError, log_line};
 use answers::{Answers, Place, Usage};
-use expectation::Expectation;
+use expectation::{Decision, Message};
 
 /// A suite that was read, with everything that it names.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Suite {
     pub(super) name: String,
     /// In the order of the file.
     pub(super) cases: Vec<Case>,
-    /// The real paths of everything that belongs to the suite.
+    /// The real paths of everything that belongs to the suite, be it there or not.
     pub(super) files: BTreeSet<PathBuf>,
     answers: BTreeMap<Place, Answers>,
 }
@@ -41,9 +41,16 @@ pub(super) struct Case {
     pub(super) identity: Identity,
     /// What the policy is deployed with.
     pub(super) settings: Settings,
-    request: Box<RawValue>,
-    place: Place,
-    expectation: Expectation,
+    question: Question,
+}
+
+/// What a case asks, and which answer it expects.
+#[derive(Debug)]
+enum Question {
+    /// What the policy decides about a request, with answers from a place.
+    Request { request: Box<RawValue>, place: Place, expected: Decision },
+    /// With which words it refuses the settings.
+    Settings(Message),
 }
 
 /// A policy's settings, and what messages call them.
@@ -66,39 +73,50 @@ pub(super) struct Ran {
     leftovers: Vec<String>,
 }
 
+impl Case {
+    /// Whether the case expects its settings to be refused.
+    pub(super) fn wants_refusal(&self) -> bool {
+        matches!(self.question, Question::Settings(_))
+    }
+}
+
 impl Suite {
-    /// Lets the policy decide one of the suite's cases, and compares.
+    /// Lets the policy decide one of the suite's cases, and compares. Instead of a policy there may be the problems of the
+    /// case's settings.
     ///
     /// Fails when the module can't be used at all.
-    pub(super) fn run(&self, case: &Case, policy: &Policy) -> Result<Ran, PolicyError> {
+    pub(super) fn run(&self, case: &Case, policy: Result<&Policy, &str>) -> Result<Ran, PolicyError> {
         let start = Instant::now();
         let mut prints = Vec::new();
-        let Some(answers) = self.answers.get(&case.place) else {
-            let verdict = Verdict::Stopped(Stop::Case("nothing was read that could answer".to_owned()));
-            let outcome = Outcome { verdict, took: start.elapsed(), prints };
-            return Ok(Ran { outcome, requests: Vec::new(), leftovers: Vec::new() });
-        };
-        let recorder = Arc::new(Recorder::new(answers.source()));
-        let host = Arc::new(Gate::new(Grants::everything(), Arc::clone(&recorder) as Arc<dyn AnswerSource>));
-        let answer = policy.answer(&case.request, host, &mut |entry| prints.push(log_line(entry)));
-        let requests = recorder.requests();
-        let missing = requests.iter().find_map(|request| answers.missing(request, &case.place));
-        let verdict = match (missing, answer) {
-            // What the policy makes of having no answer is beside the point.
-            (Some(missing), Ok(_) | Err(PolicyError::NoAnswer(_))) => Verdict::Stopped(Stop::Case(missing)),
-            (None, Ok(Answer { response, .. })) => {
-                let object = AdmissionRequest::read(Some(&case.request)).and_then(|request| request.object()).ok();
-                let calls: Vec<String> = requests.iter().map(calls::shown).collect();
-                match case.expectation.differences(&response, object.as_ref(), &calls) {
-                    parts if parts.is_empty() => Verdict::Passed,
-                    parts => Verdict::Failed(Why(parts)),
+        let mut asked = (Vec::new(), Vec::new());
+        let verdict = match (&case.question, policy) {
+            (Question::Settings(expected), policy) => of_differences(expected.differences(policy.err())),
+            (Question::Request { .. }, Err(problems)) => Verdict::Stopped(Stop::Case(problems.to_owned())),
+            (Question::Request { request, place, expected }, Ok(policy)) => match self.answers.get(place) {
+                None => Verdict::Stopped(Stop::Case("nothing was read that could answer".to_owned())),
+                Some(answers) => {
+                    let recorder = Arc::new(Recorder::new(answers.source()));
+                    let host = Gate::new(Grants::everything(), Arc::clone(&recorder) as Arc<dyn AnswerSource>);
+                    let answer = policy.answer(request, Arc::new(host), &mut |entry| prints.push(log_line(entry)));
+                    asked = (recorder.requests(), recorder.leftovers());
+                    let requests = &asked.0;
+                    match (requests.iter().find_map(|request| answers.missing(request, place)), answer) {
+                        // What the policy makes of having no answer is beside the point.
+                        (Some(missing), Ok(_) | Err(PolicyError::NoAnswer(_))) => Verdict::Stopped(Stop::Case(missing)),
+                        (None, Ok(Answer { response, .. })) => {
+                            let object =
+                                AdmissionRequest::read(Some(request)).and_then(|request| request.object()).ok();
+                            let calls: Vec<String> = requests.iter().map(calls::shown).collect();
+                            of_differences(expected.differences(&response, object.as_ref(), &calls))
+                        }
+                        (None, Err(PolicyError::NoAnswer(why))) => Verdict::Stopped(Stop::Case(why.to_string())),
+                        (_, Err(other)) => return Err(other),
+                    }
                 }
-            }
-            (None, Err(PolicyError::NoAnswer(why))) => Verdict::Stopped(Stop::Case(why.to_string())),
-            (_, Err(other)) => return Err(other),
+            },
         };
-        let outcome = Outcome { verdict, took: start.elapsed(), prints };
-        Ok(Ran { outcome, requests, leftovers: recorder.leftovers() })
+        let (requests, leftovers) = asked;
+        Ok(Ran { outcome: Outcome { verdict, took: start.elapsed(), prints }, requests, leftovers })
     }
 
     /// What there is to be asked for and no case asked for: it may be misspelt, or nobody needs it any more. `ran` has
@@ -109,12 +127,18 @@ impl Suite {
             if !matches!(ran.outcome.verdict, Verdict::Passed) {
                 return Vec::new();
             }
-            if let Some(answers) = self.answers.get(&case.place) {
-                usage.add(&case.place, answers, &ran.requests, ran.leftovers.clone());
+            if let Question::Request { place, .. } = &case.question
+                && let Some(answers) = self.answers.get(place)
+            {
+                usage.add(place, answers, &ran.requests, ran.leftovers.clone());
             }
         }
         usage.unused()
     }
+}
+
+fn of_differences(parts: Vec<Part>) -> Verdict {
+    if parts.is_empty() { Verdict::Passed } else { Verdict::Failed(Why(parts)) }
 }
 
 /// Why suites can't be run: by suite, one problem a line.
@@ -130,4 +154,6 @@ pub(in crate::command) struct InvalidSuite {
     pub(super) suite: String,
     /// What is wrong with it.
     pub(super) problems: Vec<String>,
+    /// What it names all the same.
+    pub(super) files: BTreeSet<PathBuf>,
 }

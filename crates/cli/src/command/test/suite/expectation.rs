@@ -9,9 +9,18 @@ use serde_json::Value;
 use crate::command::diff::{diff, diff_of_texts};
 use crate::command::test::outcome::Part;
 
-/// What the policy is expected to say.
+/// What is expected of a case.
 #[derive(Debug)]
-pub(super) struct Expectation {
+pub(super) enum Expectation {
+    /// The settings are refused, with these words.
+    Invalid(Message),
+    /// A request is decided.
+    Decision(Decision),
+}
+
+/// What the policy is expected to say of a request.
+#[derive(Debug)]
+pub(super) struct Decision {
     pub(super) verdict: Expected,
     pub(super) warnings: Vec<String>,
     /// None if calls play no part.
@@ -36,7 +45,7 @@ pub(super) enum Mutation {
     Into(Value),
 }
 
-/// What a rejection says.
+/// What a rejection says, or the problems of settings.
 #[derive(Debug)]
 pub(super) enum Message {
     Any,
@@ -54,7 +63,19 @@ pub(super) enum Calls {
     These(Vec<String>),
 }
 
-impl Expectation {
+impl Message {
+    /// What differs when settings are expected to be refused; `problems` are those that the policy found, one a line.
+    pub(super) fn differences(&self, problems: Option<&str>) -> Vec<Part> {
+        let mut parts = Vec::new();
+        match problems {
+            Some(problems) => self.compare(problems, &mut parts),
+            None => parts.push(text("expect.verdict: `invalid` was expected, and the policy finds the settings valid")),
+        }
+        parts
+    }
+}
+
+impl Decision {
     /// What differs; nothing if it is all as expected. `object` is the request's, and `calls` are those that were made.
     pub(super) fn differences(&self, response: &Response, object: Option<&Value>, calls: &[String]) -> Vec<Part> {
         let mut parts = Vec::new();

@@ -23,6 +23,7 @@ impl Problems {
 #[derive(Clone, Debug)]
 pub(super) struct Keys<'v> {
     path: String,
+    value: &'v Value,
     map: &'v Map<String, Value>,
 }
 
@@ -33,7 +34,7 @@ impl<'v> Keys<'v> {
             problems.add(path, wrong_type(&format!("a map with {}", listed(known)), value));
             return None;
         };
-        let keys = Self { path: path.to_owned(), map };
+        let keys = Self { path: path.to_owned(), value, map };
         for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
             let help = match nearest(key, known) {
                 Some(name) => format!("did you mean `{name}`?"),
@@ -47,6 +48,11 @@ impl<'v> Keys<'v> {
     /// Where the map is.
     pub(super) fn path(&self) -> &str {
         &self.path
+    }
+
+    /// The map itself.
+    pub(super) fn value(&self) -> &'v Value {
+        self.value
     }
 
     /// The path of a key.
@@ -66,6 +72,15 @@ impl<'v> Keys<'v> {
             problems.add(&self.at(key), wrong_type("a text", value));
         }
         value.as_str()
+    }
+
+    /// A value that must be true or false; false if it is absent.
+    pub(super) fn boolean(&self, key: &str, problems: &mut Problems) -> bool {
+        let Some(value) = self.get(key) else { return false };
+        if value.as_bool().is_none() {
+            problems.add(&self.at(key), wrong_type("true or false", value));
+        }
+        value.as_bool().unwrap_or_default()
     }
 
     /// A value that must be a list of texts.

@@ -8,9 +8,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use super::answers::{Answers, Place};
-use super::expectation::{Calls, Expectation, Expected, Message, Mutation};
+use super::expectation::{Calls, Decision, Expectation, Expected, Message, Mutation};
 use super::keys::{Keys, Problems, nearest, wrong_type};
-use super::{Case, InvalidSuite, Settings, Suite};
+use super::{Case, InvalidSuite, Question, Settings, Suite};
 use crate::command::document::{self, Document};
 use crate::command::manifest::{Making, Operation};
 use crate::command::request::{admission_request, requests};
@@ -33,12 +33,20 @@ const CASE: &[&str] = &[
     "oldObject",
     "namespace",
     "subResource",
+    "userInfo",
+    "dryRun",
     "expect",
 ];
 /// What a case expects.
 const EXPECT: &[&str] = &["verdict", "message", "messageContains", "warnings", "mutated", "calls"];
 /// What only objects need, as requests say it themselves.
-const OF_OBJECTS: &[&str] = &["operation", "oldObject", "namespace", "subResource"];
+const OF_OBJECTS: &[&str] = &["operation", "oldObject", "namespace", "subResource", "userInfo", "dryRun"];
+/// What a case is about that has a request.
+const OF_REQUESTS: &[&str] = &["manifest", "object", "request", "images", "cluster", "replay"];
+/// What is expected of a request, and not of settings.
+const OF_DECISIONS: &[&str] = &["warnings", "mutated", "calls"];
+/// Who asks, as AdmissionRequests have it.
+const USER: &[&str] = &["username", "uid", "groups", "extra"];
 
 impl Suite {
     /// Reads the suite in `path`, and the files that it names, whose paths are relative to it.
@@ -46,8 +54,8 @@ impl Suite {
     /// Fails with every problem that it has.
     pub(in crate::command::test) fn read(path: &Path) -> Result<Self, InvalidSuite> {
         let name = path.display().to_string();
-        let invalid = |problems| InvalidSuite { suite: name.clone(), problems };
-        let (text, value) = content(path).map_err(|problem| invalid(vec![problem]))?;
+        let invalid = |problems, files| InvalidSuite { suite: name.clone(), problems, files };
+        let (text, value) = content(path).map_err(|problem| invalid(vec![problem], BTreeSet::new()))?;
         let mut reading = Reading {
             name: name.clone(),
             folder: path.parent().unwrap_or(Path::new("")).to_owned(),
@@ -60,7 +68,7 @@ impl Suite {
         let cases = reading.suite(&value);
         let Reading { problems, files, answers, .. } = reading;
         match problems.all() {
-            Some(problems) => Err(invalid(problems)),
+            Some(problems) => Err(invalid(problems, files)),
             None => Ok(Self { name, cases, files, answers }),
         }
     }
@@ -141,7 +149,10 @@ impl Reading {
             ("replay", &["replay", "images", "cluster"]),
         ];
         for (key, own) in replaced_by.into_iter().filter(|(key, _)| shared.get(key).is_some()) {
-            let replaces = |case: &Value| own.iter().any(|own| case.get(own).is_some_and(|value| !value.is_null()));
+            let replaces = |case: &Value| {
+                let has = |own: &&str| case.get(own).is_some_and(|value| !value.is_null());
+                own.iter().any(has) || (key != "settings" && is_about_settings(case))
+            };
             if !tests.is_empty() && tests.iter().all(replaces) {
                 self.problems.add(key, "no case uses it, as each has its own; remove it here");
             }
@@ -151,9 +162,7 @@ impl Reading {
     fn case(&mut self, keys: &Keys<'_>, shared: &Shared) -> Option<Case> {
         let name = self.case_name(keys);
         let settings = self.case_settings(keys, shared);
-        let place = self.place(keys, Some(&shared.place)).unwrap_or_else(|| shared.place.clone());
-        let request = self.request(keys);
-        let expectation = self.expectation(keys);
+        let question = self.question(keys, shared);
         let name = name?;
         let identity = Identity {
             line: line_of(&self.text, &name),
@@ -161,7 +170,27 @@ impl Reading {
             name,
             file: self.name.clone(),
         };
-        Some(Case { identity, settings: settings?, request: request?, place, expectation: expectation? })
+        Some(Case { identity, settings: settings?, question: question? })
+    }
+
+    /// What the case asks, and which answer it expects.
+    fn question(&mut self, keys: &Keys<'_>, shared: &Shared) -> Option<Question> {
+        if is_about_settings(keys.value()) {
+            for key in OF_REQUESTS.iter().chain(OF_OBJECTS).filter(|key| keys.get(key).is_some()) {
+                let problem = "settings that are refused decide nothing; leave it out, or expect another verdict";
+                self.problems.add(&keys.at(key), problem);
+            }
+            return match self.expectation(keys)? {
+                Expectation::Invalid(message) => Some(Question::Settings(message)),
+                Expectation::Decision(_) => None,
+            };
+        }
+        let place = self.place(keys, Some(&shared.place)).unwrap_or_else(|| shared.place.clone());
+        let request = self.request(keys);
+        match self.expectation(keys)? {
+            Expectation::Decision(expected) => Some(Question::Request { request: request?, place, expected }),
+            Expectation::Invalid(_) => None,
+        }
     }
 
     fn case_name(&mut self, keys: &Keys<'_>) -> Option<String> {
@@ -347,8 +376,25 @@ impl Reading {
         let sub_resource = keys.text("subResource", &mut self.problems).map(str::to_owned);
         match old {
             Some(None) => None,
-            old => Some(Making::of_case(operation, old.flatten(), namespace, sub_resource)),
+            old => {
+                let making = Making::of_case(operation, old.flatten(), namespace, sub_resource);
+                let dry_run = keys.boolean("dryRun", &mut self.problems);
+                Some(making.asked(self.user(keys), dry_run))
+            }
         }
+    }
+
+    /// Who asks.
+    fn user(&mut self, keys: &Keys<'_>) -> Option<Value> {
+        let value = keys.get("userInfo")?;
+        let user = Keys::of(value, &keys.at("userInfo"), USER, &mut self.problems)?;
+        user.text("username", &mut self.problems);
+        user.text("uid", &mut self.problems);
+        user.texts("groups", &mut self.problems);
+        if let Some(extra) = user.get("extra").filter(|extra| !extra.is_object()) {
+            self.problems.add(&user.at("extra"), wrong_type("a map with lists of texts", extra));
+        }
+        Some(value.clone())
     }
 
     /// The one document of a file that a key names, or the value that it has itself.
@@ -389,6 +435,12 @@ impl Reading {
             return None;
         };
         let expect = Keys::of(value, &path, EXPECT, &mut self.problems)?;
+        if is_about_settings(keys.value()) {
+            for key in OF_DECISIONS.iter().filter(|key| expect.get(key).is_some()) {
+                self.problems.add(&expect.at(key), "settings that are refused decide nothing; leave it out");
+            }
+            return self.message(&expect).map(Expectation::Invalid);
+        }
         let verdict = self.verdict(&expect);
         let warnings = expect.texts("warnings", &mut self.problems).unwrap_or_default();
         let calls = expect.get("calls").and_then(|value| match value.as_u64() {
@@ -399,14 +451,14 @@ impl Reading {
                 None
             }
         });
-        Some(Expectation { verdict: verdict?, warnings, calls })
+        Some(Expectation::Decision(Decision { verdict: verdict?, warnings, calls }))
     }
 
     fn verdict(&mut self, expect: &Keys<'_>) -> Option<Expected> {
-        const VERDICTS: [&str; 2] = ["allowed", "rejected"];
+        const VERDICTS: [&str; 3] = ["allowed", "rejected", "invalid"];
         let path = expect.at("verdict");
         if expect.get("verdict").is_none() {
-            self.problems.add(&path, "it is missing; say what the policy decides, `allowed` or `rejected`");
+            self.problems.add(&path, "it is missing; say what the policy decides, `allowed` or `rejected`, or that it finds the settings `invalid`");
         }
         let message = self.message(expect);
         let mutation = self.mutation(expect);
@@ -426,7 +478,7 @@ impl Reading {
             other => {
                 let help =
                     nearest(other, &VERDICTS).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
-                self.problems.add(&path, format!("`{other}` is neither `allowed` nor `rejected`{help}"));
+                self.problems.add(&path, format!("`{other}` is none of `allowed`, `rejected` and `invalid`{help}"));
                 None
             }
         }
@@ -468,19 +520,24 @@ impl Reading {
     /// A path that the suite has, from where the command was started.
     fn file(&mut self, relative: &str, path: &str) -> Option<PathBuf> {
         let file = self.folder.join(relative);
+        self.belongs(&file);
         if !file.exists() {
             let problem = format!("there is no `{}`; paths are relative to the suite's folder", file.display());
             self.problems.add(path, problem);
             return None;
         }
-        self.belongs(&file);
         Some(file)
     }
 
     /// Notes that a file or folder is the suite's, and no data for rules.
     fn belongs(&mut self, file: &Path) {
-        self.files.extend(fs::canonicalize(file).ok());
+        self.files.insert(fs::canonicalize(file).unwrap_or_else(|_| file.to_owned()));
     }
+}
+
+/// Whether a case expects its settings to be refused, so that it has nothing to decide.
+fn is_about_settings(case: &Value) -> bool {
+    case.pointer("/expect/verdict").is_some_and(|verdict| verdict == "invalid")
 }
 
 /// A JSON merge patch (RFC 7386): maps are merged, null removes, and everything else replaces.
