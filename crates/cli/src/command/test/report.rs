@@ -191,7 +191,7 @@ fn table(output: &mut impl Write, coverage: &Coverage) -> io::Result<()> {
             share.percent(),
             missing.join(", ")
         );
-        writeln!(output, "{}", line.trim_end())?;
+        writeln!(output, "{}", without_commands(line.trim_end()))?;
     }
     let total = coverage.total();
     let lines = format!("{}/{}", total.covered, total.lines);
