@@ -132,3 +132,21 @@ fn what_has_a_value_denies() {
         assert!(rejection.contains(expected), "{settings}: {rejection}");
     }
 }
+
+#[test]
+fn a_problem_on_the_first_line_is_told_where_it_is_written() {
+    for (rules, expected) in [
+        ("deny_image[msg] {\n  msg :=\n}\n", "customRules: line 1, column 17: expecting }: `deny_image[msg] {`"),
+        ("  deny_image[msg] {\n  msg :=\n}\n", "customRules: line 1, column 19: expecting }: `deny_image[msg] {`"),
+        (
+            "deny_image[msg] { foo == 1 }",
+            "customRules: line 1, column 19: nothing gives `foo` a value: `deny_image[msg] { foo == 1 }`",
+        ),
+        (
+            "package imageadmission\ndeny_image[msg] { foo == 1 }",
+            "customRules: line 2, column 19: nothing gives `foo` a value: `deny_image[msg] { foo == 1 }`",
+        ),
+    ] {
+        assert_eq!(problem(&json!({"customRules": rules})).as_deref(), Some(expected), "{rules}");
+    }
+}

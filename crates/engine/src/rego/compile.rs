@@ -35,7 +35,7 @@ pub(crate) fn check(settings: &Settings) -> Vec<String> {
     ] {
         if !custom.is_empty() {
             let problem = custom_rules(phase, name, custom, generate, settings);
-            problems.extend(problem.map(|why| format!("{name}: {why}")));
+            problems.extend(problem.map(|why| format!("{name}: {}", as_written(why, custom))));
         }
     }
     for library in &rego.libraries {
@@ -283,6 +283,19 @@ fn shown(why: &str, text: &Text<'_>) -> Option<String> {
 fn placed(place: Place, why: &str, line: Option<&str>) -> String {
     let line = line.map_or(String::new(), |line| format!(": `{}`", crate::message::cut(line.trim(), 120)));
     format!("line {}, column {}: {why}{line}", place.line, place.column)
+}
+
+/// A problem on the first line of custom rules, without the package that was put before it.
+fn as_written(why: String, custom: &str) -> String {
+    let own = custom.lines().next().unwrap_or_default().trim_end();
+    let shifted = || {
+        let (column, rest) = why.strip_prefix("line 1, column ")?.split_once(':')?;
+        let (rest, shown) = rest.strip_suffix('`')?.rsplit_once(": `")?;
+        let put_in = shown.strip_suffix(own).filter(|put_in| !put_in.is_empty())?;
+        let column = column.parse::<usize>().ok()?.checked_sub(put_in.chars().count())?;
+        Some(format!("line 1, column {column}:{rest}: `{}`", own.trim_start()))
+    };
+    shifted().unwrap_or(why)
 }
 
 fn line(text: &str, number: u32) -> Option<&str> {
