@@ -311,7 +311,7 @@ impl<'a> Judge<'a> {
             let number = self.number_of(&of);
             if number > most {
                 let text = over(number, &severity.to_string(), kind, most);
-                let (ids, named) = named(&of, &mut room);
+                let (ids, named) = named(&of, self.limits.count, &mut room);
                 let limit = BrokenLimit::MaxSeverity(*severity, *limit);
                 broken.push(Broken { limit, number, most, ids, text: text + &named });
             }
@@ -322,7 +322,7 @@ impl<'a> Judge<'a> {
             let number = self.number_of(&of);
             if number > cvss.max_count {
                 let kind = format!(" with a CVSS score from {:.1}", cvss.threshold);
-                let (ids, named) = named(&of, &mut room);
+                let (ids, named) = named(&of, self.limits.count, &mut room);
                 let text = over(number, "", &kind, cvss.max_count) + &named;
                 broken.push(Broken { limit: BrokenLimit::CvssScore, number, most: cvss.max_count, ids, text });
             }
@@ -416,17 +416,21 @@ fn over(number: u64, severity: &str, kind: &str, most: u64) -> String {
 
 /// The ids, and `: CVE-1 in openssl (fixed in 3.1), CVE-2 in zlib (no fix) and 3 more`, the worst first; no words without
 /// ids or room.
-fn named(findings: &[&(&Finding<'_>, Exempt<'_>)], room: &mut usize) -> (Vec<String>, String) {
+fn named(findings: &[&(&Finding<'_>, Exempt<'_>)], counted: Count, room: &mut usize) -> (Vec<String>, String) {
     let mut worst: Vec<_> =
         findings.iter().filter_map(|(e, exempt)| Some((e.id.as_ref()?.as_str(), *e, exempt))).collect();
     worst.sort_by(|(a_id, a, _), (b_id, b, _)| {
         let score = |finding: &Finding<'_>| finding.score.unwrap_or(0.0);
         a.severity.cmp(&b.severity).then(score(b).total_cmp(&score(a))).then(a_id.cmp(b_id))
     });
-    let different: BTreeSet<&str> = worst.iter().map(|(id, ..)| *id).collect();
     let mut seen = BTreeSet::new();
-    worst.retain(|(id, ..)| seen.insert(*id));
-    let ids = worst.iter().take(IDS_KEPT).map(|(id, ..)| (*id).to_owned()).collect();
+    let mut ids: Vec<String> =
+        worst.iter().filter(|(id, ..)| seen.insert(*id)).map(|(id, ..)| (*id).to_owned()).collect();
+    ids.truncate(IDS_KEPT);
+    if counted == Count::Unique {
+        let mut seen = BTreeSet::new();
+        worst.retain(|(id, ..)| seen.insert(*id));
+    }
     let shown: Vec<String> =
         worst.iter().take(*room).map(|(id, finding, exempt)| describe(id, finding, exempt)).collect();
     *room -= shown.len();
@@ -436,7 +440,7 @@ fn named(findings: &[&(&Finding<'_>, Exempt<'_>)], room: &mut usize) -> (Vec<Str
         0 => String::new(),
         ended => format!(", of which {} ended", count(u64::try_from(ended).unwrap_or(u64::MAX), "exemption")),
     };
-    let words = match (shown.is_empty(), different.len() - shown.len()) {
+    let words = match (shown.is_empty(), worst.len() - shown.len()) {
         (true, _) => ended,
         (false, 0) => format!(": {}", shown.join(", ")),
         (false, more) => format!(": {} and {more} more{ended}", shown.join(", ")),
