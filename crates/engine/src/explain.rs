@@ -23,6 +23,9 @@ pub use change::{Action, Change, Edit};
 /// Why a request is rejected.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation {
+    /// The settings that paths and changes speak of: those that were given, without a ConfigMap that they were wrapped in.
+    #[serde(skip)]
+    pub settings: Value,
     /// Everything that rejects it by itself, in the order of the message; empty when it is admitted.
     pub causes: Vec<Cause>,
     /// The smallest change of the settings that was found to admit it; none when none was found.
@@ -69,7 +72,8 @@ pub fn explain(
 ) -> Result<(Decision, Explanation), InvalidSettings> {
     let read = Settings::check(settings)?;
     let decision = decide(request, &read, host, now);
-    let causes = causes::causes(&decision, request, settings, &read);
-    let change = if causes.is_empty() { None } else { change::find(request, settings, host, now) };
-    Ok((decision, Explanation { causes, change }))
+    let settings = Settings::unwrapped(settings);
+    let causes = causes::causes(&decision, request, &settings, &read);
+    let change = if causes.is_empty() { None } else { change::find(request, &settings, host, now) };
+    Ok((decision, Explanation { settings, causes, change }))
 }

@@ -87,6 +87,14 @@ impl Settings {
         }
     }
 
+    /// Settings as they are read: without what they may be wrapped in, a ConfigMap or its text.
+    pub(crate) fn unwrapped(value: &Value) -> Value {
+        let mut problems = Problems::default();
+        let map = SettingsMap::of(Some(value), Path::root(), &mut problems);
+        let inner = map.and_then(|map| config_map::unwrapped(&map, &mut problems));
+        inner.unwrap_or_else(|| value.clone())
+    }
+
     /// Reads the settings of a policy that is to be deployed, and looks into the rules and expressions among them.
     ///
     /// # Errors

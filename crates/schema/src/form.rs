@@ -8,6 +8,9 @@
 use crate::setting::{GROUPS, Setting, Shape, settings_of, shape_of, text};
 use serde_json::{Map, Value, json};
 
+/// Defaults of the form alone: who fills in a limit of another severity would take off that of critical findings.
+const OWN_DEFAULTS: [(&str, u64); 1] = [("acceptance.maxSeverity.critical.total", 0)];
+
 /// The questions, as the value that is written as YAML, and the paths of the settings that are not among them.
 #[must_use]
 pub fn form(schema: &Value) -> (Value, Vec<String>) {
@@ -52,6 +55,9 @@ impl Form {
             self.left_out.push(path.to_owned());
             return;
         };
+        if let Some((_, default)) = OWN_DEFAULTS.iter().find(|(own, _)| *own == path) {
+            question.insert("default".to_owned(), (*default).into());
+        }
         question.insert("group".to_owned(), group.into());
         // The form looks for what is required at the top level alone.
         question.insert("required".to_owned(), false.into());

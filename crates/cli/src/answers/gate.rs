@@ -38,6 +38,11 @@ impl HostAnswers for Gate {
         self.source.answer(&request).map_err(|cause| format!("Callback evaluation failure: {cause}"))
     }
 
+    fn can_answer(&self, call: &HostCall) -> bool {
+        let request = Request::parse(&call.namespace, &call.operation, &call.payload);
+        request.is_ok_and(|request| self.source.can_answer(&request))
+    }
+
     fn leftovers(&self) -> Vec<String> {
         self.source.leftovers()
     }

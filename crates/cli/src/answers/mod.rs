@@ -55,6 +55,12 @@ pub trait HostAnswers: Send + Sync {
     /// The answer's JSON, or the text that the guest sees as the error.
     fn answer(&self, call: &HostCall) -> Result<Vec<u8>, String>;
 
+    /// Whether there is anybody to ask: without a registry, without a cluster, or for what a recording doesn't have, the answer
+    /// says nothing about the world.
+    fn can_answer(&self, _call: &HostCall) -> bool {
+        true
+    }
+
     /// What was there to be asked for and never was; a caller that expects everything to be used makes it an error.
     fn leftovers(&self) -> Vec<String> {
         Vec::new()
@@ -71,6 +77,11 @@ pub trait HostAnswers: Send + Sync {
 pub trait AnswerSource: Send + Sync {
     /// The answer's JSON, or the cause of the failure: the gate writes before it what the host writes.
     fn answer(&self, request: &Request) -> Result<Vec<u8>, String>;
+
+    /// See [`HostAnswers::can_answer`].
+    fn can_answer(&self, _request: &Request) -> bool {
+        true
+    }
 
     /// See [`HostAnswers::leftovers`].
     fn leftovers(&self) -> Vec<String> {

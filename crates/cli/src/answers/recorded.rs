@@ -79,6 +79,10 @@ impl AnswerSource for Recording {
         }
     }
 
+    fn can_answer(&self, request: &Request) -> bool {
+        self.has(request)
+    }
+
     fn leftovers(&self) -> Vec<String> {
         let used = self.used();
         let numbered = self.exchanges.iter().zip(used.iter()).enumerate();
@@ -148,6 +152,10 @@ impl AnswerSource for Recorder {
         };
         self.exchanges().push(Exchanged { request: request.clone(), response });
         answer
+    }
+
+    fn can_answer(&self, request: &Request) -> bool {
+        self.source.can_answer(request)
     }
 
     fn leftovers(&self) -> Vec<String> {

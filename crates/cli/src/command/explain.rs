@@ -22,7 +22,7 @@ use super::document::{self, DocumentError};
 use super::manifest::ManifestOptions;
 use super::policy::{self, ModuleError, ModuleOption, Policy, PolicyError};
 use super::request::{Request, RequestError, Subject, requests};
-use super::terminal::Paint;
+use super::terminal::{Paint, json_without_commands};
 use super::{Ending, complain, invalid_settings, seconds};
 use kept::Kept;
 
@@ -115,6 +115,9 @@ struct Entry {
     allowed: bool,
     #[serde(flatten)]
     explanation: Explanation,
+    /// What the policy asks and nobody is there to answer, so that no change can be tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unanswered: Option<String>,
 }
 
 impl Explain {
@@ -146,18 +149,27 @@ impl Explain {
             }
             let now = answer.decision.decided_at;
             let explained = explain(Some(&request.json), &written, &WireHost(answers.as_ref()), now);
-            let (_, explanation): (Decision, Explanation) =
+            let (_, mut explanation): (Decision, Explanation) =
                 explained.map_err(|problems| PolicyError::InvalidSettings(problems.to_string()))?;
+            // What the policy makes of having no answer is no change that anybody needs.
+            let unanswered = answers.unanswered();
+            if unanswered.is_some() {
+                explanation.change = None;
+            }
             let subject = Subject::of(&request.json);
             match self.output {
-                Output::Text => write!(output, "{}", text::text(&subject, &explanation, &written, paint))?,
-                Output::Json => {
-                    entries.push(Entry { request: subject.to_string(), allowed: answer.response.accepted, explanation })
-                }
+                Output::Text => write!(output, "{}", text::text(&subject, &explanation, unanswered.as_deref(), paint))?,
+                Output::Json => entries.push(Entry {
+                    request: subject.to_string(),
+                    allowed: answer.response.accepted,
+                    explanation,
+                    unanswered,
+                }),
             }
         }
         if self.output == Output::Json {
-            writeln!(output, "{}", serde_json::to_string_pretty(&entries).map_err(io::Error::from)?)?;
+            let text = serde_json::to_string_pretty(&entries).map_err(io::Error::from)?;
+            writeln!(output, "{}", json_without_commands(&text))?;
         }
         output.flush()?;
         host.save_recording()?;

@@ -21,6 +21,9 @@ use serde_json::value::RawValue;
 use super::rego::start_clock;
 use super::terminal::printable;
 
+/// How the engine says that its time was over.
+const STOPPED: [&str; 2] = ["stopped: the Rego of one request", "stopped: the expressions of one request"];
+
 /// Which module decides.
 #[derive(Args, Debug)]
 pub(super) struct ModuleOption {
@@ -122,6 +125,10 @@ impl Policy {
         let response = Response::from(decision.clone());
         let expected = serde_json::to_vec(&response).map_err(|error| PolicyError::Payload(error.to_string()))?;
         if said != expected {
+            let text = String::from_utf8_lossy(&said);
+            if STOPPED.iter().any(|words| text.contains(words)) {
+                return Err(PolicyError::Stopped(text.into_owned()));
+            }
             return Err(PolicyError::unlike(&self.path, &said, &expected));
         }
         Ok(Answer { response, decision })
@@ -206,6 +213,12 @@ pub(crate) enum PolicyError {
         /// The engine's answer.
         expected: String,
     },
+    /// The module was too slow for its own limits, which are of time.
+    #[error(
+        "rules or expressions took longer than they may in the module, and were stopped; here they are faster, so that the answer \
+         can't be explained. Make them cheaper\n  the module answers  {0}"
+    )]
+    Stopped(String),
     /// No JSON could be written.
     #[error("the request can't be written as JSON: {0}")]
     Payload(String),

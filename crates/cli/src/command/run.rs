@@ -20,7 +20,7 @@ use serde_json::value::RawValue;
 use super::manifest::ManifestOptions;
 use super::policy::{self, ModuleOption, Policy, PolicyError};
 use super::request::{Request, RequestError, Subject, requests};
-use super::terminal::{Paint, without_commands};
+use super::terminal::{Paint, json_without_commands, without_commands};
 use super::{Ending, complain, document, invalid_settings, seconds};
 use data::Entry;
 use error::RunError;
@@ -163,7 +163,10 @@ impl Run {
         match self.output {
             Output::Text if requests.len() > 1 => writeln!(output, "{tally}")?,
             Output::Text => {}
-            Output::Json => writeln!(output, "{}", serde_json::to_string_pretty(&entries).map_err(io::Error::from)?)?,
+            Output::Json => {
+                let text = serde_json::to_string_pretty(&entries).map_err(io::Error::from)?;
+                writeln!(output, "{}", json_without_commands(&text))?;
+            }
             Output::Yaml => write!(output, "{}", yaml_serde::to_string(&entries).map_err(io::Error::other)?)?,
         }
         output.flush()?;

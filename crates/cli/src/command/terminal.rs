@@ -84,6 +84,11 @@ pub(super) fn without_commands(text: &str) -> Cow<'_, str> {
     safe.into()
 }
 
+/// JSON that says the same, in which no runner of GitHub's workflows finds a command. Its lines begin with no text.
+pub(super) fn json_without_commands(json: &str) -> String {
+    json.replace("##[", "#\\u0023[")
+}
+
 fn is_deceiving(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
@@ -111,6 +116,14 @@ mod tests {
         assert_eq!(without_commands(safe), safe);
         let harmless = "listens on ::1\n::1 is an address\nstd::fs::File\n## [heading]";
         assert!(matches!(without_commands(harmless), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn nothing_in_json_commands_a_workflow() {
+        let json = serde_json::json!(["##[error]no"]).to_string();
+        let safe = json_without_commands(&json);
+        assert_eq!(safe, "[\"#\\u0023[error]no\"]");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&safe).unwrap(), ["##[error]no"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What rejects a request, who decided it, and what would undo it.
 
-use super::change::{Action, Edit, path_of};
+use super::change::{Action, Edit, path_of, position};
 use super::{Cause, Decider};
 use crate::Timestamp;
 use crate::acceptance::{Broken, BrokenLimit};
@@ -8,7 +8,7 @@ use crate::decision::{Decision, JudgedImage, Outcome};
 use crate::image::{ImageReference, WorkloadImage};
 use crate::namespace;
 use crate::policy::Rule;
-use crate::report::{ScanReport, ScanStatus};
+use crate::report::{ReportState, ScanReport, ScanStatus};
 use crate::request::AdmissionRequest;
 use crate::settings::{ImageMatching, Limit, Limits, PhaseAction, PreScanAction, ScanAction, Settings, Severity};
 use serde_json::value::RawValue;
@@ -105,7 +105,7 @@ impl<'s> At<'s> {
                 image: Some(judged.image.text.clone()),
                 why: "pre-scan rejects it by its name".to_owned(),
                 decided_by: vec![self.rule("preScanPolicies", rule)],
-                undo: vec![self.entry("preScanPolicies", judged, "scan")],
+                undo: self.entry("preScanPolicies", judged, "scan").into_iter().collect(),
             });
         }
         for reason in reasons.difference(&own) {
@@ -128,8 +128,8 @@ impl<'s> At<'s> {
             let entries = self.find(&["imageVerification"]).and_then(Value::as_array).into_iter().flatten();
             let name = |entry: &Value| entry.pointer("/metadata/name").or(entry.get("name")).cloned();
             let position = entries.into_iter().position(|entry| name(entry) == Some(json!(outcome.name)));
-            let position = position.unwrap_or_default().to_string();
-            let mut keys = vec!["imageVerification", &position];
+            let entry = format!("[{}]", position.unwrap_or_default());
+            let mut keys = vec!["imageVerification", &entry];
             if self.find(&[keys.as_slice(), &["spec"]].concat()).is_some() {
                 keys.push("spec");
             }
@@ -185,7 +185,7 @@ impl<'s> At<'s> {
     fn policy(&self, name: &str) -> (Vec<String>, Vec<String>) {
         let keys = ["rego", "kinds"].map(|end| format!("conftest.policy.{name}.{end}"));
         let length = self.find(&["regoPolicies"]).and_then(Value::as_array).map_or(0, Vec::len);
-        let positions: Vec<String> = (0..length).map(|position| position.to_string()).collect();
+        let positions: Vec<String> = (0..length).map(|position| format!("[{position}]")).collect();
         let mut places: Vec<Vec<&str>> = vec![Vec::new(), vec!["regoPolicies"], vec!["regoPolicies", "data"]];
         for position in &positions {
             places.push(vec!["regoPolicies", position]);
@@ -222,13 +222,18 @@ impl<'s> At<'s> {
             undo: Vec::new(),
         };
         let Some(report) = scan.report.as_ref().filter(|_| rule.action == ScanAction::ScanResult) else {
-            cause.undo.push(self.entry(phase, judged, "scan-result"));
+            cause.undo.extend(self.entry(phase, judged, "scan-result"));
             return Some(cause);
         };
         cause.why = format!("{denied}: {}", report.reason);
         match report.status {
             ScanStatus::Rejected | ScanStatus::Accepted => self.over_limits(judged, report, &mut cause),
-            ScanStatus::ReportNotAvailable => self.fallback(phase, "reportPending", &mut cause),
+            ScanStatus::ReportNotAvailable => {
+                if report.state == ReportState::Stale {
+                    cause.decided_by.push(self.decider(&["reports", "maxAge"], Value::Null));
+                }
+                self.fallback(phase, "reportPending", &mut cause);
+            }
             ScanStatus::ScanFailed => {
                 let host = judged.reference.host();
                 if self.settings.registries.is_empty() || self.settings.registries.iter().any(|own| own == host) {
@@ -259,7 +264,7 @@ impl<'s> At<'s> {
     /// The limits that the reports of an image are over.
     fn over_limits(&self, judged: &JudgedImage, report: &ScanReport, cause: &mut Cause) {
         let over: Vec<&Broken> = report.platforms.iter().flat_map(|platform| &platform.broken).collect();
-        let mut exempted: BTreeSet<&str> = BTreeSet::new();
+        let (mut exempted, mut denied): (BTreeSet<&str>, BTreeSet<&str>) = Default::default();
         let mut has_all = true;
         for broken in &over {
             let decider = match broken.limit {
@@ -278,9 +283,7 @@ impl<'s> At<'s> {
                 cause.decided_by.push(decider);
             }
             if broken.limit == BrokenLimit::DenyAlways {
-                let keys = self.gate_keys("denyAlways");
-                let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-                cause.undo.extend(broken.ids.iter().map(|id| Edit::new(&keys, Action::Remove(id.clone()))));
+                denied.extend(broken.ids.iter().map(String::as_str));
                 continue;
             }
             // The least of them may stay.
@@ -289,9 +292,14 @@ impl<'s> At<'s> {
             let rest = broken.ids.iter().rev().skip(spared).map(String::as_str);
             exempted.extend(rest);
         }
+        if !denied.is_empty() {
+            let all = self.settings.acceptance.of(self.namespace).deny_always;
+            let rest: Vec<&String> = all.iter().filter(|id| !denied.contains(id.as_str())).collect();
+            cause.undo.push(self.own_gate("denyAlways", json!(rest)));
+        }
         let limits: Vec<&Broken> = over.into_iter().filter(|broken| broken.limit != BrokenLimit::DenyAlways).collect();
         if limits.iter().any(|broken| broken.limit == BrokenLimit::OwnVerdict) {
-            cause.undo = vec![self.entry(self.scan_key(), judged, "accept")];
+            cause.undo = self.entry(self.scan_key(), judged, "accept").into_iter().collect();
         } else if has_all && !exempted.is_empty() && exempted.len() <= MOST_EXEMPTED {
             cause.undo.push(Edit::new(&["exemptions"], Action::Append(self.exemption(&judged.reference, &exempted))));
         } else if !limits.is_empty() {
@@ -386,15 +394,21 @@ impl<'s> At<'s> {
         Decider { path: format!("{}[{position}]", keys.join(".")), value, is_default: false }
     }
 
-    /// An entry for the image's repository, before all others in the list that holds for the namespace.
-    fn entry(&self, phase: &str, judged: &JudgedImage, action: &str) -> Edit {
-        let prefix = match self.settings.image_matching {
-            ImageMatching::Canonical => prefix_of(&judged.reference),
-            ImageMatching::Raw => judged.image.text.clone(),
+    /// An entry for the image's repository, before all others in the list that holds for the namespace; none where no prefix is
+    /// about this image alone: with raw matching what has no tag goes on in any way.
+    fn entry(&self, phase: &str, judged: &JudgedImage, action: &str) -> Option<Edit> {
+        let text = &judged.image.text;
+        let prefix = match (self.settings.image_matching, judged.reference.digest()) {
+            (ImageMatching::Canonical, _) => prefix_of(&judged.reference),
+            (ImageMatching::Raw, Some(_)) => text.clone(),
+            (ImageMatching::Raw, None) => {
+                let tag = judged.reference.tag().filter(|tag| text.ends_with(&format!(":{tag}")))?;
+                text.strip_suffix(tag)?.to_owned()
+            }
         };
         let own = [phase, "byNamespace", self.namespace, "customPolicies"];
         let keys: &[&str] = if self.find(&own).is_some() { &own } else { &[phase, "customPolicies"] };
-        Edit::new(keys, Action::Prepend(json!({"prefix": prefix, "action": action})))
+        Some(Edit::new(keys, Action::Prepend(json!({"prefix": prefix, "action": action}))))
     }
 
     fn decider(&self, keys: &[&str], default: Value) -> Decider {
@@ -405,7 +419,7 @@ impl<'s> At<'s> {
     /// What is written at a path of keys; null is nothing.
     fn find(&self, keys: &[&str]) -> Option<&'s Value> {
         let below = |at: &'s Value, key: &&str| match at.as_array() {
-            Some(list) => list.get(key.parse::<usize>().ok()?),
+            Some(list) => list.get(position(key)?),
             None => at.get(key),
         };
         keys.iter().try_fold(self.written, below).filter(|value| !value.is_null())
@@ -421,8 +435,10 @@ fn is_named(entry: &Value, name: &str) -> bool {
     entry.get("name").and_then(Value::as_str) == Some(name)
 }
 
-/// The beginning of the names of a repository's images, as far as its tag or digest.
+/// The beginning of the names of a repository's images as far as their tags; of an image by digest, its whole name.
 fn prefix_of(reference: &ImageReference) -> String {
-    let end = if reference.digest().is_some() { '@' } else { ':' };
-    format!("{}{end}", reference.name())
+    match reference.digest() {
+        Some(digest) => reference.at(digest),
+        None => format!("{}:", reference.name()),
+    }
 }

@@ -8,6 +8,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+/// The most edits of a change: each is tried by itself.
+const MOST_EDITS: usize = 60;
 /// How often what still rejects may be undone: what one phase rejects hides what the next one would.
 const ROUNDS: usize = 6;
 
@@ -48,9 +50,25 @@ pub enum Action {
 }
 
 impl Edit {
-    /// A change at a path of keys; a number is a position where the settings have a list.
+    /// A change at a path of keys; `[0]` is a position.
     pub(super) fn new(keys: &[&str], action: Action) -> Self {
         Self { path: path_of(keys), action, keys: keys.iter().map(|key| (*key).to_owned()).collect() }
+    }
+
+    /// The same for one vulnerability less of an exemption that names several; none when there is no such one.
+    fn without_vulnerability(&self, position: usize) -> Option<Self> {
+        let Action::Append(exemption) = &self.action else { return None };
+        let mut exemption = exemption.as_object()?.clone();
+        let mut ids = exemption.remove("vulnerabilities")?.as_array()?.clone();
+        if ids.len() < 2 || position >= ids.len() {
+            return None;
+        }
+        ids.remove(position);
+        match ids.as_slice() {
+            [id] => exemption.insert("vulnerability".to_owned(), id.clone()),
+            _ => exemption.insert("vulnerabilities".to_owned(), ids.into()),
+        };
+        Some(Self { action: Action::Append(Value::Object(exemption)), ..self.clone() })
     }
 
     fn apply(&self, settings: &mut Value) {
@@ -73,12 +91,10 @@ impl Edit {
 pub(super) fn path_of(keys: &[&str]) -> String {
     let mut path = String::new();
     for key in keys {
-        if key.bytes().all(|b| b.is_ascii_digit()) {
-            path.push_str(&format!("[{key}]"));
-        } else {
-            path.push_str(if path.is_empty() { "" } else { "." });
-            path.push_str(key);
+        if !path.is_empty() && !key.starts_with('[') {
+            path.push('.');
         }
+        path.push_str(key);
     }
     path
 }
@@ -86,7 +102,7 @@ pub(super) fn path_of(keys: &[&str]) -> String {
 /// Changes the value at a path of keys. What is no object on the way becomes one: settings that aren't written are null.
 fn at(value: &mut Value, keys: &[String], change: &dyn Fn(&mut Value)) {
     let Some((key, rest)) = keys.split_first() else { return change(value) };
-    if let (Value::Array(list), Ok(position)) = (&mut *value, key.parse::<usize>()) {
+    if let (Value::Array(list), Some(position)) = (&mut *value, position(key)) {
         return list.get_mut(position).map_or((), |entry| at(entry, rest, change));
     }
     if !value.is_object() {
@@ -95,6 +111,11 @@ fn at(value: &mut Value, keys: &[String], change: &dyn Fn(&mut Value)) {
     if let Value::Object(map) = value {
         at(map.entry(key.as_str()).or_insert(Value::Null), rest, change);
     }
+}
+
+/// The position that a key like `[0]` is.
+pub(super) fn position(key: &str) -> Option<usize> {
+    key.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
 }
 
 /// Changes a list; what is none becomes one.
@@ -129,7 +150,7 @@ pub(super) fn find(request: Option<&RawValue>, settings: &Value, host: &dyn Host
                 }
             }
         }
-        if edits.len() == before {
+        if edits.len() == before || edits.len() > MOST_EDITS {
             return None;
         }
     }
@@ -138,13 +159,28 @@ pub(super) fn find(request: Option<&RawValue>, settings: &Value, host: &dyn Host
 
 /// Leaves out what isn't needed.
 fn smallest(edits: Vec<Edit>, request: Option<&RawValue>, settings: &Value, host: &dyn Host, now: Timestamp) -> Change {
+    let admits = |edits: &[Edit]| {
+        let read = Settings::check(&with(settings, edits));
+        read.is_ok_and(|read| decide(request, &read, host, now).is_allowed())
+    };
     let mut needed = edits.clone();
     for edit in edits.iter().rev() {
         let without: Vec<Edit> = needed.iter().filter(|other| *other != edit).cloned().collect();
-        let admits =
-            Settings::check(&with(settings, &without)).is_ok_and(|read| decide(request, &read, host, now).is_allowed());
-        if admits {
+        if admits(&without) {
             needed = without;
+        }
+    }
+    // One finding less may do, where platforms share some.
+    for position in 0..needed.len() {
+        let mut id = 0;
+        while let Some(fewer) = needed.get(position).and_then(|edit| edit.without_vulnerability(id)) {
+            let mut without = needed.clone();
+            without.splice(position..=position, [fewer]);
+            if admits(&without) {
+                needed = without;
+            } else {
+                id += 1;
+            }
         }
     }
     Change { settings: with(settings, &needed), edits: needed }

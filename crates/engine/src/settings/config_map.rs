@@ -4,12 +4,15 @@
 //! beside them, since the original has no word for most of what can be set here; nothing may stand twice.
 
 use super::read::{Path, Problems, SettingsMap, wrong_type};
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// The key of the original's ConfigMap whose text is the settings, as JSON.
 const POLICY: &str = "policy.json";
 /// What a ConfigMap says of itself.
-const ENVELOPE: [&str; 4] = ["apiVersion", "kind", "metadata", "data"];
+const ENVELOPE: [&str; 5] = ["apiVersion", "kind", "metadata", "immutable", "data"];
 
 /// The settings without their wrapping; none where there is none, which two look-ups tell.
 pub(super) fn unwrapped(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Value> {
@@ -31,7 +34,7 @@ pub(super) fn unwrapped(settings: &SettingsMap<'_, '_>, problems: &mut Problems)
     match inner.remove(POLICY) {
         None | Some(Value::Null) => {}
         Some(Value::Object(policy)) => add(&mut inner, policy, POLICY, root, problems),
-        Some(Value::String(text)) => match serde_json::from_str(&text) {
+        Some(Value::String(text)) => match serde_json::from_str(&text).map(|Unambiguous(value)| value) {
             Ok(Value::Object(policy)) => add(&mut inner, policy, POLICY, root, problems),
             Ok(other) => problems.add(root.key(POLICY), wrong_type("the text of an object in JSON", &other)),
             Err(error) => problems.add(root.key(POLICY), format!("its text is no JSON: {error}")),
@@ -39,6 +42,68 @@ pub(super) fn unwrapped(settings: &SettingsMap<'_, '_>, problems: &mut Problems)
         Some(other) => problems.add(root.key(POLICY), wrong_type("a text in JSON", &other)),
     }
     Some(Value::Object(inner))
+}
+
+/// JSON without a key that stands twice, of which a reader would take the last.
+struct Unambiguous(Value);
+
+impl<'de> Deserialize<'de> for Unambiguous {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Value;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("JSON")
+            }
+
+            fn visit_unit<E>(self) -> Result<Value, E> {
+                Ok(Value::Null)
+            }
+
+            fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+                Ok(value.into())
+            }
+
+            fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+                Ok(value.into())
+            }
+
+            fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+                Ok(value.into())
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+                Ok(value.into())
+            }
+
+            fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+                Ok(value.into())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+                let mut list = Vec::new();
+                while let Some(Unambiguous(value)) = entries.next_element()? {
+                    list.push(value);
+                }
+                Ok(list.into())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+                let mut map = Map::new();
+                while let Some((key, Unambiguous(value))) = entries.next_entry::<String, _>()? {
+                    if map.contains_key(&key) {
+                        return Err(A::Error::custom(format!("`{key}` stands twice")));
+                    }
+                    map.insert(key, value);
+                }
+                Ok(map.into())
+            }
+        }
+
+        deserializer.deserialize_any(Reader).map(Self)
+    }
 }
 
 /// Adds what was wrapped. What stands outside of it too has two values, of which none can be chosen.

@@ -4,7 +4,8 @@
 
 use super::phases::PhaseAction;
 use super::{
-    CustomPolicy, ImageMatching, NamespaceOverride, Phase, PreScanAction, Prefix, ReportSource, ScanAction, Settings,
+    CustomPolicy, ImageMatching, Limits, NamespaceOverride, Phase, PreScanAction, Prefix, ReportSource, ScanAction,
+    Settings, Severity,
 };
 use crate::time::Timestamp;
 use std::collections::BTreeSet;
@@ -62,11 +63,13 @@ pub enum LintRule {
     Undated,
     /// Attestors that are never asked.
     AttestorsUnused,
+    /// Limits that say nothing of critical findings.
+    CriticalUnlimited,
 }
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -81,6 +84,7 @@ impl LintRule {
         Self::OpenPackage,
         Self::Undated,
         Self::AttestorsUnused,
+        Self::CriticalUnlimited,
     ];
 
     /// `open-prefix`, as people name it to leave it out.
@@ -101,6 +105,7 @@ impl LintRule {
             Self::OpenPackage => "open-package",
             Self::Undated => "undated",
             Self::AttestorsUnused => "attestors-unused",
+            Self::CriticalUnlimited => "critical-unlimited",
         }
     }
 }
@@ -296,9 +301,24 @@ impl Lints {
         }
     }
 
-    /// Namespaces whose findings are judged like those of any other.
+    /// Namespaces whose findings are judged like those of any other, and limits that leave out the worst findings.
     fn acceptance(&mut self, settings: &Settings) {
         let acceptance = &settings.acceptance;
+        let own = acceptance
+            .namespaces()
+            .map(|namespace| (format!("acceptance.byNamespace.{namespace}"), namespace.as_str()));
+        let is_limited = |limits: &Limits<'_>| {
+            limits.cvss_score.is_some()
+                || limits.max_severity.iter().any(|(severity, _)| *severity == Severity::Critical)
+        };
+        let top = is_limited(&acceptance.of(""));
+        for (path, namespace) in [("acceptance".to_owned(), "")].into_iter().chain(own) {
+            if !is_limited(&acceptance.of(namespace)) && (namespace.is_empty() || top) {
+                let message =
+                    "critical findings have no limit, since another severity has one; set `maxSeverity.critical` too";
+                self.add(LintRule::CriticalUnlimited, path, message);
+            }
+        }
         for namespace in acceptance.namespaces().filter(|namespace| acceptance.of(namespace) == acceptance.of("")) {
             self.add(
                 LintRule::NamespaceWithoutEffect,

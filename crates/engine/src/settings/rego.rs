@@ -110,12 +110,14 @@ impl Choice for RegoVersion {
 
 impl KindPattern {
     fn parse(text: &str) -> Option<Self> {
-        let part = |text: &str| !text.contains(char::is_whitespace) && !text.contains('*');
+        // Kubernetes' names: what nothing can be called would silently never be judged.
+        let is_of = |text: &str, more: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
+        let is_kind = |text: &str| text.starts_with(|c: char| c.is_ascii_uppercase()) && is_of(text, "-");
         match text.split('/').collect::<Vec<_>>().as_slice() {
             ["*"] => Some(Self::Any),
             ["Workload"] => Some(Self::Workload),
-            [.., ""] => None,
-            parts if !parts.iter().all(|text| part(text)) => None,
+            [.., kind] if !is_kind(kind) => None,
+            [above @ .., _] if !above.iter().all(|text| is_of(text, ".-")) => None,
             [kind] => Some(Self::Kind { group: None, version: None, kind: (*kind).to_owned() }),
             [group, kind] => {
                 Some(Self::Kind { group: Some(group_name(group)), version: None, kind: (*kind).to_owned() })
@@ -334,11 +336,11 @@ fn read_context(settings: &SettingsMap<'_, '_>, rego: &mut Rego, problems: &mut 
         let Some(map) = SettingsMap::of(Some(value), &path, problems) else { continue };
         map.known(&["apiVersion", "kind", "plural"], &[], problems);
         let mut required = |key| {
-            let text = map.text(key, problems).filter(|text| !text.is_empty());
-            if text.is_none() && !map.has(key) {
+            let text = map.text(key, problems);
+            if text == Some("") || !map.has(key) {
                 problems.add(path, format!("`{key}` is missing"));
             }
-            text
+            text.filter(|text| !text.is_empty())
         };
         let (Some(api_version), Some(kind)) = (required("apiVersion"), required("kind")) else { continue };
         let plural = map.text("plural", problems).map_or_else(|| plural(kind), str::to_owned);

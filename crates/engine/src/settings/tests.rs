@@ -254,6 +254,30 @@ fn a_conftest_config_map_is_policies_and_libraries() {
 }
 
 #[test]
+fn what_nothing_can_be_called_is_no_kind() {
+    for kind in ["[\"Pod\"]", "\"Pod\"", "Pod;Job", "pods", "apps/deployments", "apps_v1/Deployment", "1Pod", "Pöd"] {
+        let problem = format!(
+            "regoPolicies.conftest.policy.x.rego: `{kind}` is no kind; write it like `Pod`, `apps/Deployment`, `Workload` or `*`"
+        );
+        refuse(
+            json!({"regoPolicies": {"conftest.policy.x.rego": "package x", "conftest.policy.x.kinds": kind}}),
+            &[&problem],
+        );
+    }
+    refuse(json!({"context": [{"apiVersion": "v1", "kind": ""}]}), &["context[0]: `kind` is missing"]);
+}
+
+#[test]
+fn a_key_that_stands_twice_in_a_text_is_refused() {
+    refuse(
+        json!({"policy.json": "{\"preScanPolicies\": {\"defaultPolicy\": \"reject\", \"defaultPolicy\": \"accept\"}}"}),
+        &["policy.json: its text is no JSON: `defaultPolicy` stands twice at line 1 column 74"],
+    );
+    let read = read(json!({"kind": "ConfigMap", "immutable": true, "data": {"policy.json": "{\"maxImages\": 7}"}}));
+    assert_eq!(read.max_images, 7);
+}
+
+#[test]
 fn what_is_no_policy_is_refused() {
     refuse(
         json!({

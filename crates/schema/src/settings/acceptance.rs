@@ -57,7 +57,7 @@ pub struct Gates {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct MaxSeverity {
-    /// Of critical findings.
+    /// Of critical findings. As soon as any severity has a limit, they are limited only by one of their own.
     pub critical: Option<Limit>,
     /// Of high ones.
     pub high: Option<Limit>,
@@ -74,9 +74,9 @@ pub struct MaxSeverity {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct Limit {
-    /// At most so many.
+    /// At most so many. Set this, or `totalWithoutFixes`.
     pub total: Option<u64>,
-    /// At most so many that have no fix; those that have one aren't limited.
+    /// At most so many that have no fix; those that have one aren't limited. Set this, or `total`.
     pub total_without_fixes: Option<u64>,
 }
 
@@ -87,7 +87,7 @@ pub struct CvssScore {
     /// The lowest score that counts.
     #[schemars(range(min = 0, max = 10), extend("examples" = [7.0]))]
     pub threshold: f64,
-    /// At most so many.
+    /// At most so many. It needs `threshold`.
     #[schemars(extend("default" = 0))]
     pub max_count: Option<u64>,
 }

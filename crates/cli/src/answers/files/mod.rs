@@ -57,6 +57,10 @@ impl AnswerSource for Files {
         }
     }
 
+    fn can_answer(&self, request: &Request) -> bool {
+        (request.image().is_none() || self.images.is_some()) && (request.resource().is_none() || self.cluster.is_some())
+    }
+
     fn may_block(&self) -> bool {
         false
     }

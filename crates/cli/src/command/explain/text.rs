@@ -5,10 +5,14 @@ use serde_json::Value;
 
 use crate::command::diff::diff;
 use crate::command::request::Subject;
-use crate::command::terminal::{Paint, in_one_line, printable};
+use crate::command::terminal::{Paint, in_one_line, printable, without_commands};
 
-/// The whole text of one request; `settings` are those that it was decided with.
-pub(super) fn text(subject: &Subject, explanation: &Explanation, settings: &Value, paint: Paint) -> String {
+/// The whole text of one request. `unanswered` is what the policy asked and nobody was there to answer.
+pub(super) fn text(subject: &Subject, explanation: &Explanation, unanswered: Option<&str>, paint: Paint) -> String {
+    without_commands(&written(subject, explanation, unanswered, paint)).into_owned()
+}
+
+fn written(subject: &Subject, explanation: &Explanation, unanswered: Option<&str>, paint: Paint) -> String {
     let heading = paint.bold(&in_one_line(&subject.to_string())).into_owned();
     if explanation.causes.is_empty() {
         return format!("{heading}: {}\n", paint.green("allowed"));
@@ -20,12 +24,12 @@ pub(super) fn text(subject: &Subject, explanation: &Explanation, settings: &Valu
     match &explanation.change {
         Some(change) => {
             text.push_str("\nThe smallest change of the settings that would have admitted it:\n");
-            for line in diff(settings, &change.settings) {
+            for line in diff(&explanation.settings, &change.settings) {
                 text.push_str(&line.shown(paint));
                 text.push('\n');
             }
         }
-        None => text.push_str(&format!("\n{}\n", why_not(&explanation.causes))),
+        None => text.push_str(&format!("\n{}\n", why_not(&explanation.causes, unanswered))),
     }
     text.push('\n');
     text
@@ -58,7 +62,13 @@ fn setting(decider: &Decider) -> String {
 }
 
 /// Why there is no change.
-fn why_not(causes: &[Cause]) -> String {
+fn why_not(causes: &[Cause], unanswered: Option<&str>) -> String {
+    if let Some(call) = unanswered {
+        return format!(
+            "No change can be tried, since nobody is there to answer `{}`: give `--images` and `--cluster`, a recording that has it, or `--live`.",
+            in_one_line(call)
+        );
+    }
     let rules: Vec<&str> = causes
         .iter()
         .flat_map(|cause| &cause.decided_by)

@@ -241,7 +241,7 @@ fn lists_that_another_name_gets_around() {
 fn namespaces_of_acceptance() {
     let limits = json!({"critical": {"total": 0}});
     check(
-        &json!({"acceptance": {"byNamespace": {"here": {"maxSeverity": limits}, "kube-system": {"maxSeverity": {"high": {"total": 0}}}}}}),
+        &json!({"acceptance": {"byNamespace": {"here": {"maxSeverity": limits}, "kube-system": {"maxSeverity": {"critical": {"total": 0}, "high": {"total": 0}}}}}}),
         &[(
             "namespace-without-effect",
             "acceptance.byNamespace.here: it says what the top level says; remove it, or say what is different",
@@ -253,5 +253,17 @@ fn namespaces_of_acceptance() {
             "unknown-namespace",
             "acceptance.byNamespace.gone: the cluster has no namespace `gone`: whoever creates it gets what this says",
         )],
+    );
+}
+
+#[test]
+fn limits_that_leave_out_the_worst() {
+    let open = "critical findings have no limit, since another severity has one; set `maxSeverity.critical` too";
+    let high = json!({"high": {"total": 5}});
+    check(&json!({"acceptance": {"maxSeverity": high}}), &[("critical-unlimited", &format!("acceptance: {open}"))]);
+    check(&json!({"acceptance": {"maxSeverity": high, "cvssScore": {"threshold": 9.0}}}), &[]);
+    check(
+        &json!({"acceptance": {"byNamespace": {"here": {"maxSeverity": high}}}}),
+        &[("critical-unlimited", &format!("acceptance.byNamespace.here: {open}"))],
     );
 }
