@@ -87,6 +87,7 @@ fn failures(suites: &[String]) -> String {
         #[serde(default)]
         fail: bool,
         reason: Option<String>,
+        error: Option<Value>,
     }
     let module = module_path();
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_image-admission"));
@@ -97,12 +98,52 @@ fn failures(suites: &[String]) -> String {
     if ran.len() != suites.len() {
         return format!("not every suite was run\n{complaints}");
     }
-    let failed = outcomes.iter().filter(|outcome| outcome.fail || outcome.reason.is_some());
-    failed
-        .map(|Outcome { suite, name, reason, .. }| {
-            format!("{suite}: {name}: {}\n", reason.as_deref().unwrap_or_default())
+    let failed = outcomes.iter().filter(|outcome| outcome.fail || outcome.reason.is_some() || outcome.error.is_some());
+    let failures: String = failed
+        .map(|Outcome { suite, name, reason, error, .. }| {
+            let error = error.as_ref().and_then(|error| error["message"].as_str());
+            format!("{suite}: {name}: {}\n", reason.as_deref().or(error).unwrap_or_default())
         })
-        .collect()
+        .collect();
+    match output.status.code() {
+        Some(0) if failures.is_empty() => failures,
+        // Nothing failed; it complains of answers alone that no case asks for.
+        Some(1) if failures.is_empty() && only_unused(&complaints) => failures,
+        code => format!("{failures}it ended with {code:?}\n{complaints}"),
+    }
+}
+
+/// Whether nothing else is complained of than answers that no case of a suite asks for.
+fn only_unused(complaints: &str) -> bool {
+    let mut errors = complaints.lines().filter(|line| !line.starts_with("  ")).peekable();
+    errors.peek().is_some() && errors.all(|line| line.contains("`: no case asks for these; "))
+}
+
+#[test]
+fn a_suite_that_does_not_pass_is_an_error() {
+    let folder = TempDir::new().unwrap();
+    let world = "```yaml file images.yaml\nimages: {\"ghcr.io/a:1\": {digest: \"sha256:1111111111111111111111111111111111111111111111111111111111111111\"}}\n```\n";
+    for (suite, failure) in [
+        ("expect: {verdict: allowed, calls: 0}", ""),
+        (
+            "expect: {verdict: rejected}",
+            ": expect.verdict: `rejected` was expected, and the policy allowed the request",
+        ),
+        (
+            "settingsPatch: {preScanPolicies: {defaultPolicy: scan}, registries: [ghcr.io]}\n    expect: {verdict: rejected}",
+            ": the policy asks `get VulnerabilityReport sbomscanner/",
+        ),
+        ("expect: {verdit: allowed}", "not every suite was run\nerror: "),
+    ] {
+        let path = folder.path().join("page.md");
+        let case = "object: {apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: \"ghcr.io/a:1\"}]}}";
+        let head = "settings: {preScanPolicies: {defaultPolicy: accept}}\nimages: images.yaml\ntests:\n  - name: a";
+        fs::write(&path, format!("```yaml suite\n{head}\n    {case}\n    {suite}\n```\n{world}")).unwrap();
+        let guide = Guide::read(&path.display().to_string()).unwrap();
+        let failures = failures(&guide.suites());
+        let holds = if failure.is_empty() { failures.is_empty() } else { failures.contains(failure) };
+        assert!(holds, "{suite}\n{failures}");
+    }
 }
 
 #[test]
@@ -134,6 +175,10 @@ fn what_is_no_fence_that_is_understood_is_an_error() {
         ("```yaml policy\nfailurepolicy: Fail\n```\n", "1: unknown field `failurepolicy`"),
         ("```rego\npackage x\ndeny[msg] { msg := mesage }\n```\n", "1: regoPolicies: policy `guide`: "),
         ("```yaml file a.yaml\nx: 1\n```\n", "1: nothing that is executed names `a.yaml`"),
+        (
+            "```yaml file cluster/a.yaml\nx: 1\n```\n```yaml suite\ncluster: other\n```\n",
+            "1: nothing that is executed names `cluster/a.yaml`",
+        ),
         ("```console\nmake\n```\n", "1: `make` is no command: write `$ ` before it"),
         ("```console\n$ make nothing\n```\n", "2: `make` has no target `nothing`"),
         ("```console\n$ kubectl apply -f deploy/nothing.yaml\n```\n", "2: there is no `deploy/nothing.yaml`"),
@@ -289,14 +334,23 @@ impl Guide {
         problems
     }
 
-    /// Whether a file, or the folder that it is in, is named by anything that is executed.
+    /// Whether a file, or a folder that it is in, is a word of a command or a value in a suite that is executed.
     fn is_used(&self, file: &Fence) -> Result<(), String> {
         let name = file.kind.strip_prefix("file ").unwrap_or_default();
-        let name = name.split('/').next().unwrap_or_default();
-        let is_executed =
-            |fence: &Fence| fence.kind == "suite" || fence.kind == "run" || fence.kind.ends_with("_test.yaml");
-        let is_named = self.fences.iter().any(|fence| is_executed(fence) && fence.text.contains(name));
-        if is_named { Ok(()) } else { Err(format!("nothing that is executed names `{name}`")) }
+        for fence in &self.fences {
+            let words = match fence.kind.as_str() {
+                "run" => commands(&fence.text)?.into_iter().flat_map(|command| command.programs.concat()).collect(),
+                kind if kind == "suite" || kind.ends_with("_test.yaml") => {
+                    documents(fence).unwrap_or_default().iter().flat_map(texts).collect()
+                }
+                _ => Vec::new(),
+            };
+            let named = |word: &String| Path::new(name).ancestors().any(|path| path == Path::new(word));
+            if words.iter().filter(|word| !word.is_empty()).any(named) {
+                return Ok(());
+            }
+        }
+        Err(format!("nothing that is executed names `{name}`"))
     }
 
     /// Writes the new texts of fences, by the lines of these.
@@ -483,6 +537,16 @@ fn documents(fence: &Fence) -> Result<Vec<Value>, String> {
         return Err("there is nothing in it".to_owned());
     }
     Ok(documents)
+}
+
+/// Every text in a document that is the value of a key, or an entry of a list.
+fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(list) => list.iter().flat_map(texts).collect(),
+        Value::Object(map) => map.values().flat_map(texts).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// The one document of a fence.
