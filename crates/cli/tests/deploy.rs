@@ -548,3 +548,16 @@ fn the_readme_names_every_file_and_webhook() {
         assert!(readme.contains(&format!("`{file}`")), "deploy/README.md doesn't name {file}");
     }
 }
+
+/// Who applies the one of docs/releasing.md over this server takes nothing away from it.
+#[test]
+fn the_server_that_verifies_is_this_one() {
+    let page = fs::read_to_string(root().join("docs/releasing.md")).unwrap();
+    let (_, rest) = page.split_once("apiVersion: policies.kubewarden.io/v1\nkind: PolicyServer\n").unwrap();
+    let (fields, _) = rest.split_once("```").unwrap();
+    let mut verifying: Value = yaml_serde::from_str(fields).unwrap();
+    let config = verifying["spec"].as_object_mut().unwrap().remove("verificationConfig");
+    assert!(config.is_some_and(|name| name.is_string()));
+    let own = &documents(SERVER)[0];
+    assert_eq!((&verifying["metadata"], &verifying["spec"]), (&own["metadata"], &own["spec"]));
+}

@@ -5,11 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use regex::Regex;
 use serde_json::{Map, Value, json};
+use tempfile::TempDir;
 
 const CI: &str = ".github/workflows/ci.yml";
 const RELEASE: &str = ".github/workflows/release.yml";
@@ -134,6 +136,20 @@ fn jobs_have_the_rights_that_they_name_and_one_can_sign() {
     assert_eq!(who_can_write, BTreeMap::from(wanted));
 }
 
+/// Neither by name, nor all of them as `secrets: inherit` or `toJSON(secrets)`.
+#[test]
+fn no_job_has_a_secret_beside_the_own_token() {
+    let secrets = Regex::new(r"(?i)\bsecrets\b\S*").unwrap();
+    let mut seen = 0;
+    for file in workflows() {
+        for found in secrets.find_iter(&text(&file)) {
+            assert_eq!(found.as_str(), "secrets.GITHUB_TOKEN", "{file}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 0, "how does it log in at the registry?");
+}
+
 /// A branch or a tag may have any text in its name: as part of a script it would run.
 #[test]
 fn no_expression_is_part_of_a_script() {
@@ -185,6 +201,105 @@ fn what_scripts_call_exists() {
         assert!(Command::new("bash").arg("-n").arg(&file).status().unwrap().success(), "{}", file.display());
         assert!(Command::new("test").arg("-x").arg(&file).status().unwrap().success(), "{}", file.display());
     }
+}
+
+/// A folder with programs in the place of those that `.ci/install` calls, and what it installs.
+struct Installation {
+    folder: TempDir,
+}
+
+impl Installation {
+    fn new() -> Self {
+        let installation = Self { folder: TempDir::new().unwrap() };
+        installation.program(
+            "curl",
+            r#"while [ "$1" != --output ]; do shift; done
+cp "$DOWNLOADED" "$2""#,
+        );
+        installation.program(
+            "unzip",
+            r#"printf '#!/bin/sh\necho kwctl\n' >"$4/kwctl-linux-x86_64"
+touch "$4/kwctl-linux-x86_64.bundle.sigstore""#,
+        );
+        installation
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn program(&self, name: &str, script: &str) {
+        let path = self.path("bin").join(name);
+        fs::create_dir_all(self.path("bin")).unwrap();
+        fs::write(&path, format!("#!/usr/bin/env bash\nset -eu\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Whether it ends well, and the tool is there.
+    fn install(&self, tool: &str, downloaded: &Path) -> (bool, bool) {
+        let programs = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap());
+        let mut install = Command::new(path(".ci/install"));
+        install.arg(tool).env("PATH", programs).env("INSTALL_FOLDER", self.path("installed"));
+        install.env("DOWNLOADED", downloaded).env("SAID", self.path("said")).env_remove("GITHUB_PATH");
+        let output = install.output().unwrap();
+        (output.status.success(), self.path("installed").join(tool).exists())
+    }
+}
+
+#[test]
+fn kwctl_is_installed_if_its_own_workflow_released_it() {
+    let script = text(".ci/install");
+    let version = Regex::new(r"(?m)^KWCTL_VERSION=(v\S+)$").unwrap().captures(&script).unwrap()[1].to_owned();
+    let installation = Installation::new();
+    let downloaded = installation.path("kwctl.zip");
+    fs::write(&downloaded, "").unwrap();
+    installation.program("cosign", "exit 1");
+    assert_eq!(installation.install("kwctl", &downloaded), (false, false));
+    installation.program("cosign", r#"printf '%s\n' "$@" >"$SAID"; cat "${@: -1}" >>"$SAID""#);
+    assert_eq!(installation.install("kwctl", &downloaded), (true, true));
+    let said = fs::read_to_string(installation.path("said")).unwrap();
+    let identity =
+        format!("https://github.com/kubewarden/adm-controller/.github/workflows/build-kwctl.yml@refs/tags/{version}");
+    for wanted in [
+        "verify-blob\n",
+        "--certificate-oidc-issuer\nhttps://token.actions.githubusercontent.com\n",
+        &format!("--certificate-identity\n{identity}\n"),
+    ] {
+        assert!(said.contains(wanted), "{wanted} is not in {said}");
+    }
+    // What was verified is what is installed.
+    assert!(said.ends_with(&fs::read_to_string(installation.path("installed/kwctl")).unwrap()), "{said}");
+}
+
+#[test]
+fn syft_is_installed_if_it_has_its_checksum() {
+    let installation = Installation::new();
+    installation.program("syft", "echo syft");
+    let downloaded = installation.path("syft.tar.gz");
+    let mut pack = Command::new("tar");
+    let packed = pack.arg("-czf").arg(&downloaded).arg("-C").arg(installation.path("bin")).arg("syft").status();
+    assert!(packed.unwrap().success());
+    // Nothing else is wrong with it than its checksum.
+    assert_eq!(installation.install("syft", &downloaded), (false, false));
+    installation.program("sha256sum", "[ \"$*\" = '--check --quiet' ] && grep -Eq '^[0-9a-f]{64}  /.*/syft.tar.gz$'");
+    assert_eq!(installation.install("syft", &downloaded), (true, true));
+}
+
+/// Without it kwctl can't be checked.
+#[test]
+fn cosign_is_there_before_kwctl_is_installed() {
+    let mut installed = 0;
+    for_each_job(|name, job| {
+        let mut has_cosign = false;
+        for step in steps(job) {
+            has_cosign |= step["uses"].as_str().is_some_and(|used| used.starts_with("sigstore/cosign-installer@"));
+            if step["run"].as_str().is_some_and(|run| run.contains(".ci/install kwctl")) {
+                assert!(has_cosign, "{name}");
+                installed += 1;
+            }
+        }
+    });
+    assert!(installed > 3, "{installed}");
 }
 
 #[test]
