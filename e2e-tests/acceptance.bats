@@ -175,7 +175,7 @@ END
     expect_admitted mixed
     limits 'acceptance: {count: entries, maxSeverity: {critical: {total: 1}}}'
     decide
-    expect_findings mixed "2 critical findings, at most 1 accepted: CVE-2025-2001 in openssl (fixed in 3.1)"
+    expect_findings mixed "2 critical findings, at most 1 accepted: CVE-2025-2001 in openssl (fixed in 3.1), CVE-2025-2001 in libssl (fixed in 3.1)"
 }
 
 @test "limits of findings without a fix" {
