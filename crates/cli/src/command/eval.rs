@@ -21,7 +21,7 @@ use super::manifest::ManifestOptions;
 use super::rego::{
     Data, Failure, Module, Problems, Program, RegoVersion, SourceError, Sources, VersionOptions, failure,
 };
-use super::request::{Request, RequestError, requests};
+use super::request::{RequestError, requests_in};
 use super::terminal::{printable, without_commands};
 use super::{Ending, complain, document, invalid_settings, seconds};
 use documents::{Documents, DocumentsError, Wanted, documents};
@@ -200,11 +200,7 @@ impl Eval {
 
     /// The one request that a file asks for.
     fn request(&self, file: &Path) -> Result<Box<RawValue>, EvalError> {
-        let making = self.manifests.open()?;
-        let mut found: Vec<Request> = Vec::new();
-        for document in document::documents(file)? {
-            found.extend(requests(document, &making)?);
-        }
+        let mut found = requests_in(&[file.to_owned()], &self.manifests)?;
         match found.pop() {
             None => Err(RequestError::Empty(document::name(file)).into()),
             Some(request) if found.is_empty() => Ok(request.json),

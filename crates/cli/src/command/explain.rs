@@ -21,7 +21,7 @@ use serde_json::value::RawValue;
 use super::document::{self, DocumentError};
 use super::manifest::ManifestOptions;
 use super::policy::{self, ModuleError, ModuleOption, Policy, PolicyError};
-use super::request::{Request, RequestError, Subject, requests};
+use super::request::{RequestError, Subject, requests_in};
 use super::terminal::{Paint, json_without_commands};
 use super::{Ending, complain, invalid_settings, seconds};
 use kept::Kept;
@@ -129,7 +129,7 @@ impl Explain {
             None => RawValue::from_string("{}".to_owned()).map_err(io::Error::from)?,
         };
         let written: Value = serde_json::from_str(settings.get()).map_err(io::Error::from)?;
-        let requests = self.requests()?;
+        let requests = requests_in(&self.files, &self.manifests)?;
         let host = self.host.open(Grants::everything())?;
         let answers = Arc::new(Kept::new(host.answers()));
         let module = Arc::new(self.module.compile(self.timeout)?);
@@ -174,21 +174,6 @@ impl Explain {
         output.flush()?;
         host.save_recording()?;
         Ok(ending)
-    }
-
-    fn requests(&self) -> Result<Vec<Request>, RequestError> {
-        let making = self.manifests.open()?;
-        let mut found = Vec::new();
-        for path in &self.files {
-            let documents = document::documents(path)?;
-            if documents.is_empty() {
-                return Err(RequestError::Empty(document::name(path)));
-            }
-            for document in documents {
-                found.extend(requests(document, &making)?);
-            }
-        }
-        Ok(found)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Documents to requests: an AdmissionReview's, an AdmissionRequest as it is, or one made for a plain manifest.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use serde_json::value::RawValue;
 
-use super::document::{Document, DocumentError, Place};
+use super::document::{Document, DocumentError, Place, documents, name};
 use super::fields::Fields;
-use super::manifest::Making;
+use super::manifest::{Making, ManifestOptions};
 
 /// A request to decide.
 #[derive(Debug)]
@@ -15,6 +16,22 @@ pub(super) struct Request {
     pub(super) place: Place,
     /// The AdmissionRequest.
     pub(super) json: Box<RawValue>,
+}
+
+/// The requests that files ask for, in their order; `manifests` says how one is made for a plain manifest.
+pub(super) fn requests_in(files: &[PathBuf], manifests: &ManifestOptions) -> Result<Vec<Request>, RequestError> {
+    let making = manifests.open()?;
+    let mut found = Vec::new();
+    for path in files {
+        let documents = documents(path)?;
+        if documents.is_empty() {
+            return Err(RequestError::Empty(name(path)));
+        }
+        for document in documents {
+            found.extend(requests(document, &making)?);
+        }
+    }
+    Ok(found)
 }
 
 /// The requests that a document asks for: one, or one for each item of a list.

@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 
 use super::manifest::ManifestOptions;
 use super::policy::{self, ModuleOption, Policy, PolicyError};
-use super::request::{Request, RequestError, Subject, requests};
+use super::request::{Request, Subject, requests_in};
 use super::terminal::{Paint, json_without_commands, without_commands};
 use super::{Ending, complain, document, invalid_settings, seconds};
 use data::Entry;
@@ -86,7 +86,7 @@ impl Run {
     /// Decides everything, and writes the decisions to `output`.
     pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, RunError> {
         let settings = self.settings()?;
-        let requests = self.requests()?;
+        let requests = requests_in(&self.files, &self.manifests)?;
         let host = self.host.open(Grants::everything())?;
         let module = Arc::new(self.module.compile(self.timeout)?);
         let policy = match Policy::new(module, self.module.path().to_owned(), settings, host.answers(), &mut log) {
@@ -112,21 +112,6 @@ impl Run {
             Some(settings) => Ok(settings),
             None => RawValue::from_string("{}".to_owned()).map_err(|error| RunError::Output(error.into())),
         }
-    }
-
-    fn requests(&self) -> Result<Vec<Request>, RunError> {
-        let making = self.manifests.open()?;
-        let mut found = Vec::new();
-        for path in &self.files {
-            let documents = document::documents(path)?;
-            if documents.is_empty() {
-                return Err(RequestError::Empty(document::name(path)).into());
-            }
-            for document in documents {
-                found.extend(requests(document, &making)?);
-            }
-        }
-        Ok(found)
     }
 
     fn decide(
