@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use image_admission_cli::answers::{Grants, HostAnswers};
-use image_admission_cli::host_options::{HostError, HostOptions};
+use image_admission_cli::host_options::HostOptions;
 use image_admission_cli::runtime::LogEntry;
 use image_admission_engine::explain::{Explanation, explain};
 use image_admission_engine::{Decision, WireHost};
@@ -18,10 +18,11 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::document::{self, DocumentError};
+use super::document;
 use super::manifest::ManifestOptions;
-use super::policy::{self, ModuleError, ModuleOption, Policy, PolicyError};
-use super::request::{RequestError, Subject, requests_in};
+use super::policy::{self, ModuleOption, Policy, PolicyError};
+use super::request::{Subject, requests_in};
+use super::run::RunError;
 use super::terminal::{Paint, json_without_commands};
 use super::{Ending, complain, invalid_settings, seconds};
 use kept::Kept;
@@ -84,29 +85,6 @@ enum Output {
     Json,
 }
 
-/// Why nothing, or not everything, is explained.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum ExplainError {
-    /// A file can't be used.
-    #[error(transparent)]
-    Document(#[from] DocumentError),
-    /// A document is no request.
-    #[error(transparent)]
-    Request(#[from] RequestError),
-    /// There is no such host.
-    #[error(transparent)]
-    Host(#[from] HostError),
-    /// There is no module that can be used.
-    #[error(transparent)]
-    Module(#[from] ModuleError),
-    /// The module didn't do its work.
-    #[error(transparent)]
-    Policy(#[from] PolicyError),
-    /// The explanations can't be written.
-    #[error("cannot write to the standard output: {0}")]
-    Output(#[from] io::Error),
-}
-
 /// An explanation for programs.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -122,7 +100,7 @@ struct Entry {
 
 impl Explain {
     /// Explains everything, and writes the explanations to `output`.
-    pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, ExplainError> {
+    pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, RunError> {
         let settings = self.settings.as_deref().map(document::settings).transpose()?.flatten();
         let settings = match settings {
             Some(settings) => settings,

@@ -23,7 +23,7 @@ use super::request::{Request, Subject, requests_in};
 use super::terminal::{Paint, json_without_commands, without_commands};
 use super::{Ending, complain, document, invalid_settings, seconds};
 use data::Entry;
-use error::RunError;
+pub(super) use error::RunError;
 use tally::Tally;
 
 const AFTER_HELP: &str = "\

@@ -1,4 +1,4 @@
-//! What can go wrong with `run`.
+//! What can go wrong with `run`, and with `explain`, which decides as that does.
 
 use std::io;
 
