@@ -1,7 +1,8 @@
 # Everything that people and CI do with this project. Each target works on a fresh machine with rustup alone; what
 # else makes `test` look closer (docker-registry, kwctl), and what `e2e-tests` needs, is named where it is missing.
 
-CARGO ?= cargo
+# cargo, with the toolchain, target and components that it needs.
+CARGO ?= .ci/cargo
 KWCTL ?= kwctl
 MODULE := target/wasm32-wasip1/policy/image_admission_policy.wasm
 CLI := $(CARGO) run --locked --quiet --package image-admission-cli --bin image-admission --
@@ -73,7 +74,7 @@ test-libraries: ## policies of public libraries, from checkouts below REGO_LIBRA
 
 e2e-tests: e2e-needs annotated-policy.wasm ## the annotated module in the real kwctl, with a registry on loopback: e2e-tests/README.md
 	@$(CARGO) build --locked --package image-admission-cli
-	CARGO="$(CARGO)" KWCTL="$(KWCTL)" MAKE="$(MAKE)" bats e2e-tests
+	CARGO="$(or $(realpath $(CARGO)),$(CARGO))" KWCTL="$(KWCTL)" MAKE="$(MAKE)" bats e2e-tests
 
 e2e-needs:
 	@missing=; for tool in bats jq curl openssl git "$(KWCTL)" "$${DOCKER_REGISTRY:-docker-registry}"; do \
