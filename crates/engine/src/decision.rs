@@ -56,6 +56,13 @@ pub enum Outcome {
         /// How many may be.
         most: usize,
     },
+    /// Rejected: deciding would take more calls to the host than the settings allow.
+    TooManyHostCalls {
+        /// How many different images are judged.
+        images: usize,
+        /// How many calls there may be.
+        most: usize,
+    },
     /// Rejected: pre-scan, with its reasons.
     PreScanRejected(BTreeSet<String>),
     /// Rejected: an image is not verified, so that no scan was asked for.
@@ -144,6 +151,7 @@ impl Decision {
             | Outcome::UnreadableObject(_)
             | Outcome::NotImages(_)
             | Outcome::TooManyImages { .. }
+            | Outcome::TooManyHostCalls { .. }
             | Outcome::PreScanRejected(_)
             | Outcome::NotVerified => false,
         }

@@ -2,6 +2,7 @@
 //!
 //! What a host answers is not believed because of how it was asked for: whoever reads an answer matches it again.
 
+mod counted;
 mod wire;
 
 use crate::message::cut;
@@ -10,7 +11,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-pub(crate) use wire::is_index;
+pub(crate) use counted::CountedHost;
 pub use wire::{HostCalls, WireHost};
 
 /// A host that answers for registries and for the cluster.
@@ -21,17 +22,12 @@ pub trait Host {
     /// The image can't be found, or asking failed.
     fn manifest_digest(&self, image: &str) -> Result<String, HostFailure>;
 
-    /// The manifest of an image. Only an `image` of the form `repository@digest` gets an answer that was checked.
-    ///
-    /// # Errors
-    /// The image can't be found, or asking failed, or the answer is no manifest.
-    fn manifest(&self, image: &str) -> Result<Manifest, HostFailure>;
-
-    /// The manifest or the index of an image, all of it; for the form of `image` see [`Host::manifest`].
+    /// The manifest or the index of an image. Only an `image` of the form `repository@digest` gets an answer that was
+    /// checked; what the answer shows of the document is for [`crate::is_proven`] to say.
     ///
     /// # Errors
     /// The image can't be found, or asking failed.
-    fn whole_manifest(&self, image: &str) -> Result<Document, HostFailure>;
+    fn manifest(&self, image: &str) -> Result<Document, HostFailure>;
 
     /// One object of the cluster, read now (or a few seconds ago). Of its fields outside `metadata` only those named
     /// by `fields` (dotted paths, lists are passed through) are there.
@@ -102,33 +98,6 @@ pub struct Resource<'a> {
     pub name: &'a str,
 }
 
-/// A manifest, as far as deciding needs it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Manifest {
-    /// The manifest of an image for one platform, with the digest of its configuration.
-    Image {
-        /// What Docker calls the image's id.
-        config: Option<String>,
-    },
-    /// An index: one manifest a platform.
-    Index(Vec<Descriptor>),
-    /// A document that is both, so that clients would disagree about what it is.
-    Ambiguous,
-}
-
-/// An entry of an index.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Descriptor {
-    /// The media type of what it points to, empty when it doesn't say.
-    pub media_type: String,
-    /// The digest of what it points to.
-    pub digest: String,
-    /// The platform that it is for, `os/architecture[/variant]`, when it says so.
-    pub platform: Option<String>,
-    /// What kind of artifact it points to, when it says so.
-    pub artifact_type: Option<String>,
-}
-
 /// A JSON document from the host, not yet read.
 #[derive(Debug, Clone)]
 pub struct Document(pub Vec<u8>);
@@ -155,6 +124,17 @@ pub enum HostFailure {
     NotTrusted(String),
     /// It could not look, or its answer makes no sense.
     Failed(String),
+}
+
+impl HostFailure {
+    /// Whether it may go away by itself. What isn't there, isn't signed or may not be asked for is no outage: whoever writes
+    /// a Pod can name such a thing at will.
+    pub(crate) fn is_outage(&self) -> bool {
+        match self {
+            Self::Failed(_) => true,
+            Self::NotFound(_) | Self::NotGranted(_) | Self::NotTrusted(_) => false,
+        }
+    }
 }
 
 impl fmt::Display for HostFailure {

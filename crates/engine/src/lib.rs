@@ -35,6 +35,7 @@ mod host;
 mod image;
 mod instance;
 mod log;
+mod manifest;
 mod message;
 mod pin;
 mod platform;
@@ -56,6 +57,7 @@ mod traps;
 mod verification;
 mod workload;
 
+use host::CountedHost;
 use image::{images, keep_changed};
 use instance::done_with;
 use prescan::PreScan;
@@ -65,14 +67,15 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use settings::{InvalidSettings, Settings};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use acceptance::{Broken, BrokenLimit};
 pub use decision::{Decision, JudgedImage, Outcome, ScanOutcome};
-pub use host::{Descriptor, Document, Host, HostCalls, HostFailure, Manifest, Resource, WireHost};
+pub use host::{Document, Host, HostCalls, HostFailure, Resource, WireHost};
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};
 pub use instance::leave_memory;
 pub use log::LogLine;
+pub use manifest::is_proven;
 pub use platform::Platform;
 pub use policy::Rule;
 pub use rego::{Clock, NO_TIME, PolicyOutcome, Seen, SeenModule, use_clock};
@@ -138,10 +141,18 @@ pub fn decide(request: Option<&RawValue>, settings: &Settings, host: &dyn Host, 
         Ok(request) => request,
         Err(unreadable) => return Decision::without_images(Outcome::UnreadableRequest(unreadable), now),
     };
-    if settings.rego.is_empty() {
-        return decide_phases(&request, None, None, settings, host, now);
+    let host = CountedHost::new(host, settings.max_host_calls);
+    let mut decision = if settings.rego.is_empty() {
+        decide_phases(&request, None, None, settings, &host, now)
+    } else {
+        decide_with_rules(&request, settings, &host, now)
+    };
+    if host.is_exceeded() {
+        let images: BTreeSet<_> = decision.images.iter().map(|judged| &judged.reference).collect();
+        decision.outcome = Outcome::TooManyHostCalls { images: images.len(), most: settings.max_host_calls };
+        decision.mutated_object = None;
     }
-    decide_with_rules(&request, settings, host, now)
+    decision
 }
 
 /// The same where the settings have rules in Rego.
@@ -265,7 +276,7 @@ fn decide_images(
     if is_accepted && settings.verification.iter().all(|policy| !policy.verify_pre_scan_accepted) {
         return decision;
     }
-    let subject = scan::subject(&decision.images, &object, &request.kind, &namespace, settings);
+    let subject = scan::subject(&decision.images, &object, workload, &namespace, settings);
     let mut search = ReportSearch::new(settings, host, &subject, decision.decided_at);
     if !settings.verification.is_empty() {
         verify_images(&mut decision, request, &object, workload, settings, host, &mut search);
@@ -315,7 +326,7 @@ fn verify_images<'a>(
         images: &all,
         judged: &decision.images,
         is_accepted: decision.outcome == Outcome::PreScanAccepted,
-        is_pinned: settings.pin.enabled && (workload.is_template() || settings.pin.kinds.contains(&workload)),
+        is_pinned: settings.pin.reaches(workload),
         now: decision.decided_at,
     };
     let verified = verification::verify(subject, settings, host, search);
@@ -340,7 +351,7 @@ fn verify_only(
         return decision;
     }
     let namespace = namespace(object, request);
-    let reports = scan::subject(&[], object, &request.kind, namespace, settings);
+    let reports = report::Subject { namespace, owners: Vec::new(), containers: BTreeMap::new(), is_pinned: false };
     let mut search = ReportSearch::new(settings, host, &reports, decision.decided_at);
     let now = decision.decided_at;
     let workload = WorkloadKind::of(&request.group, &request.kind);

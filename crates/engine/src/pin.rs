@@ -26,12 +26,14 @@ pub(crate) fn pin(
         return Ok(false);
     }
     let mut annotations = Map::new();
-    let is_pinned = |judged: &&mut JudgedImage| judged.reference.digest().is_none() && !judged.stays_unpinned;
-    for judged in images.iter_mut().filter(is_pinned) {
-        let scanned = judged.scan.as_ref().and_then(|scan| scan.report.as_ref()?.digest.clone());
-        let digest = judged.digest.clone().or(scanned);
+    for judged in images.iter_mut().filter(|judged| !judged.stays_unpinned) {
+        let scanned = judged.scan.as_ref().and_then(|scan| scan.report.as_ref()?.pin.clone());
+        let digest = scanned.or_else(|| judged.digest.clone());
+        // A digest that stands there already is replaced where it is an index's of which one platform is asked for.
+        let digest = digest.filter(|digest| judged.reference.digest() != Some(digest));
         let (Some(digest), Some(text)) = (digest, object.pointer_mut(&judged.image.pointer)) else { continue };
-        let pinned = [&judged.image.text, "@", &digest].concat();
+        let name = judged.image.text.split_once('@').map_or(judged.image.text.as_str(), |(name, _)| name);
+        let pinned = [name, "@", &digest].concat();
         *text = Value::String(pinned.clone());
         let key = judged.image.key();
         let name = |what| [ANNOTATION_PREFIX, &key, "-", what, "-image"].concat();

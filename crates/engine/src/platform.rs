@@ -68,6 +68,14 @@ impl Platform {
             && (asked.variant.is_none() || self.meant_variant() == asked.meant_variant())
     }
 
+    /// Whether a machine of the platform `asked` runs an image for this one, where an index has none for its own: containerd
+    /// takes 32-bit images on 64-bit machines, and older variants on newer ones.
+    pub(crate) fn stands_in_for(&self, asked: &Self) -> bool {
+        let families = [("amd64", "386"), ("arm64", "arm")];
+        let is_older = families.contains(&(asked.architecture.as_str(), self.architecture.as_str()));
+        self.os == asked.os && (self.architecture == asked.architecture || is_older)
+    }
+
     /// Whether this is how indexes mark entries that no machine runs, like attestations.
     #[must_use]
     pub fn is_unknown(&self) -> bool {

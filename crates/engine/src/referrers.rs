@@ -3,9 +3,11 @@
 //! Registries keep the index of what refers to an image at the tag `sha256-<hex>`, the fallback of the distribution
 //! specification: the host asks no referrers API.
 
-use crate::host::{Host, HostFailure, Manifest};
+use crate::host::{Host, HostFailure};
 use crate::image::{ImageReference, is_digest};
+use crate::manifest::{Descriptor, Kind, Manifest};
 use crate::message::cut;
+use crate::remedy::{Remedy, is_on};
 
 /// The digests of the artifacts beside `digest`, none where there are none: what stands at `sha256-<hex>.<suffix>`, or
 /// without a suffix those referrers whose type is wanted, in the order of their index. What is asked for by tag is asked
@@ -32,9 +34,17 @@ pub(crate) fn artifacts_beside(
         return Ok(vec![resolved]);
     }
     let index = reference.at(&resolved);
-    let Manifest::Index(entries) = host.manifest(&index)? else {
+    let document = host.manifest(&index)?;
+    let manifest = Manifest::read(&document)?;
+    if manifest.kind() != Kind::Index {
         return Err(HostFailure::Failed(format!("{index} is not an index of referrers")));
-    };
-    let wanted = entries.into_iter().filter(|entry| entry.artifact_type.as_deref().is_some_and(&is_wanted));
-    Ok(wanted.map(|entry| entry.digest).filter(|digest| is_digest(digest)).collect())
+    }
+    // One that another reader finds in it may be the report that says that the image is bad.
+    if !manifest.is_proven(&resolved) && is_on(Remedy::ProveIndexes) {
+        return Err(HostFailure::Failed(format!(
+            "{index}, the index of referrers, may hold more than the host shows of it"
+        )));
+    }
+    let wanted = manifest.entries().iter().filter(|entry| entry.artifact_type().is_some_and(&is_wanted));
+    Ok(wanted.map(Descriptor::digest).filter(|digest| is_digest(digest)).map(str::to_owned).collect())
 }

@@ -70,6 +70,10 @@ pub(crate) enum Remedy {
     MatchSubject,
     /// An artifact must be signed by somebody whom the settings name.
     VerifySignature,
+    /// An index counts only where nothing can be hidden in it.
+    ProveIndexes,
+    /// What an author can cause is no outage.
+    ForgiveOutagesOnly,
 }
 
 /// Whether a remedy is at work: always.

@@ -19,7 +19,7 @@ use crate::message::{cut, join_at_most};
 use crate::platform::Platform;
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, ResolvedImage, resolve};
-use crate::settings::{ReportSource, Settings};
+use crate::settings::{EffectiveFallbacks, Fallback, ReportSource, Settings};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use source::{Known, Origin, Source, Statement, Wanted};
@@ -116,8 +116,15 @@ pub struct ScanReport {
     pub state: ReportState,
     /// The same in one sentence.
     pub reason: String,
+    /// Whether what failed may go away by itself, and nobody who writes a workload or pushes an image can cause it: only that is
+    /// what `scanFailed: accept` forgives.
+    #[serde(skip)]
+    pub is_outage: bool,
     /// The digest that was judged, as soon as it is known.
     pub digest: Option<String>,
+    /// What is written in the image's place: that digest, or the one platform's that is asked for.
+    #[serde(skip)]
+    pub(crate) pin: Option<String>,
     /// The source that knows the image, as the settings spell it.
     pub source: Option<&'static str>,
     /// Each platform that was asked for.
@@ -138,13 +145,14 @@ pub(crate) enum Field<'a> {
 
 impl ScanReport {
     /// What rules in Rego and expressions in CEL see of it, by its keys. `image` is the text of the Pod.
-    pub(crate) fn fields<'a>(&'a self, image: &'a str) -> [(&'static str, Field<'a>); 7] {
+    pub(crate) fn fields<'a>(&'a self, image: &'a str) -> [(&'static str, Field<'a>); 8] {
         let optional = |text: Option<&'a str>| text.map_or(Field::None, Field::Text);
         [
             ("ImageAndTag", Field::Text(image)),
             ("Status", Field::Text(self.status.name())),
             ("Passed", Field::Flag(self.status == ScanStatus::Accepted)),
             ("Reason", Field::Text(&self.reason)),
+            ("Outage", Field::Flag(self.is_outage)),
             ("State", Field::Text(self.state.name())),
             ("Digest", optional(self.digest.as_deref())),
             ("Source", optional(self.source)),
@@ -166,6 +174,9 @@ pub struct PlatformReport {
     pub state: ReportState,
     /// Why.
     pub reason: String,
+    /// As [`ScanReport::is_outage`].
+    #[serde(skip)]
+    pub is_outage: bool,
     /// When the report that decided was made, where that is known.
     pub time: Option<String>,
     /// The reports that speak of it: `VulnerabilityReport sbomscanner/…`.
@@ -187,6 +198,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) owners: Vec<Owner>,
     /// By image, the containers that would run it.
     pub(crate) containers: BTreeMap<ImageReference, Vec<String>>,
+    /// Whether its images are pinned, by this request or by that of the Pods that come of it.
+    pub(crate) is_pinned: bool,
 }
 
 /// The reports of the images of one request. What one look-up answers for several images is asked for once.
@@ -263,13 +276,16 @@ impl<'a> ReportSearch<'a> {
         if let Some(report) = self.found.get(reference) {
             return report.clone();
         }
-        let resolution = resolve(reference, self.digests.get(reference), self.settings, self.host);
+        let known = self.digests.get(reference);
+        let resolution = resolve(reference, known, self.subject.is_pinned, self.settings, self.host);
         let report = match resolution.image {
             Ok(image) => self.search(reference, &image),
             Err(unresolved) => ScanReport {
                 status: ScanStatus::ScanFailed,
                 state: ReportState::LookUpFailed,
                 reason: unresolved.to_string(),
+                is_outage: unresolved.is_outage(),
+                pin: resolution.digest.clone(),
                 digest: resolution.digest,
                 source: None,
                 platforms: Vec::new(),
@@ -285,25 +301,34 @@ impl<'a> ReportSearch<'a> {
         let judge = Judge::new(self.settings, reference, self.subject.namespace, self.now);
         let (said, known_to, asked) = self.ask(reference, image, &judge);
         let mut warnings = Vec::new();
+        if image.is_unproven {
+            warnings
+                .push("its index may hold more than was judged, and `reports.unprovenIndexes` is `warn`".to_owned());
+        }
         let mut exemptions = UsedExemptions::default();
         let whereabouts = || {
             let all: Vec<String> = self.sources.iter().take(asked).map(|(_, source)| source.whereabouts()).collect();
             all.join(", or ")
         };
+        let forgiven = self.settings.scan.effective_fallbacks(self.subject.namespace);
         let mut platforms = Vec::new();
         for (manifest, said) in image.platforms.iter().zip(said) {
             exemptions.note(&said);
             warnings.extend(disagreement(&said).filter(|warning| !warnings.contains(warning)));
-            platforms.push(platform_report(manifest, said, known_to.unwrap_or_default(), whereabouts));
+            platforms.push(platform_report(manifest, said, known_to.unwrap_or_default(), forgiven, whereabouts));
         }
         warnings.extend(exemptions.ending(self.now));
-        let worst = platforms.iter().map(|platform| (platform.status, platform.state));
-        let worst = worst.reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
-        let (status, state) = worst.unwrap_or((ScanStatus::ScanFailed, ReportState::LookUpFailed));
+        let worst = platforms.iter().map(|platform| (platform.status, platform.state, platform.is_outage));
+        let worst = worst.reduce(|worst, next| {
+            if gravity(next.0, next.2, forgiven) > gravity(worst.0, worst.2, forgiven) { next } else { worst }
+        });
+        let (status, state, is_outage) = worst.unwrap_or((ScanStatus::ScanFailed, ReportState::LookUpFailed, false));
         ScanReport {
             status,
             state,
             reason: reason(status, &platforms),
+            is_outage,
+            pin: Some(image.pin.clone()),
             digest: Some(image.digest.clone()),
             source: known_to,
             platforms,
@@ -381,8 +406,19 @@ impl Statement<'_> {
     fn knows_the_image(&self) -> bool {
         match self.known {
             Known::Fresh(_) | Known::Stale(_) | Known::Pending(_) | Known::Failed(_) => true,
-            Known::LookUpFailed(_) => is_on(Remedy::StopAtFailure),
+            Known::LookUpFailed(_) | Known::Provoked(_) => is_on(Remedy::StopAtFailure),
             Known::OfAnotherImage(_) | Known::NotScanned(_) => false,
+        }
+    }
+
+    /// Whether a failure may go away by itself. A report in a registry that can't be read may be whoever's pushed it.
+    fn is_outage(&self) -> bool {
+        match &self.known {
+            Known::Provoked(_) => !is_on(Remedy::ForgiveOutagesOnly),
+            Known::Fresh(Judgement { verdict: Verdict::Unreadable(_), .. }) => {
+                !matches!(self.origin, Some(Origin::Artifact(_)))
+            }
+            _ => true,
         }
     }
 
@@ -438,7 +474,7 @@ impl Statement<'_> {
             Known::Failed(words) => {
                 (ScanStatus::ScanFailed, ReportState::Failed, format!("the scan failed: {words}{}", of(by)))
             }
-            Known::LookUpFailed(words) => (
+            Known::LookUpFailed(words) | Known::Provoked(words) => (
                 ScanStatus::ScanFailed,
                 ReportState::LookUpFailed,
                 format!("the look-up of the scan report failed: {words}{}", of(by)),
@@ -474,10 +510,11 @@ fn platform_report(
     manifest: &PlatformManifest,
     mut said: Vec<Statement<'_>>,
     source: &str,
+    forgiven: EffectiveFallbacks,
     whereabouts: impl FnOnce() -> String,
 ) -> PlatformReport {
     if let Some(why) = manifest.unjudgeable {
-        said.push(Statement::new(String::new(), Known::LookUpFailed(why.to_owned())));
+        said.push(Statement::new(String::new(), Known::Provoked(why.to_owned())));
     }
     if said.iter().any(Statement::is_fresh) && is_on(Remedy::FreshBeforeStale) {
         said.retain(|statement| !matches!(statement.known, Known::Stale(_)));
@@ -488,11 +525,15 @@ fn platform_report(
     let reports = said.iter().filter(|s| s.is_fresh() || matches!(s.known, Known::Stale(_)));
     let reports: Vec<String> = reports.map(|statement| statement.by.clone()).collect();
     let judged = said.iter().map(|said| (said.weight(source), said));
-    let worst =
-        judged.reduce(|worst, next| if next.0.0 > worst.0.0 && is_on(Remedy::WorstDecides) { next } else { worst });
+    let grave = |(weight, said): &((ScanStatus, ReportState, String), &Statement<'_>)| {
+        gravity(weight.0, said.is_outage(), forgiven)
+    };
+    let worst = judged
+        .reduce(|worst, next| if grave(&next) > grave(&worst) && is_on(Remedy::WorstDecides) { next } else { worst });
     let decides = worst.as_ref().map(|(_, said)| *said);
     let (time, origin) = decides.map_or((None, None), |said| (said.time, said.origin.clone()));
     let broken = decides.map(|said| said.broken().to_vec()).unwrap_or_default();
+    let is_outage = decides.is_none_or(Statement::is_outage);
     let (status, state, reason) = worst.map_or_else(
         || {
             let reason = format!("no scan report yet {}", whereabouts());
@@ -506,11 +547,24 @@ fn platform_report(
         status,
         state,
         reason: cut(&reason, LONGEST_REASON),
+        is_outage,
         time: time.map(|time| time.to_string()),
         reports,
         broken,
         origin,
     }
+}
+
+/// What decides before what: whatever rejects before what a setting forgives, so that nothing that is forgiven hides what
+/// isn't; of these the worst status.
+fn gravity(status: ScanStatus, is_outage: bool, forgiven: EffectiveFallbacks) -> (bool, ScanStatus, bool) {
+    let is_forgiven = match status {
+        ScanStatus::Accepted => true,
+        ScanStatus::ReportNotAvailable => forgiven.report_pending == Fallback::Accept,
+        ScanStatus::ScanFailed => forgiven.scan_failed == Fallback::Accept && is_outage,
+        ScanStatus::Rejected => false,
+    };
+    (!is_forgiven && is_on(Remedy::ForgiveOutagesOnly), status, !is_outage)
 }
 
 /// The reasons of the platforms that made the status, platforms with the same reason together.

@@ -2,14 +2,21 @@
 //!
 //! A tag is asked for once. Everything after that is asked for by digest, the only form in which an answer is checked.
 
-use crate::host::{Descriptor, Host, HostFailure, Manifest, is_index};
+use crate::host::{Host, HostFailure};
 use crate::image::{ImageReference, is_digest};
+use crate::manifest::{Descriptor, Kind, Manifest};
 use crate::platform::Platform;
-use crate::settings::{Platforms, Settings};
+use crate::remedy::{Remedy, is_on};
+use crate::settings::{Platforms, Reports, Settings, UnprovenIndexes};
 use std::fmt;
 
 /// The most platforms of one image that are judged: each costs a look-up, and whoever pushes the image chooses how many.
 const MOST_PLATFORMS: usize = 64;
+
+/// Why an index isn't judged whose bytes nothing proves, and what to do.
+pub(crate) const UNPROVEN: &str = "its index may hold more than the host shows of it, so that nodes could run another image: push it \
+    anew with a tool whose indexes are proven (buildx, docker manifest, crane, ko, podman, regctl, oras), or set \
+    `reports.platforms` to the one platform that is to run, which is pinned then";
 
 /// An image whose digest is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +25,10 @@ pub(crate) struct ResolvedImage {
     pub(crate) digest: String,
     /// The manifests to judge, never none.
     pub(crate) platforms: Vec<PlatformManifest>,
+    /// What is written in the image's place: the one platform that is asked for, or else what the reference stands for.
+    pub(crate) pin: String,
+    /// Whether the index may hold what the host doesn't show; the settings let it in all the same.
+    pub(crate) is_unproven: bool,
 }
 
 /// The manifest of an image for one platform.
@@ -27,8 +38,6 @@ pub(crate) struct PlatformManifest {
     pub(crate) digest: String,
     /// The platform that the index says it is for. None: it stands alone, or the index doesn't say.
     pub(crate) platform: Option<Platform>,
-    /// The digest of its configuration, where the manifest was read to find the image.
-    pub(crate) config: Option<String>,
     /// Why no report can speak of it. The others are judged all the same: one of them may be known to be bad.
     pub(crate) unjudgeable: Option<&'static str>,
 }
@@ -41,9 +50,22 @@ pub(crate) enum Unresolved {
     NotADigest(String),
     NoManifest(HostFailure),
     Ambiguous,
+    Unproven,
     NoPlatforms,
     TooManyPlatforms(usize),
     NoneAskedFor(String),
+}
+
+impl Unresolved {
+    /// Whether it may go away by itself, and nobody who names or pushes images can cause it.
+    pub(crate) fn is_outage(&self) -> bool {
+        match self {
+            Self::NoDigest(failure) | Self::NoManifest(failure) => {
+                failure.is_outage() || !is_on(Remedy::ForgiveOutagesOnly)
+            }
+            _ => !is_on(Remedy::ForgiveOutagesOnly),
+        }
+    }
 }
 
 impl fmt::Display for Unresolved {
@@ -58,6 +80,7 @@ impl fmt::Display for Unresolved {
             }
             Self::NoManifest(failure) => write!(f, "its manifest can't be read: {failure}"),
             Self::Ambiguous => f.write_str("its manifest is both an image and an index"),
+            Self::Unproven => f.write_str(UNPROVEN),
             Self::NoPlatforms => f.write_str("its index names no platform"),
             Self::TooManyPlatforms(number) => {
                 write!(f, "its index names {number} platforms, {MOST_PLATFORMS} are the most that are judged")
@@ -77,17 +100,20 @@ pub(crate) struct Resolution {
 }
 
 /// Asks the host for the digest of a reference (unless it carries one, or it is `known` already) and for the manifest at
-/// that digest.
+/// that digest. `is_pinned` says whether what runs is what [`ResolvedImage::pin`] says, and nothing else.
 pub(crate) fn resolve(
     reference: &ImageReference,
     known: Option<&String>,
+    is_pinned: bool,
     settings: &Settings,
     host: &dyn Host,
 ) -> Resolution {
     match known.map_or_else(|| find_digest(reference, settings, host), |digest| Ok(digest.clone())) {
         Ok(digest) => {
-            let image = find_platforms(reference, &digest, &settings.reports.platforms, host)
-                .map(|platforms| ResolvedImage { digest: digest.clone(), platforms });
+            let Reports { platforms, unproven_indexes, .. } = &settings.reports;
+            let asked =
+                Asked { platforms, unproven_indexes: *unproven_indexes, is_verified: known.is_some(), is_pinned };
+            let image = find_image(reference, &digest, &asked, host);
             Resolution { digest: Some(digest), image }
         }
         Err(unresolved) => Resolution { digest: None, image: Err(unresolved) },
@@ -110,40 +136,80 @@ pub(crate) fn find_digest(
     if is_digest(&digest) { Ok(digest) } else { Err(Unresolved::NotADigest(digest)) }
 }
 
-/// The manifests at a digest that are judged: those of an index that the `platforms` ask for.
-pub(crate) fn find_platforms(
+/// What is asked for of an image.
+#[derive(Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) platforms: &'a Platforms,
+    pub(crate) unproven_indexes: UnprovenIndexes,
+    /// Whether verification looked at the image by the digest that it has.
+    pub(crate) is_verified: bool,
+    /// Whether what runs is what [`ResolvedImage::pin`] says, and nothing else.
+    pub(crate) is_pinned: bool,
+}
+
+/// The manifests at a digest that are judged: those of an index that the settings ask for.
+///
+/// Nodes read an index with another parser than the host. So one is believed only where its bytes are proven, or where the
+/// one platform that is asked for is pinned in its place.
+pub(crate) fn find_image(
     reference: &ImageReference,
     digest: &str,
-    platforms: &Platforms,
+    asked: &Asked<'_>,
     host: &dyn Host,
-) -> Result<Vec<PlatformManifest>, Unresolved> {
-    match host.manifest(&reference.at(digest)).map_err(Unresolved::NoManifest)? {
-        Manifest::Image { config } => {
-            Ok(vec![PlatformManifest { digest: digest.to_owned(), platform: None, config, unjudgeable: None }])
+) -> Result<ResolvedImage, Unresolved> {
+    let document = host.manifest(&reference.at(digest)).map_err(Unresolved::NoManifest)?;
+    let manifest = Manifest::read(&document).map_err(Unresolved::NoManifest)?;
+    let image = |platforms, pin: &str, is_unproven| {
+        Ok(ResolvedImage { digest: digest.to_owned(), platforms, pin: pin.to_owned(), is_unproven })
+    };
+    match manifest.kind() {
+        Kind::Image => {
+            let alone = PlatformManifest { digest: digest.to_owned(), platform: None, unjudgeable: None };
+            image(vec![alone], digest, false)
         }
-        Manifest::Index(entries) => asked_for(entries, platforms),
-        Manifest::Ambiguous => Err(Unresolved::Ambiguous),
+        Kind::Index => {
+            let platforms = asked_for(manifest.entries(), asked.platforms)?;
+            let is_proven = || manifest.is_proven(digest) || !is_on(Remedy::ProveIndexes);
+            // What verification looked at keeps the digest that was signed, as long as that can mean one thing only: the
+            // signature isn't found by another, when the object is asked about again.
+            let only = the_only_one(&platforms, asked.platforms).filter(|_| asked.is_pinned);
+            if let Some(only) = only.filter(|_| !(asked.is_verified && is_proven())).map(str::to_owned) {
+                return image(platforms, &only, false);
+            }
+            let is_unproven = !is_proven();
+            if is_unproven && asked.unproven_indexes == UnprovenIndexes::Reject {
+                return Err(Unresolved::Unproven);
+            }
+            image(platforms, digest, is_unproven)
+        }
+        Kind::Ambiguous => Err(Unresolved::Ambiguous),
     }
 }
 
-/// The entries of an index that are judged: all that a machine could run, and of those what the settings ask for. An
-/// entry that doesn't name its platform could run anywhere.
-fn asked_for(entries: Vec<Descriptor>, platforms: &Platforms) -> Result<Vec<PlatformManifest>, Unresolved> {
+/// The digest of the one manifest that can run, where exactly one platform is asked for.
+fn the_only_one<'p>(platforms: &'p [PlatformManifest], asked: &Platforms) -> Option<&'p str> {
+    match (platforms, asked) {
+        ([only], Platforms::Listed(listed)) if listed.len() == 1 && only.unjudgeable.is_none() => Some(&only.digest),
+        _ => None,
+    }
+}
+
+/// The entries of an index that are judged: all that a machine could run, and of those what the settings ask for.
+fn asked_for(entries: &[Descriptor<'_>], platforms: &Platforms) -> Result<Vec<PlatformManifest>, Unresolved> {
     let mut there: Vec<PlatformManifest> = Vec::new();
     for entry in entries {
-        let platform = entry.platform.as_deref().and_then(Platform::parse);
+        let platform = entry.platform();
         if platform.as_ref().is_some_and(Platform::is_unknown) {
             continue;
         }
-        let unjudgeable = if is_index(&entry.media_type) {
+        let unjudgeable = if entry.is_index() {
             Some("the index holds another index")
-        } else if !is_digest(&entry.digest) {
+        } else if !is_digest(entry.digest()) {
             Some("the index names no digest for it")
         } else {
             None
         };
-        let manifest =
-            PlatformManifest { digest: crate::message::cut(&entry.digest, 160), platform, config: None, unjudgeable };
+        let manifest = PlatformManifest { digest: crate::message::cut(entry.digest(), 160), platform, unjudgeable };
         if !there.contains(&manifest) {
             there.push(manifest);
         }
@@ -152,17 +218,34 @@ fn asked_for(entries: Vec<Descriptor>, platforms: &Platforms) -> Result<Vec<Plat
         return Err(Unresolved::NoPlatforms);
     }
     if let Platforms::Listed(listed) = platforms {
-        let names: Vec<String> = there.iter().filter_map(|m| m.platform.as_ref()).map(Platform::to_string).collect();
-        there.retain(|manifest| {
-            manifest.platform.as_ref().is_none_or(|platform| listed.iter().any(|asked| platform.is_asked_for_by(asked)))
-        });
-        if there.is_empty() {
-            let names = crate::message::join_at_most(names.iter().map(String::as_str), ", ", 8);
-            return Err(Unresolved::NoneAskedFor(names));
-        }
+        there = listed_ones(there, listed)?;
     }
     if there.len() > MOST_PLATFORMS {
         return Err(Unresolved::TooManyPlatforms(there.len()));
     }
     Ok(there)
+}
+
+/// The manifests for platforms that are listed. Where an index has none for a machine's own platform, runtimes take one that
+/// can stand in for it, or one without a platform; so these are asked for where a listed platform has none.
+fn listed_ones(there: Vec<PlatformManifest>, listed: &[Platform]) -> Result<Vec<PlatformManifest>, Unresolved> {
+    let is_for = |manifest: &PlatformManifest, asked: &Platform| {
+        manifest.platform.as_ref().is_some_and(|platform| platform.is_asked_for_by(asked))
+    };
+    let missing: Vec<&Platform> =
+        listed.iter().filter(|asked| !there.iter().any(|manifest| is_for(manifest, asked))).collect();
+    let is_asked_for = |manifest: &PlatformManifest| match &manifest.platform {
+        Some(platform) => {
+            listed.iter().any(|asked| is_for(manifest, asked))
+                || missing.iter().any(|asked| platform.stands_in_for(asked))
+        }
+        None => !missing.is_empty(),
+    };
+    let (asked, others): (Vec<_>, Vec<_>) = there.into_iter().partition(is_asked_for);
+    if asked.is_empty() {
+        let names: Vec<String> = others.iter().filter_map(|m| m.platform.as_ref()).map(Platform::to_string).collect();
+        let names = crate::message::join_at_most(names.iter().map(String::as_str), ", ", 8);
+        return Err(Unresolved::NoneAskedFor(names));
+    }
+    Ok(asked)
 }

@@ -198,6 +198,13 @@ impl From<Decision> for Response {
                 format!("the workload names {images} different images, the setting `maxImages` allows {most}"),
                 403,
             ),
+            Outcome::TooManyHostCalls { images, most } => Self::rejected(
+                format!(
+                    "deciding about {images} different images takes more than the {most} host calls that the setting \
+                     `maxHostCalls` allows: name fewer images, images of fewer platforms, or raise it"
+                ),
+                403,
+            ),
             Outcome::PreScanRejected(reasons) => {
                 let reasons = join_at_most(reasons.iter().map(String::as_str), ", ", IMAGES_IN_MESSAGE);
                 Self::rejected(format!("Pre-scan rejected. Reasons: {reasons}"), 403)

@@ -3,8 +3,8 @@
 use crate::decision::{JudgedImage, ScanOutcome};
 use crate::image::{ImageList, ImageReference};
 use crate::policy::rule_for;
-use crate::report::{Owner, ReportSearch, ScanStatus, Subject};
-use crate::settings::{Fallback, Phase, ReportSource, ScanAction, Settings, StatusFallbacks};
+use crate::report::{Owner, ReportSearch, ScanReport, ScanStatus, Subject};
+use crate::settings::{EffectiveFallbacks, Fallback, ReportSource, ScanAction, Settings};
 use crate::workload::WorkloadKind;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,18 +13,19 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) fn subject<'a>(
     images: &[JudgedImage],
     object: &Value,
-    kind: &str,
+    workload: WorkloadKind,
     namespace: &'a str,
     settings: &Settings,
 ) -> Subject<'a> {
+    let is_pinned = settings.pin.reaches(workload);
     if !settings.reports.sources.iter().any(|source| matches!(source, ReportSource::TrivyOperator(_))) {
-        return Subject { namespace, owners: Vec::new(), containers: BTreeMap::new() };
+        return Subject { namespace, owners: Vec::new(), containers: BTreeMap::new(), is_pinned };
     }
     let mut containers: BTreeMap<ImageReference, Vec<String>> = BTreeMap::new();
     for judged in images.iter().filter(|judged| judged.image.list != ImageList::Volume) {
         containers.entry(judged.reference.clone()).or_default().push(judged.image.container.clone());
     }
-    Subject { namespace, owners: Owner::of(object, kind), containers }
+    Subject { namespace, owners: Owner::of(object, workload.name()), containers, is_pinned }
 }
 
 /// Decides the second phase, image by image, and notes the outcome at each.
@@ -36,7 +37,7 @@ pub(crate) fn decide(
     settings: &Settings,
     search: &mut ReportSearch<'_>,
 ) {
-    let fallbacks = fallbacks(&settings.scan, namespace);
+    let fallbacks = settings.scan.effective_fallbacks(namespace);
     for judged in images {
         if !settings.scan.auto_generate {
             let report = Some(search.find(&judged.reference));
@@ -56,7 +57,7 @@ pub(crate) fn decide(
             }
             ScanAction::ScanResult => {
                 let report = search.find(&judged.reference);
-                let (denied, warning) = judge(report.status, fallbacks, workload);
+                let (denied, warning) = judge(&report, fallbacks, workload);
                 (Some(report), denied, warning)
             }
         };
@@ -66,11 +67,11 @@ pub(crate) fn decide(
 
 /// The reason to deny, or the reason to warn, for an image whose scan result decides.
 fn judge(
-    status: ScanStatus,
+    report: &ScanReport,
     fallbacks: EffectiveFallbacks,
     workload: WorkloadKind,
 ) -> (Option<&'static str>, Option<String>) {
-    match (status, fallbacks.report_pending, fallbacks.scan_failed) {
+    match (report.status, fallbacks.report_pending, fallbacks.scan_failed) {
         (ScanStatus::Accepted, _, _) => (None, None),
         (ScanStatus::Rejected, _, _) => (Some("scan result is 'reject'"), None),
         (ScanStatus::ReportNotAvailable, Fallback::Accept, _) => {
@@ -81,25 +82,10 @@ fn judge(
             (None, Some(format!("has no scan report yet: Pods of this {workload} wait for it")))
         }
         (ScanStatus::ReportNotAvailable, Fallback::Reject, _) => (Some("scan report is pending"), None),
-        (ScanStatus::ScanFailed, _, Fallback::Accept) => {
+        // What an author can cause is no outage to forgive.
+        (ScanStatus::ScanFailed, _, Fallback::Accept) if report.is_outage => {
             (None, Some("could not be scanned, and `scanFailed` is `accept`".to_owned()))
         }
-        (ScanStatus::ScanFailed, _, Fallback::Reject) => (Some("scan failed"), None),
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-struct EffectiveFallbacks {
-    report_pending: Fallback,
-    scan_failed: Fallback,
-}
-
-/// The namespace's, then the top level's, then reject. The namespace's hold also for top-level custom policies.
-fn fallbacks(phase: &Phase<ScanAction>, namespace: &str) -> EffectiveFallbacks {
-    let own = phase.by_namespace.get(namespace).map_or(StatusFallbacks::default(), |overrides| overrides.fallbacks);
-    let top = phase.fallbacks;
-    EffectiveFallbacks {
-        report_pending: own.report_pending.or(top.report_pending).unwrap_or(Fallback::Reject),
-        scan_failed: own.scan_failed.or(top.scan_failed).unwrap_or(Fallback::Reject),
+        (ScanStatus::ScanFailed, _, _) => (Some("scan failed"), None),
     }
 }

@@ -25,7 +25,8 @@ pub use exemptions::{Exemption, Pattern};
 pub use lint::{Lint, LintRule};
 pub(crate) use phases::PhaseAction;
 pub use phases::{
-    CustomPolicy, Fallback, ImageMatching, NamespaceOverride, Phase, PreScanAction, ScanAction, StatusFallbacks,
+    CustomPolicy, EffectiveFallbacks, Fallback, ImageMatching, NamespaceOverride, Phase, PreScanAction, ScanAction,
+    StatusFallbacks,
 };
 pub use pin::Pin;
 pub use prefix::Prefix;
@@ -33,7 +34,7 @@ pub use rego::{ContextKind, KindPattern, Rego, RegoLibrary, RegoPolicy, RegoVers
 pub(crate) use reports::PLACEHOLDERS;
 pub use reports::{
     Artifact, CustomFields, CustomLookup, CustomReports, Kubescape, Namespaces, Platforms, RegistryReports,
-    ReportIdentity, ReportSource, Reports, SbomScanner, TrivyOperator,
+    ReportIdentity, ReportSource, Reports, SbomScanner, TrivyOperator, UnprovenIndexes,
 };
 pub(crate) use verification::IMAGE_LISTS;
 pub use verification::{
@@ -43,6 +44,9 @@ pub use verification::{
 
 /// The most different images that one request may name, unless the settings say otherwise.
 const MAX_IMAGES: usize = 50;
+
+/// The most calls to the host that one request may make, unless the settings say otherwise.
+const MAX_HOST_CALLS: usize = 400;
 
 /// The policy's settings.
 #[derive(Debug, Clone)]
@@ -57,6 +61,8 @@ pub struct Settings {
     pub registries: Vec<String>,
     /// The most different images that one request may name.
     pub max_images: usize,
+    /// The most calls to the host that one request may make.
+    pub max_host_calls: usize,
     /// Log what was decided on, and why.
     pub verbose_log: bool,
     /// Whether, and in which kinds, images are pinned.
@@ -125,7 +131,7 @@ impl fmt::Display for InvalidSettings {
 
 impl std::error::Error for InvalidSettings {}
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "preScanPolicies",
     "scanPolicies",
     "policies",
@@ -133,6 +139,7 @@ const KEYS: [&str; 18] = [
     "imageMatching",
     "registries",
     "maxImages",
+    "maxHostCalls",
     "reports",
     "acceptance",
     "exemptions",
@@ -168,14 +175,15 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
         phases::read::<ScanAction>(&map, "scanPolicies", image_matching, problems);
     }
 
-    let max_images = match map.number("maxImages", problems) {
+    let mut most = |key, default| match map.number(key, problems) {
         Some(0) => {
-            problems.add(root.key("maxImages"), "`0` would reject every workload; use a number from 1");
-            MAX_IMAGES
+            problems.add(root.key(key), "`0` would reject every workload; use a number from 1");
+            default
         }
         Some(number) => usize::try_from(number).unwrap_or(usize::MAX),
-        None => MAX_IMAGES,
+        None => default,
     };
+    let (max_images, max_host_calls) = (most("maxImages", MAX_IMAGES), most("maxHostCalls", MAX_HOST_CALLS));
 
     let settings = Settings {
         pre_scan: phases::read(&map, "preScanPolicies", image_matching, problems),
@@ -183,6 +191,7 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
         image_matching,
         registries: registries(&map, problems),
         max_images,
+        max_host_calls,
         verbose_log: map.boolean("verboseLog", false, problems),
         pin: pin::read(&map, problems),
         reports: reports::read(&map, problems),

@@ -4,6 +4,7 @@
 mod empty;
 mod fields;
 mod guards;
+mod judged;
 mod more;
 mod mutilated;
 mod reread;
@@ -120,13 +121,14 @@ fn a_report_of_the_index_says_nothing_about_an_entry_without_a_platform() {
         {"digest": digest('a'), "platform": {"os": "linux", "architecture": "amd64"}}, {"digest": digest('c')}]});
     let mut world = World::default().image(IMAGE, 'f').object(trivy("web", "pod-p-app", json!(digest('f'))));
     world.manifests.insert(format!("reg.io/team/app@{}", digest('f')), manifests.clone());
+    world = world.proven('f');
     let settings = json!({"reports": {"sources": [{"trivyOperator": {}}]}});
     let answer = world.decide(IMAGE, &settings);
     assert!(!answer.allowed, "{}", answer.response);
     world
         .manifests
         .insert(format!("reg.io/team/app@{}", digest('f')), json!({"manifests": [manifests["manifests"][0]]}));
-    assert!(world.decide(IMAGE, &settings).allowed);
+    assert!(world.proven('f').decide(IMAGE, &settings).allowed);
 }
 
 #[test]
@@ -316,9 +318,10 @@ fn trivy_operator_names_the_index() {
 fn older_trivy_operators_name_the_image_id() {
     let settings = json!({"reports": {"sources": [{"trivyOperator": {}}]}});
     let report = trivy("web", "pod-p-app", json!(digest('0')));
-    let world = World::default().index(IMAGE, 'f', &[("linux/amd64", 'a')]).object(report.clone());
+    let world =
+        World::default().index(IMAGE, 'f', &[("linux/amd64", 'a')]).proven('a').proven('f').object(report.clone());
     trap(Remedy::KnowImageId, &world, IMAGE, &settings, "allowed fresh", "denied other_image");
-    let alone = World::default().image(IMAGE, 'a').object(report);
+    let alone = World::default().image(IMAGE, 'a').proven('a').object(report);
     trap(Remedy::KnowImageId, &alone, IMAGE, &settings, "allowed fresh", "denied other_image");
 }
 

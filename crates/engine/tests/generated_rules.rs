@@ -131,12 +131,13 @@ fn pre_scan_input(case: &Case) -> Value {
 
 fn scan_input(case: &Case, judged: &JudgedImage) -> Value {
     let request = case.request();
-    let status = match judged.scan.as_ref().and_then(|scan| scan.report.as_ref()) {
-        Some(report) => report.status.name(),
+    let (status, is_outage) = match judged.scan.as_ref().and_then(|scan| scan.report.as_ref()) {
+        Some(report) => (report.status.name(), report.is_outage),
         // Nobody asked.
         None => {
             let named = case.containers.iter().find(|container| container.name == judged.image.container);
-            case.status(&named.unwrap().image).word()
+            let status = case.status(&named.unwrap().image);
+            (status.word(), status.is_outage())
         }
     };
     let image = judged.image.text.as_str();
@@ -145,7 +146,8 @@ fn scan_input(case: &Case, judged: &JudgedImage) -> Value {
         "ContainerObject": request["object"].pointer(pointer).unwrap(),
         "AdmissionRequest": request,
         "PodObject": pod(case),
-        "ScanReport": {"ImageAndTag": image, "Status": status, "Passed": status == "accepted", "InnerReport": {}},
+        "ScanReport": {"ImageAndTag": image, "Status": status, "Passed": status == "accepted", "Outage": is_outage,
+                       "InnerReport": {}},
     })
 }
 

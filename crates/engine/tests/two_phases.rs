@@ -124,6 +124,7 @@ impl Case {
                 let waits = self.change.is_pod() && self.fallback(|level| level.report_pending) == "reject";
                 waits.then_some("scan report is pending")
             }
+            _ if !self.status(&container.image).is_outage() => Some("scan failed"),
             _ => (self.fallback(|level| level.scan_failed) == "reject").then_some("scan failed"),
         };
         let (name, scope) = (&container.name, rule.scope);

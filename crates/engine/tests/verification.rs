@@ -745,8 +745,14 @@ fn every_variable_and_function() {
         world.0.objects.insert("prod".to_owned(), json!({"kind": "Namespace", "metadata": {"name": "prod"}}));
         let config = json!({"manifest": {}, "digest": digest, "config": {"config": {"User": "1"}}});
         world.0.artifacts.insert(format!("ghcr.io/team/app@{digest}"), config);
-        let settings = settings(&expression(text));
+        let mut settings = settings(&expression(text));
         assert_eq!(problems(&settings), [""; 0], "{text}");
+        if text.contains("getImageData") {
+            // The digests of this world are those of no document.
+            let response = ask(&settings, &request(&pod(&["ghcr.io/team/app:1"])), &world);
+            assert!(response["message"].to_string().contains("it may hold more than the host shows"), "{response}");
+            settings["reports"] = json!({"unprovenIndexes": "warn", "sources": settings["reports"]["sources"]});
+        }
         let response = ask(&settings, &request(&pod(&["ghcr.io/team/app:1"])), &world);
         assert_eq!(response["accepted"], true, "{text}: {response}");
     }

@@ -59,6 +59,10 @@ pub struct Settings {
     /// A request with more different images is rejected before anything is asked.
     #[schemars(range(min = 1), extend("default" = 50))]
     pub max_images: Option<u64>,
+    /// A request that needs more calls to the registries and the cluster than this is rejected. Whoever writes a Pod or pushes
+    /// an image chooses how many it would be, and each holds up a worker of the policy server.
+    #[schemars(range(min = 1), extend("default" = 400))]
+    pub max_host_calls: Option<u64>,
     /// Logs what was decided on, and what rules saw; never the content of a Secret.
     #[schemars(extend("default" = false))]
     pub verbose_log: Option<bool>,

@@ -89,6 +89,12 @@ impl<'s> At<'s> {
                 decided_by: vec![self.decider(&["maxImages"], json!(most))],
                 undo: vec![Edit::new(&["maxImages"], Action::Set(json!(images)))],
             }],
+            Outcome::TooManyHostCalls { images, most } => vec![Cause {
+                image: None,
+                why: format!("deciding about its {images} different images takes more than {most} host calls"),
+                decided_by: vec![self.decider(&["maxHostCalls"], json!(most))],
+                undo: vec![Edit::new(&["maxHostCalls"], Action::Set(json!(most.saturating_mul(4))))],
+            }],
             Outcome::PreScanRejected(reasons) => self.pre_scan(decision, reasons),
         }
     }
@@ -237,7 +243,10 @@ impl<'s> At<'s> {
             ScanStatus::ScanFailed => {
                 let host = judged.reference.host();
                 if self.settings.registries.is_empty() || self.settings.registries.iter().any(|own| own == host) {
-                    self.fallback(phase, "scanFailed", &mut cause);
+                    // What isn't an outage is never forgiven.
+                    if report.is_outage {
+                        self.fallback(phase, "scanFailed", &mut cause);
+                    }
                 } else {
                     cause.decided_by.push(self.decider(&["registries"], json!([])));
                     cause.undo.push(Edit::new(&["registries"], Action::Append(json!(host))));

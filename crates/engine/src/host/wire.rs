@@ -2,20 +2,15 @@
 //!
 //! The one place that knows operations, field names and error texts of Kubewarden's host.
 
-use super::{Descriptor, Document, Host, HostFailure, Manifest, Resource};
+use super::{Document, Host, HostFailure, Resource};
 use crate::message::cut;
 use crate::settings::Identity;
-use serde::de::{Error, IgnoredAny, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// The longest text of the host that is passed on.
 const LONGEST_FAILURE: usize = 300;
-
-/// The most entries of an index that are read, attestations included.
-const MOST_ENTRIES: usize = 1000;
 
 /// Carries a call to the host: waPC in the guest, prepared answers elsewhere.
 pub trait HostCalls {
@@ -47,21 +42,7 @@ impl<C: HostCalls> Host for WireHost<C> {
         Ok(answer.digest)
     }
 
-    fn manifest(&self, image: &str) -> Result<Manifest, HostFailure> {
-        let answer: WireManifest = Document(self.call("oci", "v1/oci_manifest", &image)?).read()?;
-        let is_image = answer.layers.is_some() || answer.config.is_some();
-        // The host reads a document that is both as an image, and passes on what an image has: its type still tells.
-        let typed_index = answer.media_type.as_deref().is_some_and(is_index);
-        match answer.manifests {
-            Some(_) if is_image => Ok(Manifest::Ambiguous),
-            None if is_image && typed_index => Ok(Manifest::Ambiguous),
-            Some(manifests) => Ok(Manifest::Index(manifests.into_iter().map(Descriptor::from).collect())),
-            None if is_image => Ok(Manifest::Image { config: answer.config.and_then(|config| config.digest) }),
-            None => Err(HostFailure::Failed("its answer is neither an image's manifest nor an index".to_owned())),
-        }
-    }
-
-    fn whole_manifest(&self, image: &str) -> Result<Document, HostFailure> {
+    fn manifest(&self, image: &str) -> Result<Document, HostFailure> {
         self.call("oci", "v1/oci_manifest", &image).map(Document)
     }
 
@@ -148,11 +129,6 @@ impl<C: HostCalls> Host for WireHost<C> {
             Err(HostFailure::NotTrusted("the host says that it isn't trusted".to_owned()))
         }
     }
-}
-
-/// Whether a media type is that of an index, OCI's or Docker's.
-pub(crate) fn is_index(media_type: &str) -> bool {
-    media_type.contains("image.index") || media_type.contains("manifest.list")
 }
 
 /// What the host says of images that nobody signed who was asked for: there is no signature; none that fits; none of this
@@ -245,81 +221,6 @@ struct ListResources<'a> {
     field_masks: &'a [&'a str],
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", expecting = "a manifest")]
-struct WireManifest {
-    media_type: Option<String>,
-    #[serde(default, deserialize_with = "bounded")]
-    manifests: Option<Vec<WireDescriptor>>,
-    layers: Option<IgnoredAny>,
-    config: Option<WireConfig>,
-}
-
-#[derive(Deserialize)]
-struct WireConfig {
-    digest: Option<String>,
-}
-
-/// Reads the entries of an index, and stops where no index in use goes: whoever pushes it chooses how many it has.
-fn bounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<WireDescriptor>>, D::Error> {
-    struct Entries;
-
-    impl<'de> Visitor<'de> for Entries {
-        type Value = Vec<WireDescriptor>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list of manifests")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-            let mut read = Vec::new();
-            while let Some(entry) = entries.next_element()? {
-                if read.len() == MOST_ENTRIES {
-                    return Err(A::Error::custom(format_args!("an index of more than {MOST_ENTRIES} entries")));
-                }
-                read.push(entry);
-            }
-            Ok(read)
-        }
-    }
-
-    deserializer.deserialize_seq(Entries).map(Some)
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct WireDescriptor {
-    media_type: Option<String>,
-    digest: String,
-    platform: Option<WirePlatform>,
-    artifact_type: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct WirePlatform {
-    os: Option<String>,
-    architecture: Option<String>,
-    variant: Option<String>,
-}
-
-impl From<WireDescriptor> for Descriptor {
-    fn from(wire: WireDescriptor) -> Self {
-        let platform = wire.platform.and_then(|platform| {
-            let (os, architecture) = (platform.os?, platform.architecture?);
-            Some(match platform.variant.filter(|variant| !variant.is_empty()) {
-                Some(variant) => [os, architecture, variant].join("/"),
-                None => [os, architecture].join("/"),
-            })
-        });
-        Self {
-            media_type: wire.media_type.unwrap_or_default(),
-            digest: wire.digest,
-            platform,
-            artifact_type: wire.artifact_type,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -374,40 +275,6 @@ mod tests {
                 matches!(WireHost(Says(Ok(nonsense))).manifest_digest("a"), Err(HostFailure::Failed(_))),
                 "{nonsense}"
             );
-            assert!(matches!(WireHost(Says(Ok(nonsense))).manifest("a"), Err(HostFailure::Failed(_))), "{nonsense}");
         }
-    }
-
-    #[test]
-    fn an_index_is_read_up_to_a_limit() {
-        let index = |entries: usize| format!(r#"{{"manifests":[{}]}}"#, vec![r#"{"digest":"d"}"#; entries].join(","));
-        let read = |text: String| WireHost(Says(Ok(text.leak()))).manifest("a");
-        assert!(matches!(read(index(MOST_ENTRIES)), Ok(Manifest::Index(entries)) if entries.len() == MOST_ENTRIES));
-        assert!(
-            matches!(read(index(MOST_ENTRIES + 1)), Err(HostFailure::Failed(why)) if why.contains("more than 1000 entries"))
-        );
-    }
-
-    #[test]
-    fn manifests_are_told_from_indexes() {
-        let manifest = |text| WireHost(Says(Ok(text))).manifest("a").unwrap();
-        assert_eq!(manifest(r#"{"config":{},"layers":[]}"#), Manifest::Image { config: None });
-        let config = Some("sha256:1".to_owned());
-        assert_eq!(manifest(r#"{"config":{"digest":"sha256:1"},"layers":[]}"#), Manifest::Image { config });
-        assert_eq!(manifest(r#"{"layers":[],"manifests":[]}"#), Manifest::Ambiguous);
-        let typed = r#"{"mediaType":"application/vnd.oci.image.index.v1+json","config":{},"layers":[]}"#;
-        assert_eq!(manifest(typed), Manifest::Ambiguous);
-        let child = |platform: Option<&str>| Descriptor {
-            media_type: String::new(),
-            digest: "d".to_owned(),
-            platform: platform.map(str::to_owned),
-            artifact_type: None,
-        };
-        assert_eq!(
-            manifest(
-                r#"{"manifests":[{"digest":"d"},{"digest":"d","platform":{"os":"linux","architecture":"arm","variant":"v7"}},{"digest":"d","platform":{"os":"linux"}}]}"#
-            ),
-            Manifest::Index(vec![child(None), child(Some("linux/arm/v7")), child(None)])
-        );
     }
 }

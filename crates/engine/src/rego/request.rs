@@ -183,7 +183,8 @@ impl<'a> RequestRules<'a> {
         decision.policies_hash = Some(policies.hash.clone());
         let object = object.unwrap_or(Json::Null);
         let namespace = crate::namespace(&object, request);
-        let subject = crate::scan::subject(&decision.images, &object, &request.kind, namespace, settings);
+        let workload = WorkloadKind::of(&request.group, &request.kind).unwrap_or(WorkloadKind::Pod);
+        let subject = crate::scan::subject(&decision.images, &object, workload, namespace, settings);
         let mut reports = Reports { judged: &decision.images, settings, host, now, subject: &subject };
         policies.decide(&input, &mut cluster, &mut reports);
         if settings.verbose_log {

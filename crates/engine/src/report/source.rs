@@ -92,6 +92,8 @@ pub(crate) enum Known<'a> {
     Failed(String),
     /// The look-up failed, in the host's words.
     LookUpFailed(String),
+    /// It failed by what somebody chose who names or pushes images: no outage.
+    Provoked(String),
 }
 
 impl<'a> Statement<'a> {
@@ -100,7 +102,8 @@ impl<'a> Statement<'a> {
     }
 
     pub(crate) fn look_up_failed(failure: &HostFailure) -> Self {
-        Self::new(String::new(), Known::LookUpFailed(failure.to_string()))
+        let known = if failure.is_outage() { Known::LookUpFailed } else { Known::Provoked };
+        Self::new(String::new(), known(failure.to_string()))
     }
 }
 

@@ -15,7 +15,8 @@ use super::source::{self, Described, Known, Statement, Wanted, judge_deeper};
 use super::text::Text;
 use crate::Timestamp;
 use crate::acceptance::{Depth, Finding, Findings, Judge, Verdict, summed};
-use crate::host::{Host, HostFailure, Manifest};
+use crate::host::{Host, HostFailure};
+use crate::manifest::{Kind, Manifest};
 use crate::message::cut;
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{ReportIdentity, Severity, TrivyOperator};
@@ -87,14 +88,14 @@ impl<'a> Source<'a> {
     }
 
     fn image_id(&mut self, wanted: &Wanted<'_>) -> Result<Option<String>, HostFailure> {
-        if wanted.manifest.config.is_some() || wanted.stands_alone() {
-            return Ok(wanted.manifest.config.clone());
-        }
         let digest = &wanted.manifest.digest;
         if !self.image_ids.contains_key(digest) {
-            let id = self.host.manifest(&wanted.reference.at(digest)).map(|manifest| match manifest {
-                Manifest::Image { config } => config,
-                Manifest::Index(_) | Manifest::Ambiguous => None,
+            let id = self.host.manifest(&wanted.reference.at(digest)).and_then(|document| {
+                let manifest = Manifest::read(&document)?;
+                // Of a manifest with something hidden in it, a node may read another configuration.
+                let counts =
+                    manifest.kind() == Kind::Image && (manifest.is_proven(digest) || !is_on(Remedy::ProveIndexes));
+                Ok(manifest.image_id().filter(|_| counts))
             });
             self.image_ids.insert(digest.clone(), id);
         }

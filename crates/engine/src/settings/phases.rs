@@ -51,6 +51,27 @@ pub struct StatusFallbacks {
     pub scan_failed: Option<Fallback>,
 }
 
+/// What is done in a namespace about the statuses that are no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EffectiveFallbacks {
+    /// For `report_not_available`.
+    pub report_pending: Fallback,
+    /// For `scan_failed`.
+    pub scan_failed: Fallback,
+}
+
+impl<A> Phase<A> {
+    /// The namespace's, then the top level's, then reject. The namespace's hold also for top-level custom policies.
+    pub(crate) fn effective_fallbacks(&self, namespace: &str) -> EffectiveFallbacks {
+        let own = self.by_namespace.get(namespace).map_or(StatusFallbacks::default(), |overrides| overrides.fallbacks);
+        let top = self.fallbacks;
+        EffectiveFallbacks {
+            report_pending: own.report_pending.or(top.report_pending).unwrap_or(Fallback::Reject),
+            scan_failed: own.scan_failed.or(top.scan_failed).unwrap_or(Fallback::Reject),
+        }
+    }
+}
+
 /// What pre-scan can do with an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreScanAction {

@@ -14,6 +14,14 @@ pub struct Pin {
     pub annotations: bool,
 }
 
+impl Pin {
+    /// Whether what a workload runs is pinned, by its own request or by that of the Pods that come of it.
+    pub(crate) fn reaches(&self, workload: WorkloadKind) -> bool {
+        self.enabled
+            && (self.kinds.contains(&workload) || workload.is_template() && self.kinds.contains(&WorkloadKind::Pod))
+    }
+}
+
 pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Pin {
     let path = settings.path().key("pin");
     let Some(map) = SettingsMap::of(settings.get("pin"), &path, problems) else {

@@ -15,6 +15,22 @@ pub struct Reports {
     pub platforms: Platforms,
     /// An older report counts as not available.
     pub max_age: Option<Span>,
+    /// What becomes of an index that may hold more than the host shows of it.
+    pub unproven_indexes: UnprovenIndexes,
+}
+
+/// What becomes of an index whose bytes nothing proves, and that isn't replaced by its one platform.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum UnprovenIndexes {
+    /// It is `scan_failed`, whatever `scanFailed` says.
+    #[default]
+    Reject,
+    /// What the host shows of it is judged, with a warning.
+    Warn,
+}
+
+impl Choice for UnprovenIndexes {
+    const CHOICES: &'static [(&'static str, Self)] = &[("reject", Self::Reject), ("warn", Self::Warn)];
 }
 
 /// Where reports are looked for.
@@ -236,11 +252,16 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> R
         namespaces: Namespaces { named: vec!["sbomscanner".to_owned()], of_workload: false },
         registry_resources: Vec::new(),
     };
-    let mut reports =
-        Reports { sources: vec![ReportSource::SbomScanner(default)], platforms: Platforms::All, max_age: None };
+    let mut reports = Reports {
+        sources: vec![ReportSource::SbomScanner(default)],
+        platforms: Platforms::All,
+        max_age: None,
+        unproven_indexes: UnprovenIndexes::default(),
+    };
     let path = settings.path().key("reports");
     let Some(map) = SettingsMap::of(settings.get("reports"), &path, problems) else { return reports };
-    map.known(&["sources", "platforms", "maxAge"], &[], problems);
+    map.known(&["sources", "platforms", "maxAge", "unprovenIndexes"], &[], problems);
+    reports.unproven_indexes = map.choice("unprovenIndexes", UnprovenIndexes::default(), problems);
     reports.max_age = map.span("maxAge", problems);
     if let Some(platforms) = map.get("platforms") {
         reports.platforms = read_platforms(platforms, &map, problems);

@@ -32,7 +32,11 @@ fn entry(letter: char, platform: Option<&str>) -> Value {
         let (os, architecture) = platform.split_once('/').unwrap();
         json!({"os": os, "architecture": architecture})
     });
-    json!({"digest": digest(letter), "platform": platform})
+    let mut entry = json!({"digest": digest(letter)});
+    if let Some(platform) = platform {
+        entry["platform"] = platform;
+    }
+    entry
 }
 
 /// [`IMAGE`] as an index with a digest of the letter `f`.
@@ -43,7 +47,7 @@ fn index(entries: &[Value]) -> World {
         world.manifests.insert(at, json!({"schemaVersion": 2, "config": {"digest": digest('0')}, "layers": []}));
     }
     world.manifests.insert(format!("reg.io/team/app@{}", digest('f')), json!({"manifests": entries}));
-    world
+    world.proven('f')
 }
 
 /// trivy-operator's report of [`IMAGE`] with one finding of that severity.
@@ -478,7 +482,7 @@ fn referrers(referrers: &[(&str, Value)]) -> World {
     }
     world.tags.insert(format!("reg.io/team/app:sha256-{}", "a".repeat(64)), digest('e'));
     world.manifests.insert(format!("reg.io/team/app@{}", digest('e')), json!({"manifests": entries}));
-    world
+    world.proven('e')
 }
 
 #[test]
@@ -578,7 +582,7 @@ fn what_cant_be_judged_hides_nothing_of_the_rest() {
                           "reports": {"sources": [{"sbomscanner": {}}, {"trivyOperator": {}}]}});
     let world = |severity: &str| index(&entries).object(trivy_with("pod-p-app", severity, TODAY));
     decides(&world("CRITICAL"), IMAGE, &settings, "denied fresh");
-    decides(&world("LOW"), IMAGE, &settings, "allowed look_up_failed");
+    decides(&world("LOW"), IMAGE, &settings, "denied look_up_failed");
     decides(&world("LOW"), IMAGE, &json!({"reports": settings["reports"]}), "denied look_up_failed");
 }
 

@@ -2,6 +2,7 @@
 
 use crate::{HostCalls, Timestamp, WireHost, validate};
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,6 +39,9 @@ pub(super) struct World {
     pub(super) withheld: RefCell<Option<String>>,
     /// Every field that was asked for, by operation and kind.
     pub(super) asked: RefCell<BTreeSet<String>>,
+    /// By the letters of an index's digest, those that its document has: the world is told in letters that can be read, and
+    /// answers with digests that can be proven.
+    pub(super) proven: BTreeMap<String, String>,
     /// Every call, in order.
     pub(super) calls: RefCell<Vec<String>>,
 }
@@ -87,6 +91,18 @@ impl World {
             self.manifests.insert(format!("{repository}@{}", digest(*letter)), manifest);
         }
         self.manifests.insert(format!("{repository}@{}", digest(letter)), json!({"manifests": entries}));
+        self.proven(letter)
+    }
+
+    /// From now on the manifest with that digest has the one of its document, and can be proven.
+    pub(super) fn proven(mut self, letter: char) -> Self {
+        let told = letter.to_string().repeat(64);
+        self.proven.remove(&told);
+        let end = format!("@{}", digest(letter));
+        let (_, manifest) = self.manifests.iter().find(|(at, _)| at.ends_with(&end)).unwrap();
+        let document = self.as_proven(manifest.to_string());
+        let hash = Sha256::digest(document.as_bytes());
+        self.proven.insert(told, hash.iter().map(|byte| format!("{byte:02x}")).collect());
         self
     }
 
@@ -134,14 +150,27 @@ impl World {
         let pod = json!({"metadata": {"name": "p", "namespace": "web"}, "spec": {"containers": [{"name": "app", "image": image}]}});
         let request = json!({"uid": "u", "kind": {"group": "", "version": "v1", "kind": "Pod"}, "operation": "CREATE",
                              "namespace": "web", "object": pod});
-        let payload = json!({"request": request, "settings": settings}).to_string();
-        let response: Value =
-            serde_json::from_slice(&validate(payload.as_bytes(), &WireHost(self), now).response).unwrap();
+        let payload = self.as_proven(json!({"request": request, "settings": settings}).to_string());
+        let response = String::from_utf8(validate(payload.as_bytes(), &WireHost(self), now).response).unwrap();
+        let response: Value = serde_json::from_str(&self.as_told(response)).unwrap();
         Answer {
             allowed: response["accepted"] == true,
             state: response["audit_annotations"]["container-1.state"].as_str().unwrap_or_default().to_owned(),
             response,
         }
+    }
+
+    fn as_proven(&self, text: String) -> String {
+        // Kubescape's names end with the last six digits.
+        self.proven.iter().fold(text, |text, (told, proven)| {
+            text.replace(told, proven).replace(&format!("-{}\"", &told[58..]), &format!("-{}\"", &proven[58..]))
+        })
+    }
+
+    fn as_told(&self, text: String) -> String {
+        self.proven.iter().fold(text, |text, (told, proven)| {
+            text.replace(proven, told).replace(&format!("-{}\"", &proven[58..]), &format!("-{}\"", &told[58..]))
+        })
     }
 
     fn answer(&self, operation: &str, payload: &Value) -> Result<Value, String> {
@@ -274,8 +303,9 @@ fn copy(from: &Value, to: &mut Value, steps: &[&str]) {
 
 impl HostCalls for &World {
     fn call(&self, _: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        let payload: Value = serde_json::from_slice(payload).unwrap();
+        let payload = self.as_told(String::from_utf8(payload.to_vec()).unwrap());
+        let payload: Value = serde_json::from_str(&payload).unwrap();
         self.calls.borrow_mut().push(format!("{operation} {payload}"));
-        self.answer(operation, &payload).map(|answer| answer.to_string().into_bytes())
+        self.answer(operation, &payload).map(|answer| self.as_proven(answer.to_string()).into_bytes())
     }
 }

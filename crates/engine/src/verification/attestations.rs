@@ -12,7 +12,7 @@ use crate::host::HostFailure;
 use crate::image::ImageReference;
 use crate::message::cut;
 use crate::referrers::artifacts_beside;
-use crate::resolve::find_platforms;
+use crate::resolve::{Asked, find_image};
 use crate::settings::{Attestation, AttestationKind, Identity, Platforms, VerificationPolicy};
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -131,10 +131,12 @@ impl<'a> Attestations<'a> {
         reasons: &mut Vec<String>,
     ) -> Result<Option<Vec<Json>>, String> {
         // Whatever scans are looked at: any of them may run.
-        let platforms = find_platforms(reference, digest, &Platforms::All, signatures.host());
-        let platforms = platforms.map_err(|unresolved| unresolved.to_string())?;
+        let unproven_indexes = signatures.unproven_indexes();
+        let asked = Asked { platforms: &Platforms::All, unproven_indexes, is_verified: true, is_pinned: false };
+        let image = find_image(reference, digest, &asked, signatures.host());
+        let image = image.map_err(|unresolved| unresolved.to_string())?;
         let mut documents = Vec::new();
-        for platform in &platforms {
+        for platform in &image.platforms {
             if platform.digest == digest || platform.unjudgeable.is_some() {
                 return Ok(None);
             }

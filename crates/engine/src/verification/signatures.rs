@@ -3,9 +3,11 @@
 use super::failed;
 use crate::host::{Host, HostFailure, Resource};
 use crate::image::ImageReference;
+use crate::manifest::Manifest;
 use crate::message::cut;
+use crate::remedy::{Remedy, is_on};
 use crate::resolve::find_digest;
-use crate::settings::{Attestor, Identity, KeyReference, Settings, VerificationPolicy};
+use crate::settings::{Attestor, Identity, KeyReference, Settings, UnprovenIndexes, VerificationPolicy};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +43,10 @@ impl<'a> Signatures<'a> {
 
     pub(super) fn host(&self) -> &'a dyn Host {
         self.host
+    }
+
+    pub(super) fn unproven_indexes(&self) -> UnprovenIndexes {
+        self.settings.reports.unproven_indexes
     }
 
     /// The digests that references were resolved to.
@@ -186,7 +192,16 @@ impl<'a> Signatures<'a> {
                 .and_then(|document| document.read::<Json>())
                 .map_err(|failure| failed(&format!("{at} can't be read"), &failure))
         };
-        let manifest = whole(self.host.whole_manifest(&at))?;
+        let document = self.host.manifest(&at);
+        let document = document.map_err(|failure| failed(&format!("{at} can't be read"), &failure))?;
+        let is_proven = Manifest::read(&document).is_ok_and(|manifest| manifest.is_proven(&digest));
+        // Of a manifest with something hidden in it, a node may read another configuration, or run another image.
+        if !is_proven && self.unproven_indexes() == UnprovenIndexes::Reject && is_on(Remedy::ProveIndexes) {
+            return Err(format!(
+                "{at} can't be read: it may hold more than the host shows of it, so that nodes read another"
+            ));
+        }
+        let manifest = whole(Ok(document))?;
         let is_index = manifest.get("manifests").is_some();
         let config = if is_index {
             Json::Null

@@ -163,6 +163,11 @@ pub(crate) enum Status {
 }
 
 impl Status {
+    /// Whether a failure is nobody's doing who names images: a tag that isn't there is.
+    pub(crate) fn is_outage(self) -> bool {
+        self != Self::Unresolvable
+    }
+
     /// As `ScanReport.Status` says it.
     pub(crate) fn word(self) -> &'static str {
         match self {

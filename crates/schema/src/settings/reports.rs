@@ -17,6 +17,20 @@ pub struct Reports {
     /// An older report, or one of unknown age, counts as not available.
     #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$", "examples" = ["72h"]))]
     pub max_age: Option<String>,
+    /// What becomes of an index whose bytes can't be rebuilt from what the host shows of it, so that nodes may read another
+    /// image in it. Where one platform is listed in `platforms` and pinned, it makes no difference.
+    #[schemars(extend("default" = "reject"))]
+    pub unproven_indexes: Option<UnprovenIndexes>,
+}
+
+/// What becomes of an index that may hold more than the host shows.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnprovenIndexes {
+    /// It is `scan_failed`, whatever `scanFailed` says.
+    Reject,
+    /// What the host shows of it is judged, with a warning: whoever can push to the repository can get past the scan.
+    Warn,
 }
 
 /// A source; set one.

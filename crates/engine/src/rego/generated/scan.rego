@@ -76,7 +76,9 @@ report_pending_action = action {
 	true
 }
 
-scan_failed_action = action {
+scan_failed_action = "reject" {
+	input.ScanReport.Outage == false
+} else = action {
 	action := policies.byNamespace[namespace].scanFailed
 } else = action {
 	action := policies.scanFailed

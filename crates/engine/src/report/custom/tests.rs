@@ -3,7 +3,7 @@
 use super::Source;
 use crate::Timestamp;
 use crate::acceptance::{Judge, Judgement, Verdict};
-use crate::host::{Document, Host, HostFailure, Manifest, Resource};
+use crate::host::{Document, Host, HostFailure, Resource};
 use crate::image::ImageReference;
 use crate::platform::Platform;
 use crate::report::source::{Known, Source as _, Statement, Wanted};
@@ -64,15 +64,11 @@ impl Host for Cluster {
         panic!("no registry is asked")
     }
 
-    fn manifest(&self, _: &str) -> Result<Manifest, HostFailure> {
-        panic!("no registry is asked")
-    }
-
     fn artifact(&self, _: &str) -> Result<Document, HostFailure> {
         panic!("no registry is asked")
     }
 
-    fn whole_manifest(&self, _: &str) -> Result<Document, HostFailure> {
+    fn manifest(&self, _: &str) -> Result<Document, HostFailure> {
         panic!("nobody asks for manifests")
     }
 
@@ -175,7 +171,12 @@ impl Question {
         Self {
             settings: Settings::read(&settings).unwrap(),
             reference: ImageReference::parse("ghcr.io/team/app:1.0").unwrap(),
-            image: ResolvedImage { digest: sha('1'), platforms: vec![manifest('1', None)] },
+            image: ResolvedImage {
+                digest: sha('1'),
+                platforms: vec![manifest('1', None)],
+                pin: sha('1'),
+                is_unproven: false,
+            },
         }
     }
 
@@ -227,7 +228,6 @@ fn manifest(digit: char, platform: Option<&str>) -> PlatformManifest {
     PlatformManifest {
         digest: sha(digit),
         platform: platform.map(|text| Platform::parse(text).unwrap()),
-        config: None,
         unjudgeable: None,
     }
 }
@@ -245,6 +245,7 @@ fn shown(statement: &Statement<'_>) -> String {
         Known::NotScanned(why) => format!("not scanned: {why}"),
         Known::Pending(what) => format!("pending: {what}"),
         Known::Failed(words) => format!("failed: {words}"),
+        Known::Provoked(words) => format!("provoked: {words}"),
         Known::LookUpFailed(words) => format!("look-up failed: {words}"),
     };
     let time = statement.time.map_or(String::new(), |time| format!(" of {time}"));

@@ -1,0 +1,260 @@
+//! A manifest or an index, as the host says it.
+//!
+//! The host reads the document with exact keys, drops what it doesn't know, and writes the rest again. Container runtimes
+//! read it with Go's parser, which takes keys in any case: what the host shows of a document isn't all that a node may see
+//! in it. [`Manifest::is_proven`] tells whether it is.
+
+mod proof;
+
+use crate::host::{Document, HostFailure};
+use crate::platform::Platform;
+use crate::report::text::Text;
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The most entries of an index that are read, attestations included.
+const MOST_ENTRIES: usize = 1000;
+
+/// A manifest, borrowed from the host's answer.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "a manifest")]
+pub(crate) struct Manifest<'a> {
+    schema_version: Option<u64>,
+    #[serde(borrow)]
+    media_type: Option<Text<'a>>,
+    #[serde(borrow)]
+    artifact_type: Option<Text<'a>>,
+    #[serde(borrow, default, deserialize_with = "bounded")]
+    manifests: Option<Vec<Descriptor<'a>>>,
+    // What only a proof, or one source, looks at stays unread until then.
+    #[serde(borrow)]
+    config: Option<&'a RawValue>,
+    #[serde(borrow)]
+    layers: Option<&'a RawValue>,
+    #[serde(borrow)]
+    subject: Option<&'a RawValue>,
+    #[serde(borrow)]
+    annotations: Option<Annotations<'a>>,
+}
+
+/// What a document is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The manifest of an image for one platform.
+    Image,
+    /// An index: one manifest a platform.
+    Index,
+    /// Both, so that clients would disagree about what it is.
+    Ambiguous,
+}
+
+/// What a manifest says of a document that it points to.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Descriptor<'a> {
+    #[serde(borrow)]
+    media_type: Option<Text<'a>>,
+    #[serde(borrow)]
+    digest: Text<'a>,
+    size: Option<i64>,
+    #[serde(borrow)]
+    urls: Option<Vec<Text<'a>>>,
+    #[serde(borrow)]
+    annotations: Option<Annotations<'a>>,
+    #[serde(borrow)]
+    platform: Option<WirePlatform<'a>>,
+    #[serde(borrow)]
+    artifact_type: Option<Text<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct WirePlatform<'a> {
+    #[serde(borrow)]
+    architecture: Option<Text<'a>>,
+    #[serde(borrow)]
+    os: Option<Text<'a>>,
+    #[serde(borrow, rename = "os.version")]
+    os_version: Option<Text<'a>>,
+    #[serde(borrow, rename = "os.features")]
+    os_features: Option<Vec<Text<'a>>>,
+    #[serde(borrow)]
+    variant: Option<Text<'a>>,
+    #[serde(borrow)]
+    features: Option<Vec<Text<'a>>>,
+}
+
+/// In the order in which every writer of a map puts them.
+type Annotations<'a> = BTreeMap<Text<'a>, Text<'a>>;
+
+impl<'a> Manifest<'a> {
+    /// Reads the host's answer about a manifest.
+    ///
+    /// # Errors
+    /// It is no manifest, or an index with more entries than are read.
+    pub(crate) fn read(document: &'a Document) -> Result<Self, HostFailure> {
+        let manifest: Self = document.read()?;
+        if manifest.manifests.is_none() && !manifest.has_image_fields() {
+            return Err(HostFailure::Failed("its answer is neither an image's manifest nor an index".to_owned()));
+        }
+        Ok(manifest)
+    }
+
+    /// What it is.
+    pub(crate) fn kind(&self) -> Kind {
+        // The host reads a document that is both as an image, and passes on what an image has: its type still tells.
+        let typed_index = self.media_type.as_ref().is_some_and(|media_type| is_index(media_type.as_str()));
+        match (&self.manifests, self.has_image_fields()) {
+            (Some(_), true) => Kind::Ambiguous,
+            (None, _) if typed_index => Kind::Ambiguous,
+            (None, _) => Kind::Image,
+            (Some(_), false) => Kind::Index,
+        }
+    }
+
+    fn has_image_fields(&self) -> bool {
+        self.layers.is_some() || self.config.is_some()
+    }
+
+    /// The entries of an index, in its order.
+    pub(crate) fn entries(&self) -> &[Descriptor<'a>] {
+        self.manifests.as_deref().unwrap_or_default()
+    }
+
+    /// The digest of an image's configuration, what Docker calls its id.
+    pub(crate) fn image_id(&self) -> Option<String> {
+        let config: Descriptor<'_> = serde_json::from_str(self.config?.get()).ok()?;
+        Some(config.digest.as_str().to_owned())
+    }
+
+    /// Whether what is said here is all that the document with this digest says: written as people's tools write it, it
+    /// has that digest. Nothing can be hidden in such a document.
+    pub(crate) fn is_proven(&self, digest: &str) -> bool {
+        proof::is_proven(self, digest)
+    }
+}
+
+impl Descriptor<'_> {
+    /// The digest of what it points to, in whatever form the document has it.
+    pub(crate) fn digest(&self) -> &str {
+        self.digest.as_str()
+    }
+
+    /// What kind of artifact it points to, when it says so.
+    pub(crate) fn artifact_type(&self) -> Option<&str> {
+        self.artifact_type.as_ref().map(Text::as_str)
+    }
+
+    /// The platform that it is for, when it says so in words that are one.
+    pub(crate) fn platform(&self) -> Option<Platform> {
+        let platform = self.platform.as_ref()?;
+        let (os, architecture) = (platform.os.as_ref()?.as_str(), platform.architecture.as_ref()?.as_str());
+        let variant = platform.variant.as_ref().map(Text::as_str).filter(|variant| !variant.is_empty());
+        Platform::parse(&match variant {
+            Some(variant) => [os, architecture, variant].join("/"),
+            None => [os, architecture].join("/"),
+        })
+    }
+
+    /// Whether it points to another index.
+    pub(crate) fn is_index(&self) -> bool {
+        self.media_type.as_ref().is_some_and(|media_type| is_index(media_type.as_str()))
+    }
+}
+
+/// Whether a media type is that of an index, OCI's or Docker's.
+fn is_index(media_type: &str) -> bool {
+    media_type.contains("image.index") || media_type.contains("manifest.list")
+}
+
+/// Whether the host's answer about a manifest, JSON, is all that the document with this digest says.
+///
+/// # Errors
+/// The answer is no manifest.
+pub fn is_proven(digest: &str, answer: &Document) -> Result<bool, HostFailure> {
+    Manifest::read(answer).map(|manifest| manifest.is_proven(digest))
+}
+
+/// Reads the entries of an index, and stops where no index in use goes: whoever pushes it chooses how many it has.
+fn bounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Descriptor<'de>>>, D::Error> {
+    struct Entries;
+
+    impl<'de> Visitor<'de> for Entries {
+        type Value = Vec<Descriptor<'de>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of manifests")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+            let mut read = Vec::new();
+            while let Some(entry) = entries.next_element()? {
+                if read.len() == MOST_ENTRIES {
+                    return Err(A::Error::custom(format_args!("an index of more than {MOST_ENTRIES} entries")));
+                }
+                read.push(entry);
+            }
+            Ok(read)
+        }
+    }
+
+    deserializer.deserialize_seq(Entries).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(text: &str) -> Document {
+        Document(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn an_index_is_read_up_to_a_limit() {
+        let index = |entries: usize| {
+            document(&format!(r#"{{"manifests":[{}]}}"#, vec![r#"{"digest":"d"}"#; entries].join(",")))
+        };
+        assert_eq!(Manifest::read(&index(MOST_ENTRIES)).unwrap().entries().len(), MOST_ENTRIES);
+        let more = index(MOST_ENTRIES + 1);
+        assert!(Manifest::read(&more).unwrap_err().to_string().contains("more than 1000 entries"));
+    }
+
+    #[test]
+    fn manifests_are_told_from_indexes() {
+        for (text, kind) in [
+            (r#"{"config":{},"layers":[]}"#, Kind::Image),
+            (r#"{"layers":[]}"#, Kind::Image),
+            (r#"{"manifests":[]}"#, Kind::Index),
+            (r#"{"layers":[],"manifests":[]}"#, Kind::Ambiguous),
+            (r#"{"mediaType":"application/vnd.oci.image.index.v1+json","config":{},"layers":[]}"#, Kind::Ambiguous),
+        ] {
+            assert_eq!(Manifest::read(&document(text)).unwrap().kind(), kind, "{text}");
+        }
+        for nonsense in ["", "null", "[]", "{}", r#"{"mediaType":"x"}"#, "\u{0}", r#"{"manifests":1}"#] {
+            assert!(Manifest::read(&document(nonsense)).is_err(), "{nonsense}");
+        }
+    }
+
+    #[test]
+    fn an_image_s_id_is_its_configuration_s_digest() {
+        let id = |text| Manifest::read(&document(text)).unwrap().image_id();
+        assert_eq!(id(r#"{"config":{"digest":"sha256:1"},"layers":[]}"#).as_deref(), Some("sha256:1"));
+        for none in [r#"{"config":{},"layers":[]}"#, r#"{"config":7,"layers":[]}"#, r#"{"layers":[]}"#] {
+            assert_eq!(id(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn an_entry_says_its_platform_or_none() {
+        let index = document(
+            r#"{"manifests":[{"digest":"d"},{"digest":"d","platform":{"os":"linux","architecture":"arm","variant":"v7"}},
+                {"digest":"d","platform":{"os":"linux"}},{"digest":"d","platform":{"os":"linux","architecture":"amd64","variant":""}}]}"#,
+        );
+        let index = Manifest::read(&index).unwrap();
+        let platforms: Vec<_> = index.entries().iter().map(|entry| entry.platform().map(|p| p.to_string())).collect();
+        let named = |name: &str| Some(name.to_owned());
+        assert_eq!(platforms, [None, named("linux/arm/v7"), None, named("linux/amd64")]);
+    }
+}
