@@ -2,14 +2,16 @@
 //!
 //! What a host answers is not believed because of how it was asked for: whoever reads an answer matches it again.
 
+mod registry_failure;
+mod unreadable;
 mod wire;
 
-use crate::message::cut;
 use crate::settings::Identity;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
+pub(crate) use unreadable::unreadable;
 pub(crate) use wire::is_index;
 pub use wire::{HostCalls, WireHost};
 
@@ -137,14 +139,14 @@ impl Document {
     /// Reads the document as what it should be.
     ///
     /// # Errors
-    /// [`HostFailure::Failed`] when it is something else.
+    /// [`HostFailure::Failed`] when it is something else; of what it is the failure repeats nothing.
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, HostFailure> {
         serde_json::from_slice(&self.0)
-            .map_err(|error| HostFailure::Failed(format!("its answer can't be read: {}", cut(&error.to_string(), 200))))
+            .map_err(|error| HostFailure::Failed(format!("its answer can't be read: {}", unreadable(&error))))
     }
 }
 
-/// Why the host has no answer. The texts are the host's, one line.
+/// Why the host has no answer. The texts are one line: about the cluster the host's own, about registries never.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostFailure {
     /// It looked, and there is no such thing.
