@@ -92,7 +92,7 @@ impl Failure {
                 return Self::status(rest);
             }
         }
-        let starts: [(&str, Self); 10] = [
+        let starts: [(&str, Self); 11] = [
             ("Not authorized: url ", Self::Status(401)),
             ("Authentication failure:", Self::NoToken),
             ("Failed to decode registry token:", Self::NoToken),
@@ -102,6 +102,7 @@ impl Failure {
             ("Unsupported schema version:", Self::NotAManifest),
             ("Unsupported media type:", Self::NotAManifest),
             ("Received Image Index/Manifest List", Self::AnIndex),
+            ("Image manifest not found:", Self::AnIndex),
             ("error following redirect for url ", Self::Unreachable),
         ];
         if let Some((_, failure)) = starts.into_iter().find(|(start, _)| error.starts_with(start)) {
@@ -269,6 +270,7 @@ mod tests {
         failed("Digest error: hunter2", "the registry's answer is not what its digest says");
         failed("Unsupported media type: hunter2", "the registry's answer is no manifest");
         failed("error following redirect for url (http://hunter2/)", "the registry can't be reached");
+        failed("Image manifest not found: hunter2", "the registry's answer is an index");
         failed("Failed to decode registry token: hunter2", "the registry gives no token for it");
         failed("hunter2", "asking the registry failed");
         failed("", "asking the registry failed");
