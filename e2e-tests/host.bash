@@ -20,9 +20,16 @@ fi
 
 # What is asked.
 
-# The settings of this test, YAML on stdin.
+# The settings of this test, YAML on stdin. Registries on this machine are asked only when they are named: a file whose tests
+# have one names it in REGISTRIES, and the settings get it unless they say themselves who is asked.
 settings() {
-    cat >"$BATS_TEST_TMPDIR/settings.yaml"
+    local text
+    text=$(cat)
+    if [ -n "${REGISTRIES-}" ] && [[ $text != *registries:* ]]; then
+        [ "$text" != '{}' ] || text=
+        text+=$'\n'"registries: [\"$REGISTRIES\"]"
+    fi
+    printf '%s\n' "$text" >"$BATS_TEST_TMPDIR/settings.yaml"
 }
 
 # A request to create an object, JSON on stdin.
@@ -168,6 +175,7 @@ start_registry() {
     local try
     for try in 1 2 3 4 5 6 7 8 9 10; do
         export REGISTRY=localhost:$((20000 + RANDOM % 20000))
+        export REGISTRIES=$REGISTRY
         cat >"$BATS_FILE_TMPDIR/registry.yml" <<END
 version: 0.1
 storage: {filesystem: {rootdirectory: "$BATS_FILE_TMPDIR/registry"}}

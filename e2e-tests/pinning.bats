@@ -138,7 +138,7 @@ END
     pod "$REGISTRY/team/gone:1.0"
     decide
     expect <<END
-{"allowed": false, "message": "Image '$REGISTRY/team/gone:1.0' for container 'c1' failed scan policy check: Image '$REGISTRY/team/gone:1.0' REJECTED. Global default policy - scan failed\n'$REGISTRY/team/gone:1.0': its digest can't be looked up: Fail to interact with OCI registry: Registry error: url http://$REGISTRY/v2/team/gone/manifests/1.0, envelope: OCI API errors: [OCI API error: manifest unknown]"}
+{"allowed": false, "message": "Image '$REGISTRY/team/gone:1.0' for container 'c1' failed scan policy check: Image '$REGISTRY/team/gone:1.0' REJECTED. Global default policy - scan failed\n'$REGISTRY/team/gone:1.0': its digest can't be looked up: the registry has no such manifest"}
 END
     settings <<<'scanPolicies: {scanFailed: accept}'
     decide

@@ -3,6 +3,7 @@
 load host
 
 image=localhost:5000/team
+REGISTRIES=localhost:5000
 
 # The first line of a rejection by the second phase: of image $1, because $2.
 failed() {

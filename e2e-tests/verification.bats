@@ -216,6 +216,6 @@ END
     pod "$REGISTRY/signed/gone:1.0"
     decide
     expect <<END
-{"allowed": false, "message": "Policy signed error: imageVerification[0].verifications[0].expression: verifyImageSignatures: its digest can't be looked up: Fail to interact with OCI registry: Registry error: url http://$REGISTRY/v2/signed/gone/manifests/1.0, envelope: OCI API errors: [OCI API error: manifest unknown]"}
+{"allowed": false, "message": "Policy signed error: imageVerification[0].verifications[0].expression: verifyImageSignatures: its digest can't be looked up: the registry has no such manifest"}
 END
 }

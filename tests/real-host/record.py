@@ -466,7 +466,11 @@ def main():
     asked = sys.argv[1:] or CASES
     for name in asked:
         for case in fill(load(f"tests/cases/{name}.yaml"), names):
-            settings = load(case["settingsFile"]) if "settingsFile" in case else case.get("settings", {})
+            if "settingsFile" in case:
+                settings = load(case["settingsFile"])
+            else:
+                # As the tests do it: the test world's registry is on this machine, and asked only when it is named.
+                settings = {"registries": load("tests/world/registries.yaml"), **case.get("settings", {})}
             cases.append({"name": case["name"], "settings": settings, "request": request(case)})
     kw.RESOURCES.extend({"apiVersion": version, "kind": kind, "plural": name, "namespaced": True} for version, kind, name in MORE_KINDS)
     # Objects that rules read; written by hand, so that they are not written out again.

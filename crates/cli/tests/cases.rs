@@ -200,7 +200,7 @@ impl Case {
     fn settings(&self) -> Value {
         match &self.settings_file {
             Some(file) => yaml_serde::from_str(&read(file)).unwrap(),
-            None => self.settings.clone().unwrap_or_else(|| json!({})),
+            None => with_registries(self.settings.clone().unwrap_or_else(|| json!({}))),
         }
     }
 
@@ -240,6 +240,15 @@ impl Case {
             assert_eq!(calls, expected, "{name}: host calls");
         }
     }
+}
+
+/// Settings of a case, which may ask the test world's registries unless they say whom.
+fn with_registries(mut settings: Value) -> Value {
+    let registries: Value = yaml_serde::from_str(&read("tests/world/registries.yaml")).unwrap();
+    if let Some(settings) = settings.as_object_mut() {
+        settings.entry("registries").or_insert(registries);
+    }
+    settings
 }
 
 /// The resource of a kind, as far as cases have them.

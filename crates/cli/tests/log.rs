@@ -53,7 +53,7 @@ fn the_data_of_a_secret_is_never_logged() {
 
 #[test]
 fn prefixes_that_match_more_than_they_seem_to_are_logged_at_deployment() {
-    let settings = json!({"scanPolicies": {"customPolicies": [{"prefix": "docker.io/my", "action": "accept"}]}});
+    let settings = json!({"registries": ["docker.io"], "scanPolicies": {"customPolicies": [{"prefix": "docker.io/my", "action": "accept"}]}});
     assert_eq!(
         logged("validate_settings", &settings),
         [

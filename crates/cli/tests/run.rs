@@ -173,7 +173,7 @@ fn several_requests_end_with_the_worst() {
 #[test]
 fn data_is_the_same_in_json_and_yaml() {
     let world = world();
-    let mut arguments = vec!["run", "-f", "pod.yaml", "-f", "workloads.yaml", "-o", "json"];
+    let mut arguments = vec!["run", "-f", "pod.yaml", "-f", "workloads.yaml", "-o", "json", "--settings", "local.yaml"];
     arguments.extend(world.iter().map(String::as_str));
     let json = image_admission(&arguments, b"");
     arguments[6] = "yaml";
@@ -190,7 +190,9 @@ fn a_recording_gives_the_same_answers_and_leaves_nothing_over() {
     let folder = TempDir::new().unwrap();
     let session = folder.path().join("session.yaml").display().to_string();
     let world = world();
-    let run = |file: &str, options: &[&str]| image_admission(&[&["run", "-f", file], options].concat(), b"");
+    let run = |file: &str, options: &[&str]| {
+        image_admission(&[&["run", "-f", file, "--settings", "local.yaml"], options].concat(), b"")
+    };
     let with_world: Vec<&str> = world.iter().map(String::as_str).chain(["--record", &session]).collect();
     let recorded = run("workloads.yaml", &with_world);
     assert_eq!(recorded.code, 2);

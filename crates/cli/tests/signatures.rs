@@ -218,9 +218,11 @@ impl World {
     fn judge(&self, policy: &Value) -> Value {
         let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": self.image_name()}]}});
         let kind = json!({"group": "", "version": "v1", "kind": "Pod"});
+        let mut settings = settings(policy);
+        settings["registries"] = json!([self.registry.address]);
         let payload = json!({
             "request": {"uid": "u", "operation": "CREATE", "namespace": "ns", "kind": kind, "object": object},
-            "settings": settings(policy),
+            "settings": settings,
         });
         let live = Live::new(&LiveOptions::default()).unwrap();
         let host = Arc::new(Gate::new(Grants::everything(), Arc::new(live)));

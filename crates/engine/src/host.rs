@@ -3,15 +3,17 @@
 //! What a host answers is not believed because of how it was asked for: whoever reads an answer matches it again.
 
 mod counted;
+mod registry_failure;
+mod unreadable;
 mod wire;
 
-use crate::message::cut;
 use crate::settings::Identity;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
 pub(crate) use counted::CountedHost;
+pub(crate) use unreadable::unreadable;
 pub use wire::{HostCalls, WireHost};
 
 /// A host that answers for registries and for the cluster.
@@ -106,14 +108,14 @@ impl Document {
     /// Reads the document as what it should be.
     ///
     /// # Errors
-    /// [`HostFailure::Failed`] when it is something else.
+    /// [`HostFailure::Failed`] when it is something else; of what it is the failure repeats nothing.
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, HostFailure> {
         serde_json::from_slice(&self.0)
-            .map_err(|error| HostFailure::Failed(format!("its answer can't be read: {}", cut(&error.to_string(), 200))))
+            .map_err(|error| HostFailure::Failed(format!("its answer can't be read: {}", unreadable(&error))))
     }
 }
 
-/// Why the host has no answer. The texts are the host's, one line.
+/// Why the host has no answer. The texts are one line: about the cluster the host's own, about registries never.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostFailure {
     /// It looked, and there is no such thing.

@@ -1,5 +1,6 @@
 //! Images: what a workload would pull, and from where in the object each is named.
 
+mod internal;
 mod reference;
 
 use crate::workload::WorkloadKind;
@@ -7,6 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
 
+pub(crate) use internal::is_internal;
 pub use reference::{ImageReference, ReferenceError};
 pub(crate) use reference::{canonical_host, is_digest, is_host_like};
 

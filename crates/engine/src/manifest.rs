@@ -9,7 +9,7 @@ mod proof;
 use crate::host::{Document, HostFailure};
 use crate::platform::Platform;
 use crate::report::text::Text;
-use serde::de::{Error, SeqAccess, Visitor};
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -99,6 +99,9 @@ impl<'a> Manifest<'a> {
         if manifest.manifests.is_none() && !manifest.has_image_fields() {
             return Err(HostFailure::Failed("its answer is neither an image's manifest nor an index".to_owned()));
         }
+        if manifest.entries().len() > MOST_ENTRIES {
+            return Err(HostFailure::Failed(format!("its answer is an index of more than {MOST_ENTRIES} entries")));
+        }
         Ok(manifest)
     }
 
@@ -177,7 +180,7 @@ pub fn is_proven(digest: &str, answer: &Document) -> Result<bool, HostFailure> {
     Manifest::read(answer).map(|manifest| manifest.is_proven(digest))
 }
 
-/// Reads the entries of an index, and stops where no index in use goes: whoever pushes it chooses how many it has.
+/// Reads the entries of an index, and keeps one more than any index in use has: whoever pushes it chooses how many there are.
 fn bounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Descriptor<'de>>>, D::Error> {
     struct Entries;
 
@@ -190,12 +193,13 @@ fn bounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Desc
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
             let mut read = Vec::new();
-            while let Some(entry) = entries.next_element()? {
-                if read.len() == MOST_ENTRIES {
-                    return Err(A::Error::custom(format_args!("an index of more than {MOST_ENTRIES} entries")));
+            while read.len() <= MOST_ENTRIES {
+                match entries.next_element()? {
+                    Some(entry) => read.push(entry),
+                    None => return Ok(read),
                 }
-                read.push(entry);
             }
+            while entries.next_element::<IgnoredAny>()?.is_some() {}
             Ok(read)
         }
     }

@@ -70,7 +70,30 @@ fn first_match<'p, A: PhaseAction>(
         ImageMatching::Raw => ComparedNames::Raw(image.text.as_str().into()),
         ImageMatching::Canonical => ComparedNames::canonical(reference),
     };
-    list.iter().find(|policy| names.start_with(&policy.prefix, policy.action == A::REJECT))
+    list.iter().find(|policy| names.start_with(&policy.prefix, Effect::of(policy.action.name())))
+}
+
+/// What a policy does to the images that it matches, as far as it decides which of their names count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It lets them in, or nobody says what it does: the digest alone counts.
+    Admits,
+    /// It has them looked at. A prefix that ends with `:` is about every tag, and so about the digest that stands in its
+    /// place: else whoever writes the digest would go around it.
+    Scans,
+    /// It rejects them: the same, and the tag beside a digest counts too.
+    Rejects,
+}
+
+impl Effect {
+    /// That of an action by its name in settings.
+    pub(crate) fn of(action: &str) -> Self {
+        match action {
+            "reject" => Self::Rejects,
+            "scan" | "scan-result" => Self::Scans,
+            _ => Self::Admits,
+        }
+    }
 }
 
 /// The names of an image that prefixes are compared with.
@@ -94,13 +117,16 @@ impl ComparedNames<'_> {
         Self::Canonical { by_digest: reference.compared_names(false), by_tag }
     }
 
-    /// Whether a policy of this prefix matches the image; `rejects` is whether that is what the policy does.
-    pub(crate) fn start_with(&self, prefix: &Prefix, rejects: bool) -> bool {
+    /// Whether a policy of this prefix and effect matches the image.
+    pub(crate) fn start_with(&self, prefix: &Prefix, effect: Effect) -> bool {
+        let names_digest = |name: &str, matching| effect != Effect::Admits && prefix.names_every_tag_of(name, matching);
         match self {
-            Self::Raw(text) => prefix.matches_raw(text),
+            Self::Raw(text) => prefix.matches_raw(text) || names_digest(text, ImageMatching::Raw),
             Self::Canonical { by_digest, by_tag } => {
                 let matches = |names: &[String]| names.iter().any(|name| prefix.matches_canonical(name));
-                matches(by_digest) || (rejects && matches(by_tag))
+                matches(by_digest)
+                    || (effect == Effect::Rejects && matches(by_tag))
+                    || by_digest.iter().any(|name| names_digest(name, ImageMatching::Canonical))
             }
         }
     }

@@ -3,7 +3,7 @@
 //! A tag is asked for once. Everything after that is asked for by digest, the only form in which an answer is checked.
 
 use crate::host::{Host, HostFailure};
-use crate::image::{ImageReference, is_digest};
+use crate::image::{ImageReference, is_digest, is_internal};
 use crate::manifest::{Descriptor, Kind, Manifest};
 use crate::platform::Platform;
 use crate::remedy::{Remedy, is_on};
@@ -46,8 +46,10 @@ pub(crate) struct PlatformManifest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unresolved {
     RegistryNotListed(String),
+    /// A registry that may be inside of the network, and that the settings don't name.
+    RegistryInternal(String),
     NoDigest(HostFailure),
-    NotADigest(String),
+    NotADigest,
     NoManifest(HostFailure),
     Ambiguous,
     Unproven,
@@ -74,10 +76,12 @@ impl fmt::Display for Unresolved {
             Self::RegistryNotListed(host) => {
                 write!(f, "its registry `{host}` is not one of those that the setting `registries` names")
             }
+            Self::RegistryInternal(host) => write!(
+                f,
+                "its registry `{host}` may be inside of the network, and such are asked only when the setting `registries` names them; add it there"
+            ),
             Self::NoDigest(failure) => write!(f, "its digest can't be looked up: {failure}"),
-            Self::NotADigest(text) => {
-                write!(f, "its digest can't be looked up: the answer `{}` is no digest", crate::message::cut(text, 80))
-            }
+            Self::NotADigest => f.write_str("its digest can't be looked up: the answer is no digest"),
             Self::NoManifest(failure) => write!(f, "its manifest can't be read: {failure}"),
             Self::Ambiguous => f.write_str("its manifest is both an image and an index"),
             Self::Unproven => f.write_str(UNPROVEN),
@@ -126,14 +130,30 @@ pub(crate) fn find_digest(
     settings: &Settings,
     host: &dyn Host,
 ) -> Result<String, Unresolved> {
-    if !settings.registries.is_empty() && !settings.registries.iter().any(|listed| listed == reference.host()) {
-        return Err(Unresolved::RegistryNotListed(reference.host().to_owned()));
-    }
+    may_ask(reference, settings)?;
     if let Some(digest) = reference.digest() {
         return Ok(digest.to_owned());
     }
     let digest = host.manifest_digest(&reference.to_string()).map_err(Unresolved::NoDigest)?;
-    if is_digest(&digest) { Ok(digest) } else { Err(Unresolved::NotADigest(digest)) }
+    if is_digest(&digest) { Ok(digest) } else { Err(Unresolved::NotADigest) }
+}
+
+/// Whether the settings let the registry of a reference be asked. Whoever creates a Pod writes the reference: without a
+/// list they could have any address asked that the policy server reaches, so that those inside must be listed.
+///
+/// # Errors
+/// It may not.
+pub(crate) fn may_ask(reference: &ImageReference, settings: &Settings) -> Result<(), Unresolved> {
+    let host = reference.host();
+    if settings.registries.iter().any(|listed| listed == host) {
+        Ok(())
+    } else if !settings.registries.is_empty() {
+        Err(Unresolved::RegistryNotListed(host.to_owned()))
+    } else if is_internal(host) {
+        Err(Unresolved::RegistryInternal(host.to_owned()))
+    } else {
+        Ok(())
+    }
 }
 
 /// What is asked for of an image.

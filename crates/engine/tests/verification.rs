@@ -48,17 +48,20 @@ impl World {
     }
 }
 
+const UNKNOWN: &str = "Host error: Callback evaluation failure: Fail to interact with OCI registry: Registry error: url u, envelope: OCI API errors: [OCI API error: manifest unknown]";
+const REFUSED: &str = "Host error: Callback evaluation failure: Fail to interact with OCI registry: error sending request for url (u)\n\nCaused by:\n    0: error sending request for url (u)\n    1: Connection refused (os error 111)";
+
 impl HostCalls for World {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
         let payload: Value = serde_json::from_slice(payload).unwrap();
         let image = payload.get("image").or(Some(&payload)).and_then(Value::as_str).unwrap_or_default().to_owned();
         let kind = payload.get("type").and_then(Value::as_str).unwrap_or_default();
         self.asked.borrow_mut().push(format!("{operation} {kind}{image}"));
-        let unknown = || "Host error: Callback evaluation failure: OCI API error: manifest unknown".to_owned();
+        let unknown = || UNKNOWN.to_owned();
         let answer = match (namespace, operation) {
             ("oci", "v1/manifest_digest") => {
                 if image.starts_with("down.io/") {
-                    return Err("Host error: Callback evaluation failure: connection refused".to_owned());
+                    return Err(REFUSED.to_owned());
                 }
                 json!({"digest": self.tags.get(&image).ok_or_else(unknown)?})
             }
@@ -68,7 +71,7 @@ impl HostCalls for World {
                 let text = payload.to_string();
                 self.verified.borrow_mut().push(payload.clone());
                 if image.starts_with("down.io/") {
-                    return Err("Host error: Callback evaluation failure: connection refused".to_owned());
+                    return Err(REFUSED.to_owned());
                 }
                 if image.starts_with("lies.io/") {
                     return Ok(json!({"is_trusted": true, "digest": digest("other")}).to_string().into_bytes());
@@ -172,7 +175,8 @@ fn an_image_that_is_not_signed_is_rejected_without_a_scan() {
     assert_eq!(response["code"], 403);
     assert_eq!(
         response["message"],
-        "Policy signed failed: CEL expression validation failed at index 0\n'ghcr.io/team/unsigned:1': not signed by team: no signatures found for image: x"
+        "Policy signed failed: CEL expression validation failed at index 0\n'ghcr.io/team/unsigned:1': not signed by team: no signatures found for image: ghcr.io/team/unsigned@".to_owned()
+            + &digest("ghcr.io/team/unsigned:1")
     );
     let asked = host.0.asked.borrow();
     assert_eq!(asked.len(), 2, "the digest and the signature: {asked:?}");
@@ -193,12 +197,50 @@ fn one_call_for_each_image_and_attestor_however_many_expressions_ask() {
     assert_eq!(verified, 2);
 }
 
+/// No function and no source asks a host that may be inside, unless the settings name it; then all of them do.
+#[test]
+fn hosts_inside_are_asked_only_when_the_settings_name_them() {
+    for host in ["10.0.0.1:5000", "[::1]:5000", "127.1", "localhost:5000", "registry:5000", "r.shop.svc", "nas.local"] {
+        let image = format!("{host}/team/app:1");
+        for text in [
+            "images.containers.all(i, verifyImageSignatures(i, [attestors.team]) > 0)",
+            "images.containers.all(i, getImageData(i).digest != '')",
+            "images.containers.all(i, scanReport(i).Status != '')",
+            "images.containers.all(i, verifyAttestationSignatures(i, attestations.a, [attestors.team]) > 0)",
+            "true",
+        ] {
+            let mut policy = expression(text);
+            policy["attestations"] = json!([{"name": "a", "referrer": {"type": "application/vnd.acme.approval+json"}}]);
+            let mut settings = settings(&policy);
+            settings["scanPolicies"] = json!({});
+            let host_calls = |settings: &Value| {
+                let world = world();
+                let response = ask(settings, &request(&pod(&[&image])), &world);
+                let asked = world.0.asked.borrow().len();
+                (response["message"].as_str().unwrap_or_default().to_owned(), asked)
+            };
+            let (message, asked) = host_calls(&settings);
+            assert_eq!(asked, 0, "{image} {text}: {message}");
+            assert!(
+                message.contains(&format!("its registry `{host}` may be inside of the network")),
+                "{text}: {message}"
+            );
+            settings["registries"] = json!([host]);
+            let (message, asked) = host_calls(&settings);
+            assert!(asked > 0, "{image} {text}: {message}");
+            settings["registries"] = json!(["ghcr.io"]);
+            let (message, asked) = host_calls(&settings);
+            assert_eq!(asked, 0, "{image} {text}: {message}");
+        }
+    }
+}
+
 #[test]
 fn what_can_not_be_told_rejects() {
     for (image, text, message) in [
-        ("down.io/a:1", SIGNED, "its digest can't be looked up: connection refused"),
-        ("lies.io/team/app:1", SIGNED, "the host verified another digest, sha256:6f7468"),
-        ("ghcr.io/gone:1", SIGNED, "its digest can't be looked up: OCI API error: manifest unknown"),
+        ("down.io/a:1", SIGNED, "its digest can't be looked up: the registry refuses the connection"),
+        ("lies.io/team/app:1", SIGNED, "the host verified another digest"),
+        ("ghcr.io/gone:1", SIGNED, "its digest can't be looked up: the registry has no such manifest"),
         (
             "ghcr.io/team/app:1",
             "images.initContainers[0] == 'x'",

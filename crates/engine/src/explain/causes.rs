@@ -10,6 +10,7 @@ use crate::namespace;
 use crate::policy::Rule;
 use crate::report::{ReportState, ScanReport, ScanStatus};
 use crate::request::AdmissionRequest;
+use crate::resolve::may_ask;
 use crate::settings::{ImageMatching, Limit, Limits, PhaseAction, PreScanAction, ScanAction, Settings, Severity};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -241,15 +242,15 @@ impl<'s> At<'s> {
                 self.fallback(phase, "reportPending", &mut cause);
             }
             ScanStatus::ScanFailed => {
-                let host = judged.reference.host();
-                if self.settings.registries.is_empty() || self.settings.registries.iter().any(|own| own == host) {
+                if may_ask(&judged.reference, self.settings).is_ok() {
                     // What isn't an outage is never forgiven.
                     if report.is_outage {
                         self.fallback(phase, "scanFailed", &mut cause);
                     }
                 } else {
                     cause.decided_by.push(self.decider(&["registries"], json!([])));
-                    cause.undo.push(Edit::new(&["registries"], Action::Append(json!(host))));
+                    let host = json!(judged.reference.host());
+                    cause.undo.push(Edit::new(&["registries"], Action::Append(host)));
                 }
             }
         }

@@ -2,14 +2,14 @@
 //!
 //! The one place that knows operations, field names and error texts of Kubewarden's host.
 
-use super::{Document, Host, HostFailure, Resource};
+use super::{Document, Host, HostFailure, Resource, registry_failure};
 use crate::message::cut;
 use crate::settings::Identity;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// The longest text of the host that is passed on.
+/// The longest text about the cluster that is passed on.
 const LONGEST_FAILURE: usize = 300;
 
 /// Carries a call to the host: waPC in the guest, prepared answers elsewhere.
@@ -27,8 +27,12 @@ pub struct WireHost<C>(pub C);
 
 impl<C: HostCalls> WireHost<C> {
     fn call(&self, namespace: &str, operation: &str, payload: &impl Serialize) -> Result<Vec<u8>, HostFailure> {
-        let payload = serde_json::to_vec(payload).map_err(|error| HostFailure::Failed(error.to_string()))?;
-        self.0.call(namespace, operation, &payload).map_err(|text| classify(&text))
+        self.0.call(namespace, operation, &written(payload)?).map_err(|text| classify(&text))
+    }
+
+    /// A question about a registry: nothing of what it answered is in the failure.
+    fn ask_registry(&self, operation: &str, image: &str) -> Result<Vec<u8>, HostFailure> {
+        self.0.call("oci", operation, &written(&image)?).map_err(|text| registry_failure::of(&text))
     }
 }
 
@@ -38,12 +42,12 @@ impl<C: HostCalls> Host for WireHost<C> {
         struct Answer {
             digest: String,
         }
-        let answer: Answer = Document(self.call("oci", "v1/manifest_digest", &image)?).read()?;
+        let answer: Answer = Document(self.ask_registry("v1/manifest_digest", image)?).read()?;
         Ok(answer.digest)
     }
 
     fn manifest(&self, image: &str) -> Result<Document, HostFailure> {
-        self.call("oci", "v1/oci_manifest", &image).map(Document)
+        self.ask_registry("v1/oci_manifest", image).map(Document)
     }
 
     fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure> {
@@ -85,7 +89,7 @@ impl<C: HostCalls> Host for WireHost<C> {
     }
 
     fn artifact(&self, image: &str) -> Result<Document, HostFailure> {
-        self.call("oci", "v1/oci_manifest_config", &image).map(Document)
+        self.ask_registry("v1/oci_manifest_config", image).map(Document)
     }
 
     fn verify(
@@ -121,8 +125,10 @@ impl<C: HostCalls> Host for WireHost<C> {
                 return Err(HostFailure::Failed("a key that stands in the cluster was not read".to_owned()));
             }
         };
-        let payload = Verify { identity, image, annotations };
-        let answer: Answer = Document(self.call("oci", "v2/verify", &payload)?).read()?;
+        let payload = written(&Verify { identity, image, annotations })?;
+        let answer = self.0.call("oci", "v2/verify", &payload);
+        let answer = answer.map_err(|text| registry_failure::of_verification(&text, image))?;
+        let answer: Answer = Document(answer).read()?;
         if answer.is_trusted {
             Ok(answer.digest)
         } else {
@@ -131,33 +137,25 @@ impl<C: HostCalls> Host for WireHost<C> {
     }
 }
 
-/// What the host says of images that nobody signed who was asked for: there is no signature; none that fits; none of this
-/// digest, or of another shape; or several, of others.
-const NOT_TRUSTED: [&str; 4] = [
-    "no signatures found for image",
-    "Image verification failed",
-    "No Signature Layer passed verification",
-    "Signature Layers failed verification",
-];
+fn written(payload: &impl Serialize) -> Result<Vec<u8>, HostFailure> {
+    serde_json::to_vec(payload).map_err(|error| HostFailure::Failed(error.to_string()))
+}
 
-/// The host tells failures apart by their text alone; only the cause in its first line is for people.
+/// What the host says of the cluster: failures are told apart by their text alone, and only the cause in its first line is
+/// for people.
 fn classify(text: &str) -> HostFailure {
     let cause = cut(cause(text), LONGEST_FAILURE);
-    if cause.contains("has not been granted access") {
+    if cause.starts_with("Policy has not been granted access to ") {
         HostFailure::NotGranted(cause)
-    } else if (cause.starts_with("Cannot find ") && cause.contains(" named '")) || cause.contains("manifest unknown") {
+    } else if cause.starts_with("Cannot find ") && cause.contains(" named '") {
         HostFailure::NotFound(cause)
-    } else if NOT_TRUSTED.iter().any(|text| cause.contains(text)) {
-        HostFailure::NotTrusted(cause)
-    } else if cause.starts_with("CertExpired") || cause.contains(": CertExpired") {
-        HostFailure::NotTrusted("the certificate has expired".to_owned())
     } else {
         HostFailure::Failed(cause)
     }
 }
 
 /// The first line, without the prefixes that say only that a call failed.
-fn cause(text: &str) -> &str {
+pub(super) fn cause(text: &str) -> &str {
     let mut line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("the host gave no reason");
     for prefix in ["Host error:", "Callback evaluation failure:"] {
         line = line.strip_prefix(prefix).map_or(line, str::trim);
@@ -224,6 +222,7 @@ struct ListResources<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manifest::Manifest;
 
     struct Says(Result<&'static str, &'static str>);
 
@@ -233,9 +232,11 @@ mod tests {
         }
     }
 
+    const CONFIG_MAP: Resource<'_> = Resource { api_version: "v1", kind: "ConfigMap", namespace: "b", name: "a" };
+
     #[test]
     fn failures_are_told_apart_by_the_cause_in_the_first_line() {
-        let failure = |text| WireHost(Says(Err(text))).manifest_digest("a").unwrap_err();
+        let failure = |text| WireHost(Says(Err(text))).get_resource(&CONFIG_MAP, &[]).unwrap_err();
         let not_found = "Cannot find v1/ConfigMap named 'a' inside of namespace 'Some(\"b\")'";
         assert_eq!(
             failure(
@@ -243,28 +244,53 @@ mod tests {
             ),
             HostFailure::NotFound(not_found.to_owned())
         );
-        assert_eq!(
-            failure("Host error: Callback evaluation failure: OCI API error: manifest unknown"),
-            HostFailure::NotFound("OCI API error: manifest unknown".to_owned())
-        );
         let denied =
             "Policy has not been granted access to Kubernetes v1/Secret resources. The violation has been reported.";
         assert_eq!(failure(denied), HostFailure::NotGranted(denied.to_owned()));
-        for untrusted in [
-            "no signatures found for image: r/a@sha256:1",
-            "Image verification failed: missing signatures",
-            "failed to get image trusted layers: No Signature Layer passed verification",
-            "verification failed: Several Signature Layers failed verification",
-        ] {
-            assert_eq!(failure(untrusted), HostFailure::NotTrusted(untrusted.to_owned()));
-        }
         for failed in [
             "Cannot find resource v1/Nonsense",
             "error finding resource a/v1 / B: 404",
             "ApiError: nothing named x",
+            "ApiError: Cannot find v1/ConfigMap named 'a'",
+            "OCI API error: manifest unknown",
+            "no signatures found for image: a",
+            "x has not been granted access",
             "",
         ] {
             assert!(matches!(failure(failed), HostFailure::Failed(_)), "{failed}");
+        }
+    }
+
+    #[test]
+    fn nothing_that_a_registry_answered_is_repeated() {
+        const SECRET: &str = "hunter2";
+        let text = "Fail to interact with OCI registry: Server error: url u, code: 503, message: hunter2";
+        let refuses = WireHost(Says(Err(text)));
+        let identity = Identity::Key("k".to_owned());
+        let failures = [
+            refuses.manifest_digest("a").unwrap_err(),
+            refuses.manifest("a").unwrap_err(),
+            refuses.artifact("a").unwrap_err(),
+            refuses.verify("a", &identity, &BTreeMap::new()).unwrap_err(),
+        ];
+        for failure in failures {
+            assert_eq!(failure, HostFailure::Failed("the registry answers 503".to_owned()));
+        }
+        for answer in [
+            r#""hunter2""#,
+            r#"{"digest": ["hunter2"], "manifests": "hunter2"}"#,
+            r#"{"digest": {"hunter2": 1}, "manifests": ["hunter2"]}"#,
+            r#"{"digest": 1, "config": "hunter2"}"#,
+            r#"{"digest": "hunter2", "digest": "hunter2", "layers": "hunter2", "layers": 1}"#,
+            "hunter2",
+        ] {
+            let answers = WireHost(Says(Ok(answer)));
+            let manifest = answers.manifest("a").and_then(|document| Manifest::read(&document).map(drop));
+            for failure in manifest.err().into_iter().chain([answers.manifest_digest("a").unwrap_err()]) {
+                assert!(!failure.to_string().contains(SECRET), "{answer}: {failure}");
+            }
+            let failure = answers.verify("a", &identity, &BTreeMap::new()).unwrap_err();
+            assert!(!failure.to_string().contains(SECRET), "{answer}: {failure}");
         }
     }
 

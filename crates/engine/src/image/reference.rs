@@ -45,6 +45,9 @@ impl ImageReference {
         if text.len() == 64 && text.bytes().all(is_lower_hex) {
             return Err(ReferenceError::Identifier);
         }
+        if is_local_identifier(text) {
+            return Err(ReferenceError::LocalIdentifier(text.to_owned()));
+        }
         let (rest, digest) = match text.split_once('@') {
             Some((rest, digest)) => (rest, Some(digest)),
             None => (text, None),
@@ -157,6 +160,8 @@ pub enum ReferenceError {
     Empty,
     /// 64 hexadecimal digits: an image ID, which runtimes refuse as a name.
     Identifier,
+    /// The ID of an image that a node has, or the beginning of one, with its algorithm; as written.
+    LocalIdentifier(String),
     /// The registry's host or port breaks the grammar; the host as written.
     Host(String),
     /// The repository has an upper-case letter; the repository as written.
@@ -176,6 +181,9 @@ impl fmt::Display for ReferenceError {
         match self {
             Self::Empty => write!(f, "it is empty"),
             Self::Identifier => write!(f, "64 hexadecimal digits are an image ID, not a name"),
+            Self::LocalIdentifier(text) => {
+                write!(f, "`{}` is the ID of an image that a node has, not a name", shown(text))
+            }
             Self::Host(host) => write!(f, "`{}` is not a registry host", shown(host)),
             Self::UpperCase(path) => write!(f, "the repository `{}` must be in lower case", shown(path)),
             Self::Repository(path) if path.is_empty() => write!(f, "the repository is missing"),
@@ -306,6 +314,15 @@ fn check_tag(tag: &str) -> Result<(), ReferenceError> {
     if valid { Ok(()) } else { Err(ReferenceError::Tag(tag.to_owned())) }
 }
 
+/// Whether a text is an image ID with its algorithm, or the beginning of one. By the grammar it is a repository `sha256` of
+/// Docker Hub and a tag, but runtimes that have an image of such an ID run that, whoever pulled it.
+fn is_local_identifier(text: &str) -> bool {
+    let Some((algorithm, hex)) = text.split_once(':') else { return false };
+    ["sha256", "sha384", "sha512"].into_iter().any(|known| algorithm.eq_ignore_ascii_case(known))
+        && !hex.is_empty()
+        && hex.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
 /// The algorithms that registries know, with the length of their digests in lower-case hexadecimal digits.
 fn check_digest(digest: &str) -> Result<(), ReferenceError> {
     if is_digest(digest) { Ok(()) } else { Err(ReferenceError::Digest(digest.to_owned())) }
@@ -387,6 +404,37 @@ mod tests {
         refuse("[2001:db8::1/repo", "`[2001:db8::1` is not a registry host");
         refuse("[2001:db8::1]5000/repo", "`[2001:db8::1]5000` is not a registry host");
         refuse("[2001:db8::1]:/repo", "`[2001:db8::1]:` is not a registry host");
+    }
+
+    #[test]
+    fn image_ids_are_no_names() {
+        refuse(HEX, "64 hexadecimal digits are an image ID, not a name");
+        let refuse_id = |text: &str| {
+            let shown = crate::message::cut(text, 80);
+            refuse(text, &format!("`{shown}` is the ID of an image that a node has, not a name"));
+        };
+        for algorithm in ["sha256", "sha384", "sha512", "SHA256", "Sha512"] {
+            for hex in [
+                "a",
+                "abc",
+                "ABC",
+                "0123456789abcdef",
+                HEX,
+                &HEX[..63],
+                &[HEX, HEX].concat(),
+                &[HEX, HEX, HEX].concat(),
+            ] {
+                refuse_id(&format!("{algorithm}:{hex}"));
+            }
+        }
+        check("docker.io/library/sha256:abc", "docker.io/library/sha256:abc");
+        check("library/sha256:abc", "docker.io/library/sha256:abc");
+        check("sha256:latest", "docker.io/library/sha256:latest");
+        check("sha256", "docker.io/library/sha256:latest");
+        check("sha1:abc", "docker.io/library/sha1:abc");
+        check("sha256/abc", "docker.io/sha256/abc:latest");
+        check(&format!("sha256@sha256:{HEX}"), &format!("docker.io/library/sha256@sha256:{HEX}"));
+        refuse("sha256:", "the tag after `:` is missing");
     }
 
     #[test]

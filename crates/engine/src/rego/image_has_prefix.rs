@@ -1,8 +1,8 @@
 //! `image_has_prefix`: how rules compare an image with the prefix of a custom policy.
 
 use crate::image::ImageReference;
-use crate::policy::ComparedNames;
-use crate::settings::{ImageMatching, PhaseAction, PreScanAction, Prefix};
+use crate::policy::{ComparedNames, Effect};
+use crate::settings::{ImageMatching, Prefix};
 use anyhow::{Context, anyhow};
 use regorus::{Extension, Value};
 
@@ -15,7 +15,8 @@ pub const IMAGE_HAS_PREFIX_ARGUMENTS: u8 = 3;
 /// same function as in the phases themselves.
 ///
 /// The action is an argument because beside a digest the tag is only a claim: it may get an image rejected, and nothing
-/// else. It need not be an action. An image that is no reference is an error where canonical names are compared: were it
+/// else; and because a prefix that ends with `:` matches a digest in the tag's place where it rejects or scans. It need not
+/// be an action. An image that is no reference is an error where canonical names are compared: were it
 /// undefined, then a rule that denies by a prefix would let it pass.
 #[must_use]
 pub fn image_has_prefix(matching: ImageMatching) -> Box<dyn Extension> {
@@ -27,12 +28,12 @@ pub fn image_has_prefix(matching: ImageMatching) -> Box<dyn Extension> {
         };
         let image = image.as_string().with_context(|| format!("`{IMAGE_HAS_PREFIX}`: the image is not a string"))?;
         let prefix = prefix.as_string().with_context(|| format!("`{IMAGE_HAS_PREFIX}`: the prefix is not a string"))?;
-        let rejects = action.as_string().is_ok_and(|action| action.as_ref() == PreScanAction::REJECT.name());
+        let effect = action.as_string().map_or(Effect::Admits, |action| Effect::of(action.as_ref()));
         let names = match &last {
             Some((text, names)) if text == image.as_ref() => names,
             _ => &last.insert((image.as_ref().to_owned(), names(image, matching)?)).1,
         };
-        Ok(Value::from(names.start_with(&Prefix::new(prefix), rejects)))
+        Ok(Value::from(names.start_with(&Prefix::new(prefix), effect)))
     })
 }
 
@@ -85,6 +86,30 @@ mod tests {
                 "{action}"
             );
             assert_eq!(call(ImageMatching::Canonical, &[&image, "ghcr.io/team/app@sha256:e3", action]), Ok(true));
+        }
+    }
+
+    #[test]
+    fn a_prefix_of_every_tag_matches_a_digest_unless_it_accepts() {
+        let actions =
+            [("accept", false), ("", false), ("x", false), ("scan", true), ("scan-result", true), ("reject", true)];
+        for (action, matches) in actions {
+            for matching in [ImageMatching::Canonical, ImageMatching::Raw] {
+                let image = format!("ghcr.io/team/app@{DIGEST}");
+                assert_eq!(call(matching, &[&image, "ghcr.io/team/app:", action]), Ok(matches), "{action}");
+                assert_eq!(call(matching, &[&image, "ghcr.io/team/ap:", action]), Ok(false), "{action}");
+                assert_eq!(call(matching, &[&image, "ghcr.io/team/app:1", action]), Ok(false), "{action}");
+                assert_eq!(
+                    call(matching, &[&format!("nginx@{DIGEST}"), "docker.io/nginx:", action]),
+                    Ok(matches && matching == ImageMatching::Canonical)
+                );
+            }
+            let tagged = format!("ghcr.io/team/app:1.0@{DIGEST}");
+            assert_eq!(
+                call(ImageMatching::Canonical, &[&tagged, "ghcr.io/team/app:", action]),
+                Ok(matches),
+                "{action}"
+            );
         }
     }
 

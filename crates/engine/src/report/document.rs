@@ -16,15 +16,11 @@ mod verdict;
 use crate::Timestamp;
 use crate::acceptance::Findings;
 use crate::image::is_digest;
-use crate::message::cut;
 use crate::platform::Platform;
 use crate::report::text::Text;
 use crate::settings::Severity;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-
-/// The longest text of a parser that a reason repeats.
-const LONGEST_ERROR: usize = 160;
 
 /// A scan report as CI makes it, of a known format.
 #[derive(Debug)]
@@ -87,7 +83,7 @@ pub(crate) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
 }
 
 fn unreadable(error: &serde_json::Error) -> String {
-    format!("it can't be read: {}", cut(&error.to_string(), LONGEST_ERROR))
+    format!("it can't be read: {}", crate::host::unreadable(error))
 }
 
 /// A text without the whitespace around it, where there is more to it.

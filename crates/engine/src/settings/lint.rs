@@ -7,6 +7,7 @@ use super::{
     CustomPolicy, ImageMatching, Limits, NamespaceOverride, Phase, PreScanAction, Prefix, ReportSource, ScanAction,
     Settings, Severity,
 };
+use crate::policy::Effect;
 use crate::time::Timestamp;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -53,6 +54,8 @@ pub enum LintRule {
     UnknownNamespace,
     /// No rule for the namespace that runs the cluster.
     KubeSystem,
+    /// A prefix of every tag in an entry that accepts: it doesn't match where a digest stands.
+    TagOnly,
     /// Any registry that a Pod names is asked.
     AnyRegistry,
     /// An exemption whose last day is over.
@@ -69,7 +72,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -79,6 +82,7 @@ impl LintRule {
         Self::NamespaceWithoutEffect,
         Self::UnknownNamespace,
         Self::KubeSystem,
+        Self::TagOnly,
         Self::AnyRegistry,
         Self::ExemptionEnded,
         Self::OpenPackage,
@@ -100,6 +104,7 @@ impl LintRule {
             Self::NamespaceWithoutEffect => "namespace-without-effect",
             Self::UnknownNamespace => "unknown-namespace",
             Self::KubeSystem => "kube-system",
+            Self::TagOnly => "tag-only",
             Self::AnyRegistry => "any-registry",
             Self::ExemptionEnded => "exemption-ended",
             Self::OpenPackage => "open-package",
@@ -116,6 +121,7 @@ impl Settings {
     #[must_use]
     pub fn notices(&self) -> Vec<String> {
         let mut lints = Lints::default();
+        lints.any_registry(self);
         lints.prefixes(self);
         lints.open_packages(self);
         lints.reports(self);
@@ -133,11 +139,7 @@ impl Settings {
         lints.acceptance(self);
         lints.unreachable(self);
         lints.namespaces(self, namespaces);
-        if self.registries.is_empty() {
-            let message =
-                "empty, so that the host asks any registry that a Pod names; list those that images may come from";
-            lints.add(LintRule::AnyRegistry, "registries", message);
-        }
+        lints.any_registry(self);
         lints.ended_exemptions(self, now);
         lints.open_packages(self);
         lints.reports(self);
@@ -153,6 +155,13 @@ struct Lints(Vec<Lint>);
 impl Lints {
     fn add(&mut self, rule: LintRule, path: impl Into<String>, message: impl Into<String>) {
         self.0.push(Lint { rule, path: path.into(), message: message.into() });
+    }
+
+    fn any_registry(&mut self, settings: &Settings) {
+        if settings.registries.is_empty() {
+            let message = "empty, so that whoever creates a Pod chooses which address the policy server asks (any but those that are inside by their names); list those that images may come from";
+            self.add(LintRule::AnyRegistry, "registries", message);
+        }
     }
 
     fn prefixes(&mut self, settings: &Settings) {
@@ -284,6 +293,16 @@ impl Lints {
             }
         }
         let is_accepted = |action: A| action.name() == "accept";
+        for (position, policy) in list.iter().enumerate() {
+            if is_accepted(policy.action) && policy.prefix.names_every_tag() {
+                let name = policy.prefix.as_str();
+                let message = format!(
+                    "the prefix `{name}` accepts no image that is named by its digest, while `reject` and a scan look at those too; for them add `{}@`",
+                    name.trim_end_matches(':')
+                );
+                self.add(LintRule::TagOnly, format!("{path}.customPolicies[{position}]"), message);
+            }
+        }
         let stricter: Vec<A> = list.iter().map(|policy| policy.action).filter(|action| !is_accepted(*action)).collect();
         // A namespace that accepts what nobody lists may be meant, where the list says what is looked at elsewhere.
         let is_open = if stricter.len() == list.len() && stricter.iter().all(|action| *action == A::REJECT) {
@@ -401,7 +420,12 @@ fn has_no_effect<A: PhaseAction>(phase: &Phase<A>, own: &NamespaceOverride<A>) -
 fn hides<A: PhaseAction>(earlier: &CustomPolicy<A>, later: &CustomPolicy<A>, matching: ImageMatching) -> bool {
     // A policy that rejects looks at the tag beside a digest too, which others don't.
     let sees_less = matching == ImageMatching::Canonical && later.action == A::REJECT && earlier.action != A::REJECT;
-    later.prefix.goes_on_from(&earlier.prefix, matching) && !(sees_less && earlier.prefix.names_a_tag())
+    // So does one that is about every tag, with the digests that stand in the tag's place, unless it accepts.
+    let is_accepted = |policy: &CustomPolicy<A>| Effect::of(policy.action.name()) == Effect::Admits;
+    let sees_no_digest = is_accepted(earlier) && !is_accepted(later) && earlier.prefix.names_every_tag();
+    later.prefix.goes_on_from(&earlier.prefix, matching)
+        && !(sees_less && earlier.prefix.names_a_tag())
+        && !(sees_no_digest && later.prefix.names_every_tag())
 }
 
 #[cfg(test)]

@@ -45,6 +45,16 @@ impl Prefix {
         name.starts_with(&self.canonical)
     }
 
+    /// Whether a canonical name with a digest is one that it names with every tag: it ends with `:`, and instead of a tag
+    /// the digest follows. That is for policies that don't accept; the tag beside a digest is only a claim.
+    pub(crate) fn names_every_tag_of(&self, name: &str, matching: ImageMatching) -> bool {
+        let own = match matching {
+            ImageMatching::Canonical => &self.canonical,
+            ImageMatching::Raw => &self.written,
+        };
+        own.strip_suffix(':').and_then(|own| name.strip_prefix(own)).is_some_and(|rest| rest.starts_with('@'))
+    }
+
     /// Whether any canonical name can start with it: no image has a host with `https:`, or a path in upper case.
     #[must_use]
     pub fn can_match(&self) -> bool {
@@ -74,6 +84,11 @@ impl Prefix {
             ImageMatching::Canonical => self.canonical.starts_with(&other.canonical),
             ImageMatching::Raw => self.written.starts_with(&other.written),
         }
+    }
+
+    /// Whether it stands for every tag of what it names.
+    pub(super) fn names_every_tag(&self) -> bool {
+        self.written.ends_with(':')
     }
 
     /// Whether it goes as far as a tag.

@@ -823,6 +823,7 @@ fn names_that_nothing_has_are_refused() {
 #[test]
 fn what_is_valid_and_may_not_be_meant_is_noticed() {
     let settings = read(json!({
+        "registries": ["ghcr.io"],
         "reports": {"maxAge": "72h", "sources": [{"kubescape": {}}, {"registry": {"allowUnsigned": true, "attestors": [{"name": "ci", "cosign": {"key": {"data": KEY}}}]}},
             {"custom": {"apiVersion": "g/v1", "kind": "Report", "namespaces": ["r"], "fields": {"digest": "d", "verdict": "v"}}}]},
         "exemptions": [{"vulnerability": "CVE-1", "images": ["ghcr.io/te"], "packages": ["pkg:npm/foo", "pkg:npm/foo@"], "reason": "r", "expires": "2099-01-01"}],
@@ -840,8 +841,20 @@ fn what_is_valid_and_may_not_be_meant_is_noticed() {
 }
 
 #[test]
+fn settings_that_let_authors_of_pods_choose_whom_to_ask_are_noticed() {
+    assert_eq!(
+        read(json!({})).notices(),
+        [
+            "registries: empty, so that whoever creates a Pod chooses which address the policy server asks (any but those that are inside by their names); list those that images may come from"
+        ]
+    );
+    assert_eq!(read(json!({"registries": ["ghcr.io"]})).notices(), [""; 0]);
+}
+
+#[test]
 fn prefixes_that_match_more_than_they_seem_to_are_noticed() {
     let settings = read(json!({
+        "registries": ["ghcr.io"],
         "preScanPolicies": {"customPolicies": [{"prefix": "ghcr.io", "action": "accept"}, {"prefix": "ghcr.io/", "action": "accept"}, {"prefix": "nginx", "action": "reject"}]},
         "scanPolicies": {"byNamespace": {"ns": {"customPolicies": [{"prefix": "docker.io/my", "action": "reject"}]}}},
     }));

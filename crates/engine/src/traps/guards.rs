@@ -398,7 +398,7 @@ fn a_signature_that_cant_be_looked_up_is_not_a_missing_one() {
     decides(&artifact().signed(&at, KEY), IMAGE, &settings, "allowed fresh");
     let world = World { unverifiable: true, ..artifact() };
     let answer = decides(&world, IMAGE, &settings, "denied look_up_failed");
-    assert!(message(&answer).contains("connection refused"), "{}", answer.response);
+    assert!(message(&answer).contains("the registry refuses the connection"), "{}", answer.response);
 }
 
 #[test]

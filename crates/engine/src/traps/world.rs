@@ -174,7 +174,9 @@ impl World {
     }
 
     fn answer(&self, operation: &str, payload: &Value) -> Result<Value, String> {
-        let unknown = || "OCI API errors: [OCI API error: manifest unknown]".to_owned();
+        let unknown = || {
+            "Fail to interact with OCI registry: Registry error: url u, envelope: OCI API errors: [OCI API error: manifest unknown]".to_owned()
+        };
         let image = payload.as_str().unwrap_or_default();
         match operation {
             "v1/manifest_digest" => Ok(json!({"digest": self.tags.get(image).ok_or_else(unknown)?})),
@@ -196,9 +198,11 @@ impl World {
         let image = payload["image"].as_str().ok_or("no image")?;
         let (repository, digest) = image.split_once('@').ok_or("only by digest")?;
         if self.unverifiable {
-            return Err(format!("error sending request for {repository}: connection refused"));
+            return Err(format!(
+                "error sending request for url ({repository})\n\nCaused by:\n    0: Connection refused (os error 111)"
+            ));
         }
-        let key = self.signed.get(image).ok_or_else(|| format!("no signatures found for image: {image}"))?;
+        let key = self.signed.get(image).ok_or_else(|| format!("no signatures found for image: {image} "))?;
         if payload["type"] == "SigstorePubKeyVerify" && payload["pub_keys"] == json!([key]) {
             Ok(json!({"is_trusted": true, "digest": digest}))
         } else {

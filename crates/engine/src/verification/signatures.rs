@@ -125,7 +125,7 @@ impl<'a> Signatures<'a> {
         let said = match self.host.verify(artifact, &key.1, annotations) {
             // What was asked for is a digest: a signature of another one vouches for something else.
             Ok(digest) if artifact.split_once('@').is_some_and(|(_, own)| own == digest) => Ok(()),
-            Ok(digest) => Err(HostFailure::Failed(format!("the host verified another digest, {}", cut(&digest, 80)))),
+            Ok(_) => Err(HostFailure::Failed("the host verified another digest".to_owned())),
             Err(failure) => Err(failure),
         };
         self.calls.insert(key, said.clone());

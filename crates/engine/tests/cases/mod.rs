@@ -11,7 +11,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An image, and what its name means.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -107,7 +107,7 @@ const fn means(written: &'static str, canonical: &'static str) -> Prefix {
     Prefix { written, canonical }
 }
 
-pub(crate) const PREFIXES: [Prefix; 37] = [
+pub(crate) const PREFIXES: [Prefix; 40] = [
     same(""),
     same("docker.io"),
     same("docker.io/"),
@@ -143,6 +143,10 @@ pub(crate) const PREFIXES: [Prefix; 37] = [
     same("ghcr.io/team/app:1"),
     same("ghcr.io/team/app:1.0@sha256:6"),
     same("ghcr.io/team/app@sha256:"),
+    // Every tag: unless the entry accepts, a digest in the tag's place too.
+    same("ghcr.io/team/app:"),
+    same("docker.io/nginx:"),
+    means("team/app:", "docker.io/team/app:"),
     means("Registry.Example.com:5000/team", "registry.example.com:5000/team"),
     same("localhost"),
     same("localhost/team/"),
@@ -382,6 +386,9 @@ impl Case {
             Pin::WithoutAnnotations => settings.insert("pin".to_owned(), json!({"annotations": false})),
             Pin::Off => settings.insert("pin".to_owned(), json!({"enabled": false})),
         };
+        // Those that stand for hosts inside of a network are asked only when they are named.
+        let hosts: BTreeSet<&str> = IMAGES.iter().map(|image| image.host).collect();
+        settings.insert("registries".to_owned(), json!(hosts));
         Value::Object(settings)
     }
 
@@ -447,10 +454,15 @@ impl Case {
 impl Image {
     /// Whether a custom policy matches it.
     pub(crate) fn matches(&self, prefix: &Prefix, action: &str, image_matching: Option<&str>) -> bool {
+        let of_digest = |prefix: &str| match prefix.strip_suffix(':') {
+            Some(name) if ["reject", "scan", "scan-result"].contains(&action) => format!("{name}@"),
+            _ => prefix.to_owned(),
+        };
         if image_matching == Some("raw") {
-            return self.text().starts_with(prefix.written);
+            return [prefix.written, &of_digest(prefix.written)].iter().any(|start| self.text().starts_with(start));
         }
-        self.names(action == "reject").iter().any(|name| name.starts_with(prefix.canonical))
+        let starts = [prefix.canonical, &of_digest(prefix.canonical)];
+        self.names(action == "reject").iter().any(|name| starts.iter().any(|start| name.starts_with(start)))
     }
 
     /// The names that prefixes are compared with: without the tag when there is a digest, and for the entries that

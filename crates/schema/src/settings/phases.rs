@@ -35,7 +35,8 @@ pub struct PreScanNamespace {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PreScanCustomPolicy {
-    /// How the images' names start; end it with `/`, `:` or `@`. An empty one matches every image.
+    /// How the images' names start; end it with `/`, `:` or `@`. An empty one matches every image. One that ends with `:` is
+    /// about every tag, and unless the entry accepts also about a digest in the tag's place.
     #[schemars(extend("examples" = ["ghcr.io/team/"]))]
     pub prefix: String,
     /// What happens to them.
@@ -96,7 +97,8 @@ pub struct ScanNamespace {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScanCustomPolicy {
-    /// How the images' names start; end it with `/`, `:` or `@`. An empty one matches every image.
+    /// How the images' names start; end it with `/`, `:` or `@`. An empty one matches every image. One that ends with `:` is
+    /// about every tag, and unless the entry accepts also about a digest in the tag's place.
     #[schemars(extend("examples" = ["ghcr.io/team/"]))]
     pub prefix: String,
     /// What happens to them.

@@ -28,11 +28,35 @@ fn what_nearly_all_settings_are_told() {
         said,
         [
             "preScanPolicies.byNamespace: there is no rule for `kube-system`: leave it out by the policy's `namespaceSelector`, or say what may run there, or the cluster can't mend itself while a registry is down",
-            "registries: empty, so that the host asks any registry that a Pod names; list those that images may come from",
+            "registries: empty, so that whoever creates a Pod chooses which address the policy server asks (any but those that are inside by their names); list those that images may come from",
         ]
     );
     let quiet = json!({"registries": ["ghcr.io"], "preScanPolicies": {"byNamespace": {"kube-system": {"defaultPolicy": "accept"}}}});
     assert_eq!(Settings::read(&quiet).unwrap().lint(NOW, None), []);
+}
+
+#[test]
+fn prefixes_of_every_tag() {
+    let list = |entries: Value| json!({"scanPolicies": {"customPolicies": entries}});
+    let only = "scanPolicies.customPolicies[0]: the prefix `ghcr.io/a:` accepts no image that is named by its digest, while `reject` and a scan look at those too; for them add `ghcr.io/a@`";
+    let of_tags = |action: &str| json!({"prefix": "ghcr.io/a:", "action": action});
+    check(&list(json!([of_tags("accept")])), &[("tag-only", only)]);
+    check(
+        &list(
+            json!([of_tags("reject"), {"prefix": "ghcr.io/b", "action": "scan-result"}, {"prefix": "ghcr.io/a@", "action": "accept"}]),
+        ),
+        &[(
+            "open-prefix",
+            "scanPolicies.customPolicies[1]: the prefix `ghcr.io/b` ends inside a path segment, and matches whatever goes on from there",
+        )],
+    );
+    // The second one still decides the digests, which the first one doesn't accept.
+    check(&list(json!([of_tags("accept"), of_tags("reject")])), &[("tag-only", only)]);
+    let hidden = "scanPolicies.customPolicies[1]: it never decides: customPolicies[0] (`ghcr.io/a:`) comes first and matches all that starts with `ghcr.io/a:`";
+    check(
+        &list(json!([of_tags("reject"), of_tags("accept")])),
+        &[("never-matches", hidden), ("tag-only", &only.replace("[0]", "[1]"))],
+    );
 }
 
 #[test]
