@@ -287,6 +287,7 @@ fn decide_images(
             Err(unreadable) => decision.outcome = Outcome::UnreadableObject(unreadable),
         }
     }
+    decision.known = search.take_known();
     done_with(search);
     decision
 }
