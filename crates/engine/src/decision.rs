@@ -4,7 +4,7 @@ use crate::Timestamp;
 use crate::image::{ImageReference, UnreadableObject, WorkloadImage};
 use crate::policy::Rule;
 use crate::rego::{PolicyOutcome, Seen};
-use crate::report::{ReportSearch, ScanReport};
+use crate::report::{KnownImages, ReportSearch, ScanReport};
 use crate::request::UnreadableRequest;
 use crate::settings::{PreScanAction, ScanAction};
 use crate::verification::{VerificationOutcome, Verified};
@@ -32,6 +32,8 @@ pub struct Decision {
     pub policies_hash: Option<String>,
     /// What rules saw, when the settings ask for it.
     pub seen: Vec<Seen>,
+    /// What was found out about images, for rules that ask after the phases.
+    pub(crate) known: KnownImages,
 }
 
 /// The verdict, and what made it.
@@ -116,6 +118,7 @@ impl Decision {
             policies: Vec::new(),
             policies_hash: None,
             seen: Vec::new(),
+            known: KnownImages::default(),
         }
     }
 

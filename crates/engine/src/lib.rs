@@ -298,6 +298,7 @@ fn decide_images(
             Err(unreadable) => decision.outcome = Outcome::UnreadableObject(unreadable),
         }
     }
+    decision.known = search.take_known();
     done_with(search);
     decision
 }

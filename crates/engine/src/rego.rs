@@ -20,6 +20,7 @@ pub mod generated;
 mod growth;
 mod hash;
 pub mod image_has_prefix;
+mod image_reference;
 mod input;
 mod library;
 mod module;

@@ -34,6 +34,8 @@ pub(crate) enum Remedy {
     GetBeforeList,
     /// What a list names is read anew.
     ReadWhatIsListed,
+    /// A name that a workload's author can choose ends no search.
+    ClaimedNamesDontDecide,
     /// The worst of several reports decides, not the first.
     WorstDecides,
     /// A clean target may have null in the place of a list.

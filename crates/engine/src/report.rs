@@ -202,15 +202,22 @@ pub(crate) struct Subject<'a> {
     pub(crate) is_pinned: bool,
 }
 
+/// What one search found out about images, for whatever of the same request asks after it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KnownImages {
+    /// Digests that references were resolved to.
+    digests: BTreeMap<ImageReference, String>,
+    found: BTreeMap<ImageReference, ScanReport>,
+}
+
 /// The reports of the images of one request. What one look-up answers for several images is asked for once.
 pub(crate) struct ReportSearch<'a> {
     settings: &'a Settings,
     host: &'a dyn Host,
     subject: &'a Subject<'a>,
     now: Timestamp,
-    /// Digests that references were resolved to before.
-    digests: BTreeMap<ImageReference, String>,
-    found: BTreeMap<ImageReference, ScanReport>,
+    /// What was found out before.
+    known: KnownImages,
     sources: Vec<(&'static str, Box<dyn Source<'a> + 'a>)>,
 }
 
@@ -229,7 +236,7 @@ impl<'a> ReportSearch<'a> {
             }
         };
         let sources = settings.reports.sources.iter().map(|s| (s.name(), source(s))).collect();
-        Self { settings, host, subject, now, digests: BTreeMap::new(), found: BTreeMap::new(), sources }
+        Self { settings, host, subject, now, known: KnownImages::default(), sources }
     }
 
     /// What the scanner itself wrote, whole: of the platform that decided; of several platforms with all of them under
@@ -268,15 +275,25 @@ impl<'a> ReportSearch<'a> {
 
     /// Takes over digests that references were resolved to already.
     pub(crate) fn know(&mut self, digests: BTreeMap<ImageReference, String>) {
-        self.digests.extend(digests);
+        self.known.digests.extend(digests);
+    }
+
+    /// Takes over everything that an earlier search of the request found out: a tag is resolved once.
+    pub(crate) fn go_on_from(&mut self, known: KnownImages) {
+        self.known = known;
+    }
+
+    /// What was found out, for a later search of the request.
+    pub(crate) fn take_known(&mut self) -> KnownImages {
+        std::mem::take(&mut self.known)
     }
 
     /// What is known about an image.
     pub(crate) fn find(&mut self, reference: &ImageReference) -> ScanReport {
-        if let Some(report) = self.found.get(reference) {
+        if let Some(report) = self.known.found.get(reference) {
             return report.clone();
         }
-        let known = self.digests.get(reference);
+        let known = self.known.digests.get(reference);
         let resolution = resolve(reference, known, self.subject.is_pinned, self.settings, self.host);
         let report = match resolution.image {
             Ok(image) => self.search(reference, &image),
@@ -293,7 +310,7 @@ impl<'a> ReportSearch<'a> {
                 warnings: Vec::new(),
             },
         };
-        self.found.insert(reference.clone(), report.clone());
+        self.known.found.insert(reference.clone(), report.clone());
         report
     }
 

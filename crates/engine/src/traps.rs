@@ -1,11 +1,13 @@
 //! The traps that scanners, hosts and attackers set, each with its remedy at work and switched off; and the fields that
 //! are asked for, each of which must matter.
 
+mod attacks;
 mod empty;
 mod fields;
 mod guards;
 mod judged;
 mod more;
+mod moved;
 mod mutilated;
 mod reread;
 mod world;

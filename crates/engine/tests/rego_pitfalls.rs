@@ -121,6 +121,12 @@ fn what_has_a_value_denies() {
             "Evaluation error",
         ),
         (
+            policy(
+                "package p\nlevel(i) = \"high\" { image_reference(i).tag == \"latest\" }\nlevel(i) = \"low\" { true }\ndeny[\"x\"] { level(\"a b\") == \"high\" }",
+            ),
+            "Evaluation error",
+        ),
+        (
             json!({"preScanPolicies": {"defaultPolicy": "accept"}, "regoPolicies": [
                 {"name": "common", "kinds": ["Service"], "rego": "package common\nallowed { true }\ndeny[\"n\"] { false }"},
                 {"name": "q", "kinds": ["Pod"], "rego": "package q\ndeny[\"own\"] { data.common.allowed }"},

@@ -2,6 +2,7 @@
 
 use super::bounds::{self, Crossed};
 use super::image_has_prefix::{IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, image_has_prefix};
+use super::image_reference::{IMAGE_REFERENCE, image_reference};
 use crate::Timestamp;
 use crate::settings::ImageMatching;
 use anyhow::bail;
@@ -11,7 +12,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Builtins that are added to the engine's.
-const ADDED: [&str; 8] = [
+const ADDED: [&str; 9] = [
     "re_match",
     "cast_array",
     "time.now_ns",
@@ -20,6 +21,7 @@ const ADDED: [&str; 8] = [
     "net.cidr_expand",
     "result.new",
     IMAGE_HAS_PREFIX,
+    IMAGE_REFERENCE,
 ];
 /// The most addresses that a range is expanded to, as a power of two.
 const MOST_ADDRESS_BITS: u32 = 16;
@@ -63,6 +65,10 @@ pub(super) fn install(
         let (name, arguments) = (IMAGE_HAS_PREFIX.to_owned(), IMAGE_HAS_PREFIX_ARGUMENTS);
         engine.add_extension(name, arguments, noted(crossed, image_has_prefix(matching)))?;
     }
+    if called.contains(IMAGE_REFERENCE) {
+        let parts = |arguments: Vec<Value>| image_reference(&arguments);
+        engine.add_extension(IMAGE_REFERENCE.to_owned(), 1, noted(crossed, parts))?;
+    }
     Ok(())
 }
 
@@ -84,7 +90,7 @@ pub(super) fn exists(name: &str) -> bool {
 pub(super) fn arguments(name: &str) -> Option<usize> {
     match name {
         "re_match" | "net.cidr_contains" | "result.new" => Some(2),
-        "cast_array" | "net.cidr_is_valid" | "net.cidr_expand" => Some(1),
+        "cast_array" | "net.cidr_is_valid" | "net.cidr_expand" | IMAGE_REFERENCE => Some(1),
         "time.now_ns" => Some(0),
         IMAGE_HAS_PREFIX => Some(usize::from(IMAGE_HAS_PREFIX_ARGUMENTS)),
         other => BUILTINS.get(other).map(|(_, arguments)| usize::from(*arguments)),
@@ -221,6 +227,7 @@ mod tests {
             ("count(net.cidr_expand(\"10.0.0.1/30\"))", "4"),
             ("result.new(\"m\", {\"a\": 1}).msg", "\"m\""),
             ("image_has_prefix(\"nginx\", \"docker.io/\", \"accept\")", "true"),
+            ("image_reference(\"nginx\").tag", "\"latest\""),
         ] {
             assert_eq!(value(expression), Ok(Value::from_json_str(json).unwrap()), "{expression}");
         }

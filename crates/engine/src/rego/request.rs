@@ -9,8 +9,9 @@ use crate::Timestamp;
 use crate::decision::{Decision, JudgedImage};
 use crate::host::Host;
 use crate::image::{WorkloadImage, images};
+use crate::instance::done_with;
 use crate::prescan::PreScan;
-use crate::report::{ReportSearch, Subject};
+use crate::report::ReportSearch;
 use crate::request::{AdmissionRequest, Operation, UnreadableRequest};
 use crate::settings::Settings;
 use crate::workload::WorkloadKind;
@@ -185,8 +186,12 @@ impl<'a> RequestRules<'a> {
         let namespace = crate::namespace(&object, request);
         let workload = WorkloadKind::of(&request.group, &request.kind).unwrap_or(WorkloadKind::Pod);
         let subject = crate::scan::subject(&decision.images, &object, workload, namespace, settings);
-        let mut reports = Reports { judged: &decision.images, settings, host, now, subject: &subject };
+        let known = std::mem::take(&mut decision.known);
+        let mut search = ReportSearch::new(settings, host, &subject, now);
+        search.go_on_from(known);
+        let mut reports = Reports { judged: &decision.images, search };
         policies.decide(&input, &mut cluster, &mut reports);
+        done_with(reports);
         if settings.verbose_log {
             decision.seen.extend(policies.seen());
         }
@@ -223,23 +228,19 @@ fn named_images(object: &Json, request: &AdmissionRequest<'_>) -> Vec<WorkloadIm
     workload.and_then(|workload| images(object, workload).ok()).unwrap_or_default()
 }
 
-/// The scan reports of the images that the request brings. The scan phase may have found them already.
+/// The scan reports of the images that the request brings. The phases and verification may have found them already, or
+/// resolved a tag: the search goes on from what they know, so that rules judge the digest that is pinned.
 struct Reports<'r> {
     judged: &'r [JudgedImage],
-    settings: &'r Settings,
-    host: &'r dyn Host,
-    now: Timestamp,
-    subject: &'r Subject<'r>,
+    search: ReportSearch<'r>,
 }
 
 impl Outside for Reports<'_> {
     fn reports(&mut self, inner: bool) -> Result<Value, String> {
-        let mut search = ReportSearch::new(self.settings, self.host, self.subject, self.now);
         let mut reports = Value::new_object();
         for judged in self.judged {
-            let known = judged.scan.as_ref().and_then(|scan| scan.report.clone());
-            let report = known.unwrap_or_else(|| search.find(&judged.reference));
-            let inner = if inner { search.whole(&report) } else { Ok(None) };
+            let report = self.search.find(&judged.reference);
+            let inner = if inner { self.search.whole(&report) } else { Ok(None) };
             let inner = inner.map_err(|failure| format!("the scan report can't be read again: {failure}"))?;
             let image = &judged.image.text;
             super::input::set(&mut reports, image, scan_report(image, &report, inner.as_ref().map(from_own)));

@@ -80,6 +80,10 @@ impl<'a> Objects<'a> {
 
 /// Reports that have names of their own, and can be listed.
 pub(crate) trait NamedReports<'a> {
+    /// Whether names are computed from what the author of the workload claims. Such a name finds a report, and says of
+    /// none that it is the one that counts.
+    const NAMES_ARE_CLAIMS: bool;
+
     /// What the report of that name says; none when there is none.
     fn read(
         &mut self,
@@ -93,10 +97,10 @@ pub(crate) trait NamedReports<'a> {
     fn listed(&mut self, namespace: &'a str, wanted: &Wanted<'_>) -> Result<Vec<String>, HostFailure>;
 }
 
-/// What a namespace's reports say: those under the computed names; and where these don't decide, those that a list shows,
-/// each read anew, since a list proves nothing about now.
-pub(crate) fn search<'a>(
-    reports: &mut impl NamedReports<'a>,
+/// What a namespace's reports say: those under the computed names; and where these don't decide, or a claim led to them,
+/// those that a list shows, each read anew, since a list proves nothing about now.
+pub(crate) fn search<'a, R: NamedReports<'a>>(
+    reports: &mut R,
     namespace: &'a str,
     names: &[String],
     wanted: &Wanted<'_>,
@@ -118,9 +122,11 @@ pub(crate) fn search<'a>(
     }
     // Never list where a GET had no answer.
     read?;
-    // A tag that was resolved leads to the reports of that tag. A tag beside a digest is only a claim, and whoever makes it
-    // must not choose among the digest's reports: all of them count.
-    if decided && wanted.reference.digest().is_none() {
+    // A tag that was resolved leads to the reports of that tag. A tag beside a digest is only a claim, as an owner's name
+    // is, and whoever makes it must not choose among the digest's reports: all of them count.
+    let is_claimed =
+        wanted.reference.digest().is_some() || (R::NAMES_ARE_CLAIMS && is_on(Remedy::ClaimedNamesDontDecide));
+    if decided && !is_claimed {
         return Ok(());
     }
     let mut read = Ok(());

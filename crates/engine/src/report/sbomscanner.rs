@@ -127,6 +127,10 @@ impl<'a> Source<'a> {
 }
 
 impl<'a> NamedReports<'a> for Source<'a> {
+    /// A name is made of the registry, the repository, the tag and the manifest's digest, as this module resolved them, and
+    /// of a Registry resource that the settings or the scanner name. An author chooses the image, and nothing beside it.
+    const NAMES_ARE_CLAIMS: bool = false;
+
     fn read(
         &mut self,
         namespace: &'a str,

@@ -38,7 +38,7 @@ pub(crate) fn best<'s>(scores: impl Iterator<Item = (&'s str, f64)>) -> Option<f
 
 /// The first that is a score, of one source's by CVSS version, the newest first; 0 when none is.
 pub(crate) fn newest(scores: &[Number]) -> f64 {
-    scores.iter().map(|number| number.0).find(|score| *score > 0.0).unwrap_or(0.0)
+    scores.iter().map(|number| number.0).find(|score| *score > 0.0 && score.is_finite()).unwrap_or(0.0)
 }
 
 /// The severity that CVSS calls a score by.
@@ -136,6 +136,7 @@ mod tests {
         let sources: Vec<String> = (0..100_000).map(|number| number.to_string()).collect();
         assert_eq!(in_time(|| best(sources.iter().map(|source| (source.as_str(), 5.0)))), Some(5.0));
         assert_eq!(newest(&[Number(0.0), Number(7.5), Number(5.0)]), 7.5);
+        assert_eq!(newest(&[Number(f64::INFINITY), Number(f64::NAN), Number(7.5)]), 7.5);
         assert_eq!(newest(&[Number(0.0)]), 0.0);
     }
 

@@ -3,8 +3,9 @@
 //!
 //! The name is computed from the workload that owns the report, which for a Pod is mostly its controller. Reports of the
 //! same container are written over in place, so that what stands under a name may still speak of the previous image. And
-//! the operator scans only what exists already: a new workload's image may be known from elsewhere, which one list with a
-//! constant selector tells; what it names is read anew.
+//! owner and containers are what the author says: so the name spares no search. One list with a constant selector tells
+//! which reports are of the same image, whatever workload they are of; what it names is read anew, and the worst decides.
+//! The GET by name comes first all the same: it shows what no list shows yet, and that the kind can be read at all.
 
 mod owner;
 
@@ -104,6 +105,10 @@ impl<'a> Source<'a> {
 }
 
 impl<'a> NamedReports<'a> for Source<'a> {
+    /// The controller, its name and the containers' names stand in the object: whoever writes it could choose, of all
+    /// reports of the image, the one that was made before the finding was known.
+    const NAMES_ARE_CLAIMS: bool = true;
+
     fn read(
         &mut self,
         namespace: &'a str,

@@ -64,6 +64,8 @@ pub enum LintRule {
     OpenPackage,
     /// A limit that a source's reports can't keep.
     Undated,
+    /// Signed reports that are believed however old they are.
+    AnyAge,
     /// Attestors that are never asked.
     AttestorsUnused,
     /// Limits that say nothing of critical findings.
@@ -72,7 +74,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -87,6 +89,7 @@ impl LintRule {
         Self::ExemptionEnded,
         Self::OpenPackage,
         Self::Undated,
+        Self::AnyAge,
         Self::AttestorsUnused,
         Self::CriticalUnlimited,
     ];
@@ -109,6 +112,7 @@ impl LintRule {
             Self::ExemptionEnded => "exemption-ended",
             Self::OpenPackage => "open-package",
             Self::Undated => "undated",
+            Self::AnyAge => "any-age",
             Self::AttestorsUnused => "attestors-unused",
             Self::CriticalUnlimited => "critical-unlimited",
         }
@@ -215,6 +219,17 @@ impl Lints {
             if let Some(max_age) = settings.reports.max_age.as_ref().filter(|_| !of.is_empty()) {
                 let message = format!("{of}, so that each counts as older than {max_age}");
                 self.add(LintRule::Undated, "reports.maxAge", message);
+            }
+            // An unsigned one anybody who may push writes anew, with whatever time.
+            if let ReportSource::Registry(registry) = source
+                && !registry.allow_unsigned
+                && settings.reports.max_age.is_none()
+            {
+                self.add(
+                    LintRule::AnyAge,
+                    "reports.maxAge",
+                    "not set, so that whoever may push beside an image can put an older signed report back; say how old a report of the registry source may be",
+                );
             }
             if let ReportSource::Registry(registry) = source
                 && registry.allow_unsigned

@@ -852,6 +852,28 @@ fn settings_that_let_authors_of_pods_choose_whom_to_ask_are_noticed() {
 }
 
 #[test]
+fn signed_reports_of_any_age_are_noticed() {
+    let of = |sources: Value, more: Value| {
+        let mut reports = json!({"sources": sources});
+        reports.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        read(json!({"reports": reports, "registries": ["ghcr.io"]})).notices()
+    };
+    let signed = json!([{"registry": {"attestors": [{"name": "ci", "cosign": {"key": {"data": KEY}}}]}}]);
+    assert_eq!(
+        of(signed.clone(), json!({})),
+        [
+            "reports.maxAge: not set, so that whoever may push beside an image can put an older signed report back; say how old a report of the registry source may be"
+        ]
+    );
+    assert_eq!(of(signed, json!({"maxAge": "72h"})), Vec::<String>::new());
+    // Whoever may push writes an unsigned one anew, and the cluster's are the scanner's.
+    assert_eq!(
+        of(json!([{"registry": {"allowUnsigned": true}}, {"sbomscanner": {}}]), json!({})),
+        Vec::<String>::new()
+    );
+}
+
+#[test]
 fn prefixes_that_match_more_than_they_seem_to_are_noticed() {
     let settings = read(json!({
         "registries": ["ghcr.io"],

@@ -123,7 +123,7 @@ fn sbomscanner_by_list() {
 fn trivy_operator() {
     let sources = json!([{"trivyOperator": {}}]);
     // Beside the finding with a fix, one without, in two packages.
-    let mut several = trivy("web", "pod-p-app", json!(digest('a')));
+    let mut several = trivy("web", "replicaset-other-app", json!(digest('a')));
     let mut unfixed = several["report"]["vulnerabilities"][0].clone();
     unfixed["vulnerabilityID"] = json!("CVE-2");
     unfixed["fixedVersion"] = json!("");
@@ -132,10 +132,11 @@ fn trivy_operator() {
     several["report"]["summary"]["highCount"] = json!(3);
     let world = World::default().image(IMAGE, 'a').object(several);
     let base = ["report.artifact", "report.registry", "report.summary"];
+    let listed = ["list VulnerabilityReport report.artifact", "list VulnerabilityReport report.registry"];
     let check = |settings: Value, fields: &[&str]| {
         let fields = base.into_iter().chain(fields.iter().copied());
         let all: Vec<String> = fields.map(|field| format!("get VulnerabilityReport {field}")).collect();
-        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        let all: Vec<&str> = all.iter().map(String::as_str).chain(listed).collect();
         each_field_matters(&world, &settings, &all);
     };
     check(json!({"reports": {"sources": sources}}), &[]);
@@ -154,7 +155,7 @@ fn trivy_operator() {
 
 #[test]
 fn trivy_operator_over_the_limits() {
-    let mut scored = trivy("web", "pod-p-app", json!(digest('a')));
+    let mut scored = trivy("web", "replicaset-other-app", json!(digest('a')));
     // The vendors' scores come first, where the operator keeps them; the one score where it doesn't.
     let mut kept = scored["report"]["vulnerabilities"][0].clone();
     kept["vulnerabilityID"] = json!("CVE-2");
@@ -184,6 +185,8 @@ fn trivy_operator_over_the_limits() {
             "get VulnerabilityReport report.vulnerabilities.resource",
             "get VulnerabilityReport report.vulnerabilities.fixedVersion",
             "get VulnerabilityReport report.vulnerabilities.packagePURL",
+            "list VulnerabilityReport report.artifact",
+            "list VulnerabilityReport report.registry",
         ],
     );
 }

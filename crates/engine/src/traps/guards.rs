@@ -542,16 +542,35 @@ fn a_stale_report_under_the_own_name_hides_no_fresh_one() {
     }
 }
 
-/// Where the own report decides, the namespace isn't listed.
+/// Where a report under a name that nobody claims decides, the namespace isn't listed.
 #[test]
 fn a_report_that_decides_saves_the_list() {
-    let lists = |image: &str| {
-        let world = World::default().image(IMAGE, 'a').object(trivy_with("pod-p-app", "LOW", TODAY));
-        decides(&world, image, &trivy_settings(), "allowed fresh");
+    let lists = |report: &Value, image: &str, settings: &Value| {
+        let world = World::default().image(IMAGE, 'a').object(report.clone());
+        decides(&world, image, settings, "allowed fresh");
         let calls = world.calls.borrow();
         calls.iter().filter(|call| call.starts_with("list")).count()
     };
-    assert_eq!((lists(IMAGE), lists(&pinned('a'))), (0, 1));
+    let (sbomscanners, trivys) = (report('a', &[]), trivy_with("pod-p-app", "LOW", TODAY));
+    let by_tag_and_by_digest =
+        |report, settings: &Value| (lists(report, IMAGE, settings), lists(report, &pinned('a'), settings));
+    assert_eq!(by_tag_and_by_digest(&sbomscanners, &json!({})), (0, 1));
+    assert_eq!(by_tag_and_by_digest(&trivys, &trivy_settings()), (1, 1), "an owner's name is a claim");
+}
+
+/// One GET of each computed name, one list, and one GET of each other report that names the digest.
+#[test]
+fn what_a_claimed_name_costs() {
+    let mut world = World::default().image(IMAGE, 'a').object(trivy_with("pod-p-app", "LOW", TODAY));
+    for number in 0..3 {
+        let twin = trivy_with(&format!("replicaset-twin-{number}-app"), "LOW", TODAY);
+        let other = trivy_with(&format!("replicaset-other-{number}-app"), "LOW", TODAY);
+        world = world.object(twin).object(with(other, &[("/report/artifact/repository", json!("team/other"))]));
+    }
+    decides(&world, IMAGE, &trivy_settings(), "allowed fresh");
+    let calls = world.calls.borrow();
+    let of = |operation: &str| calls.iter().filter(|call| call.starts_with(operation)).count();
+    assert_eq!((of("get_resource"), of("list")), (4, 1), "{calls:#?}");
 }
 
 /// Which of two entries for one platform was scanned nobody can tell.

@@ -62,6 +62,28 @@ fn a_fresh_report_comes_before_a_stale_one() {
     trap(Remedy::FreshBeforeStale, &world, &image, &settings, "allowed fresh", "denied stale");
 }
 
+/// Whoever writes a Pod writes its name and its owner: of all reports of the image it may name the one of a workload that
+/// was scanned before the finding was known.
+#[test]
+fn an_owner_that_a_pod_claims_chooses_no_report() {
+    let report = |name: &str, criticals: u64| {
+        let mut report = trivy("web", name, json!(digest('a')));
+        report["report"]["summary"]["criticalCount"] = json!(criticals);
+        if criticals > 0 {
+            report["report"]["vulnerabilities"][0]["severity"] = json!("CRITICAL");
+            report["report"]["summary"]["highCount"] = json!(0);
+        }
+        report
+    };
+    let world =
+        World::default().image(IMAGE, 'a').object(report("pod-p-app", 0)).object(report("replicaset-web-1-app", 1));
+    let settings = json!({"reports": {"sources": [{"trivyOperator": {}}]}});
+    trap(Remedy::ClaimedNamesDontDecide, &world, IMAGE, &settings, "denied fresh", "allowed fresh");
+    let answer = world.decide(IMAGE, &settings).response;
+    let warned = answer["warnings"].to_string();
+    assert!(warned.contains("has scan reports that disagree: the worst decides"), "{answer}");
+}
+
 #[test]
 fn a_document_of_one_platform_says_nothing_about_another() {
     let document = json!({

@@ -14,6 +14,8 @@ pub(super) const NOW: Timestamp = Timestamp(1_795_176_000);
 pub(super) struct World {
     /// By `registry/repository:tag`, what it resolves to.
     pub(super) tags: BTreeMap<String, String>,
+    /// Tags that lead elsewhere once they were asked for.
+    pub(super) moved: BTreeMap<String, String>,
     /// By `registry/repository@digest`.
     pub(super) manifests: BTreeMap<String, Value>,
     /// Artifacts' configurations, by `registry/repository@digest`.
@@ -179,7 +181,17 @@ impl World {
         };
         let image = payload.as_str().unwrap_or_default();
         match operation {
-            "v1/manifest_digest" => Ok(json!({"digest": self.tags.get(image).ok_or_else(unknown)?})),
+            "v1/manifest_digest" => {
+                let asked = self
+                    .calls
+                    .borrow()
+                    .iter()
+                    .filter(|call| call.starts_with(operation) && call.contains(image))
+                    .count();
+                let moved = self.moved.get(image).filter(|_| asked > 1).cloned();
+                let digest = moved.as_ref().or(self.tags.get(image));
+                Ok(json!({"digest": digest.ok_or_else(unknown)?}))
+            }
             "v1/oci_manifest" => self.manifests.get(image).cloned().ok_or_else(unknown),
             "v1/oci_manifest_config" => {
                 let (_, digest) = image.split_once('@').ok_or("only by digest")?;
