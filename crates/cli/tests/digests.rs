@@ -68,6 +68,21 @@ fn every_file_is_rewritten_once_and_for_all() {
     assert_eq!(actual, texts(copied.path()));
 }
 
+#[test]
+fn lists_of_this_project_have_the_digests_of_their_documents() {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let mut checked = 0;
+    let folders = fs::read_dir(root.join("examples")).unwrap().map(|entry| entry.unwrap().path());
+    for folder in folders.chain([root.join("tests/world")]).filter(|path| path.is_dir()) {
+        let outcome = image_admission(&folder, &["digests", "--check", "."], b"");
+        if !outcome.errors.starts_with("error: no list of images in ") {
+            checked += 1;
+            assert_eq!((outcome.code, outcome.output.as_str(), outcome.errors.as_str()), (0, "", ""), "{folder:?}");
+        }
+    }
+    assert!(checked > 10, "where are the lists?");
+}
+
 /// The digest is that of what the host answers, byte for byte: no key of these indexes stands in another order there.
 #[test]
 fn an_index_has_the_digest_of_what_the_host_says() {
