@@ -55,7 +55,8 @@ def make_world():
         names[f"digest of {name}"] = image["digest"]
         entry = {"digest": image["digest"]}
         if image["index"]:
-            entry["platforms"] = image["platforms"]
+            # The whole document: its digest is that of these bytes, with the sizes that they have.
+            entry["manifest"] = manifest_of(world, repo, image["index"])
         images[f"{REGISTRY}/{name}"] = entry
         for platform, digest in image["platforms"].items():
             if image["index"]:
@@ -203,7 +204,7 @@ def add_trivy_operator(world, push, names, images):
 
 
 def manifest_of(world, repo, digest):
-    raw, _ = kw.http(f"http://{world.registry}/v2/{repo}/manifests/{digest}", headers={"accept": "application/vnd.oci.image.manifest.v1+json"})
+    raw, _ = kw.http(f"http://{world.registry}/v2/{repo}/manifests/{digest}", headers={"accept": ", ".join(f"application/vnd.oci.image.{kind}.v1+json" for kind in ("manifest", "index"))})
     return json.loads(raw)
 
 

@@ -3,6 +3,7 @@
 mod bench;
 mod completions;
 mod diff;
+mod digests;
 mod document;
 mod eval;
 mod explain;
@@ -32,7 +33,7 @@ variable IMAGE_ADMISSION_MODULE names. It is among the files of each release.
 Exit codes:
   0  what was asked for is done, and nothing is wrong with what was looked at
   1  something went wrong: the error says what
-  2  a request is denied, a test fails, or lint has something to remark
+  2  a request is denied, a test fails, or lint or digests has something to remark
   3  the settings are not valid
 
 Examples:
@@ -56,6 +57,7 @@ enum Command {
     Eval(Box<eval::Eval>),
     Test(test::Test),
     Lint(lint::Lint),
+    Digests(digests::Digests),
     Bench(bench::Bench),
     Completions(completions::Completions),
 }
@@ -109,6 +111,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Eval(eval) => eval.execute(output).map_err(Box::from),
         Command::Test(test) => test.execute(output).map_err(Box::from),
         Command::Lint(lint) => lint.execute(output).map_err(Box::from),
+        Command::Digests(digests) => digests.execute(output).map_err(Box::from),
         Command::Bench(bench) => bench.execute(output).map_err(Box::from),
         Command::Completions(completions) => completions.execute(output).map_err(Box::from),
     };
@@ -142,6 +145,11 @@ fn invalid_settings(path: Option<&Path>, problems: &str) -> String {
     let name = path.unwrap_or(Path::new("{}")).display();
     let problems: Vec<String> = problems.lines().map(|problem| format!("  {problem}")).collect();
     format!("the settings `{name}` are not valid\n{}", problems.join("\n"))
+}
+
+/// Writes to the standard error stream what may explain an unexpected decision.
+fn warn(remark: &str) {
+    let _ = writeln!(io::stderr(), "warning: {}", terminal::without_commands(&terminal::printable(remark)));
 }
 
 /// Writes an error to the standard error stream.

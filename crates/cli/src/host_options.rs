@@ -47,29 +47,32 @@ impl HostOptions {
     ///
     /// Fails when a file can't be used.
     pub fn open(&self, grants: Grants) -> Result<Host, HostError> {
-        let mut source = self.source()?;
+        let (mut source, remark) = self.source()?;
         let mut recorder = None;
         if let Some(path) = &self.record {
             let recording = Arc::new(Recorder::new(source));
             source = Arc::clone(&recording) as Arc<dyn AnswerSource>;
             recorder = Some((path.clone(), recording));
         }
-        Ok(Host { answers: Arc::new(Gate::new(grants, source)), recorder })
+        Ok(Host { answers: Arc::new(Gate::new(grants, source)), recorder, remark })
     }
 
-    fn source(&self) -> Result<Arc<dyn AnswerSource>, HostError> {
+    /// What answers, and what its users should know of it.
+    fn source(&self) -> Result<(Arc<dyn AnswerSource>, Option<String>), HostError> {
         if let Some(path) = &self.replay {
-            return Ok(Arc::new(Recording::from_file(path)?));
+            return Ok((Arc::new(Recording::from_file(path)?), None));
         }
         if self.live {
-            return Ok(Arc::new(Live::new(&LiveOptions {
+            let live = Live::new(&LiveOptions {
                 kubeconfig: self.kubeconfig.clone(),
                 insecure_registries: self.insecure_registry.clone(),
-            })?));
+            })?;
+            return Ok((Arc::new(live), None));
         }
-        let cluster = self.cluster.as_deref().map(ClusterFiles::from_folder);
-        let images = self.images.as_deref().map(ImageFile::from_file);
-        Ok(Arc::new(Files::new(cluster.transpose()?, images.transpose()?)))
+        let cluster = self.cluster.as_deref().map(ClusterFiles::from_folder).transpose()?;
+        let images = self.images.as_deref().map(ImageFile::from_file).transpose()?;
+        let remark = images.as_ref().zip(self.images.as_deref()).and_then(|(list, path)| list.remark(path));
+        Ok((Arc::new(Files::new(cluster, images)), remark))
     }
 }
 
@@ -78,6 +81,7 @@ impl HostOptions {
 pub struct Host {
     answers: Arc<Gate>,
     recorder: Option<(PathBuf, Arc<Recorder>)>,
+    remark: Option<String>,
 }
 
 impl Host {
@@ -85,6 +89,12 @@ impl Host {
     #[must_use]
     pub fn answers(&self) -> Arc<dyn HostAnswers> {
         Arc::clone(&self.answers) as Arc<dyn HostAnswers>
+    }
+
+    /// What users of the answers should know: which of them the policy can't believe, and what to do.
+    #[must_use]
+    pub fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
     }
 
     /// Writes the recording, if one was asked for. Fails when the file can't be written.

@@ -8,6 +8,7 @@ mod support;
 use image_admission_cli::answers::{HostAnswers, HostCall};
 use image_admission_cli::runtime::{PolicyModule, RuntimeError};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
@@ -245,6 +246,16 @@ fn until(call: &HostCall, operation: &str, then: Result<&str, &str>) -> Result<V
     .into_bytes())
 }
 
+/// A host whose image is an index with these entries, whose digest is that of its document.
+fn with_index(call: &HostCall, entries: &[Value]) -> Result<Vec<u8>, String> {
+    let index = json!({"schemaVersion": 2, "manifests": entries}).to_string();
+    let hex: String = Sha256::digest(&index).iter().map(|byte| format!("{byte:02x}")).collect();
+    match call.operation.as_str() {
+        "v1/manifest_digest" => until(call, "v1/manifest_digest", Ok(&format!(r#"{{"digest":"sha256:{hex}"}}"#))),
+        _ => until(call, "v1/oci_manifest", Ok(&index)),
+    }
+}
+
 #[test]
 fn hosts_that_fail_or_answer_nonsense_are_a_failed_scan() {
     let hosts: [HostFunction; 17] = [
@@ -319,7 +330,7 @@ fn hosts_that_fail_or_answer_nonsense_are_a_failed_scan() {
 fn an_index_of_very_many_platforms_is_a_failed_scan() {
     let host = Says(|call| {
         let entries: Vec<_> = (0..65).map(|i| json!({"digest": format!("sha256:{i:064x}"), "platform": {"os": "linux", "architecture": format!("a{i}")}})).collect();
-        until(call, "v1/oci_manifest", Ok(&json!({"manifests": entries}).to_string()))
+        with_index(call, &entries)
     });
     let response = validate(&bytes(&pod(json!("r.io/app:1"))), Arc::new(host));
     let message = response["message"].as_str().unwrap();
@@ -331,27 +342,29 @@ fn an_index_of_very_many_platforms_is_a_failed_scan() {
 fn a_failure_beside_a_known_bad_platform_does_not_hide_it() {
     let host = Says(|call| {
         match call.operation.as_str() {
-        "v1/oci_manifest" => until(
-            call,
-            "v1/oci_manifest",
-            Ok(&json!({"manifests": [
-                {"mediaType": "application/vnd.oci.image.index.v1+json", "digest": format!("sha256:{:064}", 0), "platform": {"os": "linux", "architecture": "arm64"}},
-                {"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": DIGEST, "platform": {"os": "linux", "architecture": "amd64"}},
-            ]})
-            .to_string()),
-        ),
-        "get_resource" => {
-            let request: Value = serde_json::from_slice(&call.payload).unwrap();
-            let report = json!({
-                "metadata": {"name": request["name"], "namespace": request["namespace"]},
-                "imageMetadata": {"registryURI": "r.io", "repository": "app", "platform": "linux/amd64", "digest": DIGEST},
-                "report": {"summary": {"critical": 1, "high": 0, "medium": 0, "low": 0, "unknown": 0}},
-            });
-            // Of the two namespaces that are trusted here one can't be read.
-            if request["namespace"] == "broken" { Err("timed out".to_owned()) } else { Ok(report.to_string().into_bytes()) }
+            "v1/manifest_digest" | "v1/oci_manifest" => with_index(
+                call,
+                &[
+                    json!({"mediaType": "application/vnd.oci.image.index.v1+json", "digest": format!("sha256:{:064}", 0), "platform": {"os": "linux", "architecture": "arm64"}}),
+                    json!({"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": DIGEST, "platform": {"os": "linux", "architecture": "amd64"}}),
+                ],
+            ),
+            "get_resource" => {
+                let request: Value = serde_json::from_slice(&call.payload).unwrap();
+                let report = json!({
+                    "metadata": {"name": request["name"], "namespace": request["namespace"]},
+                    "imageMetadata": {"registryURI": "r.io", "repository": "app", "platform": "linux/amd64", "digest": DIGEST},
+                    "report": {"summary": {"critical": 1, "high": 0, "medium": 0, "low": 0, "unknown": 0}},
+                });
+                // Of the two namespaces that are trusted here one can't be read.
+                if request["namespace"] == "broken" {
+                    Err("timed out".to_owned())
+                } else {
+                    Ok(report.to_string().into_bytes())
+                }
+            }
+            _ => until(call, "", Ok("")),
         }
-        _ => until(call, "", Ok("")),
-    }
     });
     let mut payload = pod(json!("r.io/app:1"));
     payload["settings"] = json!({
@@ -396,7 +409,7 @@ fn a_report_that_cannot_be_read_hides_no_other() {
 fn platforms_with_endless_names_make_no_endless_message() {
     let host = Says(|call| {
         let entry = |letter: &str| json!({"digest": DIGEST, "platform": {"os": letter.repeat(900_000), "architecture": "amd64"}});
-        until(call, "v1/oci_manifest", Ok(&json!({"manifests": [entry("a"), entry("b")]}).to_string()))
+        with_index(call, &[entry("a"), entry("b")])
     });
     let response = validate(&bytes(&pod(json!("r.io/app:1"))), Arc::new(host));
     assert_eq!(response["accepted"], false);

@@ -14,6 +14,7 @@ use kubewarden::{FailurePolicy, Kind, Mode, PolicySpec, Resource, ServerSpec};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
@@ -197,6 +198,20 @@ fn digest(digit: char) -> String {
     format!("sha256:{}", digit.to_string().repeat(64))
 }
 
+/// The index of the only image.
+fn index() -> Value {
+    json!({
+        "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
+        "manifests": [{"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest('2'), "size": 2,
+            "platform": {"os": "linux", "architecture": "amd64"}}],
+    })
+}
+
+fn index_digest() -> String {
+    let hex: String = Sha256::digest(index().to_string()).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
 impl HostCalls for Cluster {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
         let payload: Value = serde_json::from_slice(payload).unwrap();
@@ -208,13 +223,9 @@ impl HostCalls for Cluster {
             self.asked.borrow_mut().insert(Asked { kind, namespace: field("namespace"), name: field("name"), is_list });
         }
         let answer = match (namespace, operation) {
-            ("oci", "v1/manifest_digest") => json!({"digest": digest('1')}),
-            ("oci", "v1/oci_manifest") => json!({
-                "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
-                "manifests": [{"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest('2'), "size": 2,
-                    "platform": {"os": "linux", "architecture": "amd64"}}],
-            }),
-            ("oci", "v2/verify") => json!({"is_trusted": true, "digest": digest('1')}),
+            ("oci", "v1/manifest_digest") => json!({"digest": index_digest()}),
+            ("oci", "v1/oci_manifest") => index(),
+            ("oci", "v2/verify") => json!({"is_trusted": true, "digest": index_digest()}),
             ("kubernetes", "get_resource") => match (field("kind").unwrap().as_str(), field("name").unwrap()) {
                 (kind @ ("Secret" | "ConfigMap"), name) => {
                     let encoded = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, KEY);
@@ -227,7 +238,7 @@ impl HostCalls for Cluster {
                     "apiVersion": field("api_version"), "kind": "Image",
                     "metadata": {"name": name, "namespace": field("namespace")},
                     "imageMetadata": {"registry": "team", "registryURI": "ghcr.io", "repository": "team/app", "tag": "1.0",
-                        "platform": "linux/amd64", "digest": digest('2'), "indexDigest": digest('1')},
+                        "platform": "linux/amd64", "digest": digest('2'), "indexDigest": index_digest()},
                 }),
                 (kind, name) => {
                     return Err(format!(
@@ -280,7 +291,7 @@ fn answer(object: &Value, settings: &Value) -> (Value, BTreeSet<Asked>) {
 
 /// The kinds that images by tag and by digest make the policy ask for, in every way of finding a report.
 fn asked(settings: &Value) -> BTreeSet<Asked> {
-    let by_digest = format!("ghcr.io/team/app@{}", digest('1'));
+    let by_digest = format!("ghcr.io/team/app@{}", index_digest());
     let mut asked = answer(&pod(&["ghcr.io/team/app:1.0"]), settings).1;
     asked.extend(answer(&pod(&[&by_digest]), settings).1);
     asked
@@ -474,7 +485,7 @@ fn what_the_first_pinned_the_second_leaves_alone() {
     let (first, _) = answer(&pod(&["ghcr.io/team/app:1.0"]), &accepting(POLICY));
     assert_eq!(first["accepted"], json!(true), "{first:#}");
     let pinned = &first["mutated_object"];
-    assert_eq!(pinned["spec"]["containers"][0]["image"], json!(format!("ghcr.io/team/app:1.0@{}", digest('1'))));
+    assert_eq!(pinned["spec"]["containers"][0]["image"], json!(format!("ghcr.io/team/app:1.0@{}", index_digest())));
     let (second, _) = answer(pinned, &accepting(VALIDATING));
     assert_eq!(second["accepted"], json!(true), "{second:#}");
     assert_eq!(second.get("mutated_object").filter(|object| !object.is_null()), None);
@@ -507,7 +518,7 @@ fn an_entry_that_accepts_by_tag_doesnt_match_what_is_pinned() {
         settings
     };
     let by_tag = pod(&["ghcr.io/team/app:1.0"]);
-    let pinned = pod(&[&format!("ghcr.io/team/app:1.0@{}", digest('1'))]);
+    let pinned = pod(&[&format!("ghcr.io/team/app:1.0@{}", index_digest())]);
     let accepts = |object: &Value, settings: &Value| answer(object, settings).0["accepted"] == json!(true);
     assert!(accepts(&by_tag, &with(POLICY, &["ghcr.io/team/app:1.0"])));
     assert!(!accepts(&pinned, &with(VALIDATING, &["ghcr.io/team/app:1.0"])));

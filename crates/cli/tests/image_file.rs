@@ -150,6 +150,56 @@ fn a_manifest_passes_through_the_host_s_type() {
 }
 
 #[test]
+fn a_manifest_may_be_its_bytes() {
+    let list = |manifest: &str| format!("images: {{a: {{digest: '{}', manifest: {manifest}}}}}", sha('1'));
+    let text =
+        r#"'{"schemaVersion": 2, "layers": [], "Layers": 1, "config": {"mediaType": "m", "digest": "d", "size": 1}}'"#;
+    let images = ImageFile::from_yaml(&list(text)).unwrap();
+    let documents = images.documents();
+    // As `sha256sum` has it.
+    let digest = "sha256:c7787bd29306a46e037ab89d7954266e8259a1952c2cc32950bca046530363e3";
+    assert!(documents.iter().all(|document| document.own_digest == digest && !document.is_proven()), "{documents:?}");
+    let said = Files::new(None, Some(images)).answer(&Request::OciManifest { image: "a".to_owned() }).unwrap();
+    let host = json!({"schemaVersion": 2, "layers": [], "config": {"mediaType": "m", "digest": "d", "size": 1}});
+    assert_eq!(serde_json::from_slice::<Value>(&said).unwrap(), host);
+    check_refused(
+        &list("'{'"),
+        "images.a: `manifest` is a text, and that is no JSON: EOF while parsing an object at line 1 column 1",
+    );
+    check_refused(
+        &list("'{}'"),
+        "images.a: `manifest` is neither an image manifest nor an index; it needs `schemaVersion`, and `config` and `layers`, or `manifests`",
+    );
+}
+
+/// Each digest is what `sha256sum` says of the text.
+#[test]
+fn a_digest_stands_for_the_document_as_oci_s_tools_write_it() {
+    let list = list()
+        + r##"
+  ghcr.io/team/report:1:
+    digest: "DIGEST"
+    subject: "DIGEST"
+    artifactType: application/vnd.example
+    config: {b: 1, a: 2}
+"##;
+    let images = ImageFile::from_yaml(&list.replace("DIGEST", &sha('b'))).unwrap();
+    let own = |image: &str| {
+        let document = images.documents().iter().find(|document| document.image == image).unwrap();
+        assert!(!document.is_proven(), "{image}");
+        document.own_digest.clone()
+    };
+    assert_eq!(own("ghcr.io/team/app:1.0"), "sha256:04b9246dc4cc3b7e2720bf0217892678cd0a7888904bd1772d4fce882ed75efc");
+    assert_eq!(
+        own(&format!("ghcr.io/team/tool:2.0@{}", sha('4'))),
+        "sha256:9918c1d657c6efbf65fd38ec0ad26137c2db04a581caeae35934f9fac5c96605"
+    );
+    assert_eq!(own("ghcr.io/team/report:1"), "sha256:eff076bc1594e0cb32978da88bc15820d5b8e433042fe7ce774a26d051820c57");
+    // What has no more than a digest stands for nothing.
+    assert!(images.documents().iter().all(|document| document.image != "busybox"));
+}
+
+#[test]
 fn a_configuration_is_any_json() {
     let tool = config("ghcr.io/team/tool:2.0").unwrap();
     assert_eq!((&tool["config"], &tool["digest"]), (&json!(["any", "json"]), &json!(sha('4'))));

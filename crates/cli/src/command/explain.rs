@@ -24,7 +24,7 @@ use super::policy::{self, ModuleOption, Policy, PolicyError};
 use super::request::{Subject, requests_in};
 use super::run::RunError;
 use super::terminal::{Paint, json_without_commands};
-use super::{Ending, complain, invalid_settings, seconds};
+use super::{Ending, complain, invalid_settings, seconds, warn};
 use kept::Kept;
 
 const AFTER_HELP: &str = "\
@@ -109,6 +109,7 @@ impl Explain {
         let written: Value = serde_json::from_str(settings.get()).map_err(io::Error::from)?;
         let requests = requests_in(&self.files, &self.manifests)?;
         let host = self.host.open(Grants::everything())?;
+        host.remark().into_iter().for_each(warn);
         let answers = Arc::new(Kept::new(host.answers()));
         let module = Arc::new(self.module.compile(self.timeout)?);
         let asked = Arc::clone(&answers) as Arc<dyn HostAnswers>;

@@ -21,7 +21,7 @@ use super::manifest::ManifestOptions;
 use super::policy::{self, ModuleOption, Policy, PolicyError};
 use super::request::{Request, Subject, requests_in};
 use super::terminal::{Paint, json_without_commands, without_commands};
-use super::{Ending, complain, document, invalid_settings, seconds};
+use super::{Ending, complain, document, invalid_settings, seconds, warn};
 use data::Entry;
 pub(super) use error::RunError;
 use tally::Tally;
@@ -88,6 +88,7 @@ impl Run {
         let settings = self.settings()?;
         let requests = requests_in(&self.files, &self.manifests)?;
         let host = self.host.open(Grants::everything())?;
+        host.remark().into_iter().for_each(warn);
         let module = Arc::new(self.module.compile(self.timeout)?);
         let policy = match Policy::new(module, self.module.path().to_owned(), settings, host.answers(), &mut log) {
             Err(PolicyError::InvalidSettings(problems)) => {

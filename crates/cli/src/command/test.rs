@@ -30,7 +30,7 @@ use regex::Regex;
 use super::policy::{ModuleError, ModuleOption, Policy, PolicyError};
 use super::rego::{Problems, Program, SourceError, Sources, VersionOptions};
 use super::terminal::{Paint, in_one_line, without_commands};
-use super::{Ending, complain, invalid_settings, seconds};
+use super::{Ending, complain, invalid_settings, seconds, warn};
 use coverage::Coverage;
 use parallel::in_parallel;
 use paths::Found;
@@ -180,6 +180,8 @@ impl Test {
     ) -> Result<Ending, TestError> {
         let found = Found::at(&self.paths)?;
         let suites = suites(&found, naming)?;
+        let remarks: BTreeSet<String> = suites.iter().flat_map(Suite::remarks).collect();
+        remarks.iter().for_each(|remark| warn(remark));
         // A suite's files may be of any kind; where there are no rules, they are nobody's data.
         let has_rules = suites.is_empty() || found.has_others;
         let mut rules = has_rules.then(|| self.rules(&suites)).transpose()?;

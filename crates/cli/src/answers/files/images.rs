@@ -7,7 +7,7 @@
 //!     platforms: {linux/amd64: sha256:…, linux/arm64: sha256:…}   # an index with these
 //!   ghcr.io/team/tool:2.0:
 //!     digest: sha256:…
-//!     manifest: {schemaVersion: 2, …}   # the manifest or index itself
+//!     manifest: {schemaVersion: 2, …}   # the manifest or index itself, or its very bytes as a text
 //!     config: {architecture: amd64, …}  # the image's configuration, or an artifact's JSON
 //!   ghcr.io/team/plain:1.0: {digest: sha256:…}   # an image of one platform, linux/amd64
 //!   ghcr.io/team/app:sha256-….scan:           # an artifact beside an image
@@ -26,6 +26,9 @@
 //! An image is found by its tag and by its digest, and each platform of an index by its own digest. Several entries may
 //! have the same digest: one of them says what it is, or nothing does and it is a plain image; and who signed it.
 //!
+//! The digest of an entry that says what its image is should be that of the document that it stands for, see [`Document`]:
+//! the policy judges no index whose digest is another.
+//!
 //! Signatures are of a digest: of an index they say nothing about the images below it. They carry no annotations, so
 //! that whoever asks for some finds none.
 
@@ -37,10 +40,10 @@ use oci_client::client::linux_amd64_resolver;
 use oci_client::manifest::{OciImageManifest, OciManifest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::super::image_name;
 use super::super::verification::Constraint;
+use super::documents::{Document, sha256};
 use super::signatures::{self, Signer, Written};
 use super::{FilesError, read};
 
@@ -55,6 +58,8 @@ pub struct ImageFile {
     signers: BTreeMap<(Repository, String), Vec<Signer>>,
     /// The keys of the list, with what each answers for: repositories with a tag or a digest.
     listed: BTreeMap<String, BTreeSet<(Repository, String)>>,
+    /// What entries stand for, of those that say what their digest is.
+    documents: Vec<Document>,
 }
 
 /// Registry and repository.
@@ -64,6 +69,8 @@ type Repository = (String, String);
 struct Content {
     manifest: OciManifest,
     config: Value,
+    /// The bytes of the manifest, where the list has them.
+    text: Option<String>,
 }
 
 /// The answer to `v1/oci_manifest_config`.
@@ -96,11 +103,31 @@ impl ImageFile {
                 return Err(at(format!("`{}` is there twice; remove one of them", reference.whole())));
             }
             let digest = entry.digest.clone();
-            bare.extend(images.insert(&reference, entry).map_err(at)?);
+            bare.extend(images.insert(&image, &reference, entry).map_err(at)?);
             images.listed.insert(image, names_of(&reference, digest));
         }
         images.complete(bare);
         Ok(images)
+    }
+
+    /// The documents that entries stand for, of those that say what their digest is.
+    #[must_use]
+    pub fn documents(&self) -> &[Document] {
+        &self.documents
+    }
+
+    /// What users of the list in `path` should know: that the policy can't judge some of it, and which command helps.
+    #[must_use]
+    pub fn remark(&self, path: &Path) -> Option<String> {
+        let mut unproven = self.documents.iter().filter(|document| document.is_index && !document.is_proven());
+        let (first, others) = (unproven.next()?, unproven.count());
+        let more = if others == 0 { String::new() } else { format!(" (and of {others} more)") };
+        let path = path.display();
+        Some(format!(
+            "`{path}`: the digest of the index `{}`{more} is not that of its document, so that it can't be proven; \
+             `image-admission digests {path} PATH…` writes the right one there and into the other files that have it",
+            first.image
+        ))
     }
 
     /// The images that the list names, in its words.
@@ -195,7 +222,12 @@ impl ImageFile {
     }
 
     /// Takes in one entry. Returns where to find its image if the entry doesn't say what that is.
-    fn insert(&mut self, reference: &Reference, mut entry: Entry) -> Result<Option<(Repository, String)>, String> {
+    fn insert(
+        &mut self,
+        image: &str,
+        reference: &Reference,
+        mut entry: Entry,
+    ) -> Result<Option<(Repository, String)>, String> {
         let repository = repository_of(reference);
         if let Some(error) = entry.error.clone() {
             entry.must_have_only_an_error()?;
@@ -220,7 +252,10 @@ impl ImageFile {
             self.sign(key.clone(), signers)?;
         }
         match entry.content()? {
-            Some(content) => self.state(key, Ok(content)).map(|()| None),
+            Some(content) => {
+                self.documents.push(Document::of(image, &key.1, &content.manifest, content.text.as_deref()));
+                self.state(key, Ok(content)).map(|()| None)
+            }
             None => Ok(Some(key)),
         }
     }
@@ -314,7 +349,15 @@ impl Entry {
             None if is_artifact => json!({}),
             None => config("linux", "amd64", None),
         };
-        let manifest = match (self.manifest, self.platforms, self.config) {
+        let text = self.manifest.as_ref().and_then(Value::as_str).map(str::to_owned);
+        let written = match &text {
+            Some(text) => {
+                let no_json = |error| format!("`manifest` is a text, and that is no JSON: {error}");
+                Some(serde_json::from_str(text).map_err(no_json)?)
+            }
+            None => self.manifest,
+        };
+        let manifest = match (written, self.platforms, self.config) {
             (Some(manifest), _, _) => manifest,
             (None, Some(platforms), _) => index(&platforms)?,
             (None, None, _) if is_artifact => {
@@ -324,10 +367,14 @@ impl Entry {
             (None, None, None) => return Ok(None),
         };
         // Through the host's own type, which drops what it doesn't know, as the host does.
-        let manifest = serde_json::from_value(manifest).map_err(|_| {
+        let manifest = match &text {
+            Some(text) => serde_json::from_str(text),
+            None => serde_json::from_value(manifest),
+        };
+        let manifest = manifest.map_err(|_| {
             "`manifest` is neither an image manifest nor an index; it needs `schemaVersion`, and `config` and `layers`, or `manifests`"
         })?;
-        Ok(Some(Content { manifest, config }))
+        Ok(Some(Content { manifest, config, text }))
     }
 }
 
@@ -392,7 +439,7 @@ fn platforms_of(manifest: &OciManifest) -> Vec<(String, Content)> {
             platform.and_then(|p| p.variant.as_deref()),
         );
         let manifest = serde_json::from_value(image_manifest(&config)).ok()?;
-        Some((entry.digest.clone(), Content { manifest, config }))
+        Some((entry.digest.clone(), Content { manifest, config, text: None }))
     });
     below.collect()
 }
@@ -400,7 +447,7 @@ fn platforms_of(manifest: &OciManifest) -> Vec<(String, Content)> {
 fn plain_image() -> Option<Content> {
     let config = config("linux", "amd64", None);
     let manifest = serde_json::from_value(image_manifest(&config)).ok()?;
-    Some(Content { manifest, config })
+    Some(Content { manifest, config, text: None })
 }
 
 fn image_manifest(config: &Value) -> Value {
@@ -453,11 +500,6 @@ fn config(os: &str, architecture: &str, variant: Option<&str>) -> Value {
     config
 }
 
-fn sha256(bytes: &[u8]) -> String {
-    let hex: String = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
-}
-
 fn repository_of(reference: &Reference) -> Repository {
     (reference.registry().to_owned(), reference.repository().to_owned())
 }
@@ -486,6 +528,7 @@ fn same(one: &Result<Content, String>, other: &Result<Content, String>) -> bool 
     match (one, other) {
         (Ok(one), Ok(other)) => {
             one.config == other.config
+                && one.text == other.text
                 && serde_json::to_value(&one.manifest).ok() == serde_json::to_value(&other.manifest).ok()
         }
         (Err(one), Err(other)) => one == other,

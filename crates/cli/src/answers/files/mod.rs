@@ -6,6 +6,7 @@ use super::verification::{Constraint, Verified};
 use super::{AnswerSource, Request, to_json};
 
 pub mod cluster;
+pub mod documents;
 pub mod images;
 mod signatures;
 

@@ -70,14 +70,25 @@ fn repository(number: usize) -> String {
     format!("team/app{number}")
 }
 
-/// The digest of an image's index.
-fn index_digest(repository: &str) -> String {
-    digest(&format!("index of {repository}"))
+/// An image's index, as OCI's tools write it, so that its digest is proven.
+fn index(repository: &str) -> String {
+    let entry = |platform: &&str| {
+        let (os, architecture) = platform.split_once('/').unwrap_or_default();
+        let digest = platform_digest(repository, platform);
+        format!(
+            r#"{{"mediaType":"application/vnd.oci.image.manifest.v1+json","digest":"{digest}","size":500,"platform":{{"architecture":"{architecture}","os":"{os}"}}}}"#
+        )
+    };
+    let entries: Vec<String> = PLATFORMS.iter().map(entry).collect();
+    format!(
+        r#"{{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[{}]}}"#,
+        entries.join(",")
+    )
 }
 
 /// The digest of an image's manifest for a platform.
-fn platform_digest(index: &str, platform: &str) -> String {
-    digest(&format!("{platform} of {index}"))
+fn platform_digest(repository: &str, platform: &str) -> String {
+    digest(&format!("{platform} of {repository}"))
 }
 
 fn digest(text: &str) -> String {
@@ -93,7 +104,7 @@ fn reports(images: usize, findings: Findings, resource: &str) -> BTreeMap<String
     let mut reports = BTreeMap::new();
     for repository in (0..images).map(repository) {
         for platform in PLATFORMS {
-            let digest = platform_digest(&index_digest(&repository), platform);
+            let digest = platform_digest(&repository, platform);
             let name = hex(&format!("{resource}/{REGISTRY}/{repository}:1.0@{digest}"));
             reports.insert(name.clone(), report(&name, &repository, &digest, platform, count));
         }
@@ -148,16 +159,11 @@ impl Ready {
         let answer = match call.operation.as_str() {
             "v1/manifest_digest" => {
                 let image = request.as_str().unwrap_or_default().trim_end_matches(":1.0");
-                json!({"digest": index_digest(image.split_once('/').map_or(image, |(_, repository)| repository))})
+                json!({"digest": digest(&index(image.split_once('/').map_or(image, |(_, repository)| repository)))})
             }
             "v1/oci_manifest" => {
-                let index = request.as_str().and_then(|image| image.split_once('@')).map_or("", |(_, digest)| digest);
-                let entry = |platform: &&str| {
-                    let (os, architecture) = platform.split_once('/').unwrap_or_default();
-                    json!({"mediaType": "application/vnd.oci.image.manifest.v1+json", "size": 500,
-                           "digest": platform_digest(index, platform), "platform": {"os": os, "architecture": architecture}})
-                };
-                json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": PLATFORMS.iter().map(entry).collect::<Vec<_>>()})
+                let image = request.as_str().and_then(|image| image.split_once('@')).map_or("", |(image, _)| image);
+                return Ok(index(image.split_once('/').map_or(image, |(_, repository)| repository)).into_bytes());
             }
             "get_resource" => {
                 let name = text("name");

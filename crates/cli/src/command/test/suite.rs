@@ -119,6 +119,11 @@ impl Suite {
         Ok(Ran { outcome: Outcome { verdict, took: start.elapsed(), prints }, requests, leftovers })
     }
 
+    /// What users of the suite's answers should know.
+    pub(super) fn remarks(&self) -> impl Iterator<Item = String> {
+        self.answers.iter().filter_map(|(place, answers)| answers.remark(place))
+    }
+
     /// What there is to be asked for and no case asked for: it may be misspelt, or nobody needs it any more. `ran` has
     /// every case of the suite. Where one doesn't pass, nothing is said: it may not have come to its questions.
     pub(super) fn unused<'r>(&self, ran: impl IntoIterator<Item = (&'r Case, &'r Ran)>) -> Vec<String> {

@@ -50,6 +50,14 @@ impl Answers {
         }
     }
 
+    /// What users of the answers should know: which of them the policy can't believe, and what to do.
+    pub(super) fn remark(&self, place: &Place) -> Option<String> {
+        match (self, place) {
+            (Self::Files(files), Place::Files { images: Some(path), .. }) => files.images()?.remark(path),
+            _ => None,
+        }
+    }
+
     /// That a request can't be answered at all, which must not pass for an answer that says no.
     pub(super) fn missing(&self, request: &Request, place: &Place) -> Option<String> {
         let call = calls::shown(request);
