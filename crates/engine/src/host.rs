@@ -137,10 +137,11 @@ impl Document {
     /// Reads the document as what it should be.
     ///
     /// # Errors
-    /// [`HostFailure::Failed`] when it is something else.
+    /// [`HostFailure::Malformed`] when it is something else.
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, HostFailure> {
-        serde_json::from_slice(&self.0)
-            .map_err(|error| HostFailure::Failed(format!("its answer can't be read: {}", cut(&error.to_string(), 200))))
+        serde_json::from_slice(&self.0).map_err(|error| {
+            HostFailure::Malformed(format!("its answer can't be read: {}", cut(&error.to_string(), 200)))
+        })
     }
 }
 
@@ -153,16 +154,31 @@ pub enum HostFailure {
     NotGranted(String),
     /// Nobody who was asked for signed it.
     NotTrusted(String),
-    /// It could not look, or its answer makes no sense.
+    /// It looked, and what is there makes no sense: whoever pushed it chose what it is.
+    Malformed(String),
+    /// It could not look.
     Failed(String),
+}
+
+impl HostFailure {
+    /// Whether the host could not ask: no answer, however what was asked for is made, can be known now.
+    #[must_use]
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::Failed(_) => true,
+            Self::NotFound(_) | Self::NotGranted(_) | Self::NotTrusted(_) | Self::Malformed(_) => false,
+        }
+    }
 }
 
 impl fmt::Display for HostFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFound(text) | Self::NotGranted(text) | Self::NotTrusted(text) | Self::Failed(text) => {
-                f.write_str(text)
-            }
+            Self::NotFound(text)
+            | Self::NotGranted(text)
+            | Self::NotTrusted(text)
+            | Self::Malformed(text)
+            | Self::Failed(text) => f.write_str(text),
         }
     }
 }

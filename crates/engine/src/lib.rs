@@ -50,6 +50,7 @@ mod resolve;
 mod response;
 mod scan;
 pub mod settings;
+mod spelling;
 mod time;
 #[cfg(test)]
 mod traps;

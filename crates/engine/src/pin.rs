@@ -26,7 +26,7 @@ pub(crate) fn pin(
         return Ok(false);
     }
     let mut annotations = Map::new();
-    let is_pinned = |judged: &&mut JudgedImage| judged.reference.digest().is_none() && !judged.stays_unpinned;
+    let is_pinned = |judged: &&mut JudgedImage| judged.reference.digest().is_none() && !judged.is_left_unpinned();
     for judged in images.iter_mut().filter(is_pinned) {
         let scanned = judged.scan.as_ref().and_then(|scan| scan.report.as_ref()?.digest.clone());
         let digest = judged.digest.clone().or(scanned);

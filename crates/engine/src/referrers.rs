@@ -1,7 +1,9 @@
 //! Artifacts beside an image: at a tag that is made of its digest, or among those that refer to it.
 //!
 //! Registries keep the index of what refers to an image at the tag `sha256-<hex>`, the fallback of the distribution
-//! specification: the host asks no referrers API.
+//! specification: the host asks no referrers API. The host hands out an index as it has read it, so that a key which others
+//! would take for one of its fields can't be seen here: an entry that is hidden so is looked at by nobody, and what is shown
+//! must say itself, in a signed manifest or in a signed report, what it is about.
 
 use crate::host::{Host, HostFailure, Manifest};
 use crate::image::{ImageReference, is_digest};
@@ -24,7 +26,7 @@ pub(crate) fn artifacts_beside(
     let tag = suffix.map_or_else(|| stem.clone(), |suffix| [&stem, ".", suffix].concat());
     let resolved = match host.manifest_digest(&[&reference.name(), ":", &tag].concat()) {
         Ok(answer) if is_digest(&answer) => answer,
-        Ok(other) => return Err(HostFailure::Failed(format!("the answer `{}` is no digest", cut(&other, 80)))),
+        Ok(other) => return Err(HostFailure::Malformed(format!("the answer `{}` is no digest", cut(&other, 80)))),
         Err(HostFailure::NotFound(_)) => return Ok(Vec::new()),
         Err(failure) => return Err(failure),
     };
@@ -33,7 +35,7 @@ pub(crate) fn artifacts_beside(
     }
     let index = reference.at(&resolved);
     let Manifest::Index(entries) = host.manifest(&index)? else {
-        return Err(HostFailure::Failed(format!("{index} is not an index of referrers")));
+        return Err(HostFailure::Malformed(format!("{index} is not an index of referrers")));
     };
     let wanted = entries.into_iter().filter(|entry| entry.artifact_type.as_deref().is_some_and(&is_wanted));
     Ok(wanted.map(|entry| entry.digest).filter(|digest| is_digest(digest)).collect())

@@ -57,7 +57,7 @@ impl<C: HostCalls> Host for WireHost<C> {
             None if is_image && typed_index => Ok(Manifest::Ambiguous),
             Some(manifests) => Ok(Manifest::Index(manifests.into_iter().map(Descriptor::from).collect())),
             None if is_image => Ok(Manifest::Image { config: answer.config.and_then(|config| config.digest) }),
-            None => Err(HostFailure::Failed("its answer is neither an image's manifest nor an index".to_owned())),
+            None => Err(HostFailure::Malformed("its answer is neither an image's manifest nor an index".to_owned())),
         }
     }
 
@@ -137,7 +137,7 @@ impl<C: HostCalls> Host for WireHost<C> {
                 require_rekor_bundle: *require_rekor_bundle,
             },
             Identity::KeyInCluster(_) => {
-                return Err(HostFailure::Failed("a key that stands in the cluster was not read".to_owned()));
+                return Err(HostFailure::Malformed("a key that stands in the cluster was not read".to_owned()));
             }
         };
         let payload = Verify { identity, image, annotations };
@@ -371,10 +371,10 @@ mod tests {
     fn nonsense_is_a_failure() {
         for nonsense in ["", "null", "[]", "{}", "{\"digest\":1}", "\u{0}"] {
             assert!(
-                matches!(WireHost(Says(Ok(nonsense))).manifest_digest("a"), Err(HostFailure::Failed(_))),
+                matches!(WireHost(Says(Ok(nonsense))).manifest_digest("a"), Err(HostFailure::Malformed(_))),
                 "{nonsense}"
             );
-            assert!(matches!(WireHost(Says(Ok(nonsense))).manifest("a"), Err(HostFailure::Failed(_))), "{nonsense}");
+            assert!(matches!(WireHost(Says(Ok(nonsense))).manifest("a"), Err(HostFailure::Malformed(_))), "{nonsense}");
         }
     }
 
@@ -384,7 +384,7 @@ mod tests {
         let read = |text: String| WireHost(Says(Ok(text.leak()))).manifest("a");
         assert!(matches!(read(index(MOST_ENTRIES)), Ok(Manifest::Index(entries)) if entries.len() == MOST_ENTRIES));
         assert!(
-            matches!(read(index(MOST_ENTRIES + 1)), Err(HostFailure::Failed(why)) if why.contains("more than 1000 entries"))
+            matches!(read(index(MOST_ENTRIES + 1)), Err(HostFailure::Malformed(why)) if why.contains("more than 1000 entries"))
         );
     }
 

@@ -20,6 +20,7 @@ use crate::message::cut;
 use crate::platform::Platform;
 use crate::report::text::Text;
 use crate::settings::Severity;
+use crate::spelling;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -66,7 +67,7 @@ pub(crate) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
     if !json.trim_start().starts_with('{') {
         return Err("it is no JSON object".to_owned());
     }
-    let marks: Marks = serde_json::from_str(json).map_err(|error| unreadable(&error))?;
+    let marks: Marks = spelling::from_str(json).map_err(|error| unreadable(&error))?;
     let formats = [
         (trivy::NAME, marks.schema_version.is_some() || marks.artifact_type.is_some()),
         (grype::NAME, marks.matches.is_some() || marks.descriptor.is_some()),

@@ -85,7 +85,7 @@ impl<'a> Source<'a> {
         // One that isn't read could be the one that says that the image is bad.
         if found.len() > MOST_ARTIFACTS {
             let (of, number) = (reference.at(digest), found.len());
-            return Err(HostFailure::Failed(format!(
+            return Err(HostFailure::Malformed(format!(
                 "{of} has {number} artifacts of one type, {MOST_ARTIFACTS} are the most"
             )));
         }
@@ -139,7 +139,7 @@ impl<'a> Source<'a> {
         judge: &Judge<'a>,
     ) -> Option<Statement<'a>> {
         if artifact.rsplit_once('@').map(|(_, digest)| digest) != Some(answer.digest.as_str()) {
-            let failure = HostFailure::Failed(format!("asked for {artifact}, the answer is of another digest"));
+            let failure = HostFailure::Malformed(format!("asked for {artifact}, the answer is of another digest"));
             return Some(Statement::look_up_failed(&failure));
         }
         let subject = answer.manifest.subject.as_ref().and_then(|subject| subject.digest.as_ref()).map(Text::as_str);
