@@ -164,7 +164,7 @@ impl JudgedImage {
     /// Whether it is left as it is. Where the scan phase asked for a report, the digest that was judged is the one that runs:
     /// who demands signatures doesn't say what else may run under the tag.
     pub(crate) fn is_left_unpinned(&self) -> bool {
-        self.stays_unpinned && !self.scan.as_ref().is_some_and(|scan| scan.report.is_some())
+        self.stays_unpinned && self.scan.as_ref().is_none_or(|scan| scan.report.is_none())
     }
 
     /// Whether the scan phase denies it.

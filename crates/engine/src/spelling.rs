@@ -89,7 +89,10 @@ fn taken_for(key: &str, fields: &[&'static str]) -> Option<Misspelt> {
     if fields.contains(&key) {
         return None;
     }
-    let field = fields.iter().find(|field| is_same(key, field))?;
+    // Nearly every other key begins with another letter than any field that it is compared with.
+    let first = |text: &str| text.bytes().find(|b| !matches!(b, b'-' | b'_')).map(|b| b.to_ascii_lowercase());
+    let own = first(key).filter(u8::is_ascii);
+    let field = fields.iter().find(|field| (own.is_none() || first(field) == own) && is_same(key, field))?;
     Some(Misspelt { key: key.to_owned(), field: (*field).to_owned() })
 }
 
@@ -123,32 +126,35 @@ struct Seen<'de> {
 
 impl<'de> Seen<'de> {
     /// Notes a key; false when it was there.
-    fn insert(&mut self, key: &Cow<'de, str>) -> bool {
-        if self.few.contains(key) {
+    fn insert(&mut self, key: Cow<'de, str>) -> bool {
+        if self.few.contains(&key) {
             return false;
         }
         if self.few.len() < FEW_KEYS {
-            self.few.push(key.clone());
+            self.few.push(key);
             return true;
         }
-        self.many.insert(key.clone())
+        self.many.insert(key)
     }
 }
 
 impl<'de> Keys<'de> {
-    fn check<E: Error>(&mut self, key: &Cow<'de, str>) -> Result<(), E> {
+    /// The key, unless it is refused.
+    fn check<E: Error>(&mut self, key: Cow<'de, str>) -> Result<Cow<'de, str>, E> {
         let seen = match self {
-            Self::Fields(fields) => return taken_for(key, fields).map_or(Ok(()), |misspelt| Err(E::custom(misspelt))),
+            Self::Fields(fields) => {
+                return taken_for(&key, fields).map_or(Ok(key), |misspelt| Err(E::custom(misspelt)));
+            }
             Self::Free(seen) => seen,
         };
         // The parser would read an object with that key alone as the document that stands in its value.
         if key.starts_with("$serde_json::private::") {
-            return Err(E::custom(format_args!("the key `{}` is none", cut(key, LONGEST_KEY))));
+            return Err(E::custom(format_args!("the key `{}` is none", cut(&key, LONGEST_KEY))));
         }
-        if seen.insert(key) {
-            Ok(())
+        if seen.insert(key.clone()) {
+            Ok(key)
         } else {
-            Err(E::custom(format_args!("the key `{}` stands twice", cut(key, LONGEST_KEY))))
+            Err(E::custom(format_args!("the key `{}` stands twice", cut(&key, LONGEST_KEY))))
         }
     }
 }
@@ -379,7 +385,7 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for Key<'_, 'de, S> {
 
 impl<'de, S: DeserializeSeed<'de>> Key<'_, 'de, S> {
     fn take<E: Error>(self, key: Cow<'de, str>) -> Result<S::Value, E> {
-        self.keys.check(&key)?;
+        let key = self.keys.check(key)?;
         self.seed.deserialize(Name { key, error: PhantomData })
     }
 }

@@ -245,6 +245,7 @@ mod tests {
     }
 
     /// Where the keys of a document stand, each with its text.
+    #[expect(clippy::string_slice, reason = "all of it is ASCII")]
     fn keys(json: &str) -> Vec<(usize, &str)> {
         let mut keys = Vec::new();
         for (end, _) in json.match_indices("\":") {
@@ -257,6 +258,7 @@ mod tests {
     /// Another spelling of a key beside it, before or behind, or in its place: a document with one is refused, or says what
     /// it says without it.
     #[test]
+    #[expect(clippy::string_slice, reason = "all of it is ASCII")]
     fn another_spelling_of_a_key_changes_nothing() {
         let shown = |json: &str| read(json).map(|document| format!("{document:?}"));
         let mut refused = 0;

@@ -158,10 +158,8 @@ impl Program {
                 Expr::Select(select) => {
                     words.insert(select.field.clone());
                 }
-                Expr::Literal(literal) => {
-                    if let LiteralValue::String(text) = literal {
-                        words.insert(text.inner().to_owned());
-                    }
+                Expr::Literal(LiteralValue::String(text)) => {
+                    words.insert(text.inner().to_owned());
                 }
                 _ => {}
             }
