@@ -13,7 +13,7 @@ METADATA = $(shell sed -n 's/^  io\.kubewarden\.policy\.$(1): //p' policy-metada
 OCI_URL ?= $(call METADATA,ociUrl)
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push image-admission-linux-amd64 artifacthub release-notes demo test test-long test-libraries e2e-tests e2e-needs fmt lint deny bench clean
+.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push image-admission-linux-amd64 artifacthub release-notes demo test test-long test-libraries fuzz e2e-tests e2e-needs fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -71,6 +71,16 @@ test-long: policy.wasm ## the property tests, with many more cases
 
 test-libraries: ## policies of public libraries, from checkouts below REGO_LIBRARIES
 	$(CARGO) test --locked --package image-admission-cli --test libraries -- --include-ignored --nocapture
+
+TARGETS ?= reports attestations references requests manifests
+TIME ?= 60
+fuzz: ## what reads foreign bytes: each of TARGETS for TIME seconds; needs nightly Rust and cargo-fuzz
+	@command -v cargo-fuzz >/dev/null || { echo "cargo-fuzz is not on PATH: cargo install cargo-fuzz" >&2; exit 1; }
+	@rustc +nightly --version >/dev/null 2>&1 || { echo "nightly Rust is missing: rustup toolchain install nightly" >&2; exit 1; }
+	@set -e; cd fuzz; for target in $(TARGETS); do \
+		mkdir -p corpus/$$target; \
+		cargo +nightly fuzz run $$target corpus/$$target seeds/$$target -- -max_total_time=$(TIME) -max_len=65536; \
+	done
 
 e2e-tests: e2e-needs annotated-policy.wasm ## the annotated module in the real kwctl, with a registry on loopback: e2e-tests/README.md
 	@$(CARGO) build --locked --package image-admission-cli

@@ -82,7 +82,7 @@ pub struct JudgedImage {
     pub pre_scan: Option<Rule<PreScanAction>>,
     /// The digest that verification resolved it to.
     pub digest: Option<String>,
-    /// Whether a policy of `imageVerification` wants it left as it is.
+    /// Whether a policy of `imageVerification` wants it left as it is, which holds where nothing but verification looked at it.
     pub stays_unpinned: bool,
     /// What the scan phase said.
     pub scan: Option<ScanOutcome>,
@@ -170,6 +170,12 @@ impl JudgedImage {
     /// Whether pre-scan accepts this image by itself.
     pub(crate) fn is_accepted_by_pre_scan(&self) -> bool {
         self.pre_scan.as_ref().is_some_and(|rule| rule.action == PreScanAction::Accept)
+    }
+
+    /// Whether it is left as it is. Where the scan phase asked for a report, the digest that was judged is the one that runs:
+    /// who demands signatures doesn't say what else may run under the tag.
+    pub(crate) fn is_left_unpinned(&self) -> bool {
+        self.stays_unpinned && self.scan.as_ref().is_none_or(|scan| scan.report.is_none())
     }
 
     /// Whether the scan phase denies it.

@@ -108,10 +108,10 @@ impl Document {
     /// Reads the document as what it should be.
     ///
     /// # Errors
-    /// [`HostFailure::Failed`] when it is something else; of what it is the failure repeats nothing.
+    /// [`HostFailure::Malformed`] when it is something else; of what it is the failure repeats nothing.
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, HostFailure> {
         serde_json::from_slice(&self.0)
-            .map_err(|error| HostFailure::Failed(format!("its answer can't be read: {}", unreadable(&error))))
+            .map_err(|error| HostFailure::Malformed(format!("its answer can't be read: {}", unreadable(&error))))
     }
 }
 
@@ -124,17 +124,24 @@ pub enum HostFailure {
     NotGranted(String),
     /// Nobody who was asked for signed it.
     NotTrusted(String),
-    /// It could not look, or its answer makes no sense.
+    /// The registry doesn't answer this question, and may answer it to others.
+    Denied(String),
+    /// It looked, and what is there makes no sense: whoever pushed it chose what it is.
+    Malformed(String),
+    /// It could not look.
     Failed(String),
 }
 
 impl HostFailure {
-    /// Whether it may go away by itself. What isn't there, isn't signed or may not be asked for is no outage: whoever writes
-    /// a Pod can name such a thing at will.
-    pub(crate) fn is_outage(&self) -> bool {
+    /// Whether the host could not ask, which may go away by itself. What isn't there, isn't signed, can't be read or may not be
+    /// asked for is no outage: whoever writes a Pod can name such a thing at will.
+    #[must_use]
+    pub fn is_outage(&self) -> bool {
         match self {
             Self::Failed(_) => true,
-            Self::NotFound(_) | Self::NotGranted(_) | Self::NotTrusted(_) => false,
+            Self::NotFound(_) | Self::NotGranted(_) | Self::NotTrusted(_) | Self::Denied(_) | Self::Malformed(_) => {
+                false
+            }
         }
     }
 }
@@ -142,9 +149,12 @@ impl HostFailure {
 impl fmt::Display for HostFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotFound(text) | Self::NotGranted(text) | Self::NotTrusted(text) | Self::Failed(text) => {
-                f.write_str(text)
-            }
+            Self::NotFound(text)
+            | Self::NotGranted(text)
+            | Self::NotTrusted(text)
+            | Self::Denied(text)
+            | Self::Malformed(text)
+            | Self::Failed(text) => f.write_str(text),
         }
     }
 }

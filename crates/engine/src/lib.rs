@@ -51,6 +51,7 @@ mod resolve;
 mod response;
 mod scan;
 pub mod settings;
+mod spelling;
 mod time;
 #[cfg(test)]
 mod traps;

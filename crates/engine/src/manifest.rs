@@ -97,10 +97,10 @@ impl<'a> Manifest<'a> {
     pub(crate) fn read(document: &'a Document) -> Result<Self, HostFailure> {
         let manifest: Self = document.read()?;
         if manifest.manifests.is_none() && !manifest.has_image_fields() {
-            return Err(HostFailure::Failed("its answer is neither an image's manifest nor an index".to_owned()));
+            return Err(HostFailure::Malformed("its answer is neither an image's manifest nor an index".to_owned()));
         }
         if manifest.entries().len() > MOST_ENTRIES {
-            return Err(HostFailure::Failed(format!("its answer is an index of more than {MOST_ENTRIES} entries")));
+            return Err(HostFailure::Malformed(format!("its answer is an index of more than {MOST_ENTRIES} entries")));
         }
         Ok(manifest)
     }

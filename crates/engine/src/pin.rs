@@ -26,7 +26,7 @@ pub(crate) fn pin(
         return Ok(false);
     }
     let mut annotations = Map::new();
-    for judged in images.iter_mut().filter(|judged| !judged.stays_unpinned) {
+    for judged in images.iter_mut().filter(|judged| !judged.is_left_unpinned()) {
         let scanned = judged.scan.as_ref().and_then(|scan| scan.report.as_ref()?.pin.clone());
         let digest = scanned.or_else(|| judged.digest.clone());
         // A digest that stands there already is replaced where it is an index's of which one platform is asked for.

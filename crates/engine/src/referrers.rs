@@ -1,7 +1,8 @@
 //! Artifacts beside an image: at a tag that is made of its digest, or among those that refer to it.
 //!
 //! Registries keep the index of what refers to an image at the tag `sha256-<hex>`, the fallback of the distribution
-//! specification: the host asks no referrers API.
+//! specification: the host asks no referrers API. What the host shows of that
+//! index counts where its bytes are proven.
 
 use crate::host::{Host, HostFailure};
 use crate::image::{ImageReference, is_digest};
@@ -25,7 +26,7 @@ pub(crate) fn artifacts_beside(
     let tag = suffix.map_or_else(|| stem.clone(), |suffix| [&stem, ".", suffix].concat());
     let resolved = match host.manifest_digest(&[&reference.name(), ":", &tag].concat()) {
         Ok(answer) if is_digest(&answer) => answer,
-        Ok(_) => return Err(HostFailure::Failed("the answer is no digest".to_owned())),
+        Ok(_) => return Err(HostFailure::Malformed("the answer is no digest".to_owned())),
         Err(HostFailure::NotFound(_)) => return Ok(Vec::new()),
         Err(failure) => return Err(failure),
     };
@@ -36,11 +37,11 @@ pub(crate) fn artifacts_beside(
     let document = host.manifest(&index)?;
     let manifest = Manifest::read(&document)?;
     if manifest.kind() != Kind::Index {
-        return Err(HostFailure::Failed(format!("{index} is not an index of referrers")));
+        return Err(HostFailure::Malformed(format!("{index} is not an index of referrers")));
     }
     // One that another reader finds in it may be the report that says that the image is bad.
     if !manifest.is_proven(&resolved) && is_on(Remedy::ProveIndexes) {
-        return Err(HostFailure::Failed(format!(
+        return Err(HostFailure::Malformed(format!(
             "{index}, the index of referrers, may hold more than the host shows of it"
         )));
     }

@@ -301,7 +301,7 @@ impl<'a> ReportSearch<'a> {
                 status: ScanStatus::ScanFailed,
                 state: ReportState::LookUpFailed,
                 reason: unresolved.to_string(),
-                is_outage: unresolved.is_outage(),
+                is_outage: unresolved.is_outage() && self.is_listed(reference),
                 pin: resolution.digest.clone(),
                 digest: resolution.digest,
                 source: None,
@@ -312,6 +312,12 @@ impl<'a> ReportSearch<'a> {
         };
         self.known.found.insert(reference.clone(), report.clone());
         report
+    }
+
+    /// Whether the settings name an image's registry. One that they don't name is whoever's wrote the workload, and fails when
+    /// they like.
+    fn is_listed(&self, reference: &ImageReference) -> bool {
+        self.settings.registries.iter().any(|listed| listed == reference.host()) || !is_on(Remedy::ForgiveOutagesOnly)
     }
 
     fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
@@ -362,6 +368,7 @@ impl<'a> ReportSearch<'a> {
         image: &ResolvedImage,
         judge: &Judge<'a>,
     ) -> (Vec<Vec<Statement<'a>>>, Option<&'static str>, usize) {
+        let is_listed = self.is_listed(reference);
         let containers = self.subject.containers.get(reference).map(Vec::as_slice).unwrap_or_default();
         let mut said: Vec<Vec<Statement<'a>>> = image.platforms.iter().map(|_| Vec::new()).collect();
         for (number, (name, source)) in self.sources.iter_mut().enumerate() {
@@ -371,6 +378,9 @@ impl<'a> ReportSearch<'a> {
                 // No report can speak of what is no manifest; the others are judged all the same.
                 if manifest.unjudgeable.is_none() {
                     said.extend(source.find(&wanted, judge));
+                }
+                if *name == "registry" && !is_listed {
+                    said.iter_mut().for_each(Statement::is_no_outage);
                 }
             }
             if said.iter().flatten().any(Statement::knows_the_image) {
@@ -425,6 +435,13 @@ impl Statement<'_> {
             Known::Fresh(_) | Known::Stale(_) | Known::Pending(_) | Known::Failed(_) => true,
             Known::LookUpFailed(_) | Known::Provoked(_) => is_on(Remedy::StopAtFailure),
             Known::OfAnotherImage(_) | Known::NotScanned(_) => false,
+        }
+    }
+
+    /// Takes a look-up that failed for what somebody chose.
+    fn is_no_outage(&mut self) {
+        if let Known::LookUpFailed(why) = &mut self.known {
+            self.known = Known::Provoked(std::mem::take(why));
         }
     }
 

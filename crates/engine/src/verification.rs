@@ -49,7 +49,7 @@ pub struct VerificationOutcome {
     pub verified: BTreeMap<String, BTreeSet<String>>,
     /// What it writes into the audit log.
     pub annotations: BTreeMap<String, String>,
-    /// Expressions that can't be evaluated and count as true, each with why.
+    /// What couldn't be asked, and counts as though it were as it should be, each with why.
     pub ignored: Vec<String>,
 }
 
@@ -114,6 +114,13 @@ pub(crate) struct Subject<'a> {
     pub(crate) now: Timestamp,
 }
 
+impl Subject<'_> {
+    /// Whether the scan phase asks for the image's report, if it comes to it: such an image is pinned whatever policies say.
+    fn is_scanned(&self, reference: &ImageReference) -> bool {
+        !self.is_accepted && self.judged.iter().any(|judged| judged.reference == *reference)
+    }
+}
+
 /// Asks every policy that is about the request.
 pub(crate) fn verify<'a>(
     subject: Subject<'a>,
@@ -148,7 +155,8 @@ pub(crate) fn verify<'a>(
         if policy.verify_digest && outcome.failure.is_none() {
             let mut is_bare = |image: &&String| {
                 ImageReference::parse(image).is_ok_and(|reference| {
-                    let will_be = subject.is_pinned && !unpinned.contains(&reference);
+                    let will_be =
+                        subject.is_pinned && (subject.is_scanned(&reference) || !unpinned.contains(&reference));
                     reference.digest().is_none() && !(will_be && signatures.digest(&reference).is_ok())
                 })
             };
@@ -210,6 +218,14 @@ impl Programs {
         others.into_iter().flatten().chain(verifications).map(|program| &program.references)
     }
 
+    /// The names of fields that expressions may read of a document.
+    fn words(&self) -> BTreeSet<String> {
+        let verifications =
+            self.verifications.iter().flat_map(|(program, message)| std::iter::once(program).chain(message));
+        let others = [&self.variables, &self.annotations].into_iter().flatten();
+        verifications.chain(others).flat_map(Program::words).collect()
+    }
+
     fn mentions(&self, name: &str) -> bool {
         self.references().any(|references| references.names.contains(name))
     }
@@ -235,37 +251,72 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         match self.evaluate(&mut outcome, &mut images) {
             Ok(true) => {}
             Ok(false) => return None,
-            Err(error) => self.note(error, &mut outcome),
+            Err(error) => outcome.failure = Some(VerificationFailure::Error(error.to_string())),
         }
         Some((outcome, images))
     }
 
-    /// Notes that something can't be told.
-    fn note(&self, error: EvaluationError, outcome: &mut VerificationOutcome) {
-        match error {
-            EvaluationError::Failed(why) if self.policy.ignores_errors => outcome.ignored.push(why),
-            EvaluationError::Failed(why) | EvaluationError::Limit(why) => {
-                outcome.failure = Some(VerificationFailure::Error(why));
-            }
-        }
-    }
-
     /// Whether the policy is about the request; what it says is noted.
+    ///
+    /// An outage that is ignored takes nothing else with it: signatures and attestations that can't be asked for count as
+    /// there, and where an image has no such answer, everything is evaluated again without the image.
     #[inline(never)]
     fn evaluate(&mut self, outcome: &mut VerificationOutcome, images: &mut Images) -> Result<bool, EvaluationError> {
         let policy = self.policy;
         // Settings were compiled when the policy was deployed, so that these are hardly ever wrong.
         let programs = Programs::read(policy)?;
-        let mut asking = Asking { answers: Answers::default(), attestations: Attestations::new(policy) };
-        let mut scope = self.scope(&programs, &asking.answers)?;
+        let words = if policy.attestations.is_empty() { BTreeSet::new() } else { programs.words() };
+        let mut asking = Asking {
+            answers: Answers::default(),
+            attestations: Attestations::new(policy, words),
+            ignored: BTreeSet::new(),
+            unasked: BTreeMap::new(),
+            left_out: BTreeSet::new(),
+            no_namespace: None,
+        };
+        let is_about = loop {
+            match self.try_to_evaluate(&programs, &mut asking, outcome, images) {
+                Err(EvaluationError::Outage { why, image: Some(image) })
+                    if policy.ignores_errors
+                        && images.matched.contains(&image)
+                        && !asking.left_out.contains(&image) =>
+                {
+                    asking.ignored.insert(format!("{why}: the policy is evaluated without '{}'", cut(&image, 256)));
+                    asking.left_out.insert(image);
+                }
+                other => break other,
+            }
+        };
+        outcome.ignored = std::mem::take(&mut asking.ignored).into_iter().collect();
+        outcome.verified = self.signatures.verified(policy);
+        asking.attestations.add_verified(&mut outcome.verified);
+        done_with((programs, asking));
+        is_about
+    }
+
+    /// The same once.
+    ///
+    /// # Errors
+    /// What can't be evaluated. An outage that concerns an image may be ignored by whoever calls.
+    #[inline(never)]
+    fn try_to_evaluate(
+        &mut self,
+        programs: &Programs,
+        asking: &mut Asking<'a>,
+        outcome: &mut VerificationOutcome,
+        images: &mut Images,
+    ) -> Result<bool, EvaluationError> {
+        let policy = self.policy;
+        let mut scope = self.scope(programs, asking)?;
         for (condition, program) in policy.conditions.iter().zip(&programs.conditions) {
-            match self.answer(&condition.expression, program, &scope, &mut asking, images)? {
-                Value::Bool(true) => {}
-                Value::Bool(false) => return Ok(false),
-                other => return Err(no_boolean(&condition.expression, &other)),
+            match self.answer(&condition.expression, program, &scope, asking, images) {
+                Ok(Value::Bool(true)) => {}
+                Ok(Value::Bool(false)) => return Ok(false),
+                Ok(other) => return Err(no_boolean(&condition.expression, &other)),
+                Err(error) => self.ignore(error, asking)?,
             }
         }
-        let lists = self.name_images(&programs, &mut scope, &mut asking, images)?;
+        let lists = self.name_images(programs, &mut scope, asking, images)?;
         let verifications = programs.verifications.iter().map(|(program, _)| &program.references);
         for references in verifications.chain(programs.variables.iter().map(|program| &program.references)) {
             if references.names.contains("images") {
@@ -275,11 +326,11 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 images.looked_at.extend(lists.get(name).into_iter().flatten().cloned());
             }
         }
-        let unset = self.set_variables(&programs, &mut scope, &mut asking, images)?;
+        let unset = self.set_variables(programs, &mut scope, asking, images)?;
         for (index, (verification, (program, message))) in
             policy.verifications.iter().zip(&programs.verifications).enumerate()
         {
-            let value = self.answer(&verification.expression, program, &scope, &mut asking, images);
+            let value = self.answer(&verification.expression, program, &scope, asking, images);
             let value = value.and_then(|value| match value {
                 Value::Bool(value) => Ok(value),
                 other => Err(no_boolean(&verification.expression, &other)),
@@ -289,7 +340,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 Ok(false) => {
                     let computed =
                         message.as_ref().zip(verification.message_expression.as_ref()).and_then(|(program, own)| {
-                            match self.answer(own, program, &scope, &mut asking, images) {
+                            match self.answer(own, program, &scope, asking, images) {
                                 Ok(Value::String(text)) if !text.trim().is_empty() => Some(cut(text.trim(), 512)),
                                 _ => None,
                             }
@@ -301,26 +352,19 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                     outcome.failure = Some(VerificationFailure::Failed(text, reasons));
                     break;
                 }
-                Err(error) => {
-                    let of_variable = |name: &String| unset.get(name.strip_prefix("variables.")?).cloned();
-                    // What went over a limit did so, whatever else is missing.
-                    let error = match error {
-                        EvaluationError::Failed(_) => {
-                            program.references.names.iter().find_map(of_variable).unwrap_or(error)
-                        }
-                        limit @ EvaluationError::Limit(_) => limit,
-                    };
-                    let is_fatal = !policy.ignores_errors || matches!(error, EvaluationError::Limit(_));
-                    self.note(error, outcome);
-                    // What is ignored is that this one can't be told; the others still can.
-                    if is_fatal {
-                        break;
-                    }
+                // What went over a limit did so, whatever else is missing.
+                Err(EvaluationError::Failed(why)) => {
+                    let missing = program.references.names.iter().filter_map(|name| name.strip_prefix("variables."));
+                    let missing = missing.filter_map(|name| unset.get(name));
+                    // Of several reasons one that is no outage is the one.
+                    let error = missing.min_by_key(|error| error.is_outage()).cloned();
+                    self.ignore(error.unwrap_or(EvaluationError::Failed(why)), asking)?;
                 }
+                Err(error) => self.ignore(error, asking)?,
             }
         }
         for (annotation, program) in policy.audit_annotations.iter().zip(&programs.annotations) {
-            let text = match self.answer(&annotation.expression, program, &scope, &mut asking, images) {
+            let text = match self.answer(&annotation.expression, program, &scope, asking, images) {
                 Ok(Value::String(text)) => cut(&text, 512),
                 Ok(Value::Null) => continue,
                 Ok(_) => "error: the expression gives no string".to_owned(),
@@ -328,10 +372,22 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             };
             outcome.annotations.insert(annotation.name.clone(), text);
         }
-        outcome.verified = self.signatures.verified(policy);
-        asking.attestations.add_verified(&mut outcome.verified);
-        done_with((programs, scope, asking));
+        done_with(scope);
         Ok(true)
+    }
+
+    /// Notes that an expression counts as true because the cluster could not be asked.
+    ///
+    /// # Errors
+    /// The error, where that is not ignored.
+    fn ignore(&self, error: EvaluationError, asking: &mut Asking<'a>) -> Result<(), EvaluationError> {
+        match error {
+            EvaluationError::Outage { why, image: None } if self.policy.ignores_errors => {
+                asking.ignored.insert(why);
+                Ok(())
+            }
+            other => Err(other),
+        }
     }
 
     /// Evaluates the variables that are mentioned. One without a value is an error of whoever needs it.
@@ -369,26 +425,21 @@ impl<'a> PolicyVerification<'a, '_, '_> {
 
     /// A scope with the variables that the policy's expressions mention, but for its images and its own variables.
     #[inline(never)]
-    fn scope(&mut self, programs: &Programs, answers: &Answers) -> Result<Scope<'static>, EvaluationError> {
+    fn scope(&mut self, programs: &Programs, asking: &mut Asking<'a>) -> Result<Scope<'static>, EvaluationError> {
         let mut scope = Scope::new(programs.references(), self.time);
         let functions = programs.references().flat_map(|references| references.functions.iter().map(String::as_str));
-        answers.add_functions(&mut scope, functions.collect::<BTreeSet<_>>().into_iter());
+        asking.answers.add_functions(&mut scope, functions.collect::<BTreeSet<_>>().into_iter());
         let Subject { request, object, now, .. } = self.subject;
         self.set_object(object, programs, &mut scope)?;
         if programs.mentions("oldObject") {
             scope.set("oldObject", request.old_object().as_ref().map_or(Value::Null, value_of));
         }
         if programs.mentions("namespaceObject") {
-            let name = self.subject.namespace;
-            let namespace = Resource { api_version: "v1", kind: "Namespace", namespace: "", name };
-            let read = self.host.whole_resource(&namespace).and_then(|document| document.read::<Json>());
-            let read = read.map_err(|failure| format!("the namespace `{}` can't be read: {failure}", cut(name, 63)))?;
-            if read.pointer("/metadata/name").and_then(Json::as_str) != Some(name) {
-                return Err(
-                    format!("the namespace `{}` can't be read: the host gave another object", cut(name, 63)).into()
-                );
+            match self.namespace_object() {
+                Ok(namespace) => scope.set("namespaceObject", namespace),
+                Err(outage) if outage.is_outage() && self.policy.ignores_errors => asking.no_namespace = Some(outage),
+                Err(error) => return Err(error),
             }
-            scope.set("namespaceObject", value_of(&read));
         }
         if programs.mentions("exemptions") {
             scope.set("exemptions", value_of(&exemptions(self.settings, self.subject.namespace, now)));
@@ -415,6 +466,19 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         Ok(scope)
     }
 
+    /// The namespace as the cluster has it.
+    fn namespace_object(&self) -> Result<Value, EvaluationError> {
+        let name = self.subject.namespace;
+        let what = || format!("the namespace `{}` can't be read", cut(name, 63));
+        let namespace = Resource { api_version: "v1", kind: "Namespace", namespace: "", name };
+        let read = self.host.whole_resource(&namespace).and_then(|document| document.read::<Json>());
+        let read = read.map_err(|failure| cluster_failed(&what(), &failure))?;
+        if read.pointer("/metadata/name").and_then(Json::as_str) != Some(name) {
+            return Err(format!("{}: the host gave another object", what()).into());
+        }
+        Ok(value_of(&read))
+    }
+
     /// Lets expressions see an object as the request's.
     fn set_object(&self, object: &Json, programs: &Programs, scope: &mut Scope<'_>) -> Result<(), EvaluationError> {
         if programs.mentions("object") {
@@ -439,12 +503,18 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         asking: &mut Asking<'a>,
         images: &mut Images,
     ) -> Result<Value, EvaluationError> {
+        if let Some(outage) =
+            asking.no_namespace.as_ref().filter(|_| program.references.names.contains("namespaceObject"))
+        {
+            return Err(outage.clone().at(&expression.path));
+        }
         let steps = scope.steps();
         let mut asked = 0;
         loop {
             // What is evaluated again is counted once.
             scope.set_steps(steps);
             let value = program.evaluate(scope);
+            let outages = asking.answers.take_outages();
             let (questions, is_unsure) = asking.answers.take_open();
             let mut is_as_assumed = questions.is_empty() || !is_unsure;
             for question in questions {
@@ -453,7 +523,13 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                     let why = format!("it asks more than {MOST_QUESTIONS} questions about images");
                     return Err(EvaluationError::Limit(why).at(&expression.path));
                 }
-                let answer = self.look_up(&question, asking, images);
+                let mut answer = self.look_up(&question, asking, images);
+                if let (Err(EvaluationError::Outage { why, .. }), Some(assumed), true) =
+                    (&answer, question.assumed(), self.policy.ignores_errors)
+                {
+                    asking.count_as_verified(&question, &format!("{}: {why}", expression.path));
+                    answer = Ok(assumed);
+                }
                 let is_other = question.assumed().is_none_or(|assumed| answer != Ok(assumed));
                 asking.answers.add(question, answer);
                 // What it came to afterwards it may not come to now.
@@ -463,13 +539,25 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 }
             }
             if is_as_assumed {
+                let value = value.map_err(|error| match error {
+                    EvaluationError::Failed(why) => match outages.into_iter().find(|(outage, _)| *outage == why) {
+                        Some((why, image)) => EvaluationError::Outage { why, image: Some(image) },
+                        None => EvaluationError::Failed(why),
+                    },
+                    other => other,
+                });
                 return value.map_err(|why| why.at(&expression.path));
             }
         }
     }
 
     #[inline(never)]
-    fn look_up(&mut self, question: &Question, asking: &mut Asking<'a>, images: &mut Images) -> Result<Value, String> {
+    fn look_up(
+        &mut self,
+        question: &Question,
+        asking: &mut Asking<'a>,
+        images: &mut Images,
+    ) -> Result<Value, EvaluationError> {
         let yes_or_no = |is: bool| Value::Int(i64::from(is));
         match question {
             Question::Signature { image, .. } | Question::Attestation { image, .. }
@@ -488,13 +576,16 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 asking.attestations.verify(self.signatures, image, attestation, attestor).map(yes_or_no)
             }
             Question::Payload { image, attestation } => {
+                let mut outage = asking.unasked.get(&(image.clone(), attestation.clone())).cloned();
                 if images.exempt.contains(image) {
                     for attestor in &self.policy.attestor_names {
                         // Who doesn't vouch for it has nothing to say.
-                        let _ = asking.attestations.verify(self.signatures, image, attestation, attestor);
+                        let verified = asking.attestations.verify(self.signatures, image, attestation, attestor);
+                        outage = verified.err().filter(EvaluationError::is_outage).or(outage);
                     }
                 }
-                asking.attestations.payload(image, attestation).map(|json| value_of(&json))
+                let payload = asking.attestations.payload(image, attestation).map(|json| value_of(&json));
+                payload.map_err(|why| outage.unwrap_or(EvaluationError::Failed(why)))
             }
             Question::ImageData { image } => self.signatures.image_data(image).map(|json| value_of(&json)),
             Question::ScanReport { image } => {
@@ -513,6 +604,25 @@ impl<'a> PolicyVerification<'a, '_, '_> {
 struct Asking<'a> {
     answers: Answers,
     attestations: Attestations<'a>,
+    /// The outages that are ignored, in words.
+    ignored: BTreeSet<String>,
+    /// The attestations that count as verified since they can't be asked for, by image and name: they say nothing.
+    unasked: BTreeMap<(String, String), EvaluationError>,
+    /// The images that the policy is evaluated without.
+    left_out: BTreeSet<String>,
+    /// Why there is no namespace to look at, where that is ignored.
+    no_namespace: Option<EvaluationError>,
+}
+
+impl Asking<'_> {
+    /// Notes that somebody counts as having signed, because that can't be asked now.
+    fn count_as_verified(&mut self, question: &Question, why: &str) {
+        self.ignored.insert(format!("{why}: '{}' counts as verified", cut(question.image(), 256)));
+        if let Question::Attestation { image, attestation, .. } = question {
+            let outage = EvaluationError::Outage { why: why.to_owned(), image: None };
+            self.unasked.insert((image.clone(), attestation.clone()), outage);
+        }
+    }
 }
 
 fn no_boolean(expression: &Expression, value: &Value) -> EvaluationError {
@@ -546,7 +656,8 @@ fn exemptions(settings: &Settings, namespace: &str, now: Timestamp) -> Json {
     Json::Array(entries.collect())
 }
 
-/// What a failed look-up comes to in a message.
-fn failed(what: &str, failure: &HostFailure) -> String {
-    format!("{what}: {failure}")
+/// What a look-up in the cluster comes to that failed: nobody who asks for an image chooses whether it answers.
+fn cluster_failed(what: &str, failure: &HostFailure) -> EvaluationError {
+    let why = format!("{what}: {failure}");
+    if failure.is_outage() { EvaluationError::Outage { why, image: None } } else { EvaluationError::Failed(why) }
 }

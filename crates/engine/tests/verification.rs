@@ -83,6 +83,9 @@ impl HostCalls for World {
             }
             ("kubernetes", "get_resource") => {
                 let name = payload.get("name").and_then(Value::as_str).unwrap();
+                if name == "broken" {
+                    return Err("Host error: Callback evaluation failure: error trying to connect".to_owned());
+                }
                 let absent = format!("Cannot find v1/X named '{name}' inside of namespace 'None'");
                 self.objects.get(name).ok_or(absent)?.clone()
             }
@@ -595,10 +598,9 @@ fn failure_policy_and_actions() {
         let annotation = response["audit_annotations"]["verification.signed"].as_str().unwrap();
         assert!(annotation.starts_with("Policy signed failed: sign it"), "{annotation}");
     }
-    let ignored = with(json!({"failurePolicy": "Ignore"}), "object.nothing == 1");
-    assert_eq!(ignored["accepted"], true);
-    assert!(ignored["warnings"].to_string().contains("policy signed ignores: "), "{ignored}");
-    assert_eq!(with(json!({"failurePolicy": "Fail"}), "object.nothing == 1")["accepted"], false);
+    for failure_policy in ["Ignore", "Fail"] {
+        assert_eq!(with(json!({"failurePolicy": failure_policy}), "object.nothing == 1")["accepted"], false);
+    }
 }
 
 #[test]
@@ -747,16 +749,279 @@ fn digests() {
         (response["mutated_object"].is_object(), response["message"].as_str().unwrap_or_default().to_owned())
     };
     assert_eq!(image(json!({})), (true, String::new()));
-    assert_eq!(image(json!({"mutateDigest": false})), (false, String::new()));
     assert_eq!(image(json!({"validationConfigurations": {}})), (true, String::new()));
+    // The digest that was scanned is the one that runs, whatever a policy about signatures says, one that only watches too.
+    for policy in [
+        json!({"mutateDigest": false}),
+        json!({"mutateDigest": false, "failureAction": "Audit"}),
+        json!({"validationConfigurations": {"mutateDigest": false}}),
+        json!({"validationConfigurations": {"mutateDigest": false, "verifyDigest": false, "required": true}}),
+    ] {
+        assert_eq!(image(policy.clone()), (true, String::new()), "{policy}");
+    }
+}
+
+/// What only verification looked at is left as it is where its policies say so.
+#[test]
+fn what_is_not_scanned_may_stay_unpinned() {
+    let image = |policy: Value| {
+        let mut policy = policy;
+        policy["verifications"] = json!([{"expression": SIGNED}]);
+        policy["verifyPreScanAccepted"] = json!(true);
+        let mut settings = settings(&policy);
+        settings["preScanPolicies"] = json!({"defaultPolicy": "accept"});
+        let response = ask(&settings, &request(&pod(&["ghcr.io/team/app:1"])), &world());
+        (response["mutated_object"].is_object(), response["message"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(image(json!({})), (true, String::new()));
+    assert_eq!(image(json!({"mutateDigest": false})), (false, String::new()));
     assert_eq!(
         image(json!({"validationConfigurations": {"mutateDigest": false}})),
         (false, "Policy signed failed: image ghcr.io/team/app:1 does not have a digest".to_owned())
     );
     assert_eq!(
-        image(json!({"validationConfigurations": {"mutateDigest": false, "verifyDigest": false, "required": true}})),
+        image(json!({"validationConfigurations": {"mutateDigest": false, "verifyDigest": false}})),
         (false, String::new())
     );
+}
+
+/// Settings with one policy that ignores outages, and with the registries of these tests.
+fn ignoring(policy: &Value) -> Value {
+    let mut settings = settings(policy);
+    settings["imageVerification"][0]["failurePolicy"] = json!("Ignore");
+    settings["registries"] = json!(["ghcr.io", "down.io", "lies.io"]);
+    settings
+}
+
+const ATTESTED: &str = "images.all.all(i, verifyAttestationSignatures(i, attestations.x, [attestors.team]) > 0)";
+
+/// `failurePolicy: Ignore` forgives nothing that whoever writes the object, or pushes the image, brings about.
+#[test]
+fn what_an_author_provokes_is_not_ignored() {
+    let app = "ghcr.io/team/app:1";
+    let in_toto = |expression: &str| json!({"attestations": [{"name": "x", "intoto": {"type": "https://x"}, "tagSuffix": "x"}], "verifications": [{"expression": expression}]});
+    let large = "A".repeat(5 * 1024 * 1024 / 3 * 4 + 400);
+    let envelope = |payload: &str| json!({"payloadType": "application/vnd.in-toto+json", "payload": payload, "signatures": [{"sig": ""}]});
+    let artifact = |config: Value| json!({"manifest": {}, "digest": digest("artifact"), "config": config});
+    for (what, policy, image, document, message) in [
+        (
+            "an image rule",
+            json!({"matchImageReferences": [{"expression": "ref == object.metadata.annotations.image"}], "verifications": [{"expression": SIGNED}]}),
+            app,
+            None,
+            "no such key: annotations",
+        ),
+        (
+            "an expression of `images`",
+            json!({"images": [{"name": "own", "expression": "object.spec.steps.map(s, s.image)"}], "verifications": [{"expression": SIGNED}]}),
+            app,
+            None,
+            "images[0].expression: no such key: steps",
+        ),
+        (
+            "a condition",
+            json!({"matchConditions": [{"name": "team", "expression": "object.metadata.labels.team == 'a'"}], "verifications": [{"expression": SIGNED}]}),
+            app,
+            None,
+            "matchConditions[0].expression: no such key: team",
+        ),
+        ("an expression", expression("object.metadata.labels.team == 'a'"), app, None, "no such key: team"),
+        (
+            "a variable",
+            json!({"variables": [{"name": "team", "expression": "object.metadata.labels.team"}], "verifications": [{"expression": "variables.team == 'a'"}]}),
+            app,
+            None,
+            "variables[0].expression: no such key: team",
+        ),
+        (
+            "a registry that isn't listed",
+            expression(SIGNED),
+            "quay.io/x/y:1",
+            None,
+            "is not one of those that the setting",
+        ),
+        (
+            "an image that isn't there",
+            expression(SIGNED),
+            "ghcr.io/team/gone:1",
+            None,
+            "the registry has no such manifest",
+        ),
+        ("another digest", expression(SIGNED), "lies.io/team/app:1", None, "the host verified another digest"),
+        ("no artifact", in_toto(ATTESTED), app, Some(json!([1])), "can't be read: its answer can't be read"),
+        ("no envelope", in_toto(ATTESTED), app, Some(artifact(json!([]))), "`the envelope` is not an object"),
+        ("no payload", in_toto(ATTESTED), app, Some(artifact(envelope("%"))), "`payload` is not base64"),
+        ("a large payload", in_toto(ATTESTED), app, Some(artifact(envelope(&large))), "more than `5242880` bytes"),
+        (
+            "a key that parsers disagree about",
+            in_toto(ATTESTED),
+            app,
+            Some(artifact(
+                json!({"payloadType": "application/vnd.in-toto+json", "Payload": "", "payload": "", "signatures": []}),
+            )),
+            "the key `Payload` is another spelling of `payload`",
+        ),
+        (
+            "another artifact",
+            in_toto(ATTESTED),
+            app,
+            Some(json!({"manifest": {}, "digest": digest("other"), "config": {}})),
+            "the answer is of another digest",
+        ),
+    ] {
+        let mut host = world();
+        if let Some(document) = document {
+            let tag = format!("ghcr.io/team/app:{}.x", digest(app).replace(':', "-"));
+            host.0.tags.insert(tag, digest("artifact"));
+            host.0.artifacts.insert(format!("ghcr.io/team/app@{}", digest("artifact")), document);
+        }
+        let response = ask(&ignoring(&policy), &request(&pod(&[image])), &host);
+        assert_eq!(response["accepted"], false, "{what}: {response}");
+        let found = response["message"].as_str().unwrap();
+        assert!(found.contains(message), "{what}: {found}");
+    }
+}
+
+/// Beside an image that can't be asked for, the others are verified all the same, wherever it stands.
+#[test]
+fn an_outage_hides_no_other_image() {
+    let (down, signed, unsigned) = ("down.io/a:1", "ghcr.io/team/app:1", "ghcr.io/team/unsigned:1");
+    let ask_for = |images: &[&str]| ask(&ignoring(&expression(SIGNED)), &request(&pod(images)), &world());
+    for images in [[down, signed], [signed, down]] {
+        let response = ask_for(&images);
+        assert_eq!(response["accepted"], true, "{response}");
+        assert!(
+            response["warnings"].to_string().contains("policy signed ignores: its digest can't be looked up: the registry refuses the connection: 'down.io/a:1' counts as veri"),
+            "{response}"
+        );
+        assert_eq!(response["audit_annotations"]["container-1.verified-by"].is_null(), images[0] == down, "{response}");
+    }
+    for images in [[down, unsigned], [unsigned, down]] {
+        let response = ask_for(&images);
+        assert_eq!(response["accepted"], false, "{response}");
+        assert!(response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed by team"));
+    }
+    // Nobody says of the registry that it is one that is to be asked: whoever names it may let it fail.
+    let mut open = ignoring(&expression(SIGNED));
+    open.as_object_mut().unwrap().remove("registries");
+    assert_eq!(ask(&open, &request(&pod(&[signed, down])), &world())["accepted"], false);
+    // Without the setting an outage rejects.
+    let mut strict = ignoring(&expression(SIGNED));
+    strict["imageVerification"][0]["failurePolicy"] = json!("Fail");
+    assert_eq!(ask(&strict, &request(&pod(&[signed, down])), &world())["accepted"], false);
+}
+
+/// What an attestation says can't be assumed. The image is left out, and what the others' say still counts.
+#[test]
+fn an_image_without_a_payload_is_left_out() {
+    let (down, app) = ("down.io/a:1", "ghcr.io/team/app:1");
+    let kind = "application/vnd.acme.approval+json";
+    for (images, is_ok) in [([down, app], true), ([app, down], true), ([down, app], false), ([app, down], false)] {
+        let at = format!("ghcr.io/team/app@{}", digest("artifact"));
+        let mut host = world();
+        host.0.tags.insert(format!("ghcr.io/team/app:{}.approval", digest(app).replace(':', "-")), digest("artifact"));
+        host.0.artifacts.insert(at.clone(), json!({"manifest": {"config": {"mediaType": kind}, "subject": {"digest": digest(app)}}, "digest": digest("artifact"), "config": {"ok": is_ok}}));
+        host.0.signed.push((at, "VwI5hlIdBJCq"));
+        let policy = json!({"attestations": [{"name": "x", "referrer": {"type": kind}, "tagSuffix": "approval"}],
+            "verifications": [{"expression": ATTESTED}, {"expression": "images.all.all(i, payload(i, attestations.x).ok)"}]});
+        let response = ask(&ignoring(&policy), &request(&pod(&images)), &host);
+        assert_eq!(response["accepted"], is_ok, "{images:?}: {response}");
+        let ignored = response["audit_annotations"]["verification.signed"].to_string();
+        assert_eq!(ignored.contains("the policy is evaluated without 'down.io/a:1'"), is_ok, "{response}");
+        // Where the expression doesn't take its images from the lists, nothing tells which of them are left.
+        let mut own = policy;
+        own["verifications"] = json!([{"expression": "object.spec.containers.all(c, verifyAttestationSignatures(c.image, attestations.x, [attestors.team]) > 0 && payload(c.image, attestations.x).ok)"}]);
+        assert_eq!(ask(&ignoring(&own), &request(&pod(&images)), &host)["accepted"], false, "{images:?}");
+    }
+}
+
+#[test]
+fn outages_of_the_cluster() {
+    let mut policy = expression(SIGNED);
+    policy["attestors"] =
+        json!([{"name": "team", "cosign": {"key": {"secretRef": {"name": "broken", "namespace": "sec"}}}}]);
+    let pods = request(&pod(&["ghcr.io/team/app:1"]));
+    let key = ask(&ignoring(&policy), &pods, &world());
+    assert_eq!(key["accepted"], true, "{key}");
+    assert!(key["warnings"].to_string().contains("the key `cosign.pub` of Secret sec/broken can't be read"), "{key}");
+    // A key that isn't there is no outage.
+    policy["attestors"][0]["cosign"]["key"]["secretRef"]["name"] = json!("absent");
+    assert_eq!(ask(&ignoring(&policy), &pods, &world())["accepted"], false);
+
+    let mut pods = pods;
+    pods["object"]["metadata"]["namespace"] = json!("broken");
+    let text = "namespaceObject.metadata.labels.team == 'a'";
+    let with = |second: &str| {
+        let policy = json!({"verifications": [{"expression": text}, {"expression": second}]});
+        ask(&ignoring(&policy), &pods, &world())
+    };
+    let namespace = with(SIGNED);
+    assert_eq!(namespace["accepted"], true, "{namespace}");
+    assert!(namespace["warnings"].to_string().contains("the namespace `broken` can't be read"), "{namespace}");
+    assert_eq!(with("images.all.all(i, verifyImageSignatures(i, [attestors.other]) > 0)")["accepted"], false);
+}
+
+/// What goes wrong in one policy takes nothing from what another demands.
+#[test]
+fn an_error_of_one_policy_skips_no_other() {
+    for (first, image) in [("object.nothing == 1", "ghcr.io/team/app:1"), (SIGNED, "down.io/a:1")] {
+        let mut settings = ignoring(&expression(first));
+        settings["imageVerification"][0]["failureAction"] = json!("Audit");
+        let mut second = settings["imageVerification"][0].clone();
+        second["name"] = json!("second");
+        second["failureAction"] = json!("Enforce");
+        second["verifications"] = json!([{"expression": SIGNED}]);
+        settings["imageVerification"].as_array_mut().unwrap().push(second);
+        let response = ask(&settings, &request(&pod(&[image, "ghcr.io/team/unsigned:1"])), &world());
+        assert_eq!(response["accepted"], false, "{first}: {response}");
+        assert!(response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed by team"));
+    }
+}
+
+/// What runtimes may read otherwise, no expression reads at all.
+#[test]
+fn a_configuration_that_parsers_disagree_about_is_none() {
+    let app = "ghcr.io/team/app:1";
+    for (config, is_read) in [
+        (json!({"config": {"User": "1000"}}), true),
+        (json!({"config": {"User": "1000", "user": "0"}}), false),
+        (json!({"config": {"User": "1000"}, "Config": {"User": "0"}}), false),
+        (json!({"config": {"User": "1000", "Labels": {"a": "1", "A": "2"}}, "other": {"User": 1, "user": 2}}), true),
+    ] {
+        let mut host = world();
+        let answer = json!({"manifest": {}, "digest": digest(app), "config": config});
+        host.0.artifacts.insert(format!("ghcr.io/team/app@{}", digest(app)), answer);
+        let text = "getImageData(images.all[0]).config.config.User == '1000'";
+        // The manifest's digest is that of no document.
+        let mut settings = ignoring(&expression(text));
+        settings["reports"]["unprovenIndexes"] = json!("warn");
+        let response = ask(&settings, &request(&pod(&[app])), &host);
+        assert_eq!(response["accepted"], is_read, "{config}: {response}");
+        assert_eq!(response["message"].to_string().contains("is another spelling of"), !is_read, "{response}");
+    }
+}
+
+/// Two spellings of what an expression reads make a document no attestation; others are anybody's.
+#[test]
+fn a_payload_that_parsers_disagree_about_does_not_count() {
+    let app = "ghcr.io/team/app:1";
+    let kind = "application/vnd.acme.approval+json";
+    let at = format!("ghcr.io/team/app@{}", digest("artifact"));
+    for (document, is_read) in [
+        (json!({"ok": true, "args": {"http_proxy": 1, "HTTP_PROXY": 2}}), true),
+        (json!({"ok": true, "Ok": false}), false),
+        (json!({"ok": true, "nested": [{"ok": true, "OK": false}]}), false),
+    ] {
+        let mut host = world();
+        host.0.tags.insert(format!("ghcr.io/team/app:{}.approval", digest(app).replace(':', "-")), digest("artifact"));
+        host.0.artifacts.insert(at.clone(), json!({"manifest": {"config": {"mediaType": kind}, "subject": {"digest": digest(app)}}, "digest": digest("artifact"), "config": document}));
+        host.0.signed.push((at.clone(), "VwI5hlIdBJCq"));
+        let policy = json!({"attestations": [{"name": "x", "referrer": {"type": kind}, "tagSuffix": "approval"}],
+            "verifications": [{"expression": ATTESTED}, {"expression": "images.all.all(i, payload(i, attestations.x).ok)"}]});
+        let response = ask(&settings(&policy), &request(&pod(&[app])), &host);
+        assert_eq!(response["accepted"], is_read, "{document}: {response}");
+        assert_eq!(response["message"].to_string().contains("is another spelling of `ok`"), !is_read, "{response}");
+    }
 }
 
 #[test]

@@ -18,6 +18,10 @@ pub(super) fn of(text: &str) -> HostFailure {
     let line = line.unwrap_or_else(|| super::wire::cause(text));
     match Failure::read(line.strip_prefix("Fail to interact with OCI registry: ").unwrap_or(line), text) {
         Failure::NoManifest => HostFailure::NotFound(Failure::NoManifest.words()),
+        malformed @ (Failure::OtherDigest | Failure::NotAManifest | Failure::AnIndex) => {
+            HostFailure::Malformed(malformed.words())
+        }
+        other if other.is_about_what_was_asked() => HostFailure::Denied(other.words()),
         other => HostFailure::Failed(other.words()),
     }
 }
@@ -160,6 +164,16 @@ impl Failure {
         causes.filter_map(known).next().unwrap_or(Self::Unreachable)
     }
 
+    /// Whether the registry is there and doesn't answer this question, which it may answer to others: a repository that the
+    /// policy server may not read, for example, and nodes may.
+    fn is_about_what_was_asked(self) -> bool {
+        match self {
+            Self::NoRepository | Self::Denied | Self::NoToken | Self::Error => true,
+            Self::Status(code) => (400..500).contains(&code) && code != 408,
+            _ => false,
+        }
+    }
+
     fn words(self) -> String {
         let words = match self {
             Self::NoManifest => "the registry has no such manifest",
@@ -214,7 +228,47 @@ mod tests {
 
     #[track_caller]
     fn failed(error: &str, words: &str) {
-        check(error, &HostFailure::Failed(words.to_owned()));
+        let expected = match of(error) {
+            is @ (HostFailure::Failed(_) | HostFailure::Denied(_) | HostFailure::Malformed(_)) => is,
+            other => panic!("{error}: {other:?}"),
+        };
+        assert_eq!(expected.to_string(), words, "{error}");
+        check(error, &expected);
+    }
+
+    #[test]
+    fn only_what_nobody_chose_who_names_an_image_is_an_outage() {
+        let envelope =
+            |said: &str| format!("Registry error: url {URL}, envelope: OCI API errors: [OCI API error: {said}]");
+        let server = |code: u16| format!("Server error: url {URL}, code: {code}, message: hunter2");
+        for outage in [
+            server(500),
+            server(503),
+            server(429),
+            server(408),
+            envelope("toomanyrequests: slow down"),
+            "error sending request for url (https://ghcr.io/v2/)".to_owned(),
+            "something else".to_owned(),
+        ] {
+            assert!(of(&outage).is_outage(), "{outage}");
+        }
+        for chosen in [
+            server(400),
+            server(403),
+            server(404),
+            format!("Not authorized: url {URL}"),
+            "Authentication failure: denied".to_owned(),
+            "Failed to decode registry token: x".to_owned(),
+            "Digest error: x".to_owned(),
+            "Failed to parse manifest: x".to_owned(),
+            "Image manifest not found: x".to_owned(),
+            envelope("manifest unknown"),
+            envelope("repository name not known to registry"),
+            envelope("requested access to the resource is denied"),
+            envelope("whatever"),
+        ] {
+            assert!(!of(&chosen).is_outage(), "{chosen}");
+        }
     }
 
     const URL: &str = "https://ghcr.io/v2/team/app/manifests/1.0";

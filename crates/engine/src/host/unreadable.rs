@@ -19,7 +19,9 @@ pub(crate) fn unreadable(error: &serde_json::Error) -> String {
         "invalid type: sequence, ",
         "invalid type: null, ",
     ];
-    if of_reader.into_iter().any(|start| text.starts_with(start)) {
+    // A key in another spelling has the letters of ours.
+    let is_misspelt = text.starts_with("the key `") && text.split('`').nth(2) == Some(" is another spelling of ");
+    if is_misspelt || of_reader.into_iter().any(|start| text.starts_with(start)) {
         return crate::message::cut(&text, 200);
     }
     let kinds = ["string", "integer", "floating point", "boolean"];

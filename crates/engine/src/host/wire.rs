@@ -122,7 +122,7 @@ impl<C: HostCalls> Host for WireHost<C> {
                 require_rekor_bundle: *require_rekor_bundle,
             },
             Identity::KeyInCluster(_) => {
-                return Err(HostFailure::Failed("a key that stands in the cluster was not read".to_owned()));
+                return Err(HostFailure::Malformed("a key that stands in the cluster was not read".to_owned()));
             }
         };
         let payload = written(&Verify { identity, image, annotations })?;
@@ -298,7 +298,7 @@ mod tests {
     fn nonsense_is_a_failure() {
         for nonsense in ["", "null", "[]", "{}", "{\"digest\":1}", "\u{0}"] {
             assert!(
-                matches!(WireHost(Says(Ok(nonsense))).manifest_digest("a"), Err(HostFailure::Failed(_))),
+                matches!(WireHost(Says(Ok(nonsense))).manifest_digest("a"), Err(HostFailure::Malformed(_))),
                 "{nonsense}"
             );
         }

@@ -19,6 +19,7 @@ use crate::image::is_digest;
 use crate::platform::Platform;
 use crate::report::text::Text;
 use crate::settings::Severity;
+use crate::spelling;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -62,7 +63,7 @@ pub(crate) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
     if !json.trim_start().starts_with('{') {
         return Err("it is no JSON object".to_owned());
     }
-    let marks: Marks = serde_json::from_str(json).map_err(|error| unreadable(&error))?;
+    let marks: Marks = spelling::from_str(json).map_err(|error| unreadable(&error))?;
     let formats = [
         (trivy::NAME, marks.schema_version.is_some() || marks.artifact_type.is_some()),
         (grype::NAME, marks.matches.is_some() || marks.descriptor.is_some()),
@@ -226,6 +227,67 @@ mod tests {
             assert_eq!(read(text).as_deref(), Some("1.2"), "{text:?}");
         }
         assert_eq!(present(None), None);
+    }
+
+    /// A report of each format, with what every field of its reader is for.
+    fn reports() -> [&'static str; 5] {
+        [
+            include_str!("../../../../fuzz/seeds/reports/trivy.json"),
+            include_str!("../../../../fuzz/seeds/reports/grype.json"),
+            include_str!("../../../../fuzz/seeds/reports/cyclonedx.json"),
+            include_str!("../../../../fuzz/seeds/reports/sarif.json"),
+            include_str!("../../../../fuzz/seeds/reports/verdict.json"),
+        ]
+    }
+
+    /// Where the keys of a document stand, each with its text.
+    #[expect(clippy::string_slice, reason = "all of it is ASCII")]
+    fn keys(json: &str) -> Vec<(usize, &str)> {
+        let mut keys = Vec::new();
+        for (end, _) in json.match_indices("\":") {
+            let start = json[..end].rfind('"').unwrap() + 1;
+            keys.push((start, &json[start..end]));
+        }
+        keys
+    }
+
+    /// Another spelling of a key beside it, before or behind, or in its place: a document with one is refused, or says what
+    /// it says without it.
+    #[test]
+    #[expect(clippy::string_slice, reason = "all of it is ASCII")]
+    fn another_spelling_of_a_key_changes_nothing() {
+        let shown = |json: &str| read(json).map(|document| format!("{document:?}"));
+        let mut refused = 0;
+        for json in reports() {
+            let known = shown(json).unwrap();
+            for (at, key) in keys(json) {
+                for other in [
+                    key.to_uppercase(),
+                    key.to_lowercase(),
+                    key.replacen('s', "\u{17f}", 1),
+                    key.replacen('e', "\\u0045", 1),
+                    [key, "_"].concat(),
+                ] {
+                    if other == key {
+                        continue;
+                    }
+                    for value in ["null", "[]", "{}", "\"linux\"", "0"] {
+                        let beside = format!("{}{other}\": {value}, \"{}", &json[..at], &json[at..]);
+                        match shown(&beside) {
+                            Ok(said) => assert_eq!(said, known, "{beside}"),
+                            Err(why) => refused += usize::from(why.contains("is another spelling of")),
+                        }
+                    }
+                    let alone = format!("{}{other}{}", &json[..at], &json[at + key.len()..]);
+                    match shown(&alone) {
+                        // Of a field that isn't read, or a key of a map, whose sources have any name.
+                        Ok(said) => assert!(said == known || matches!(key, "nvd"), "{alone}"),
+                        Err(why) => refused += usize::from(why.contains("is another spelling of")),
+                    }
+                }
+            }
+        }
+        assert!(refused > 1000, "{refused}");
     }
 
     /// Every format, with a fix that is none and a severity in the middle of whitespace.

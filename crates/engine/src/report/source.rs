@@ -102,6 +102,11 @@ impl<'a> Statement<'a> {
     }
 
     pub(crate) fn look_up_failed(failure: &HostFailure) -> Self {
+        Self::new(String::new(), Known::LookUpFailed(failure.to_string()))
+    }
+
+    /// The same in a registry, where whoever pushes chooses what there is to be read.
+    pub(crate) fn registry_failed(failure: &HostFailure) -> Self {
         let known = if failure.is_outage() { Known::LookUpFailed } else { Known::Provoked };
         Self::new(String::new(), known(failure.to_string()))
     }

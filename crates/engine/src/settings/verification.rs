@@ -52,9 +52,9 @@ pub struct VerificationPolicy {
     pub verifications: Vec<Verification>,
     /// What becomes of a request for which one of them doesn't hold.
     pub action: FailureAction,
-    /// `failurePolicy: Ignore`: a policy that can't be evaluated is skipped, with a warning.
+    /// `failurePolicy: Ignore`: outages are ignored, with a warning. Everything else that can't be told rejects.
     pub ignores_errors: bool,
-    /// Whether its images are pinned.
+    /// Whether its images are pinned, where the scan phase doesn't judge them.
     pub mutate_digest: bool,
     /// Whether an image that is not pinned must have a digest.
     pub verify_digest: bool,

@@ -6,7 +6,7 @@
 //! copied to another image, or that an index gives another type, verifies as well.
 
 use super::dsse::{Envelope, EnvelopeError, EnvelopeKey};
-use super::failed;
+use super::expression::EvaluationError;
 use super::signatures::Signatures;
 use crate::host::HostFailure;
 use crate::image::ImageReference;
@@ -14,6 +14,7 @@ use crate::message::cut;
 use crate::referrers::artifacts_beside;
 use crate::resolve::{Asked, find_image};
 use crate::settings::{Attestation, AttestationKind, Identity, Platforms, VerificationPolicy};
+use crate::spelling;
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,8 +28,10 @@ const ENVELOPE_TYPES: [&str; 2] = ["application/vnd.in-toto+json", "application/
 /// The attestations that one policy asked for.
 pub(super) struct Attestations<'a> {
     policy: &'a VerificationPolicy,
+    /// What its expressions may read by name.
+    words: BTreeSet<String>,
     /// What was found beside a digest, `repository@digest`, for an attestation.
-    found: BTreeMap<(String, String), Result<Vec<Found>, String>>,
+    found: BTreeMap<(String, String), Result<Vec<Found>, EvaluationError>>,
     /// By image and attestation: what verified documents say, one for each platform, or one for all; each attestor may
     /// vouch for other ones.
     payloads: BTreeMap<(String, String), Vec<Vec<Json>>>,
@@ -41,6 +44,7 @@ pub(super) struct Attestations<'a> {
 struct Found {
     /// `repository@digest`
     artifact: String,
+    digest: String,
     /// What it is, or why that can't be read: another artifact may be the one that is looked for.
     content: Result<Content, HostFailure>,
 }
@@ -61,13 +65,14 @@ enum Refused {
     /// It is none, or not of this image, or nobody who was asked for vouches for it.
     Because(String),
     /// That can't be told.
-    Failure(String),
+    Failure(EvaluationError),
 }
 
 impl<'a> Attestations<'a> {
-    pub(super) fn new(policy: &'a VerificationPolicy) -> Self {
+    pub(super) fn new(policy: &'a VerificationPolicy, words: BTreeSet<String>) -> Self {
         Self {
             policy,
+            words,
             found: BTreeMap::new(),
             payloads: BTreeMap::new(),
             verified: BTreeMap::new(),
@@ -83,10 +88,10 @@ impl<'a> Attestations<'a> {
         image: &str,
         attestation: &str,
         attestor: &str,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, EvaluationError> {
         let policy = self.policy;
         let Some(wanted) = policy.attestations.iter().find(|own| own.name == attestation) else {
-            return Err(format!("there is no attestation `{}`", cut(attestation, 64)));
+            return Err(format!("there is no attestation `{}`", cut(attestation, 64)).into());
         };
         let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;
         let digest = signatures.digest(&reference)?;
@@ -129,12 +134,12 @@ impl<'a> Attestations<'a> {
         wanted: &Attestation,
         attestor: &str,
         reasons: &mut Vec<String>,
-    ) -> Result<Option<Vec<Json>>, String> {
+    ) -> Result<Option<Vec<Json>>, EvaluationError> {
         // Whatever scans are looked at: any of them may run.
         let unproven_indexes = signatures.unproven_indexes();
         let asked = Asked { platforms: &Platforms::All, unproven_indexes, is_verified: true, is_pinned: false };
         let image = find_image(reference, digest, &asked, signatures.host());
-        let image = image.map_err(|unresolved| unresolved.to_string())?;
+        let image = image.map_err(|unresolved| signatures.unresolved(reference, &unresolved))?;
         let mut documents = Vec::new();
         for platform in &image.platforms {
             if platform.digest == digest || platform.unjudgeable.is_some() {
@@ -159,22 +164,27 @@ impl<'a> Attestations<'a> {
         wanted: &Attestation,
         attestor: &str,
         reasons: &mut Vec<String>,
-    ) -> Result<Option<Json>, String> {
+    ) -> Result<Option<Json>, EvaluationError> {
         let mut found = self.beside(signatures, reference, index, wanted)?;
         if digest != index {
             found.extend(self.beside(signatures, reference, digest, wanted)?);
         }
-        let mut failure = None;
+        let mut failure: Option<EvaluationError> = None;
         // Who attaches one more adds it at the end.
         for found in found.iter().rev() {
-            match self.weigh(signatures, found, digest, wanted, attestor) {
+            match self.weigh(signatures, reference, found, digest, wanted, attestor) {
                 Ok(document) => return Ok(Some(document)),
                 Err(Refused::Because(why)) => {
                     if !reasons.contains(&why) {
                         reasons.push(why);
                     }
                 }
-                Err(Refused::Failure(why)) => failure = failure.or(Some(why)),
+                // One that is no outage is none, whatever else is one.
+                Err(Refused::Failure(why)) => {
+                    if failure.as_ref().is_none_or(EvaluationError::is_outage) {
+                        failure = Some(why);
+                    }
+                }
             }
         }
         failure.map_or(Ok(None), Err)
@@ -184,6 +194,7 @@ impl<'a> Attestations<'a> {
     fn weigh(
         &self,
         signatures: &mut Signatures<'a>,
+        reference: &ImageReference,
         found: &Found,
         digest: &str,
         wanted: &Attestation,
@@ -192,14 +203,16 @@ impl<'a> Attestations<'a> {
         let because = |why: &dyn std::fmt::Display| Refused::Because(format!("{} {why}", found.artifact));
         let content = match &found.content {
             Ok(content) => content,
+            Err(failure @ HostFailure::Malformed(_)) => return Err(because(&format!("can't be read: {failure}"))),
             Err(failure) => {
-                return Err(Refused::Failure(failed(&format!("{} can't be read", found.artifact), failure)));
+                let why = format!("{} can't be read: {failure}", found.artifact);
+                return Err(Refused::Failure(signatures.registry_failed(reference.host(), failure, why)));
             }
         };
         let predicate = match &wanted.kind {
             AttestationKind::InToto(predicate) => predicate,
             AttestationKind::Referrer(kind) => {
-                return self.weigh_artifact(signatures, found, content, kind, digest, attestor);
+                return self.weigh_artifact(signatures, (reference, found), content, kind, digest, attestor);
             }
         };
         let envelope = Envelope::read(&content.document).map_err(|why| because(&format!("can't be read: {why}")))?;
@@ -214,6 +227,9 @@ impl<'a> Attestations<'a> {
         if !statement.subjects.iter().any(|subject| subject == digest) {
             return Err(because(&"is a statement about another image"));
         }
+        if let Some(ambiguous) = spelling::ambiguous(&statement.json, &self.words) {
+            return Err(because(&format!("is refused: {ambiguous}")));
+        }
         Ok(statement.json)
     }
 
@@ -221,7 +237,7 @@ impl<'a> Attestations<'a> {
     fn weigh_artifact(
         &self,
         signatures: &mut Signatures<'a>,
-        found: &Found,
+        (reference, found): (&ImageReference, &Found),
         content: &Content,
         kind: &str,
         digest: &str,
@@ -238,7 +254,10 @@ impl<'a> Attestations<'a> {
         if content.subject.as_deref() != Some(digest) {
             return Err(because("doesn't name this image as its subject"));
         }
-        match signatures.verify_artifact(self.policy, &found.artifact, attestor) {
+        if let Some(ambiguous) = spelling::ambiguous(&content.document, &self.words) {
+            return Err(because(&format!("is refused: {ambiguous}")));
+        }
+        match signatures.verify_artifact(self.policy, reference, &found.digest, attestor) {
             Ok(None) => Ok(content.document.clone()),
             Ok(Some(why)) => Err(because(&format!("is not signed by {attestor}: {why}"))),
             Err(why) => Err(Refused::Failure(why)),
@@ -246,11 +265,11 @@ impl<'a> Attestations<'a> {
     }
 
     /// The keys of an attestor.
-    fn keys(&self, signatures: &mut Signatures<'a>, attestor: &str) -> Result<Vec<EnvelopeKey>, String> {
+    fn keys(&self, signatures: &mut Signatures<'a>, attestor: &str) -> Result<Vec<EnvelopeKey>, EvaluationError> {
         let mut keys = Vec::new();
         for own in self.policy.attestors.iter().filter(|own| own.name == attestor) {
             if !own.annotations.is_empty() {
-                return Err(format!("the attestor `{attestor}` asks for annotations, and an envelope has none"));
+                return Err(format!("the attestor `{attestor}` asks for annotations, and an envelope has none").into());
             }
             let pem = match &own.identity {
                 Identity::Key(pem) => pem.clone(),
@@ -258,7 +277,8 @@ impl<'a> Attestations<'a> {
                 _ => {
                     return Err(format!(
                         "the attestor `{attestor}` has no key: an envelope is verified against keys, not certificates"
-                    ));
+                    )
+                    .into());
                 }
             };
             keys.push(
@@ -266,7 +286,7 @@ impl<'a> Attestations<'a> {
             );
         }
         if keys.is_empty() {
-            return Err(format!("there is no attestor `{}`", cut(attestor, 64)));
+            return Err(format!("there is no attestor `{}`", cut(attestor, 64)).into());
         }
         Ok(keys)
     }
@@ -278,13 +298,15 @@ impl<'a> Attestations<'a> {
         reference: &ImageReference,
         digest: &str,
         wanted: &Attestation,
-    ) -> Result<Vec<Found>, String> {
+    ) -> Result<Vec<Found>, EvaluationError> {
         let key = (reference.at(digest), wanted.name.clone());
         if let Some(found) = self.found.get(&key) {
             return found.clone();
         }
-        let found = look(signatures, reference, digest, wanted)
-            .map_err(|failure| failed(&format!("the attestations of {} can't be looked up", key.0), &failure));
+        let found = look(signatures, reference, digest, wanted).map_err(|failure| {
+            let why = format!("the attestations of {} can't be looked up: {failure}", key.0);
+            signatures.registry_failed(reference.host(), &failure, why)
+        });
         self.found.insert(key, found.clone());
         found
     }
@@ -331,7 +353,7 @@ fn look(
     let artifacts = found.split_off(found.len().saturating_sub(MOST_ARTIFACTS));
     let read = |digest: &String| {
         let artifact = reference.at(digest);
-        Found { content: read(signatures, &artifact, digest), artifact }
+        Found { content: read(signatures, &artifact, digest), artifact, digest: digest.clone() }
     };
     Ok(artifacts.iter().map(read).collect())
 }
@@ -361,7 +383,7 @@ fn read(signatures: &Signatures<'_>, artifact: &str, digest: &str) -> Result<Con
     }
     let answer: Answer = signatures.host().artifact(artifact)?.read()?;
     if answer.digest != digest {
-        return Err(HostFailure::Failed(format!("asked for {artifact}, the answer is of another digest")));
+        return Err(HostFailure::Malformed(format!("asked for {artifact}, the answer is of another digest")));
     }
     let ArtifactManifest { artifact_type, config, subject } = answer.manifest;
     // As the specification of OCI images has it: without a type of its own an artifact is what its configuration is.

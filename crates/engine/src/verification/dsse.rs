@@ -15,6 +15,7 @@
 use std::cell::OnceCell;
 use std::fmt;
 
+use crate::spelling::{self, Misspelt};
 use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use ed25519_dalek::ed25519::signature::MultipartVerifier as _;
@@ -275,10 +276,12 @@ impl Envelope {
     ///
     /// # Errors
     ///
-    /// An [`EnvelopeError`] if a field is missing or of another type, if the payload's type isn't [`PAYLOAD_TYPE`], if
+    /// An [`EnvelopeError`] if a field is missing or of another type, if a key is one that other parsers take for a field,
+    /// if the payload's type isn't [`PAYLOAD_TYPE`], if
     /// some base64 is broken, or if there is more than [`MAX_PAYLOAD_BYTES`] or [`MAX_SIGNATURES`].
     pub(crate) fn read(document: &Value) -> Result<Self, EnvelopeError> {
         let envelope = document.as_object().ok_or_else(|| EnvelopeError::shape("the envelope", "an object"))?;
+        spelling::check(envelope, &["payloadType", "payload", "signatures"])?;
         let payload_type = text(envelope, "payloadType")?;
         if payload_type != PAYLOAD_TYPE {
             return Err(EnvelopeError::PayloadType(shown(payload_type)));
@@ -293,6 +296,7 @@ impl Envelope {
             .map(|signature| {
                 let signature =
                     signature.as_object().ok_or_else(|| EnvelopeError::shape("signatures[]", "an object"))?;
+                spelling::check(signature, &["sig"])?;
                 decode("sig", text(signature, "sig")?)
             })
             .collect::<Result<_, _>>()?;
@@ -351,13 +355,15 @@ impl Verified<'_> {
     ///
     /// # Errors
     ///
-    /// An [`EnvelopeError`] if the payload is no JSON object (or is nested more than 127 deep, where the parser stops),
+    /// An [`EnvelopeError`] if the payload is no JSON object (or is nested more than 127 deep, where the parser stops, or has
+    /// a key twice), if a key is one that other parsers take for a field that is read here,
     /// if `_type` names no statement layout known here, if `predicateType` is missing or empty, or if `subject` is
     /// missing, empty, longer than [`MAX_SUBJECTS`], without any `sha256`, or has a `sha256` that is none.
     pub(crate) fn statement(&self) -> Result<Statement, EnvelopeError> {
         let json: Value =
-            serde_json::from_slice(self.payload).map_err(|error| EnvelopeError::NotJson(error.to_string()))?;
+            spelling::from_slice(self.payload).map_err(|error| EnvelopeError::NotJson(error.to_string()))?;
         let statement = json.as_object().ok_or_else(|| EnvelopeError::shape("the statement", "an object"))?;
+        spelling::check(statement, &["_type", "predicateType", "subject", "predicate"])?;
 
         let statement_type = text(statement, "_type")?;
         if !STATEMENT_TYPES.contains(&statement_type) {
@@ -380,10 +386,14 @@ fn subjects(subjects: &[Value]) -> Result<Vec<String>, EnvelopeError> {
     }
     let mut digests = Vec::with_capacity(subjects.len());
     for subject in subjects {
+        if let Some(subject) = subject.as_object() {
+            spelling::check(subject, &["digest"])?;
+        }
         let digest = subject
             .get("digest")
             .and_then(Value::as_object)
             .ok_or_else(|| EnvelopeError::shape("subject[].digest", "an object"))?;
+        spelling::check(digest, &["sha256"])?;
         // A subject can be a commit or a file by another algorithm. That is no image, and no mistake either.
         if !digest.contains_key("sha256") {
             continue;
@@ -434,6 +444,14 @@ pub(crate) enum EnvelopeError {
     SubjectDigest(String),
     /// No subject has a `sha256`.
     NoSubjectDigest,
+    /// A key is one that other parsers take for a field.
+    Misspelt(Misspelt),
+}
+
+impl From<Misspelt> for EnvelopeError {
+    fn from(misspelt: Misspelt) -> Self {
+        Self::Misspelt(misspelt)
+    }
 }
 
 impl EnvelopeError {
@@ -488,6 +506,7 @@ impl fmt::Display for EnvelopeError {
                 formatter,
                 "a subject's `sha256` is `{found}`; it has to be 64 lower-case hexadecimal digits, attest again"
             ),
+            Self::Misspelt(misspelt) => write!(formatter, "{misspelt}; attest again"),
             Self::NoSubjectDigest => formatter.write_str(
                 "no subject of the statement has a `sha256` digest; attest again and name the image's digest",
             ),

@@ -7,7 +7,7 @@
 use super::functions;
 use crate::message::cut;
 use crate::settings::Expression;
-use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, ListExpr, operators};
+use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, ListExpr, LiteralValue, operators};
 use cel::common::types::{CelList, CelMap, CelString};
 use cel::common::value::CowVal;
 use cel::context::Context;
@@ -65,18 +65,33 @@ pub(crate) struct References {
 /// Why an expression has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EvaluationError {
-    /// It has no value, or a look-up failed.
+    /// It has no value, or what was looked up is none, or makes no sense. Whoever writes the object, or pushes the image,
+    /// can bring that about.
     Failed(String),
+    /// What it needs can't be known now, and nobody who asks for an image chose that: the cluster, or a registry that the
+    /// settings name, could not be asked. It is all that `failurePolicy: Ignore` forgives.
+    Outage {
+        /// What could not be asked, and why.
+        why: String,
+        /// The image that the question was about; none for one about the cluster.
+        image: Option<String>,
+    },
     /// It would take more than a policy may: that rejects, whatever `failurePolicy` says, since others choose how much
     /// there is to look at.
     Limit(String),
 }
 
 impl EvaluationError {
+    /// Whether it is what `failurePolicy: Ignore` forgives.
+    pub(crate) fn is_outage(&self) -> bool {
+        matches!(self, Self::Outage { .. })
+    }
+
     /// The same with where it happened before it.
     pub(crate) fn at(self, path: &str) -> Self {
         match self {
             Self::Failed(why) => Self::Failed(format!("{path}: {why}")),
+            Self::Outage { why, image } => Self::Outage { why: format!("{path}: {why}"), image },
             Self::Limit(why) => Self::Limit(format!("{path}: {why}")),
         }
     }
@@ -91,7 +106,7 @@ impl From<String> for EvaluationError {
 impl fmt::Display for EvaluationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Failed(why) | Self::Limit(why) => f.write_str(why),
+            Self::Failed(why) | Self::Outage { why, .. } | Self::Limit(why) => f.write_str(why),
         }
     }
 }
@@ -132,6 +147,25 @@ impl Program {
             Expr::Call(call) => Some(&call.func_name),
             _ => None,
         }
+    }
+
+    /// The names of fields that it selects, and its texts, by which it may select others.
+    pub(crate) fn words(&self) -> BTreeSet<String> {
+        let mut words = BTreeSet::new();
+        let mut rest = vec![&self.tree];
+        while let Some(node) = rest.pop() {
+            match &node.expr {
+                Expr::Select(select) => {
+                    words.insert(select.field.clone());
+                }
+                Expr::Literal(LiteralValue::String(text)) => {
+                    words.insert(text.inner().to_owned());
+                }
+                _ => {}
+            }
+            each_child(node, &mut |child| rest.push(child));
+        }
+        words
     }
 
     /// The attestations that are asked for by name, each with the attestors that are.
@@ -197,7 +231,7 @@ fn too_many_steps() -> String {
 }
 
 /// An error of the engine in one line.
-fn describe(error: &ExecutionError) -> String {
+pub(super) fn describe(error: &ExecutionError) -> String {
     let text = match error {
         ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
         ExecutionError::UndeclaredReference(name) => format!("undeclared reference to `{name}`"),

@@ -74,7 +74,11 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             for image in std::mem::take(list) {
                 if self.is_matched(&image, programs, scope)? {
                     images.matched.insert(image.clone());
-                    kept.push(image);
+                    if asking.left_out.contains(&image) {
+                        images.looked_at.insert(image);
+                    } else {
+                        kept.push(image);
+                    }
                 }
             }
             *list = kept;

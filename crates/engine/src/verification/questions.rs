@@ -5,7 +5,7 @@
 //! the expression is evaluated again. Any other question ends the evaluation, is answered, and the expression is evaluated
 //! again. So nothing is asked that the expression doesn't come to, and nothing twice.
 
-use super::expression::{Function, Scope, map_of};
+use super::expression::{EvaluationError, Function, Scope, describe, map_of};
 use crate::image::ImageReference;
 use cel::common::value::{CowVal, Val};
 
@@ -32,6 +32,17 @@ pub(crate) enum Question {
 }
 
 impl Question {
+    /// The image that it is about.
+    pub(crate) fn image(&self) -> &str {
+        match self {
+            Self::Signature { image, .. }
+            | Self::Attestation { image, .. }
+            | Self::Payload { image, .. }
+            | Self::ImageData { image }
+            | Self::ScanReport { image } => image,
+        }
+    }
+
     /// What is taken for the answer while the host hasn't said; none where nothing can be.
     pub(crate) fn assumed(&self) -> Option<Value> {
         match self {
@@ -44,13 +55,15 @@ impl Question {
 /// The answers so far, and what the last evaluation asked beside them.
 #[derive(Debug, Default)]
 struct Table {
-    answers: BTreeMap<Question, Result<Value, String>>,
+    answers: BTreeMap<Question, Result<Value, EvaluationError>>,
     /// In the order in which it came to them. All but the last were taken to be so.
     open: Vec<Question>,
     /// Whether it came to one that nothing can be assumed of: what it asks afterwards it may not need.
     is_stuck: bool,
     /// Whether it read a payload before it asked who vouches for it, which may be known afterwards.
     is_early: bool,
+    /// The errors that the last evaluation was given for outages, in its words, each with the image that it asked about.
+    outages: Vec<(String, String)>,
 }
 
 /// The answers, shared with the functions.
@@ -111,8 +124,13 @@ impl Answers {
     }
 
     /// Notes an answer.
-    pub(crate) fn add(&self, question: Question, answer: Result<Value, String>) {
+    pub(crate) fn add(&self, question: Question, answer: Result<Value, EvaluationError>) {
         self.table().answers.insert(question, answer);
+    }
+
+    /// The outages that the last evaluation came to: its errors in its own words, each with the image that was asked about.
+    pub(crate) fn take_outages(&self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.table().outages)
     }
 
     /// Adds the functions of these names to a scope.
@@ -134,7 +152,13 @@ impl Answers {
         let mut table = self.table();
         match table.answers.get(&question) {
             Some(Ok(answer)) => Ok(answer.clone()),
-            Some(Err(why)) => Err(ExecutionError::function_error(function, why)),
+            Some(Err(why)) => {
+                let (error, is_outage) = (ExecutionError::function_error(function, why), why.is_outage());
+                if is_outage {
+                    table.outages.push((describe(&error), question.image().to_owned()));
+                }
+                Err(error)
+            }
             None => {
                 let assumed = question.assumed();
                 if !table.is_stuck && !table.open.contains(&question) {

@@ -1,13 +1,14 @@
 //! Signatures: whether an attestor vouches for an image, each asked once.
 
-use super::failed;
+use super::expression::EvaluationError;
 use crate::host::{Host, HostFailure, Resource};
 use crate::image::ImageReference;
 use crate::manifest::Manifest;
 use crate::message::cut;
 use crate::remedy::{Remedy, is_on};
-use crate::resolve::find_digest;
+use crate::resolve::{Unresolved, find_digest};
 use crate::settings::{Attestor, Identity, KeyReference, Settings, UnprovenIndexes, VerificationPolicy};
+use crate::spelling::{self, Misspelt};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +22,8 @@ pub(super) struct Signatures<'a> {
     host: &'a dyn Host,
     digests: BTreeMap<ImageReference, String>,
     /// Why other references have none.
-    unresolved: BTreeMap<ImageReference, String>,
-    keys: BTreeMap<KeyReference, Result<String, String>>,
+    unresolved: BTreeMap<ImageReference, EvaluationError>,
+    keys: BTreeMap<KeyReference, Result<String, EvaluationError>>,
     calls: BTreeMap<Asked, Result<(), HostFailure>>,
     /// What that came to: by policy, image and attestor, why they didn't sign it, if they didn't.
     said: BTreeMap<(String, String, String), Option<String>>,
@@ -54,27 +55,54 @@ impl<'a> Signatures<'a> {
         self.digests
     }
 
+    /// What a look-up in a registry comes to that failed. Whoever names an image chooses the registry that is asked, which may
+    /// fail as they like: only one that the settings name is taken to be down.
+    pub(super) fn registry_failed(&self, host: &str, failure: &HostFailure, why: String) -> EvaluationError {
+        let is_listed = self.settings.registries.iter().any(|listed| listed == host);
+        if failure.is_outage() && is_listed {
+            EvaluationError::Outage { why, image: None }
+        } else {
+            EvaluationError::Failed(why)
+        }
+    }
+
+    /// What an image comes to that can't be resolved.
+    pub(super) fn unresolved(&self, reference: &ImageReference, unresolved: &Unresolved) -> EvaluationError {
+        match unresolved {
+            Unresolved::NoDigest(failure) | Unresolved::NoManifest(failure) => {
+                self.registry_failed(reference.host(), failure, unresolved.to_string())
+            }
+            other => EvaluationError::Failed(other.to_string()),
+        }
+    }
+
     /// The digest of an image, looked up once.
-    pub(super) fn digest(&mut self, reference: &ImageReference) -> Result<String, String> {
+    pub(super) fn digest(&mut self, reference: &ImageReference) -> Result<String, EvaluationError> {
         if let Some(digest) = self.digests.get(reference) {
             return Ok(digest.clone());
         }
         if let Some(why) = self.unresolved.get(reference) {
             return Err(why.clone());
         }
-        let found = find_digest(reference, self.settings, self.host).map_err(|unresolved| unresolved.to_string());
+        let found = find_digest(reference, self.settings, self.host);
+        let found = found.map_err(|unresolved| self.unresolved(reference, &unresolved));
         match &found {
-            Ok(digest) => self.digests.insert(reference.clone(), digest.clone()),
-            Err(why) => self.unresolved.insert(reference.clone(), why.clone()),
-        };
+            Ok(digest) => drop(self.digests.insert(reference.clone(), digest.clone())),
+            Err(why) => drop(self.unresolved.insert(reference.clone(), why.clone())),
+        }
         found
     }
 
     /// Whether an attestor signed an image.
-    pub(super) fn verify(&mut self, policy: &VerificationPolicy, image: &str, attestor: &str) -> Result<bool, String> {
+    pub(super) fn verify(
+        &mut self,
+        policy: &VerificationPolicy,
+        image: &str,
+        attestor: &str,
+    ) -> Result<bool, EvaluationError> {
         let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;
         let digest = self.digest(&reference)?;
-        let refused = self.verify_artifact(policy, &reference.at(&digest), attestor)?;
+        let refused = self.verify_artifact(policy, &reference, &digest, attestor)?;
         let is_signed = refused.is_none();
         self.said.insert((policy.name.clone(), image.to_owned(), attestor.to_owned()), refused);
         Ok(is_signed)
@@ -85,9 +113,11 @@ impl<'a> Signatures<'a> {
     pub(super) fn verify_artifact(
         &mut self,
         policy: &VerificationPolicy,
-        artifact: &str,
+        reference: &ImageReference,
+        digest: &str,
         attestor: &str,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<Option<String>, EvaluationError> {
+        let artifact = reference.at(digest);
         let mut refused = None;
         let mut failure = None;
         let mut is_known = false;
@@ -97,17 +127,22 @@ impl<'a> Signatures<'a> {
                 Identity::KeyInCluster(reference) => Identity::Key(self.key(reference)?),
                 identity => identity.clone(),
             };
-            match self.call(artifact, identity, annotations) {
+            match self.call(&artifact, identity, annotations) {
                 Ok(()) => return Ok(None),
                 Err(HostFailure::NotTrusted(why)) => refused = Some(why),
-                Err(other) => failure = failure.or(Some(other)),
+                // One that is no outage is none, whatever else is one.
+                Err(other) if failure.as_ref().is_none_or(HostFailure::is_outage) => failure = Some(other),
+                Err(_) => {}
             }
         }
         if !is_known {
-            return Err(format!("there is no attestor `{}`", cut(attestor, 64)));
+            return Err(format!("there is no attestor `{}`", cut(attestor, 64)).into());
         }
         match failure {
-            Some(failure) => Err(failed(&format!("the signatures of {artifact} can't be verified"), &failure)),
+            Some(failure) => {
+                let why = format!("the signatures of {artifact} can't be verified: {failure}");
+                Err(self.registry_failed(reference.host(), &failure, why))
+            }
             None => Ok(refused),
         }
     }
@@ -125,7 +160,7 @@ impl<'a> Signatures<'a> {
         let said = match self.host.verify(artifact, &key.1, annotations) {
             // What was asked for is a digest: a signature of another one vouches for something else.
             Ok(digest) if artifact.split_once('@').is_some_and(|(_, own)| own == digest) => Ok(()),
-            Ok(_) => Err(HostFailure::Failed("the host verified another digest".to_owned())),
+            Ok(_) => Err(HostFailure::Malformed("the host verified another digest".to_owned())),
             Err(failure) => Err(failure),
         };
         self.calls.insert(key, said.clone());
@@ -133,7 +168,7 @@ impl<'a> Signatures<'a> {
     }
 
     /// A public key that stands in the cluster.
-    pub(super) fn key(&mut self, reference: &KeyReference) -> Result<String, String> {
+    pub(super) fn key(&mut self, reference: &KeyReference) -> Result<String, EvaluationError> {
         if let Some(known) = self.keys.get(reference) {
             return known.clone();
         }
@@ -142,7 +177,7 @@ impl<'a> Signatures<'a> {
         key
     }
 
-    fn read_key(&self, reference: &KeyReference) -> Result<String, String> {
+    fn read_key(&self, reference: &KeyReference) -> Result<String, EvaluationError> {
         #[derive(Deserialize)]
         struct Holder {
             kind: Option<String>,
@@ -159,12 +194,12 @@ impl<'a> Signatures<'a> {
         let what = format!("the key `{key}` of {kind} {namespace}/{name}");
         let resource = Resource { api_version: "v1", kind, namespace, name };
         let read = self.host.get_resource(&resource, &["data"]).and_then(|document| document.read::<Holder>());
-        let holder = read.map_err(|failure| failed(&format!("{what} can't be read"), &failure))?;
+        let holder = read.map_err(|failure| super::cluster_failed(&format!("{what} can't be read"), &failure))?;
         let is_other = holder.metadata.name != *name
             || holder.metadata.namespace.as_ref() != Some(namespace)
             || holder.kind.is_some_and(|own| own != *kind);
         if is_other {
-            return Err(format!("{what} can't be read: the host gave another object"));
+            return Err(format!("{what} can't be read: the host gave another object").into());
         }
         let value = holder.data.get(key).ok_or_else(|| format!("{what} is not there"))?;
         // A Secret's values are Base64.
@@ -177,29 +212,31 @@ impl<'a> Signatures<'a> {
         };
         let pem = text.trim();
         if !pem.starts_with("-----BEGIN PUBLIC KEY-----") {
-            return Err(format!("{what} is not a public key in PEM"));
+            return Err(format!("{what} is not a public key in PEM").into());
         }
         Ok(format!("{pem}\n"))
     }
 
     /// The image's manifest, configuration and resolved reference.
-    pub(super) fn image_data(&mut self, image: &str) -> Result<Json, String> {
+    pub(super) fn image_data(&mut self, image: &str) -> Result<Json, EvaluationError> {
         let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;
         let digest = self.digest(&reference)?;
         let at = reference.at(&digest);
         let whole = |document: Result<crate::host::Document, HostFailure>| {
-            document
-                .and_then(|document| document.read::<Json>())
-                .map_err(|failure| failed(&format!("{at} can't be read"), &failure))
+            document.and_then(|document| document.read::<Json>()).map_err(|failure| {
+                self.registry_failed(reference.host(), &failure, format!("{at} can't be read: {failure}"))
+            })
         };
         let document = self.host.manifest(&at);
-        let document = document.map_err(|failure| failed(&format!("{at} can't be read"), &failure))?;
+        let document = document.map_err(|failure| {
+            self.registry_failed(reference.host(), &failure, format!("{at} can't be read: {failure}"))
+        })?;
         let is_proven = Manifest::read(&document).is_ok_and(|manifest| manifest.is_proven(&digest));
         // Of a manifest with something hidden in it, a node may read another configuration, or run another image.
         if !is_proven && self.unproven_indexes() == UnprovenIndexes::Reject && is_on(Remedy::ProveIndexes) {
-            return Err(format!(
+            return Err(EvaluationError::Failed(format!(
                 "{at} can't be read: it may hold more than the host shows of it, so that nodes read another"
-            ));
+            )));
         }
         let manifest = whole(Ok(document))?;
         let is_index = manifest.get("manifests").is_some();
@@ -208,9 +245,11 @@ impl<'a> Signatures<'a> {
         } else {
             let answer = whole(self.host.artifact(&at))?;
             if answer.get("digest").and_then(Json::as_str) != Some(digest.as_str()) {
-                return Err(format!("asked for {at}, the answer is of another digest"));
+                return Err(format!("asked for {at}, the answer is of another digest").into());
             }
-            answer.get("config").cloned().unwrap_or_default()
+            let config = answer.get("config").cloned().unwrap_or_default();
+            check_configuration(&config).map_err(|why| format!("the configuration of {at} can't be read: {why}"))?;
+            config
         };
         Ok(json!({
             "image": image,
@@ -245,4 +284,56 @@ impl<'a> Signatures<'a> {
             Some(format!("'{}': not signed by {attestor}: {}", cut(image, 256), cut(why, 200)))
         })
     }
+}
+
+/// Whether runtimes, which read an image's configuration with another parser, read it as it is read here: by the fields of
+/// the OCI image specification, and those that Docker adds.
+fn check_configuration(config: &Json) -> Result<(), Misspelt> {
+    let fields = |json: Option<&Json>, fields: &[&'static str]| {
+        json.and_then(Json::as_object).map_or(Ok(()), |object| spelling::check(object, fields))
+    };
+    fields(
+        Some(config),
+        &[
+            "created",
+            "author",
+            "architecture",
+            "os",
+            "os.version",
+            "os.features",
+            "variant",
+            "config",
+            "rootfs",
+            "history",
+            "container",
+            "container_config",
+            "docker_version",
+            "id",
+            "parent",
+            "comment",
+        ],
+    )?;
+    fields(config.get("rootfs"), &["type", "diff_ids"])?;
+    fields(
+        config.get("config"),
+        &[
+            "User",
+            "ExposedPorts",
+            "Env",
+            "Entrypoint",
+            "Cmd",
+            "Volumes",
+            "WorkingDir",
+            "Labels",
+            "StopSignal",
+            "StopTimeout",
+            "ArgsEscaped",
+            "Healthcheck",
+            "Memory",
+            "MemorySwap",
+            "CpuShares",
+            "OnBuild",
+            "Shell",
+        ],
+    )
 }

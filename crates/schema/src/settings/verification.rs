@@ -85,10 +85,11 @@ pub struct Policy {
     pub failure_action: Option<String>,
     /// The same, as Kyverno shipped it; `Deny` is `Enforce`.
     pub validation_actions: Option<Vec<ValidationAction>>,
-    /// What becomes of a request that the policy can't be evaluated for: `Ignore` admits it with a warning.
+    /// What becomes of a request while the cluster, or a registry that `registries` names, can't be asked: `Ignore` takes what
+    /// they would say for verified, with a warning. Any other error rejects.
     #[schemars(extend("default" = "Fail", "enum" = ["Fail", "Ignore"]))]
     pub failure_policy: Option<String>,
-    /// Whether its images are pinned, in the kinds of `pin.kinds`.
+    /// Whether its images are pinned, in the kinds of `pin.kinds`. What the scan phase judged always is.
     #[schemars(extend("default" = true))]
     pub mutate_digest: Option<bool>,
     /// What Kyverno's shipped policies say about digests.
@@ -413,7 +414,7 @@ pub enum ValidationAction {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Configurations {
-    /// Whether its images are pinned.
+    /// Whether its images are pinned. What the scan phase judged always is.
     #[schemars(extend("default" = true))]
     pub mutate_digest: Option<bool>,
     /// Whether images that aren't pinned must have a digest.

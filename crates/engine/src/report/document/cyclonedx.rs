@@ -12,6 +12,7 @@ use crate::remedy::{Remedy, is_on};
 use crate::report::score::{self, Number};
 use crate::report::text::Text;
 use crate::settings::Severity;
+use crate::spelling;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::cell::OnceCell;
@@ -173,7 +174,7 @@ struct Analysis<'a> {
 }
 
 pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
-    let bom: Bom<'_> = serde_json::from_str(json).map_err(|error| unreadable(&error))?;
+    let bom: Bom<'_> = spelling::from_str(json).map_err(|error| unreadable(&error))?;
     if bom.bom_format.as_ref().map(Text::as_str) != Some("CycloneDX") {
         return Err("its `bomFormat` is not `CycloneDX`".to_owned());
     }
@@ -215,9 +216,9 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
 fn is_by_scanners(tools: Option<&RawValue>) -> Result<bool, String> {
     let Some(json) = tools.map(RawValue::get) else { return Ok(true) };
     let tools = if json.starts_with('[') {
-        serde_json::from_str(json).map(|tools| Tools { components: Some(tools), services: None })
+        spelling::from_str(json).map(|tools| Tools { components: Some(tools), services: None })
     } else {
-        serde_json::from_str::<Tools<'_>>(json)
+        spelling::from_str::<Tools<'_>>(json)
     };
     let tools = tools.map_err(|error| unreadable(&error))?;
     let mut tools = tools.components.iter().chain(&tools.services).flatten();

@@ -5,6 +5,7 @@ use crate::acceptance::{Finding, Findings};
 use crate::platform::Platform;
 use crate::report::score::{self, Number};
 use crate::report::text::Text;
+use crate::spelling;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -141,7 +142,7 @@ struct IgnoreRule<'a> {
 }
 
 pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
-    let report: Report<'_> = serde_json::from_str(json).map_err(|error| unreadable(&error))?;
+    let report: Report<'_> = spelling::from_str(json).map_err(|error| unreadable(&error))?;
     let descriptor = report.descriptor.ok_or("its `descriptor` is missing")?;
     if descriptor.name.as_ref().map(Text::as_str) != Some("grype") {
         return Err("its `descriptor` doesn't name grype".to_owned());
@@ -152,7 +153,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
     }
     let matches = report.matches.ok_or("its `matches` is missing")?;
     let target: Target<'_> = match source.target {
-        Some(target) => serde_json::from_str(target.get()).map_err(|error| unreadable(&error))?,
+        Some(target) => spelling::from_str(target.get()).map_err(|error| unreadable(&error))?,
         None => Target::default(),
     };
     // What the scanner was told to ignore is a choice of whoever ran it, like a severity that it leaves out. Only what

@@ -17,6 +17,7 @@ use crate::remedy::{Remedy, is_on};
 use crate::report::score::{self, Number};
 use crate::report::text::Text;
 use crate::settings::Severity;
+use crate::spelling;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -175,7 +176,7 @@ struct Lines {
 }
 
 pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
-    let log: Log<'_> = serde_json::from_str(json).map_err(|error| unreadable(&error))?;
+    let log: Log<'_> = spelling::from_str(json).map_err(|error| unreadable(&error))?;
     if log.version.as_ref().map(Text::as_str) != Some("2.1.0") {
         return Err("its `version` is not 2.1.0".to_owned());
     }

@@ -7,6 +7,7 @@ use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_
 use crate::acceptance::{Finding, Findings};
 use crate::report::score::{self, Number};
 use crate::report::text::Text;
+use crate::spelling;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -113,7 +114,7 @@ struct Cvss {
 }
 
 pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
-    let report: Report<'_> = serde_json::from_str(json).map_err(|error| unreadable(&error))?;
+    let report: Report<'_> = spelling::from_str(json).map_err(|error| unreadable(&error))?;
     if report.schema_version != Some(2) {
         return Err("its `SchemaVersion` is not 2".to_owned());
     }
@@ -160,7 +161,7 @@ impl<'a> Modified<'a> {
             return Ok(None);
         }
         let Some(json) = self.finding else { return Ok(None) };
-        let found: Vulnerability<'a> = serde_json::from_str(json.get()).map_err(|error| unreadable(&error))?;
+        let found: Vulnerability<'a> = spelling::from_str(json.get()).map_err(|error| unreadable(&error))?;
         Ok(Some(found.into_finding(matches!(status, "not_affected" | "fixed"))))
     }
 }

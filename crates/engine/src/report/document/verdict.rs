@@ -3,6 +3,7 @@
 use super::{ScannedDocument, digest_of, time_of, unreadable};
 use crate::acceptance::{Findings, OwnVerdict};
 use crate::report::text::Text;
+use crate::spelling;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -28,7 +29,7 @@ struct Report<'a> {
 }
 
 pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
-    let report: Report<'_> = serde_json::from_str(json).map_err(|error| unreadable(&error))?;
+    let report: Report<'_> = spelling::from_str(json).map_err(|error| unreadable(&error))?;
     let status = report.status.filter(|status| !status.as_str().is_empty()).ok_or("its `status` is missing")?;
     let digests = [report.digest, report.image_digest, report.image_digest_camel].into_iter().flatten();
     let digests: Vec<String> = digests.filter_map(|json| digest_of(text_of(json)?.as_str())).collect();
@@ -43,7 +44,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
 }
 
 fn text_of(json: &RawValue) -> Option<Text<'_>> {
-    serde_json::from_str(json.get()).ok()
+    spelling::from_str(json.get()).ok()
 }
 
 #[cfg(test)]

@@ -472,6 +472,44 @@ fn statements_that_are_none_are_refused() {
     assert_eq!(statement_of(with("subject", thousand).as_bytes()).unwrap().subjects.len(), MAX_SUBJECTS);
 }
 
+/// Go takes keys in any case, protobuf's readers take their names in snake case: whoever signs sees another statement.
+#[test]
+fn keys_that_parsers_disagree_about_are_refused() {
+    let good = statement().to_string();
+    for (field, others) in [
+        ("subject", vec!["Subject", "SUBJECT", "\u{17f}ubject", "\\u0053ubject"]),
+        ("_type", vec!["type", "_Type", "Type"]),
+        ("predicateType", vec!["predicate_type", "predicatetype", "PredicateType"]),
+        ("digest", vec!["Digest", "di\\u0067est_"]),
+        ("sha256", vec!["SHA256", "sha-256", "Sha256"]),
+        ("predicate", vec!["Predicate"]),
+    ] {
+        let key = format!("\"{field}\":");
+        assert!(good.contains(&key), "{good}");
+        for other in others {
+            let beside = good.replacen(&key, &format!("\"{other}\":null,{key}"), 1);
+            let alone = good.replacen(&key, &format!("\"{other}\":"), 1);
+            for payload in [beside, alone] {
+                let error = statement_of(payload.as_bytes()).unwrap_err();
+                assert!(matches!(error, EnvelopeError::Misspelt(_)), "{payload}: {error}");
+            }
+        }
+        let twice = good.replacen(&key, &format!("{key}null,{key}"), 1);
+        let error = statement_of(twice.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(&format!("the key `{field}` stands twice")), "{twice}: {error}");
+    }
+    let one = key(&p256_pem(1));
+    for name in ["Payload", "payload_type", "SIGNATURES"] {
+        let mut document = signed(&payload());
+        document[name] = json!("x");
+        assert!(matches!(signers(&document, &[("one", &one)]), Err(EnvelopeError::Misspelt(_))), "{name}");
+    }
+    let mut document = signed(&payload());
+    document["signatures"][0]["Sig"] = json!("x");
+    let error = signers(&document, &[("one", &one)]).unwrap_err().to_string();
+    assert_eq!(error, "the key `Sig` is another spelling of `sig`, parsers disagree about it; attest again");
+}
+
 #[test]
 fn payloads_that_are_no_json_are_refused() {
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(200_000), "]".repeat(200_000));
