@@ -96,6 +96,10 @@ def make_world():
     add_artifacts(world, push, names, images)
     add_verified(world, push, names, images)
     add_other_kinds(world, push, names)
+    add_hidden(world, push, names, images)
+    # A registry that is listed, and down: nothing listens there.
+    down = "localhost:5001/team/app:1.0"
+    images[down] = {"error": "Fail to interact with OCI registry: error sending request for url (http://localhost:5001/v2/)\n\nCaused by:\n    0: error sending request\n    1: client error (Connect)\n    2: tcp connect error\n    3: Connection refused (os error 111)"}
     return world, names, images
 
 
@@ -206,6 +210,54 @@ def add_trivy_operator(world, push, names, images):
 def manifest_of(world, repo, digest):
     raw, _ = kw.http(f"http://{world.registry}/v2/{repo}/manifests/{digest}", headers={"accept": ", ".join(f"application/vnd.oci.image.{kind}.v1+json" for kind in ("manifest", "index"))})
     return json.loads(raw)
+
+
+def add_hidden(world, push, names, images):
+    """Documents that show the host one thing and nodes another: clean images have a clean report, the others a bad one."""
+    index_type = "application/vnd.oci.image.index.v1+json"
+
+    def hide(name, make):
+        repo, tag = name.split(":")
+        push(f"{repo}:clean", reports={AMD64: {}})
+        push(f"{repo}:evil", reports={AMD64: {"CRITICAL": 3}})
+        clean, evil = (names[f"digest of {repo}:{kind}"] for kind in ("clean", "evil"))
+        entry = {"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": clean, "size": 1, "platform": {"architecture": "amd64", "os": "linux"}}
+        document = make({"schemaVersion": 2, "mediaType": index_type, "manifests": [entry]}, entry, evil)
+        put(name, document)
+        world.sbomscanner_report(repo, tag, AMD64, clean, index=names[f"digest of {name}"], counts={})
+
+    def put(name, document):
+        repo, tag = name.split(":")
+        digest, _ = world.manifest(repo, tag, document)
+        names[f"digest of {name}"] = digest
+        # Its very bytes: the host's answer doesn't show all of them.
+        images[f"{REGISTRY}/{name}"] = {"digest": digest, "manifest": json.dumps(document, separators=(",", ":"))}
+
+    def second_digest(document, entry, evil):
+        entry["Digest"] = evil
+        return document
+
+    def second_platform(document, entry, evil):
+        document["manifests"].append({**entry, "digest": evil, "platform": {"architecture": "unknown", "os": "unknown"}, "Platform": {"architecture": "amd64", "os": "linux"}})
+        document["manifests"].reverse()
+        return document
+
+    def second_list(document, entry, evil):
+        return {**document, "Manifests": [{**entry, "digest": evil}]}
+
+    hide("hidden/digest:1.0", second_digest)
+    hide("hidden/platform:1.0", second_platform)
+    hide("hidden/manifests:1.0", second_list)
+    # An image's manifest with two configurations, and a report that names the one that the host shows.
+    push("hidden/config:plain")
+    document = manifest_of(world, "hidden/config", names["digest of hidden/config:plain"])
+    shown = document["config"]["digest"]
+    document["Config"] = {**document["config"], "digest": "sha256:" + "6" * 64}
+    put("hidden/config:1.0", document)
+    world.objects.append({"apiVersion": kw.TO, "kind": "VulnerabilityReport",
+        "metadata": {"name": "pod-p-c1", "namespace": "hidden-id", "uid": "uid-hidden-id", "resourceVersion": "1", "creationTimestamp": "2026-11-01T00:00:00Z"},
+        "report": {"updateTimestamp": "2026-11-10T08:00:00Z", "registry": {"server": REGISTRY}, "artifact": {"repository": "hidden/config", "tag": "1.0", "digest": shown},
+                   "summary": {"criticalCount": 0, "highCount": 0, "mediumCount": 0, "lowCount": 0, "unknownCount": 0, "noneCount": 0}, "vulnerabilities": []}})
 
 
 def add_artifacts(world, push, names, images):
