@@ -1,4 +1,4 @@
-//! Reports of scanners that stand beside an image. One with a key in another case says what it says without it, or nothing.
+//! Reports of scanners that stand beside an image, in every format.
 #![no_main]
 
 use image_admission_fuzz::{Answers, artifact, decide, manifest, request};
