@@ -1,4 +1,4 @@
-//! Envelopes, and the statements in them. The fuzzer can't sign: nothing that it makes is ever verified.
+//! Envelopes. The fuzzer can't sign, so that nothing it makes is verified, and no statement is read.
 #![no_main]
 
 use image_admission_fuzz::{Answers, KEY, artifact, decide, manifest, request};

@@ -8,7 +8,7 @@ use serde_json::json;
 fuzz_target!(|document: &[u8]| {
     let settings = json!({
         "reports": {"sources": [{"registry": {"artifactType": "application/x", "allowUnsigned": true}}]},
-        "acceptance": {"maxSeverity": "high"},
+        "acceptance": {"maxSeverity": {"critical": {"total": 0}, "high": {"total": 0}}},
     });
     let clean = artifact(br#"{"status":"fail"}"#).unwrap_or_default();
     let image = request("registry.example/app:1");

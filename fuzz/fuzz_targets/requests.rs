@@ -10,7 +10,7 @@ fuzz_target!(|payload: &[u8]| {
     let Ok(text) = std::str::from_utf8(payload) else { return };
     answer(format!(r#"{{"settings":{{}},"request":{text}}}"#).as_bytes(), answers());
     let object = format!(
-        r#"{{"settings":{{"regoPolicies":[]}},"request":{{"uid":"u","operation":"CREATE","namespace":"n","kind":{{"group":"","version":"v1","kind":"Pod"}},"object":{text}}}}}"#
+        r#"{{"settings":{{"verboseLog":true}},"request":{{"uid":"u","operation":"CREATE","namespace":"n","kind":{{"group":"","version":"v1","kind":"Pod"}},"object":{text}}}}}"#
     );
     answer(object.as_bytes(), answers());
 });

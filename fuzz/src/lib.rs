@@ -1,12 +1,11 @@
 //! A host that answers with what the fuzzer makes, so that every reader is reached on the way that a request takes.
 
-use image_admission_engine::{HostCalls, Timestamp, WireHost, validate};
+use image_admission_engine::{HostCalls, Timestamp, WireHost, validate, validate_settings};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 /// The key that attestations are verified with.
-pub const KEY: &str =
-    "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEADLFD/uH8MUfmgA25ATXN2fJZMhQP7kyNDIq6slIEacE=\n-----END PUBLIC KEY-----\n";
+pub const KEY: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEADLFD/uH8MUfmgA25ATXN2fJZMhQP7kyNDIq6slIEacE=\n-----END PUBLIC KEY-----\n";
 
 /// The digest of the image.
 pub const IMAGE: &str = "sha256:1111111111111111111111111111111111111111111111111111111111111111";
@@ -46,7 +45,8 @@ pub fn manifest() -> Vec<u8> {
 /// An artifact of a configuration; none where that is no JSON, which no host hands out.
 pub fn artifact(config: &[u8]) -> Option<Vec<u8>> {
     let config: &RawValue = serde_json::from_slice(config).ok()?;
-    let artifact = format!(r#"{{"manifest":{{"subject":{{"digest":"{IMAGE}"}}}},"digest":"{ARTIFACT}","config":{config}}}"#);
+    let artifact =
+        format!(r#"{{"manifest":{{"subject":{{"digest":"{IMAGE}"}}}},"digest":"{ARTIFACT}","config":{config}}}"#);
     Some(artifact.into_bytes())
 }
 
@@ -62,6 +62,12 @@ pub fn request(image: &str) -> Value {
 
 /// What the engine answers: an answer there must be, whatever comes in, and the same for the same.
 pub fn decide(request: &Value, settings: &Value, answers: Answers) -> Value {
+    // With settings that are refused nothing else is ever read.
+    static VALID: std::sync::Once = std::sync::Once::new();
+    VALID.call_once(|| {
+        let validity = validate_settings(settings.to_string().as_bytes()).response;
+        assert!(validity.starts_with(br#"{"valid":true"#), "{}", String::from_utf8_lossy(&validity));
+    });
     answer(json!({"request": request, "settings": settings}).to_string().as_bytes(), answers)
 }
 
