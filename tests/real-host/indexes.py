@@ -9,7 +9,7 @@ go-containerregistry say what that is. Honest indexes must be admitted. Exit sta
     REALHOST=<folder with kw.py> RUNTIMES=/tmp/runtimes python3 tests/real-host/indexes.py [seed]
 
 MODULE names an annotated module; without it the checkout's is built. COUNT asks of fewer indexes, EXAMPLES=1 shows one of each kind
-that went wrong. With 1,000 it takes about ten minutes on two cores. It needs what `record.py` needs, and loopback only.
+that went wrong. It needs what `record.py` needs, and loopback only.
 """
 import atexit, base64, collections, concurrent.futures, hashlib, http.server, json, os, random, shutil, subprocess, sys, tempfile, threading, urllib.error
 
@@ -23,7 +23,8 @@ import kw
 COUNT = int(os.environ.get("COUNT", "1000"))
 HONEST_OF_TEN = 3
 SEED = int(sys.argv[1]) if len(sys.argv) > 1 else 15
-REPOSITORY = "team/app"
+# Reports of one digest in one repository are all read: few indexes share one.
+OF_ONE_REPOSITORY = 10
 
 OCI_INDEX, OCI_IMAGE = "application/vnd.oci.image.index.v1+json", "application/vnd.oci.image.manifest.v1+json"
 OCI_CONFIG, OCI_LAYER = "application/vnd.oci.image.config.v1+json", "application/vnd.oci.image.layer.v1.tar+gzip"
@@ -161,15 +162,15 @@ class Registries:
     """The real registry, and the one that takes anything. Both have the same images."""
 
     def __init__(self, world):
-        self.world = world
+        self.world, self.images = world, []
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Anything)
         server.daemon_threads = True
         server.handle_error = lambda *_: None  # clients that are done close their connections
         threading.Thread(target=server.serve_forever, daemon=True).start()
         self.anything = f"127.0.0.1:{server.server_address[1]}"
 
-    def put(self, reference, raw, content_type):
-        kw.http(f"http://{self.world.registry}/v2/{REPOSITORY}/manifests/{reference}", raw, method="PUT", headers={"content-type": content_type})
+    def put(self, repository, reference, raw, content_type):
+        kw.http(f"http://{self.world.registry}/v2/{repository}/manifests/{reference}", raw, method="PUT", headers={"content-type": content_type})
 
     def store(self, reference, raw, content_type):
         Anything.manifests[reference] = Anything.manifests[digest_of(raw)] = (content_type, raw)
@@ -177,19 +178,29 @@ class Registries:
     def image(self, name, platform, docker=False):
         """An image of its own: its manifest's digest and size."""
         system, arch, *variant = platform.split("/")
-        layer = name.encode()
+        layer = name.encode()  # stands in for a layer: nothing unpacks it
         config = json.dumps({"architecture": arch, "os": system, **({"variant": variant[0]} if variant else {}), "rootfs": {"type": "layers", "diff_ids": [digest_of(layer)]}}).encode()
         raw = json.dumps({"schemaVersion": 2, "mediaType": DOCKER_IMAGE if docker else OCI_IMAGE,
                           "config": {"mediaType": DOCKER_CONFIG if docker else OCI_CONFIG, "digest": digest_of(config), "size": len(config)},
                           "layers": [{"mediaType": DOCKER_LAYER if docker else OCI_LAYER, "digest": digest_of(layer), "size": len(layer)}]}, separators=(",", ":")).encode()
+        content_type = DOCKER_IMAGE if docker else OCI_IMAGE
         for blob in (layer, config):
-            self.world.blob(REPOSITORY, blob)
             Anything.blobs[digest_of(blob)] = ("application/octet-stream", blob)
-        return self.document(raw, DOCKER_IMAGE if docker else OCI_IMAGE)
+        self.images.append((raw, content_type, (layer, config)))
+        self.store(digest_of(raw), raw, content_type)
+        return {"mediaType": content_type, "digest": digest_of(raw), "size": len(raw)}
+
+    def fill(self, repository):
+        """Puts every image into a repository."""
+        self.repository = repository
+        for raw, content_type, blobs in self.images:
+            for blob in blobs:
+                self.world.blob(repository, blob)
+            self.put(repository, digest_of(raw), raw, content_type)
 
     def document(self, raw, content_type):
         try:
-            self.put(digest_of(raw), raw, content_type)
+            self.put(self.repository, digest_of(raw), raw, content_type)
         except urllib.error.HTTPError:
             pass  # the other registry has it
         self.store(digest_of(raw), raw, content_type)
@@ -199,7 +210,7 @@ class Registries:
         """The registry that took it."""
         self.store(tag, raw, content_type)
         try:
-            self.put(tag, raw, content_type)
+            self.put(self.repository, tag, raw, content_type)
             return self.world.registry
         except urllib.error.HTTPError:
             return self.anything
@@ -478,15 +489,18 @@ def main():
 
     cases, where = [], collections.Counter()
     for number in range(COUNT):
+        if number % OF_ONE_REPOSITORY == 0:
+            repository = f"team/app{number // OF_ONE_REPOSITORY}"
+            registries.fill(repository)
         kind, raw, content_type, platforms, docker = generator.make(number)
         tag, index = f"t{number}", digest_of(raw)
         registry = registries.index(tag, raw, content_type)
         where["took" if registry == world.registry else "refused"] += 1
         for platform in {AMD64, ARM64, *platforms}:
-            world.sbomscanner_report(REPOSITORY, tag, platform, images.clean[platform, docker]["digest"], index=index, registry=registry)
+            world.sbomscanner_report(repository, tag, platform, images.clean[platform, docker]["digest"], index=index, registry=registry)
         # A scanner may have reported on the index as one thing.
-        world.sbomscanner_report(REPOSITORY, tag, AMD64, index, registry=registry)
-        cases.append((kind, registry, raw, [f"{registry}/{REPOSITORY}:{tag}", f"{registry}/{REPOSITORY}:{tag}@{index}"] + ([f"{registry}/{REPOSITORY}@{index}"] if number % 25 == 0 else [])))
+        world.sbomscanner_report(repository, tag, AMD64, index, registry=registry)
+        cases.append((kind, registry, raw, [f"{registry}/{repository}:{tag}", f"{registry}/{repository}:{tag}@{index}"] + ([f"{registry}/{repository}@{index}"] if number % 25 == 0 else [])))
     print(f"seed {SEED}: {COUNT} indexes, {where['took']} in docker-registry, {where['refused']} that it refused in the other", flush=True)
 
     hasten_cluster()
@@ -509,6 +523,7 @@ def main():
         if len({a["status"]["message"] if not a["allowed"] else None for a in answers}) == 1 and not answers[0]["allowed"]:
             print(f"{name}: not asked, {answers[0]['status']['message'][:200]}", flush=True)
             continue
+        print(f"{name}: asked", flush=True)
         admitted = [(kind, raw, ref, patched(a, ref)) for (kind, raw, ref), a in zip(questions, answers) if a["allowed"]]
         verdicts = judge(sorted({(run, node) for _, _, _, run in admitted for node in nodes}))
         for (kind, _, ref), answer in zip(questions, answers):
