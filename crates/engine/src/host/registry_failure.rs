@@ -165,10 +165,11 @@ impl Failure {
     }
 
     /// Whether the registry is there and doesn't answer this question, which it may answer to others: a repository that the
-    /// policy server may not read, for example, and nodes may.
+    /// policy server may not read, for example, and nodes may. What nobody knows is taken for such, since what somebody pushed
+    /// may have caused it.
     fn is_about_what_was_asked(self) -> bool {
         match self {
-            Self::NoRepository | Self::Denied | Self::NoToken | Self::Error => true,
+            Self::NoRepository | Self::Denied | Self::NoToken | Self::Error | Self::Unknown => true,
             Self::Status(code) => (400..500).contains(&code) && code != 408,
             _ => false,
         }
@@ -248,7 +249,6 @@ mod tests {
             server(408),
             envelope("toomanyrequests: slow down"),
             "error sending request for url (https://ghcr.io/v2/)".to_owned(),
-            "something else".to_owned(),
         ] {
             assert!(of(&outage).is_outage(), "{outage}");
         }
@@ -266,6 +266,7 @@ mod tests {
             envelope("repository name not known to registry"),
             envelope("requested access to the resource is denied"),
             envelope("whatever"),
+            "something else".to_owned(),
         ] {
             assert!(!of(&chosen).is_outage(), "{chosen}");
         }
