@@ -391,10 +391,10 @@ mod tests {
             "failed to get image trusted layers: No Signature Layer passed verification hunter2",
             "verification failed: hunter2",
         ] {
-            assert_eq!(verification(error), HostFailure::Failed("asking the registry failed".to_owned()), "{error}");
+            assert_eq!(verification(error), HostFailure::Denied("asking the registry failed".to_owned()), "{error}");
         }
         // What only a verification can say means nothing elsewhere.
-        assert!(matches!(of("no signatures found for image: r/a"), HostFailure::Failed(_)));
+        assert!(matches!(of("no signatures found for image: r/a"), HostFailure::Denied(_)));
     }
 
     #[test]
