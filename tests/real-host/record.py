@@ -250,9 +250,10 @@ def add_hidden(world, push, names, images):
     hide("hidden/manifests:1.0", second_list)
     # An image's manifest with two configurations, and a report that names the one that the host shows.
     push("hidden/config:plain")
+    push("hidden/config:other", (ARM64,))
     document = manifest_of(world, "hidden/config", names["digest of hidden/config:plain"])
     shown = document["config"]["digest"]
-    document["Config"] = {**document["config"], "digest": "sha256:" + "6" * 64}
+    document["Config"] = manifest_of(world, "hidden/config", names["digest of hidden/config:other"])["config"]
     put("hidden/config:1.0", document)
     world.objects.append({"apiVersion": kw.TO, "kind": "VulnerabilityReport",
         "metadata": {"name": "pod-p-c1", "namespace": "hidden-id", "uid": "uid-hidden-id", "resourceVersion": "1", "creationTimestamp": "2026-11-01T00:00:00Z"},

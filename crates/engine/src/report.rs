@@ -325,8 +325,7 @@ impl<'a> ReportSearch<'a> {
         let (said, known_to, asked) = self.ask(reference, image, &judge);
         let mut warnings = Vec::new();
         if image.is_unproven {
-            warnings
-                .push("its index may hold more than was judged, and `reports.unprovenIndexes` is `warn`".to_owned());
+            warnings.push("its index may hold more than was judged: `unprovenIndexes` is `warn`".to_owned());
         }
         let mut exemptions = UsedExemptions::default();
         let whereabouts = || {

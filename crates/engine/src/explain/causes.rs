@@ -11,7 +11,9 @@ use crate::policy::Rule;
 use crate::report::{ReportState, ScanReport, ScanStatus};
 use crate::request::AdmissionRequest;
 use crate::resolve::may_ask;
-use crate::settings::{ImageMatching, Limit, Limits, PhaseAction, PreScanAction, ScanAction, Settings, Severity};
+use crate::settings::{
+    ImageMatching, Limit, Limits, PhaseAction, Platforms, PreScanAction, ScanAction, Settings, Severity,
+};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -246,6 +248,9 @@ impl<'s> At<'s> {
                     // What isn't an outage is never forgiven.
                     if report.is_outage {
                         self.fallback(phase, "scanFailed", &mut cause);
+                    } else if report.platforms.is_empty() && self.settings.reports.platforms != Platforms::All {
+                        cause.decided_by.push(self.decider(&["reports", "platforms"], json!("all")));
+                        cause.undo.push(Edit::new(&["reports", "platforms"], Action::Set(json!("all"))));
                     }
                 } else {
                     cause.decided_by.push(self.decider(&["registries"], json!([])));
