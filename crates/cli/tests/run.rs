@@ -52,7 +52,7 @@ fn decide(input: impl AsRef<[u8]>, options: &[&str]) -> Outcome {
 #[track_caller]
 fn entry(input: impl AsRef<[u8]>, options: &[&str]) -> Value {
     let folder = TempDir::new().unwrap();
-    let settings = write(&folder, "settings.yaml", "preScanPolicies: {defaultPolicy: reject}");
+    let settings = write(&folder, "settings.yaml", "{registries: [reg.io], preScanPolicies: {defaultPolicy: reject}}");
     let outcome = decide(input, &[options, &["-o", "json", "--settings", &settings]].concat());
     assert_eq!(outcome.errors, "");
     let mut entries: Vec<Value> = serde_json::from_str(&outcome.output).unwrap();
@@ -214,7 +214,7 @@ fn deep_nesting_is_rejected_by_the_policy_itself() {
         r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"1","kind":{{"kind":"Pod"}},"object":{deep}}}}}"#
     );
     for input in [&manifest, &in_metadata, &review] {
-        let outcome = decide(input, &[]);
+        let outcome = decide(input, &["--settings", "local.yaml"]);
         assert_eq!((outcome.code, outcome.errors.as_str()), (2, ""));
         assert!(outcome.output.contains("recursion limit exceeded"), "{}", outcome.output);
     }
@@ -336,7 +336,7 @@ fn a_module_of_another_version_is_an_error() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_image-admission"));
-    command.current_dir(folder()).args(["run", "-f", "pod.yaml", "--module"]).arg(module_path());
+    command.current_dir(folder()).args(["run", "-f", "pod.yaml", "--settings", "local.yaml", "--module"]).arg(module_path());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
