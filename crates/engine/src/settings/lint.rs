@@ -312,9 +312,8 @@ impl Lints {
             if is_accepted(policy.action) && policy.prefix.names_every_tag() {
                 let name = policy.prefix.as_str();
                 let by_digest = [name.trim_end_matches(':'), "@"].concat();
-                let accepts = |other: &CustomPolicy<A>| {
-                    is_accepted(other.action) && by_digest.starts_with(other.prefix.as_str())
-                };
+                let accepts =
+                    |other: &CustomPolicy<A>| is_accepted(other.action) && by_digest.starts_with(other.prefix.as_str());
                 if list.iter().any(accepts) {
                     continue;
                 }
