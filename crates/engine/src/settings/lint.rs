@@ -311,9 +311,14 @@ impl Lints {
         for (position, policy) in list.iter().enumerate() {
             if is_accepted(policy.action) && policy.prefix.names_every_tag() {
                 let name = policy.prefix.as_str();
+                let by_digest = [name.trim_end_matches(':'), "@"].concat();
+                let accepts =
+                    |other: &CustomPolicy<A>| is_accepted(other.action) && by_digest.starts_with(other.prefix.as_str());
+                if list.iter().any(accepts) {
+                    continue;
+                }
                 let message = format!(
-                    "the prefix `{name}` accepts no image that is named by its digest, while `reject` and a scan look at those too; for them add `{}@`",
-                    name.trim_end_matches(':')
+                    "the prefix `{name}` accepts no image that is named by its digest, while `reject` and a scan look at those too; for them add `{by_digest}`"
                 );
                 self.add(LintRule::TagOnly, format!("{path}.customPolicies[{position}]"), message);
             }

@@ -2,8 +2,9 @@
 //!
 //! A registry's digest is the hash of the bytes that somebody pushed. A list has no bytes: an entry that says what its image
 //! is stands for what the host would say of it, as OCI's tools write that: compact, its keys in the order of OCI's types, no
-//! line break at the end. Where `manifest` is a text, it stands for exactly that text. An entry with no more than a digest
-//! stands for no document, and neither do the images of platforms that have no entry of their own.
+//! line break at the end. The digest that it has in the spelling of another tool is its digest, too. Where `manifest` is a
+//! text, it stands for exactly that text. An entry with no more than a digest stands for no document, and neither do the
+//! images of platforms that have no entry of their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,9 +57,10 @@ impl Document {
     }
 }
 
-/// Whether a digest is that of what the host says, as the policy sees it.
+/// Whether a digest is that of what the host says, as the policy sees it. What is no manifest to the policy proves nothing.
 fn is_proven(digest: &str, manifest: &OciManifest) -> bool {
-    sha256(&written(manifest)) == digest
+    let answer = serde_json::to_vec(manifest).map(image_admission_engine::Document);
+    answer.is_ok_and(|answer| image_admission_engine::is_proven(digest, &answer).unwrap_or(false))
 }
 
 /// The document as OCI's tools write it.

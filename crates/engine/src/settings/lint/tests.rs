@@ -50,6 +50,11 @@ fn prefixes_of_every_tag() {
             "scanPolicies.customPolicies[1]: the prefix `ghcr.io/b` ends inside a path segment, and matches whatever goes on from there",
         )],
     );
+    // Who wrote both, in any order, has no more to do; one that rejects is no such entry.
+    let by_digest = |action: &str| json!({"prefix": "ghcr.io/a@", "action": action});
+    check(&list(json!([of_tags("accept"), by_digest("accept")])), &[]);
+    check(&list(json!([by_digest("accept"), of_tags("accept")])), &[]);
+    check(&list(json!([of_tags("accept"), by_digest("reject")])), &[("tag-only", only)]);
     // The second one still decides the digests, which the first one doesn't accept.
     check(&list(json!([of_tags("accept"), of_tags("reject")])), &[("tag-only", only)]);
     let hidden = "scanPolicies.customPolicies[1]: it never decides: customPolicies[0] (`ghcr.io/a:`) comes first and matches all that starts with `ghcr.io/a:`";
