@@ -336,7 +336,10 @@ fn a_module_of_another_version_is_an_error() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_image-admission"));
-    command.current_dir(folder()).args(["run", "-f", "pod.yaml", "--settings", "local.yaml", "--module"]).arg(module_path());
+    command
+        .current_dir(folder())
+        .args(["run", "-f", "pod.yaml", "--settings", "local.yaml", "--module"])
+        .arg(module_path());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();

@@ -112,7 +112,13 @@ impl Failure {
         if let Some((_, failure)) = starts.into_iter().find(|(start, _)| error.starts_with(start)) {
             return failure;
         }
-        if error.starts_with("error sending request") { Self::connection(text) } else { Self::Unknown }
+        match error {
+            _ if error.starts_with("error sending request") => Self::connection(text),
+            // As lists of images for tests say it.
+            "connection refused" => Self::Refused,
+            "timed out" => Self::TimedOut,
+            _ => Self::Unknown,
+        }
     }
 
     /// What a registry says is in the specification's words only by custom: its first error counts.
@@ -249,6 +255,7 @@ mod tests {
             server(408),
             envelope("toomanyrequests: slow down"),
             "error sending request for url (https://ghcr.io/v2/)".to_owned(),
+            "connection refused".to_owned(),
         ] {
             assert!(of(&outage).is_outage(), "{outage}");
         }

@@ -58,6 +58,12 @@ pub(super) struct Answer {
     pub(super) response: Value,
 }
 
+/// The end of a name of Kubescape's, in JSON: the last six digits of a digest.
+fn ending(hex: &str) -> String {
+    let (_, end) = hex.split_at(hex.len() - 6);
+    format!("-{end}\"")
+}
+
 /// A digest made of one letter.
 pub(super) fn digest(letter: char) -> String {
     format!("sha256:{}", letter.to_string().repeat(64))
@@ -165,13 +171,13 @@ impl World {
     fn as_proven(&self, text: String) -> String {
         // Kubescape's names end with the last six digits.
         self.proven.iter().fold(text, |text, (told, proven)| {
-            text.replace(told, proven).replace(&format!("-{}\"", &told[58..]), &format!("-{}\"", &proven[58..]))
+            text.replace(told, proven).replace(&ending(told), &ending(proven))
         })
     }
 
     fn as_told(&self, text: String) -> String {
         self.proven.iter().fold(text, |text, (told, proven)| {
-            text.replace(proven, told).replace(&format!("-{}\"", &proven[58..]), &format!("-{}\"", &told[58..]))
+            text.replace(proven, told).replace(&ending(proven), &ending(told))
         })
     }
 
