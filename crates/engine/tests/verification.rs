@@ -1024,6 +1024,32 @@ fn a_payload_that_parsers_disagree_about_does_not_count() {
     }
 }
 
+/// An attestation of each platform is one of all, where the index can hold no other platform.
+#[test]
+fn attestations_of_platforms_need_an_index_that_is_proven() {
+    let app = "ghcr.io/team/app:1";
+    let kind = "application/vnd.acme.approval+json";
+    let entry = json!({"digest": digest("amd64"), "platform": {"os": "linux", "architecture": "amd64"}});
+    let mut host = world();
+    host.0.manifests.insert(format!("ghcr.io/team/app@{}", digest(app)), json!({"manifests": [entry]}));
+    host.0.tags.insert(format!("ghcr.io/team/app:{}.approval", digest("amd64").replace(':', "-")), digest("artifact"));
+    let at = format!("ghcr.io/team/app@{}", digest("artifact"));
+    host.0.artifacts.insert(at.clone(), json!({"manifest": {"config": {"mediaType": kind}, "subject": {"digest": digest("amd64")}}, "digest": digest("artifact"), "config": {}}));
+    host.0.signed.push((at, "VwI5hlIdBJCq"));
+    let policy = json!({"attestations": [{"name": "x", "referrer": {"type": kind}, "tagSuffix": "approval"}],
+        "verifications": [{"expression": ATTESTED}]});
+    for (unproven, accepted) in [("reject", false), ("warn", true)] {
+        let mut settings = settings(&policy);
+        settings["preScanPolicies"] = json!({"defaultPolicy": "accept"});
+        settings["imageVerification"][0]["verifyPreScanAccepted"] = json!(true);
+        settings["reports"]["unprovenIndexes"] = json!(unproven);
+        // The digests of this world are those of no document.
+        let response = ask(&settings, &request(&pod(&[app])), &host);
+        assert_eq!(response["accepted"], accepted, "{unproven}: {response}");
+        assert_eq!(response["message"].to_string().contains("its index may hold more"), !accepted, "{response}");
+    }
+}
+
 #[test]
 fn every_variable_and_function() {
     let digest = digest("ghcr.io/team/app:1");

@@ -6,7 +6,16 @@ use serde_json::{Map, Value};
 pub(crate) const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Phases",
-        &["preScanPolicies", "scanPolicies", "policies", "imageMatching", "registries", "maxImages", "verboseLog"],
+        &[
+            "preScanPolicies",
+            "scanPolicies",
+            "policies",
+            "imageMatching",
+            "registries",
+            "maxImages",
+            "maxHostCalls",
+            "verboseLog",
+        ],
     ),
     ("Reports", &["reports"]),
     ("Findings", &["acceptance", "exemptions"]),

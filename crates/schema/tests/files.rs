@@ -1,6 +1,6 @@
 //! The three files that are made of the settings' types are those in the repository. `make settings` makes them again.
 
-#![expect(clippy::unwrap_used, reason = "in tests a panic is a failure")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
 
 use image_admission_schema::{form, reference, schema};
 use std::env;
@@ -38,4 +38,16 @@ fn the_form_is_current() {
     }
     text.push_str(&yaml_serde::to_string(&questions).unwrap());
     assert!(is_current("questions-ui.yml", &text), "run `make settings`");
+}
+
+#[test]
+fn the_reference_leaves_no_setting_out() {
+    let (schema, page) = (schema(), reference(&schema()));
+    let keys: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    assert!(keys.len() > 10, "{keys:?}");
+    let missing: Vec<_> = keys
+        .iter()
+        .filter(|key| !page.contains(&format!("| `{key}` |")) && !page.contains(&format!("### `{key}`")))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}: in which group are they?");
 }

@@ -420,7 +420,7 @@ mod tests {
                 "ABC",
                 "0123456789abcdef",
                 HEX,
-                &HEX[..63],
+                HEX.trim_end_matches('5'),
                 &[HEX, HEX].concat(),
                 &[HEX, HEX, HEX].concat(),
             ] {

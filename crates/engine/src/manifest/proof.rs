@@ -570,8 +570,16 @@ mod tests {
         assert!(is_proven(&format!("sha384:{}", hex(&Sha384::digest(document))), document));
         let right = sha256(document);
         let upper = right.to_uppercase().replace("SHA256", "sha256");
-        for wrong in ["", "sha256:", ":", "sha256", "md5:00", right.trim_end_matches(|digit: char| digit == right.chars().last().unwrap()), &format!("{right}00"), &upper]
-        {
+        for wrong in [
+            "",
+            "sha256:",
+            ":",
+            "sha256",
+            "md5:00",
+            right.trim_end_matches(|digit: char| digit == right.chars().last().unwrap()),
+            &format!("{right}00"),
+            &upper,
+        ] {
             assert!(!is_proven(wrong, document), "{wrong}");
         }
     }

@@ -1,8 +1,9 @@
 //! Lines that no other test would miss: each of these fails when one of them is gone or off by one.
 
 use super::world::{Answer, World, digest};
-use super::{IMAGE, KEY, beside, finding, report, scan_job, signed_reports, trivy, with};
+use super::{IMAGE, KEY, beside, finding, report, scan_job, signed_reports, trap, trivy, with};
 use crate::Timestamp;
+use crate::remedy::Remedy;
 use serde_json::{Value, json};
 
 /// `allowed fresh`, `denied stale`.
@@ -483,6 +484,15 @@ fn referrers(referrers: &[(&str, Value)]) -> World {
     world.tags.insert(format!("reg.io/team/app:sha256-{}", "a".repeat(64)), digest('e'));
     world.manifests.insert(format!("reg.io/team/app@{}", digest('e')), json!({"manifests": entries}));
     world.proven('e')
+}
+
+/// What another reader finds in the index may be the report that says that the image is bad.
+#[test]
+fn referrers_with_something_hidden_are_a_failed_look_up() {
+    const SCAN: &str = "application/vnd.example.scan+json";
+    let settings = unsigned(&json!({"artifactType": SCAN}));
+    let world = World { proven: std::collections::BTreeMap::new(), ..referrers(&[(SCAN, verdict("pass"))]) };
+    trap(Remedy::ProveIndexes, &world, IMAGE, &settings, "denied look_up_failed", "allowed fresh");
 }
 
 #[test]

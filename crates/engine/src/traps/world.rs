@@ -170,15 +170,15 @@ impl World {
 
     fn as_proven(&self, text: String) -> String {
         // Kubescape's names end with the last six digits.
-        self.proven.iter().fold(text, |text, (told, proven)| {
-            text.replace(told, proven).replace(&ending(told), &ending(proven))
-        })
+        self.proven
+            .iter()
+            .fold(text, |text, (told, proven)| text.replace(told, proven).replace(&ending(told), &ending(proven)))
     }
 
     fn as_told(&self, text: String) -> String {
-        self.proven.iter().fold(text, |text, (told, proven)| {
-            text.replace(proven, told).replace(&ending(proven), &ending(told))
-        })
+        self.proven
+            .iter()
+            .fold(text, |text, (told, proven)| text.replace(proven, told).replace(&ending(proven), &ending(told)))
     }
 
     fn answer(&self, operation: &str, payload: &Value) -> Result<Value, String> {

@@ -68,7 +68,8 @@ pub struct ScanPolicies {
     /// What happens when there is no report yet, or only one older than `reports.maxAge`.
     #[schemars(extend("default" = "reject"))]
     pub report_pending: Option<Fallback>,
-    /// What happens when the image can't be resolved, its scan failed, its report can't be read, or the look-up failed.
+    /// What happens when the image can't be resolved, its scan failed, its report can't be read, or the look-up failed. Only
+    /// outages can be let in: of the cluster, of the scanner, and of a registry that `registries` names.
     #[schemars(extend("default" = "reject"))]
     pub scan_failed: Option<Fallback>,
     /// The first entry whose prefix matches an image decides.
@@ -87,7 +88,7 @@ pub struct ScanNamespace {
     pub default_policy: Option<ScanAction>,
     /// What happens when there is no report yet.
     pub report_pending: Option<Fallback>,
-    /// What happens when there is no result.
+    /// What happens when there is no result: the same, in this namespace.
     pub scan_failed: Option<Fallback>,
     /// A list, even an empty one, replaces that of the top level.
     pub custom_policies: Option<Vec<ScanCustomPolicy>>,
