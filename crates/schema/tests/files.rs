@@ -1,6 +1,6 @@
 //! The three files that are made of the settings' types are those in the repository. `make settings` makes them again.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
+#![expect(clippy::unwrap_used, reason = "in tests a panic is a failure")]
 
 use image_admission_schema::{form, reference, schema};
 use std::env;
