@@ -7,9 +7,15 @@
 
 use super::HostFailure;
 
+/// What the command line answers where it was given no registry: as it stands it says what to do, and no registry can say it.
+pub const NOBODY_TO_ASK: &str = "there is no registry to ask; list the images with `--images FILE`, or use `--live`";
+
 /// A look-up of a digest, a manifest or an artifact that failed, or a verification that never came to an answer.
 pub(super) fn of(text: &str) -> HostFailure {
     let line = super::wire::cause(text);
+    if line == NOBODY_TO_ASK {
+        return HostFailure::Failed(line.to_owned());
+    }
     if line.starts_with("Policy has not been granted access to ") {
         return HostFailure::NotGranted("the policy has not been granted access to registries".to_owned());
     }

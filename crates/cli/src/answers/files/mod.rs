@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use image_admission_engine::NOBODY_TO_ASK;
+
 use super::verification::{Constraint, Verified};
 use super::{AnswerSource, Request, to_json};
 
@@ -43,7 +45,7 @@ impl Files {
 impl AnswerSource for Files {
     fn answer(&self, request: &Request) -> Result<Vec<u8>, String> {
         let cluster = || self.cluster.as_ref().ok_or(NO_CLUSTER);
-        let images = || self.images.as_ref().ok_or(NO_IMAGES);
+        let images = || self.images.as_ref().ok_or(NOBODY_TO_ASK);
         match request {
             Request::OciManifestDigest { image } => to_json(&serde_json::json!({"digest": images()?.digest(image)?})),
             Request::OciManifest { image } => to_json(images()?.manifest(image)?),
@@ -68,7 +70,6 @@ impl AnswerSource for Files {
 }
 
 const NO_CLUSTER: &str = "there is no cluster to ask; give its objects with `--cluster DIR`, or use `--live`";
-const NO_IMAGES: &str = "there is no registry to ask; list the images with `--images FILE`, or use `--live`";
 
 /// A file that can't be used.
 #[derive(Debug, thiserror::Error)]
