@@ -22,7 +22,7 @@ const MOST_ENTRIES: usize = 1000;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "a manifest")]
 pub(crate) struct Manifest<'a> {
-    schema_version: Option<u64>,
+    schema_version: Option<i64>,
     #[serde(borrow)]
     media_type: Option<Text<'a>>,
     #[serde(borrow)]

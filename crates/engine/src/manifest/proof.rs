@@ -160,7 +160,9 @@ pub(super) fn is_proven(manifest: &Manifest<'_>, digest: &str) -> bool {
         LAYOUTS.iter().flat_map(move |&layout| ESCAPES.iter().map(move |&escapes| Spelling { order, layout, escapes }))
     });
     let others = all.filter(|spelling| !KNOWN.contains(spelling));
-    let mut writer = Writer::default();
+    // Room for all of it at once, as long as no entry says much.
+    let entries = manifest.entries().len() + parts.layers.as_ref().map_or(0, Vec::len);
+    let mut writer = Writer { text: Vec::with_capacity(512 + 320 * entries), ..Writer::default() };
     let mut hashed = 0;
     let mut last: Option<Spelling> = None;
     for spelling in KNOWN.into_iter().chain(others) {
@@ -387,10 +389,25 @@ impl Writer {
         }
     }
 
-    fn number(&mut self, key: &str, number: Option<impl std::fmt::Display>) {
-        if let Some(number) = number {
-            self.key(key);
-            self.text.extend_from_slice(number.to_string().as_bytes());
+    fn number(&mut self, key: &str, number: Option<i64>) {
+        let Some(number) = number else { return };
+        self.key(key);
+        if number < 0 {
+            self.text.push(b'-');
+        }
+        // The last digit first.
+        let start = self.text.len();
+        let mut rest = number.unsigned_abs();
+        loop {
+            let digit = u8::try_from(rest % 10).unwrap_or_default();
+            self.text.push(b'0' + digit);
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        if let Some(digits) = self.text.get_mut(start..) {
+            digits.reverse();
         }
     }
 
