@@ -23,7 +23,7 @@ pub(crate) fn subject<'a>(
         && settings.pin.reaches(workload)
         && matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
     // An expression may ask for an image that stands elsewhere in the object, where nobody pins it.
-    let all = is_pinned.then(|| images_of(object, workload).unwrap_or_default()).unwrap_or_default();
+    let all = if is_pinned { images_of(object, workload).unwrap_or_default() } else { Vec::new() };
     let pinned: Vec<ImageReference> = all.into_iter().filter_map(|image| image.reference.ok()).collect();
     if !settings.reports.sources.iter().any(|source| matches!(source, ReportSource::TrivyOperator(_))) {
         return Subject { namespace, owners: Vec::new(), containers: BTreeMap::new(), pinned };
