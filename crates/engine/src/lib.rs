@@ -277,7 +277,7 @@ fn decide_images(
     if is_accepted && settings.verification.iter().all(|policy| !policy.verify_pre_scan_accepted) {
         return decision;
     }
-    let subject = scan::subject(&decision.images, &object, workload, &namespace, settings);
+    let subject = scan::subject(&decision.images, &object, workload, &namespace, !is_accepted, settings);
     let mut search = ReportSearch::new(settings, host, &subject, decision.decided_at);
     if !settings.verification.is_empty() {
         verify_images(&mut decision, request, &object, workload, settings, host, &mut search);
@@ -353,7 +353,7 @@ fn verify_only(
         return decision;
     }
     let namespace = namespace(object, request);
-    let reports = report::Subject { namespace, owners: Vec::new(), containers: BTreeMap::new(), is_pinned: false };
+    let reports = report::Subject { namespace, owners: Vec::new(), containers: BTreeMap::new(), pinned: Vec::new() };
     let mut search = ReportSearch::new(settings, host, &reports, decision.decided_at);
     let now = decision.decided_at;
     let workload = WorkloadKind::of(&request.group, &request.kind);

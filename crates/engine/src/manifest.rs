@@ -161,6 +161,14 @@ impl Descriptor<'_> {
         })
     }
 
+    /// Whether it says its platform in words that are none. Runtimes may know them for one all the same: containerd takes an
+    /// operating system that is left empty for the node's own.
+    pub(crate) fn has_odd_platform(&self) -> bool {
+        let is_said = |text: &Option<Text<'_>>| text.as_ref().is_some_and(|text| !text.as_str().is_empty());
+        self.platform.as_ref().is_some_and(|platform| is_said(&platform.os) || is_said(&platform.architecture))
+            && self.platform().is_none()
+    }
+
     /// Whether it points to another index.
     pub(crate) fn is_index(&self) -> bool {
         self.media_type.as_ref().is_some_and(|media_type| is_index(media_type.as_str()))

@@ -40,6 +40,7 @@ impl Platform {
             "aarch64" => ("arm64".to_owned(), None),
             "armhf" => ("arm".to_owned(), Some("v7")),
             "armel" => ("arm".to_owned(), Some("v6")),
+            "i386" => ("386".to_owned(), None),
             other => (other.to_owned(), None),
         };
         let variant = variant.or(implied).map(|variant| {
@@ -83,12 +84,16 @@ impl Platform {
     }
 
     fn meant_variant(&self) -> Option<&str> {
-        self.variant.as_deref().or(match self.architecture.as_str() {
-            _ if !is_on(Remedy::FillVariants) => None,
-            "arm64" => Some("v8"),
-            "arm" => Some("v7"),
-            _ => None,
-        })
+        let variant = self.variant.as_deref();
+        match (self.architecture.as_str(), variant) {
+            _ if !is_on(Remedy::FillVariants) => variant,
+            ("arm64", None | Some("v8.0")) => Some("v8"),
+            ("arm64", Some("v9.0")) => Some("v9"),
+            ("arm", None) => Some("v7"),
+            // Runtimes read both as the oldest there is.
+            ("amd64", Some("v1")) | ("386", _) => None,
+            _ => variant,
+        }
     }
 }
 
@@ -121,6 +126,11 @@ mod tests {
             ("linux/amd64", "linux/amd64/v3", false),
             ("linux/amd64", "windows/amd64", false),
             ("Linux/AMD64", "linux/amd64", true),
+            ("linux/amd64", "linux/amd64/v1", true),
+            ("linux/i386", "linux/386", true),
+            ("linux/arm64/v8.0", "linux/arm64", true),
+            ("linux/arm64/v9.0", "linux/arm64/9", true),
+            ("linux/arm64/v8.1", "linux/arm64", false),
         ] {
             assert_eq!(platform(a).is_same(&platform(b)), same, "{a} {b}");
         }

@@ -198,8 +198,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) owners: Vec<Owner>,
     /// By image, the containers that would run it.
     pub(crate) containers: BTreeMap<ImageReference, Vec<String>>,
-    /// Whether its images are pinned, by this request or by that of the Pods that come of it.
-    pub(crate) is_pinned: bool,
+    /// The images of which one platform is pinned, by this request or by that of the Pods that come of it.
+    pub(crate) pinned: Vec<ImageReference>,
 }
 
 /// What one search found out about images, for whatever of the same request asks after it.
@@ -294,7 +294,7 @@ impl<'a> ReportSearch<'a> {
             return report.clone();
         }
         let known = self.known.digests.get(reference);
-        let resolution = resolve(reference, known, self.subject.is_pinned, self.settings, self.host);
+        let resolution = resolve(reference, known, self.subject.pinned.contains(reference), self.settings, self.host);
         let report = match resolution.image {
             Ok(image) => self.search(reference, &image),
             Err(unresolved) => ScanReport {

@@ -29,6 +29,9 @@ pub(crate) struct ResolvedImage {
     pub(crate) pin: String,
     /// Whether the index may hold what the host doesn't show; the settings let it in all the same.
     pub(crate) is_unproven: bool,
+    /// Whether what is said of its digest is said of these platforms. Of an unproven index whose one platform is pinned it
+    /// isn't: whoever scanned that may have scanned what the host doesn't show, and what it shows is what runs.
+    pub(crate) speaks_for_platforms: bool,
 }
 
 /// The manifest of an image for one platform.
@@ -38,6 +41,8 @@ pub(crate) struct PlatformManifest {
     pub(crate) digest: String,
     /// The platform that the index says it is for. None: it stands alone, or the index doesn't say.
     pub(crate) platform: Option<Platform>,
+    /// Whether it says a platform that can't be read, so that it may be for any that is asked for.
+    pub(crate) is_odd: bool,
     /// Why no report can speak of it. The others are judged all the same: one of them may be known to be bad.
     pub(crate) unjudgeable: Option<&'static str>,
 }
@@ -180,23 +185,26 @@ pub(crate) fn find_image(
     let document = host.manifest(&reference.at(digest)).map_err(Unresolved::NoManifest)?;
     let manifest = Manifest::read(&document).map_err(Unresolved::NoManifest)?;
     let image = |platforms, pin: &str, is_unproven| {
-        Ok(ResolvedImage { digest: digest.to_owned(), platforms, pin: pin.to_owned(), is_unproven })
+        let (digest, pin) = (digest.to_owned(), pin.to_owned());
+        Ok(ResolvedImage { digest, platforms, pin, is_unproven, speaks_for_platforms: true })
     };
     match manifest.kind() {
         Kind::Image => {
-            let alone = PlatformManifest { digest: digest.to_owned(), platform: None, unjudgeable: None };
+            let alone =
+                PlatformManifest { digest: digest.to_owned(), platform: None, is_odd: false, unjudgeable: None };
             image(vec![alone], digest, false)
         }
         Kind::Index => {
             let platforms = asked_for(manifest.entries(), asked.platforms)?;
-            let is_proven = || manifest.is_proven(digest) || !is_on(Remedy::ProveIndexes);
+            let is_proven = manifest.is_proven(digest) || !is_on(Remedy::ProveIndexes);
             // What verification looked at keeps the digest that was signed, as long as that can mean one thing only: the
             // signature isn't found by another, when the object is asked about again.
             let only = the_only_one(&platforms, asked.platforms).filter(|_| asked.is_pinned);
-            if let Some(only) = only.filter(|_| !(asked.is_verified && is_proven())).map(str::to_owned) {
-                return image(platforms, &only, false);
+            if let Some(only) = only.filter(|_| !(asked.is_verified && is_proven)).map(str::to_owned) {
+                let image = image(platforms, &only, false)?;
+                return Ok(ResolvedImage { speaks_for_platforms: is_proven, ..image });
             }
-            let is_unproven = !is_proven();
+            let is_unproven = !is_proven;
             if is_unproven && asked.unproven_indexes == UnprovenIndexes::Reject {
                 return Err(Unresolved::Unproven);
             }
@@ -229,7 +237,8 @@ fn asked_for(entries: &[Descriptor<'_>], platforms: &Platforms) -> Result<Vec<Pl
         } else {
             None
         };
-        let manifest = PlatformManifest { digest: crate::message::cut(entry.digest(), 160), platform, unjudgeable };
+        let (digest, is_odd) = (crate::message::cut(entry.digest(), 160), entry.has_odd_platform());
+        let manifest = PlatformManifest { digest, platform, is_odd, unjudgeable };
         if !there.contains(&manifest) {
             there.push(manifest);
         }
@@ -247,7 +256,8 @@ fn asked_for(entries: &[Descriptor<'_>], platforms: &Platforms) -> Result<Vec<Pl
 }
 
 /// The manifests for platforms that are listed. Where an index has none for a machine's own platform, runtimes take one that
-/// can stand in for it, or one without a platform; so these are asked for where a listed platform has none.
+/// can stand in for it, or one without a platform; so these are asked for where a listed platform has none. One whose
+/// platform can't be read is asked for always.
 fn listed_ones(there: Vec<PlatformManifest>, listed: &[Platform]) -> Result<Vec<PlatformManifest>, Unresolved> {
     let is_for = |manifest: &PlatformManifest, asked: &Platform| {
         manifest.platform.as_ref().is_some_and(|platform| platform.is_asked_for_by(asked))
@@ -259,7 +269,7 @@ fn listed_ones(there: Vec<PlatformManifest>, listed: &[Platform]) -> Result<Vec<
             listed.iter().any(|asked| is_for(manifest, asked))
                 || missing.iter().any(|asked| platform.stands_in_for(asked))
         }
-        None => !missing.is_empty(),
+        None => manifest.is_odd || !missing.is_empty(),
     };
     let (asked, others): (Vec<_>, Vec<_>) = there.into_iter().partition(is_asked_for);
     if asked.is_empty() {

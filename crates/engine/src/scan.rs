@@ -1,31 +1,38 @@
 //! The scan phase: per image, what the settings make of its scan's status.
 
 use crate::decision::{JudgedImage, ScanOutcome};
-use crate::image::{ImageList, ImageReference};
+use crate::image::{ImageList, ImageReference, images as images_of};
 use crate::policy::rule_for;
 use crate::report::{Owner, ReportSearch, ScanReport, ScanStatus, Subject};
-use crate::settings::{EffectiveFallbacks, Fallback, ReportSource, ScanAction, Settings};
+use crate::settings::{EffectiveFallbacks, Fallback, Platforms, ReportSource, ScanAction, Settings};
 use crate::workload::WorkloadKind;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The workload that the images are judged for, as far as its scan reports depend on it.
+/// The workload that the images are judged for, as far as its scan reports depend on it. `is_scanned` says whether the scan
+/// phase judges them: what it finds is pinned, and nothing else is.
 pub(crate) fn subject<'a>(
     images: &[JudgedImage],
     object: &Value,
     workload: WorkloadKind,
     namespace: &'a str,
+    is_scanned: bool,
     settings: &Settings,
 ) -> Subject<'a> {
-    let is_pinned = settings.pin.reaches(workload);
+    let is_pinned = is_scanned
+        && settings.pin.reaches(workload)
+        && matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
+    // An expression may ask for an image that stands elsewhere in the object, where nobody pins it.
+    let all = if is_pinned { images_of(object, workload).unwrap_or_default() } else { Vec::new() };
+    let pinned: Vec<ImageReference> = all.into_iter().filter_map(|image| image.reference.ok()).collect();
     if !settings.reports.sources.iter().any(|source| matches!(source, ReportSource::TrivyOperator(_))) {
-        return Subject { namespace, owners: Vec::new(), containers: BTreeMap::new(), is_pinned };
+        return Subject { namespace, owners: Vec::new(), containers: BTreeMap::new(), pinned };
     }
     let mut containers: BTreeMap<ImageReference, Vec<String>> = BTreeMap::new();
     for judged in images.iter().filter(|judged| judged.image.list != ImageList::Volume) {
         containers.entry(judged.reference.clone()).or_default().push(judged.image.container.clone());
     }
-    Subject { namespace, owners: Owner::of(object, workload.name()), containers, is_pinned }
+    Subject { namespace, owners: Owner::of(object, workload.name()), containers, pinned }
 }
 
 /// Decides the second phase, image by image, and notes the outcome at each.

@@ -2,6 +2,7 @@
 //! are asked for, each of which must matter.
 
 mod attacks;
+mod broken_in;
 mod empty;
 mod fields;
 mod guards;

@@ -6,7 +6,7 @@ use super::policies::{Outside, Policies, can_patch};
 use super::seen::SeenModule;
 use super::{Budget, Cluster, Input, Phase, PhaseRules, Seen, scan_report};
 use crate::Timestamp;
-use crate::decision::{Decision, JudgedImage};
+use crate::decision::{Decision, JudgedImage, Outcome};
 use crate::host::Host;
 use crate::image::{WorkloadImage, images};
 use crate::instance::done_with;
@@ -185,7 +185,8 @@ impl<'a> RequestRules<'a> {
         let object = object.unwrap_or(Json::Null);
         let namespace = crate::namespace(&object, request);
         let workload = WorkloadKind::of(&request.group, &request.kind).unwrap_or(WorkloadKind::Pod);
-        let subject = crate::scan::subject(&decision.images, &object, workload, namespace, settings);
+        let is_scanned = decision.outcome == Outcome::Scanned;
+        let subject = crate::scan::subject(&decision.images, &object, workload, namespace, is_scanned, settings);
         let known = std::mem::take(&mut decision.known);
         let mut search = ReportSearch::new(settings, host, &subject, now);
         search.go_on_from(known);

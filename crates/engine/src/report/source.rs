@@ -122,6 +122,7 @@ impl Wanted<'_> {
             Some(digest) => self.is_digest(digest),
             None => {
                 identity == ReportIdentity::Tag
+                    && self.image.speaks_for_platforms
                     && (self.reference.digest().is_none() || !is_on(Remedy::IgnoreTagBesideDigest))
                     && self.reference.tag().is_some_and(|tag| described.tag == Some(tag))
             }
@@ -144,7 +145,10 @@ impl Wanted<'_> {
     /// platform nobody can tell which one was scanned when the index was.
     pub(crate) fn is_digest(&self, digest: &str) -> bool {
         digest == self.manifest.digest
-            || (digest == self.image.digest && self.is_only_one_of_its_platform() && is_on(Remedy::KnowIndexDigest))
+            || (digest == self.image.digest
+                && self.image.speaks_for_platforms
+                && self.is_only_one_of_its_platform()
+                && is_on(Remedy::KnowIndexDigest))
             || !is_on(Remedy::MatchDigest)
     }
 

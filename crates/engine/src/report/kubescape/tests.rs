@@ -180,6 +180,7 @@ impl Question {
                 platforms: vec![manifest('1', None)],
                 pin: sha('1'),
                 is_unproven: false,
+                speaks_for_platforms: true,
             },
         }
     }
@@ -232,6 +233,7 @@ fn manifest(digit: char, platform: Option<&str>) -> PlatformManifest {
     PlatformManifest {
         digest: sha(digit),
         platform: platform.map(|text| Platform::parse(text).unwrap()),
+        is_odd: false,
         unjudgeable: None,
     }
 }
