@@ -140,7 +140,8 @@ impl Decision {
             judged.digest = verified.digests.get(&judged.reference).cloned();
             judged.stays_unpinned = verified.unpinned.contains(&judged.reference);
         }
-        search.know(verified.digests);
+        let images = verified.outcomes.iter().flat_map(|outcome| outcome.verified.keys());
+        search.know(verified.digests, images.filter_map(|image| ImageReference::parse(image).ok()));
         self.verification = verified.outcomes;
         self.verification_warnings = verified.warnings;
     }

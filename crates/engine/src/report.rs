@@ -207,6 +207,8 @@ pub(crate) struct Subject<'a> {
 pub(crate) struct KnownImages {
     /// Digests that references were resolved to.
     digests: BTreeMap<ImageReference, String>,
+    /// Those whose digest an attestor vouched for.
+    vouched_for: BTreeSet<ImageReference>,
     found: BTreeMap<ImageReference, ScanReport>,
 }
 
@@ -273,9 +275,14 @@ impl<'a> ReportSearch<'a> {
         Ok(Some(whole))
     }
 
-    /// Takes over digests that references were resolved to already.
-    pub(crate) fn know(&mut self, digests: BTreeMap<ImageReference, String>) {
+    /// Takes over digests that references were resolved to already, and which of them an attestor vouched for.
+    pub(crate) fn know(
+        &mut self,
+        digests: BTreeMap<ImageReference, String>,
+        vouched_for: impl Iterator<Item = ImageReference>,
+    ) {
         self.known.digests.extend(digests);
+        self.known.vouched_for.extend(vouched_for);
     }
 
     /// Takes over everything that an earlier search of the request found out: a tag is resolved once.
@@ -294,7 +301,9 @@ impl<'a> ReportSearch<'a> {
             return report.clone();
         }
         let known = self.known.digests.get(reference);
-        let resolution = resolve(reference, known, self.subject.pinned.contains(reference), self.settings, self.host);
+        let (is_vouched_for, is_pinned) =
+            (self.known.vouched_for.contains(reference), self.subject.pinned.contains(reference));
+        let resolution = resolve(reference, known, is_vouched_for, is_pinned, self.settings, self.host);
         let report = match resolution.image {
             Ok(image) => self.search(reference, &image),
             Err(unresolved) => ScanReport {

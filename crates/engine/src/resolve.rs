@@ -113,6 +113,7 @@ pub(crate) struct Resolution {
 pub(crate) fn resolve(
     reference: &ImageReference,
     known: Option<&String>,
+    is_vouched_for: bool,
     is_pinned: bool,
     settings: &Settings,
     host: &dyn Host,
@@ -120,8 +121,13 @@ pub(crate) fn resolve(
     match known.map_or_else(|| find_digest(reference, settings, host), |digest| Ok(digest.clone())) {
         Ok(digest) => {
             let Reports { platforms, unproven_indexes, .. } = &settings.reports;
-            let asked =
-                Asked { platforms, unproven_indexes: *unproven_indexes, is_verified: known.is_some(), is_pinned };
+            let asked = Asked {
+                platforms,
+                unproven_indexes: *unproven_indexes,
+                is_verified: !settings.verification.is_empty(),
+                is_vouched_for,
+                is_pinned,
+            };
             let image = find_image(reference, &digest, &asked, host);
             Resolution { digest: Some(digest), image }
         }
@@ -166,8 +172,10 @@ pub(crate) fn may_ask(reference: &ImageReference, settings: &Settings) -> Result
 pub(crate) struct Asked<'a> {
     pub(crate) platforms: &'a Platforms,
     pub(crate) unproven_indexes: UnprovenIndexes,
-    /// Whether verification looked at the image by the digest that it has.
+    /// Whether policies of `imageVerification` look at images, and so at what the digest stands for.
     pub(crate) is_verified: bool,
+    /// Whether an attestor vouched for that digest.
+    pub(crate) is_vouched_for: bool,
     /// Whether what runs is what [`ResolvedImage::pin`] says, and nothing else.
     pub(crate) is_pinned: bool,
 }
@@ -197,10 +205,12 @@ pub(crate) fn find_image(
         Kind::Index => {
             let platforms = asked_for(manifest.entries(), asked.platforms)?;
             let is_proven = manifest.is_proven(digest) || !is_on(Remedy::ProveIndexes);
-            // What verification looked at keeps the digest that was signed, as long as that can mean one thing only: the
-            // signature isn't found by another, when the object is asked about again.
-            let only = the_only_one(&platforms, asked.platforms).filter(|_| asked.is_pinned);
-            if let Some(only) = only.filter(|_| !(asked.is_verified && is_proven)).map(str::to_owned) {
+            // Who signed an index may have seen in it what the host doesn't show: no signature vouches for the platform then.
+            let is_certain = is_proven || !asked.is_verified;
+            // And what was signed keeps its digest: the signature isn't found by another, when the object is asked about again.
+            let is_replaced = asked.is_pinned && is_certain && !asked.is_vouched_for;
+            let only = the_only_one(&platforms, asked.platforms).filter(|_| is_replaced);
+            if let Some(only) = only.map(str::to_owned) {
                 let image = image(platforms, &only, false)?;
                 return Ok(ResolvedImage { speaks_for_platforms: is_proven, ..image });
             }

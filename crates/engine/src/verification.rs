@@ -592,7 +592,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;
                 // The digest that was verified is the one whose report is looked for.
                 if let Ok(digest) = self.signatures.digest(&reference) {
-                    self.search.know(BTreeMap::from([(reference.clone(), digest)]));
+                    self.search.know(BTreeMap::from([(reference.clone(), digest)]), std::iter::empty());
                 }
                 Ok(scan_report(image, &self.search.find(&reference)))
             }

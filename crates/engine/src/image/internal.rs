@@ -1,7 +1,9 @@
 //! Hosts that may be inside of the network of the policy server.
 
-/// The last labels of names that public DNS doesn't have: of Services, of multicast DNS, of clouds, of this machine.
-const INTERNAL: [&str; 4] = ["svc", "local", "internal", "localhost"];
+/// The last labels of names that public DNS doesn't have: of Services, of multicast DNS, of clouds, of this machine, and those
+/// that networks of homes and companies use.
+const INTERNAL: [&str; 11] =
+    ["svc", "local", "internal", "localhost", "localdomain", "lan", "home", "corp", "intranet", "private", "arpa"];
 
 /// Whether a registry's canonical host, with its port or without, may be inside of the policy server's network: an IP
 /// address however it is written, a name without a dot, or one that public DNS doesn't have.
@@ -66,6 +68,10 @@ mod tests {
             "registry.cluster.local:5000",
             "nas.local",
             "metadata.google.internal",
+            "localhost.localdomain:5000",
+            "nas.lan",
+            "router.home.arpa",
+            "registry.corp",
         ] {
             let reference = ImageReference::parse(&format!("{host}/team/app")).unwrap();
             assert!(is_internal(reference.host()), "{host}: {}", reference.host());

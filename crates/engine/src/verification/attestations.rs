@@ -137,7 +137,13 @@ impl<'a> Attestations<'a> {
     ) -> Result<Option<Vec<Json>>, EvaluationError> {
         // Whatever scans are looked at: any of them may run.
         let unproven_indexes = signatures.unproven_indexes();
-        let asked = Asked { platforms: &Platforms::All, unproven_indexes, is_verified: true, is_pinned: false };
+        let asked = Asked {
+            platforms: &Platforms::All,
+            unproven_indexes,
+            is_verified: true,
+            is_vouched_for: false,
+            is_pinned: false,
+        };
         let image = find_image(reference, digest, &asked, signatures.host());
         let image = image.map_err(|unresolved| signatures.unresolved(reference, &unresolved))?;
         let mut documents = Vec::new();
