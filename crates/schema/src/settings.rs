@@ -54,7 +54,7 @@ pub struct Settings {
     pub image_matching: Option<ImageMatching>,
     /// The only registries that are asked about images, as hosts like `ghcr.io` or `registry.example.com:5000`; an image
     /// of any other has `scan_failed`. Empty: any but IP addresses, names without a dot, `localhost`, and names that end in
-    /// `.svc`, `.local`, `.internal` or `.localhost`, which must be listed. Set it: else whoever creates a Pod chooses which
+    /// `.svc`, `.local`, `.internal`, `.lan` and the like, which must be listed. Set it: else whoever creates a Pod chooses which
     /// address the policy server asks, and a registry that never answers holds it up.
     #[schemars(extend("default" = [], "examples" = [["ghcr.io", "docker.io"]]))]
     pub registries: Option<Vec<String>>,
