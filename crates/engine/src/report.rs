@@ -310,7 +310,7 @@ impl<'a> ReportSearch<'a> {
                 status: ScanStatus::ScanFailed,
                 state: ReportState::LookUpFailed,
                 reason: unresolved.to_string(),
-                is_outage: unresolved.is_outage() && self.is_listed(reference),
+                is_outage: unresolved.is_outage() && self.may_be_down(reference),
                 pin: resolution.digest.clone(),
                 digest: resolution.digest,
                 source: None,
@@ -323,10 +323,9 @@ impl<'a> ReportSearch<'a> {
         report
     }
 
-    /// Whether the settings name an image's registry. One that they don't name is whoever's wrote the workload, and fails when
-    /// they like.
-    fn is_listed(&self, reference: &ImageReference) -> bool {
-        self.settings.registries.iter().any(|listed| listed == reference.host()) || !is_on(Remedy::ForgiveOutagesOnly)
+    /// Whether a failure of an image's registry may be an outage: only where the settings name it.
+    fn may_be_down(&self, reference: &ImageReference) -> bool {
+        self.settings.names_registry(reference.host()) || !is_on(Remedy::ForgiveOutagesOnly)
     }
 
     fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
@@ -376,19 +375,16 @@ impl<'a> ReportSearch<'a> {
         image: &ResolvedImage,
         judge: &Judge<'a>,
     ) -> (Vec<Vec<Statement<'a>>>, Option<&'static str>, usize) {
-        let is_listed = self.is_listed(reference);
+        let may_be_down = self.may_be_down(reference);
         let containers = self.subject.containers.get(reference).map(Vec::as_slice).unwrap_or_default();
         let mut said: Vec<Vec<Statement<'a>>> = image.platforms.iter().map(|_| Vec::new()).collect();
         for (number, (name, source)) in self.sources.iter_mut().enumerate() {
             for (manifest, said) in image.platforms.iter().zip(&mut said) {
                 let max_age = self.settings.reports.max_age.as_ref();
-                let wanted = Wanted { reference, image, manifest, containers, max_age, now: self.now };
+                let wanted = Wanted { reference, image, manifest, containers, may_be_down, max_age, now: self.now };
                 // No report can speak of what is no manifest; the others are judged all the same.
                 if manifest.unjudgeable.is_none() {
                     said.extend(source.find(&wanted, judge));
-                }
-                if *name == "registry" && !is_listed {
-                    said.iter_mut().for_each(Statement::is_no_outage);
                 }
             }
             if said.iter().flatten().any(Statement::knows_the_image) {
@@ -443,13 +439,6 @@ impl Statement<'_> {
             Known::Fresh(_) | Known::Stale(_) | Known::Pending(_) | Known::Failed(_) => true,
             Known::LookUpFailed(_) | Known::Provoked(_) => is_on(Remedy::StopAtFailure),
             Known::OfAnotherImage(_) | Known::NotScanned(_) => false,
-        }
-    }
-
-    /// Takes a look-up that failed for what somebody chose.
-    fn is_no_outage(&mut self) {
-        if let Known::LookUpFailed(why) = &mut self.known {
-            self.known = Known::Provoked(std::mem::take(why));
         }
     }
 

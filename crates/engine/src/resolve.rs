@@ -14,7 +14,7 @@ use std::fmt;
 const MOST_PLATFORMS: usize = 64;
 
 /// Why an index isn't judged whose bytes nothing proves, and what to do.
-pub(crate) const UNPROVEN: &str = "its index may hold more than the host shows of it, so that nodes could run another image: push it \
+const UNPROVEN: &str = "its index may hold more than the host shows of it, so that nodes could run another image: push it \
     anew with a tool whose indexes are proven (buildx, docker manifest, crane, ko, podman, regctl, oras), or set \
     `reports.platforms` to the one platform that is to run, which is pinned then";
 
@@ -156,7 +156,7 @@ pub(crate) fn find_digest(
 /// It may not.
 pub(crate) fn may_ask(reference: &ImageReference, settings: &Settings) -> Result<(), Unresolved> {
     let host = reference.host();
-    if settings.registries.iter().any(|listed| listed == host) {
+    if settings.names_registry(host) {
         Ok(())
     } else if !settings.registries.is_empty() {
         Err(Unresolved::RegistryNotListed(host.to_owned()))

@@ -101,6 +101,11 @@ impl Settings {
         inner.unwrap_or_else(|| value.clone())
     }
 
+    /// Whether `registries` names a host. One that it doesn't name is whoever's wrote the workload, and fails when they like.
+    pub(crate) fn names_registry(&self, host: &str) -> bool {
+        self.registries.iter().any(|listed| listed == host)
+    }
+
     /// Reads the settings of a policy that is to be deployed, and looks into the rules and expressions among them.
     ///
     /// # Errors

@@ -118,7 +118,7 @@ impl<'a> Source<'a> {
 
     fn statement(&mut self, found: &Found, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Option<Statement<'a>> {
         match found {
-            Found::Failure(failure) => Some(Statement::registry_failed(failure)),
+            Found::Failure(failure) => Some(Statement::registry_failed(failure, wanted)),
             Found::Unsigned(artifact) => {
                 let names: Vec<&str> = self.settings.attestors.iter().map(|attestor| attestor.name.as_str()).collect();
                 let why = format!("{artifact} is not signed by {}", join_at_most(names.into_iter(), " or ", 4));
@@ -126,7 +126,7 @@ impl<'a> Source<'a> {
             }
             Found::Report(artifact, document) => match document.read::<Answer<'_>>() {
                 Ok(answer) => self.report(artifact, &answer, wanted, judge),
-                Err(failure) => Some(Statement::registry_failed(&failure)),
+                Err(failure) => Some(Statement::registry_failed(&failure, wanted)),
             },
         }
     }
@@ -140,7 +140,7 @@ impl<'a> Source<'a> {
     ) -> Option<Statement<'a>> {
         if artifact.rsplit_once('@').map(|(_, digest)| digest) != Some(answer.digest.as_str()) {
             let failure = HostFailure::Malformed(format!("asked for {artifact}, the answer is of another digest"));
-            return Some(Statement::registry_failed(&failure));
+            return Some(Statement::registry_failed(&failure, wanted));
         }
         let subject = answer.manifest.subject.as_ref().and_then(|subject| subject.digest.as_ref()).map(Text::as_str);
         let judged = self.judged(artifact, answer, wanted.reference, judge);

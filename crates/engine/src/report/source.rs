@@ -30,6 +30,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) manifest: &'a PlatformManifest,
     /// The names of the containers that would run it, for scanners that keep a report for each.
     pub(crate) containers: &'a [String],
+    /// Whether a failure of its registry may be an outage.
+    pub(crate) may_be_down: bool,
     /// How old a report may be, and what time it is.
     pub(crate) max_age: Option<&'a Span>,
     pub(crate) now: Timestamp,
@@ -105,14 +107,19 @@ impl<'a> Statement<'a> {
         Self::new(String::new(), Known::LookUpFailed(failure.to_string()))
     }
 
-    /// The same in a registry, where whoever pushes chooses what there is to be read.
-    pub(crate) fn registry_failed(failure: &HostFailure) -> Self {
-        let known = if failure.is_outage() { Known::LookUpFailed } else { Known::Provoked };
+    /// The same in the registry of the image, where whoever pushes chooses what there is to be read.
+    pub(crate) fn registry_failed(failure: &HostFailure, wanted: &Wanted<'_>) -> Self {
+        let known = if wanted.is_outage(failure) { Known::LookUpFailed } else { Known::Provoked };
         Self::new(String::new(), known(failure.to_string()))
     }
 }
 
 impl Wanted<'_> {
+    /// Whether a failure of the image's registry may go away by itself, and nobody chose it who names or pushes images.
+    pub(crate) fn is_outage(&self, failure: &HostFailure) -> bool {
+        self.may_be_down && failure.is_outage()
+    }
+
     /// Whether a report's own words name this registry, repository, digest and platform. With [`ReportIdentity::Tag`], a
     /// report that names no digest is known by its tag, unless the reference carries a digest: then the tag beside it is
     /// only a claim.

@@ -91,13 +91,15 @@ impl<'a> Source<'a> {
     fn image_id(&mut self, wanted: &Wanted<'_>) -> Result<Option<String>, HostFailure> {
         let digest = &wanted.manifest.digest;
         if !self.image_ids.contains_key(digest) {
-            let id = self.host.manifest(&wanted.reference.at(digest)).and_then(|document| {
+            let found = self.host.manifest(&wanted.reference.at(digest)).and_then(|document| {
                 let manifest = Manifest::read(&document)?;
                 // Of a manifest with something hidden in it, a node may read another configuration.
                 let counts =
                     manifest.kind() == Kind::Image && (manifest.is_proven(digest) || !is_on(Remedy::ProveIndexes));
                 Ok(manifest.image_id().filter(|_| counts))
             });
+            // What whoever pushes may leave out, and push afterwards, identifies nothing, and is no outage.
+            let id = found.or_else(|failure| if wanted.is_outage(&failure) { Err(failure) } else { Ok(None) });
             self.image_ids.insert(digest.clone(), id);
         }
         self.image_ids.get(digest).cloned().unwrap_or(Ok(None))

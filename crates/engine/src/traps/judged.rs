@@ -174,6 +174,27 @@ fn only_outages_are_forgiven() {
     decides(&clean().broken("VulnerabilityReport"), IMAGE, &forgives, "allowed look_up_failed");
 }
 
+/// Whoever pushes an index may leave out what it names, and push that afterwards: its image ID is none, and no outage.
+#[test]
+fn a_manifest_that_is_yet_to_be_pushed_is_no_outage() {
+    let settings = json!({"scanPolicies": {"scanFailed": "accept"}, "registries": ["reg.io"],
+                          "reports": {"sources": [{"trivyOperator": {}}]}});
+    let world = || {
+        World::default().index(IMAGE, 'f', &[("linux/amd64", 'a')]).object(trivy(
+            "web",
+            "pod-p-app",
+            json!(digest('0')),
+        ))
+    };
+    let at = format!("reg.io/team/app@{}", digest('a'));
+    let mut missing = world();
+    missing.manifests.remove(&at);
+    decides(&missing, IMAGE, &settings, "denied other_image");
+    let mut malformed = world();
+    malformed.manifests.insert(at, json!({"schemaVersion": 2}));
+    decides(&malformed, IMAGE, &settings, "denied other_image");
+}
+
 /// A platform that rejects does so beside any other, and a setting that forgives one status hides no other.
 #[test]
 fn fallbacks_hold_platform_by_platform() {

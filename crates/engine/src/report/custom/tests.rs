@@ -206,6 +206,7 @@ impl Question {
         let mut source = Source::new(self.custom(), cluster, namespace);
         let of_platform = self.image.platforms.iter().map(|manifest| {
             let wanted = Wanted {
+                may_be_down: true,
                 reference: &self.reference,
                 image: &self.image,
                 manifest,

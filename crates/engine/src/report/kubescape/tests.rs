@@ -209,6 +209,7 @@ impl Question {
         let mut source = Source::new(self.kubescape(), cluster);
         let of_platform = self.image.platforms.iter().map(|manifest| {
             let wanted = Wanted {
+                may_be_down: true,
                 reference: &self.reference,
                 image: &self.image,
                 manifest,
@@ -472,6 +473,7 @@ fn each_image_gets_the_fields_that_its_judge_needs() {
     let mut ask = |reference: &ImageReference| -> Vec<String> {
         let judge = Judge::new(&question.settings, reference, "shop", NOW);
         let wanted = Wanted {
+            may_be_down: true,
             reference,
             image: &question.image,
             manifest: &question.image.platforms[0],
