@@ -72,7 +72,7 @@ test-long: policy.wasm ## the property tests, with many more cases
 test-libraries: ## policies of public libraries, from checkouts below REGO_LIBRARIES
 	$(CARGO) test --locked --package image-admission-cli --test libraries -- --include-ignored --nocapture
 
-TARGETS ?= reports attestations references requests manifests
+TARGETS ?= reports attestations statements references requests manifests
 TIME ?= 60
 fuzz: ## what reads foreign bytes: each of TARGETS for TIME seconds; needs nightly Rust and cargo-fuzz
 	@command -v cargo-fuzz >/dev/null || { echo "cargo-fuzz is not on PATH: cargo install cargo-fuzz" >&2; exit 1; }

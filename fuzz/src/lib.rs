@@ -1,11 +1,15 @@
 //! A host that answers with what the fuzzer makes, so that every reader is reached on the way that a request takes.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use ed25519_dalek::{Signer as _, SigningKey};
 use image_admission_engine::{HostCalls, Timestamp, WireHost, validate, validate_settings};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use std::sync::LazyLock;
 
-/// The key that attestations are verified with.
-pub const KEY: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEADLFD/uH8MUfmgA25ATXN2fJZMhQP7kyNDIq6slIEacE=\n-----END PUBLIC KEY-----\n";
+/// The type of the statements that are asked for.
+pub const PREDICATE: &str = "https://slsa.dev/provenance/v1";
 
 /// The digest of the image.
 pub const IMAGE: &str = "sha256:1111111111111111111111111111111111111111111111111111111111111111";
@@ -49,6 +53,45 @@ pub fn artifact(config: &[u8]) -> Option<Vec<u8>> {
         format!(r#"{{"manifest":{{"subject":{{"digest":"{IMAGE}"}}}},"digest":"{ARTIFACT}","config":{config}}}"#);
     Some(artifact.into_bytes())
 }
+
+/// The key that signs; its public half is the attestor's.
+fn key() -> SigningKey {
+    SigningKey::from_bytes(&[7; 32])
+}
+
+/// The public half in PEM: RFC 8410's prefix, and the key's bytes.
+fn public_key() -> String {
+    let mut der = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00".to_vec();
+    der.extend(key().verifying_key().as_bytes());
+    format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", BASE64_STANDARD.encode(der))
+}
+
+/// A DSSE envelope that the attestor signed, of whatever the payload is.
+pub fn sign(payload: &[u8]) -> Value {
+    let kind = "application/vnd.in-toto+json";
+    let mut message = format!("DSSEv1 {} {kind} {} ", kind.len(), payload.len()).into_bytes();
+    message.extend(payload);
+    let signature = key().sign(&message).to_bytes();
+    json!({
+        "payloadType": kind,
+        "payload": BASE64_STANDARD.encode(payload),
+        "signatures": [{"sig": BASE64_STANDARD.encode(signature)}],
+    })
+}
+
+/// Settings that let in what has an attestation of the attestor, and nothing else.
+pub static VERIFICATION: LazyLock<Value> = LazyLock::new(|| {
+    json!({
+        "preScanPolicies": {"defaultPolicy": "accept"},
+        "registries": ["registry.example"],
+        "imageVerification": [{
+            "name": "signed", "verifyPreScanAccepted": true, "failurePolicy": "Ignore",
+            "attestors": [{"name": "team", "cosign": {"key": {"data": public_key()}}}],
+            "attestations": [{"name": "x", "intoto": {"type": PREDICATE}, "tagSuffix": "x"}],
+            "verifications": [{"expression": "images.all.all(i, verifyAttestationSignatures(i, attestations.x, [attestors.team]) > 0)"}],
+        }],
+    })
+});
 
 /// A request for a Pod of one image.
 pub fn request(image: &str) -> Value {
