@@ -1,8 +1,7 @@
 //! Artifacts beside an image: at a tag that is made of its digest, or among those that refer to it.
 //!
 //! Registries keep the index of what refers to an image at the tag `sha256-<hex>`, the fallback of the distribution
-//! specification: the host asks no referrers API. What the host shows of that
-//! index counts where its bytes are proven.
+//! specification: the host asks no referrers API. What the host shows of that index counts where its bytes are proven.
 
 use crate::host::{Host, HostFailure};
 use crate::image::{ImageReference, is_digest};

@@ -1,7 +1,7 @@
 //! The scan phase: per image, what the settings make of its scan's status.
 
 use crate::decision::{JudgedImage, ScanOutcome};
-use crate::image::{ImageList, ImageReference, images as images_of};
+use crate::image::{ImageList, ImageReference};
 use crate::policy::rule_for;
 use crate::report::{Owner, ReportSearch, ScanReport, ScanStatus, Subject};
 use crate::settings::{EffectiveFallbacks, Fallback, Platforms, ReportSource, ScanAction, Settings};
@@ -23,8 +23,7 @@ pub(crate) fn subject<'a>(
         && settings.pin.reaches(workload)
         && matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
     // An expression may ask for an image that stands elsewhere in the object, where nobody pins it.
-    let all = if is_pinned { images_of(object, workload).unwrap_or_default() } else { Vec::new() };
-    let pinned: Vec<ImageReference> = all.into_iter().filter_map(|image| image.reference.ok()).collect();
+    let pinned = if is_pinned { images.iter().map(|judged| judged.reference.clone()).collect() } else { Vec::new() };
     if !settings.reports.sources.iter().any(|source| matches!(source, ReportSource::TrivyOperator(_))) {
         return Subject { namespace, owners: Vec::new(), containers: BTreeMap::new(), pinned };
     }
