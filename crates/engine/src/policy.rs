@@ -70,7 +70,7 @@ fn first_match<'p, A: PhaseAction>(
         ImageMatching::Raw => ComparedNames::Raw(image.text.as_str().into()),
         ImageMatching::Canonical => ComparedNames::canonical(reference),
     };
-    list.iter().find(|policy| names.start_with(&policy.prefix, Effect::of(policy.action.name())))
+    list.iter().find(|policy| names.start_with(&policy.prefix, Effect::of(policy.action)))
 }
 
 /// What a policy does to the images that it matches, as far as it decides which of their names count.
@@ -86,8 +86,17 @@ pub(crate) enum Effect {
 }
 
 impl Effect {
-    /// That of an action by its name in settings.
-    pub(crate) fn of(action: &str) -> Self {
+    /// That of an action of either phase.
+    pub(crate) fn of<A: PhaseAction>(action: A) -> Self {
+        match action {
+            action if action == A::REJECT => Self::Rejects,
+            action if action == A::SCAN => Self::Scans,
+            _ => Self::Admits,
+        }
+    }
+
+    /// That of an action by its name in settings, as rules in Rego have it; of any other text it is [`Self::Admits`].
+    pub(crate) fn named(action: &str) -> Self {
         match action {
             "reject" => Self::Rejects,
             "scan" | "scan-result" => Self::Scans,

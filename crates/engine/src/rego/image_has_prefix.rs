@@ -28,7 +28,7 @@ pub fn image_has_prefix(matching: ImageMatching) -> Box<dyn Extension> {
         };
         let image = image.as_string().with_context(|| format!("`{IMAGE_HAS_PREFIX}`: the image is not a string"))?;
         let prefix = prefix.as_string().with_context(|| format!("`{IMAGE_HAS_PREFIX}`: the prefix is not a string"))?;
-        let effect = action.as_string().map_or(Effect::Admits, |action| Effect::of(action.as_ref()));
+        let effect = action.as_string().map_or(Effect::Admits, |action| Effect::named(action.as_ref()));
         let names = match &last {
             Some((text, names)) if text == image.as_ref() => names,
             _ => &last.insert((image.as_ref().to_owned(), names(image, matching)?)).1,

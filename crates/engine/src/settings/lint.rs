@@ -441,7 +441,7 @@ fn hides<A: PhaseAction>(earlier: &CustomPolicy<A>, later: &CustomPolicy<A>, mat
     // A policy that rejects looks at the tag beside a digest too, which others don't.
     let sees_less = matching == ImageMatching::Canonical && later.action == A::REJECT && earlier.action != A::REJECT;
     // So does one that is about every tag, with the digests that stand in the tag's place, unless it accepts.
-    let is_accepted = |policy: &CustomPolicy<A>| Effect::of(policy.action.name()) == Effect::Admits;
+    let is_accepted = |policy: &CustomPolicy<A>| Effect::of(policy.action) == Effect::Admits;
     let sees_no_digest = is_accepted(earlier) && !is_accepted(later) && earlier.prefix.names_every_tag();
     later.prefix.goes_on_from(&earlier.prefix, matching)
         && !(sees_less && earlier.prefix.names_a_tag())

@@ -117,6 +117,8 @@ pub enum ImageMatching {
 pub(crate) trait PhaseAction: Choice + PartialEq {
     const DEFAULT: Self;
     const REJECT: Self;
+    /// What has images looked at: by the next phase, or by the scan's status.
+    const SCAN: Self;
     /// Whether the phase has statuses to fall back from.
     const HAS_STATUS: bool;
     /// `accept`, as the settings spell it.
@@ -133,6 +135,7 @@ impl Choice for PreScanAction {
 impl PhaseAction for PreScanAction {
     const DEFAULT: Self = Self::Scan;
     const REJECT: Self = Self::Reject;
+    const SCAN: Self = Self::Scan;
     const HAS_STATUS: bool = false;
 }
 
@@ -144,6 +147,7 @@ impl Choice for ScanAction {
 impl PhaseAction for ScanAction {
     const DEFAULT: Self = Self::ScanResult;
     const REJECT: Self = Self::Reject;
+    const SCAN: Self = Self::ScanResult;
     const HAS_STATUS: bool = true;
 }
 
