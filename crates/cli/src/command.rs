@@ -147,6 +147,9 @@ fn invalid_settings(path: Option<&Path>, problems: &str) -> String {
     format!("the settings `{name}` are not valid\n{}", problems.join("\n"))
 }
 
+/// What to do about a question that nobody is there to answer.
+const HOW_TO_ANSWER: &str = "give `--images` and `--cluster`, a recording that has it, or `--live`";
+
 /// Writes to the standard error stream what may explain an unexpected decision.
 fn warn(remark: &str) {
     let _ = writeln!(io::stderr(), "warning: {}", terminal::without_commands(&terminal::printable(remark)));

@@ -97,6 +97,12 @@ impl Host {
         self.remark.as_deref()
     }
 
+    /// See [`Gate::unanswered`].
+    #[must_use]
+    pub fn unanswered(&self) -> Option<String> {
+        self.answers.unanswered()
+    }
+
     /// Writes the recording, if one was asked for. Fails when the file can't be written.
     pub fn save_recording(&self) -> Result<(), HostError> {
         let Some((path, recorder)) = &self.recorder else {

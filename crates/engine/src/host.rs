@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 pub(crate) use counted::CountedHost;
-pub use registry_failure::NOBODY_TO_ASK;
 pub(crate) use unreadable::unreadable;
 pub use wire::{HostCalls, WireHost};
 

@@ -72,7 +72,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use acceptance::{Broken, BrokenLimit};
 pub use decision::{Decision, JudgedImage, Outcome, ScanOutcome};
-pub use host::{Document, Host, HostCalls, HostFailure, NOBODY_TO_ASK, Resource, WireHost};
+pub use host::{Document, Host, HostCalls, HostFailure, Resource, WireHost};
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};
 pub use instance::leave_memory;
 pub use log::LogLine;

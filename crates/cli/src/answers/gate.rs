@@ -1,7 +1,7 @@
 //! What the host says before anybody is asked: unknown operations, and access that wasn't granted.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Deserialize;
 
@@ -11,13 +11,22 @@ use super::{AnswerSource, HostAnswers, HostCall, Request};
 pub struct Gate {
     grants: Grants,
     source: Arc<dyn AnswerSource>,
+    /// What nobody was there to answer.
+    unanswered: Mutex<BTreeSet<String>>,
 }
 
 impl Gate {
     /// Lets through to `source` what `grants` allows.
     #[must_use]
     pub fn new(grants: Grants, source: Arc<dyn AnswerSource>) -> Self {
-        Self { grants, source }
+        Self { grants, source, unanswered: Mutex::default() }
+    }
+
+    /// The first call, in the order of their texts, that nobody was there to answer: without a registry, without a cluster, or
+    /// one that a recording doesn't have. What the policy makes of it says nothing about the world.
+    #[must_use]
+    pub fn unanswered(&self) -> Option<String> {
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).first().cloned()
     }
 }
 
@@ -35,12 +44,10 @@ impl HostAnswers for Gate {
         if let Some((api_version, kind)) = request.resource() {
             self.grants.check_resource(api_version, kind)?;
         }
+        if !self.source.can_answer(&request) {
+            self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).insert(format!("{call:?}"));
+        }
         self.source.answer(&request).map_err(|cause| format!("Callback evaluation failure: {cause}"))
-    }
-
-    fn can_answer(&self, call: &HostCall) -> bool {
-        let request = Request::parse(&call.namespace, &call.operation, &call.payload);
-        request.is_ok_and(|request| self.source.can_answer(&request))
     }
 
     fn leftovers(&self) -> Vec<String> {

@@ -55,12 +55,6 @@ pub trait HostAnswers: Send + Sync {
     /// The answer's JSON, or the text that the guest sees as the error.
     fn answer(&self, call: &HostCall) -> Result<Vec<u8>, String>;
 
-    /// Whether there is anybody to ask: without a registry, without a cluster, or for what a recording doesn't have, the answer
-    /// says nothing about the world.
-    fn can_answer(&self, _call: &HostCall) -> bool {
-        true
-    }
-
     /// What was there to be asked for and never was; a caller that expects everything to be used makes it an error.
     fn leftovers(&self) -> Vec<String> {
         Vec::new()
@@ -78,7 +72,7 @@ pub trait AnswerSource: Send + Sync {
     /// The answer's JSON, or the cause of the failure: the gate writes before it what the host writes.
     fn answer(&self, request: &Request) -> Result<Vec<u8>, String>;
 
-    /// See [`HostAnswers::can_answer`].
+    /// Whether there is anybody to ask.
     fn can_answer(&self, _request: &Request) -> bool {
         true
     }

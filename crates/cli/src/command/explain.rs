@@ -131,7 +131,7 @@ impl Explain {
             let (_, mut explanation): (Decision, Explanation) =
                 explained.map_err(|problems| PolicyError::InvalidSettings(problems.to_string()))?;
             // What the policy makes of having no answer is no change that anybody needs.
-            let unanswered = answers.unanswered();
+            let unanswered = host.unanswered();
             if unanswered.is_some() {
                 explanation.change = None;
             }

@@ -21,7 +21,7 @@ use super::manifest::ManifestOptions;
 use super::policy::{self, ModuleOption, Policy, PolicyError};
 use super::request::{Request, Subject, requests_in};
 use super::terminal::{Paint, json_without_commands, without_commands};
-use super::{Ending, complain, document, invalid_settings, seconds, warn};
+use super::{Ending, HOW_TO_ANSWER, complain, document, invalid_settings, seconds, warn};
 use data::Entry;
 pub(super) use error::RunError;
 use tally::Tally;
@@ -100,6 +100,9 @@ impl Run {
         let ending = self.decide(&policy, &requests, &host, output);
         // What was asked until something went wrong is worth a look too.
         host.save_recording()?;
+        if let Some(call) = host.unanswered() {
+            warn(&format!("nobody is there to answer `{call}`: {HOW_TO_ANSWER}"));
+        }
         let ending = ending?;
         match host.answers().leftovers() {
             leftovers if leftovers.is_empty() => Ok(ending),

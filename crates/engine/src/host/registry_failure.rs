@@ -7,15 +7,9 @@
 
 use super::HostFailure;
 
-/// What the command line answers where it was given no registry: as it stands it says what to do, and no registry can say it.
-pub const NOBODY_TO_ASK: &str = "there is no registry to ask; list the images with `--images FILE`, or use `--live`";
-
 /// A look-up of a digest, a manifest or an artifact that failed, or a verification that never came to an answer.
 pub(super) fn of(text: &str) -> HostFailure {
     let line = super::wire::cause(text);
-    if line == NOBODY_TO_ASK {
-        return HostFailure::Failed(line.to_owned());
-    }
     if line.starts_with("Policy has not been granted access to ") {
         return HostFailure::NotGranted("the policy has not been granted access to registries".to_owned());
     }
@@ -79,6 +73,7 @@ enum Failure {
     Tls,
     TimedOut,
     Unreachable,
+    NobodyToAsk,
     OtherDigest,
     NotAManifest,
     AnIndex,
@@ -120,9 +115,10 @@ impl Failure {
         }
         match error {
             _ if error.starts_with("error sending request") => Self::connection(text),
-            // As lists of images for tests say it.
+            // As hosts that have no network say it.
             "connection refused" => Self::Refused,
             "timed out" => Self::TimedOut,
+            "there is no registry to ask" => Self::NobodyToAsk,
             _ => Self::Unknown,
         }
     }
@@ -201,6 +197,7 @@ impl Failure {
             Self::Tls => "the registry can't be asked over TLS: its certificate is not trusted, or it speaks no TLS",
             Self::TimedOut => "the registry gives no answer in time",
             Self::Unreachable => "the registry can't be reached",
+            Self::NobodyToAsk => "there is no registry to ask",
             Self::OtherDigest => "the registry's answer is not what its digest says",
             Self::NotAManifest => "the registry's answer is no manifest",
             Self::AnIndex => "the registry's answer is an index",

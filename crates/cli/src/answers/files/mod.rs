@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use image_admission_engine::NOBODY_TO_ASK;
-
 use super::verification::{Constraint, Verified};
 use super::{AnswerSource, Request, to_json};
 
@@ -45,7 +43,7 @@ impl Files {
 impl AnswerSource for Files {
     fn answer(&self, request: &Request) -> Result<Vec<u8>, String> {
         let cluster = || self.cluster.as_ref().ok_or(NO_CLUSTER);
-        let images = || self.images.as_ref().ok_or(NOBODY_TO_ASK);
+        let images = || self.images.as_ref().ok_or(NO_REGISTRY);
         match request {
             Request::OciManifestDigest { image } => to_json(&serde_json::json!({"digest": images()?.digest(image)?})),
             Request::OciManifest { image } => to_json(images()?.manifest(image)?),
@@ -69,6 +67,8 @@ impl AnswerSource for Files {
     }
 }
 
+/// The engine repeats no word of a registry's that it doesn't know; it knows these.
+const NO_REGISTRY: &str = "there is no registry to ask";
 const NO_CLUSTER: &str = "there is no cluster to ask; give its objects with `--cluster DIR`, or use `--live`";
 
 /// A file that can't be used.

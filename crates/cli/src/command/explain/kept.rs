@@ -1,6 +1,6 @@
 //! Answers to host calls, kept: what was asked once is answered the same again, by a recording too, and without a network.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,19 +15,12 @@ type Answer = Result<Vec<u8>, String>;
 pub(super) struct Kept {
     host: Arc<dyn HostAnswers>,
     said: Mutex<BTreeMap<Asked, Answer>>,
-    /// What nobody was there to answer.
-    unanswered: Mutex<BTreeSet<String>>,
 }
 
 impl Kept {
     /// Keeps what `host` answers.
     pub(super) fn new(host: Arc<dyn HostAnswers>) -> Self {
-        Self { host, said: Mutex::default(), unanswered: Mutex::default() }
-    }
-
-    /// The first call that nobody was there to answer, if there was one.
-    pub(super) fn unanswered(&self) -> Option<String> {
-        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).first().cloned()
+        Self { host, said: Mutex::default() }
     }
 }
 
@@ -40,15 +33,8 @@ impl fmt::Debug for Kept {
 impl HostAnswers for Kept {
     fn answer(&self, call: &HostCall) -> Answer {
         let key = (call.namespace.clone(), call.operation.clone(), call.payload.clone());
-        if !self.host.can_answer(call) {
-            self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).insert(format!("{call:?}"));
-        }
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         said.entry(key).or_insert_with(|| self.host.answer(call)).clone()
-    }
-
-    fn can_answer(&self, call: &HostCall) -> bool {
-        self.host.can_answer(call)
     }
 
     fn may_block(&self) -> bool {

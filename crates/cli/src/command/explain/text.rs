@@ -3,6 +3,7 @@
 use image_admission_engine::explain::{Cause, Decider, Explanation};
 use serde_json::Value;
 
+use crate::command::HOW_TO_ANSWER;
 use crate::command::diff::diff;
 use crate::command::request::Subject;
 use crate::command::terminal::{Paint, in_one_line, printable, without_commands};
@@ -65,7 +66,7 @@ fn setting(decider: &Decider) -> String {
 fn why_not(causes: &[Cause], unanswered: Option<&str>) -> String {
     if let Some(call) = unanswered {
         return format!(
-            "No change can be tried, since nobody is there to answer `{}`: give `--images` and `--cluster`, a recording that has it, or `--live`.",
+            "No change can be tried, since nobody is there to answer `{}`: {HOW_TO_ANSWER}.",
             in_one_line(call)
         );
     }
