@@ -4,7 +4,7 @@ use crate::Timestamp;
 use crate::image::{ImageReference, UnreadableObject, WorkloadImage};
 use crate::policy::Rule;
 use crate::rego::{PolicyOutcome, Seen};
-use crate::report::{KnownImages, ReportSearch, ScanReport};
+use crate::report::{ReportSearch, ScanReport};
 use crate::request::UnreadableRequest;
 use crate::settings::{PreScanAction, ScanAction};
 use crate::verification::{VerificationOutcome, Verified};
@@ -32,8 +32,6 @@ pub struct Decision {
     pub policies_hash: Option<String>,
     /// What rules saw, when the settings ask for it.
     pub seen: Vec<Seen>,
-    /// What was found out about images, for rules that ask after the phases.
-    pub(crate) known: KnownImages,
 }
 
 /// The verdict, and what made it.
@@ -106,8 +104,8 @@ pub struct ScanOutcome {
 }
 
 impl Decision {
-    /// A decision that no image was judged for.
-    pub(crate) fn without_images(outcome: Outcome, now: Timestamp) -> Self {
+    /// A decision that no image was judged for yet.
+    pub(crate) fn new(outcome: Outcome, now: Timestamp) -> Self {
         Self {
             outcome,
             images: Vec::new(),
@@ -118,7 +116,6 @@ impl Decision {
             policies: Vec::new(),
             policies_hash: None,
             seen: Vec::new(),
-            known: KnownImages::default(),
         }
     }
 
@@ -133,8 +130,21 @@ impl Decision {
         self.verification.iter().any(VerificationOutcome::rejects)
     }
 
-    /// Takes over what verification says. What it resolved is never resolved again: the digest that a signature vouches for
-    /// is scanned and pinned.
+    /// Whether a step rejected the request as a whole, so that nothing more is asked about its images.
+    pub(crate) fn is_rejected_for_good(&self) -> bool {
+        match &self.outcome {
+            Outcome::NothingToJudge(_) | Outcome::PreScanAccepted | Outcome::Scanned => false,
+            Outcome::UnreadableRequest(_)
+            | Outcome::UnreadableObject(_)
+            | Outcome::NotImages(_)
+            | Outcome::TooManyImages { .. }
+            | Outcome::TooManyHostCalls { .. }
+            | Outcome::PreScanRejected(_)
+            | Outcome::NotVerified => true,
+        }
+    }
+
+    /// Takes over what verification says.
     pub(crate) fn set_verified(&mut self, verified: Verified, search: &mut ReportSearch<'_>) {
         for judged in &mut self.images {
             judged.digest = verified.digests.get(&judged.reference).cloned();
@@ -148,17 +158,7 @@ impl Decision {
 
     /// Whether the two phases admit the request, whatever policies in Rego say.
     fn phases_allow(&self) -> bool {
-        match &self.outcome {
-            Outcome::NothingToJudge(_) | Outcome::PreScanAccepted => true,
-            Outcome::Scanned => !self.images.iter().any(JudgedImage::is_denied),
-            Outcome::UnreadableRequest(_)
-            | Outcome::UnreadableObject(_)
-            | Outcome::NotImages(_)
-            | Outcome::TooManyImages { .. }
-            | Outcome::TooManyHostCalls { .. }
-            | Outcome::PreScanRejected(_)
-            | Outcome::NotVerified => false,
-        }
+        !self.is_rejected_for_good() && !self.images.iter().any(JudgedImage::is_denied)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The log: what goes to the host's log beside an answer.
 
-use crate::Payload;
 use crate::decision::Decision;
+use crate::payload::Payload;
 use crate::rego::{Seen, hide};
 use crate::response::Response;
 use serde::Serialize;

@@ -13,6 +13,7 @@ mod trivy_operator;
 
 use crate::Timestamp;
 use crate::acceptance::{Broken, Judge, Judgement, Verdict};
+use crate::flow::RequestContext;
 use crate::host::{Host, HostFailure, Resource};
 use crate::image::ImageReference;
 use crate::message::{cut, join_at_most};
@@ -191,9 +192,9 @@ pub struct PlatformReport {
 
 /// The workload that images are judged for, as far as reports depend on it.
 #[derive(Debug, Clone)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct Subject {
     /// The namespace it would run in.
-    pub(crate) namespace: &'a str,
+    pub(crate) namespace: String,
     /// The names under which scanners may keep what they know about it.
     pub(crate) owners: Vec<Owner>,
     /// By image, the containers that would run it.
@@ -202,9 +203,9 @@ pub(crate) struct Subject<'a> {
     pub(crate) pinned: Vec<ImageReference>,
 }
 
-/// What one search found out about images, for whatever of the same request asks after it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct KnownImages {
+/// What was found out about images, for whatever of the request asks after it: a tag is resolved once.
+#[derive(Debug, Default)]
+struct KnownImages {
     /// Digests that references were resolved to.
     digests: BTreeMap<ImageReference, String>,
     /// Those whose digest an attestor vouched for.
@@ -216,29 +217,32 @@ pub(crate) struct KnownImages {
 pub(crate) struct ReportSearch<'a> {
     settings: &'a Settings,
     host: &'a dyn Host,
-    subject: &'a Subject<'a>,
+    subject: &'a Subject,
     now: Timestamp,
-    /// What was found out before.
     known: KnownImages,
+    /// Made when the first image is looked for: many a request asks for none.
     sources: Vec<(&'static str, Box<dyn Source<'a> + 'a>)>,
 }
 
 impl<'a> ReportSearch<'a> {
-    pub(crate) fn new(settings: &'a Settings, host: &'a dyn Host, subject: &'a Subject<'a>, now: Timestamp) -> Self {
-        let source = |source: &'a ReportSource| -> Box<dyn Source<'a> + 'a> {
-            match source {
-                ReportSource::SbomScanner(scanner) => {
-                    let needs_time = settings.reports.max_age.is_some();
-                    Box::new(sbomscanner::Source::new(scanner, host, subject.namespace, needs_time))
-                }
-                ReportSource::TrivyOperator(operator) => Box::new(trivy_operator::Source::new(operator, host, subject)),
-                ReportSource::Registry(registry) => Box::new(registry::Source::new(registry, host)),
-                ReportSource::Kubescape(kubescape) => Box::new(kubescape::Source::new(kubescape, host)),
-                ReportSource::Custom(custom) => Box::new(custom::Source::new(custom, host, subject.namespace)),
+    pub(crate) fn new(context: RequestContext<'a>, subject: &'a Subject) -> Self {
+        let RequestContext { settings, host, now, .. } = context;
+        Self { settings, host, subject, now, known: KnownImages::default(), sources: Vec::new() }
+    }
+
+    /// A source as the settings have it.
+    fn source(&self, source: &'a ReportSource) -> Box<dyn Source<'a> + 'a> {
+        let Self { settings, host, subject, .. } = *self;
+        match source {
+            ReportSource::SbomScanner(scanner) => {
+                let needs_time = settings.reports.max_age.is_some();
+                Box::new(sbomscanner::Source::new(scanner, host, &subject.namespace, needs_time))
             }
-        };
-        let sources = settings.reports.sources.iter().map(|s| (s.name(), source(s))).collect();
-        Self { settings, host, subject, now, known: KnownImages::default(), sources }
+            ReportSource::TrivyOperator(operator) => Box::new(trivy_operator::Source::new(operator, host, subject)),
+            ReportSource::Registry(registry) => Box::new(registry::Source::new(registry, host)),
+            ReportSource::Kubescape(kubescape) => Box::new(kubescape::Source::new(kubescape, host)),
+            ReportSource::Custom(custom) => Box::new(custom::Source::new(custom, host, &subject.namespace)),
+        }
     }
 
     /// What the scanner itself wrote, whole: of the platform that decided; of several platforms with all of them under
@@ -285,16 +289,6 @@ impl<'a> ReportSearch<'a> {
         self.known.vouched_for.extend(vouched_for);
     }
 
-    /// Takes over everything that an earlier search of the request found out: a tag is resolved once.
-    pub(crate) fn go_on_from(&mut self, known: KnownImages) {
-        self.known = known;
-    }
-
-    /// What was found out, for a later search of the request.
-    pub(crate) fn take_known(&mut self) -> KnownImages {
-        std::mem::take(&mut self.known)
-    }
-
     /// What is known about an image.
     pub(crate) fn find(&mut self, reference: &ImageReference) -> ScanReport {
         if let Some(report) = self.known.found.get(reference) {
@@ -329,7 +323,7 @@ impl<'a> ReportSearch<'a> {
     }
 
     fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
-        let judge = Judge::new(self.settings, reference, self.subject.namespace, self.now);
+        let judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
         let (said, known_to, asked) = self.ask(reference, image, &judge);
         let mut warnings = Vec::new();
         if image.is_unproven {
@@ -340,7 +334,7 @@ impl<'a> ReportSearch<'a> {
             let all: Vec<String> = self.sources.iter().take(asked).map(|(_, source)| source.whereabouts()).collect();
             all.join(", or ")
         };
-        let forgiven = self.settings.scan.effective_fallbacks(self.subject.namespace);
+        let forgiven = self.settings.scan.effective_fallbacks(&self.subject.namespace);
         let mut platforms = Vec::new();
         for (manifest, said) in image.platforms.iter().zip(said) {
             exemptions.note(&said);
@@ -375,6 +369,10 @@ impl<'a> ReportSearch<'a> {
         image: &ResolvedImage,
         judge: &Judge<'a>,
     ) -> (Vec<Vec<Statement<'a>>>, Option<&'static str>, usize) {
+        if self.sources.is_empty() {
+            let sources = &self.settings.reports.sources;
+            self.sources = sources.iter().map(|source| (source.name(), self.source(source))).collect();
+        }
         let may_be_down = self.may_be_down(reference);
         let containers = self.subject.containers.get(reference).map(Vec::as_slice).unwrap_or_default();
         let mut said: Vec<Vec<Statement<'a>>> = image.platforms.iter().map(|_| Vec::new()).collect();

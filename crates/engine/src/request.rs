@@ -104,6 +104,12 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
+    /// The namespace that the object would be in: its own, which wins over the request's.
+    pub(crate) fn namespace_of<'o>(&'o self, object: &'o Value) -> &'o str {
+        let own = crate::pointer::at(object, "/metadata/namespace").and_then(Value::as_str);
+        own.filter(|namespace| !namespace.is_empty()).unwrap_or(&self.namespace)
+    }
+
     /// The whole request, as it came.
     pub(crate) fn raw(&self) -> &'a str {
         self.raw.get()

@@ -1,37 +1,40 @@
 //! The scan phase: per image, what the settings make of its scan's status.
 
-use crate::decision::{JudgedImage, ScanOutcome};
-use crate::image::{ImageList, ImageReference};
+use crate::decision::{Decision, JudgedImage, Outcome, ScanOutcome};
+use crate::flow::{RequestContext, ReviewedObject};
+use crate::image::ImageList;
 use crate::policy::rule_for;
 use crate::report::{Owner, ReportSearch, ScanReport, ScanStatus, Subject};
 use crate::settings::{EffectiveFallbacks, Fallback, Platforms, ReportSource, ScanAction, Settings};
 use crate::workload::WorkloadKind;
-use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The workload that the images are judged for, as far as its scan reports depend on it. `is_scanned` says whether the scan
-/// phase judges them: what it finds is pinned, and nothing else is.
-pub(crate) fn subject<'a>(
-    images: &[JudgedImage],
-    object: &Value,
-    workload: WorkloadKind,
-    namespace: &'a str,
-    is_scanned: bool,
-    settings: &Settings,
-) -> Subject<'a> {
-    let is_pinned = is_scanned
+/// The workload that the images are judged for, as far as its scan reports depend on it. Where the scan phase judges them,
+/// what it finds is pinned; nothing else is.
+pub(crate) fn subject(context: RequestContext<'_>, reviewed: &ReviewedObject, decision: &Decision) -> Subject {
+    let RequestContext { settings, .. } = context;
+    let mut subject = Subject {
+        namespace: reviewed.namespace.clone(),
+        owners: Vec::new(),
+        containers: BTreeMap::new(),
+        pinned: Vec::new(),
+    };
+    let Some(workload) = reviewed.workload else { return subject };
+    let is_pinned = decision.outcome == Outcome::Scanned
         && settings.pin.reaches(workload)
         && matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
     // An expression may ask for an image that stands elsewhere in the object, where nobody pins it.
-    let pinned = if is_pinned { images.iter().map(|judged| judged.reference.clone()).collect() } else { Vec::new() };
-    if !settings.reports.sources.iter().any(|source| matches!(source, ReportSource::TrivyOperator(_))) {
-        return Subject { namespace, owners: Vec::new(), containers: BTreeMap::new(), pinned };
+    if is_pinned {
+        subject.pinned = decision.images.iter().map(|judged| judged.reference.clone()).collect();
     }
-    let mut containers: BTreeMap<ImageReference, Vec<String>> = BTreeMap::new();
-    for judged in images.iter().filter(|judged| judged.image.list != ImageList::Volume) {
-        containers.entry(judged.reference.clone()).or_default().push(judged.image.container.clone());
+    if settings.reports.sources.iter().any(|source| matches!(source, ReportSource::TrivyOperator(_))) {
+        subject.owners = Owner::of(&reviewed.object, workload.name());
+        for judged in decision.images.iter().filter(|judged| judged.image.list != ImageList::Volume) {
+            let containers = subject.containers.entry(judged.reference.clone()).or_default();
+            containers.push(judged.image.container.clone());
+        }
     }
-    Subject { namespace, owners: Owner::of(object, workload.name()), containers, pinned }
+    subject
 }
 
 /// Decides the second phase, image by image, and notes the outcome at each.

@@ -20,12 +20,12 @@ mod signatures;
 
 use crate::Timestamp;
 use crate::decision::JudgedImage;
-use crate::host::{Host, HostFailure, Resource};
+use crate::flow::{RequestContext, ReviewedObject};
+use crate::host::{HostFailure, Resource};
 use crate::image::{ImageReference, WorkloadImage};
 use crate::instance::done_with;
 use crate::message::cut;
 use crate::report::{Field, ReportSearch, ScanReport};
-use crate::request::AdmissionRequest;
 use crate::settings::{Expression, FailureAction, NamedExpression, Settings, VerificationPolicy};
 use attestations::Attestations;
 use cel::Value;
@@ -99,10 +99,8 @@ pub(crate) struct Verified {
 /// The request as verification sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
-    pub(crate) request: &'a AdmissionRequest<'a>,
-    /// The object as patches left it.
-    pub(crate) object: &'a Json,
-    pub(crate) namespace: &'a str,
+    pub(crate) context: RequestContext<'a>,
+    pub(crate) reviewed: &'a ReviewedObject,
     /// All images of the pod spec, in order; none for kinds without one.
     pub(crate) images: &'a [&'a WorkloadImage],
     /// Those of them that are judged: the others ran before.
@@ -111,7 +109,6 @@ pub(crate) struct Subject<'a> {
     pub(crate) is_accepted: bool,
     /// Whether its images are pinned, by this request or by that of the Pods that come of it.
     pub(crate) is_pinned: bool,
-    pub(crate) now: Timestamp,
 }
 
 impl Subject<'_> {
@@ -122,30 +119,19 @@ impl Subject<'_> {
 }
 
 /// Asks every policy that is about the request.
-pub(crate) fn verify<'a>(
-    subject: Subject<'a>,
-    settings: &'a Settings,
-    host: &'a dyn Host,
-    search: &mut ReportSearch<'_>,
-) -> Verified {
+pub(crate) fn verify<'a>(subject: Subject<'a>, search: &mut ReportSearch<'_>) -> Verified {
+    let RequestContext { request, settings, host, .. } = subject.context;
     let mut signatures = Signatures::new(settings, host);
     let time = Time::default();
     let mut said: Vec<(&VerificationPolicy, VerificationOutcome, Images)> = Vec::new();
     for policy in &settings.verification {
-        if !matching::is_about(policy, subject.request, subject.object)
+        if !matching::is_about(policy, request, &subject.reviewed.object)
             || subject.is_accepted && !policy.verify_pre_scan_accepted
         {
             continue;
         }
-        let mut verification = PolicyVerification {
-            policy,
-            subject,
-            settings,
-            host,
-            time: &time,
-            signatures: &mut signatures,
-            search: &mut *search,
-        };
+        let mut verification =
+            PolicyVerification { policy, subject, time: &time, signatures: &mut signatures, search: &mut *search };
         if let Some((outcome, images)) = verification.run() {
             said.push((policy, outcome, images));
         }
@@ -166,7 +152,7 @@ pub(crate) fn verify<'a>(
             }
         }
     }
-    let warnings = not_looked_at(subject, settings, &said);
+    let warnings = not_looked_at(subject, &said);
     let outcomes = said.into_iter().map(|(_, outcome, _)| outcome).collect();
     Verified { outcomes, warnings, digests: signatures.into_digests(), unpinned }
 }
@@ -175,8 +161,6 @@ pub(crate) fn verify<'a>(
 struct PolicyVerification<'a, 's, 'r> {
     policy: &'a VerificationPolicy,
     subject: Subject<'a>,
-    settings: &'a Settings,
-    host: &'a dyn Host,
     time: &'s Time,
     signatures: &'s mut Signatures<'a>,
     search: &'s mut ReportSearch<'r>,
@@ -429,8 +413,8 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         let mut scope = Scope::new(programs.references(), self.time);
         let functions = programs.references().flat_map(|references| references.functions.iter().map(String::as_str));
         asking.answers.add_functions(&mut scope, functions.collect::<BTreeSet<_>>().into_iter());
-        let Subject { request, object, now, .. } = self.subject;
-        self.set_object(object, programs, &mut scope)?;
+        let Subject { context: RequestContext { request, settings, now, .. }, reviewed, .. } = self.subject;
+        self.set_object(&reviewed.object, programs, &mut scope)?;
         if programs.mentions("oldObject") {
             scope.set("oldObject", request.old_object().as_ref().map_or(Value::Null, value_of));
         }
@@ -442,7 +426,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             }
         }
         if programs.mentions("exemptions") {
-            scope.set("exemptions", value_of(&exemptions(self.settings, self.subject.namespace, now)));
+            scope.set("exemptions", value_of(&exemptions(settings, &reviewed.namespace, now)));
         }
         // Attestors and attestations are known to functions by their names.
         let attestations = || self.policy.attestations.iter().map(|attestation| attestation.name.as_str());
@@ -468,10 +452,10 @@ impl<'a> PolicyVerification<'a, '_, '_> {
 
     /// The namespace as the cluster has it.
     fn namespace_object(&self) -> Result<Value, EvaluationError> {
-        let name = self.subject.namespace;
+        let name = &self.subject.reviewed.namespace;
         let what = || format!("the namespace `{}` can't be read", cut(name, 63));
         let namespace = Resource { api_version: "v1", kind: "Namespace", namespace: "", name };
-        let read = self.host.whole_resource(&namespace).and_then(|document| document.read::<Json>());
+        let read = self.subject.context.host.whole_resource(&namespace).and_then(|document| document.read::<Json>());
         let read = read.map_err(|failure| cluster_failed(&what(), &failure))?;
         if read.pointer("/metadata/name").and_then(Json::as_str) != Some(name) {
             return Err(format!("{}: the host gave another object", what()).into());
@@ -486,7 +470,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         }
         if programs.mentions("request") {
             let mut whole: Map<String, Json> =
-                serde_json::from_str(self.subject.request.raw()).map_err(|error| error.to_string())?;
+                serde_json::from_str(self.subject.context.request.raw()).map_err(|error| error.to_string())?;
             whole.insert("object".to_owned(), object.clone());
             scope.set("request", value_of(&Json::Object(whole)));
         }

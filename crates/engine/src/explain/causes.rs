@@ -6,7 +6,6 @@ use crate::Timestamp;
 use crate::acceptance::{Broken, BrokenLimit};
 use crate::decision::{Decision, JudgedImage, Outcome};
 use crate::image::{ImageReference, WorkloadImage};
-use crate::namespace;
 use crate::policy::Rule;
 use crate::report::{ReportState, ScanReport, ScanStatus};
 use crate::request::AdmissionRequest;
@@ -54,7 +53,7 @@ pub(super) fn causes(
 fn namespace_of(request: Option<&RawValue>) -> String {
     let Ok(request) = AdmissionRequest::read(request) else { return String::new() };
     match request.object() {
-        Ok(object) => namespace(&object, &request).to_owned(),
+        Ok(object) => request.namespace_of(&object).to_owned(),
         Err(_) => request.namespace.clone(),
     }
 }

@@ -13,8 +13,8 @@ use super::seen::SeenModule;
 use super::unexpected_value;
 use crate::Timestamp;
 use crate::decision::JudgedImage;
+use crate::flow::ReviewedObject;
 use crate::prescan::PreScan;
-use crate::request::AdmissionRequest;
 use crate::settings::{RegoVersion, Settings};
 use crate::workload::WorkloadKind;
 use regorus::Value;
@@ -90,9 +90,8 @@ impl PhaseInput {
     pub(super) fn new<'i>(
         rules: &PhaseRules<'_>,
         input: impl FnOnce() -> Result<&'i Input, String>,
-        object: &Json,
+        reviewed: &ReviewedObject,
         workload: WorkloadKind,
-        request: &AdmissionRequest<'_>,
         images: &[JudgedImage],
     ) -> Result<Self, String> {
         let mut document = Value::new_object();
@@ -106,9 +105,9 @@ impl PhaseInput {
             let pod = match pod {
                 Some(pod) => pod,
                 None if workload.is_template() => {
-                    document_of(&template(object, workload, crate::namespace(object, request)))?
+                    document_of(&template(&reviewed.object, workload, &reviewed.namespace))?
                 }
-                None => document_of(object)?,
+                None => document_of(&reviewed.object)?,
             };
             set(&mut document, "PodObject", pod);
         }

@@ -1,19 +1,17 @@
 //! The rules of one request: what they change, what they say in the phases, and what they say after them.
 
 use super::document::from_own;
+use super::evaluator::EvaluationError;
 use super::phases::{PhaseInput, PreScanRules};
 use super::policies::{Outside, Policies, can_patch};
 use super::seen::SeenModule;
 use super::{Budget, Cluster, Input, Phase, PhaseRules, Seen, scan_report};
-use crate::Timestamp;
-use crate::decision::{Decision, JudgedImage, Outcome};
-use crate::host::Host;
+use crate::decision::{Decision, JudgedImage};
+use crate::flow::{RequestContext, ReviewedObject};
 use crate::image::{WorkloadImage, images};
-use crate::instance::done_with;
 use crate::prescan::PreScan;
 use crate::report::ReportSearch;
 use crate::request::{AdmissionRequest, Operation, UnreadableRequest};
-use crate::settings::Settings;
 use crate::workload::WorkloadKind;
 use regorus::Value;
 use serde_json::Value as Json;
@@ -22,10 +20,7 @@ use std::collections::BTreeSet;
 
 /// Everything in Rego that one request meets.
 pub(crate) struct RequestRules<'a> {
-    request: &'a AdmissionRequest<'a>,
-    settings: &'a Settings,
-    host: &'a dyn Host,
-    now: Timestamp,
+    context: RequestContext<'a>,
     budget: &'a Budget,
     /// Read when somebody looks at it, and at once for policies.
     input: OnceCell<Input>,
@@ -42,12 +37,13 @@ impl<'a> RequestRules<'a> {
     /// The request can't be read as a document.
     #[inline(never)]
     pub(crate) fn load(
-        request: &'a AdmissionRequest<'a>,
-        settings: &'a Settings,
-        host: &'a dyn Host,
-        now: Timestamp,
+        context: RequestContext<'a>,
         budget: &'a Budget,
-    ) -> Result<Option<Self>, UnreadableRequest> {
+    ) -> Result<Option<Box<Self>>, UnreadableRequest> {
+        let RequestContext { request, settings, host, now } = context;
+        if settings.rego.is_empty() {
+            return Ok(None);
+        }
         let policies = Policies::load(settings, request, budget, now);
         let has_phases = can_patch(request.operation) && WorkloadKind::of(&request.group, &request.kind).is_some();
         let has_custom = !(settings.rego.pre_custom_rules.is_empty() && settings.rego.custom_rules.is_empty());
@@ -62,14 +58,14 @@ impl<'a> RequestRules<'a> {
             let _ = input.set(Input::new(request, &named).map_err(UnreadableRequest::NotARequest)?);
         }
         let cluster = Cluster::new(&settings.rego.context, host, &request.namespace);
-        Ok(Some(Self { request, settings, host, now, budget, input, object, policies, cluster }))
+        Ok(Some(Box::new(Self { context, budget, input, object, policies, cluster })))
     }
 
     /// What custom rules see of the request.
     fn input(&self) -> Result<&Input, String> {
         match self.input.get() {
             Some(input) => Ok(input),
-            None => Input::new(self.request, &[]).map(|input| self.input.get_or_init(|| input)),
+            None => Input::new(self.context.request, &[]).map(|input| self.input.get_or_init(|| input)),
         }
     }
 
@@ -77,11 +73,11 @@ impl<'a> RequestRules<'a> {
     #[inline(never)]
     pub(crate) fn patch(&mut self) -> Option<Json> {
         let (policies, before) = (self.policies.as_mut()?, self.input.get()?);
-        let Some(object) = self.object.as_ref().filter(|_| can_patch(self.request.operation)) else {
+        let Some(object) = self.object.as_ref().filter(|_| can_patch(self.context.request.operation)) else {
             policies.ask_first(before, &mut self.cluster);
             return None;
         };
-        let request = self.request;
+        let request = self.context.request;
         let again = |object: &Json| before.with_object(object, &named_images(object, request));
         let patched = policies.patch(before, object, &mut self.cluster, again)?;
         self.input = OnceCell::from(again(&patched));
@@ -95,17 +91,16 @@ impl<'a> RequestRules<'a> {
         &self,
         native: PreScan,
         decision: &mut Decision,
-        object: &Json,
+        reviewed: &ReviewedObject,
         workload: WorkloadKind,
     ) -> PreScan {
-        let namespace = crate::namespace(object, self.request);
-        let rules = match PhaseRules::load(self.settings, Phase::PreScan, namespace, self.budget, self.now) {
+        let rules = match self.phase_rules(Phase::PreScan, reviewed) {
             None => return native,
             Some(Ok(rules)) => rules,
             Some(Err(error)) => return PreScan::Rejected(BTreeSet::from([evaluation_error(error)])),
         };
         let ready = self.with_data(rules, workload).and_then(|rules| {
-            PhaseInput::new(&rules, || self.input(), object, workload, self.request, &decision.images)
+            PhaseInput::new(&rules, || self.input(), reviewed, workload, &decision.images)
                 .map(|input| (rules, input.pre_scan()))
                 .map_err(evaluation_error)
         });
@@ -124,16 +119,14 @@ impl<'a> RequestRules<'a> {
     pub(crate) fn scan(
         &self,
         decision: &mut Decision,
-        object: &Json,
+        reviewed: &ReviewedObject,
         workload: WorkloadKind,
         search: &mut ReportSearch<'_>,
     ) {
-        let namespace = crate::namespace(object, self.request);
-        let loaded = PhaseRules::load(self.settings, Phase::Scan, namespace, self.budget, self.now);
-        let Some(loaded) = loaded else { return };
+        let Some(loaded) = self.phase_rules(Phase::Scan, reviewed) else { return };
         let loaded = loaded.map_err(evaluation_error).and_then(|rules| self.with_data(rules, workload));
         let ready = loaded.and_then(|rules| {
-            PhaseInput::new(&rules, || self.input(), object, workload, self.request, &decision.images)
+            PhaseInput::new(&rules, || self.input(), reviewed, workload, &decision.images)
                 .map(|input| (rules, input))
                 .map_err(evaluation_error)
         });
@@ -158,7 +151,7 @@ impl<'a> RequestRules<'a> {
                 }
             };
             let report = scan_report(&judged.image.text, report, inner);
-            let container = crate::pointer::at(object, judged.image.owner_pointer()).unwrap_or(&Json::Null);
+            let container = crate::pointer::at(&reviewed.object, judged.image.owner_pointer()).unwrap_or(&Json::Null);
             let input = match input.scan(container, report) {
                 Ok(input) => input,
                 Err(why) => {
@@ -166,7 +159,7 @@ impl<'a> RequestRules<'a> {
                     continue;
                 }
             };
-            if self.settings.verbose_log {
+            if self.context.settings.verbose_log {
                 seen.push(Seen::new("customRules", &input, &rules.data(), &rules.texts));
             }
             scan.custom = rules.deny_image(input);
@@ -177,27 +170,26 @@ impl<'a> RequestRules<'a> {
         decision.seen.extend(seen);
     }
 
-    /// Asks all policies, and completes the decision with what they say.
-    pub(crate) fn decide(self, mut decision: Decision) -> Decision {
-        let Self { request, settings, host, now, input, object, mut cluster, .. } = self;
-        let (Some(mut policies), Some(input)) = (self.policies, input.into_inner()) else { return decision };
+    /// Asks all policies, and completes the decision with what they say. `search` is that of the phases and of verification,
+    /// where there was one: no tag is resolved again, so that policies judge the digest that is pinned.
+    #[inline(never)]
+    pub(crate) fn decide(self, decision: &mut Decision, search: Option<&mut ReportSearch<'_>>) {
+        let Self { context, input, mut cluster, .. } = self;
+        let (Some(mut policies), Some(input)) = (self.policies, input.into_inner()) else { return };
         decision.policies_hash = Some(policies.hash.clone());
-        let object = object.unwrap_or(Json::Null);
-        let namespace = crate::namespace(&object, request);
-        let workload = WorkloadKind::of(&request.group, &request.kind).unwrap_or(WorkloadKind::Pod);
-        let is_scanned = decision.outcome == Outcome::Scanned;
-        let subject = crate::scan::subject(&decision.images, &object, workload, namespace, is_scanned, settings);
-        let known = std::mem::take(&mut decision.known);
-        let mut search = ReportSearch::new(settings, host, &subject, now);
-        search.go_on_from(known);
-        let mut reports = Reports { judged: &decision.images, search };
-        policies.decide(&input, &mut cluster, &mut reports);
-        done_with(reports);
-        if settings.verbose_log {
+        policies.decide(&input, &mut cluster, &mut Reports { judged: &decision.images, search });
+        if context.settings.verbose_log {
             decision.seen.extend(policies.seen());
         }
         decision.policies = policies.outcomes();
-        decision
+    }
+
+    fn phase_rules(
+        &self,
+        phase: Phase,
+        reviewed: &ReviewedObject,
+    ) -> Option<Result<Box<PhaseRules<'a>>, EvaluationError>> {
+        PhaseRules::load(self.context.settings, phase, &reviewed.namespace, self.budget, self.context.now)
     }
 
     fn with_data<'r>(
@@ -208,12 +200,12 @@ impl<'a> RequestRules<'a> {
         if !rules.sees_settings() {
             return Ok(rules);
         }
-        let data = super::settings_data(&self.settings.rego.phases, workload.is_template());
+        let data = super::settings_data(&self.context.settings.rego.phases, workload.is_template());
         rules.set_data(data).map(|()| rules).map_err(evaluation_error)
     }
 
     fn see(&self, decision: &mut Decision, by: &str, input: &Value, data: &Value, texts: &[SeenModule]) {
-        if self.settings.verbose_log {
+        if self.context.settings.verbose_log {
             decision.seen.push(Seen::new(by, input, data, texts));
         }
     }
@@ -229,19 +221,19 @@ fn named_images(object: &Json, request: &AdmissionRequest<'_>) -> Vec<WorkloadIm
     workload.and_then(|workload| images(object, workload).ok()).unwrap_or_default()
 }
 
-/// The scan reports of the images that the request brings. The phases and verification may have found them already, or
-/// resolved a tag: the search goes on from what they know, so that rules judge the digest that is pinned.
-struct Reports<'r> {
+/// The scan reports of the images that the request brings.
+struct Reports<'r, 's> {
     judged: &'r [JudgedImage],
-    search: ReportSearch<'r>,
+    search: Option<&'r mut ReportSearch<'s>>,
 }
 
-impl Outside for Reports<'_> {
+impl Outside for Reports<'_, '_> {
     fn reports(&mut self, inner: bool) -> Result<Value, String> {
         let mut reports = Value::new_object();
+        let Some(search) = &mut self.search else { return Ok(reports) };
         for judged in self.judged {
-            let report = self.search.find(&judged.reference);
-            let inner = if inner { self.search.whole(&report) } else { Ok(None) };
+            let report = search.find(&judged.reference);
+            let inner = if inner { search.whole(&report) } else { Ok(None) };
             let inner = inner.map_err(|failure| format!("the scan report can't be read again: {failure}"))?;
             let image = &judged.image.text;
             super::input::set(&mut reports, image, scan_report(image, &report, inner.as_ref().map(from_own)));

@@ -36,7 +36,7 @@ const REGISTRY: &str = "report.registry";
 pub(super) struct Source<'a> {
     settings: &'a TrivyOperator,
     host: &'a dyn Host,
-    subject: &'a Subject<'a>,
+    subject: &'a Subject,
     namespaces: Vec<&'a str>,
     reports: Objects<'a>,
     /// What each namespace's list says, once it was needed.
@@ -46,12 +46,12 @@ pub(super) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) fn new(settings: &'a TrivyOperator, host: &'a dyn Host, subject: &'a Subject<'a>) -> Self {
+    pub(super) fn new(settings: &'a TrivyOperator, host: &'a dyn Host, subject: &'a Subject) -> Self {
         Self {
             settings,
             host,
             subject,
-            namespaces: settings.namespaces.around(subject.namespace),
+            namespaces: settings.namespaces.around(&subject.namespace),
             reports: Objects::new(host, API_VERSION, KIND),
             lists: BTreeMap::new(),
             image_ids: BTreeMap::new(),

@@ -5,7 +5,7 @@ use super::matching;
 use super::{Asking, PolicyVerification, Programs, Subject, VerificationOutcome, no_boolean};
 use crate::image::{ImageList, ImageReference};
 use crate::request::Operation;
-use crate::settings::{Expression, IMAGE_LISTS, Settings, VerificationPolicy};
+use crate::settings::{Expression, IMAGE_LISTS, VerificationPolicy};
 use cel::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -83,7 +83,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             }
             *list = kept;
         }
-        let (number, most) = (images.matched.len(), self.settings.max_images);
+        let (number, most) = (images.matched.len(), self.subject.context.settings.max_images);
         if number > most {
             let why = format!("{number} different images, the setting `maxImages` allows {most}");
             return Err(EvaluationError::Limit(why));
@@ -134,13 +134,13 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         scope: &mut Scope<'_>,
         asking: &mut Asking<'a>,
     ) -> Result<Vec<String>, EvaluationError> {
-        if self.subject.request.operation != Operation::Update {
+        if self.subject.context.request.operation != Operation::Update {
             return Ok(Vec::new());
         }
-        let Some(old) = self.subject.request.old_object() else { return Ok(Vec::new()) };
+        let Some(old) = self.subject.context.request.old_object() else { return Ok(Vec::new()) };
         self.set_object(&old, programs, scope)?;
         let before = self.own_images(expression, program, scope, asking).unwrap_or_default();
-        self.set_object(self.subject.object, programs, scope)?;
+        self.set_object(&self.subject.reviewed.object, programs, scope)?;
         Ok(before)
     }
 
@@ -200,9 +200,9 @@ pub(super) fn unpinned(said: &[(&VerificationPolicy, VerificationOutcome, Images
 /// patterns leave every image out holds without a word, since `[].all(…)` is true, and so does one that names another list.
 pub(super) fn not_looked_at(
     subject: Subject<'_>,
-    settings: &Settings,
     said: &[(&VerificationPolicy, VerificationOutcome, Images)],
 ) -> Vec<String> {
+    let settings = subject.context.settings;
     if !settings.verification.iter().any(looks_at_images) {
         return Vec::new();
     }

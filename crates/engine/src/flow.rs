@@ -1,0 +1,289 @@
+//! The way of a request, from top to bottom: each step is one call, and says in the [`Decision`] what it came to.
+//!
+//! Steps look at what was decided before them: what is rejected for good is asked nothing more, and what nothing has to be
+//! judged of is still verified and shown to rules.
+
+use crate::Timestamp;
+use crate::decision::{Decision, JudgedImage, Outcome};
+use crate::host::{CountedHost, Host};
+use crate::image::{ImageList, UnreadableObject, WorkloadImage, images, keep_changed};
+use crate::instance::done_with;
+use crate::pin::{self, EPHEMERAL_CONTAINERS};
+use crate::prescan::{self, PreScan};
+use crate::rego::{Budget, RequestRules};
+use crate::report::ReportSearch;
+use crate::request::{AdmissionRequest, Operation, UnreadableRequest};
+use crate::scan;
+use crate::settings::Settings;
+use crate::verification;
+use crate::workload::WorkloadKind;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// One request, and all that it is decided by. No step changes it.
+#[derive(Clone, Copy)]
+pub(crate) struct RequestContext<'a> {
+    pub(crate) request: &'a AdmissionRequest<'a>,
+    pub(crate) settings: &'a Settings,
+    pub(crate) host: &'a dyn Host,
+    /// The time that is given as the present.
+    pub(crate) now: Timestamp,
+}
+
+/// The object that a request brings, as patches of rules left it.
+pub(crate) struct ReviewedObject {
+    pub(crate) object: Value,
+    /// Its kind, where that has a pod spec.
+    pub(crate) workload: Option<WorkloadKind>,
+    /// The namespace that it would be in.
+    pub(crate) namespace: String,
+    /// Whether rules changed it.
+    is_patched: bool,
+}
+
+/// Decides a request. What took more calls to the host than the settings allow is rejected, whatever else it came to.
+pub(crate) fn decide(request: &AdmissionRequest<'_>, settings: &Settings, host: &dyn Host, now: Timestamp) -> Decision {
+    let host = CountedHost::new(host, settings.max_host_calls);
+    let context = RequestContext { request, settings, host: &host, now };
+    let budget = Budget::default();
+    let mut decision = match RequestRules::load(context, &budget) {
+        Ok(rules) => review(context, rules),
+        Err(unreadable) => Decision::new(Outcome::UnreadableRequest(unreadable), now),
+    };
+    if host.is_exceeded() {
+        let images: BTreeSet<_> = decision.images.iter().map(|judged| &judged.reference).collect();
+        decision.outcome = Outcome::TooManyHostCalls { images: images.len(), most: settings.max_host_calls };
+        decision.mutated_object = None;
+    }
+    decision
+}
+
+/// Patches of rules come first: everything else sees what they leave. Their policies come last: they see what was decided.
+fn review(context: RequestContext<'_>, mut rules: Option<Box<RequestRules<'_>>>) -> Decision {
+    let patched = rules.as_mut().and_then(|rules| rules.patch());
+    let mut decision = Decision::new(Outcome::Scanned, context.now);
+    if let Some(why) = nothing_to_judge(context) {
+        decision.outcome = Outcome::NothingToJudge(why);
+        decision.mutated_object = patched;
+    } else {
+        match ReviewedObject::read(context.request, patched) {
+            Ok(reviewed) => return judge(context, reviewed, decision, rules),
+            Err(unreadable) => decision.outcome = Outcome::UnreadableRequest(unreadable),
+        }
+    }
+    if let Some(rules) = rules {
+        rules.decide(&mut decision, None);
+    }
+    decision
+}
+
+/// Why the object needn't be looked at by anything but policies in Rego.
+fn nothing_to_judge(context: RequestContext<'_>) -> Option<&'static str> {
+    if matches!(context.request.operation, Operation::Delete | Operation::Connect) {
+        return Some("nothing new would run");
+    }
+    let is_workload = WorkloadKind::of(&context.request.group, &context.request.kind).is_some();
+    (!is_workload && context.settings.verification.is_empty()).then_some(NO_POD_SPEC)
+}
+
+const NO_POD_SPEC: &str = "the kind has no pod spec";
+
+impl ReviewedObject {
+    /// The object that patches left, or that of the request.
+    fn read(request: &AdmissionRequest<'_>, patched: Option<Value>) -> Result<Self, UnreadableRequest> {
+        let is_patched = patched.is_some();
+        let object = patched.map_or_else(|| request.object(), Ok)?;
+        let workload = WorkloadKind::of(&request.group, &request.kind);
+        let namespace = request.namespace_of(&object).to_owned();
+        Ok(Self { object, workload, namespace, is_patched })
+    }
+}
+
+/// What the phases, verification and the rules say of an object.
+fn judge(
+    context: RequestContext<'_>,
+    reviewed: ReviewedObject,
+    mut decision: Decision,
+    rules: Option<Box<RequestRules<'_>>>,
+) -> Decision {
+    name_images(context, &reviewed, &mut decision);
+    pre_scan(context, &reviewed, &mut decision, rules.as_deref());
+    let subject = scan::subject(context, &reviewed, &decision);
+    let mut search = ReportSearch::new(context, &subject);
+    verify(context, &reviewed, &mut decision, &mut search);
+    scan(context, &reviewed, &mut decision, rules.as_deref(), &mut search);
+    write(context, reviewed, &mut decision);
+    if let Some(rules) = rules {
+        rules.decide(&mut decision, Some(&mut search));
+    }
+    done_with(search);
+    decision
+}
+
+/// Names the images that are judged. What can't be read, is no image, or is too much, is rejected for good.
+#[inline(never)]
+fn name_images(context: RequestContext<'_>, reviewed: &ReviewedObject, decision: &mut Decision) {
+    let Some(workload) = reviewed.workload else {
+        decision.outcome = Outcome::NothingToJudge(NO_POD_SPEC);
+        return;
+    };
+    let found = match new_images(context.request, &reviewed.object, workload) {
+        Ok(found) => found,
+        Err(unreadable) => {
+            decision.outcome = Outcome::UnreadableObject(unreadable);
+            return;
+        }
+    };
+    if found.is_empty() {
+        decision.outcome = Outcome::NothingToJudge("no new image would run");
+        return;
+    }
+    let judged = match judged_images(found) {
+        Ok(judged) => judged,
+        Err(wrong) => {
+            decision.outcome = Outcome::NotImages(wrong);
+            return;
+        }
+    };
+    let different: BTreeSet<_> = judged.iter().map(|judged| &judged.reference).collect();
+    if different.len() > context.settings.max_images {
+        decision.outcome = Outcome::TooManyImages { images: different.len(), most: context.settings.max_images };
+        return;
+    }
+    decision.images = judged;
+}
+
+/// The images that the request brings: all of a new object, the changed and added ones of an update, and of a Pod's
+/// subresource for ephemeral containers only those.
+fn new_images(
+    request: &AdmissionRequest<'_>,
+    object: &Value,
+    workload: WorkloadKind,
+) -> Result<Vec<WorkloadImage>, UnreadableObject> {
+    let mut found = images(object, workload)?;
+    if request.sub_resource == EPHEMERAL_CONTAINERS {
+        found.retain(|image| image.list == ImageList::Ephemeral);
+    }
+    if request.operation == Operation::Update
+        && let Some(old) = request.old_object()
+        && let Ok(old) = images(&old, workload)
+    {
+        keep_changed(&mut found, &old);
+    }
+    Ok(found)
+}
+
+/// The images with their references, or those that have none.
+fn judged_images(images: Vec<WorkloadImage>) -> Result<Vec<JudgedImage>, Vec<WorkloadImage>> {
+    let mut judged = Vec::new();
+    let mut wrong = Vec::new();
+    for image in images {
+        match &image.reference {
+            Ok(reference) => {
+                let reference = reference.clone();
+                judged.push(JudgedImage::new(image, reference));
+            }
+            Err(_) => wrong.push(image),
+        }
+    }
+    if wrong.is_empty() { Ok(judged) } else { Err(wrong) }
+}
+
+/// The first phase. Without a new image its custom rules may still have something to say about the workload as a whole.
+#[inline(never)]
+fn pre_scan(
+    context: RequestContext<'_>,
+    reviewed: &ReviewedObject,
+    decision: &mut Decision,
+    rules: Option<&RequestRules<'_>>,
+) {
+    let Some(workload) = reviewed.workload.filter(|_| !decision.is_rejected_for_good()) else { return };
+    let has_images = !decision.images.is_empty();
+    let mut said = if has_images {
+        prescan::decide(&mut decision.images, &reviewed.namespace, context.settings)
+    } else {
+        PreScan::Accepted
+    };
+    if let Some(rules) = rules {
+        said = rules.pre_scan(said, decision, reviewed, workload);
+    }
+    match said {
+        PreScan::Rejected(reasons) => decision.outcome = Outcome::PreScanRejected(reasons),
+        PreScan::Accepted if has_images => decision.outcome = Outcome::PreScanAccepted,
+        PreScan::Accepted | PreScan::Scan => {}
+    }
+}
+
+/// What policies of `imageVerification` say. What they resolve is never resolved again: the digest that a signature vouches
+/// for is scanned and pinned.
+#[inline(never)]
+fn verify(
+    context: RequestContext<'_>,
+    reviewed: &ReviewedObject,
+    decision: &mut Decision,
+    search: &mut ReportSearch<'_>,
+) {
+    if context.settings.verification.is_empty() || decision.is_rejected_for_good() {
+        return;
+    }
+    let is_new = context.request.operation == Operation::Create && context.request.sub_resource.is_empty();
+    // Of a new object every image is judged; others have images that they had before.
+    let found = match reviewed.workload {
+        Some(workload) if !is_new => images(&reviewed.object, workload).unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let all: Vec<&WorkloadImage> = match is_new {
+        true => decision.images.iter().map(|judged| &judged.image).collect(),
+        false => found.iter().collect(),
+    };
+    let is_workload_pinned = reviewed.workload.is_some_and(|workload| context.settings.pin.reaches(workload));
+    let subject = verification::Subject {
+        context,
+        reviewed,
+        images: &all,
+        judged: &decision.images,
+        is_accepted: decision.outcome == Outcome::PreScanAccepted,
+        is_pinned: is_workload_pinned && !decision.images.is_empty(),
+    };
+    let verified = verification::verify(subject, search);
+    decision.set_verified(verified, search);
+}
+
+/// The second phase, of what verification lets through.
+#[inline(never)]
+fn scan(
+    context: RequestContext<'_>,
+    reviewed: &ReviewedObject,
+    decision: &mut Decision,
+    rules: Option<&RequestRules<'_>>,
+    search: &mut ReportSearch<'_>,
+) {
+    let Some(workload) = reviewed.workload.filter(|_| decision.outcome == Outcome::Scanned) else { return };
+    if decision.is_unverified() {
+        decision.outcome = Outcome::NotVerified;
+        return;
+    }
+    scan::decide(&mut decision.images, &reviewed.namespace, workload, context.settings, search);
+    if let Some(rules) = rules {
+        rules.scan(decision, reviewed, workload, search);
+    }
+}
+
+/// Writes the pins into what is admitted; what rules patched stays as they left it.
+#[inline(never)]
+fn write(context: RequestContext<'_>, reviewed: ReviewedObject, decision: &mut Decision) {
+    let ReviewedObject { mut object, workload, is_patched, .. } = reviewed;
+    let mut is_changed = is_patched;
+    if let Some(workload) = workload.filter(|_| decision.is_allowed()) {
+        let RequestContext { request, settings, .. } = context;
+        match pin::pin(&mut object, &mut decision.images, workload, request, &settings.pin) {
+            Ok(is_pinned) => is_changed |= is_pinned,
+            Err(unreadable) => decision.outcome = Outcome::UnreadableObject(unreadable),
+        }
+    }
+    if is_changed {
+        decision.mutated_object = Some(object);
+    } else {
+        done_with(object);
+    }
+}

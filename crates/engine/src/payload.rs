@@ -1,0 +1,47 @@
+//! What the host sends: a request and the settings, in one document.
+
+use crate::request::UnreadableRequest;
+use crate::response::Response;
+use crate::settings::{InvalidSettings, Settings};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// What the host sends, with the settings as they came or read as JSON.
+#[derive(Deserialize)]
+#[serde(expecting = "an object with a request and settings", bound(deserialize = "S: Deserialize<'de>"))]
+pub(crate) struct Payload<'a, S> {
+    #[serde(borrow)]
+    pub(crate) request: Option<&'a RawValue>,
+    pub(crate) settings: Option<S>,
+}
+
+/// The request and the settings of a payload, or the response that says what is wrong with it.
+#[inline(never)]
+pub(crate) fn read(payload: &[u8]) -> Result<(Option<&RawValue>, Box<Settings>), Box<Response>> {
+    // Settings are read on the way, and by themselves only where that fails, to say what is wrong.
+    let (request, settings) = match serde_json::from_slice::<Payload<'_, Value>>(payload) {
+        Ok(Payload { request, settings }) => (request, read_settings(&settings.unwrap_or_default())),
+        Err(_) => match serde_json::from_slice::<Payload<'_, &RawValue>>(payload) {
+            Ok(Payload { request, settings }) => (request, read_raw_settings(settings)),
+            Err(error) => {
+                return Err(Box::new(Response::unreadable(&UnreadableRequest::NotARequest(error.to_string()))));
+            }
+        },
+    };
+    match settings {
+        Ok(settings) => Ok((request, settings)),
+        Err(error) => Err(Box::new(Response::invalid_settings(&error))),
+    }
+}
+
+#[inline(never)]
+fn read_settings(value: &Value) -> Result<Box<Settings>, InvalidSettings> {
+    Settings::read(value).map(Box::new)
+}
+
+fn read_raw_settings(raw: Option<&RawValue>) -> Result<Box<Settings>, InvalidSettings> {
+    let value = raw.map(|raw| serde_json::from_str(raw.get())).transpose();
+    let value = value.map_err(|error| InvalidSettings(vec![format!("settings: they can't be read: {error}")]))?;
+    read_settings(&value.unwrap_or_default())
+}
