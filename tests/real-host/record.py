@@ -203,6 +203,11 @@ def add_trivy_operator(world, push, names, images):
     report("trivy-tag", "pod-p-c1", "team/trivy-tag", "1.0", None, [high])
     # What stands under the workload's name is of the image that it ran before.
     report("trivy-before", "pod-p-c1", "team/trivy", "0.9", "sha256:" + "9" * 64, [high])
+    # Two of one image: the names of the first are the Pod's to choose.
+    push("team/trivy-claimed:1.0")
+    claimed = digest("team/trivy-claimed:1.0")
+    report("trivy-claimed", "pod-p-c1", "team/trivy-claimed", "1.0", claimed, [high])
+    report("trivy-claimed", "replicaset-web-5d4c-c1", "team/trivy-claimed", "1.0", claimed, [critical], updated="2026-11-12T08:00:00Z")
     report("scans", "replicaset-web-5d4c-app", "team/trivy-elsewhere", "1.0", digest("team/trivy-elsewhere:1.0"), [high])
     report("scans", "replicaset-other-7f8-app", "evil/trivy-elsewhere", "1.0", digest("team/trivy-elsewhere:1.0"), [critical])
 
