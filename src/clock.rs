@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// Pages of 64 KiB, three eighths of the module's maximum of memory: what one builtin may still take, and a list that
 /// doubles its size, fits above it.
-const MOST_PAGES: usize = 96 * 1024 * 1024 / (64 * 1024);
+const MAX_PAGES: usize = 96 * 1024 * 1024 / (64 * 1024);
 
 /// Pages up to which a request leaves behind what it no longer needs: far more than one takes, and far less than there is
 /// for a host that asks the same instance again.
@@ -20,7 +20,7 @@ pub(crate) struct GuestClock;
 impl Clock for GuestClock {
     fn now(&self) -> Option<Duration> {
         static START: OnceLock<Instant> = OnceLock::new();
-        if pages() > MOST_PAGES {
+        if pages() > MAX_PAGES {
             return Some(NO_TIME);
         }
         Some(START.get_or_init(Instant::now).elapsed())

@@ -132,12 +132,12 @@ fn is_nobody_listening(error: &(dyn Error + 'static)) -> bool {
 }
 
 /// The longest time that makes sense to wait.
-const LONGEST: f64 = 3600.0;
+const MAX_SECONDS: f64 = 3600.0;
 
 /// Reads how long something may take.
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|seconds| (0.001..=LONGEST).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("use a number of seconds up to {LONGEST}"))
+    let seconds = text.parse().ok().filter(|seconds| (0.001..=MAX_SECONDS).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("use a number of seconds up to {MAX_SECONDS}"))
 }
 
 /// That settings are not valid, and why: one problem a line.

@@ -18,7 +18,7 @@ const FINDINGS_SHOWN: usize = 5;
 /// The most ids that are kept of findings over a limit.
 const IDS_KEPT: usize = 20;
 /// The longest id, package or version that a reason repeats.
-const LONGEST_NAME: usize = 60;
+const MAX_NAME_LENGTH: usize = 60;
 
 /// What a scanner found in an image.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -72,20 +72,20 @@ pub(crate) enum Verdict {
     /// Within all limits.
     Accepted,
     /// Over these limits.
-    Rejected(Vec<Broken>),
+    Rejected(Vec<ExceededLimit>),
     /// The report can't be believed.
     Unreadable(String),
 }
 
 /// A limit that a report is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
+pub struct ExceededLimit {
     /// Which.
-    pub limit: BrokenLimit,
+    pub setting: ExceededSetting,
     /// How many findings count.
-    pub number: u64,
+    pub count: u64,
     /// How many may.
-    pub most: u64,
+    pub max: u64,
     /// Ids of those that count, the worst first; not all where there are many, none where the report has none.
     pub ids: Vec<String>,
     /// The same in a few words.
@@ -93,7 +93,7 @@ pub struct Broken {
 }
 
 /// `2 critical findings, at most 0 accepted: CVE-1 in curl (fixed in 9), CVE-2 in zlib (no fix)`
-impl fmt::Display for Broken {
+impl fmt::Display for ExceededLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
@@ -101,7 +101,7 @@ impl fmt::Display for Broken {
 
 /// The setting that makes a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BrokenLimit {
+pub enum ExceededSetting {
     /// `acceptance.maxSeverity`, of this severity.
     MaxSeverity(Severity, Limit),
     /// `acceptance.cvssScore`.
@@ -179,8 +179,8 @@ impl From<Verdict> for Judgement<'_> {
 /// A report's own count of each severity, or which it lacks: one that isn't there is not zero.
 pub(crate) fn summed(number_of: impl Fn(Severity) -> Option<u64>) -> Result<Vec<(Severity, u64)>, String> {
     let summed = Severity::ALL.into_iter().map(|severity| {
-        let number = number_of(severity).ok_or_else(|| format!("its summary doesn't say how many are {severity}"))?;
-        Ok((severity, number))
+        let count = number_of(severity).ok_or_else(|| format!("its summary doesn't say how many are {severity}"))?;
+        Ok((severity, count))
     });
     summed.collect()
 }
@@ -194,7 +194,7 @@ impl OwnVerdict {
         } else if is(&["fail", "failed", "rejected"]) {
             Self::Fail
         } else {
-            Self::Other(cut(word, LONGEST_NAME))
+            Self::Other(cut(word, MAX_NAME_LENGTH))
         }
     }
 }
@@ -247,17 +247,18 @@ impl<'a> Judge<'a> {
         match &findings.verdict {
             Some(OwnVerdict::Fail) => {
                 let text = "the report's own verdict is `fail`".to_owned();
-                let broken = Broken { limit: BrokenLimit::OwnVerdict, number: 1, most: 0, ids: Vec::new(), text };
-                return Verdict::Rejected(vec![broken]).into();
+                let exceeded =
+                    ExceededLimit { setting: ExceededSetting::OwnVerdict, count: 1, max: 0, ids: Vec::new(), text };
+                return Verdict::Rejected(vec![exceeded]).into();
             }
             Some(OwnVerdict::Other(word)) => {
                 let why = format!("its own verdict `{word}` is neither `pass` nor `fail`");
                 return Verdict::Unreadable(why).into();
             }
             Some(OwnVerdict::Pass) => {
-                let mut broken = Vec::new();
-                self.denied(findings.entries.as_deref().unwrap_or_default(), &mut broken);
-                return verdict(broken).into();
+                let mut exceeded = Vec::new();
+                self.denied(findings.entries.as_deref().unwrap_or_default(), &mut exceeded);
+                return verdict(exceeded).into();
             }
             None => {}
         }
@@ -274,26 +275,26 @@ impl<'a> Judge<'a> {
 
     fn judge_summary(&self, findings: &Findings<'_>) -> Verdict {
         let Some(summary) = &findings.summary else { return Verdict::Unreadable("it lists no findings".to_owned()) };
-        let mut broken = Vec::new();
+        let mut exceeded = Vec::new();
         for (severity, limit) in self.limits.max_severity {
-            let Limit::Total(most) = limit else { continue };
-            let number: u64 = summary.iter().filter(|(of, _)| of == severity).map(|(_, number)| number).sum();
-            if number > *most {
-                broken.push(Broken {
-                    limit: BrokenLimit::MaxSeverity(*severity, *limit),
-                    number,
-                    most: *most,
+            let Limit::Total(max) = limit else { continue };
+            let count: u64 = summary.iter().filter(|(of, _)| of == severity).map(|(_, number)| number).sum();
+            if count > *max {
+                exceeded.push(ExceededLimit {
+                    setting: ExceededSetting::MaxSeverity(*severity, *limit),
+                    count,
+                    max: *max,
                     ids: Vec::new(),
-                    text: over(number, &severity.to_string(), "", *most),
+                    text: over(count, &severity.to_string(), "", *max),
                 });
             }
         }
-        verdict(broken)
+        verdict(exceeded)
     }
 
     fn judge_entries(&self, entries: &[Finding<'_>]) -> Judgement<'a> {
-        let mut broken = Vec::new();
-        let mut room = FINDINGS_SHOWN.saturating_sub(self.denied(entries, &mut broken));
+        let mut exceeded = Vec::new();
+        let mut room = FINDINGS_SHOWN.saturating_sub(self.denied(entries, &mut exceeded));
         let mut used: Vec<UsedExemption<'a>> = Vec::new();
         let counted: Vec<(&Finding<'_>, Exempt<'a>)> =
             entries.iter().filter_map(|entry| Some((entry, self.counts(entry, &mut used)?))).collect();
@@ -304,34 +305,40 @@ impl<'a> Judge<'a> {
                     counted.iter().filter(|(e, _)| e.severity == *severity && e.fixed_in.is_none()).collect()
                 }
             };
-            let (most, kind) = match limit {
-                Limit::Total(most) => (*most, ""),
-                Limit::TotalWithoutFixes(most) => (*most, " without a fix"),
+            let (max, kind) = match limit {
+                Limit::Total(max) => (*max, ""),
+                Limit::TotalWithoutFixes(max) => (*max, " without a fix"),
             };
-            let number = self.number_of(&of);
-            if number > most {
-                let text = over(number, &severity.to_string(), kind, most);
+            let count = self.number_of(&of);
+            if count > max {
+                let text = over(count, &severity.to_string(), kind, max);
                 let (ids, named) = named(&of, self.limits.count, &mut room);
-                let limit = BrokenLimit::MaxSeverity(*severity, *limit);
-                broken.push(Broken { limit, number, most, ids, text: text + &named });
+                let setting = ExceededSetting::MaxSeverity(*severity, *limit);
+                exceeded.push(ExceededLimit { setting, count, max, ids, text: text + &named });
             }
         }
         if let Some(cvss) = self.limits.cvss_score {
             let of: Vec<_> =
                 counted.iter().filter(|(e, _)| e.score.is_some_and(|score| score >= cvss.threshold)).collect();
-            let number = self.number_of(&of);
-            if number > cvss.max_count {
+            let count = self.number_of(&of);
+            if count > cvss.max_count {
                 let kind = format!(" with a CVSS score from {:.1}", cvss.threshold);
                 let (ids, named) = named(&of, self.limits.count, &mut room);
-                let text = over(number, "", &kind, cvss.max_count) + &named;
-                broken.push(Broken { limit: BrokenLimit::CvssScore, number, most: cvss.max_count, ids, text });
+                let text = over(count, "", &kind, cvss.max_count) + &named;
+                exceeded.push(ExceededLimit {
+                    setting: ExceededSetting::CvssScore,
+                    count,
+                    max: cvss.max_count,
+                    ids,
+                    text,
+                });
             }
         }
-        Judgement { verdict: verdict(broken), used }
+        Judgement { verdict: verdict(exceeded), used }
     }
 
     /// Reports the findings that are never accepted, and says how many it named.
-    fn denied(&self, entries: &[Finding<'_>], broken: &mut Vec<Broken>) -> usize {
+    fn denied(&self, entries: &[Finding<'_>], exceeded: &mut Vec<ExceededLimit>) -> usize {
         let (mut denied, mut ids) = (Vec::new(), Vec::new());
         for id in self.limits.deny_always {
             let found = entries
@@ -350,9 +357,9 @@ impl<'a> Judge<'a> {
         }
         let shown = denied.len().min(FINDINGS_SHOWN);
         let names = join_at_most(denied.iter().map(String::as_str), ", ", FINDINGS_SHOWN);
-        let number = u64::try_from(denied.len()).unwrap_or(u64::MAX);
+        let count = u64::try_from(denied.len()).unwrap_or(u64::MAX);
         let text = format!("`denyAlways` names {names}");
-        broken.push(Broken { limit: BrokenLimit::DenyAlways, number, most: 0, ids, text });
+        exceeded.push(ExceededLimit { setting: ExceededSetting::DenyAlways, count, max: 0, ids, text });
         shown
     }
 
@@ -367,7 +374,7 @@ impl<'a> Judge<'a> {
         }
         let exempt = exemption::of_finding(&self.exemptions, entry, self.now);
         if let Exempt::Yes(exemption) = exempt {
-            let ids = entry.id.iter().map(|id| cut(id.as_str(), LONGEST_NAME));
+            let ids = entry.id.iter().map(|id| cut(id.as_str(), MAX_NAME_LENGTH));
             match used.iter_mut().find(|used| std::ptr::eq(used.exemption, exemption)) {
                 Some(used) => used.ids.extend(ids),
                 None => used.push(UsedExemption { exemption, ids: ids.collect() }),
@@ -392,7 +399,7 @@ impl<'a> Judge<'a> {
 
     /// How many count: different ids, those without one each for itself; or entries.
     fn number_of(&self, findings: &[&(&Finding<'_>, Exempt<'a>)]) -> u64 {
-        let number = match self.limits.count {
+        let count = match self.limits.count {
             Count::Entries => findings.len(),
             Count::Unique if !is_on(Remedy::CountIds) => findings.len(),
             Count::Unique => {
@@ -400,18 +407,18 @@ impl<'a> Judge<'a> {
                 ids.len() + findings.iter().filter(|(e, _)| e.id.is_none()).count()
             }
         };
-        u64::try_from(number).unwrap_or(u64::MAX)
+        u64::try_from(count).unwrap_or(u64::MAX)
     }
 }
 
-fn verdict(broken: Vec<Broken>) -> Verdict {
-    if broken.is_empty() { Verdict::Accepted } else { Verdict::Rejected(broken) }
+fn verdict(exceeded: Vec<ExceededLimit>) -> Verdict {
+    if exceeded.is_empty() { Verdict::Accepted } else { Verdict::Rejected(exceeded) }
 }
 
 /// `2 critical findings without a fix, at most 0 accepted`
-fn over(number: u64, severity: &str, kind: &str, most: u64) -> String {
+fn over(number: u64, severity: &str, kind: &str, max: u64) -> String {
     let noun = if severity.is_empty() { "finding".to_owned() } else { format!("{severity} finding") };
-    format!("{}{kind}, at most {most} accepted", count(number, &noun))
+    format!("{}{kind}, at most {max} accepted", count(number, &noun))
 }
 
 /// The ids, and `: CVE-1 in openssl (fixed in 3.1), CVE-2 in zlib (no fix) and 3 more`, the worst first; no words without
@@ -450,9 +457,9 @@ fn named(findings: &[&(&Finding<'_>, Exempt<'_>)], counted: Count, room: &mut us
 
 fn describe(id: &str, finding: &Finding<'_>, exempt: &Exempt<'_>) -> String {
     let package = finding.package.as_ref().filter(|name| !name.as_str().is_empty());
-    let package = package.map_or(String::new(), |name| format!(" in {}", cut(name.as_str(), LONGEST_NAME)));
+    let package = package.map_or(String::new(), |name| format!(" in {}", cut(name.as_str(), MAX_NAME_LENGTH)));
     let fix = match &finding.fixed_in {
-        Some(version) => format!("fixed in {}", cut(version.as_str(), LONGEST_NAME)),
+        Some(version) => format!("fixed in {}", cut(version.as_str(), MAX_NAME_LENGTH)),
         None => "no fix".to_owned(),
     };
     let exemption = match exempt {
@@ -460,7 +467,7 @@ fn describe(id: &str, finding: &Finding<'_>, exempt: &Exempt<'_>) -> String {
         Exempt::Fixed(_) => "; its exemption ended with the fix".to_owned(),
         Exempt::No | Exempt::Yes(_) => String::new(),
     };
-    format!("{}{package} ({fix}{exemption})", cut(id, LONGEST_NAME))
+    format!("{}{package} ({fix}{exemption})", cut(id, MAX_NAME_LENGTH))
 }
 
 #[cfg(test)]

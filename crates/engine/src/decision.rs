@@ -54,14 +54,14 @@ pub enum Outcome {
         /// How many there are.
         images: usize,
         /// How many may be.
-        most: usize,
+        max: usize,
     },
     /// Rejected: deciding would take more calls to the host than the settings allow.
     TooManyHostCalls {
         /// How many different images are judged.
         images: usize,
         /// How many calls there may be.
-        most: usize,
+        max: usize,
     },
     /// Rejected: pre-scan, with its reasons.
     PreScanRejected(BTreeSet<String>),

@@ -52,7 +52,7 @@ pub(crate) fn decide(request: &AdmissionRequest<'_>, settings: &Settings, host: 
     };
     if host.is_exceeded() {
         let images: BTreeSet<_> = decision.images.iter().map(|judged| &judged.reference).collect();
-        decision.outcome = Outcome::TooManyHostCalls { images: images.len(), most: settings.max_host_calls };
+        decision.outcome = Outcome::TooManyHostCalls { images: images.len(), max: settings.max_host_calls };
         decision.mutated_object = None;
     }
     decision
@@ -147,7 +147,7 @@ fn name_images(context: RequestContext<'_>, reviewed: &ReviewedObject, decision:
     };
     let different: BTreeSet<_> = judged.iter().map(|judged| &judged.reference).collect();
     if different.len() > context.settings.max_images {
-        decision.outcome = Outcome::TooManyImages { images: different.len(), most: context.settings.max_images };
+        decision.outcome = Outcome::TooManyImages { images: different.len(), max: context.settings.max_images };
         return;
     }
     decision.images = judged;

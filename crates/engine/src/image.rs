@@ -13,7 +13,7 @@ pub use reference::{ImageReference, ReferenceError};
 pub(crate) use reference::{canonical_host, is_digest, is_host_like};
 
 /// The longest text of an image that a message repeats; no image reference in use is longer.
-const LONGEST_SHOWN: usize = 256;
+const MAX_SHOWN_LENGTH: usize = 256;
 
 /// The lists of a pod spec that name images, in the order in which they are judged and reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,7 +85,7 @@ impl WorkloadImage {
     /// The string in the object, in a length that a message can carry.
     #[must_use]
     pub fn shown(&self) -> String {
-        crate::message::cut(&self.text, LONGEST_SHOWN)
+        crate::message::cut(&self.text, MAX_SHOWN_LENGTH)
     }
 
     /// What an update must leave alone for the image to count as unchanged.

@@ -65,7 +65,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use settings::{InvalidSettings, Settings};
 
-pub use acceptance::{Broken, BrokenLimit};
+pub use acceptance::{ExceededLimit, ExceededSetting};
 pub use decision::{Decision, JudgedImage, Outcome, ScanOutcome};
 pub use host::{Document, Host, HostCalls, HostFailure, Resource, WireHost};
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};

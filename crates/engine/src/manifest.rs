@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// The most entries of an index that are read, attestations included.
-const MOST_ENTRIES: usize = 1000;
+const MAX_ENTRIES: usize = 1000;
 
 /// A manifest, borrowed from the host's answer.
 #[derive(Debug, Deserialize)]
@@ -99,8 +99,8 @@ impl<'a> Manifest<'a> {
         if manifest.manifests.is_none() && !manifest.has_image_fields() {
             return Err(HostFailure::Malformed("its answer is neither an image's manifest nor an index".to_owned()));
         }
-        if manifest.entries().len() > MOST_ENTRIES {
-            return Err(HostFailure::Malformed(format!("its answer is an index of more than {MOST_ENTRIES} entries")));
+        if manifest.entries().len() > MAX_ENTRIES {
+            return Err(HostFailure::Malformed(format!("its answer is an index of more than {MAX_ENTRIES} entries")));
         }
         Ok(manifest)
     }
@@ -201,7 +201,7 @@ fn bounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Desc
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
             let mut read = Vec::new();
-            while read.len() <= MOST_ENTRIES {
+            while read.len() <= MAX_ENTRIES {
                 match entries.next_element()? {
                     Some(entry) => read.push(entry),
                     None => return Ok(read),
@@ -228,8 +228,8 @@ mod tests {
         let index = |entries: usize| {
             document(&format!(r#"{{"manifests":[{}]}}"#, vec![r#"{"digest":"d"}"#; entries].join(",")))
         };
-        assert_eq!(Manifest::read(&index(MOST_ENTRIES)).unwrap().entries().len(), MOST_ENTRIES);
-        let more = index(MOST_ENTRIES + 1);
+        assert_eq!(Manifest::read(&index(MAX_ENTRIES)).unwrap().entries().len(), MAX_ENTRIES);
+        let more = index(MAX_ENTRIES + 1);
         assert!(Manifest::read(&more).unwrap_err().to_string().contains("more than 1000 entries"));
     }
 

@@ -4,7 +4,7 @@ use crate::remedy::{Remedy, is_on};
 use std::fmt;
 
 /// The longest platform that is read: an index chooses the text, and messages repeat it.
-const LONGEST: usize = 64;
+const MAX_LENGTH: usize = 64;
 
 /// An operating system, an architecture and its variant, in the form in which they are compared.
 ///
@@ -22,7 +22,7 @@ impl Platform {
     /// Reads `os/architecture` or `os/architecture/variant`; nothing longer than a name can be is one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        if text.len() > LONGEST {
+        if text.len() > MAX_LENGTH {
             return None;
         }
         let mut parts = text.split('/');

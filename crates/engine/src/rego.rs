@@ -51,9 +51,9 @@ pub(crate) use seen::hide;
 pub use seen::{Seen, SeenModule};
 
 /// The largest value that is written out to be shown, in bytes as bounds weigh them.
-const MOST_SHOWN: usize = 64 * 1024;
+const MAX_SHOWN: usize = 64 * 1024;
 /// The longest value that a message repeats.
-const LONGEST_VALUE: usize = 200;
+const MAX_VALUE_LENGTH: usize = 200;
 
 /// The time that a [`Clock`] tells when the memory is used up: no rule has so much.
 pub const NO_TIME: std::time::Duration = evaluator::NO_TIME;
@@ -79,8 +79,8 @@ pub fn use_clock(clock: &'static dyn Clock) {
 
 /// A value as messages repeat it. One that shares its parts may be longer than any memory when it is written out.
 fn shown(value: &Value) -> String {
-    if bounds::weighs_at_most(value, MOST_SHOWN) {
-        cut(&value.to_string(), LONGEST_VALUE)
+    if bounds::weighs_at_most(value, MAX_SHOWN) {
+        cut(&value.to_string(), MAX_VALUE_LENGTH)
     } else {
         "(too large to show)".to_owned()
     }

@@ -12,7 +12,7 @@ pub(crate) mod text;
 mod trivy_operator;
 
 use crate::Timestamp;
-use crate::acceptance::{Broken, Judge, Judgement, Verdict};
+use crate::acceptance::{ExceededLimit, Judge, Judgement, Verdict};
 use crate::flow::RequestContext;
 use crate::host::{Host, HostFailure, Resource};
 use crate::image::ImageReference;
@@ -32,9 +32,9 @@ pub(crate) use trivy_operator::Owner;
 /// The most platforms that a reason names.
 const PLATFORMS_SHOWN: usize = 4;
 /// The longest reason of one platform.
-const LONGEST_REASON: usize = 800;
+const MAX_REASON_LENGTH: usize = 800;
 /// The longest part of it that says what was found: who found it, and when, comes after it.
-const LONGEST_FINDINGS: usize = 560;
+const MAX_FINDINGS_LENGTH: usize = 560;
 /// An exemption that ends within so many seconds is warned of: seven days.
 const SOON: i64 = 7 * 24 * 3600;
 
@@ -184,7 +184,7 @@ pub struct PlatformReport {
     pub reports: Vec<String>,
     /// The limits that the report that decided is over.
     #[serde(skip)]
-    pub broken: Vec<Broken>,
+    pub exceeded: Vec<ExceededLimit>,
     /// Where the report that decided can be read again.
     #[serde(skip)]
     pub(crate) origin: Option<Origin>,
@@ -455,9 +455,9 @@ impl Statement<'_> {
         matches!(self.known, Known::Fresh(_))
     }
 
-    fn broken(&self) -> &[Broken] {
+    fn exceeded(&self) -> &[ExceededLimit] {
         match &self.known {
-            Known::Fresh(Judgement { verdict: Verdict::Rejected(broken), .. }) => broken,
+            Known::Fresh(Judgement { verdict: Verdict::Rejected(exceeded), .. }) => exceeded,
             _ => &[],
         }
     }
@@ -474,10 +474,10 @@ impl Statement<'_> {
             Known::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => {
                 (ScanStatus::Accepted, ReportState::Fresh, ["accepted by ", by, &made].concat())
             }
-            Known::Fresh(Judgement { verdict: Verdict::Rejected(broken), .. }) => (
+            Known::Fresh(Judgement { verdict: Verdict::Rejected(exceeded), .. }) => (
                 ScanStatus::Rejected,
                 ReportState::Fresh,
-                format!("{} ({source}: {by}{made})", cut(&texts_of(broken).join("; "), LONGEST_FINDINGS)),
+                format!("{} ({source}: {by}{made})", cut(&texts_of(exceeded).join("; "), MAX_FINDINGS_LENGTH)),
             ),
             Known::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => {
                 (ScanStatus::ScanFailed, ReportState::Failed, format!("{by} can't be read: {why}"))
@@ -512,8 +512,8 @@ impl Statement<'_> {
     }
 }
 
-fn texts_of(broken: &[Broken]) -> Vec<&str> {
-    broken.iter().map(|broken| broken.text.as_str()).collect()
+fn texts_of(exceeded: &[ExceededLimit]) -> Vec<&str> {
+    exceeded.iter().map(|limit| limit.text.as_str()).collect()
 }
 
 fn of(by: &str) -> String {
@@ -561,7 +561,7 @@ fn platform_report(
         .reduce(|worst, next| if grave(&next) > grave(&worst) && is_on(Remedy::WorstDecides) { next } else { worst });
     let decides = worst.as_ref().map(|(_, said)| *said);
     let (time, origin) = decides.map_or((None, None), |said| (said.time, said.origin.clone()));
-    let broken = decides.map(|said| said.broken().to_vec()).unwrap_or_default();
+    let exceeded = decides.map(|said| said.exceeded().to_vec()).unwrap_or_default();
     let is_outage = decides.is_none_or(Statement::is_outage);
     let (status, state, reason) = worst.map_or_else(
         || {
@@ -575,11 +575,11 @@ fn platform_report(
         digest: manifest.digest.clone(),
         status,
         state,
-        reason: cut(&reason, LONGEST_REASON),
+        reason: cut(&reason, MAX_REASON_LENGTH),
         is_outage,
         time: time.map(|time| time.to_string()),
         reports,
-        broken,
+        exceeded,
         origin,
     }
 }

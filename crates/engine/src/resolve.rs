@@ -11,7 +11,7 @@ use crate::settings::{Platforms, Reports, Settings, UnprovenIndexes};
 use std::fmt;
 
 /// The most platforms of one image that are judged: each costs a look-up, and whoever pushes the image chooses how many.
-const MOST_PLATFORMS: usize = 64;
+const MAX_PLATFORMS: usize = 64;
 
 /// Why an index isn't judged whose bytes nothing proves, and what to do.
 const UNPROVEN: &str = "its index may hold more than the host shows of it, so that nodes could run another image: push it \
@@ -92,7 +92,7 @@ impl fmt::Display for Unresolved {
             Self::Unproven => f.write_str(UNPROVEN),
             Self::NoPlatforms => f.write_str("its index names no platform"),
             Self::TooManyPlatforms(number) => {
-                write!(f, "its index names {number} platforms, {MOST_PLATFORMS} are the most that are judged")
+                write!(f, "its index names {number} platforms, {MAX_PLATFORMS} are the most that are judged")
             }
             Self::NoneAskedFor(there) => {
                 write!(f, "none of its platforms ({there}) is one that the setting `reports.platforms` asks for")
@@ -259,7 +259,7 @@ fn asked_for(entries: &[Descriptor<'_>], platforms: &Platforms) -> Result<Vec<Pl
     if let Platforms::Listed(listed) = platforms {
         there = listed_ones(there, listed)?;
     }
-    if there.len() > MOST_PLATFORMS {
+    if there.len() > MAX_PLATFORMS {
         return Err(Unresolved::TooManyPlatforms(there.len()));
     }
     Ok(there)

@@ -21,13 +21,13 @@ const REASONS_IN_MESSAGE: usize = 20;
 /// The most policies that a message names.
 const POLICIES_IN_MESSAGE: usize = 20;
 /// The most warnings of a response.
-const MOST_WARNINGS: usize = 20;
+const MAX_WARNINGS: usize = 20;
 /// Kubernetes' advice for a warning's length.
-const LONGEST_WARNING: usize = 120;
+const MAX_WARNING_LENGTH: usize = 120;
 /// The most images that audit annotations describe.
 const IMAGES_IN_AUDIT: usize = 50;
 /// The longest value of an audit annotation.
-const LONGEST_AUDIT_VALUE: usize = 512;
+const MAX_AUDIT_VALUE_LENGTH: usize = 512;
 
 /// The answer to a validation request, as Kubewarden's host reads it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -70,7 +70,7 @@ impl Response {
             code: Some(code),
             mutated_object: None,
             warnings: Vec::new(),
-            audit_annotations: audit.map(|(k, v)| (k.to_owned(), cut(v, LONGEST_AUDIT_VALUE))).into(),
+            audit_annotations: audit.map(|(k, v)| (k.to_owned(), cut(v, MAX_AUDIT_VALUE_LENGTH))).into(),
             message: Some(message),
         }
     }
@@ -83,8 +83,10 @@ impl Response {
             let message = outcome.message().filter(|_| !outcome.rejects()).map(|message| message.replace('\n', "; "));
             let told: Vec<String> = message.into_iter().chain(ignored).collect();
             if !told.is_empty() {
-                self.audit_annotations
-                    .insert(annotation_key("verification", &outcome.name), cut(&told.join("; "), LONGEST_AUDIT_VALUE));
+                self.audit_annotations.insert(
+                    annotation_key("verification", &outcome.name),
+                    cut(&told.join("; "), MAX_AUDIT_VALUE_LENGTH),
+                );
             }
             for (key, value) in &outcome.annotations {
                 self.audit_annotations.insert(key.clone(), value.clone());
@@ -132,7 +134,7 @@ impl Response {
         let value = self.audit_annotations.entry(key).or_default();
         let before = Some(std::mem::take(value)).filter(|before| !before.is_empty());
         let all: Vec<String> = before.into_iter().chain(texts).collect();
-        *value = join_within(&all, separator, LONGEST_AUDIT_VALUE);
+        *value = join_within(&all, separator, MAX_AUDIT_VALUE_LENGTH);
     }
 
     /// What policies in Rego say comes after what the phases say, one line a policy.
@@ -141,7 +143,7 @@ impl Response {
         if let Some(hash) = &decision.policies_hash {
             annotations.insert("rego-hash".to_owned(), hash.clone());
             let names: Vec<String> = decision.policies.iter().map(|policy| policy.name.clone()).collect();
-            annotations.insert("rego-policies".to_owned(), join_within(&names, ", ", LONGEST_AUDIT_VALUE));
+            annotations.insert("rego-policies".to_owned(), join_within(&names, ", ", MAX_AUDIT_VALUE_LENGTH));
         }
         let lines: Vec<String> = decision.policies.iter().filter_map(policy_message).collect();
         if lines.is_empty() {
@@ -164,7 +166,7 @@ impl Response {
             code: None,
             mutated_object: None,
             warnings: Vec::new(),
-            audit_annotations: audit.map(|(k, v)| (k.to_owned(), cut(v, LONGEST_AUDIT_VALUE))).into(),
+            audit_annotations: audit.map(|(k, v)| (k.to_owned(), cut(v, MAX_AUDIT_VALUE_LENGTH))).into(),
         }
     }
 }
@@ -194,13 +196,13 @@ impl From<Decision> for Response {
                     .collect();
                 Self::rejected(join_at_most(lines.iter().map(String::as_str), "\n", IMAGES_IN_MESSAGE), 400)
             }
-            Outcome::TooManyImages { images, most } => Self::rejected(
-                format!("the workload names {images} different images, the setting `maxImages` allows {most}"),
+            Outcome::TooManyImages { images, max } => Self::rejected(
+                format!("the workload names {images} different images, the setting `maxImages` allows {max}"),
                 403,
             ),
-            Outcome::TooManyHostCalls { images, most } => Self::rejected(
+            Outcome::TooManyHostCalls { images, max } => Self::rejected(
                 format!(
-                    "deciding about {images} different images takes more than the {most} host calls that the setting \
+                    "deciding about {images} different images takes more than the {max} host calls that the setting \
                      `maxHostCalls` allows: name fewer images, images of fewer platforms, or raise it"
                 ),
                 403,
@@ -305,25 +307,25 @@ fn warnings(decision: &Decision, accepted: bool) -> Vec<String> {
         if outcome.action == FailureAction::Warn
             && let Some(message) = outcome.message()
         {
-            add((String::new(), cut(message.lines().next().unwrap_or_default(), LONGEST_WARNING)));
+            add((String::new(), cut(message.lines().next().unwrap_or_default(), MAX_WARNING_LENGTH)));
         }
         for why in &outcome.ignored {
             // A warning is short, and the audit annotation has the path too.
             let why = why.split_once(": ").map_or(why.as_str(), |(_, why)| why);
-            add((String::new(), cut(&format!("policy {} ignores: {why}", cut(&outcome.name, 40)), LONGEST_WARNING)));
+            add((String::new(), cut(&format!("policy {} ignores: {why}", cut(&outcome.name, 40)), MAX_WARNING_LENGTH)));
         }
     }
     for warning in &decision.verification_warnings {
-        add((String::new(), cut(warning, LONGEST_WARNING)));
+        add((String::new(), cut(warning, MAX_WARNING_LENGTH)));
     }
     for policy in &decision.policies {
         for warning in &policy.warnings {
-            add((String::new(), cut(&format!("{}: {warning}", cut(&policy.name, 40)), LONGEST_WARNING)));
+            add((String::new(), cut(&format!("{}: {warning}", cut(&policy.name, 40)), MAX_WARNING_LENGTH)));
         }
     }
-    if warnings.len() > MOST_WARNINGS {
-        let more = warnings.len() - (MOST_WARNINGS - 1);
-        warnings.truncate(MOST_WARNINGS - 1);
+    if warnings.len() > MAX_WARNINGS {
+        let more = warnings.len() - (MAX_WARNINGS - 1);
+        warnings.truncate(MAX_WARNINGS - 1);
         warnings.push((String::new(), format!("and {more} more warnings")));
     }
     warnings.into_iter().map(|(_, text)| text).collect()
@@ -332,8 +334,8 @@ fn warnings(decision: &Decision, accepted: bool) -> Vec<String> {
 /// `image 'x' <text>`, the image cut so that the text stays whole; before it the whole image, which tells warnings apart.
 fn with_image(judged: &JudgedImage, text: &str) -> (String, String) {
     let image = &judged.image.text;
-    let room = LONGEST_WARNING.saturating_sub(text.chars().count() + "image '' ".len());
-    (image.clone(), cut(&format!("image '{}' {text}", cut(image, room)), LONGEST_WARNING))
+    let room = MAX_WARNING_LENGTH.saturating_sub(text.chars().count() + "image '' ".len());
+    (image.clone(), cut(&format!("image '{}' {text}", cut(image, room)), MAX_WARNING_LENGTH))
 }
 
 /// Warns of prefixes that accepted an image although they may have been meant for another.
@@ -352,7 +354,7 @@ fn wide_accepts(judged: &JudgedImage) -> impl Iterator<Item = (String, String)> 
 fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
     let key = judged.image.key();
     let mut add = |what: &str, value: &str| {
-        annotations.insert([&key, ".", what].concat(), cut(value, LONGEST_AUDIT_VALUE));
+        annotations.insert([&key, ".", what].concat(), cut(value, MAX_AUDIT_VALUE_LENGTH));
     };
     add("image", &judged.image.text);
     if let Some(rule) = &judged.pre_scan {
@@ -383,6 +385,6 @@ fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
         add("source", source);
     }
     if !report.exemptions.is_empty() {
-        add("exemptions", &join_within(&report.exemptions, "; ", LONGEST_AUDIT_VALUE));
+        add("exemptions", &join_within(&report.exemptions, "; ", MAX_AUDIT_VALUE_LENGTH));
     }
 }

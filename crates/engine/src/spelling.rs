@@ -20,7 +20,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// The longest key that a reason repeats.
-const LONGEST_KEY: usize = 80;
+const MAX_KEY_LENGTH: usize = 80;
 /// How many keys of a map are compared one by one.
 const FEW_KEYS: usize = 16;
 
@@ -79,7 +79,7 @@ pub(crate) struct Misspelt {
 
 impl fmt::Display for Misspelt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (key, field) = (cut(&self.key, LONGEST_KEY), cut(&self.field, LONGEST_KEY));
+        let (key, field) = (cut(&self.key, MAX_KEY_LENGTH), cut(&self.field, MAX_KEY_LENGTH));
         write!(f, "the key `{key}` is another spelling of `{field}`, parsers disagree about it")
     }
 }
@@ -149,12 +149,12 @@ impl<'de> Keys<'de> {
         };
         // The parser would read an object with that key alone as the document that stands in its value.
         if key.starts_with("$serde_json::private::") {
-            return Err(E::custom(format_args!("the key `{}` is none", cut(&key, LONGEST_KEY))));
+            return Err(E::custom(format_args!("the key `{}` is none", cut(&key, MAX_KEY_LENGTH))));
         }
         if seen.insert(key.clone()) {
             Ok(key)
         } else {
-            Err(E::custom(format_args!("the key `{}` stands twice", cut(&key, LONGEST_KEY))))
+            Err(E::custom(format_args!("the key `{}` stands twice", cut(&key, MAX_KEY_LENGTH))))
         }
     }
 }

@@ -31,7 +31,7 @@ use attestations::Attestations;
 use cel::Value;
 use expression::{EvaluationError, Program, References, Scope, Time, map_of, value_of};
 use images::{Images, not_looked_at, unpinned};
-use questions::{Answers, MOST_QUESTIONS, Question};
+use questions::{Answers, MAX_QUESTIONS, Question};
 use serde_json::{Map, Value as Json, json};
 use signatures::Signatures;
 use std::collections::{BTreeMap, BTreeSet};
@@ -503,8 +503,8 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             let mut is_as_assumed = questions.is_empty() || !is_unsure;
             for question in questions {
                 asked += 1;
-                if asked > MOST_QUESTIONS {
-                    let why = format!("it asks more than {MOST_QUESTIONS} questions about images");
+                if asked > MAX_QUESTIONS {
+                    let why = format!("it asks more than {MAX_QUESTIONS} questions about images");
                     return Err(EvaluationError::Limit(why).at(&expression.path));
                 }
                 let mut answer = self.look_up(&question, asking, images);

@@ -3,7 +3,7 @@
 use super::change::{Action, Edit, path_of, position};
 use super::{Cause, Decider};
 use crate::Timestamp;
-use crate::acceptance::{Broken, BrokenLimit};
+use crate::acceptance::{ExceededLimit, ExceededSetting};
 use crate::decision::{Decision, JudgedImage, Outcome};
 use crate::image::{ImageReference, WorkloadImage};
 use crate::policy::Rule;
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
 /// The most vulnerabilities that an exemption is proposed for; of more, the limit is.
-const MOST_EXEMPTED: usize = 5;
+const MAX_EXEMPTED: usize = 5;
 /// How long a proposed exemption holds, in seconds: thirty days.
 const EXEMPTED_FOR: i64 = 30 * 24 * 3600;
 /// Whoever accepts a proposed exemption says why.
@@ -85,17 +85,17 @@ impl<'s> At<'s> {
                 };
                 images.iter().map(cause).collect()
             }
-            Outcome::TooManyImages { images, most } => vec![Cause {
+            Outcome::TooManyImages { images, max } => vec![Cause {
                 image: None,
-                why: format!("it names {images} different images, and {most} are the most"),
-                decided_by: vec![self.decider(&["maxImages"], json!(most))],
+                why: format!("it names {images} different images, and {max} are the most"),
+                decided_by: vec![self.decider(&["maxImages"], json!(max))],
                 undo: vec![Edit::new(&["maxImages"], Action::Set(json!(images)))],
             }],
-            Outcome::TooManyHostCalls { images, most } => vec![Cause {
+            Outcome::TooManyHostCalls { images, max } => vec![Cause {
                 image: None,
-                why: format!("deciding about its {images} different images takes more than {most} host calls"),
-                decided_by: vec![self.decider(&["maxHostCalls"], json!(most))],
-                undo: vec![Edit::new(&["maxHostCalls"], Action::Set(json!(most.saturating_mul(4))))],
+                why: format!("deciding about its {images} different images takes more than {max} host calls"),
+                decided_by: vec![self.decider(&["maxHostCalls"], json!(max))],
+                undo: vec![Edit::new(&["maxHostCalls"], Action::Set(json!(max.saturating_mul(4))))],
             }],
             Outcome::PreScanRejected(reasons) => self.pre_scan(decision, reasons),
         }
@@ -277,33 +277,33 @@ impl<'s> At<'s> {
 
     /// The limits that the reports of an image are over.
     fn over_limits(&self, judged: &JudgedImage, report: &ScanReport, cause: &mut Cause) {
-        let over: Vec<&Broken> = report.platforms.iter().flat_map(|platform| &platform.broken).collect();
+        let over: Vec<&ExceededLimit> = report.platforms.iter().flat_map(|platform| &platform.exceeded).collect();
         let (mut exempted, mut denied): (BTreeSet<&str>, BTreeSet<&str>) = Default::default();
         let mut has_all = true;
-        for broken in &over {
-            let decider = match broken.limit {
-                BrokenLimit::MaxSeverity(severity, limit) => {
+        for exceeded in &over {
+            let decider = match exceeded.setting {
+                ExceededSetting::MaxSeverity(severity, limit) => {
                     let kind = match limit {
                         Limit::Total(_) => "total",
                         Limit::TotalWithoutFixes(_) => "totalWithoutFixes",
                     };
-                    self.gate("maxSeverity", &[severity.name(), kind], json!(broken.most))
+                    self.gate("maxSeverity", &[severity.name(), kind], json!(exceeded.max))
                 }
-                BrokenLimit::CvssScore => self.gate("cvssScore", &["maxCount"], json!(broken.most)),
-                BrokenLimit::DenyAlways => self.gate("denyAlways", &[], json!([])),
-                BrokenLimit::OwnVerdict => continue,
+                ExceededSetting::CvssScore => self.gate("cvssScore", &["maxCount"], json!(exceeded.max)),
+                ExceededSetting::DenyAlways => self.gate("denyAlways", &[], json!([])),
+                ExceededSetting::OwnVerdict => continue,
             };
             if !cause.decided_by.contains(&decider) {
                 cause.decided_by.push(decider);
             }
-            if broken.limit == BrokenLimit::DenyAlways {
-                denied.extend(broken.ids.iter().map(String::as_str));
+            if exceeded.setting == ExceededSetting::DenyAlways {
+                denied.extend(exceeded.ids.iter().map(String::as_str));
                 continue;
             }
             // The least of them may stay.
-            let spared = usize::try_from(broken.most).unwrap_or(usize::MAX);
-            has_all &= u64::try_from(broken.ids.len()) == Ok(broken.number);
-            let rest = broken.ids.iter().rev().skip(spared).map(String::as_str);
+            let spared = usize::try_from(exceeded.max).unwrap_or(usize::MAX);
+            has_all &= u64::try_from(exceeded.ids.len()) == Ok(exceeded.count);
+            let rest = exceeded.ids.iter().rev().skip(spared).map(String::as_str);
             exempted.extend(rest);
         }
         if !denied.is_empty() {
@@ -311,10 +311,11 @@ impl<'s> At<'s> {
             let rest: Vec<&String> = all.iter().filter(|id| !denied.contains(id.as_str())).collect();
             cause.undo.push(self.own_gate("denyAlways", json!(rest)));
         }
-        let limits: Vec<&Broken> = over.into_iter().filter(|broken| broken.limit != BrokenLimit::DenyAlways).collect();
-        if limits.iter().any(|broken| broken.limit == BrokenLimit::OwnVerdict) {
+        let limits: Vec<&ExceededLimit> =
+            over.into_iter().filter(|limit| limit.setting != ExceededSetting::DenyAlways).collect();
+        if limits.iter().any(|limit| limit.setting == ExceededSetting::OwnVerdict) {
             cause.undo = self.entry(self.scan_key(), judged, "accept").into_iter().collect();
-        } else if has_all && !exempted.is_empty() && exempted.len() <= MOST_EXEMPTED {
+        } else if has_all && !exempted.is_empty() && exempted.len() <= MAX_EXEMPTED {
             cause.undo.push(Edit::new(&["exemptions"], Action::Append(self.exemption(&judged.reference, &exempted))));
         } else if !limits.is_empty() {
             cause.undo.extend(self.raised(&limits));
@@ -338,15 +339,14 @@ impl<'s> At<'s> {
     }
 
     /// The limits of the namespace, as high as they must be.
-    fn raised(&self, over: &[&Broken]) -> Vec<Edit> {
+    fn raised(&self, over: &[&ExceededLimit]) -> Vec<Edit> {
         let limits: Limits<'_> = self.settings.acceptance.of(self.namespace);
         let mut edits = Vec::new();
-        let number = |wanted: &dyn Fn(BrokenLimit) -> bool| {
-            over.iter().filter(|broken| wanted(broken.limit)).map(|broken| broken.number).max()
+        let number = |wanted: &dyn Fn(ExceededSetting) -> bool| {
+            over.iter().filter(|limit| wanted(limit.setting)).map(|limit| limit.count).max()
         };
-        let is_severity =
-            |limit: BrokenLimit, of: Severity| matches!(limit, BrokenLimit::MaxSeverity(severity, _) if severity == of);
-        if over.iter().any(|broken| matches!(broken.limit, BrokenLimit::MaxSeverity(..))) {
+        let is_severity = |limit: ExceededSetting, of: Severity| matches!(limit, ExceededSetting::MaxSeverity(severity, _) if severity == of);
+        if over.iter().any(|limit| matches!(limit.setting, ExceededSetting::MaxSeverity(..))) {
             let severities = limits.max_severity.iter().map(|(severity, limit)| {
                 let (kind, most) = match limit {
                     Limit::Total(most) => ("total", most),
@@ -357,7 +357,7 @@ impl<'s> At<'s> {
             });
             edits.push(self.own_gate("maxSeverity", Value::Object(severities.collect())));
         }
-        if let (Some(cvss), Some(most)) = (limits.cvss_score, number(&|limit| limit == BrokenLimit::CvssScore)) {
+        if let (Some(cvss), Some(most)) = (limits.cvss_score, number(&|limit| limit == ExceededSetting::CvssScore)) {
             edits.push(self.own_gate("cvssScore", json!({"threshold": cvss.threshold, "maxCount": most})));
         }
         edits

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 /// The most edits of a change: each is tried by itself.
-const MOST_EDITS: usize = 60;
+const MAX_EDITS: usize = 60;
 /// How often what still rejects may be undone: what one phase rejects hides what the next one would.
 const ROUNDS: usize = 6;
 
@@ -150,7 +150,7 @@ pub(super) fn find(request: Option<&RawValue>, settings: &Value, host: &dyn Host
                 }
             }
         }
-        if edits.len() == before || edits.len() > MOST_EDITS {
+        if edits.len() == before || edits.len() > MAX_EDITS {
             return None;
         }
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 /// The longest text about the cluster that is passed on.
-const LONGEST_FAILURE: usize = 300;
+const MAX_FAILURE_LENGTH: usize = 300;
 
 /// Carries a call to the host: waPC in the guest, prepared answers elsewhere.
 pub trait HostCalls {
@@ -144,7 +144,7 @@ fn written(payload: &impl Serialize) -> Result<Vec<u8>, HostFailure> {
 /// What the host says of the cluster: failures are told apart by their text alone, and only the cause in its first line is
 /// for people.
 fn classify(text: &str) -> HostFailure {
-    let cause = cut(cause(text), LONGEST_FAILURE);
+    let cause = cut(cause(text), MAX_FAILURE_LENGTH);
     if cause.starts_with("Policy has not been granted access to ") {
         HostFailure::NotGranted(cause)
     } else if cause.starts_with("Cannot find ") && cause.contains(" named '") {

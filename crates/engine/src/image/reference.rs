@@ -15,11 +15,11 @@ const DOCKER_HUB_ALIASES: [&str; 3] = ["index.docker.io", "registry-1.docker.io"
 /// The namespace of Docker Hub's official images, which short names leave out.
 const OFFICIAL: &str = "library/";
 /// The longest path of a repository, from the distribution project.
-const LONGEST_REPOSITORY: usize = 255;
+const MAX_REPOSITORY_LENGTH: usize = 255;
 /// The longest registry host: a DNS name has at most 253 characters, a port five and its colon.
-const LONGEST_HOST: usize = 259;
+const MAX_HOST_LENGTH: usize = 259;
 /// The longest tag, from the grammar.
-const LONGEST_TAG: usize = 128;
+const MAX_TAG_LENGTH: usize = 128;
 
 /// What an image reference names: registry, repository, and tag or digest or both.
 ///
@@ -189,7 +189,7 @@ impl fmt::Display for ReferenceError {
             Self::Repository(path) if path.is_empty() => write!(f, "the repository is missing"),
             Self::Repository(path) => write!(f, "`{}` is not a repository name", shown(path)),
             Self::TooLong(length) => {
-                write!(f, "a name of {length} characters is too long, {LONGEST_REPOSITORY} is the most")
+                write!(f, "a name of {length} characters is too long, {MAX_REPOSITORY_LENGTH} is the most")
             }
             Self::Tag(tag) if tag.is_empty() => write!(f, "the tag after `:` is missing"),
             Self::Tag(tag) => write!(f, "`{}` is not a tag", shown(tag)),
@@ -227,7 +227,7 @@ pub(crate) fn is_host_like(component: &str) -> bool {
 /// [`ReferenceError::Host`] when the text is no host by the grammar.
 pub(crate) fn canonical_host(text: &str) -> Result<String, ReferenceError> {
     let wrong = || ReferenceError::Host(text.to_owned());
-    if text.len() > LONGEST_HOST {
+    if text.len() > MAX_HOST_LENGTH {
         return Err(ReferenceError::TooLong(text.len()));
     }
     let (host, port) = if let Some(rest) = text.strip_prefix('[') {
@@ -272,7 +272,7 @@ fn is_domain_component(component: &str) -> bool {
 
 /// Path components joined by `/`; each alphanumeric runs joined by `.`, `_`, `__` or any number of `-`.
 fn check_repository(path: &str) -> Result<(), ReferenceError> {
-    if path.len() > LONGEST_REPOSITORY {
+    if path.len() > MAX_REPOSITORY_LENGTH {
         return Err(ReferenceError::TooLong(path.len()));
     }
     if path.bytes().any(|b| b.is_ascii_uppercase()) {
@@ -308,7 +308,7 @@ fn is_path_component(component: &str) -> bool {
 /// A word character, then word characters, dots and dashes, 128 in all.
 fn check_tag(tag: &str) -> Result<(), ReferenceError> {
     let is_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
-    let valid = tag.len() <= LONGEST_TAG
+    let valid = tag.len() <= MAX_TAG_LENGTH
         && tag.bytes().next().is_some_and(is_word)
         && tag.bytes().all(|b| is_word(b) || b == b'.' || b == b'-');
     if valid { Ok(()) } else { Err(ReferenceError::Tag(tag.to_owned())) }

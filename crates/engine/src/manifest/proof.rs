@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
 /// The most bytes that are hashed for one document, over all spellings: whoever pushes it chooses how large it is.
-const MOST_HASHED: usize = 8 * 1024 * 1024;
+const MAX_HASHED: usize = 8 * 1024 * 1024;
 
 /// How a tool writes a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,7 +177,7 @@ pub(super) fn is_proven(manifest: &Manifest<'_>, digest: &str) -> bool {
             return true;
         }
         hashed += writer.text.len();
-        if hashed > MOST_HASHED {
+        if hashed > MAX_HASHED {
             return false;
         }
         last = Some(spelling);
@@ -635,7 +635,7 @@ mod tests {
         let document = format!(r#"{{"annotations":{{{}}},"manifests":[]}}"#, annotations.join(","));
         let answer = shown(document.as_bytes());
         let manifest = Manifest::read(&answer).unwrap();
-        assert!(document.len() * 3 > MOST_HASHED);
+        assert!(document.len() * 3 > MAX_HASHED);
         // As a tool writes it whose spelling is tried at first; and as one does whose turn never comes.
         for (spelling, expected) in [(KNOWN[0], true), (KNOWN[16], false)] {
             let mut writer = Writer::default();

@@ -20,37 +20,37 @@ use std::time::Duration;
 
 /// Bytes of the longest text that a builtin makes. `json.marshal` of the largest request is below it; a text is held
 /// up to three times while it is made, which has to fit between the soft limit of memory and the hard one.
-const MOST_TEXT: usize = 4 << 20;
+const MAX_TEXT: usize = 4 << 20;
 /// Elements of the longest list that a builtin makes of a text: 6 MiB of them.
-const MOST_ELEMENTS: usize = 100_000;
+const MAX_ELEMENTS: usize = 100_000;
 /// Numbers of a range. More than a rule has a use for, and 30 of these still fit into memory.
-const MOST_NUMBERS: usize = 10_000;
+const MAX_NUMBERS: usize = 10_000;
 /// Bytes, as [`weigh`] counts them, of what a builtin goes through as a whole. A value that a rule has put together
 /// from shared parts is counted as often as it appears: that is what the builtin would do.
-const MOST_WEIGHT: usize = 8 << 20;
+const MAX_WEIGHT: usize = 8 << 20;
 /// The same for builtins that copy what they render at each level of nesting.
-const MOST_COPIED: usize = 2 << 20;
+const MAX_COPIED: usize = 2 << 20;
 /// Levels of a value. Requests have at most 127; more than this many would overflow the stack of what renders them.
-const MOST_LEVELS: usize = 200;
+const MAX_LEVELS: usize = 200;
 /// Comparisons of a builtin that goes through one list for each element of another: 50 ms of them.
-const MOST_COMPARISONS: usize = 16 << 20;
+const MAX_COMPARISONS: usize = 16 << 20;
 /// Steps (levels and fields) of `walk`: each result holds its whole path, 24 bytes a step.
-const MOST_STEPS: usize = 500_000;
+const MAX_STEPS: usize = 500_000;
 /// Vertices that `graph.reachable_paths` visits, a vertex once for each path that leads to it.
-const MOST_VISITS: usize = 20_000;
+const MAX_VISITS: usize = 20_000;
 /// Vertices of its longest path: it recurses for each.
-const LONGEST_PATH: usize = 100;
+const MAX_PATH_LENGTH: usize = 100;
 /// Bits of an integer that a builtin makes or spells. The engine can't spell one beyond 1e308, which has 1024, and
 /// ends the module when an error of its own would show it.
-const MOST_BITS: u64 = 1000;
+const MAX_BITS: u64 = 1000;
 /// Characters of a number, a quantity, a version, a layout or a point in time that is spelled as a text.
-const LONGEST_NUMBER: usize = 256;
+const MAX_NUMBER_LENGTH: usize = 256;
 /// The largest size of a compiled pattern, the engine's own.
 const LARGEST_PATTERN: usize = 100 * 1024;
 /// Characters of a pattern: parsing alone takes time.
-const LONGEST_PATTERN: usize = 4096;
+const MAX_PATTERN_LENGTH: usize = 4096;
 /// Bytes that a pattern is looked for in.
-const MOST_SEARCHED: usize = 1 << 20;
+const MAX_SEARCHED: usize = 1 << 20;
 /// Bytes that any pattern is looked for in within 60 ms.
 const SOON_SEARCHED: usize = 4096;
 /// Bytes of the parts that a pattern is tried on before it is looked for in a longer text: the worst patterns take
@@ -58,17 +58,17 @@ const SOON_SEARCHED: usize = 4096;
 const TRIED: usize = 2048;
 /// How long these trials take together, and how long a builtin goes on that finds one match after the other, each at
 /// the cost of the whole text.
-const LONGEST_SEARCH: Duration = Duration::from_millis(100);
+const MAX_SEARCH_TIME: Duration = Duration::from_millis(100);
 /// Bytes of the longest YAML that is read: it takes 150 times as much memory.
-const LONGEST_YAML: usize = 256 * 1024;
+const MAX_YAML_LENGTH: usize = 256 * 1024;
 /// Brackets in brackets, and indicators on one line, of a YAML text. The time to read it grows with their square.
-const MOST_YAML_BRACKETS: usize = 128;
+const MAX_YAML_BRACKETS: usize = 128;
 /// Bytes that a glob is matched against.
-const LONGEST_GLOBBED: usize = 4096;
+const MAX_GLOBBED_LENGTH: usize = 4096;
 /// Characters of a glob, which grow to several times as many when delimiters are written out.
-const LONGEST_GLOB: usize = 512;
+const MAX_GLOB_LENGTH: usize = 512;
 /// Delimiters of a glob.
-const MOST_DELIMITERS: usize = 16;
+const MAX_DELIMITERS: usize = 16;
 
 /// What a builtin answers before the original is called: a value of our own, nothing, or an error.
 type Checked = Result<Option<Value>, String>;
@@ -332,11 +332,11 @@ fn fine(_: &str, _: &[Value]) -> Checked {
 }
 
 fn weighed(name: &str, args: &[Value]) -> Checked {
-    weigh(name, args, MOST_WEIGHT).map(|_| None)
+    weigh(name, args, MAX_WEIGHT).map(|_| None)
 }
 
 fn weighed_second(name: &str, args: &[Value]) -> Checked {
-    weigh(name, args.get(1..).unwrap_or_default(), MOST_WEIGHT).map(|_| None)
+    weigh(name, args.get(1..).unwrap_or_default(), MAX_WEIGHT).map(|_| None)
 }
 
 fn short(name: &str, args: &[Value]) -> Checked {
@@ -346,8 +346,8 @@ fn short(name: &str, args: &[Value]) -> Checked {
     });
     for part in parts {
         let length = text(part).len();
-        if length > LONGEST_NUMBER {
-            return Err(format!("`{name}` of a text of {length} bytes: at most {LONGEST_NUMBER}"));
+        if length > MAX_NUMBER_LENGTH {
+            return Err(format!("`{name}` of a text of {length} bytes: at most {MAX_NUMBER_LENGTH}"));
         }
     }
     Ok(None)
@@ -359,7 +359,7 @@ fn made_text(name: &str, args: &[Value]) -> Checked {
 }
 
 fn encoded_query(name: &str, args: &[Value]) -> Checked {
-    weigh(name, args, MOST_COPIED).map(|_| None)
+    weigh(name, args, MAX_COPIED).map(|_| None)
 }
 
 fn split_query(name: &str, args: &[Value]) -> Checked {
@@ -381,7 +381,7 @@ fn concatenated(name: &str, args: &[Value]) -> Checked {
 
 fn few_bits(name: &str, args: &[Value]) -> Checked {
     match args.iter().map(bits).max() {
-        Some(most) if most > MOST_BITS => Err(format!("`{name}` of an integer of {most} bits: at most {MOST_BITS}")),
+        Some(most) if most > MAX_BITS => Err(format!("`{name}` of an integer of {most} bits: at most {MAX_BITS}")),
         _ => Ok(None),
     }
 }
@@ -390,8 +390,8 @@ fn shifted(name: &str, args: &[Value]) -> Checked {
     let [value, by] = args else { return Ok(None) };
     let Value::Number(by) = by else { return Ok(None) };
     match by.as_u64() {
-        Some(by) if bits(value).saturating_add(by) > MOST_BITS => {
-            Err(format!("`{name}` by `{by}`: an integer has at most {MOST_BITS} bits"))
+        Some(by) if bits(value).saturating_add(by) > MAX_BITS => {
+            Err(format!("`{name}` by `{by}`: an integer has at most {MAX_BITS} bits"))
         }
         _ => few_bits(name, args),
     }
@@ -403,8 +403,8 @@ fn multiplied(name: &str, args: &[Value]) -> Checked {
         return Ok(Some(Value::Undefined));
     }
     match parts.iter().map(|part| bits(part)).fold(0, u64::saturating_add) {
-        bits if bits > MOST_BITS => {
-            Err(format!("`{name}` of {} numbers that have {bits} bits together: at most {MOST_BITS}", parts.len()))
+        bits if bits > MAX_BITS => {
+            Err(format!("`{name}` of {} numbers that have {bits} bits together: at most {MAX_BITS}", parts.len()))
         }
         _ => Ok(None),
     }
@@ -428,7 +428,7 @@ fn common(name: &str, args: &[Value]) -> Checked {
 
 /// Written anew, since the original copies the result so far for each set.
 fn united(name: &str, args: &[Value]) -> Checked {
-    weigh(name, args, MOST_WEIGHT)?;
+    weigh(name, args, MAX_WEIGHT)?;
     let mut all = BTreeSet::new();
     for member in args.iter().flat_map(elements) {
         let Value::Set(set) = member else { return Ok(Some(Value::Undefined)) };
@@ -455,7 +455,7 @@ fn merged(name: &str, args: &[Value]) -> Checked {
             (into, from) => *into = from.clone(),
         }
     }
-    weigh(name, args, MOST_WEIGHT)?;
+    weigh(name, args, MAX_WEIGHT)?;
     let mut all = Value::from(BTreeMap::new());
     for object in args.iter().flat_map(elements) {
         if !matches!(object, Value::Object(_)) {
@@ -472,7 +472,7 @@ fn compared_lists(name: &str, args: &[Value]) -> Checked {
 }
 
 fn subset(name: &str, args: &[Value]) -> Checked {
-    weigh(name, args, MOST_WEIGHT)?;
+    weigh(name, args, MAX_WEIGHT)?;
     match args {
         // The original has no answer to it, and ends the module.
         _ if holds_empty_array(args.get(1)) => Ok(Some(Value::from(is_subset(args.first(), args.get(1))))),
@@ -482,7 +482,7 @@ fn subset(name: &str, args: &[Value]) -> Checked {
 }
 
 fn marshalled_with_options(name: &str, args: &[Value]) -> Checked {
-    let weight = weigh(name, args, MOST_COPIED)?;
+    let weight = weigh(name, args, MAX_COPIED)?;
     let Some(Value::Object(options)) = args.get(1) else { return Ok(None) };
     // Written at the start of each line, the indentation once for each level.
     let margins = options.values().map(|option| text(option).len()).fold(0, usize::saturating_add);
@@ -492,7 +492,7 @@ fn marshalled_with_options(name: &str, args: &[Value]) -> Checked {
 
 fn patched(name: &str, args: &[Value]) -> Checked {
     let [document, Value::Array(operations)] = args else { return Ok(None) };
-    let mut weight = weigh(name, args, MOST_COPIED)?;
+    let mut weight = weigh(name, args, MAX_COPIED)?;
     for operation in operations.iter() {
         // The whole document, at worst, into a part of itself.
         let Value::Object(fields) = operation else { continue };
@@ -501,8 +501,8 @@ fn patched(name: &str, args: &[Value]) -> Checked {
         }
     }
     // The tree that is edited takes twenty times as much memory.
-    if weight > MOST_COPIED {
-        return Err(too_heavy(name, MOST_COPIED));
+    if weight > MAX_COPIED {
+        return Err(too_heavy(name, MAX_COPIED));
     }
     let sets = holds_set(document) || operations.iter().any(holds_set);
     // An operation below a set renders that set anew.
@@ -513,7 +513,7 @@ fn walked(name: &str, args: &[Value]) -> Checked {
     fn steps(value: &Value, level: usize, left: &mut usize) -> bool {
         let Some(rest) = left.checked_sub(level + 4) else { return false };
         *left = rest;
-        level < MOST_LEVELS
+        level < MAX_LEVELS
             && match value {
                 Value::Array(list) => list.iter().all(|value| steps(value, level + 1, left)),
                 Value::Set(set) => set.iter().all(|value| steps(value, level + 1, left)),
@@ -521,10 +521,10 @@ fn walked(name: &str, args: &[Value]) -> Checked {
                 _ => true,
             }
     }
-    let mut left = MOST_STEPS;
+    let mut left = MAX_STEPS;
     match args.iter().all(|value| steps(value, 0, &mut left)) {
         true => Ok(None),
-        false => Err(format!("`{name}` of a value of more than {MOST_STEPS} steps: walk a part of it")),
+        false => Err(format!("`{name}` of a value of more than {MAX_STEPS} steps: walk a part of it")),
     }
 }
 
@@ -541,7 +541,7 @@ fn paths(name: &str, args: &[Value]) -> Checked {
             self.left = left;
             let Value::Object(graph) = self.graph else { return true };
             let Some(next) = graph.get(vertex).filter(|_| !self.on.contains(vertex)) else { return true };
-            if length >= LONGEST_PATH {
+            if length >= MAX_PATH_LENGTH {
                 return false;
             }
             self.on.insert(vertex);
@@ -550,13 +550,13 @@ fn paths(name: &str, args: &[Value]) -> Checked {
             fits
         }
     }
-    weigh(name, args, MOST_WEIGHT)?;
+    weigh(name, args, MAX_WEIGHT)?;
     let [graph, from] = args else { return Ok(None) };
-    let mut trail = Trail { graph, on: BTreeSet::new(), left: MOST_VISITS };
+    let mut trail = Trail { graph, on: BTreeSet::new(), left: MAX_VISITS };
     match elements(from).into_iter().all(|vertex| trail.visit(vertex, 0)) {
         true => Ok(None),
         false => Err(format!(
-            "`{name}` of more than {MOST_VISITS} visits, or {LONGEST_PATH} vertices in a row: use `graph.reachable`"
+            "`{name}` of more than {MAX_VISITS} visits, or {MAX_PATH_LENGTH} vertices in a row: use `graph.reachable`"
         )),
     }
 }
@@ -583,10 +583,10 @@ fn numbers(name: &str, from: Option<i64>, to: Option<i64>, step: i64) -> Checked
     let (Some(from), Some(to)) = (from, to) else {
         return Err(format!("`{name}` of numbers beyond 64 bits: use smaller ones"));
     };
-    let most = i128::try_from(MOST_NUMBERS).unwrap_or(i128::MAX);
+    let most = i128::try_from(MAX_NUMBERS).unwrap_or(i128::MAX);
     let count = (i128::from(to) - i128::from(from)).abs() / i128::from(step.max(1)) + 1;
     match count > most {
-        true => Err(format!("`{name}` of {count} numbers: at most {MOST_NUMBERS}")),
+        true => Err(format!("`{name}` of {count} numbers: at most {MAX_NUMBERS}")),
         false => Ok(None),
     }
 }
@@ -710,9 +710,9 @@ fn quantity(name: &str, args: &[Value]) -> Checked {
 fn json_read(name: &str, args: &[Value]) -> Checked {
     let spelled = args.first().map(text).unwrap_or_default();
     text_of(name, spelled.len())?;
-    match document::from_json(spelled, MOST_WEIGHT) {
+    match document::from_json(spelled, MAX_WEIGHT) {
         Ok(value) => Ok(Some(value)),
-        Err(document::Unread::TooMuch) => Err(too_heavy(name, MOST_WEIGHT)),
+        Err(document::Unread::TooMuch) => Err(too_heavy(name, MAX_WEIGHT)),
         Err(document::Unread::Malformed(_)) => Ok(Some(Value::Undefined)),
     }
 }
@@ -723,15 +723,15 @@ fn json_valid(name: &str, args: &[Value]) -> Checked {
 
 fn yaml_read(name: &str, args: &[Value]) -> Checked {
     let spelled = args.first().map(text).unwrap_or_default();
-    if spelled.len() > LONGEST_YAML {
-        return Err(format!("`{name}` of a text of {} bytes: at most {LONGEST_YAML}", spelled.len()));
+    if spelled.len() > MAX_YAML_LENGTH {
+        return Err(format!("`{name}` of a text of {} bytes: at most {MAX_YAML_LENGTH}", spelled.len()));
     }
     if let Some(line) = nested_yaml(spelled) {
-        return Err(format!("`{name}` of more than {MOST_YAML_BRACKETS} brackets in brackets, in line {line}"));
+        return Err(format!("`{name}` of more than {MAX_YAML_BRACKETS} brackets in brackets, in line {line}"));
     }
-    match document::from_yaml(spelled, MOST_COPIED) {
+    match document::from_yaml(spelled, MAX_COPIED) {
         Ok(value) => Ok(Some(value)),
-        Err(document::Unread::TooMuch) => Err(too_heavy(name, MOST_COPIED)),
+        Err(document::Unread::TooMuch) => Err(too_heavy(name, MAX_COPIED)),
         Err(document::Unread::Malformed(_)) => Ok(Some(Value::Undefined)),
     }
 }
@@ -749,7 +749,7 @@ fn nested_yaml(spelled: &str) -> Option<usize> {
             }
         }
         let indicators = line.split([' ', '\t']).take_while(|word| matches!(*word, "" | "-" | "?" | ":"));
-        if open > MOST_YAML_BRACKETS || indicators.filter(|word| !word.is_empty()).count() > MOST_YAML_BRACKETS {
+        if open > MAX_YAML_BRACKETS || indicators.filter(|word| !word.is_empty()).count() > MAX_YAML_BRACKETS {
             return Some(number);
         }
     }
@@ -764,8 +764,8 @@ fn yaml_valid(name: &str, args: &[Value]) -> Checked {
 
 fn glob_spelled(name: &str, args: &[Value]) -> Checked {
     let length = args.first().map(text).unwrap_or_default().len();
-    match length > LONGEST_GLOB {
-        true => Err(format!("`{name}` of a glob of {length} characters: at most {LONGEST_GLOB}")),
+    match length > MAX_GLOB_LENGTH {
+        true => Err(format!("`{name}` of a glob of {length} characters: at most {MAX_GLOB_LENGTH}")),
         false => Ok(None),
     }
 }
@@ -773,12 +773,12 @@ fn glob_spelled(name: &str, args: &[Value]) -> Checked {
 fn globbed(name: &str, args: &[Value]) -> Checked {
     glob_spelled(name, args)?;
     let [_, delimiters, value] = args else { return Ok(None) };
-    if length(delimiters) > MOST_DELIMITERS {
-        return Err(format!("`{name}` with {} delimiters: at most {MOST_DELIMITERS}", length(delimiters)));
+    if length(delimiters) > MAX_DELIMITERS {
+        return Err(format!("`{name}` with {} delimiters: at most {MAX_DELIMITERS}", length(delimiters)));
     }
     let length = text(value).len();
-    match length > LONGEST_GLOBBED {
-        true => Err(format!("`{name}` of a text of {length} bytes: at most {LONGEST_GLOBBED}")),
+    match length > MAX_GLOBBED_LENGTH {
+        true => Err(format!("`{name}` of a text of {length} bytes: at most {MAX_GLOBBED_LENGTH}")),
         false => Ok(None),
     }
 }
@@ -794,8 +794,8 @@ fn compile(name: &str, pattern: &str) -> Result<Option<Regex>, String> {
 }
 
 fn pattern_spelled(name: &str, pattern: &str) -> Result<(), String> {
-    match pattern.len() > LONGEST_PATTERN {
-        true => Err(format!("`{name}` with a pattern of {} bytes: at most {LONGEST_PATTERN}", pattern.len())),
+    match pattern.len() > MAX_PATTERN_LENGTH {
+        true => Err(format!("`{name}` with a pattern of {} bytes: at most {MAX_PATTERN_LENGTH}", pattern.len())),
         false => Ok(()),
     }
 }
@@ -812,8 +812,8 @@ fn too_large(name: &str, pattern: &str) -> String {
 /// A search can't be stopped. But it takes as long as it does on the parts of the text, one after the other: so these
 /// are tried first, with an eye on the clock.
 fn tried(name: &str, pattern: &str, whole: &str) -> Result<Option<Regex>, String> {
-    if whole.len() > MOST_SEARCHED {
-        return Err(format!("`{name}` of a text of {} bytes: at most {MOST_SEARCHED}", whole.len()));
+    if whole.len() > MAX_SEARCHED {
+        return Err(format!("`{name}` of a text of {} bytes: at most {MAX_SEARCHED}", whole.len()));
     }
     let Some(regex) = compile(name, pattern)? else { return Ok(None) };
     let search = Search::new(name);
@@ -829,7 +829,7 @@ fn tried(name: &str, pattern: &str, whole: &str) -> Result<Option<Regex>, String
 
 /// Whether the original is bounded by the size of its arguments: it keeps compiled patterns for the next call.
 fn is_small(pattern: &str, whole: &str, new: &str) -> bool {
-    whole.len() <= SOON_SEARCHED && (whole.len() + 1).saturating_mul(pattern.len().max(new.len())) <= MOST_TEXT / 16
+    whole.len() <= SOON_SEARCHED && (whole.len() + 1).saturating_mul(pattern.len().max(new.len())) <= MAX_TEXT / 16
 }
 
 /// How long a search has been going on.
@@ -853,11 +853,11 @@ impl<'n> Search<'n> {
 
     fn goes_on(&self, what: impl Fn() -> String) -> Result<(), String> {
         let took = monotonic_now().zip(self.since).and_then(|(now, since)| now.checked_sub(since));
-        match took.is_some_and(|took| took > LONGEST_SEARCH) {
+        match took.is_some_and(|took| took > MAX_SEARCH_TIME) {
             true => Err(format!(
                 "`{}` takes more than {} ms for {}: use a simpler pattern, or less text",
                 self.name,
-                LONGEST_SEARCH.as_millis(),
+                MAX_SEARCH_TIME.as_millis(),
                 what()
             )),
             false => Ok(()),
@@ -1027,28 +1027,28 @@ fn bits(value: &Value) -> u64 {
 }
 
 fn text_of(name: &str, length: usize) -> Checked {
-    match length > MOST_TEXT {
-        true => Err(format!("`{name}` of a text of {length} bytes: at most {MOST_TEXT}")),
+    match length > MAX_TEXT {
+        true => Err(format!("`{name}` of a text of {length} bytes: at most {MAX_TEXT}")),
         false => Ok(None),
     }
 }
 
 fn list_of(name: &str, length: usize) -> Checked {
-    match length > MOST_ELEMENTS {
-        true => Err(format!("`{name}` of {length} elements: at most {MOST_ELEMENTS}")),
+    match length > MAX_ELEMENTS {
+        true => Err(format!("`{name}` of {length} elements: at most {MAX_ELEMENTS}")),
         false => Ok(None),
     }
 }
 
 fn comparisons(name: &str, one: usize, other: usize) -> Checked {
-    match one.saturating_mul(other) > MOST_COMPARISONS {
-        true => Err(format!("`{name}` of {one} times {other} comparisons: at most {MOST_COMPARISONS}")),
+    match one.saturating_mul(other) > MAX_COMPARISONS {
+        true => Err(format!("`{name}` of {one} times {other} comparisons: at most {MAX_COMPARISONS}")),
         false => Ok(None),
     }
 }
 
 fn too_heavy(name: &str, most: usize) -> String {
-    format!("`{name}` of a value of more than {most} bytes or {MOST_LEVELS} levels: use a part of it")
+    format!("`{name}` of a value of more than {most} bytes or {MAX_LEVELS} levels: use a part of it")
 }
 
 /// The bytes of values, eight for each in them and those of their texts, if they aren't more than `most`. It takes
@@ -1074,7 +1074,7 @@ fn weigh_one(value: &Value, level: usize, left: &mut usize) -> bool {
     };
     let Some(rest) = left.checked_sub(own.saturating_add(8)) else { return false };
     *left = rest;
-    level < MOST_LEVELS
+    level < MAX_LEVELS
         && match value {
             Value::Array(list) => list.iter().all(|value| weigh_one(value, level + 1, left)),
             Value::Set(set) => set.iter().all(|value| weigh_one(value, level + 1, left)),
@@ -1400,7 +1400,7 @@ mod tests {
         for _ in 0..60 {
             value = Value::from(vec![value.clone(), value]);
         }
-        assert!(!weighs_at_most(&value, MOST_WEIGHT));
+        assert!(!weighs_at_most(&value, MAX_WEIGHT));
         assert!(weighs_at_most(&Value::from(vec![Value::from("abc")]), 19));
         assert!(!weighs_at_most(&Value::from(vec![Value::from("abc")]), 18));
     }

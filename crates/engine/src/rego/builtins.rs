@@ -24,7 +24,7 @@ const ADDED: [&str; 9] = [
     IMAGE_REFERENCE,
 ];
 /// The most addresses that a range is expanded to, as a power of two.
-const MOST_ADDRESS_BITS: u32 = 16;
+const MAX_ADDRESS_BITS: u32 = 16;
 
 /// Adds those that the modules call. Their errors are noted: see [`Crossed`].
 ///
@@ -180,10 +180,10 @@ fn cidr_is_valid(arguments: Vec<Value>) -> anyhow::Result<Value> {
 fn cidr_expand(arguments: Vec<Value>) -> anyhow::Result<Value> {
     let Some(cidr) = range(&arguments, 0) else { return Ok(Value::Undefined) };
     let (first, rest) = cidr.span();
-    if rest >> MOST_ADDRESS_BITS != 0 {
+    if rest >> MAX_ADDRESS_BITS != 0 {
         let Cidr { network, prefix } = cidr;
         bail!(
-            "`net.cidr_expand` of `{network}/{prefix}`: at most 2^{MOST_ADDRESS_BITS} addresses, use `net.cidr_contains`"
+            "`net.cidr_expand` of `{network}/{prefix}`: at most 2^{MAX_ADDRESS_BITS} addresses, use `net.cidr_contains`"
         );
     }
     let address = |number: u128| {

@@ -10,7 +10,7 @@ use regorus::Value;
 use std::collections::BTreeMap;
 
 /// The most that rules see of one kind, in bytes as documents are weighed.
-const MOST_OBJECTS: usize = 16 * 1024 * 1024;
+const MAX_OBJECTS: usize = 16 * 1024 * 1024;
 /// A name that hardly any object has: that it isn't found is an answer too.
 const NOBODY: &str = "image-admission-asks-whether-it-may-read";
 
@@ -157,7 +157,7 @@ fn list(kind: &ContextKind, host: &dyn Host, namespace: &str) -> Result<Vec<Valu
     let unreadable =
         || format!("{api_version} {name} of `context` can't be read: the host's answer is no list of objects");
     let text = std::str::from_utf8(&document.0).map_err(|_| unreadable())?;
-    let answer = from_json(text, MOST_OBJECTS)
+    let answer = from_json(text, MAX_OBJECTS)
         .map_err(|error| format!("{api_version} {name} of `context` can't be read: {error}"))?;
     let items = get(&answer, "items");
     let mut objects = Vec::new();

@@ -32,7 +32,7 @@ const LENGTHS: PolicyLengthConfig = PolicyLengthConfig {
     max_lines: NonZeroUsize::new(1 << 20).expect("is not zero"),
 };
 /// The longest text of an error that is passed on.
-const LONGEST_ERROR: usize = 400;
+const MAX_ERROR_LENGTH: usize = 400;
 
 /// A text in Rego, with the name that messages give it.
 #[derive(Debug, Clone, Copy)]
@@ -212,7 +212,7 @@ impl<'b> Evaluator<'b> {
             let value = engine.eval_rule(path.to_owned()).map_err(|error| failure(&error));
             match (value, crossed.take()) {
                 (Err(stopped @ (EvaluationError::TimeIsUp | EvaluationError::OutOfMemory)), _) => Err(stopped),
-                (_, Some(bound)) => Err(EvaluationError::Failed(cut(&bound, LONGEST_ERROR))),
+                (_, Some(bound)) => Err(EvaluationError::Failed(cut(&bound, MAX_ERROR_LENGTH))),
                 (Ok(Value::Undefined), None) => Ok(None),
                 (Ok(value), None) => Ok(Some(value)),
                 (Err(error), None) => Err(error),
@@ -276,5 +276,5 @@ pub(super) fn one_line(error: &anyhow::Error) -> String {
         (Some(place), Some(why)) => format!("{}: {}", place.trim(), why.trim()),
         _ => text.split_whitespace().collect::<Vec<_>>().join(" "),
     };
-    cut(&line, LONGEST_ERROR)
+    cut(&line, MAX_ERROR_LENGTH)
 }

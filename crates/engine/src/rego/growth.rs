@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How often a number may be multiplied with others that the rules compute. Each time doubles its length, and 2^8
 /// times 1000 bits are multiplied in 10 ms and divided in 50 ms.
-const MOST_PRODUCTS: u32 = 8;
+const MAX_PRODUCTS: u32 = 8;
 /// How many copies of values a value may hold that is written out: a million are compared in 50 ms.
-const MOST_COPIES: u64 = 1 << 20;
+const MAX_COPIES: u64 = 1 << 20;
 /// How often the statements of a body are gone through until nothing changes: they may stand in any order.
-const MOST_PASSES: usize = 8;
+const MAX_PASSES: usize = 8;
 
 /// A rule whose value grows too much.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,11 +94,11 @@ pub(super) fn grown(modules: &[Ref<Module>], graph: &Graph) -> Option<Grown> {
                 return values.found;
             }
             // What it makes of arguments in between lies below the line through both.
-            let args = Size { copies: MOST_COPIES, ..Size::ONE };
+            let args = Size { copies: MAX_COPIES, ..Size::ONE };
             let mut values = Values { scope, rules: &rules, args, sizes: BTreeMap::new(), found: None };
             large = large.max(values.rule(rule));
         }
-        let slope = large.copies.saturating_sub(size.copies).div_ceil(MOST_COPIES - 1);
+        let slope = large.copies.saturating_sub(size.copies).div_ceil(MAX_COPIES - 1);
         rules.insert(path, Made { size, slope });
     }
     None
@@ -146,7 +146,7 @@ impl Values<'_> {
 
     fn query(&mut self, query: &Query) {
         self.declare(|names| declared(query, names));
-        for _ in 0..MOST_PASSES {
+        for _ in 0..MAX_PASSES {
             let before = self.sizes.clone();
             query.stmts.iter().for_each(|statement| self.statement(&statement.literal));
             if before == self.sizes {
@@ -294,9 +294,9 @@ impl Values<'_> {
     }
 
     fn check(&mut self, span: &Span, size: Size) -> Size {
-        let why = if size.products > MOST_PRODUCTS {
+        let why = if size.products > MAX_PRODUCTS {
             "a product of products of products, and so on: no number is that large"
-        } else if size.copies > MOST_COPIES {
+        } else if size.copies > MAX_COPIES {
             "a value that holds a million copies of another: put it in once"
         } else {
             return size;

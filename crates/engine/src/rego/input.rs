@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 /// The largest request that rules see, in bytes as documents are weighed. The host refuses texts of more than 2 MiB, which
 /// come to three times as much at most unless they consist of nothing but brackets.
-pub(super) const MOST_REQUEST: usize = 8 * 1024 * 1024;
+pub(super) const MAX_REQUEST: usize = 8 * 1024 * 1024;
 
 /// What rules see of a request. The parts are shared by all documents that are made of them.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ impl Input {
     /// # Errors
     /// Why the request can't be read.
     pub(crate) fn new(request: &AdmissionRequest<'_>, images: &[WorkloadImage]) -> Result<Self, String> {
-        let mut document = from_json(request.raw(), MOST_REQUEST).map_err(|error| error.to_string())?;
+        let mut document = from_json(request.raw(), MAX_REQUEST).map_err(|error| error.to_string())?;
         // Kubernetes writes null where there is no object; the host leaves the key out.
         for key in ["object", "oldObject"] {
             if get(&document, key) == Value::Null {

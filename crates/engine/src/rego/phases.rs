@@ -7,7 +7,7 @@
 use super::document::{from_own, from_value};
 use super::evaluator::{Budget, EvaluationError, Evaluator, Text};
 use super::generated::{ALWAYS, GeneratedRules, PACKAGE, PRE_SCAN, SCAN};
-use super::input::{Input, MOST_REQUEST, set};
+use super::input::{Input, MAX_REQUEST, set};
 use super::module::{Facts, InputKeys};
 use super::seen::SeenModule;
 use super::unexpected_value;
@@ -136,7 +136,7 @@ impl PhaseInput {
 }
 
 fn document_of(value: &Json) -> Result<Value, String> {
-    from_value(value, MOST_REQUEST).map_err(|error| error.to_string())
+    from_value(value, MAX_REQUEST).map_err(|error| error.to_string())
 }
 
 /// The template of a controller as the Pod that it will be.

@@ -18,9 +18,9 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 /// The longest message of a rule that is repeated.
-const LONGEST_MESSAGE: usize = 1024;
+const MAX_MESSAGE_LENGTH: usize = 1024;
 /// The largest operation of a patch, in bytes as bounds weigh them: no request is larger.
-const MOST_PATCHED: usize = 4 * 1024 * 1024;
+const MAX_PATCHED: usize = 4 * 1024 * 1024;
 /// The prefixes of rules that reject.
 const DENIES: [&str; 2] = ["deny", "violation"];
 /// The prefix of rules that warn.
@@ -294,7 +294,7 @@ impl Loaded<'_> {
                         |key| get(&status, key).as_string().ok().map(|text| text.to_string()).filter(|t| !t.is_empty());
                     let reason = text("message").or_else(|| text("reason"));
                     let reason = reason.unwrap_or_else(|| "it gives no reason".to_owned());
-                    self.outcome.denials.insert(cut(&reason, LONGEST_MESSAGE));
+                    self.outcome.denials.insert(cut(&reason, MAX_MESSAGE_LENGTH));
                 }
                 other => {
                     let value = shown(&other);
@@ -370,7 +370,7 @@ fn suffix<'r>(rule: &'r str, prefix: &str) -> Option<&'r str> {
 /// The messages of a rule: the strings of its set, or the `msg` of its objects.
 fn messages(rule: &str, value: &Value) -> Result<BTreeSet<String>, String> {
     if let Ok(text) = value.as_string() {
-        return Ok(BTreeSet::from([cut(text, LONGEST_MESSAGE)]));
+        return Ok(BTreeSet::from([cut(text, MAX_MESSAGE_LENGTH)]));
     }
     if *value == Value::Bool(false) {
         return Ok(BTreeSet::new());
@@ -382,7 +382,7 @@ fn messages(rule: &str, value: &Value) -> Result<BTreeSet<String>, String> {
             Value::Object(_) => message(element).ok_or_else(|| unexpected(rule, element))?,
             other => return Err(unexpected(rule, other)),
         };
-        messages.insert(cut(&text, LONGEST_MESSAGE));
+        messages.insert(cut(&text, MAX_MESSAGE_LENGTH));
     }
     Ok(messages)
 }
@@ -418,7 +418,7 @@ fn elements(value: &Value) -> Option<Box<dyn Iterator<Item = &Value> + '_>> {
 }
 
 fn to_json(value: &Value) -> Option<Json> {
-    let is_operation = matches!(value, Value::Object(_) | Value::Array(_)) && weighs_at_most(value, MOST_PATCHED);
+    let is_operation = matches!(value, Value::Object(_) | Value::Array(_)) && weighs_at_most(value, MAX_PATCHED);
     is_operation.then(|| serde_json::to_value(value).ok()).flatten()
 }
 

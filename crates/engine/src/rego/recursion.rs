@@ -13,7 +13,7 @@ use std::ops::Bound;
 
 /// What a chain of rules, of which each needs the next, may take of the engine's stack. In the module, with the stack
 /// that the policy server gives it, 1600 are too much.
-const MOST_STACK: usize = 1024;
+const MAX_STACK: usize = 1024;
 /// What a rule takes of it,
 const STACK_OF_RULE: usize = 16;
 /// a bracket of any kind in it: a call, a list, a comprehension,
@@ -21,12 +21,12 @@ const STACK_OF_BRACKET: usize = 4;
 /// and an operator.
 const STACK_OF_OPERATOR: usize = 1;
 /// Operators, dots and brackets of one expression: the engine recurses for each of them.
-const MOST_OPERATORS: usize = 128;
+const MAX_OPERATORS: usize = 128;
 /// Tokens that the parser reads again. It reads the first element of an array, a set or an object twice, first as that
 /// of a comprehension; twenty brackets in a row are a million readings.
-const MOST_REREAD: u64 = 500_000;
+const MAX_REREAD: u64 = 500_000;
 /// Characters of a number. `1e2000000000` would be computed while the text is read.
-const LONGEST_NUMBER: usize = 64;
+const MAX_NUMBER_LENGTH: usize = 64;
 /// The largest exponent of a number.
 const LARGEST_EXPONENT: u32 = 400;
 
@@ -163,7 +163,7 @@ impl Graph {
             let below = self.next(rule).iter().filter_map(|next| taken.get(*next)).max().copied().unwrap_or_default();
             let own = self.rules.get(rule).map_or(0, |node| node.stack);
             let (stack, length) = (own + below.0, 1 + below.1);
-            if stack > MOST_STACK {
+            if stack > MAX_STACK {
                 return Some(Chain { rule: rule.join("."), length });
             }
             taken.insert(rule, (stack, length));
@@ -291,14 +291,14 @@ pub(super) fn nested(text: &str) -> Option<Nested> {
 
         let doubled = u32::try_from(open.iter().filter(|bracket| bracket.first).count()).unwrap_or(u32::MAX);
         reread = reread.saturating_add(2_u64.saturating_pow(doubled) - 1);
-        if reread > MOST_REREAD {
+        if reread > MAX_REREAD {
             return found(format!("{doubled} brackets in brackets: give the inner ones a name of their own"));
         }
         match sign {
             Sign::End => return None,
             Sign::Number if is_too_long(span.text()) => {
                 return found(format!(
-                    "a number of more than {LONGEST_NUMBER} characters, or beyond 1e{LARGEST_EXPONENT}"
+                    "a number of more than {MAX_NUMBER_LENGTH} characters, or beyond 1e{LARGEST_EXPONENT}"
                 ));
             }
             Sign::Close if open.len() > 1 => {
@@ -309,8 +309,8 @@ pub(super) fn nested(text: &str) -> Option<Nested> {
                     innermost.operators += 1;
                     innermost.operators
                 });
-                if operators > MOST_OPERATORS {
-                    return found(format!("an expression of more than {MOST_OPERATORS} operators: split it"));
+                if operators > MAX_OPERATORS {
+                    return found(format!("an expression of more than {MAX_OPERATORS} operators: split it"));
                 }
             }
             _ => {}
@@ -364,7 +364,7 @@ impl Sign {
 
 fn is_too_long(number: &str) -> bool {
     let power = number.split_once(['e', 'E']).map(|(_, power)| power.trim_start_matches(['+', '-']));
-    number.len() > LONGEST_NUMBER
+    number.len() > MAX_NUMBER_LENGTH
         || power.is_some_and(|power| !power.parse().is_ok_and(|power: u32| power <= LARGEST_EXPONENT))
 }
 
@@ -743,7 +743,7 @@ mod tests {
             engine.add_policy("p.rego".to_owned(), text).unwrap();
             Graph::new(engine.get_modules()).chain()
         };
-        let longest = MOST_STACK / STACK_OF_RULE;
+        let longest = MAX_STACK / STACK_OF_RULE;
         assert_eq!(chain(rules(longest)), None);
         assert_eq!(chain(rules(longest + 1)).map(|chain| chain.length), Some(longest + 1));
         let nested = |most: usize| rules(most).replace("{ r", "{ [[[[r").replace(" }", "]]]] }");
@@ -754,8 +754,8 @@ mod tests {
     #[test]
     fn texts_that_the_parser_must_not_see() {
         for (text, place) in [
-            (format!("package p\nx := 1{}", " +\n1".repeat(MOST_OPERATORS)), Some((MOST_OPERATORS as u32 + 1, 3))),
-            (format!("package p\nx := 1{}", " +\n1".repeat(MOST_OPERATORS - 1)), None),
+            (format!("package p\nx := 1{}", " +\n1".repeat(MAX_OPERATORS)), Some((MAX_OPERATORS as u32 + 1, 3))),
+            (format!("package p\nx := 1{}", " +\n1".repeat(MAX_OPERATORS - 1)), None),
             (format!("package p\nx := [{}1]", "1 + 1,\n".repeat(1000)), None),
             (format!("package p\n{}", "x := 1\n".repeat(1000)), None),
             (format!("package p\nx {{\n{}}}", "a.b.c == 1\n".repeat(1000)), None),

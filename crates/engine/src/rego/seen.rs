@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 /// The annotation in which `kubectl apply` keeps the whole object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// The largest document that is logged, in bytes as bounds weigh them.
-const MOST_LOGGED: usize = 8 * 1024 * 1024;
+const MAX_LOGGED: usize = 8 * 1024 * 1024;
 /// What stands in the place of what isn't logged.
 const HIDDEN: &str = "not logged";
 
@@ -39,7 +39,7 @@ pub struct SeenModule {
 impl Seen {
     pub(super) fn new(by: &str, input: &Value, data: &Value, rules: &[SeenModule]) -> Self {
         let written = |value: &Value| {
-            if !weighs_at_most(value, MOST_LOGGED) {
+            if !weighs_at_most(value, MAX_LOGGED) {
                 return Json::from("too large to log");
             }
             serde_json::to_value(value).unwrap_or_default()

@@ -9,13 +9,13 @@ use regorus::Value;
 use std::borrow::Cow;
 
 /// Bytes of the longest text, and of all values that are spelled for one.
-const MOST_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 /// The widest field, and the highest precision.
 const WIDEST_FIELD: usize = 1000;
 /// Bits of the largest integer that is spelled: it takes the square of the time.
-const MOST_BITS: u64 = 4096;
+const MAX_BITS: u64 = 4096;
 /// Go's own limit of widths, precisions and argument indexes: beyond, it takes them for no number.
-const MOST_IN_GO: i64 = 1_000_000;
+const MAX_IN_GO: i64 = 1_000_000;
 
 /// Formats the second argument, an array, by the first.
 ///
@@ -23,7 +23,7 @@ const MOST_IN_GO: i64 = 1_000_000;
 /// The text, a field or a value is larger than the bounds.
 pub(super) fn sprintf(arguments: Vec<Value>) -> anyhow::Result<Value> {
     let [Value::String(format), Value::Array(values)] = arguments.as_slice() else { return Ok(Value::Undefined) };
-    let text = String::with_capacity(format.len().saturating_add(64).min(MOST_BYTES));
+    let text = String::with_capacity(format.len().saturating_add(64).min(MAX_BYTES));
     let mut printer = Printer { text, values: values.as_slice(), next: 0, reordered: false, spelled: 0 };
     printer.print_all(format)?;
     Ok(Value::from(printer.text))
@@ -272,7 +272,7 @@ impl<'a> Printer<'a> {
         self.reordered = true;
         let digits = index.bytes().all(|digit| digit.is_ascii_digit());
         // Go reads one digit more once the number is above its limit, and none after that.
-        let number = index.parse::<i64>().ok().filter(|number| digits && number / 10 <= MOST_IN_GO);
+        let number = index.parse::<i64>().ok().filter(|number| digits && number / 10 <= MAX_IN_GO);
         let position = number.and_then(|number| usize::try_from(number.checked_sub(1)?).ok());
         match position.filter(|position| *position < self.values.len()) {
             Some(position) => self.next = position,
@@ -286,7 +286,7 @@ impl<'a> Printer<'a> {
         let Some(value) = self.values.get(self.next) else { return Ok(None) };
         self.next = self.next.saturating_add(1);
         let number = match value {
-            Value::Number(number) => number.as_i64().filter(|number| (-MOST_IN_GO..=MOST_IN_GO).contains(number)),
+            Value::Number(number) => number.as_i64().filter(|number| (-MAX_IN_GO..=MAX_IN_GO).contains(number)),
             _ => None,
         };
         match number {
@@ -309,13 +309,13 @@ impl<'a> Printer<'a> {
                 Ok(number.as_f64().map_or_else(|| Argument::Text(number.format_decimal().into()), Argument::Float))
             }
             other => {
-                if !bounds::weighs_at_most(other, MOST_BYTES) {
-                    bail!("`sprintf` of a value of more than {MOST_BYTES} bytes or 200 levels: use a part of it");
+                if !bounds::weighs_at_most(other, MAX_BYTES) {
+                    bail!("`sprintf` of a value of more than {MAX_BYTES} bytes or 200 levels: use a part of it");
                 }
                 let mut text = String::new();
                 spell(other, &mut text)?;
                 self.spelled = self.spelled.saturating_add(text.len());
-                if self.spelled > MOST_BYTES {
+                if self.spelled > MAX_BYTES {
                     return Err(too_long());
                 }
                 Ok(Argument::Text(Cow::Owned(text)))
@@ -370,7 +370,7 @@ impl<'a> Printer<'a> {
             if field.sharp && (position == 0 || field.space) {
                 digits.push_str(prefix);
             }
-            if digits.len() > MOST_BYTES {
+            if digits.len() > MAX_BYTES {
                 return Err(too_long());
             }
             for half in [byte >> 4, byte & 0xF] {
@@ -526,18 +526,18 @@ fn too_wide(found: &str) -> anyhow::Error {
 }
 
 fn too_long() -> anyhow::Error {
-    anyhow!("`sprintf` of more than {MOST_BYTES} bytes: make a shorter text")
+    anyhow!("`sprintf` of more than {MAX_BYTES} bytes: make a shorter text")
 }
 
 fn check_bits(bits: u64) -> anyhow::Result<()> {
-    if bits > MOST_BITS {
-        bail!("`sprintf` of an integer of {bits} bits: at most {MOST_BITS}");
+    if bits > MAX_BITS {
+        bail!("`sprintf` of an integer of {bits} bits: at most {MAX_BITS}");
     }
     Ok(())
 }
 
 fn push(text: &str, to: &mut String) -> anyhow::Result<()> {
-    if to.len().saturating_add(text.len()) > MOST_BYTES {
+    if to.len().saturating_add(text.len()) > MAX_BYTES {
         return Err(too_long());
     }
     to.push_str(text);
@@ -637,7 +637,7 @@ fn quote(text: &str, ascii: bool, to: &mut String) -> anyhow::Result<()> {
     to.push('"');
     for sign in text.chars() {
         escape(sign, '"', ascii, to);
-        if to.len() > MOST_BYTES {
+        if to.len() > MAX_BYTES {
             return Err(too_long());
         }
     }
@@ -1195,13 +1195,13 @@ mod tests {
         ] {
             assert_eq!(formatted(format, arguments), Err(error.to_owned()), "{format}");
         }
-        let long = Value::from("a".repeat(MOST_BYTES));
-        let too_long = format!("`sprintf` of more than {MOST_BYTES} bytes: make a shorter text");
+        let long = Value::from("a".repeat(MAX_BYTES));
+        let too_long = format!("`sprintf` of more than {MAX_BYTES} bytes: make a shorter text");
         let of = |format: &str, value: &Value| {
             let found = sprintf(vec![Value::from(format), Value::from(vec![value.clone()])]);
             found.map(|text| text.as_string().unwrap().len()).map_err(|error| error.to_string())
         };
-        assert_eq!(of("%v", &long), Ok(MOST_BYTES));
+        assert_eq!(of("%v", &long), Ok(MAX_BYTES));
         for format in ["%v.", "%x", "%#v", "%[1]v%[1]v", "%q", "%d", "%5000000T"] {
             assert!(of(format, &long).is_err_and(|error| error == too_long || format.ends_with('T')), "{format}");
         }

@@ -26,11 +26,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The longest text of a report that is passed on.
-const LONGEST_TEXT: usize = 300;
+const MAX_TEXT_LENGTH: usize = 300;
 /// The longest word of a report that is passed on.
-const LONGEST_WORD: usize = 80;
+const MAX_WORD_LENGTH: usize = 80;
 /// The longest name of an object in Kubernetes.
-const LONGEST_NAME: usize = 253;
+const MAX_NAME_LENGTH: usize = 253;
 
 /// Reports of one kind, as one request sees them.
 pub(crate) struct Source<'a> {
@@ -222,7 +222,7 @@ fn computed_name(template: &str, wanted: &Wanted<'_>, workload: &str) -> Option<
         let value: String = value.chars().map(|c| if fits(c) { c.to_ascii_lowercase() } else { '-' }).collect();
         name = name.replace(placeholder, &value);
     }
-    (name.len() <= LONGEST_NAME).then_some(name)
+    (name.len() <= MAX_NAME_LENGTH).then_some(name)
 }
 
 fn hex(digest: &str) -> &str {
@@ -479,7 +479,7 @@ impl fmt::Display for Identity {
             }
             text.push_str(part);
         }
-        f.write_str(&if text.is_empty() { "one that it doesn't name".to_owned() } else { cut(&text, LONGEST_TEXT) })
+        f.write_str(&if text.is_empty() { "one that it doesn't name".to_owned() } else { cut(&text, MAX_TEXT_LENGTH) })
     }
 }
 
@@ -515,7 +515,7 @@ impl<'v> Report<'v> {
                 Value::Object(object) if !object.is_empty() => format!("`{path}` is {value}"),
                 _ => return,
             };
-            said.get_or_insert(cut(&words, LONGEST_TEXT));
+            said.get_or_insert(cut(&words, MAX_TEXT_LENGTH));
         });
         said
     }
@@ -533,7 +533,7 @@ impl<'v> Report<'v> {
         let mut oldest = None;
         for time in times {
             let time =
-                time.map_err(|value| format!("`{path}` is no time but {}", cut(&value.to_string(), LONGEST_WORD)))?;
+                time.map_err(|value| format!("`{path}` is no time but {}", cut(&value.to_string(), MAX_WORD_LENGTH)))?;
             oldest = Some(oldest.map_or(time, |oldest| time.min(oldest)));
         }
         oldest.ok_or_else(|| format!("`{path}` has no time"))
@@ -559,7 +559,7 @@ impl<'v> Report<'v> {
         visit(self.object, Some(path), &mut |value| {
             let verdict = match value {
                 Value::String(word) => OwnVerdict::of(word),
-                other => OwnVerdict::Other(cut(&other.to_string(), LONGEST_WORD)),
+                other => OwnVerdict::Other(cut(&other.to_string(), MAX_WORD_LENGTH)),
             };
             let badness = |verdict: &OwnVerdict| match verdict {
                 OwnVerdict::Pass => 0,

@@ -31,7 +31,7 @@ const MANIFEST: &str = "VulnerabilityManifest";
 /// What an image is made of; it is there before anything is looked for in it.
 const BOM: &str = "SBOMSyft";
 /// The longest name of an object.
-const LONGEST_NAME: usize = 253;
+const MAX_NAME_LENGTH: usize = 253;
 /// How many digits of a digest stand in a name.
 const DIGITS: usize = 6;
 /// What is asked for first: there is no summary.
@@ -245,7 +245,7 @@ fn names(wanted: &Wanted<'_>, digests: &[&str]) -> Vec<String> {
 /// The name of an image's objects: `docker.io-library-nginx-1.27-a3ac8c`. None when it can't be one.
 fn slug(spelling: &str, digest: &str) -> Option<String> {
     let as_name = |c: char| if matches!(c, ':' | '/' | '_' | '@') { '-' } else { c.to_ascii_lowercase() };
-    let image: String = spelling.chars().map(as_name).take(LONGEST_NAME - DIGITS - 1).collect();
+    let image: String = spelling.chars().map(as_name).take(MAX_NAME_LENGTH - DIGITS - 1).collect();
     let (_, digits) = digest.split_at_checked(digest.len().checked_sub(DIGITS)?)?;
     let name = format!("{image}-{digits}");
     let is_name = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'.' | b'-'))

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// The most artifacts of one type beside one image: whoever pushes them chooses how many there are.
-const MOST_ARTIFACTS: usize = 16;
+const MAX_ARTIFACTS: usize = 16;
 /// Where a manifest says when it was made.
 const CREATED: &str = "org.opencontainers.image.created";
 
@@ -83,10 +83,10 @@ impl<'a> Source<'a> {
         };
         let found = artifacts_beside(self.host, reference, digest, suffix, |kind| kind == media_type)?;
         // One that isn't read could be the one that says that the image is bad.
-        if found.len() > MOST_ARTIFACTS {
+        if found.len() > MAX_ARTIFACTS {
             let (of, number) = (reference.at(digest), found.len());
             return Err(HostFailure::Malformed(format!(
-                "{of} has {number} artifacts of one type, {MOST_ARTIFACTS} are the most"
+                "{of} has {number} artifacts of one type, {MAX_ARTIFACTS} are the most"
             )));
         }
         Ok(found)

@@ -23,7 +23,7 @@ const WORKLOADS: [(&str, &str); 8] = [
 ];
 
 /// The most policies.
-const MOST_POLICIES: usize = 50;
+const MAX_POLICIES: usize = 50;
 
 /// One policy of `imageVerification`.
 #[derive(Debug, Clone)]
@@ -169,8 +169,8 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> V
     const KEY: &str = "imageVerification";
     let path = settings.path().key(KEY);
     let entries = settings.list(KEY, problems).unwrap_or_default();
-    if entries.len() > MOST_POLICIES {
-        problems.add(path, format!("{} policies are too many, {MOST_POLICIES} are the most", entries.len()));
+    if entries.len() > MAX_POLICIES {
+        problems.add(path, format!("{} policies are too many, {MAX_POLICIES} are the most", entries.len()));
     }
     let mut policies: Vec<VerificationPolicy> = Vec::new();
     for (position, value) in entries.iter().enumerate() {

@@ -20,7 +20,7 @@ use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most artifacts of one type beside one image: whoever pushes them chooses how many there are.
-const MOST_ARTIFACTS: usize = 16;
+const MAX_ARTIFACTS: usize = 16;
 
 /// The types under which in-toto statements are attached.
 const ENVELOPE_TYPES: [&str; 2] = ["application/vnd.in-toto+json", "application/vnd.dsse.envelope.v1+json"];
@@ -356,7 +356,7 @@ fn look(
     };
     let mut found = artifacts_beside(signatures.host(), reference, digest, wanted.tag_suffix.as_deref(), of_type)?;
     // Who attests every day adds one every day, at the end.
-    let artifacts = found.split_off(found.len().saturating_sub(MOST_ARTIFACTS));
+    let artifacts = found.split_off(found.len().saturating_sub(MAX_ARTIFACTS));
     let read = |digest: &String| {
         let artifact = reference.at(digest);
         Found { content: read(signatures, &artifact, digest), artifact, digest: digest.clone() }

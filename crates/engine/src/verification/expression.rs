@@ -21,18 +21,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The longest text of an expression: far longer than any that people read.
-const LONGEST_EXPRESSION: usize = 16 * 1024;
+const MAX_EXPRESSION_LENGTH: usize = 16 * 1024;
 /// How deep an expression may be nested: each level takes some hundred bytes of the module's stack, several times.
 const DEEPEST: usize = 100;
 /// The most steps of all loops of one policy.
-const MOST_STEPS: u64 = 50_000;
+const MAX_STEPS: u64 = 50_000;
 /// What all expressions of a request may take, beside the 450 ms of its rules in Rego: both end within 600.
-const MOST_TIME: Duration = Duration::from_millis(150);
+const MAX_TIME: Duration = Duration::from_millis(150);
 /// After how many steps the clock is read.
 const STEPS_BETWEEN_CHECKS: u64 = 8;
 /// The longest text, and the longest list, that `+` makes.
-const LONGEST_TEXT: usize = 1 << 20;
-const LONGEST_LIST: usize = 100_000;
+const MAX_TEXT_LENGTH: usize = 1 << 20;
+const MAX_LIST_LENGTH: usize = 100_000;
 
 /// Counts a step of a loop, and passes its argument on.
 const STEP: &str = "@step";
@@ -120,9 +120,9 @@ impl Program {
     /// # Errors
     /// Where and why it is no CEL, in one line.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
-        if text.len() > LONGEST_EXPRESSION {
+        if text.len() > MAX_EXPRESSION_LENGTH {
             return Err(format!(
-                "an expression of {} bytes is too long, {LONGEST_EXPRESSION} are the most",
+                "an expression of {} bytes is too long, {MAX_EXPRESSION_LENGTH} are the most",
                 text.len()
             ));
         }
@@ -215,7 +215,7 @@ impl Program {
             return Err(EvaluationError::Limit(out_of_time()));
         }
         // An error may be dropped on the way, where `||` or `exists` finds a truth beside it.
-        if scope.steps.load(Ordering::Relaxed) > MOST_STEPS {
+        if scope.steps.load(Ordering::Relaxed) > MAX_STEPS {
             return Err(EvaluationError::Limit(too_many_steps()));
         }
         value
@@ -223,11 +223,11 @@ impl Program {
 }
 
 fn out_of_time() -> String {
-    format!("stopped: the expressions of one request have {} ms", MOST_TIME.as_millis())
+    format!("stopped: the expressions of one request have {} ms", MAX_TIME.as_millis())
 }
 
 fn too_many_steps() -> String {
-    format!("stopped: the loops of one policy have {MOST_STEPS} steps")
+    format!("stopped: the loops of one policy have {MAX_STEPS} steps")
 }
 
 /// An error of the engine in one line.
@@ -292,7 +292,7 @@ impl Time {
         let since = self.0.since.load(Ordering::Relaxed);
         if since != 0 {
             let taken = self.0.before.load(Ordering::Relaxed).saturating_add(Self::now().saturating_sub(since));
-            if u128::from(taken) > MOST_TIME.as_micros() {
+            if u128::from(taken) > MAX_TIME.as_micros() {
                 self.0.is_up.store(true, Ordering::Relaxed);
             }
         }
@@ -319,7 +319,7 @@ impl Scope<'_> {
         let clock = time.clone();
         let step: Function = Box::new(move |call| {
             let step = counted.fetch_add(1, Ordering::Relaxed);
-            if step >= MOST_STEPS {
+            if step >= MAX_STEPS {
                 return Err(ExecutionError::function_error("a loop", too_many_steps()));
             }
             if step % STEPS_BETWEEN_CHECKS == STEPS_BETWEEN_CHECKS - 1 && clock.is_up() {
@@ -382,10 +382,10 @@ fn plus<'c, 'v>(call: &mut FunctionContext<'c, 'v>) -> Result<CowVal<'c, 'v>, Ex
     let [left, right] = call.args.as_slice() else { return Err(ExecutionError::missing_argument_or_target()) };
     let text = |value: &CowVal<'_, '_>| value.downcast_ref::<CelString<'_>>().map_or(0, |text| text.inner().len());
     let list = |value: &CowVal<'_, '_>| value.downcast_ref::<CelList<'_>>().map_or(0, |list| list.inner().len());
-    if text(left) + text(right) > LONGEST_TEXT {
+    if text(left) + text(right) > MAX_TEXT_LENGTH {
         return Err(ExecutionError::function_error("+", functions::LONG_TEXT));
     }
-    if list(left) + list(right) > LONGEST_LIST {
+    if list(left) + list(right) > MAX_LIST_LENGTH {
         return Err(ExecutionError::function_error("+", functions::LONG_LIST));
     }
     let adder = left.as_adder().ok_or_else(|| {

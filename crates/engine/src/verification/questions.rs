@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The most questions that one expression may ask: two for each of the most images of many settings, and some.
-pub(crate) const MOST_QUESTIONS: usize = 400;
+pub(crate) const MAX_QUESTIONS: usize = 400;
 
 /// Something that only the outside knows.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -163,7 +163,7 @@ impl Answers {
                 let assumed = question.assumed();
                 if !table.is_stuck && !table.open.contains(&question) {
                     table.open.push(question);
-                    table.is_stuck = assumed.is_none() || table.open.len() > MOST_QUESTIONS;
+                    table.is_stuck = assumed.is_none() || table.open.len() > MAX_QUESTIONS;
                 }
                 assumed
                     .filter(|_| !table.is_stuck)

@@ -29,7 +29,7 @@ impl Parts {
             Self::Hashed(text) => Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect(),
             Self::Spelled { image, digest } => {
                 let as_name = |c: char| if matches!(c, ':' | '/' | '_' | '@') { '-' } else { c.to_ascii_lowercase() };
-                let image: String = image.chars().map(as_name).take(LONGEST_NAME - LAST_DIGITS - 1).collect();
+                let image: String = image.chars().map(as_name).take(MAX_NAME_LENGTH - LAST_DIGITS - 1).collect();
                 let start = digest.len().saturating_sub(LAST_DIGITS);
                 format!("{image}-{}", digest.get(start..).unwrap_or_default())
             }
@@ -45,7 +45,7 @@ impl Parts {
 }
 
 /// The longest name of an object.
-const LONGEST_NAME: usize = 253;
+const MAX_NAME_LENGTH: usize = 253;
 /// How many digits of a digest Kubescape's names end with.
 const LAST_DIGITS: usize = 6;
 

@@ -129,9 +129,9 @@ impl Test {
 
 /// A text's first line, and not too much of it.
 fn in_short(text: &str) -> String {
-    const MOST: usize = 100;
+    const MAX_CHARACTERS: usize = 100;
     let line = text.lines().next().unwrap_or_default();
-    let shown: String = line.chars().take(MOST).collect();
+    let shown: String = line.chars().take(MAX_CHARACTERS).collect();
     if shown.len() < text.trim_end().len() { format!("{shown}…") } else { shown }
 }
 

@@ -27,7 +27,7 @@ pub(super) const NAME: &str = "SARIF";
 /// The tools that look for vulnerabilities in images, as they call themselves.
 const SCANNERS: [&str; 5] = ["Trivy", "Grype", "Snyk Container", "Docker Scout", "OSV-Scanner"];
 /// The longest name of a tool that a reason repeats.
-const LONGEST_NAME: usize = 80;
+const MAX_NAME_LENGTH: usize = 80;
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
@@ -215,7 +215,7 @@ impl<'a> Run<'a> {
         // The format leaves them out where the tool didn't get so far.
         let results = self.results.ok_or("the `results` of a run are missing")?;
         let is_scanner = is_named(&tool, &SCANNERS) || !is_on(Remedy::EmptyIsNoScan);
-        let tool = || cut(tool.as_str(), LONGEST_NAME);
+        let tool = || cut(tool.as_str(), MAX_NAME_LENGTH);
         if results.is_empty() {
             let why = || format!("a run of `{}` has no results, and may have looked for anything", tool());
             return if is_scanner { Ok(Vec::new()) } else { Err(why()) };

@@ -14,7 +14,7 @@ const API_VERSION: &str = "sbomscanner.kubewarden.io/v1alpha1";
 /// The same for every question: the host keeps a watch open for each different mask.
 const FIELDS: [&str; 4] = ["spec.registry", "status.conditions", "status.startTime", "status.completionTime"];
 /// The longest text of the scanner's that is passed on.
-const LONGEST_WORDS: usize = 300;
+const MAX_WORDS_LENGTH: usize = 300;
 
 /// The ScanJobs, by namespace, once they were needed.
 pub(super) struct ScanJobs<'a> {
@@ -190,7 +190,7 @@ fn state(conditions: &[Condition<'_>]) -> State {
     };
     if let Some(failed) = holds("Failed").filter(|_| is_on(Remedy::TellFailedFromPending)) {
         let words = [&failed.message, &failed.reason].into_iter().flatten().map(Text::as_str);
-        let words = words.filter(|words| !words.is_empty()).map(|words| cut(words, LONGEST_WORDS)).next();
+        let words = words.filter(|words| !words.is_empty()).map(|words| cut(words, MAX_WORDS_LENGTH)).next();
         return State::Failed(words.unwrap_or_else(|| "it failed, and gives no reason".to_owned()));
     }
     if holds("Complete").is_some() { State::Complete } else { State::Going }

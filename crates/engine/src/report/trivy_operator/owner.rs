@@ -5,7 +5,7 @@ use serde_json::Value;
 /// The letters of Kubernetes' hashes, which spell no words.
 const SAFE_LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 /// The longest value of a label.
-const LONGEST_LABEL: usize = 63;
+const MAX_LABEL_LENGTH: usize = 63;
 /// Controllers whose Pods' reports are kept under the controller's name.
 const CONTROLLERS: [&str; 5] = ["ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job"];
 
@@ -82,7 +82,7 @@ pub(super) fn report_names(owners: &[Owner], containers: &[String]) -> Vec<Strin
 /// What Kubernetes accepts as a label's value.
 fn is_label_value(text: &str) -> bool {
     let ends = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_alphanumeric());
-    text.len() <= LONGEST_LABEL
+    text.len() <= MAX_LABEL_LENGTH
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
         && ends(text.bytes().next())
         && ends(text.bytes().last())

@@ -97,9 +97,9 @@ impl<'v> Keys<'v> {
 
 /// That a value is of another type than it must be.
 pub(super) fn wrong_type(wanted: &str, value: &Value) -> String {
-    const MOST: usize = 60;
+    const MAX_CHARACTERS: usize = 60;
     let text = value.to_string();
-    let shown: String = text.chars().take(MOST).collect();
+    let shown: String = text.chars().take(MAX_CHARACTERS).collect();
     let dots = if shown.len() < text.len() { "…" } else { "" };
     format!("`{shown}{dots}` is not {wanted}")
 }

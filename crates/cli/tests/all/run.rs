@@ -6,10 +6,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on must fail")]
 
-mod support;
-#[path = "support/transcripts.rs"]
-mod transcripts;
-
+use crate::support;
+use crate::support::transcripts;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -295,7 +293,7 @@ fn usage_errors_and_help_have_their_exit_codes() {
 
 /// A module whose settings are always valid, and whose `validate` does what `body` does.
 fn guest(folder: &TempDir, body: &str) -> String {
-    let template = include_str!("run/guest.wat");
+    let template = include_str!("../run/guest.wat");
     assert!(template.contains(";; VALIDATE"));
     write(folder, "guest.wat", &template.replace(";; VALIDATE", body))
 }

@@ -2,8 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
 
-mod support;
-
+use crate::support;
 use image_admission_cli::answers::{HostAnswers, HostCall};
 use image_admission_cli::runtime::PolicyModule;
 use serde_json::{Value, json};

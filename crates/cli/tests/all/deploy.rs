@@ -3,11 +3,10 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
 
-#[path = "support/kubewarden.rs"]
-mod kubewarden;
-
+use crate::support::clock::use_read_clock;
+use crate::support::kubewarden;
 use image_admission_engine::settings::Settings;
-use image_admission_engine::{Clock, HostCalls, Timestamp, WireHost, use_clock, validate};
+use image_admission_engine::{HostCalls, Timestamp, WireHost, validate};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubewarden::{FailurePolicy, Kind, Mode, PolicySpec, Resource, ServerSpec};
@@ -19,7 +18,6 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 const POLICY: &str = "cluster-admission-policy.yaml";
 const VALIDATING: &str = "cluster-admission-policy-validating.yaml";
@@ -264,19 +262,9 @@ fn pod(images: &[&str]) -> Value {
         "spec": {"containers": containers}})
 }
 
-/// Time enough for every rule.
-#[derive(Debug)]
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now(&self) -> Option<Duration> {
-        Some(Duration::from_secs(1))
-    }
-}
-
 /// The policy's answer to the creation of an object, with what it asked of the cluster for that.
 fn answer(object: &Value, settings: &Value) -> (Value, BTreeSet<Asked>) {
-    use_clock(&Stopped);
+    use_read_clock();
     let request = json!({
         "uid": "1", "operation": "CREATE", "name": "app", "namespace": "shop",
         "kind": {"group": "", "version": "v1", "kind": "Pod"}, "resource": {"group": "", "version": "v1", "resource": "pods"},

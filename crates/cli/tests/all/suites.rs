@@ -5,10 +5,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on must fail")]
 
-mod support;
-#[path = "support/transcripts.rs"]
-mod transcripts;
-
+use crate::support;
+use crate::support::transcripts;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};

@@ -5,10 +5,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
 
-#[path = "support/registry.rs"]
-mod docker_registry;
-mod support;
-
+use crate::support;
+use crate::support::registry as docker_registry;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
@@ -460,14 +458,14 @@ fn a_payload_that_was_changed_after_signing_is_refused() {
 
 #[test]
 fn a_payload_of_five_mebibytes_is_read_and_a_larger_one_refused() {
-    const MOST: usize = 5 * 1024 * 1024;
+    const MAX_BYTES: usize = 5 * 1024 * 1024;
     let Some(world) = World::start() else { return };
     let digest = world.index("1", "first");
     world.name(&digest, "IMAGE");
     let rest = statement(&digest, BUILDER, 0).to_string().len();
-    world.attest(&digest, &envelope(&statement(&digest, BUILDER, MOST - rest), &team()));
+    world.attest(&digest, &envelope(&statement(&digest, BUILDER, MAX_BYTES - rest), &team()));
     world.admits(&attested_by(&team()));
-    world.attest(&digest, &envelope(&statement(&digest, BUILDER, MOST - rest + 1), &team()));
+    world.attest(&digest, &envelope(&statement(&digest, BUILDER, MAX_BYTES - rest + 1), &team()));
     assert_eq!(
         world.rejection(&attested_by(&team())),
         "Policy attested failed: no provenance\n'REGISTRY/team/app:1': no attestation slsa of team: REGISTRY/team/app@ATTESTATION can't be read: the payload has more than `5242880` bytes; put the bulk elsewhere and attest to its digest"

@@ -3,10 +3,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on must fail")]
 
-mod support;
-#[path = "support/transcripts.rs"]
-mod transcripts;
-
+use crate::support;
+use crate::support::transcripts;
 use image_admission_engine::Timestamp;
 use std::time::{SystemTime, UNIX_EPOCH};
 use support::{module_path, root};

@@ -10,7 +10,7 @@ use image_admission_cli::answers::{HostAnswers, HostCall};
 use image_admission_cli::memory::MemoryUse;
 use image_admission_cli::runtime::{PolicyModule, Reply, RuntimeError};
 
-const PROBE: &[u8] = include_bytes!("guests/probe.wat");
+const PROBE: &[u8] = include_bytes!("../guests/probe.wat");
 const DEADLINE: &str = "Policy execution interrupted because it exceeded the allowed execution time";
 
 /// Answers with what it was asked, or with an error if that begins with `no`.

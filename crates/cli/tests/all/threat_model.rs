@@ -44,7 +44,7 @@ fn what_is_not_there_is_told() {
     let told = |text: &str| named(text).iter().filter_map(|(file, test)| problem(file, test)).collect::<Vec<_>>();
     for there in [
         "`traps/attacks.rs::a_name_has_one_digest`",
-        "`crates/cli/tests/threat_model.rs::what_is_not_there_is_told`",
+        "`crates/cli/tests/all/threat_model.rs::what_is_not_there_is_told`",
         "`tests/cases/attacks.yaml::an image volume is judged`",
     ] {
         assert_eq!(told(there), [""; 0], "{there}");

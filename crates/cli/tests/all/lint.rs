@@ -2,9 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on must fail")]
 
-#[path = "support/transcripts.rs"]
-mod transcripts;
-
+use crate::support::transcripts;
 use std::path::PathBuf;
 use transcripts::image_admission;
 

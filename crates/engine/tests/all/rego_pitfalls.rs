@@ -2,7 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests, and what they call")]
 
-use image_admission_engine::{Clock, HostCalls, Timestamp, WireHost, use_clock, validate, validate_settings};
+use crate::clock::use_clock_of;
+use image_admission_engine::{HostCalls, Timestamp, WireHost, validate, validate_settings};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -12,15 +13,6 @@ struct Nothing;
 impl HostCalls for Nothing {
     fn call(&self, _: &str, operation: &str, _: &[u8]) -> Result<Vec<u8>, String> {
         Err(format!("`{operation}` has no answer"))
-    }
-}
-
-/// A clock that stands.
-struct Stopped;
-
-impl Clock for Stopped {
-    fn now(&self) -> Option<Duration> {
-        Some(Duration::from_secs(1))
     }
 }
 
@@ -38,7 +30,7 @@ fn problem(settings: &Value) -> Option<String> {
 }
 
 fn rejection(settings: &Value) -> Option<String> {
-    use_clock(&Stopped);
+    use_clock_of(Duration::ZERO);
     assert_eq!(problem(settings), None, "{settings}");
     let spec = json!({"containers": [{"name": "c", "image": "nginx:1"}]});
     let request = json!({

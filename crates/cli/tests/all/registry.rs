@@ -3,10 +3,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on must fail")]
 
-#[path = "support/registry.rs"]
-mod docker_registry;
-mod support;
-
+use crate::support;
+use crate::support::registry as docker_registry;
 use docker_registry::{Registry, digest_of, program};
 use image_admission_cli::answers::files::{ClusterFiles, Files};
 use image_admission_cli::answers::live::{Live, LiveOptions};

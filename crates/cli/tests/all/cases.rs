@@ -4,21 +4,20 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
 
-mod support;
-
+use crate::support;
+use crate::support::clock::use_read_clock;
 use image_admission_cli::answers::files::{ClusterFiles, Files, ImageFile};
 use image_admission_cli::answers::{Gate, Grants, HostAnswers, HostCall};
 use image_admission_cli::runtime::PolicyModule;
 use image_admission_engine::explain::{Cause, explain};
 use image_admission_engine::settings::Settings;
-use image_admission_engine::{Clock, HostCalls, Timestamp, WireHost, decide};
+use image_admission_engine::{HostCalls, Timestamp, WireHost, decide};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 use support::{module_path, root};
 
 /// One case, as the files spell it. Unknown keys fail: a misspelt expectation expects nothing.
@@ -305,19 +304,8 @@ impl HostCalls for Counted<'_> {
     }
 }
 
-/// A clock that only goes on when it is read, so that a busy machine stops no rule, and a rule that loops ends.
-struct ReadClock(AtomicU64);
-
-impl Clock for ReadClock {
-    fn now(&self) -> Option<Duration> {
-        Some(Duration::from_micros(self.0.fetch_add(100, Ordering::Relaxed)))
-    }
-}
-
-static CLOCK: ReadClock = ReadClock(AtomicU64::new(0));
-
 fn by_engine(case: &Case, world: &dyn HostAnswers) -> (Vec<u8>, usize) {
-    image_admission_engine::use_clock(&CLOCK);
+    use_read_clock();
     let calls = Cell::new(0);
     let host = WireHost(Counted(world, &calls));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
@@ -337,7 +325,7 @@ fn the_engine_decides_every_case_as_expected() {
 /// A change that is proposed admits the request, and nothing of it can be left out.
 #[test]
 fn every_rejection_is_explained() {
-    image_admission_engine::use_clock(&CLOCK);
+    use_read_clock();
     let world = world();
     let calls = Cell::new(0);
     let host = WireHost(Counted(world.as_ref(), &calls));

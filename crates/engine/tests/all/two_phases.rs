@@ -3,11 +3,9 @@
 //!
 //! The model is written from the contract of the phases and shares nothing with the engine.
 //!
-//! `TWO_PHASES_CASES=100000 cargo test --test two_phases` looks harder than the 2,000 cases of a plain run.
+//! `TWO_PHASES_CASES=100000 cargo test --test all two_phases` looks harder than the 2,000 cases of a plain run.
 
-mod cases;
-
-use cases::{Case, Change, Cluster, Container, Image, Level, List, Phase, Pin, Status, case};
+use crate::cases::{Case, Change, Cluster, Container, Image, Level, List, Phase, Pin, Status, case};
 use image_admission_engine::{Timestamp, validate};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseResult, TestError, TestRunner};

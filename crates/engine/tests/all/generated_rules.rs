@@ -4,15 +4,13 @@
 //! What the rules see is built here from the case, and shares nothing with the engine but the builtin
 //! `image_has_prefix`, which has a test of its own.
 //!
-//! `TWO_PHASES_CASES=100000 cargo test --release --test generated_rules` looks harder than the 2,000 cases of a plain run.
+//! `TWO_PHASES_CASES=100000 cargo test --release --test all generated_rules` looks harder than the 2,000 cases of a plain run.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests, and what they call")]
 
-mod cases;
-#[path = "generated_rules/custom.rs"]
 mod custom;
 
-use cases::{Case, Cluster, IMAGES, PREFIXES, case};
+use crate::cases::{Case, Cluster, IMAGES, PREFIXES, case};
 use custom::{Custom, How, PRE_SCAN_RULES, SCAN_RULES};
 use image_admission_engine::rego::generated::{ALWAYS, GeneratedRules, PRE_SCAN, SCAN};
 use image_admission_engine::rego::image_has_prefix::{IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, image_has_prefix};

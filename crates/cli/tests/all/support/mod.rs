@@ -1,5 +1,12 @@
 //! What several tests need: the policy's module, and the test world.
 
+pub(crate) mod clock;
+pub(crate) mod kubewarden;
+pub(crate) mod markdown;
+pub(crate) mod registry;
+pub(crate) mod shell;
+pub(crate) mod transcripts;
+
 use std::path::PathBuf;
 
 /// The root of the workspace.

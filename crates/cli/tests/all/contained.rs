@@ -4,8 +4,7 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
 
-mod support;
-
+use crate::support;
 use image_admission_cli::answers::{HostAnswers, HostCall};
 use image_admission_cli::memory::MemoryUse;
 use image_admission_cli::runtime::PolicyModule;
@@ -18,7 +17,7 @@ use std::time::Instant;
 static MODULE: LazyLock<PolicyModule> = LazyLock::new(|| PolicyModule::from_file(&support::module_path()).unwrap());
 
 /// What the module may take at most; it declares 256 MiB. The rest is the margin to a trap.
-const MOST_MEMORY: usize = 192 << 20;
+const MAX_MEMORY: usize = 192 << 20;
 
 /// A rule, and what becomes of it.
 #[derive(Deserialize)]
@@ -106,7 +105,7 @@ fn problem(bomb: &Bomb, settings: &Value, table: &mut String) -> Option<String> 
     let memory = MemoryUse::of_call(&MODULE, "validate", payload.as_bytes(), Arc::new(Nobody)).unwrap().answered;
     let message = answer["message"].as_str().unwrap_or("it ends");
     writeln!(table, "| {} | {} ms | {} MiB | {message} |", bomb.name, took.as_millis(), memory >> 20).unwrap();
-    if memory > MOST_MEMORY {
+    if memory > MAX_MEMORY {
         return Some(format!("{} MiB of memory", memory >> 20));
     }
     let is_expected = match bomb.stopped.as_deref() {
@@ -124,7 +123,7 @@ fn settings(rego: &str) -> Value {
 
 #[test]
 fn whatever_a_rule_does_there_is_an_answer() {
-    let bombs: Vec<Bomb> = yaml_serde::from_str(include_str!("contained/rules.yaml")).unwrap();
+    let bombs: Vec<Bomb> = yaml_serde::from_str(include_str!("../contained/rules.yaml")).unwrap();
     let mut table = String::new();
     let wrong: Vec<String> = bombs
         .iter()

@@ -3,9 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on must fail")]
 
-#[path = "support/transcripts.rs"]
-mod transcripts;
-
+use crate::support::transcripts;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,8 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on must fail")]
 
-mod support;
-
+use crate::support;
 use image_admission_cli::answers::files::Files;
 use image_admission_cli::answers::{Gate, Grants};
 use image_admission_cli::runtime::PolicyModule;

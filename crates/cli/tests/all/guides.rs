@@ -27,14 +27,10 @@
     reason = "a test that can't go on must fail"
 )]
 
-#[path = "support/kubewarden.rs"]
-mod kubewarden;
-#[path = "support/markdown.rs"]
-mod markdown;
-#[path = "support/shell.rs"]
-mod shell;
-mod support;
-
+use crate::support;
+use crate::support::kubewarden;
+use crate::support::markdown;
+use crate::support::shell;
 use image_admission_engine::settings::Settings;
 use kubewarden::{PolicySpec, Resource, ServerSpec, lossless};
 use markdown::{Fence, fences};

@@ -1,21 +1,11 @@
-//! Expressions that take too long. The clock is the process's, so that this has one of its own.
+//! Expressions that take too long.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
 
-use image_admission_engine::{Clock, HostCalls, Timestamp, WireHost, use_clock, validate};
+use crate::clock::use_clock_of;
+use image_admission_engine::{HostCalls, Timestamp, WireHost, validate};
 use serde_json::{Value, json};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-
-/// A clock that goes on by a millisecond each time that it is read.
-struct Ticking;
-
-impl Clock for Ticking {
-    fn now(&self) -> Option<Duration> {
-        static READ: AtomicU64 = AtomicU64::new(1);
-        Some(Duration::from_millis(READ.fetch_add(1, Ordering::Relaxed)))
-    }
-}
 
 struct Silent;
 
@@ -39,7 +29,7 @@ fn evaluate(policies: &[&str]) -> String {
 
 #[test]
 fn expressions_that_take_too_long_are_stopped_whatever_is_ignored() {
-    use_clock(&Ticking);
+    use_clock_of(Duration::from_millis(1));
     let loops = |depth: usize| {
         let list = "[0,1,2,3,4,5,6,7,8,9]";
         (0..depth).rev().fold("true".to_owned(), |inner, n| format!("{list}.all(x{n}, {inner})"))

@@ -1,0 +1,37 @@
+//! Tests of the command line, in one binary: each of its own would link the runtime and the clients once more.
+//!
+//! `libraries` stands beside it, since it runs for long: `make test-libraries`.
+
+mod support;
+
+mod bad_input;
+mod cases;
+mod cluster_files;
+mod completions;
+mod contained;
+mod deploy;
+mod digests;
+mod examples;
+mod explain;
+mod field_mask;
+mod gate;
+mod guides;
+mod help;
+mod host_options;
+mod image_file;
+mod lint;
+mod live;
+mod log;
+mod package;
+mod recorded;
+mod registry;
+mod rego_test;
+mod reports;
+mod run;
+mod runtime;
+mod selector;
+mod signatures;
+mod suites;
+mod threat_model;
+mod toolchain;
+mod workflows;
