@@ -100,14 +100,15 @@ impl Run {
         let ending = self.decide(&policy, &requests, &host, output);
         // What was asked until something went wrong is worth a look too.
         host.save_recording()?;
+        let ending = ending?;
+        let leftovers = host.answers().leftovers();
+        if !leftovers.is_empty() {
+            return Err(RunError::Leftovers(leftovers));
+        }
         if let Some(call) = host.unanswered() {
             warn(&format!("nobody is there to answer `{call}`: {HOW_TO_ANSWER}"));
         }
-        let ending = ending?;
-        match host.answers().leftovers() {
-            leftovers if leftovers.is_empty() => Ok(ending),
-            leftovers => Err(RunError::Leftovers(leftovers)),
-        }
+        Ok(ending)
     }
 
     /// The settings as JSON.
