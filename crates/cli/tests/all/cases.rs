@@ -2,8 +2,6 @@
 //! what an attacker tries. Each is decided by the engine and by the policy's module in the native host, which must
 //! give the same bytes; and what the real hosts answered to the same request must be the same too.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
-
 use crate::support;
 use crate::support::clock::use_read_clock;
 use image_admission_cli::answers::files::{ClusterFiles, Files, ImageFile};

@@ -1,10 +1,4 @@
 //! A cluster made of manifests.
-#![expect(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "a test fails by panicking, in its helper functions too"
-)]
-
 use std::path::Path;
 
 use image_admission_cli::answers::files::{ClusterFiles, Files};

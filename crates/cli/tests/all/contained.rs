@@ -2,8 +2,6 @@
 //! maximum of memory: each is refused when the policy is deployed, or stopped with a message that names the policy, or
 //! ends by itself. None traps. With `CONTAINED=1` and `--nocapture` a table of time and memory is written.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
-
 use crate::support;
 use image_admission_cli::answers::{HostAnswers, HostCall};
 use image_admission_cli::memory::MemoryUse;

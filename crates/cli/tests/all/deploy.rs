@@ -1,8 +1,6 @@
 //! The manifests of `deploy/`: that the API server would take them as they are, that they say one thing, and that what the
 //! engine asks of the cluster with their settings is what they grant.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
-
 use crate::support::clock::use_read_clock;
 use crate::support::kubewarden;
 use image_admission_engine::settings::Settings;

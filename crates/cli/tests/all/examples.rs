@@ -1,8 +1,6 @@
 //! The suites of `examples/`, run as their users run them, and what they have to show: every setting that is documented,
 //! with a request that is allowed and one that is rejected; and every one that is refused.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
-
 use crate::support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

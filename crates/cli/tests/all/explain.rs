@@ -1,8 +1,6 @@
 //! `image-admission explain`, as its users see it: each file `explain/*.txt` is a transcript, see `support/transcripts.rs`.
 //! `$WORLD` stands for the options of the test world.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on must fail")]
-
 use crate::support;
 use crate::support::transcripts;
 use image_admission_engine::Timestamp;

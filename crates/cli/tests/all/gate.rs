@@ -1,6 +1,4 @@
 //! What the host itself says to a host call, word for word: policies tell failures apart by these texts.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helper functions too")]
-
 use std::sync::Arc;
 
 use image_admission_cli::answers::{AnswerSource, Gate, Grants, HostAnswers, HostCall, Request};

@@ -20,13 +20,6 @@
 //! for a whole one. With `BLESS=1` what commands write and why settings are refused is written into the pages, to be read
 //! before it is committed.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::string_slice,
-    reason = "a test that can't go on must fail"
-)]
-
 use crate::support;
 use crate::support::kubewarden;
 use crate::support::markdown;

@@ -1,7 +1,5 @@
 //! `image-admission help`: every command says in a line what it does, how it ends, and shows examples that it takes.
 
-#![expect(clippy::unwrap_used, reason = "a test that can't go on must fail")]
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -1,6 +1,4 @@
 //! A registry made of a list of images.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helper functions too")]
-
 use image_admission_cli::answers::files::{Files, ImageFile};
 use image_admission_cli::answers::{AnswerSource, Keyless, KeylessPrefix, Request};
 use serde_json::{Value, json};

@@ -1,7 +1,5 @@
 //! `image-admission lint`, as its users see it: each file `lint/*.txt` is a transcript, see `support/transcripts.rs`.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on must fail")]
-
 use crate::support::transcripts;
 use std::path::PathBuf;
 use transcripts::image_admission;

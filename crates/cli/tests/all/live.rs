@@ -1,6 +1,4 @@
 //! Live answers, from a registry and a cluster that this file serves on loopback.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helper functions too")]
-
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,8 +1,6 @@
 //! What the module writes to the host's log: with `verboseLog` what was decided on, without it nothing; never the data
 //! of a Secret; and at deployment the prefixes that match more than they seem to.
 
-#![expect(clippy::unwrap_used, reason = "a test that can't go on must fail")]
-
 use crate::support;
 use image_admission_cli::answers::files::Files;
 use image_admission_cli::answers::{Gate, Grants};

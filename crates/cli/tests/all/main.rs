@@ -2,6 +2,14 @@
 //!
 //! `libraries` stands beside it, since it runs for long: `make test-libraries`.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test that can't go on must fail"
+)]
+
 mod support;
 
 mod bad_input;

@@ -2,8 +2,6 @@
 //! `kwctl scaffold artifacthub` makes of it. The second must be what the first says today, but for the day it was made; and
 //! every file that names the version names the same.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
-
 use serde_json::{Value, json};
 use std::env;
 use std::fs;

@@ -1,6 +1,4 @@
 //! Recorded sessions.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helper functions too")]
-
 use std::sync::Arc;
 
 use image_admission_cli::answers::recorded::{Recorder, Recording};

@@ -1,8 +1,6 @@
 //! The module against a real registry: Debian's `docker-registry` on loopback, with a multi-platform image. The digest
 //! that is pinned is the one that the registry names.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on must fail")]
-
 use crate::support;
 use crate::support::registry as docker_registry;
 use docker_registry::{Registry, digest_of, program};

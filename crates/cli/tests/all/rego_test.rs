@@ -3,8 +3,6 @@
 //! Each file `rego/*.txt` is a transcript, see `support/transcripts.rs`; how long something took is written as `TIME`
 //! there. In a command, `< FILE` feeds the standard input.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on must fail")]
-
 use crate::support::transcripts;
 use std::fs;
 use std::path::PathBuf;

@@ -1,7 +1,5 @@
 //! Reports through the module: large ones, real ones where they are at hand, and what the clock decides.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
-
 use crate::support;
 use image_admission_cli::answers::{HostAnswers, HostCall};
 use image_admission_cli::runtime::PolicyModule;

@@ -4,8 +4,6 @@
 //! the test world, and `< FILE` feeds the standard input. The policy's module is given with `--module` where the command
 //! doesn't name one.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on must fail")]
-
 use crate::support;
 use crate::support::transcripts;
 use std::fs;

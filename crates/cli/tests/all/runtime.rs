@@ -1,6 +1,4 @@
 //! The runtime: clean instances, deadlines, and what comes back from a call.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its helper functions too")]
-
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;

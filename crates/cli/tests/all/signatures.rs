@@ -3,8 +3,6 @@
 //!
 //! In the messages that are compared, the registry's address is written as `REGISTRY` and a digest as its name in capitals.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
-
 use crate::support;
 use crate::support::registry as docker_registry;
 use std::collections::BTreeMap;

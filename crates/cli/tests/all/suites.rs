@@ -3,8 +3,6 @@
 //! Each file `suites/*.txt` is a transcript, see `support/transcripts.rs`; how long something took is written as `TIME`
 //! there. The policy's module is given with `--module` where the command doesn't name one.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't go on must fail")]
-
 use crate::support;
 use crate::support::transcripts;
 use std::fs;

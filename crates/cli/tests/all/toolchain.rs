@@ -1,8 +1,6 @@
 //! `.ci/cargo`, by which every target of the Makefile runs cargo: what is missing on a machine is added, or named. The
 //! machines here are folders with stand-ins for rustup, rustc and cargo; `.ci/run` does the same with the real ones.
 
-#![expect(clippy::unwrap_used, reason = "in tests a panic is a failure")]
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! The workflows of CI and of releases, as far as they can be judged without running them: what they run exists, is pinned,
 //! ends, and has no more rights than it needs.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "in tests a panic is a failure")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

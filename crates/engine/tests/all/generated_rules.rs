@@ -6,8 +6,6 @@
 //!
 //! `TWO_PHASES_CASES=100000 cargo test --release --test all generated_rules` looks harder than the 2,000 cases of a plain run.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests, and what they call")]
-
 mod custom;
 
 use crate::cases::{Case, Cluster, IMAGES, PREFIXES, case};

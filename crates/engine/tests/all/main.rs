@@ -1,5 +1,7 @@
 //! Tests of the engine from outside, in one binary.
 
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
+
 mod cases;
 mod clock;
 mod generated_rules;

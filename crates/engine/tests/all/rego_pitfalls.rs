@@ -1,7 +1,5 @@
 //! What the Rego engine would get wrong without a word: refused when the policy is deployed, or made right.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests, and what they call")]
-
 use crate::clock::use_clock_of;
 use image_admission_engine::{HostCalls, Timestamp, WireHost, validate, validate_settings};
 use serde_json::{Value, json};

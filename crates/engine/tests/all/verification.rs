@@ -1,8 +1,6 @@
 //! `imageVerification` through the whole engine: what expressions ask of the host, what they say, and what is refused when
 //! the policy is deployed. Signatures and envelopes made with real keys are in the command line's tests.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
-
 use image_admission_engine::{HostCalls, Timestamp, WireHost, validate, validate_settings};
 use serde_json::{Value, json};
 use std::cell::RefCell;

@@ -1,7 +1,5 @@
 //! Expressions that take too long.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
-
 use crate::clock::use_clock_of;
 use image_admission_engine::{HostCalls, Timestamp, WireHost, validate};
 use serde_json::{Value, json};
