@@ -6,19 +6,17 @@ images only. What a node runs of an admitted image must be one of them: containe
 go-containerregistry say what that is. Honest indexes must be admitted. Exit status 1 if either isn't so.
 
     cd tests/real-host/runtimes && go build -tags containers_image_openpgp -o /tmp/runtimes .
-    REALHOST=<folder with kw.py> RUNTIMES=/tmp/runtimes python3 tests/real-host/indexes.py [seed]
+    RUNTIMES=/tmp/runtimes python3 tests/real-host/indexes.py [seed]
 
 MODULE names an annotated module; without it the checkout's is built. COUNT asks of fewer indexes, EXAMPLES=1 shows one of each kind
 that went wrong. It needs what `record.py` needs, and loopback only.
 """
-import atexit, base64, collections, concurrent.futures, hashlib, http.server, json, os, random, shutil, subprocess, sys, tempfile, threading, urllib.error
+import base64, collections, concurrent.futures, hashlib, http.server, json, os, random, subprocess, sys, threading, urllib.error
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-for needed in ("REALHOST", "RUNTIMES"):
-    if needed not in os.environ:
-        sys.exit(f"{needed} is not set: see the first lines of this file")
-sys.path.insert(0, os.environ["REALHOST"])
-import kw
+if "RUNTIMES" not in os.environ:
+    sys.exit("RUNTIMES is not set: see the first lines of this file")
+from world import World, build_module, http as ask_http, pod, review
 
 COUNT = int(os.environ.get("COUNT", "1000"))
 HONEST_OF_TEN = 3
@@ -172,7 +170,7 @@ class Registries:
         self.anything = f"127.0.0.1:{server.server_address[1]}"
 
     def put(self, repository, reference, raw, content_type):
-        kw.http(f"http://{self.world.registry}/v2/{repository}/manifests/{reference}", raw, method="PUT", headers={"content-type": content_type})
+        ask_http(f"http://{self.world.registry}/v2/{repository}/manifests/{reference}", raw, method="PUT", headers={"content-type": content_type})
 
     def store(self, reference, raw, content_type):
         Anything.manifests[reference] = Anything.manifests[digest_of(raw)] = (content_type, raw)
@@ -471,20 +469,11 @@ def judge(questions):
     return {(a["ref"], a["platform"]): {k: v for k, v in a.items() if k not in ("ref", "platform")} for a in map(json.loads, out.stdout.splitlines())}
 
 
-def hasten_cluster():
-    """The stand-in for Kubernetes writes its answers in two pieces, and the second one waits for 40 ms."""
-    folder = tempfile.mkdtemp(prefix="indexes-")
-    atexit.register(shutil.rmtree, folder, True)
-    with open(os.path.join(folder, "kube_standin.py"), "w") as f:
-        f.write(f"import runpy, socketserver\nsocketserver.StreamRequestHandler.disable_nagle_algorithm = True\nrunpy.run_path({os.path.join(kw.HERE, 'kube_standin.py')!r}, run_name='__main__')\n")
-    kw.HERE = folder
-
-
 def main():
     rng = random.Random(SEED)
     os.chdir(ROOT)
-    module = os.environ.get("MODULE") or kw.module()
-    world = kw.World()
+    module = os.environ.get("MODULE") or build_module()
+    world = World()
     registries = Registries(world)
     images = Images(registries)
     generator = Generator(rng, images, registries)
@@ -499,7 +488,7 @@ def main():
         registry = registries.index(tag, raw, content_type)
         where["took" if registry == world.registry else "refused"] += 1
         for platform in {AMD64, ARM64, *platforms}:
-            world.sbomscanner_report(repository, tag, platform, images.clean[platform, docker]["digest"], index=index, registry=registry)
+            world.add_sbomscanner_report(repository, tag, platform, images.clean[platform, docker]["digest"], index=index, registry=registry)
         cases.append((kind, registry, repository, tag, index, raw, [f"{registry}/{repository}:{tag}", f"{registry}/{repository}:{tag}@{index}"] + ([f"{registry}/{repository}@{index}"] if number % 25 == 0 else [])))
     print(f"seed {SEED}: {COUNT} indexes, {where['took']} in docker-registry, {where['refused']} that it refused in the other", flush=True)
 
@@ -507,19 +496,18 @@ def main():
     seen = judge([(refs[0], AMD64) for *_, refs in cases])
     for _, registry, repository, tag, index, _, refs in cases:
         if seen[refs[0], AMD64]["goContainerregistry"].get("digest") in images.clean_digests:
-            world.sbomscanner_report(repository, tag, AMD64, index, registry=registry)
+            world.add_sbomscanner_report(repository, tag, AMD64, index, registry=registry)
 
-    hasten_cluster()
     world.serve_cluster()
     with open(world.sources, "w") as f:
         f.write(f'insecure_sources: ["{world.registry}", "{registries.anything}"]\n')
     policies = {f"p{n}": {"module": module, "settings": {"registries": [world.registry, registries.anything], **settings}} for n, (settings, _) in enumerate(VARIANTS.values())}
     os.environ.update(RUST_BACKTRACE="0", RUST_LIB_BACKTRACE="0")  # a trace for each missing report takes longer than the policy
-    world.serve_policies(policies, tolerant=True, timeout=20)
+    world.serve_policies(policies, timeout=20)
 
     def ask(question):
         policy, reference = question
-        return world.ask(policy, kw.review(kw.pod([reference])))
+        return world.ask(policy, review(pod([reference])))
 
     wrong, refused, table, examples = 0, 0, collections.defaultdict(collections.Counter), {}
     for (name, (_, nodes)), policy in zip(VARIANTS.items(), policies):

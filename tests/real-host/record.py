@@ -10,19 +10,16 @@ asks the real `policy-server` and the real `kwctl run` every case, and writes
 `make test` compares the native host with that file. Run this again after a case was added or a message changed; with
 names of files of cases it asks those alone, and keeps the other answers:
 
-    REALHOST=<folder with kw.py> python3 tests/real-host/record.py [rego verification …]
+    python3 tests/real-host/record.py [rego verification …]
 
 It needs `policy-server`, `kwctl`, `docker-registry` (on PATH, or by POLICY_SERVER, KWCTL, DOCKER_REGISTRY), Python's
-`yaml`, a free port 5000, and the harness `kw.py`.
+`yaml` and `cryptography`, and port 5000, which must be free.
 """
 import base64, json, os, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-if "REALHOST" not in os.environ:
-    sys.exit("REALHOST is not set: it names the folder with kw.py, the harness that starts the hosts")
-sys.path.insert(0, os.environ["REALHOST"])
 import yaml
-import kw
+from world import TRIVY_OPERATOR, World, annotate, build_module, find_tool, http
 
 REGISTRY = "localhost:5000"
 CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "exemptions", "reports", "seeds_rego", "rego", "verification"]
@@ -30,7 +27,7 @@ DEMO = "examples/demo"
 AMD64, ARM64 = "linux/amd64", "linux/arm64"
 TRIVY_JSON = "application/vnd.aquasec.trivy.report+json"
 KUBESCAPE = "spdx.softwarecomposition.kubescape.io/v1beta1"
-# Kinds that the harness doesn't serve by itself.
+# Kinds that the cluster doesn't serve by itself.
 MORE_KINDS = [(KUBESCAPE, "VulnerabilityManifest", "vulnerabilitymanifests"), (KUBESCAPE, "SBOMSyft", "sbomsyfts"),
               ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies")]
 # Pods name their lists in this order, so that the shorthand of a case makes the same object everywhere.
@@ -42,10 +39,7 @@ KINDS = {"Pod": "pods", "ReplicationController": "replicationcontrollers", "Repl
 
 def make_world():
     """The images and reports that cases are about."""
-    ports = iter([5000])
-    free_port = kw.port
-    kw.port = lambda: next(ports, None) or free_port()
-    world = kw.World()
+    world = World(registry_port=5000)
     world.registry = REGISTRY
     names, images, last = {}, {}, {}
 
@@ -64,7 +58,7 @@ def make_world():
             counts = (reports or {}).get(platform)
             if counts is None:
                 continue
-            world.sbomscanner_report(repo, tag, platform, digest, index=image["index"], counts=counts or None, **options)
+            world.add_sbomscanner_report(repo, tag, platform, digest, index=image["index"], counts=counts or None, **options)
             report = last["report"] = world.objects[-1]
             suffix = f" {platform}" if image["index"] else ""
             names[f"report of {name}{suffix}"] = "VulnerabilityReport {namespace}/{name}".format(**report["metadata"])
@@ -77,13 +71,13 @@ def make_world():
     push("team/half:1.0", both, {AMD64: {}})
     push("team/worse:1.0", both, {AMD64: {}, ARM64: {"CRITICAL": 1}})
     push("team/attested:1.0", (AMD64, "unknown/unknown"), {AMD64: {"LOW": 1}})
-    push("team/listed:1.0", reports={AMD64: {"MEDIUM": 3}}, registry_cr="our-registry")
+    push("team/listed:1.0", reports={AMD64: {"MEDIUM": 3}}, registry_resource="our-registry")
     push("team/own:1.0", reports={AMD64: {}}, namespace="team-a")
     push("team/broken:1.0", reports={AMD64: {}})
     del last["report"]["report"]["summary"]
     push("team/two:old", reports={AMD64: {}})
     # The same image under another tag, scanned when more was known.
-    world.sbomscanner_report("team/two", "new", AMD64, names["digest of team/two:old"], counts={"CRITICAL": 4})
+    world.add_sbomscanner_report("team/two", "new", AMD64, names["digest of team/two:old"], counts={"CRITICAL": 4})
     names["report of team/two:new"] = "VulnerabilityReport {namespace}/{name}".format(**world.objects[-1]["metadata"])
     push("shop/web:2.1", both, {AMD64: {"HIGH": 2, "LOW": 1}, ARM64: {"HIGH": 1}})
     push("shop/legacy:1.4", reports={AMD64: {"CRITICAL": 1, "HIGH": 2}})
@@ -146,8 +140,8 @@ def add_progress(world, push, names):
     def known(name, registry):
         """An Image without a report."""
         repo, tag = name.split(":")
-        image = push(name)
-        world.sbomscanner_report(repo, tag, AMD64, names[f"digest of {name}"], registry_cr=registry)
+        push(name)
+        world.add_sbomscanner_report(repo, tag, AMD64, names[f"digest of {name}"], registry_resource=registry)
         report = world.objects.pop()
         names[f"image of {name}"] = report["metadata"]["name"]
         world.objects.append({**{k: report[k] for k in ("apiVersion", "metadata", "imageMetadata")}, "kind": "Image", "layers": []})
@@ -174,7 +168,7 @@ def add_trivy_operator(world, push, names, images):
     def report(namespace, name, repo, tag=None, digest=None, findings=(), server=REGISTRY, updated="2026-11-10T08:00:00Z"):
         count = lambda severity: sum(1 for f in findings if f["severity"] == severity)
         artifact = {"repository": repo, **({"tag": tag} if tag else {}), **({"digest": digest} if digest else {})}
-        world.objects.append({"apiVersion": kw.TO, "kind": "VulnerabilityReport",
+        world.objects.append({"apiVersion": TRIVY_OPERATOR, "kind": "VulnerabilityReport",
             "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{namespace}-{name}", "resourceVersion": "1", "creationTimestamp": "2026-11-01T00:00:00Z",
                          "labels": {"trivy-operator.container.name": "c1", "trivy-operator.resource.kind": "Pod", "trivy-operator.resource.name": "p"}},
             "report": {"updateTimestamp": updated, "scanner": {"name": "Trivy", "vendor": "Aqua Security", "version": "0.60.0"}, "registry": {"server": server}, "artifact": artifact,
@@ -213,7 +207,7 @@ def add_trivy_operator(world, push, names, images):
 
 
 def manifest_of(world, repo, digest):
-    raw, _ = kw.http(f"http://{world.registry}/v2/{repo}/manifests/{digest}", headers={"accept": ", ".join(f"application/vnd.oci.image.{kind}.v1+json" for kind in ("manifest", "index"))})
+    raw, _ = http(f"http://{world.registry}/v2/{repo}/manifests/{digest}", headers={"accept": ", ".join(f"application/vnd.oci.image.{kind}.v1+json" for kind in ("manifest", "index"))})
     return json.loads(raw)
 
 
@@ -229,7 +223,7 @@ def add_hidden(world, push, names, images):
         entry = {"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": clean, "size": 1, "platform": {"architecture": "amd64", "os": "linux"}}
         document = make({"schemaVersion": 2, "mediaType": index_type, "manifests": [entry]}, entry, evil)
         put(name, document)
-        world.sbomscanner_report(repo, tag, AMD64, clean, index=names[f"digest of {name}"], counts={})
+        world.add_sbomscanner_report(repo, tag, AMD64, clean, index=names[f"digest of {name}"], counts={})
 
     def put(name, document):
         repo, tag = name.split(":")
@@ -260,7 +254,7 @@ def add_hidden(world, push, names, images):
     shown = document["config"]["digest"]
     document["Config"] = manifest_of(world, "hidden/config", names["digest of hidden/config:other"])["config"]
     put("hidden/config:1.0", document)
-    world.objects.append({"apiVersion": kw.TO, "kind": "VulnerabilityReport",
+    world.objects.append({"apiVersion": TRIVY_OPERATOR, "kind": "VulnerabilityReport",
         "metadata": {"name": "pod-p-c1", "namespace": "hidden-id", "uid": "uid-hidden-id", "resourceVersion": "1", "creationTimestamp": "2026-11-01T00:00:00Z"},
         "report": {"updateTimestamp": "2026-11-10T08:00:00Z", "registry": {"server": REGISTRY}, "artifact": {"repository": "hidden/config", "tag": "1.0", "digest": shown},
                    "summary": {"criticalCount": 0, "highCount": 0, "mediumCount": 0, "lowCount": 0, "unknownCount": 0, "noneCount": 0}, "vulnerabilities": []}})
@@ -390,7 +384,7 @@ def add_other_kinds(world, push, names):
     push("team/mirrored:1.0")
     digest = names["digest of team/mirrored:1.0"]
     names["mirror of team/mirrored:1.0"] = "VulnerabilityReport mirror/" + digest.replace(":", ".")
-    world.objects.append({"apiVersion": kw.TO, "kind": "VulnerabilityReport", "metadata": {"name": digest.replace(":", "."), "namespace": "mirror", "uid": "uid-mirror", "resourceVersion": "1", "labels": {"mirrored": "yes"}},
+    world.objects.append({"apiVersion": TRIVY_OPERATOR, "kind": "VulnerabilityReport", "metadata": {"name": digest.replace(":", "."), "namespace": "mirror", "uid": "uid-mirror", "resourceVersion": "1", "labels": {"mirrored": "yes"}},
         "report": {"registry": {"server": REGISTRY}, "artifact": {"repository": "team/mirrored", "digest": digest}, "updateTimestamp": "2026-11-10T08:00:00Z",
                    "vulnerabilities": [{"vulnerabilityID": "CVE-2025-3001", "severity": "Important", "fixedVersion": "2"}]}})
 
@@ -489,11 +483,10 @@ def answer(response):
 
 def granting(folder, metadata):
     """The policy's module with other metadata: kwctl grants the kinds that a module asks for itself."""
-    path, out = os.path.join(folder, "metadata.json"), os.path.join(folder, "policy.wasm")
+    path = os.path.join(folder, "metadata.json")
     with open(path, "w") as f:
         json.dump(metadata, f)
-    subprocess.run([kw.tool("kwctl"), "annotate", "-m", path, "-u", "README.md", "-o", out, "policy.wasm"], check=True, stdout=subprocess.DEVNULL)
-    return out
+    return annotate("policy.wasm", path, os.path.join(folder, "policy.wasm"))
 
 
 def ask_kwctl(module, folder, world, case):
@@ -502,7 +495,7 @@ def ask_kwctl(module, folder, world, case):
         files[name] = os.path.join(folder, name + ".json")
         with open(files[name], "w") as f:
             json.dump(value, f)
-    out = subprocess.run([kw.tool("kwctl"), "run", "--allow-context-aware", "--sources-path", world.sources, "--request-path", files["request"],
+    out = subprocess.run([find_tool("kwctl"), "run", "--allow-context-aware", "--sources-path", world.sources, "--request-path", files["request"],
                           "--settings-path", files["settings"], module], capture_output=True, text=True, env={**os.environ, "KUBECONFIG": world.kubeconfig})
     try:
         return answer(json.loads(out.stdout.strip().splitlines()[-1]))
@@ -531,23 +524,22 @@ def main():
                 # As the tests do it: the test world's registry is on this machine, and asked only when it is named.
                 settings = {"registries": load("tests/world/registries.yaml"), **case.get("settings", {})}
             cases.append({"name": case["name"], "settings": settings, "request": request(case)})
-    kw.RESOURCES.extend({"apiVersion": version, "kind": kind, "plural": name, "namespaced": True} for version, kind, name in MORE_KINDS)
     # Objects that rules read; written by hand, so that they are not written out again.
     world.objects.extend(load_all("tests/world/cluster/objects.yaml"))
-    world.serve_cluster()
+    world.serve_cluster(MORE_KINDS)
     metadata = load("policy-metadata.yml")
     # What isn't granted is told as well, so that nothing is granted but this.
     metadata["contextAwareResources"] += load("tests/world/granted.yaml")
-    kw.module()  # builds policy.wasm
+    build_module()  # builds policy.wasm
     module = granting(folder, metadata)
-    policies = {f"case-{i}": {"module": module, "settings": case["settings"], "context": metadata["contextAwareResources"]} for i, case in enumerate(cases)}
+    policies = {f"case-{i}": {"module": module, "settings": case["settings"], "kinds": metadata["contextAwareResources"]} for i, case in enumerate(cases)}
     world.serve_policies(policies, timeout=10)
     for i, case in enumerate(cases):
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": case["request"]}
         case["policy-server"] = answer(world.ask(f"case-{i}", review))
         case["kwctl"] = ask_kwctl(module, folder, world, case)
         print(f"{i + 1}/{len(cases)} {case['name']}", flush=True)
-    version = lambda tool: subprocess.run([kw.tool(tool), "--version"], capture_output=True, text=True).stdout.split("\n")[0].strip()
+    version = lambda tool: subprocess.run([find_tool(tool), "--version"], capture_output=True, text=True).stdout.split("\n")[0].strip()
     if asked != CASES:
         with open("tests/real-host/answers.json") as f:
             before = json.load(f)

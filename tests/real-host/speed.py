@@ -1,0 +1,66 @@
+"""Measures the module on the real `policy-server`: requests a second, and the server's CPU time for one of them.
+
+It asks about one image of two platforms with a report each, in turns with a policy that makes the same host calls and
+nothing else, and with another module where BASE names one (annotated). Machines have other things to do: the median of the
+ratios of neighbouring turns says more than one figure, and CPU time more than requests a second.
+
+    python3 tests/real-host/speed.py [turns]
+
+MODULE names an annotated module; without it the checkout's is built.
+"""
+import os, statistics, subprocess, sys
+
+from world import HERE, ROOT, SBOMSCANNER, World, annotate, build_module, pod, report_name, review
+
+
+def bare_calls(world, image):
+    """The host calls that judging the image can't do without."""
+    name = f"{world.registry}/team/app"
+    call = lambda namespace, operation, payload: {"namespace": namespace, "operation": operation, "payload": payload}
+    reports = [{"api_version": SBOMSCANNER, "kind": "VulnerabilityReport", "namespace": "sbomscanner", "disable_cache": False, "field_masks": ["imageMetadata", "report.summary"],
+                "name": report_name(world.registry, "team/app", "1.0", digest)} for digest in image["platforms"].values()]
+    return [call("oci", "v1/manifest_digest", f"{name}:1.0"), call("oci", "v1/oci_manifest", f"{name}@{image['index']}"), *(call("kubernetes", "get_resource", report) for report in reports)]
+
+
+def build_calls(world):
+    folder = os.path.join(HERE, "calls")
+    subprocess.run([os.path.join(ROOT, ".ci/cargo"), "build", "--release", "--quiet", "--target", "wasm32-wasip1"], cwd=folder, check=True)
+    return annotate(os.path.join(folder, "target/wasm32-wasip1/release/calls.wasm"), os.path.join(folder, "metadata.yml"), os.path.join(world.folder, "calls.wasm"))
+
+
+def main():
+    turns = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    world = World()
+    image = world.push("team/app", "1.0", platforms=("linux/amd64", "linux/arm64"))
+    for platform, digest in image["platforms"].items():
+        world.add_sbomscanner_report("team/app", "1.0", platform, digest, index=image["index"], counts={"HIGH": 40})
+    world.serve_cluster()
+    settings = {"registries": [world.registry]}
+    policies = {"ours": {"module": os.environ.get("MODULE") or build_module(), "settings": settings}, "calls": {"module": build_calls(world), "settings": {"calls": bare_calls(world, image)}}}
+    if "BASE" in os.environ:
+        policies["base"] = {"module": os.environ["BASE"], "settings": {}}
+    world.serve_policies(policies)
+    question = review(pod([f"{world.registry}/team/app:1.0"]))
+    answers = {name: world.ask(name, question) for name in policies}
+    wrong = [name for name, answer in answers.items() if not answer["allowed"] or any("error" in warning for warning in answer.get("warnings") or [])]
+    if wrong:
+        sys.exit(f"not admitted: {[answers[name] for name in wrong]}")
+    measured = {name: [] for name in policies}
+    for turn in range(turns + 1):
+        names = list(policies) if turn % 2 else list(policies)[::-1]
+        for name in names:
+            said = world.load(name, question)
+            # The first turn warms up.
+            if turn:
+                measured[name].append(said)
+    for name, said in measured.items():
+        rates, cpu = zip(*said)
+        print(f"{name}: {statistics.median(rates):.0f} requests/s ({min(rates):.0f} to {max(rates):.0f}), {statistics.median(cpu):.3f} ms of CPU time a request")
+    for name in list(policies)[1:]:
+        rates = [ours[0] / other[0] for ours, other in zip(measured["ours"], measured[name])]
+        cpu = [other[1] / ours[1] for ours, other in zip(measured["ours"], measured[name])]
+        print(f"ours of {name}: {statistics.median(rates):.3f} by requests/s, {statistics.median(cpu):.3f} by CPU time ({min(cpu):.3f} to {max(cpu):.3f})")
+
+
+if __name__ == "__main__":
+    main()
