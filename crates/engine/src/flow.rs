@@ -4,6 +4,7 @@
 //! judged of is still verified and shown to rules.
 
 use crate::Timestamp;
+use crate::context::{RequestContext, ReviewedObject};
 use crate::decision::{Decision, JudgedImage, Outcome};
 use crate::host::{CountedHost, Host};
 use crate::image::{ImageList, UnreadableObject, WorkloadImage, images, keep_changed};
@@ -12,34 +13,13 @@ use crate::pin::{self, EPHEMERAL_CONTAINERS};
 use crate::prescan::{self, PreScan};
 use crate::rego::{Budget, RequestRules};
 use crate::report::ReportSearch;
-use crate::request::{AdmissionRequest, Operation, UnreadableRequest};
+use crate::request::{AdmissionRequest, Operation};
 use crate::scan;
 use crate::settings::Settings;
 use crate::verification;
 use crate::workload::WorkloadKind;
 use serde_json::Value;
 use std::collections::BTreeSet;
-
-/// One request, and all that it is decided by. No step changes it.
-#[derive(Clone, Copy)]
-pub(crate) struct RequestContext<'a> {
-    pub(crate) request: &'a AdmissionRequest<'a>,
-    pub(crate) settings: &'a Settings,
-    pub(crate) host: &'a dyn Host,
-    /// The time that is given as the present.
-    pub(crate) now: Timestamp,
-}
-
-/// The object that a request brings, as patches of rules left it.
-pub(crate) struct ReviewedObject {
-    pub(crate) object: Value,
-    /// Its kind, where that has a pod spec.
-    pub(crate) workload: Option<WorkloadKind>,
-    /// The namespace that it would be in.
-    pub(crate) namespace: String,
-    /// Whether rules changed it.
-    is_patched: bool,
-}
 
 /// Decides a request. What took more calls to the host than the settings allow is rejected, whatever else it came to.
 pub(crate) fn decide(request: &AdmissionRequest<'_>, settings: &Settings, host: &dyn Host, now: Timestamp) -> Decision {
@@ -87,17 +67,6 @@ fn nothing_to_judge(context: RequestContext<'_>) -> Option<&'static str> {
 }
 
 const NO_POD_SPEC: &str = "the kind has no pod spec";
-
-impl ReviewedObject {
-    /// The object that patches left, or that of the request.
-    fn read(request: &AdmissionRequest<'_>, patched: Option<Value>) -> Result<Self, UnreadableRequest> {
-        let is_patched = patched.is_some();
-        let object = patched.map_or_else(|| request.object(), Ok)?;
-        let workload = WorkloadKind::of(&request.group, &request.kind);
-        let namespace = request.namespace_of(&object).to_owned();
-        Ok(Self { object, workload, namespace, is_patched })
-    }
-}
 
 /// What the phases, verification and the rules say of an object.
 fn judge(

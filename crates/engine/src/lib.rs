@@ -27,6 +27,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
 mod acceptance;
+mod context;
 mod decision;
 mod exemption;
 pub mod explain;
@@ -54,6 +55,7 @@ mod response;
 mod scan;
 pub mod settings;
 mod spelling;
+mod text;
 mod time;
 #[cfg(test)]
 mod traps;

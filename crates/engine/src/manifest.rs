@@ -8,7 +8,7 @@ mod proof;
 
 use crate::host::{Document, HostFailure};
 use crate::platform::Platform;
-use crate::report::text::Text;
+use crate::text::Text;
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;

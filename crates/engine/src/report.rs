@@ -8,12 +8,11 @@ mod registry;
 mod sbomscanner;
 mod score;
 mod source;
-pub(crate) mod text;
 mod trivy_operator;
 
 use crate::Timestamp;
 use crate::acceptance::{ExceededLimit, Judge, Judgement, Verdict};
-use crate::flow::RequestContext;
+use crate::context::RequestContext;
 use crate::host::{Host, HostFailure, Resource};
 use crate::image::ImageReference;
 use crate::message::{cut, join_at_most};

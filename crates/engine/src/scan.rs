@@ -1,7 +1,7 @@
 //! The scan phase: per image, what the settings make of its scan's status.
 
+use crate::context::{RequestContext, ReviewedObject};
 use crate::decision::{Decision, JudgedImage, Outcome, ScanOutcome};
-use crate::flow::{RequestContext, ReviewedObject};
 use crate::image::ImageList;
 use crate::policy::rule_for;
 use crate::report::{Owner, ReportSearch, ScanReport, ScanStatus, Subject};
@@ -27,7 +27,7 @@ pub(crate) fn subject(context: RequestContext<'_>, reviewed: &ReviewedObject, de
     if is_pinned {
         subject.pinned = decision.images.iter().map(|judged| judged.reference.clone()).collect();
     }
-    if settings.reports.sources.iter().any(|source| matches!(source, ReportSource::TrivyOperator(_))) {
+    if settings.reports.sources.iter().any(ReportSource::names_workloads) {
         subject.owners = Owner::of(&reviewed.object, workload.name());
         for judged in decision.images.iter().filter(|judged| judged.image.list != ImageList::Volume) {
             let containers = subject.containers.entry(judged.reference.clone()).or_default();

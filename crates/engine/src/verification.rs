@@ -19,8 +19,8 @@ mod questions;
 mod signatures;
 
 use crate::Timestamp;
+use crate::context::{RequestContext, ReviewedObject};
 use crate::decision::JudgedImage;
-use crate::flow::{RequestContext, ReviewedObject};
 use crate::host::{HostFailure, Resource};
 use crate::image::{ImageReference, WorkloadImage};
 use crate::instance::done_with;

@@ -4,7 +4,7 @@
 //! another case, a repeated one, a field that nobody knows) comes out with it at none.
 
 use super::{Annotations, Descriptor, Manifest, WirePlatform};
-use crate::report::text::Text;
+use crate::text::Text;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 

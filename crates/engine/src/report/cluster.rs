@@ -1,10 +1,10 @@
 //! Objects of one kind in the cluster, read so that a look-up never hangs and never believes a list.
 
 use super::source::{Known, Origin, Statement, Wanted};
-use super::text::Text;
 use crate::acceptance::{Judge, Verdict};
 use crate::host::{Document, Host, HostFailure, Resource};
 use crate::remedy::{Remedy, is_on};
+use crate::text::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;

@@ -12,7 +12,6 @@
 use super::cluster::Objects;
 use super::document::severity_of;
 use super::source::{self, Described, Known, Statement, Wanted, judge_deeper};
-use super::text::Text;
 use crate::Timestamp;
 use crate::acceptance::{Depth, Finding, Findings, Judge, OwnVerdict, Parts};
 use crate::host::{Host, HostFailure};
@@ -20,6 +19,7 @@ use crate::image::{ImageReference, canonical_host};
 use crate::message::cut;
 use crate::platform::Platform;
 use crate::settings::{CustomFields, CustomLookup, CustomReports, PLACEHOLDERS, Severity};
+use crate::text::Text;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};

@@ -17,9 +17,9 @@ use crate::Timestamp;
 use crate::acceptance::Findings;
 use crate::image::is_digest;
 use crate::platform::Platform;
-use crate::report::text::Text;
 use crate::settings::Severity;
 use crate::spelling;
+use crate::text::Text;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 

@@ -6,7 +6,6 @@
 
 use super::document;
 use super::source::{self, Known, Origin, Statement, Wanted};
-use super::text::Text;
 use crate::Timestamp;
 use crate::acceptance::{Judge, Judgement, Verdict};
 use crate::host::{Document, Host, HostFailure};
@@ -16,6 +15,7 @@ use crate::platform::Platform;
 use crate::referrers::artifacts_beside;
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{Artifact, RegistryReports};
+use crate::text::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;

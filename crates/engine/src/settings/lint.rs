@@ -4,8 +4,8 @@
 
 use super::phases::PhaseAction;
 use super::{
-    CustomPolicy, ImageMatching, Limits, NamespaceOverride, Phase, PreScanAction, Prefix, ReportSource, ScanAction,
-    Settings, Severity,
+    CustomPolicy, ImageMatching, Limits, NamespaceOverride, Phase, PreScanAction, Prefix, ScanAction, Settings,
+    Severity,
 };
 use crate::policy::Effect;
 use crate::time::Timestamp;
@@ -209,32 +209,20 @@ impl Lints {
 
     fn reports(&mut self, settings: &Settings) {
         for source in &settings.reports.sources {
-            let of = match source {
-                ReportSource::Kubescape(_) => "Kubescape's reports don't say when they were made",
-                ReportSource::Custom(custom) if custom.fields.time.is_none() => {
-                    "`fields.time` of the custom source is not set"
-                }
-                _ => "",
-            };
-            if let Some(max_age) = settings.reports.max_age.as_ref().filter(|_| !of.is_empty()) {
-                let message = format!("{of}, so that each counts as older than {max_age}");
+            if let Some((why, max_age)) = source.why_undated().zip(settings.reports.max_age.as_ref()) {
+                let message = format!("{why}, so that each counts as older than {max_age}");
                 self.add(LintRule::Undated, "reports.maxAge", message);
             }
+            let Some(artifacts) = source.artifacts() else { continue };
             // An unsigned one anybody who may push writes anew, with whatever time.
-            if let ReportSource::Registry(registry) = source
-                && !registry.allow_unsigned
-                && settings.reports.max_age.is_none()
-            {
+            if !artifacts.allow_unsigned && settings.reports.max_age.is_none() {
                 self.add(
                     LintRule::AnyAge,
                     "reports.maxAge",
                     "not set, so that whoever may push beside an image can put an older signed report back; say how old a report of the registry source may be",
                 );
             }
-            if let ReportSource::Registry(registry) = source
-                && registry.allow_unsigned
-                && !registry.attestors.is_empty()
-            {
+            if artifacts.allow_unsigned && !artifacts.attestors.is_empty() {
                 self.add(
                     LintRule::AttestorsUnused,
                     "reports.sources",

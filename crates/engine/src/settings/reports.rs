@@ -243,9 +243,46 @@ impl ReportSource {
             Self::SbomScanner(_) | Self::Kubescape(_) => false,
         }
     }
+
+    /// Why none of its reports says when it was made, where that is so: each is older than any `maxAge` then.
+    pub(super) fn why_undated(&self) -> Option<&'static str> {
+        match self {
+            Self::Kubescape(_) => Some("Kubescape's reports don't say when they were made"),
+            Self::Custom(custom) if custom.fields.time.is_none() => {
+                Some("`fields.time` of the custom source is not set")
+            }
+            Self::SbomScanner(_) | Self::TrivyOperator(_) | Self::Registry(_) | Self::Custom(_) => None,
+        }
+    }
+
+    /// The artifacts beside an image that anybody who may push there can write, where it has such.
+    pub(super) fn artifacts(&self) -> Option<&RegistryReports> {
+        match self {
+            Self::Registry(registry) => Some(registry),
+            Self::SbomScanner(_) | Self::TrivyOperator(_) | Self::Kubescape(_) | Self::Custom(_) => None,
+        }
+    }
+
+    /// Whether its reports have names that are made of the workload: then it needs the owners and the containers.
+    pub(crate) fn names_workloads(&self) -> bool {
+        match self {
+            Self::TrivyOperator(_) => true,
+            Self::SbomScanner(_) | Self::Registry(_) | Self::Kubescape(_) | Self::Custom(_) => false,
+        }
+    }
 }
 
-const SOURCES: [&str; 5] = ["sbomscanner", "trivyOperator", "registry", "kubescape", "custom"];
+/// Reads the settings of a source; none where they make none.
+type ReadSource = fn(&SettingsMap<'_, '_>, &mut Problems) -> Option<ReportSource>;
+
+/// The sources by their keys, each with what reads its settings.
+const SOURCES: [(&str, ReadSource); 5] = [
+    ("sbomscanner", |map, problems| Some(ReportSource::SbomScanner(read_sbomscanner(map, problems)))),
+    ("trivyOperator", |map, problems| Some(ReportSource::TrivyOperator(read_trivy_operator(map, problems)))),
+    ("registry", |map, problems| Some(ReportSource::Registry(read_registry(map, problems)))),
+    ("kubescape", |map, problems| Some(ReportSource::Kubescape(read_kubescape(map, problems)))),
+    ("custom", |map, problems| Some(ReportSource::Custom(Box::new(read_custom(map, problems)?)))),
+];
 
 pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Reports {
     let default = SbomScanner {
@@ -282,7 +319,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> R
                 continue;
             }
             let Some(source) = SettingsMap::of(Some(value), &path, problems) else { continue };
-            source.known(&SOURCES, &[], problems);
+            source.known(&SOURCES.map(|(name, _)| name), &[], problems);
             let names: Vec<&str> = source.entries().map(|(name, _)| name.as_str()).collect();
             match names.as_slice() {
                 [name] => reports.sources.extend(read_source(&source, name, problems)),
@@ -297,14 +334,8 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> R
 fn read_source(source: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -> Option<ReportSource> {
     let path = source.path().key(name);
     let map = SettingsMap::of(source.get(name), &path, problems)?;
-    Some(match name {
-        "sbomscanner" => ReportSource::SbomScanner(read_sbomscanner(&map, problems)),
-        "trivyOperator" => ReportSource::TrivyOperator(read_trivy_operator(&map, problems)),
-        "registry" => ReportSource::Registry(read_registry(&map, problems)),
-        "kubescape" => ReportSource::Kubescape(read_kubescape(&map, problems)),
-        "custom" => ReportSource::Custom(Box::new(read_custom(&map, problems)?)),
-        _ => return None,
-    })
+    let (_, read) = SOURCES.iter().find(|(own, _)| *own == name)?;
+    read(&map, problems)
 }
 
 fn read_sbomscanner(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> SbomScanner {

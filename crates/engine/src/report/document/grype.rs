@@ -4,8 +4,8 @@ use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_
 use crate::acceptance::{Finding, Findings};
 use crate::platform::Platform;
 use crate::report::score::{self, Number};
-use crate::report::text::Text;
 use crate::spelling;
+use crate::text::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

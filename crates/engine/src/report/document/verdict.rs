@@ -2,8 +2,8 @@
 
 use super::{ScannedDocument, digest_of, time_of, unreadable};
 use crate::acceptance::{Findings, OwnVerdict};
-use crate::report::text::Text;
 use crate::spelling;
+use crate::text::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

@@ -6,7 +6,7 @@ use crate::message::cut;
 use crate::remedy::{Remedy, is_on};
 use crate::report::cluster::{self, Named, Objects};
 use crate::report::source::Known;
-use crate::report::text::Text;
+use crate::text::Text;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

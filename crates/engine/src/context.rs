@@ -1,0 +1,40 @@
+//! What every step of a request is given: the request with all that it is decided by, and the object that it brings.
+
+use crate::Timestamp;
+use crate::host::Host;
+use crate::request::{AdmissionRequest, UnreadableRequest};
+use crate::settings::Settings;
+use crate::workload::WorkloadKind;
+use serde_json::Value;
+
+/// One request, and all that it is decided by. No step changes it.
+#[derive(Clone, Copy)]
+pub(crate) struct RequestContext<'a> {
+    pub(crate) request: &'a AdmissionRequest<'a>,
+    pub(crate) settings: &'a Settings,
+    pub(crate) host: &'a dyn Host,
+    /// The time that is given as the present.
+    pub(crate) now: Timestamp,
+}
+
+/// The object that a request brings, as patches of rules left it.
+pub(crate) struct ReviewedObject {
+    pub(crate) object: Value,
+    /// Its kind, where that has a pod spec.
+    pub(crate) workload: Option<WorkloadKind>,
+    /// The namespace that it would be in.
+    pub(crate) namespace: String,
+    /// Whether rules changed it.
+    pub(crate) is_patched: bool,
+}
+
+impl ReviewedObject {
+    /// The object that patches left, or that of the request.
+    pub(crate) fn read(request: &AdmissionRequest<'_>, patched: Option<Value>) -> Result<Self, UnreadableRequest> {
+        let is_patched = patched.is_some();
+        let object = patched.map_or_else(|| request.object(), Ok)?;
+        let workload = WorkloadKind::of(&request.group, &request.kind);
+        let namespace = request.namespace_of(&object).to_owned();
+        Ok(Self { object, workload, namespace, is_patched })
+    }
+}
