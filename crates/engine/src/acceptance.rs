@@ -4,6 +4,7 @@
 
 use crate::Timestamp;
 use crate::exemption::{self, Exempt};
+use crate::finding::{Finding, Findings, OwnVerdict};
 use crate::image::ImageReference;
 use crate::message::{count, cut, join_at_most};
 use crate::remedy::{Remedy, is_on};
@@ -11,7 +12,6 @@ use crate::settings::{Count, Exemption, Limit, Limits, Settings, Severity};
 use crate::text::Text;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::rc::Rc;
 
 /// The most findings that a reason names.
 const FINDINGS_SHOWN: usize = 5;
@@ -19,52 +19,6 @@ const FINDINGS_SHOWN: usize = 5;
 const IDS_KEPT: usize = 20;
 /// The longest id, package or version that a reason repeats.
 const MAX_NAME_LENGTH: usize = 60;
-
-/// What a scanner found in an image.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Findings<'a> {
-    /// The report's own count of entries that are not suppressed, by severity; one for each of [`Severity::ALL`]. None
-    /// where the source's reports have no such count.
-    pub(crate) summary: Option<Vec<(Severity, u64)>>,
-    /// The entries, when they were asked for.
-    pub(crate) entries: Option<Vec<Finding<'a>>>,
-    /// What the report itself says about the image.
-    pub(crate) verdict: Option<OwnVerdict>,
-}
-
-/// One entry of a report: a vulnerability in a package.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Finding<'a> {
-    /// `CVE-…`; none when the report doesn't say.
-    pub(crate) id: Option<Text<'a>>,
-    /// Other names of the same vulnerability, shared by all packages that have it.
-    pub(crate) aliases: Rc<[Text<'a>]>,
-    /// How bad it is.
-    pub(crate) severity: Severity,
-    /// The package's name, when the report says so.
-    pub(crate) package: Option<Text<'a>>,
-    /// The package's URL, `pkg:apk/alpine/openssl@3.1`, when the report says so.
-    pub(crate) purl: Option<Text<'a>>,
-    /// A version without it, when one is known.
-    pub(crate) fixed_in: Option<Text<'a>>,
-    /// The CVSS score that the source gives it, when it gives one.
-    pub(crate) score: Option<f64>,
-    /// When its fix, or it, was published, when the source says so.
-    pub(crate) published: Option<Timestamp>,
-    /// Whether a VEX document says that it doesn't count.
-    pub(crate) suppressed: bool,
-}
-
-/// What a report itself says about its image.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum OwnVerdict {
-    /// It is fine.
-    Pass,
-    /// It is not.
-    Fail,
-    /// A word that isn't known.
-    Other(String),
-}
 
 /// Whether a report is accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,43 +113,9 @@ pub(crate) struct Judge<'a> {
     now: Timestamp,
 }
 
-impl Finding<'_> {
-    /// Every name that the vulnerability goes by.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
-        self.id.iter().chain(self.aliases.iter()).map(Text::as_str)
-    }
-
-    fn is_one_of(&self, ids: &[String]) -> bool {
-        !ids.is_empty() && self.ids().any(|own| ids.iter().any(|id| id.eq_ignore_ascii_case(own)))
-    }
-}
-
 impl From<Verdict> for Judgement<'_> {
     fn from(verdict: Verdict) -> Self {
         Self { verdict, used: Vec::new() }
-    }
-}
-
-/// A report's own count of each severity, or which it lacks: one that isn't there is not zero.
-pub(crate) fn summed(number_of: impl Fn(Severity) -> Option<u64>) -> Result<Vec<(Severity, u64)>, String> {
-    let summed = Severity::ALL.into_iter().map(|severity| {
-        let count = number_of(severity).ok_or_else(|| format!("its summary doesn't say how many are {severity}"))?;
-        Ok((severity, count))
-    });
-    summed.collect()
-}
-
-impl OwnVerdict {
-    /// The seeds' words, and those that mean the same.
-    pub(crate) fn of(word: &str) -> Self {
-        let is = |words: &[&str]| words.iter().any(|known| known.eq_ignore_ascii_case(word));
-        if is(&["pass", "passed", "accepted"]) {
-            Self::Pass
-        } else if is(&["fail", "failed", "rejected"]) {
-            Self::Fail
-        } else {
-            Self::Other(cut(word, MAX_NAME_LENGTH))
-        }
     }
 }
 

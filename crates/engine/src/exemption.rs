@@ -1,7 +1,7 @@
 //! Exemptions at work: which of them speak of a finding, and whether they still hold.
 
 use crate::Timestamp;
-use crate::acceptance::Finding;
+use crate::finding::Finding;
 use crate::image::ImageReference;
 use crate::settings::Exemption;
 

@@ -70,7 +70,7 @@ pub fn explain(
     host: &dyn Host,
     now: Timestamp,
 ) -> Result<(Decision, Explanation), InvalidSettings> {
-    let read = Settings::check(settings)?;
+    let read = crate::check_settings(settings)?;
     let decision = decide(request, &read, host, now);
     let settings = Settings::unwrapped(settings);
     let causes = causes::causes(&decision, request, &settings, &read);

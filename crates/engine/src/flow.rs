@@ -5,10 +5,11 @@
 
 use crate::Timestamp;
 use crate::context::{RequestContext, ReviewedObject};
-use crate::decision::{Decision, JudgedImage, Outcome};
+use crate::decision::{Decision, Outcome};
 use crate::host::{CountedHost, Host};
 use crate::image::{ImageList, UnreadableObject, WorkloadImage, images, keep_changed};
 use crate::instance::done_with;
+use crate::judged::JudgedImage;
 use crate::pin::{self, EPHEMERAL_CONTAINERS};
 use crate::prescan::{self, PreScan};
 use crate::rego::{Budget, RequestRules};
@@ -52,7 +53,7 @@ fn review(context: RequestContext<'_>, mut rules: Option<Box<RequestRules<'_>>>)
         }
     }
     if let Some(rules) = rules {
-        rules.decide(&mut decision, None);
+        decision.set_policies(rules.finish(&[], None));
     }
     decision
 }
@@ -73,17 +74,18 @@ fn judge(
     context: RequestContext<'_>,
     reviewed: ReviewedObject,
     mut decision: Decision,
-    rules: Option<Box<RequestRules<'_>>>,
+    mut rules: Option<Box<RequestRules<'_>>>,
 ) -> Decision {
     name_images(context, &reviewed, &mut decision);
-    pre_scan(context, &reviewed, &mut decision, rules.as_deref());
-    let subject = scan::subject(context, &reviewed, &decision);
+    pre_scan(context, &reviewed, &mut decision, rules.as_deref_mut());
+    let subject = scan::subject(context, &reviewed, &decision.images, decision.outcome == Outcome::Scanned);
     let mut search = ReportSearch::new(context, &subject);
     verify(context, &reviewed, &mut decision, &mut search);
-    scan(context, &reviewed, &mut decision, rules.as_deref(), &mut search);
+    scan(context, &reviewed, &mut decision, rules.as_deref_mut(), &mut search);
     write(context, reviewed, &mut decision);
     if let Some(rules) = rules {
-        rules.decide(&mut decision, Some(&mut search));
+        let said = rules.finish(&decision.images, Some(&mut search));
+        decision.set_policies(said);
     }
     done_with(search);
     decision
@@ -164,7 +166,7 @@ fn pre_scan(
     context: RequestContext<'_>,
     reviewed: &ReviewedObject,
     decision: &mut Decision,
-    rules: Option<&RequestRules<'_>>,
+    rules: Option<&mut RequestRules<'_>>,
 ) {
     let Some(workload) = reviewed.workload.filter(|_| !decision.is_rejected_for_good()) else { return };
     let has_images = !decision.images.is_empty();
@@ -174,7 +176,7 @@ fn pre_scan(
         PreScan::Accepted
     };
     if let Some(rules) = rules {
-        said = rules.pre_scan(said, decision, reviewed, workload);
+        said = rules.pre_scan(said, &decision.images, reviewed, workload);
     }
     match said {
         PreScan::Rejected(reasons) => decision.outcome = Outcome::PreScanRejected(reasons),
@@ -224,7 +226,7 @@ fn scan(
     context: RequestContext<'_>,
     reviewed: &ReviewedObject,
     decision: &mut Decision,
-    rules: Option<&RequestRules<'_>>,
+    rules: Option<&mut RequestRules<'_>>,
     search: &mut ReportSearch<'_>,
 ) {
     let Some(workload) = reviewed.workload.filter(|_| decision.outcome == Outcome::Scanned) else { return };
@@ -234,7 +236,7 @@ fn scan(
     }
     scan::decide(&mut decision.images, &reviewed.namespace, workload, context.settings, search);
     if let Some(rules) = rules {
-        rules.scan(decision, reviewed, workload, search);
+        rules.scan(&mut decision.images, reviewed, workload, search);
     }
 }
 

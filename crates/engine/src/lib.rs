@@ -27,15 +27,18 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
 mod acceptance;
+mod check;
 mod context;
 mod decision;
 mod exemption;
 pub mod explain;
+mod finding;
 mod flow;
 mod glob;
 mod host;
 mod image;
 mod instance;
+mod judged;
 mod log;
 mod manifest;
 mod message;
@@ -68,10 +71,12 @@ use serde_json::value::RawValue;
 use settings::{InvalidSettings, Settings};
 
 pub use acceptance::{ExceededLimit, ExceededSetting};
-pub use decision::{Decision, JudgedImage, Outcome, ScanOutcome};
+pub use check::check_settings;
+pub use decision::{Decision, Outcome};
 pub use host::{Document, Host, HostCalls, HostFailure, Resource, WireHost};
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};
 pub use instance::leave_memory;
+pub use judged::{JudgedImage, ScanOutcome};
 pub use log::LogLine;
 pub use manifest::is_proven;
 pub use platform::Platform;
@@ -120,7 +125,7 @@ pub fn validate_settings(payload: &[u8]) -> Answer {
     }
     let settings = serde_json::from_slice::<Value>(payload)
         .map_err(|error| InvalidSettings(vec![format!("settings: they can't be read: {error}")]))
-        .and_then(|value| Settings::check(&value));
+        .and_then(|value| check_settings(&value));
     match settings {
         Ok(settings) => Answer {
             response: to_json(&Validity { valid: true, message: None }),

@@ -1,7 +1,7 @@
 //! Pinning: writing the digest that was judged, so that what runs is what was looked at.
 
-use crate::decision::JudgedImage;
 use crate::image::UnreadableObject;
+use crate::judged::JudgedImage;
 use crate::request::AdmissionRequest;
 use crate::settings::Pin;
 use crate::workload::WorkloadKind;

@@ -1,7 +1,7 @@
 //! Which policy of a phase decides about an image, the same way in both phases.
 
 use crate::image::{ImageReference, WorkloadImage};
-use crate::settings::{CustomPolicy, ImageMatching, Phase, PhaseAction, Prefix};
+use crate::settings::{CustomPolicy, Effect, ImageMatching, Phase, PhaseAction, Prefix};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -71,38 +71,6 @@ fn first_match<'p, A: PhaseAction>(
         ImageMatching::Canonical => ComparedNames::canonical(reference),
     };
     list.iter().find(|policy| names.start_with(&policy.prefix, Effect::of(policy.action)))
-}
-
-/// What a policy does to the images that it matches, as far as it decides which of their names count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effect {
-    /// It lets them in, or nobody says what it does: the digest alone counts.
-    Admits,
-    /// It has them looked at. A prefix that ends with `:` is about every tag, and so about the digest that stands in its
-    /// place: else whoever writes the digest would go around it.
-    Scans,
-    /// It rejects them: the same, and the tag beside a digest counts too.
-    Rejects,
-}
-
-impl Effect {
-    /// That of an action of either phase.
-    pub(crate) fn of<A: PhaseAction>(action: A) -> Self {
-        match action {
-            action if action == A::REJECT => Self::Rejects,
-            action if action == A::SCAN => Self::Scans,
-            _ => Self::Admits,
-        }
-    }
-
-    /// That of an action by its name in settings, as rules in Rego have it; of any other text it is [`Self::Admits`].
-    pub(crate) fn named(action: &str) -> Self {
-        match action {
-            "reject" => Self::Rejects,
-            "scan" | "scan-result" => Self::Scans,
-            _ => Self::Admits,
-        }
-    }
 }
 
 /// The names of an image that prefixes are compared with.

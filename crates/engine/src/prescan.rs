@@ -1,6 +1,6 @@
 //! Pre-scan, the first phase: what the settings say about images before anything is known of them.
 
-use crate::decision::JudgedImage;
+use crate::judged::JudgedImage;
 use crate::policy::rule_for;
 use crate::settings::{PreScanAction, Settings};
 use std::collections::BTreeSet;

@@ -46,7 +46,7 @@ pub(crate) use input::{Input, scan_report};
 pub(crate) use phases::{Phase, PhaseRules, settings_data};
 pub use policies::PolicyOutcome;
 pub use regorus::utils::limits::TimeSource as Clock;
-pub(crate) use request::RequestRules;
+pub(crate) use request::{PoliciesSaid, RequestRules};
 pub(crate) use seen::hide;
 pub use seen::{Seen, SeenModule};
 

@@ -3,8 +3,9 @@
 //! The messages are the seeds', to the letter, since people's alerts look for them; what this policy adds comes after
 //! them, in warnings and in audit annotations.
 
-use crate::decision::{Decision, JudgedImage, Outcome};
+use crate::decision::{Decision, Outcome};
 use crate::instance::done_with;
+use crate::judged::JudgedImage;
 use crate::message::{cut, join_at_most, join_within};
 use crate::rego::PolicyOutcome;
 use crate::request::UnreadableRequest;

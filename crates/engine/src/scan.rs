@@ -1,17 +1,22 @@
 //! The scan phase: per image, what the settings make of its scan's status.
 
 use crate::context::{RequestContext, ReviewedObject};
-use crate::decision::{Decision, JudgedImage, Outcome, ScanOutcome};
 use crate::image::ImageList;
+use crate::judged::{JudgedImage, ScanOutcome};
 use crate::policy::rule_for;
 use crate::report::{Owner, ReportSearch, ScanReport, ScanStatus, Subject};
 use crate::settings::{EffectiveFallbacks, Fallback, Platforms, ReportSource, ScanAction, Settings};
 use crate::workload::WorkloadKind;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The workload that the images are judged for, as far as its scan reports depend on it. Where the scan phase judges them,
-/// what it finds is pinned; nothing else is.
-pub(crate) fn subject(context: RequestContext<'_>, reviewed: &ReviewedObject, decision: &Decision) -> Subject {
+/// The workload that the images are judged for, as far as its scan reports depend on it. `is_scanned` says whether the
+/// scan phase judges them: what it finds is pinned, and nothing else is.
+pub(crate) fn subject(
+    context: RequestContext<'_>,
+    reviewed: &ReviewedObject,
+    images: &[JudgedImage],
+    is_scanned: bool,
+) -> Subject {
     let RequestContext { settings, .. } = context;
     let mut subject = Subject {
         namespace: reviewed.namespace.clone(),
@@ -20,16 +25,16 @@ pub(crate) fn subject(context: RequestContext<'_>, reviewed: &ReviewedObject, de
         pinned: Vec::new(),
     };
     let Some(workload) = reviewed.workload else { return subject };
-    let is_pinned = decision.outcome == Outcome::Scanned
+    let is_pinned = is_scanned
         && settings.pin.reaches(workload)
         && matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
     // An expression may ask for an image that stands elsewhere in the object, where nobody pins it.
     if is_pinned {
-        subject.pinned = decision.images.iter().map(|judged| judged.reference.clone()).collect();
+        subject.pinned = images.iter().map(|judged| judged.reference.clone()).collect();
     }
     if settings.reports.sources.iter().any(ReportSource::names_workloads) {
         subject.owners = Owner::of(&reviewed.object, workload.name());
-        for judged in decision.images.iter().filter(|judged| judged.image.list != ImageList::Volume) {
+        for judged in images.iter().filter(|judged| judged.image.list != ImageList::Volume) {
             let containers = subject.containers.entry(judged.reference.clone()).or_default();
             containers.push(judged.image.container.clone());
         }

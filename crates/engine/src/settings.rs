@@ -23,11 +23,11 @@ pub use acceptance::{Acceptance, Count, CvssLimit, Limit, Limits, Severity};
 pub use attestors::{Attestor, Identity, KeyReference};
 pub use exemptions::{Exemption, Pattern};
 pub use lint::{Lint, LintRule};
-pub(crate) use phases::PhaseAction;
 pub use phases::{
     CustomPolicy, EffectiveFallbacks, Fallback, ImageMatching, NamespaceOverride, Phase, PreScanAction, ScanAction,
     StatusFallbacks,
 };
+pub(crate) use phases::{Effect, PhaseAction};
 pub use pin::Pin;
 pub use prefix::Prefix;
 pub use rego::{ContextKind, KindPattern, Rego, RegoLibrary, RegoPolicy, RegoVersion};
@@ -106,21 +106,12 @@ impl Settings {
         self.registries.iter().any(|listed| listed == host)
     }
 
-    /// Reads the settings of a policy that is to be deployed, and looks into the rules and expressions among them.
-    ///
-    /// # Errors
-    /// Everything that is wrong with them. Rules in Rego refer to each other, so that they are looked at when nothing else is
-    /// wrong.
-    pub fn check(value: &Value) -> Result<Self, InvalidSettings> {
+    /// Reads settings as far as they can be read, and says everything that is wrong with them. Nothing of them is looked into
+    /// that is Rego or CEL.
+    pub(crate) fn read_partly(value: &Value) -> (Option<Self>, Vec<String>) {
         let mut problems = Problems::default();
         let settings = read_all(value, &mut problems);
-        let mut problems = problems.into_texts();
-        let Some(settings) = settings else { return Err(InvalidSettings(problems)) };
-        if problems.is_empty() {
-            problems.extend(crate::rego::check(&settings));
-        }
-        problems.extend(crate::verification::check::check(&settings));
-        if problems.is_empty() { Ok(settings) } else { Err(InvalidSettings(problems)) }
+        (settings, problems.into_texts())
     }
 }
 

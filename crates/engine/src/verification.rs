@@ -20,10 +20,10 @@ mod signatures;
 
 use crate::Timestamp;
 use crate::context::{RequestContext, ReviewedObject};
-use crate::decision::JudgedImage;
 use crate::host::{HostFailure, Resource};
 use crate::image::{ImageReference, WorkloadImage};
 use crate::instance::done_with;
+use crate::judged::JudgedImage;
 use crate::message::cut;
 use crate::report::{Field, ReportSearch, ScanReport};
 use crate::settings::{Expression, FailureAction, NamedExpression, Settings, VerificationPolicy};

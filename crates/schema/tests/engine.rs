@@ -291,7 +291,7 @@ fn the_form_as_it_is_shown_is_every_default() {
         *at = default.clone();
     }
     without_empty(&mut settings);
-    assert!(Settings::check(&settings).is_ok());
+    assert!(image_admission_engine::check_settings(&settings).is_ok());
     assert_eq!(read(&settings), read(&json!({})), "{settings}");
     // Each setting of the top level is asked for, or is said not to be; `policies` is `scanPolicies`.
     for name in schema()["properties"].as_object().unwrap().keys().filter(|name| *name != "policies") {

@@ -102,7 +102,7 @@ impl Lint {
         for path in &self.files {
             for Found { settings, leaves_out_kube_system } in settings_of(path)? {
                 is_empty = false;
-                match Settings::check(&settings) {
+                match image_admission_engine::check_settings(&settings) {
                     Ok(settings) => {
                         let mut own = self.entries(path, &settings, namespaces.as_ref());
                         own.retain(|entry| !(leaves_out_kube_system && entry.rule == LintRule::KubeSystem.name()));

@@ -344,7 +344,8 @@ fn every_rejection_is_explained() {
             }
         }
         let admits = |settings: &Value| {
-            let settings = Settings::check(settings).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let settings =
+                image_admission_engine::check_settings(settings).unwrap_or_else(|error| panic!("{name}: {error}"));
             decide(Some(&request), &settings, &host, now).is_allowed()
         };
         match explanation.change {
@@ -365,7 +366,7 @@ fn every_rejection_is_explained() {
         let settings = json!({"scanPolicies": {"reportPending": "accept", "scanFailed": "accept"},
                               "registries": ["localhost:5000", "docker.io", "ghcr.io", "quay.io"]});
         let request = serde_json::value::to_raw_value(&request).unwrap();
-        let decision = decide(Some(&request), &Settings::check(&settings).unwrap(), &host, now);
+        let decision = decide(Some(&request), &image_admission_engine::check_settings(&settings).unwrap(), &host, now);
         decision.images.iter().any(|judged| {
             judged.scan.as_ref().and_then(|scan| scan.report.as_ref()).is_some_and(|report| !report.is_outage)
         })

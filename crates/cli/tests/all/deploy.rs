@@ -295,7 +295,7 @@ fn the_settings_are_valid_without_a_notice() {
         (file, settings)
     });
     for (file, settings) in of_policies.into_iter().chain(of_rights) {
-        match Settings::check(&settings) {
+        match image_admission_engine::check_settings(&settings) {
             Ok(settings) => assert!(settings.notices().is_empty(), "{file}: {:?}", settings.notices()),
             Err(problems) => panic!("{file}: {problems:?}"),
         }

@@ -51,7 +51,7 @@ fn without_any_setting_some_case_would_end_differently() {
             if !remove(&mut settings, "", &path) {
                 continue;
             }
-            is_required |= Settings::check(&settings).is_err();
+            is_required |= image_admission_engine::check_settings(&settings).is_err();
             let mut mutant = case.alone.clone();
             mutant["name"] = json!(format!("{path}, {}", mutants.len()));
             mutant["settings"] = settings;

@@ -546,13 +546,13 @@ fn document(fence: &Fence) -> Result<Value, String> {
 }
 
 fn settings(fence: &Fence) -> Result<(), String> {
-    Settings::check(&document(fence)?).map(drop).map_err(|error| error.to_string())
+    image_admission_engine::check_settings(&document(fence)?).map(drop).map_err(|error| error.to_string())
 }
 
 fn refused(fence: &Fence, next: Option<&Fence>, blessed: &mut BTreeMap<usize, String>) -> Result<(), String> {
     let said = next.filter(|next| (next.language.as_str(), next.kind.as_str()) == ("text", "problems"));
     let Some(said) = said else { return Err("the fence after it must be `text problems`, and say why".to_owned()) };
-    match Settings::check(&document(fence)?) {
+    match image_admission_engine::check_settings(&document(fence)?) {
         Ok(_) => Err("the settings are valid".to_owned()),
         Err(error) if error.to_string().trim() == said.text.trim() => Ok(()),
         Err(error) => {
@@ -572,7 +572,7 @@ fn manifests(fence: &Fence) -> Result<(), String> {
         match (object["apiVersion"].as_str(), object["kind"].as_str()) {
             (Some("policies.kubewarden.io/v1"), Some("ClusterAdmissionPolicy")) => {
                 let policy: Resource<PolicySpec> = lossless(&object)?;
-                Settings::check(&policy.spec.settings).map_err(|error| error.to_string())?;
+                image_admission_engine::check_settings(&policy.spec.settings).map_err(|error| error.to_string())?;
             }
             (Some("policies.kubewarden.io/v1"), Some("PolicyServer")) => {
                 lossless::<Resource<ServerSpec>>(&object)?;
@@ -592,7 +592,7 @@ fn policy(fence: &Fence) -> Result<(), String> {
         _ => return Err("it is no part of a policy's `spec`".to_owned()),
     }
     let policy: PolicySpec = lossless(&Value::Object(spec))?;
-    Settings::check(&policy.settings).map(drop).map_err(|error| error.to_string())
+    image_admission_engine::check_settings(&policy.settings).map(drop).map_err(|error| error.to_string())
 }
 
 /// The text of an example's file.
@@ -613,5 +613,7 @@ fn example(fence: &Fence) -> Result<(), String> {
 
 fn settings_of_rego(module: &str) -> Result<(), String> {
     let policy = json!({"name": "guide", "kinds": "*", "rego": module});
-    Settings::check(&json!({"regoPolicies": [policy]})).map(drop).map_err(|error| error.to_string())
+    image_admission_engine::check_settings(&json!({"regoPolicies": [policy]}))
+        .map(drop)
+        .map_err(|error| error.to_string())
 }

@@ -3,6 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::rc::Rc;
 
 const NOW: Timestamp = Timestamp(1_795_176_000);
 const DAY: i64 = 24 * 3600;

@@ -2,7 +2,6 @@
 
 use super::causes::causes;
 use crate::host::Host;
-use crate::settings::Settings;
 use crate::{Timestamp, decide};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -133,7 +132,7 @@ pub(super) fn find(request: Option<&RawValue>, settings: &Value, host: &dyn Host
     let mut edits: Vec<Edit> = Vec::new();
     for _ in 0..ROUNDS {
         let changed = with(settings, &edits);
-        let read = Settings::check(&changed).ok()?;
+        let read = crate::check_settings(&changed).ok()?;
         let decision = decide(request, &read, host, now);
         let causes = causes(&decision, request, &changed, &read);
         if causes.is_empty() {
@@ -160,7 +159,7 @@ pub(super) fn find(request: Option<&RawValue>, settings: &Value, host: &dyn Host
 /// Leaves out what isn't needed.
 fn smallest(edits: Vec<Edit>, request: Option<&RawValue>, settings: &Value, host: &dyn Host, now: Timestamp) -> Change {
     let admits = |edits: &[Edit]| {
-        let read = Settings::check(&with(settings, edits));
+        let read = crate::check_settings(&with(settings, edits));
         read.is_ok_and(|read| decide(request, &read, host, now).is_allowed())
     };
     let mut needed = edits.clone();

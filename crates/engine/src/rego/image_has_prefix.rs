@@ -1,8 +1,8 @@
 //! `image_has_prefix`: how rules compare an image with the prefix of a custom policy.
 
 use crate::image::ImageReference;
-use crate::policy::{ComparedNames, Effect};
-use crate::settings::{ImageMatching, Prefix};
+use crate::policy::ComparedNames;
+use crate::settings::{Effect, ImageMatching, Prefix};
 use anyhow::{Context, anyhow};
 use regorus::{Extension, Value};
 

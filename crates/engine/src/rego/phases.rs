@@ -13,7 +13,7 @@ use super::seen::SeenModule;
 use super::unexpected_value;
 use crate::Timestamp;
 use crate::context::ReviewedObject;
-use crate::decision::JudgedImage;
+use crate::judged::JudgedImage;
 use crate::prescan::PreScan;
 use crate::settings::{RegoVersion, Settings};
 use crate::workload::WorkloadKind;

@@ -3,12 +3,12 @@
 use super::document::from_own;
 use super::evaluator::EvaluationError;
 use super::phases::{PhaseInput, PreScanRules};
-use super::policies::{Outside, Policies, can_patch};
+use super::policies::{Outside, Policies, PolicyOutcome, can_patch};
 use super::seen::SeenModule;
 use super::{Budget, Cluster, Input, Phase, PhaseRules, Seen, scan_report};
 use crate::context::{RequestContext, ReviewedObject};
-use crate::decision::{Decision, JudgedImage};
 use crate::image::{WorkloadImage, images};
+use crate::judged::JudgedImage;
 use crate::prescan::PreScan;
 use crate::report::ReportSearch;
 use crate::request::{AdmissionRequest, Operation, UnreadableRequest};
@@ -28,6 +28,18 @@ pub(crate) struct RequestRules<'a> {
     object: Option<Json>,
     policies: Option<Policies<'a>>,
     cluster: Cluster<'a>,
+    /// What rules saw, where the settings ask for it.
+    seen: Vec<Seen>,
+}
+
+/// What rules say of a request after the phases.
+pub(crate) struct PoliciesSaid {
+    /// What each policy says, in the order of the settings.
+    pub(crate) outcomes: Vec<PolicyOutcome>,
+    /// The hash of the policies and the libraries; none without policies for the request's kind.
+    pub(crate) hash: Option<String>,
+    /// What rules saw in the phases and after them, where the settings ask for it.
+    pub(crate) seen: Vec<Seen>,
 }
 
 impl<'a> RequestRules<'a> {
@@ -58,7 +70,7 @@ impl<'a> RequestRules<'a> {
             let _ = input.set(Input::new(request, &named).map_err(UnreadableRequest::NotARequest)?);
         }
         let cluster = Cluster::new(&settings.rego.context, host, &request.namespace);
-        Ok(Some(Box::new(Self { context, budget, input, object, policies, cluster })))
+        Ok(Some(Box::new(Self { context, budget, input, object, policies, cluster, seen: Vec::new() })))
     }
 
     /// What custom rules see of the request.
@@ -88,9 +100,9 @@ impl<'a> RequestRules<'a> {
     /// What pre-scan says with its custom rules, where `native` is what it says without them.
     #[inline(never)]
     pub(crate) fn pre_scan(
-        &self,
+        &mut self,
         native: PreScan,
-        decision: &mut Decision,
+        images: &[JudgedImage],
         reviewed: &ReviewedObject,
         workload: WorkloadKind,
     ) -> PreScan {
@@ -100,13 +112,13 @@ impl<'a> RequestRules<'a> {
             Some(Err(error)) => return PreScan::Rejected(BTreeSet::from([evaluation_error(error)])),
         };
         let ready = self.with_data(rules, workload).and_then(|rules| {
-            PhaseInput::new(&rules, || self.input(), reviewed, workload, &decision.images)
+            PhaseInput::new(&rules, || self.input(), reviewed, workload, images)
                 .map(|input| (rules, input.pre_scan()))
                 .map_err(evaluation_error)
         });
         let said = match ready {
             Ok((mut rules, input)) => {
-                self.see(decision, "preCustomRules", &input, &rules.data(), &rules.texts);
+                self.see("preCustomRules", &input, &rules.data(), &rules.texts);
                 rules.pre_scan(input)
             }
             Err(why) => PreScanRules { deny: BTreeSet::from([why]), ..PreScanRules::default() },
@@ -117,8 +129,8 @@ impl<'a> RequestRules<'a> {
     /// Asks the custom rules of the scan phase about each image, and notes at it what they deny.
     #[inline(never)]
     pub(crate) fn scan(
-        &self,
-        decision: &mut Decision,
+        &mut self,
+        images: &mut [JudgedImage],
         reviewed: &ReviewedObject,
         workload: WorkloadKind,
         search: &mut ReportSearch<'_>,
@@ -126,21 +138,20 @@ impl<'a> RequestRules<'a> {
         let Some(loaded) = self.phase_rules(Phase::Scan, reviewed) else { return };
         let loaded = loaded.map_err(evaluation_error).and_then(|rules| self.with_data(rules, workload));
         let ready = loaded.and_then(|rules| {
-            PhaseInput::new(&rules, || self.input(), reviewed, workload, &decision.images)
+            PhaseInput::new(&rules, || self.input(), reviewed, workload, images)
                 .map(|input| (rules, input))
                 .map_err(evaluation_error)
         });
         let (mut rules, input) = match ready {
             Ok(ready) => ready,
             Err(why) => {
-                for scan in decision.images.iter_mut().filter_map(|judged| judged.scan.as_mut()) {
+                for scan in images.iter_mut().filter_map(|judged| judged.scan.as_mut()) {
                     scan.custom.insert(why.clone());
                 }
                 return;
             }
         };
-        let mut seen = Vec::new();
-        for judged in &mut decision.images {
+        for judged in images {
             let Some(scan) = &mut judged.scan else { continue };
             let report = scan.report.get_or_insert_with(|| search.find(&judged.reference));
             let inner = match if rules.sees_inner_report() { search.whole(report) } else { Ok(None) } {
@@ -159,29 +170,27 @@ impl<'a> RequestRules<'a> {
                     continue;
                 }
             };
-            if self.context.settings.verbose_log {
-                seen.push(Seen::new("customRules", &input, &rules.data(), &rules.texts));
-            }
+            self.see("customRules", &input, &rules.data(), &rules.texts);
             scan.custom = rules.deny_image(input);
             if rules.is_whole() {
                 scan.denied = None;
             }
         }
-        decision.seen.extend(seen);
     }
 
-    /// Asks all policies, and completes the decision with what they say. `search` is that of the phases and of verification,
-    /// where there was one: no tag is resolved again, so that policies judge the digest that is pinned.
+    /// Asks all policies, and says what all rules of the request said and saw. `search` is that of the phases and of
+    /// verification, where there was one: no tag is resolved again, so that policies judge the digest that is pinned.
     #[inline(never)]
-    pub(crate) fn decide(self, decision: &mut Decision, search: Option<&mut ReportSearch<'_>>) {
-        let Self { context, input, mut cluster, .. } = self;
-        let (Some(mut policies), Some(input)) = (self.policies, input.into_inner()) else { return };
-        decision.policies_hash = Some(policies.hash.clone());
-        policies.decide(&input, &mut cluster, &mut Reports { judged: &decision.images, search });
+    pub(crate) fn finish(self, images: &[JudgedImage], search: Option<&mut ReportSearch<'_>>) -> PoliciesSaid {
+        let Self { context, input, mut cluster, mut seen, .. } = self;
+        let (Some(mut policies), Some(input)) = (self.policies, input.into_inner()) else {
+            return PoliciesSaid { outcomes: Vec::new(), hash: None, seen };
+        };
+        policies.decide(&input, &mut cluster, &mut Reports { judged: images, search });
         if context.settings.verbose_log {
-            decision.seen.extend(policies.seen());
+            seen.extend(policies.seen());
         }
-        decision.policies = policies.outcomes();
+        PoliciesSaid { hash: Some(policies.hash.clone()), outcomes: policies.outcomes(), seen }
     }
 
     fn phase_rules(
@@ -204,9 +213,9 @@ impl<'a> RequestRules<'a> {
         rules.set_data(data).map(|()| rules).map_err(evaluation_error)
     }
 
-    fn see(&self, decision: &mut Decision, by: &str, input: &Value, data: &Value, texts: &[SeenModule]) {
+    fn see(&mut self, by: &str, input: &Value, data: &Value, texts: &[SeenModule]) {
         if self.context.settings.verbose_log {
-            decision.seen.push(Seen::new(by, input, data, texts));
+            self.seen.push(Seen::new(by, input, data, texts));
         }
     }
 }

@@ -14,7 +14,7 @@ mod trivy;
 mod verdict;
 
 use crate::Timestamp;
-use crate::acceptance::Findings;
+use crate::finding::Findings;
 use crate::image::is_digest;
 use crate::platform::Platform;
 use crate::settings::Severity;

@@ -1,7 +1,8 @@
 //! What every source of reports is: asked about one platform of an image, it says what it knows.
 
 use crate::Timestamp;
-use crate::acceptance::{Depth, Findings, Judge, Judgement, Verdict};
+use crate::acceptance::{Depth, Judge, Judgement, Verdict};
+use crate::finding::Findings;
 use crate::host::HostFailure;
 use crate::image::{ImageReference, canonical_host};
 use crate::platform::Platform;

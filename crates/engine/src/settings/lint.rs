@@ -4,10 +4,9 @@
 
 use super::phases::PhaseAction;
 use super::{
-    CustomPolicy, ImageMatching, Limits, NamespaceOverride, Phase, PreScanAction, Prefix, ScanAction, Settings,
+    CustomPolicy, Effect, ImageMatching, Limits, NamespaceOverride, Phase, PreScanAction, Prefix, ScanAction, Settings,
     Severity,
 };
-use crate::policy::Effect;
 use crate::time::Timestamp;
 use std::collections::BTreeSet;
 use std::fmt;

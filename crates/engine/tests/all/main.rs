@@ -5,6 +5,7 @@
 mod cases;
 mod clock;
 mod generated_rules;
+mod layers;
 mod purity;
 mod rego_pitfalls;
 mod two_phases;

@@ -6,7 +6,7 @@
 //! vulnerabilities, or where none is named at all.
 
 use super::{ScannedDocument, digest_of, is_named, platform_of, present, severity_of, time_of, unreadable};
-use crate::acceptance::{Finding, Findings};
+use crate::finding::{Finding, Findings};
 use crate::platform::Platform;
 use crate::remedy::{Remedy, is_on};
 use crate::report::score::{self, Number};

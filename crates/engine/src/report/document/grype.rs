@@ -1,7 +1,7 @@
 //! Grype's own JSON, `grype --output json`, which Kubescape keeps too.
 
 use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_of, unreadable};
-use crate::acceptance::{Finding, Findings};
+use crate::finding::{Finding, Findings};
 use crate::platform::Platform;
 use crate::report::score::{self, Number};
 use crate::spelling;

@@ -11,7 +11,7 @@
 
 use super::{ScannedDocument, digest_of, is_named, known_severity, present, time_of, unreadable};
 use crate::Timestamp;
-use crate::acceptance::{Finding, Findings};
+use crate::finding::{Finding, Findings};
 use crate::message::cut;
 use crate::remedy::{Remedy, is_on};
 use crate::report::score::{self, Number};

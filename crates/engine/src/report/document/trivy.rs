@@ -4,7 +4,7 @@
 //! vulnerabilities has a result for each kind of package that it saw, with nothing in it when they are clean.
 
 use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_of, unreadable};
-use crate::acceptance::{Finding, Findings};
+use crate::finding::{Finding, Findings};
 use crate::report::score::{self, Number};
 use crate::spelling;
 use crate::text::Text;

@@ -1,7 +1,7 @@
 //! A verdict of whoever scanned: `{"status": "pass", "detail": {…}, "last_evaluation": "…"}`.
 
 use super::{ScannedDocument, digest_of, time_of, unreadable};
-use crate::acceptance::{Findings, OwnVerdict};
+use crate::finding::{Findings, OwnVerdict};
 use crate::spelling;
 use crate::text::Text;
 use serde::Deserialize;

@@ -1,0 +1,76 @@
+//! An image that is judged, with all that was said of it.
+
+use crate::image::{ImageReference, WorkloadImage};
+use crate::policy::Rule;
+use crate::report::ScanReport;
+use crate::settings::{PreScanAction, ScanAction};
+use std::collections::BTreeSet;
+
+/// An image, and what the phases that looked at it said.
+#[derive(Debug, Clone)]
+pub struct JudgedImage {
+    /// Where the object names it.
+    pub image: WorkloadImage,
+    /// What it names.
+    pub reference: ImageReference,
+    /// Which policy decided in pre-scan.
+    pub pre_scan: Option<Rule<PreScanAction>>,
+    /// The digest that verification resolved it to.
+    pub digest: Option<String>,
+    /// Whether a policy of `imageVerification` wants it left as it is, which holds where nothing but verification looked at it.
+    pub stays_unpinned: bool,
+    /// What the scan phase said.
+    pub scan: Option<ScanOutcome>,
+    /// The string that was written in its place.
+    pub pinned: Option<String>,
+}
+
+/// What the scan phase said of an image.
+#[derive(Debug, Clone)]
+pub struct ScanOutcome {
+    /// Which policy decided; none when custom rules decide alone.
+    pub rule: Option<Rule<ScanAction>>,
+    /// What is known about the image; none when the policy rejects without asking.
+    pub report: Option<ScanReport>,
+    /// Why it is denied, in the seeds' words.
+    pub denied: Option<&'static str>,
+    /// Why custom rules deny it.
+    pub custom: BTreeSet<String>,
+    /// What to tell about an image that is let in all the same.
+    pub warning: Option<String>,
+}
+
+impl JudgedImage {
+    /// An image that nothing was said of yet.
+    pub(crate) fn new(image: WorkloadImage, reference: ImageReference) -> Self {
+        Self { image, reference, pre_scan: None, digest: None, stays_unpinned: false, scan: None, pinned: None }
+    }
+
+    /// Whether pre-scan accepts this image by itself.
+    pub(crate) fn is_accepted_by_pre_scan(&self) -> bool {
+        self.pre_scan.as_ref().is_some_and(|rule| rule.action == PreScanAction::Accept)
+    }
+
+    /// Whether it is left as it is. Where the scan phase asked for a report, the digest that was judged is the one that runs:
+    /// who demands signatures doesn't say what else may run under the tag.
+    pub(crate) fn is_left_unpinned(&self) -> bool {
+        self.stays_unpinned && self.scan.as_ref().is_none_or(|scan| scan.report.is_none())
+    }
+
+    /// Whether the scan phase denies it.
+    #[must_use]
+    pub fn is_denied(&self) -> bool {
+        self.scan.as_ref().is_some_and(|scan| scan.denied.is_some() || !scan.custom.is_empty())
+    }
+
+    /// Every reason of the scan phase to deny it: the policy's in the seeds' words, and those of custom rules.
+    #[must_use]
+    pub fn denials(&self) -> BTreeSet<String> {
+        let Some(scan) = &self.scan else { return BTreeSet::new() };
+        let mut denials = scan.custom.clone();
+        if let (Some(rule), Some(denied)) = (&scan.rule, scan.denied) {
+            denials.insert(format!("Image '{}' REJECTED. {rule} - {denied}", self.image.shown()));
+        }
+        denials
+    }
+}
