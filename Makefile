@@ -13,7 +13,7 @@ METADATA = $(shell sed -n 's/^  io\.kubewarden\.policy\.$(1): //p' policy-metada
 OCI_URL ?= $(call METADATA,ociUrl)
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push image-admission-linux-amd64 artifacthub release-notes demo test test-long test-libraries fuzz e2e-tests e2e-needs fmt lint deny bench clean
+.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push image-admission-linux-amd64 artifacthub release-notes demo demo-decisions test test-long test-libraries fuzz e2e-tests e2e-needs fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -56,15 +56,19 @@ release-notes: ## what CHANGELOG.md says of the newest version
 
 demo: policy.wasm ## a Pod that is admitted and pinned, one rejected, one pending, one from a bad registry
 	@$(CARGO) build --locked --package image-admission-cli
+	@$(MAKE) --no-print-directory demo-decisions
+
+demo-decisions:
 	$(DEMO) -f examples/demo/admitted.yaml
 	$(DEMO) -f examples/demo/rejected.yaml; test $$? -eq 2
 	$(DEMO) -f examples/demo/pending.yaml; test $$? -eq 2
 	$(DEMO) -f examples/demo/bad-registry.yaml; test $$? -eq 2
 	$(CLI) test -v examples/demo
 
+# The tests built the command line. Built by itself it has other features, and so a hundred crates are compiled again.
 test: lint policy.wasm ## everything that must hold
 	$(CARGO) test --locked --workspace
-	$(MAKE) demo
+	$(MAKE) demo-decisions CLI=target/debug/image-admission
 
 test-long: policy.wasm ## the property tests, with many more cases
 	TWO_PHASES_CASES=100000 PROPTEST_CASES=100000 $(CARGO) test --locked --release --package image-admission-engine
