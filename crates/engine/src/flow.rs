@@ -194,7 +194,9 @@ fn verify(
     decision: &mut Decision,
     search: &mut ReportSearch<'_>,
 ) {
-    if context.settings.verification.is_empty() || decision.is_rejected_for_good() {
+    let is_accepted = decision.outcome == Outcome::PreScanAccepted;
+    let mut policies = context.settings.verification.iter();
+    if decision.is_rejected_for_good() || !policies.any(|policy| !is_accepted || policy.verify_pre_scan_accepted) {
         return;
     }
     let is_new = context.request.operation == Operation::Create && context.request.sub_resource.is_empty();
@@ -213,7 +215,7 @@ fn verify(
         reviewed,
         images: &all,
         judged: &decision.images,
-        is_accepted: decision.outcome == Outcome::PreScanAccepted,
+        is_accepted,
         is_pinned: is_workload_pinned && !decision.images.is_empty(),
     };
     let verified = verification::verify(subject, search);

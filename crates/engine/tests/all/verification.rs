@@ -286,6 +286,18 @@ fn another_spelling_leaves_no_image_out() {
     }
 }
 
+/// A custom rule lets in an image that pre-scan would scan. No policy asks for a signature then, and none is missed.
+#[test]
+fn where_a_rule_accepts_everything_no_image_is_missed() {
+    crate::clock::use_clock_of(std::time::Duration::ZERO);
+    let mut settings = settings(&expression(SIGNED));
+    settings["preCustomRules"] = json!("allow_pod { true }");
+    let host = world();
+    let response = ask(&settings, &request(&pod(&["quay.io/x/y:1"])), &host);
+    assert_eq!((&response["accepted"], response.get("warnings")), (&json!(true), None), "{response}");
+    assert_eq!(host.0.asked.borrow().len(), 0);
+}
+
 #[test]
 fn images_in_lists_that_nobody_names_are_told() {
     let mut object = pod(&["ghcr.io/team/app:1"]);
