@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
 
+use image_admission_engine::check_settings;
 use image_admission_engine::settings::{Acceptance, Settings};
 use image_admission_schema::{form, schema};
 use serde::Deserialize;
@@ -291,7 +292,7 @@ fn the_form_as_it_is_shown_is_every_default() {
         *at = default.clone();
     }
     without_empty(&mut settings);
-    assert!(image_admission_engine::check_settings(&settings).is_ok());
+    assert!(check_settings(&settings).is_ok());
     assert_eq!(read(&settings), read(&json!({})), "{settings}");
     // Each setting of the top level is asked for, or is said not to be; `policies` is `scanPolicies`.
     for name in schema()["properties"].as_object().unwrap().keys().filter(|name| *name != "policies") {

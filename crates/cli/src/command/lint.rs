@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use image_admission_engine::Timestamp;
+use image_admission_engine::check_settings;
 use image_admission_engine::settings::{Lint as Remark, LintRule, Settings};
 use serde::Serialize;
 use serde_json::Value;
@@ -102,7 +103,7 @@ impl Lint {
         for path in &self.files {
             for Found { settings, leaves_out_kube_system } in settings_of(path)? {
                 is_empty = false;
-                match image_admission_engine::check_settings(&settings) {
+                match check_settings(&settings) {
                     Ok(settings) => {
                         let mut own = self.entries(path, &settings, namespaces.as_ref());
                         own.retain(|entry| !(leaves_out_kube_system && entry.rule == LintRule::KubeSystem.name()));

@@ -7,8 +7,8 @@ use crate::support::clock::use_read_clock;
 use image_admission_cli::answers::files::{ClusterFiles, Files, ImageFile};
 use image_admission_cli::answers::{Gate, Grants, HostAnswers, HostCall};
 use image_admission_cli::runtime::PolicyModule;
+use image_admission_engine::check_settings;
 use image_admission_engine::explain::{Cause, explain};
-use image_admission_engine::settings::Settings;
 use image_admission_engine::{HostCalls, Timestamp, WireHost, decide};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -344,8 +344,7 @@ fn every_rejection_is_explained() {
             }
         }
         let admits = |settings: &Value| {
-            let settings =
-                image_admission_engine::check_settings(settings).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let settings = check_settings(settings).unwrap_or_else(|error| panic!("{name}: {error}"));
             decide(Some(&request), &settings, &host, now).is_allowed()
         };
         match explanation.change {
@@ -366,7 +365,7 @@ fn every_rejection_is_explained() {
         let settings = json!({"scanPolicies": {"reportPending": "accept", "scanFailed": "accept"},
                               "registries": ["localhost:5000", "docker.io", "ghcr.io", "quay.io"]});
         let request = serde_json::value::to_raw_value(&request).unwrap();
-        let decision = decide(Some(&request), &image_admission_engine::check_settings(&settings).unwrap(), &host, now);
+        let decision = decide(Some(&request), &check_settings(&settings).unwrap(), &host, now);
         decision.images.iter().any(|judged| {
             judged.scan.as_ref().and_then(|scan| scan.report.as_ref()).is_some_and(|report| !report.is_outage)
         })

@@ -3,7 +3,7 @@
 
 use crate::support::clock::use_read_clock;
 use crate::support::kubewarden;
-use image_admission_engine::settings::Settings;
+use image_admission_engine::check_settings;
 use image_admission_engine::{HostCalls, Timestamp, WireHost, validate};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -295,7 +295,7 @@ fn the_settings_are_valid_without_a_notice() {
         (file, settings)
     });
     for (file, settings) in of_policies.into_iter().chain(of_rights) {
-        match image_admission_engine::check_settings(&settings) {
+        match check_settings(&settings) {
             Ok(settings) => assert!(settings.notices().is_empty(), "{file}: {:?}", settings.notices()),
             Err(problems) => panic!("{file}: {problems:?}"),
         }

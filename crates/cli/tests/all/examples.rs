@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use image_admission_engine::settings::Settings;
+use image_admission_engine::check_settings;
 use serde_json::{Value, json};
 use support::{module_path, root};
 use tempfile::TempDir;
@@ -51,7 +51,7 @@ fn without_any_setting_some_case_would_end_differently() {
             if !remove(&mut settings, "", &path) {
                 continue;
             }
-            is_required |= image_admission_engine::check_settings(&settings).is_err();
+            is_required |= check_settings(&settings).is_err();
             let mut mutant = case.alone.clone();
             mutant["name"] = json!(format!("{path}, {}", mutants.len()));
             mutant["settings"] = settings;

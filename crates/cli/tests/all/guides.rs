@@ -24,7 +24,7 @@ use crate::support;
 use crate::support::kubewarden;
 use crate::support::markdown;
 use crate::support::shell;
-use image_admission_engine::settings::Settings;
+use image_admission_engine::check_settings;
 use kubewarden::{PolicySpec, Resource, ServerSpec, lossless};
 use markdown::{Fence, fences};
 use regex::Regex;
@@ -546,13 +546,13 @@ fn document(fence: &Fence) -> Result<Value, String> {
 }
 
 fn settings(fence: &Fence) -> Result<(), String> {
-    image_admission_engine::check_settings(&document(fence)?).map(drop).map_err(|error| error.to_string())
+    check_settings(&document(fence)?).map(drop).map_err(|error| error.to_string())
 }
 
 fn refused(fence: &Fence, next: Option<&Fence>, blessed: &mut BTreeMap<usize, String>) -> Result<(), String> {
     let said = next.filter(|next| (next.language.as_str(), next.kind.as_str()) == ("text", "problems"));
     let Some(said) = said else { return Err("the fence after it must be `text problems`, and say why".to_owned()) };
-    match image_admission_engine::check_settings(&document(fence)?) {
+    match check_settings(&document(fence)?) {
         Ok(_) => Err("the settings are valid".to_owned()),
         Err(error) if error.to_string().trim() == said.text.trim() => Ok(()),
         Err(error) => {
@@ -572,7 +572,7 @@ fn manifests(fence: &Fence) -> Result<(), String> {
         match (object["apiVersion"].as_str(), object["kind"].as_str()) {
             (Some("policies.kubewarden.io/v1"), Some("ClusterAdmissionPolicy")) => {
                 let policy: Resource<PolicySpec> = lossless(&object)?;
-                image_admission_engine::check_settings(&policy.spec.settings).map_err(|error| error.to_string())?;
+                check_settings(&policy.spec.settings).map_err(|error| error.to_string())?;
             }
             (Some("policies.kubewarden.io/v1"), Some("PolicyServer")) => {
                 lossless::<Resource<ServerSpec>>(&object)?;
@@ -592,7 +592,7 @@ fn policy(fence: &Fence) -> Result<(), String> {
         _ => return Err("it is no part of a policy's `spec`".to_owned()),
     }
     let policy: PolicySpec = lossless(&Value::Object(spec))?;
-    image_admission_engine::check_settings(&policy.settings).map(drop).map_err(|error| error.to_string())
+    check_settings(&policy.settings).map(drop).map_err(|error| error.to_string())
 }
 
 /// The text of an example's file.
@@ -613,7 +613,5 @@ fn example(fence: &Fence) -> Result<(), String> {
 
 fn settings_of_rego(module: &str) -> Result<(), String> {
     let policy = json!({"name": "guide", "kinds": "*", "rego": module});
-    image_admission_engine::check_settings(&json!({"regoPolicies": [policy]}))
-        .map(drop)
-        .map_err(|error| error.to_string())
+    check_settings(&json!({"regoPolicies": [policy]})).map(drop).map_err(|error| error.to_string())
 }
