@@ -38,7 +38,7 @@ def main():
     settings = {"registries": [world.registry]}
     policies = {"ours": {"module": os.environ.get("MODULE") or build_module(), "settings": settings}, "calls": {"module": build_calls(world), "settings": {"calls": bare_calls(world, image)}}}
     if "BASE" in os.environ:
-        policies["base"] = {"module": os.environ["BASE"], "settings": {}}
+        policies["base"] = {"module": os.environ["BASE"], "settings": settings}
     world.serve_policies(policies)
     question = review(pod([f"{world.registry}/team/app:1.0"]))
     answers = {name: world.ask(name, question) for name in policies}
