@@ -1,4 +1,4 @@
-//! The guides can't lie: every fence of every page for users is executed, as far as it can be on any machine.
+//! The guides can't lie: every fence of every page is executed, as far as it can be on any machine.
 //!
 //! The words after a fence's language say what it is:
 //!
@@ -202,29 +202,62 @@ fn what_is_no_fence_that_is_understood_is_an_error() {
 
 #[test]
 fn every_link_of_the_guides_leads_somewhere() {
-    let link = Regex::new(r"\]\(([^()\s]+)\)").unwrap();
     let (mut dead, mut seen) = (Vec::new(), 0);
-    for page in pages() {
-        let text = fs::read_to_string(root().join(&page)).unwrap();
-        for (line, number) in prose(&text) {
-            for target in link.captures_iter(line).map(|found| found.get(1).unwrap().as_str()) {
-                if target.contains("://") {
-                    continue;
-                }
-                seen += 1;
-                let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
-                let file =
-                    if file.is_empty() { root().join(&page) } else { root().join(&page).parent().unwrap().join(file) };
-                let is_there =
-                    if anchor.is_empty() { file.exists() } else { anchors(&file).iter().any(|own| own == anchor) };
-                if !is_there {
-                    dead.push(format!("{page}:{number}: {target}"));
-                }
+    for page in all_pages() {
+        for Link { line, target, file, anchor } in links(&page) {
+            seen += 1;
+            let is_there =
+                if anchor.is_empty() { file.exists() } else { anchors(&file).iter().any(|own| *own == anchor) };
+            if !is_there {
+                dead.push(format!("{page}:{line}: {target}"));
             }
         }
     }
     assert!(seen > 50, "where are the links?");
     assert!(dead.is_empty(), "these lead nowhere:\n{}", dead.join("\n"));
+}
+
+#[test]
+fn every_page_is_named_by_another() {
+    let mut named = BTreeSet::new();
+    for page in all_pages() {
+        let own = fs::canonicalize(root().join(&page)).unwrap();
+        let files = links(&page).into_iter().filter_map(|link| fs::canonicalize(link.file).ok());
+        named.extend(files.filter(|file| *file != own));
+    }
+    let is_lost =
+        |page: &String| page.starts_with("docs/") && !named.contains(&fs::canonicalize(root().join(page)).unwrap());
+    let lost: Vec<String> = pages().into_iter().filter(is_lost).collect();
+    assert!(lost.is_empty(), "no page names these:\n{}", lost.join("\n"));
+}
+
+/// A link of a page to a file of this repository.
+struct Link {
+    line: usize,
+    /// As it is written.
+    target: String,
+    file: PathBuf,
+    /// The heading that it leads to; empty: the whole file.
+    anchor: String,
+}
+
+/// The links of a page that don't leave the repository.
+fn links(page: &str) -> Vec<Link> {
+    let link = Regex::new(r"\]\(([^()\s]+)\)").unwrap();
+    let path = root().join(page);
+    let text = fs::read_to_string(&path).unwrap();
+    let mut links = Vec::new();
+    for (written, line) in prose(&text) {
+        for target in link.captures_iter(written).map(|found| found.get(1).unwrap().as_str()) {
+            if target.contains("://") {
+                continue;
+            }
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let file = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+            links.push(Link { line, target: target.to_owned(), file, anchor: anchor.to_owned() });
+        }
+    }
+    links
 }
 
 /// The lines of a page outside of its fences, with their numbers.
@@ -254,15 +287,29 @@ fn anchors(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Every page that users read, relative to the root.
+/// Every page whose fences are executed, relative to the root.
 fn pages() -> Vec<String> {
     let mut pages = vec!["README.md".to_owned(), "deploy/README.md".to_owned()];
-    let docs = fs::read_dir(root().join("docs")).unwrap();
-    let docs = docs.map(|entry| format!("docs/{}", entry.unwrap().file_name().to_str().unwrap()));
-    pages.extend(docs.filter(|name| name.ends_with(".md")));
+    let mut folders = vec!["docs".to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(root().join(&folder)).unwrap().map(Result::unwrap) {
+            let name = format!("{folder}/{}", entry.file_name().to_str().unwrap());
+            if entry.path().is_dir() {
+                folders.push(name);
+            } else if name.ends_with(".md") {
+                pages.push(name);
+            }
+        }
+    }
     pages.sort();
     assert!(pages.len() > 5, "where are the guides?");
     pages
+}
+
+/// These, and the pages for developers, of which the links alone are looked at.
+fn all_pages() -> Vec<String> {
+    let developers = ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "tests/real-host/README.md"];
+    pages().into_iter().chain(developers.map(str::to_owned)).collect()
 }
 
 /// One page, with a folder that has its files.
