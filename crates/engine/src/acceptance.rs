@@ -6,68 +6,33 @@ use crate::Timestamp;
 use crate::exemption::{self, Exempt};
 use crate::finding::{Finding, Findings, OwnVerdict};
 use crate::image::ImageReference;
-use crate::message::{count, cut, join_at_most};
+use crate::message::cut;
+use crate::reason::{
+    EndedExemption, ExceededLimit, ExceededSetting, FINDINGS_SHOWN, NamedFinding, NamedFindings, UnreadableReport,
+};
 use crate::remedy::{Remedy, is_on};
-use crate::settings::{Count, Exemption, Limit, Limits, Settings, Severity};
+use crate::settings::{Count, Exemption, Limit, Limits, Settings};
 use crate::text::Text;
 use std::collections::BTreeSet;
-use std::fmt;
 
-/// The most findings that a reason names.
-const FINDINGS_SHOWN: usize = 5;
 /// The most ids that are kept of findings over a limit.
 const IDS_KEPT: usize = 20;
 /// The longest id, package or version that a reason repeats.
 const MAX_NAME_LENGTH: usize = 60;
 
 /// Whether a report is accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Verdict {
     /// Within all limits.
     Accepted,
     /// Over these limits.
     Rejected(Vec<ExceededLimit>),
     /// The report can't be believed.
-    Unreadable(String),
-}
-
-/// A limit that a report is over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExceededLimit {
-    /// Which.
-    pub setting: ExceededSetting,
-    /// How many findings count.
-    pub count: u64,
-    /// How many may.
-    pub max: u64,
-    /// Ids of those that count, the worst first; not all where there are many, none where the report has none.
-    pub ids: Vec<String>,
-    /// The same in a few words.
-    pub(crate) text: String,
-}
-
-/// `2 critical findings, at most 0 accepted: CVE-1 in curl (fixed in 9), CVE-2 in zlib (no fix)`
-impl fmt::Display for ExceededLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-/// The setting that makes a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExceededSetting {
-    /// `acceptance.maxSeverity`, of this severity.
-    MaxSeverity(Severity, Limit),
-    /// `acceptance.cvssScore`.
-    CvssScore,
-    /// `acceptance.denyAlways`.
-    DenyAlways,
-    /// None: the report itself says that its image is not fine.
-    OwnVerdict,
+    Unreadable(UnreadableReport),
 }
 
 /// A verdict, and the exemptions without which it might be another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Judgement<'a> {
     pub(crate) verdict: Verdict,
     pub(crate) used: Vec<UsedExemption<'a>>,
@@ -166,14 +131,12 @@ impl<'a> Judge<'a> {
     pub(crate) fn judge(&self, findings: &Findings<'_>) -> Judgement<'a> {
         match &findings.verdict {
             Some(OwnVerdict::Fail) => {
-                let text = "the report's own verdict is `fail`".to_owned();
-                let exceeded =
-                    ExceededLimit { setting: ExceededSetting::OwnVerdict, count: 1, max: 0, ids: Vec::new(), text };
+                let (ids, named) = Default::default();
+                let exceeded = ExceededLimit { setting: ExceededSetting::OwnVerdict, count: 1, max: 0, ids, named };
                 return Verdict::Rejected(vec![exceeded]).into();
             }
             Some(OwnVerdict::Other(word)) => {
-                let why = format!("its own verdict `{word}` is neither `pass` nor `fail`");
-                return Verdict::Unreadable(why).into();
+                return Verdict::Unreadable(UnreadableReport::OwnVerdict(word.clone())).into();
             }
             Some(OwnVerdict::Pass) => {
                 let mut exceeded = Vec::new();
@@ -184,17 +147,17 @@ impl<'a> Judge<'a> {
         }
         let Some(entries) = &findings.entries else { return self.judge_summary(findings).into() };
         for (severity, summed) in findings.summary.iter().flatten() {
-            let counted = entries.iter().filter(|e| e.severity == *severity && !e.suppressed).count();
-            if u64::try_from(counted) != Ok(*summed) && is_on(Remedy::SummaryMustAgree) {
-                let why = format!("its summary says {summed} {severity}, but it lists {counted}");
-                return Verdict::Unreadable(why).into();
+            let listed = entries.iter().filter(|e| e.severity == *severity && !e.suppressed).count();
+            if u64::try_from(listed) != Ok(*summed) && is_on(Remedy::SummaryMustAgree) {
+                let (severity, summary) = (*severity, *summed);
+                return Verdict::Unreadable(UnreadableReport::SummaryDiffers { severity, summary, listed }).into();
             }
         }
         self.judge_entries(entries)
     }
 
     fn judge_summary(&self, findings: &Findings<'_>) -> Verdict {
-        let Some(summary) = &findings.summary else { return Verdict::Unreadable("it lists no findings".to_owned()) };
+        let Some(summary) = &findings.summary else { return Verdict::Unreadable(UnreadableReport::NoFindings) };
         let mut exceeded = Vec::new();
         for (severity, limit) in self.limits.max_severity {
             let Limit::Total(max) = limit else { continue };
@@ -205,7 +168,7 @@ impl<'a> Judge<'a> {
                     count,
                     max: *max,
                     ids: Vec::new(),
-                    text: over(count, &severity.to_string(), "", *max),
+                    named: NamedFindings::default(),
                 });
             }
         }
@@ -225,16 +188,12 @@ impl<'a> Judge<'a> {
                     counted.iter().filter(|(e, _)| e.severity == *severity && e.fixed_in.is_none()).collect()
                 }
             };
-            let (max, kind) = match limit {
-                Limit::Total(max) => (*max, ""),
-                Limit::TotalWithoutFixes(max) => (*max, " without a fix"),
-            };
+            let (Limit::Total(max) | Limit::TotalWithoutFixes(max)) = *limit;
             let count = self.number_of(&of);
             if count > max {
-                let text = over(count, &severity.to_string(), kind, max);
                 let (ids, named) = named(&of, self.limits.count, &mut room);
                 let setting = ExceededSetting::MaxSeverity(*severity, *limit);
-                exceeded.push(ExceededLimit { setting, count, max, ids, text: text + &named });
+                exceeded.push(ExceededLimit { setting, count, max, ids, named });
             }
         }
         if let Some(cvss) = self.limits.cvss_score {
@@ -242,16 +201,9 @@ impl<'a> Judge<'a> {
                 counted.iter().filter(|(e, _)| e.score.is_some_and(|score| score >= cvss.threshold)).collect();
             let count = self.number_of(&of);
             if count > cvss.max_count {
-                let kind = format!(" with a CVSS score from {:.1}", cvss.threshold);
                 let (ids, named) = named(&of, self.limits.count, &mut room);
-                let text = over(count, "", &kind, cvss.max_count) + &named;
-                exceeded.push(ExceededLimit {
-                    setting: ExceededSetting::CvssScore,
-                    count,
-                    max: cvss.max_count,
-                    ids,
-                    text,
-                });
+                let setting = ExceededSetting::CvssScore(cvss.threshold);
+                exceeded.push(ExceededLimit { setting, count, max: cvss.max_count, ids, named });
             }
         }
         Judgement { verdict: verdict(exceeded), used }
@@ -267,19 +219,17 @@ impl<'a> Judge<'a> {
                 .find(|entry| entry.is_one_of(std::slice::from_ref(id)));
             ids.extend(found.is_some().then(|| id.clone()));
             denied.extend(found.map(|entry| match entry.id.as_ref().map(Text::as_str) {
-                Some(own) if own.eq_ignore_ascii_case(id) => describe(own, entry, &Exempt::No),
-                Some(own) => describe(&format!("{id}, here {own},"), entry, &Exempt::No),
-                None => describe(id, entry, &Exempt::No),
+                Some(own) if own.eq_ignore_ascii_case(id) => name(own, entry, &Exempt::No),
+                also => NamedFinding { also: also.map(str::to_owned), ..name(id, entry, &Exempt::No) },
             }));
         }
         if denied.is_empty() {
             return 0;
         }
         let shown = denied.len().min(FINDINGS_SHOWN);
-        let names = join_at_most(denied.iter().map(String::as_str), ", ", FINDINGS_SHOWN);
         let count = u64::try_from(denied.len()).unwrap_or(u64::MAX);
-        let text = format!("`denyAlways` names {names}");
-        exceeded.push(ExceededLimit { setting: ExceededSetting::DenyAlways, count, max: 0, ids, text });
+        let named = NamedFindings { shown: denied, ..NamedFindings::default() };
+        exceeded.push(ExceededLimit { setting: ExceededSetting::DenyAlways, count, max: 0, ids, named });
         shown
     }
 
@@ -335,15 +285,8 @@ fn verdict(exceeded: Vec<ExceededLimit>) -> Verdict {
     if exceeded.is_empty() { Verdict::Accepted } else { Verdict::Rejected(exceeded) }
 }
 
-/// `2 critical findings without a fix, at most 0 accepted`
-fn over(number: u64, severity: &str, kind: &str, max: u64) -> String {
-    let noun = if severity.is_empty() { "finding".to_owned() } else { format!("{severity} finding") };
-    format!("{}{kind}, at most {max} accepted", count(number, &noun))
-}
-
-/// The ids, and `: CVE-1 in openssl (fixed in 3.1), CVE-2 in zlib (no fix) and 3 more`, the worst first; no words without
-/// ids or room.
-fn named(findings: &[&(&Finding<'_>, Exempt<'_>)], counted: Count, room: &mut usize) -> (Vec<String>, String) {
+/// The ids, and those that are named, the worst first.
+fn named(findings: &[&(&Finding<'_>, Exempt<'_>)], counted: Count, room: &mut usize) -> (Vec<String>, NamedFindings) {
     let mut worst: Vec<_> =
         findings.iter().filter_map(|(e, exempt)| Some((e.id.as_ref()?.as_str(), *e, exempt))).collect();
     worst.sort_by(|(a_id, a, _), (b_id, b, _)| {
@@ -358,36 +301,28 @@ fn named(findings: &[&(&Finding<'_>, Exempt<'_>)], counted: Count, room: &mut us
         let mut seen = BTreeSet::new();
         worst.retain(|(id, ..)| seen.insert(*id));
     }
-    let shown: Vec<String> =
-        worst.iter().take(*room).map(|(id, finding, exempt)| describe(id, finding, exempt)).collect();
+    let shown: Vec<NamedFinding> =
+        worst.iter().take(*room).map(|(id, finding, exempt)| name(id, finding, exempt)).collect();
     *room -= shown.len();
     let hidden = worst.iter().skip(shown.len());
     let ended = hidden.filter(|(_, _, exempt)| matches!(exempt, Exempt::Ended(_) | Exempt::Fixed(_))).count();
-    let ended = match ended {
-        0 => String::new(),
-        ended => format!(", of which {} ended", count(u64::try_from(ended).unwrap_or(u64::MAX), "exemption")),
-    };
-    let words = match (shown.is_empty(), worst.len() - shown.len()) {
-        (true, _) => ended,
-        (false, 0) => format!(": {}", shown.join(", ")),
-        (false, more) => format!(": {} and {more} more{ended}", shown.join(", ")),
-    };
-    (ids, words)
+    let more = worst.len() - shown.len();
+    (ids, NamedFindings { shown, more, ended: u64::try_from(ended).unwrap_or(u64::MAX) })
 }
 
-fn describe(id: &str, finding: &Finding<'_>, exempt: &Exempt<'_>) -> String {
-    let package = finding.package.as_ref().filter(|name| !name.as_str().is_empty());
-    let package = package.map_or(String::new(), |name| format!(" in {}", cut(name.as_str(), MAX_NAME_LENGTH)));
-    let fix = match &finding.fixed_in {
-        Some(version) => format!("fixed in {}", cut(version.as_str(), MAX_NAME_LENGTH)),
-        None => "no fix".to_owned(),
-    };
-    let exemption = match exempt {
-        Exempt::Ended(exemption) => format!("; its exemption ended {}", exemption.expires.day()),
-        Exempt::Fixed(_) => "; its exemption ended with the fix".to_owned(),
-        Exempt::No | Exempt::Yes(_) => String::new(),
-    };
-    format!("{}{package} ({fix}{exemption})", cut(id, MAX_NAME_LENGTH))
+fn name(id: &str, finding: &Finding<'_>, exempt: &Exempt<'_>) -> NamedFinding {
+    let text = |text: &Text<'_>| text.as_str().to_owned();
+    NamedFinding {
+        id: id.to_owned(),
+        also: None,
+        package: finding.package.as_ref().map(text).filter(|name| !name.is_empty()),
+        fixed_in: finding.fixed_in.as_ref().map(text),
+        exemption: match exempt {
+            Exempt::Ended(exemption) => Some(EndedExemption::Expired(exemption.expires)),
+            Exempt::Fixed(_) => Some(EndedExemption::Fixed),
+            Exempt::No | Exempt::Yes(_) => None,
+        },
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::Timestamp;
 use crate::image::{ImageReference, UnreadableObject, WorkloadImage};
 use crate::judged::JudgedImage;
+use crate::prescan::PreScanRejection;
 use crate::rego::{PoliciesSaid, PolicyOutcome, Seen};
 use crate::report::ReportSearch;
 use crate::request::UnreadableRequest;
@@ -62,8 +63,8 @@ pub enum Outcome {
         /// How many calls there may be.
         max: usize,
     },
-    /// Rejected: pre-scan, with its reasons.
-    PreScanRejected(BTreeSet<String>),
+    /// Rejected by pre-scan.
+    PreScanRejected(PreScanRejection),
     /// Rejected: an image is not verified, so that no scan was asked for.
     NotVerified,
 }
@@ -107,6 +108,15 @@ impl Decision {
             | Outcome::PreScanRejected(_)
             | Outcome::NotVerified => true,
         }
+    }
+
+    /// Why pre-scan rejects the request: what policies say of the images, and custom rules of the whole.
+    #[must_use]
+    pub fn pre_scan_reasons(&self) -> BTreeSet<String> {
+        let Outcome::PreScanRejected(why) = &self.outcome else { return BTreeSet::new() };
+        let images = self.images.iter().filter(|_| why.by_policies);
+        let reasons = images.filter_map(JudgedImage::pre_scan_rejection).map(|rejection| rejection.to_string());
+        reasons.chain(why.by_rules.iter().cloned()).collect()
     }
 
     /// Takes over what rules say after the phases, and what they saw.

@@ -2,6 +2,7 @@
 
 use crate::Timestamp;
 use crate::message::cut;
+use crate::reason::UnreadableReport;
 use crate::settings::Severity;
 use crate::text::Text;
 use std::rc::Rc;
@@ -68,9 +69,9 @@ impl Finding<'_> {
 }
 
 /// A report's own count of each severity, or which it lacks: one that isn't there is not zero.
-pub(crate) fn summed(number_of: impl Fn(Severity) -> Option<u64>) -> Result<Vec<(Severity, u64)>, String> {
+pub(crate) fn summed(number_of: impl Fn(Severity) -> Option<u64>) -> Result<Vec<(Severity, u64)>, UnreadableReport> {
     let summed = Severity::ALL.into_iter().map(|severity| {
-        let count = number_of(severity).ok_or_else(|| format!("its summary doesn't say how many are {severity}"))?;
+        let count = number_of(severity).ok_or(UnreadableReport::SummaryLacks(severity))?;
         Ok((severity, count))
     });
     summed.collect()

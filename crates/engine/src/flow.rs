@@ -179,7 +179,7 @@ fn pre_scan(
         said = rules.pre_scan(said, &decision.images, reviewed, workload);
     }
     match said {
-        PreScan::Rejected(reasons) => decision.outcome = Outcome::PreScanRejected(reasons),
+        PreScan::Rejected(why) => decision.outcome = Outcome::PreScanRejected(why),
         PreScan::Accepted if has_images => decision.outcome = Outcome::PreScanAccepted,
         PreScan::Accepted | PreScan::Scan => {}
     }

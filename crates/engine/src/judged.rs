@@ -2,6 +2,7 @@
 
 use crate::image::{ImageReference, WorkloadImage};
 use crate::policy::Rule;
+use crate::reason::{Denial, ImageWarning, Rejection};
 use crate::report::ScanReport;
 use crate::settings::{PreScanAction, ScanAction};
 use std::collections::BTreeSet;
@@ -32,12 +33,12 @@ pub struct ScanOutcome {
     pub rule: Option<Rule<ScanAction>>,
     /// What is known about the image; none when the policy rejects without asking.
     pub report: Option<ScanReport>,
-    /// Why it is denied, in the seeds' words.
-    pub denied: Option<&'static str>,
+    /// Why it is denied.
+    pub denied: Option<Denial>,
     /// Why custom rules deny it.
     pub custom: BTreeSet<String>,
     /// What to tell about an image that is let in all the same.
-    pub warning: Option<String>,
+    pub warning: Option<ImageWarning>,
 }
 
 impl JudgedImage {
@@ -63,14 +64,20 @@ impl JudgedImage {
         self.scan.as_ref().is_some_and(|scan| scan.denied.is_some() || !scan.custom.is_empty())
     }
 
-    /// Every reason of the scan phase to deny it: the policy's in the seeds' words, and those of custom rules.
+    /// Every reason of the scan phase to deny it: the policy's, and those of custom rules.
     #[must_use]
     pub fn denials(&self) -> BTreeSet<String> {
         let Some(scan) = &self.scan else { return BTreeSet::new() };
         let mut denials = scan.custom.clone();
-        if let (Some(rule), Some(denied)) = (&scan.rule, scan.denied) {
-            denials.insert(format!("Image '{}' REJECTED. {rule} - {denied}", self.image.shown()));
+        if let (Some(policy), Some(denial)) = (&scan.rule, scan.denied) {
+            denials.insert(Rejection { image: self.image.shown(), policy, denial: Some(denial) }.to_string());
         }
         denials
+    }
+
+    /// Why pre-scan rejects it, where its policy does.
+    pub(crate) fn pre_scan_rejection(&self) -> Option<Rejection<'_, Rule<PreScanAction>>> {
+        let policy = self.pre_scan.as_ref().filter(|rule| rule.action == PreScanAction::Reject)?;
+        Some(Rejection { image: self.image.shown(), policy, denial: None })
     }
 }

@@ -48,6 +48,7 @@ mod platform;
 mod pointer;
 mod policy;
 mod prescan;
+mod reason;
 mod referrers;
 pub mod rego;
 mod remedy;
@@ -70,7 +71,6 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use settings::{InvalidSettings, Settings};
 
-pub use acceptance::{ExceededLimit, ExceededSetting};
 pub use check::check_settings;
 pub use decision::{Decision, Outcome};
 pub use host::{Document, Host, HostCalls, HostFailure, Resource, WireHost};
@@ -81,8 +81,12 @@ pub use log::LogLine;
 pub use manifest::is_proven;
 pub use platform::Platform;
 pub use policy::Rule;
+pub use prescan::PreScanRejection;
+pub use reason::{
+    Denial, ExceededLimit, ExceededSetting, ImageWarning, ReportState, ScanReason, ScanStatus, UsedExemption,
+};
 pub use rego::{Clock, NO_TIME, PolicyOutcome, Seen, SeenModule, use_clock};
-pub use report::{PlatformReport, ReportState, ScanReport, ScanStatus};
+pub use report::{PlatformReport, ScanReport};
 pub use request::{AdmissionRequest, Operation, UnreadableRequest};
 pub use response::Response;
 pub use time::{Span, Timestamp};

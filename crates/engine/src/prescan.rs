@@ -5,13 +5,22 @@ use crate::policy::rule_for;
 use crate::settings::{PreScanAction, Settings};
 use std::collections::BTreeSet;
 
+/// Why pre-scan rejects a workload.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PreScanRejection {
+    /// Whether the policies of images do, which each image names.
+    pub by_policies: bool,
+    /// What custom rules say against it.
+    pub by_rules: BTreeSet<String>,
+}
+
 /// What pre-scan says of the workload as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PreScan {
     /// Every image is accepted; nothing more is asked.
     Accepted,
-    /// At least one image is rejected; the reasons, sorted and without repeats.
-    Rejected(BTreeSet<String>),
+    /// At least one image is rejected.
+    Rejected(PreScanRejection),
     /// At least one image is to be scanned, so that all are.
     Scan,
 }
@@ -22,21 +31,18 @@ pub(crate) fn decide(images: &mut [JudgedImage], namespace: &str, settings: &Set
     if !settings.pre_scan.auto_generate {
         return PreScan::Scan;
     }
-    let mut reasons = BTreeSet::new();
-    let mut scan = false;
+    let (mut reject, mut scan) = (false, false);
     for judged in images {
         let rule = rule_for(&settings.pre_scan, namespace, &judged.image, &judged.reference, settings.image_matching);
         match rule.action {
             PreScanAction::Accept => {}
-            PreScanAction::Reject => {
-                reasons.insert(format!("Image '{}' REJECTED. {rule}", judged.image.shown()));
-            }
+            PreScanAction::Reject => reject = true,
             PreScanAction::Scan => scan = true,
         }
         judged.pre_scan = Some(rule);
     }
-    if !reasons.is_empty() {
-        PreScan::Rejected(reasons)
+    if reject {
+        PreScan::Rejected(PreScanRejection { by_policies: true, ..PreScanRejection::default() })
     } else if scan {
         PreScan::Scan
     } else {

@@ -11,111 +11,42 @@ mod source;
 mod trivy_operator;
 
 use crate::Timestamp;
-use crate::acceptance::{ExceededLimit, Judge, Judgement, Verdict};
+use crate::acceptance::{Judge, Judgement, Verdict};
 use crate::context::RequestContext;
 use crate::host::{Host, HostFailure, Resource};
 use crate::image::ImageReference;
-use crate::message::{cut, join_at_most};
+use crate::message::cut;
 use crate::platform::Platform;
+use crate::reason::{
+    Decisive, ExceededLimit, ImageWarning, LookUpFailure, Made, ReportReason, ReportState, ScanReason, ScanStatus,
+    UsedExemption,
+};
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, ResolvedImage, resolve};
 use crate::settings::{EffectiveFallbacks, Fallback, ReportSource, Settings};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use source::{Known, Origin, Source, Statement, Wanted};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 pub(crate) use trivy_operator::Owner;
 
-/// The most platforms that a reason names.
-const PLATFORMS_SHOWN: usize = 4;
-/// The longest reason of one platform.
-const MAX_REASON_LENGTH: usize = 800;
-/// The longest part of it that says what was found: who found it, and when, comes after it.
-const MAX_FINDINGS_LENGTH: usize = 560;
+/// The longest reason of an exemption that is told.
+const MAX_EXEMPTION_REASON: usize = 120;
 /// An exemption that ends within so many seconds is warned of: seven days.
 const SOON: i64 = 7 * 24 * 3600;
 
-/// What is known about an image, in the four values that the seeds document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ScanStatus {
-    /// Every platform asked for has a report that is accepted.
-    Accepted,
-    /// At least one platform has no report yet.
-    ReportNotAvailable,
-    /// The image can't be resolved, or a look-up failed, or a report can't be read.
-    ScanFailed,
-    /// At least one platform has a report that is not accepted.
-    Rejected,
-}
-
-impl ScanStatus {
-    /// `report_not_available`, as rules and messages spell it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Accepted => "accepted",
-            Self::ReportNotAvailable => "report_not_available",
-            Self::ScanFailed => "scan_failed",
-            Self::Rejected => "rejected",
-        }
-    }
-}
-
-impl fmt::Display for ScanStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// What lies behind a status. None of these is ever taken for another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReportState {
-    /// A report that is fresh enough decided.
-    Fresh,
-    /// Every report is older than `maxAge`.
-    Stale,
-    /// What stands where the report would stand speaks of another image.
-    OtherImage,
-    /// No scanner has looked at it, and none is about to.
-    NotScanned,
-    /// A scan is on its way.
-    Pending,
-    /// The scanner failed, or its report can't be read.
-    Failed,
-    /// The image can't be resolved, or a look-up failed.
-    LookUpFailed,
-}
-
-impl ReportState {
-    /// `look_up_failed`, as audit annotations spell it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fresh => "fresh",
-            Self::Stale => "stale",
-            Self::OtherImage => "other_image",
-            Self::NotScanned => "not_scanned",
-            Self::Pending => "pending",
-            Self::Failed => "failed",
-            Self::LookUpFailed => "look_up_failed",
-        }
-    }
-}
-
 /// What is known about one image: a status, why, and the digest that all of it speaks of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScanReport {
     /// The worst of the platforms' statuses.
     pub status: ScanStatus,
     /// What lies behind that status.
     pub state: ReportState,
-    /// The same in one sentence.
-    pub reason: String,
+    /// Why.
+    pub reason: ScanReason,
     /// Whether what failed may go away by itself, and nobody who writes a workload or pushes an image can cause it: only that is
     /// what `scanFailed: accept` forgives.
     #[serde(skip)]
@@ -129,16 +60,16 @@ pub struct ScanReport {
     pub source: Option<&'static str>,
     /// Each platform that was asked for.
     pub platforms: Vec<PlatformReport>,
-    /// Exemptions that kept findings from counting, each as its text for the audit log.
-    pub exemptions: Vec<String>,
+    /// Exemptions that kept findings from counting.
+    pub exemptions: Vec<UsedExemption>,
     /// What to tell people whatever the status is.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<ImageWarning>,
 }
 
 /// A value of a scan report as rules and expressions see it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) enum Field<'a> {
-    Text(&'a str),
+    Text(Cow<'a, str>),
     Flag(bool),
     None,
 }
@@ -146,14 +77,15 @@ pub(crate) enum Field<'a> {
 impl ScanReport {
     /// What rules in Rego and expressions in CEL see of it, by its keys. `image` is the text of the Pod.
     pub(crate) fn fields<'a>(&'a self, image: &'a str) -> [(&'static str, Field<'a>); 8] {
-        let optional = |text: Option<&'a str>| text.map_or(Field::None, Field::Text);
+        let text = |text: &'a str| Field::Text(text.into());
+        let optional = |of: Option<&'a str>| of.map_or(Field::None, text);
         [
-            ("ImageAndTag", Field::Text(image)),
-            ("Status", Field::Text(self.status.name())),
+            ("ImageAndTag", text(image)),
+            ("Status", text(self.status.name())),
             ("Passed", Field::Flag(self.status == ScanStatus::Accepted)),
-            ("Reason", Field::Text(&self.reason)),
+            ("Reason", Field::Text(self.reason.to_string().into())),
             ("Outage", Field::Flag(self.is_outage)),
-            ("State", Field::Text(self.state.name())),
+            ("State", text(self.state.name())),
             ("Digest", optional(self.digest.as_deref())),
             ("Source", optional(self.source)),
         ]
@@ -161,7 +93,7 @@ impl ScanReport {
 }
 
 /// What is known about an image for one platform.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlatformReport {
     /// `linux/amd64`; none when the image is for one platform only.
@@ -173,7 +105,7 @@ pub struct PlatformReport {
     /// What lies behind that.
     pub state: ReportState,
     /// Why.
-    pub reason: String,
+    pub(crate) reason: ReportReason,
     /// As [`ScanReport::is_outage`].
     #[serde(skip)]
     pub is_outage: bool,
@@ -181,12 +113,23 @@ pub struct PlatformReport {
     pub time: Option<String>,
     /// The reports that speak of it: `VulnerabilityReport sbomscanner/…`.
     pub reports: Vec<String>,
-    /// The limits that the report that decided is over.
-    #[serde(skip)]
-    pub exceeded: Vec<ExceededLimit>,
     /// Where the report that decided can be read again.
     #[serde(skip)]
     pub(crate) origin: Option<Origin>,
+}
+
+impl PlatformReport {
+    /// Why, in one sentence.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        self.reason.to_string()
+    }
+
+    /// The limits that the report that decided is over.
+    #[must_use]
+    pub fn exceeded(&self) -> &[ExceededLimit] {
+        self.reason.exceeded()
+    }
 }
 
 /// The workload that images are judged for, as far as reports depend on it.
@@ -302,8 +245,8 @@ impl<'a> ReportSearch<'a> {
             Err(unresolved) => ScanReport {
                 status: ScanStatus::ScanFailed,
                 state: ReportState::LookUpFailed,
-                reason: unresolved.to_string(),
                 is_outage: unresolved.is_outage() && self.may_be_down(reference),
+                reason: ScanReason::Unresolved(unresolved),
                 pin: resolution.digest.clone(),
                 digest: resolution.digest,
                 source: None,
@@ -326,19 +269,21 @@ impl<'a> ReportSearch<'a> {
         let (said, known_to, asked) = self.ask(reference, image, &judge);
         let mut warnings = Vec::new();
         if image.is_unproven {
-            warnings.push("its index may hold more than was judged: `unprovenIndexes` is `warn`".to_owned());
+            warnings.push(ImageWarning::UnprovenIndex);
         }
         let mut exemptions = UsedExemptions::default();
-        let whereabouts = || {
-            let all: Vec<String> = self.sources.iter().take(asked).map(|(_, source)| source.whereabouts()).collect();
-            all.join(", or ")
+        let nothing = || {
+            let places = self.sources.iter().take(asked).map(|(_, source)| source.whereabouts());
+            Decisive::Nothing(places.collect())
         };
         let forgiven = self.settings.scan.effective_fallbacks(&self.subject.namespace);
         let mut platforms = Vec::new();
         for (manifest, said) in image.platforms.iter().zip(said) {
             exemptions.note(&said);
-            warnings.extend(disagreement(&said).filter(|warning| !warnings.contains(warning)));
-            platforms.push(platform_report(manifest, said, known_to.unwrap_or_default(), forgiven, whereabouts));
+            if disagree(&said) && !warnings.contains(&ImageWarning::ReportsDisagree) {
+                warnings.push(ImageWarning::ReportsDisagree);
+            }
+            platforms.push(platform_report(manifest, said, known_to.unwrap_or_default(), forgiven, nothing));
         }
         warnings.extend(exemptions.ending(self.now));
         let worst = platforms.iter().map(|platform| (platform.status, platform.state, platform.is_outage));
@@ -355,7 +300,7 @@ impl<'a> ReportSearch<'a> {
             digest: Some(image.digest.clone()),
             source: known_to,
             platforms,
-            exemptions: exemptions.texts(),
+            exemptions: exemptions.into_list(),
             warnings,
         }
     }
@@ -402,30 +347,30 @@ impl UsedExemptions {
         for statement in said {
             let Known::Fresh(judgement) = &statement.known else { continue };
             for exempt in &judgement.used {
-                let key = (exempt.exemption.expires, cut(&exempt.exemption.reason, 120));
+                let key = (exempt.exemption.expires, cut(&exempt.exemption.reason, MAX_EXEMPTION_REASON));
                 self.0.entry(key).or_default().extend(exempt.ids.iter().cloned());
             }
         }
     }
 
     /// A warning for each that ends soon.
-    fn ending(&self, now: Timestamp) -> Vec<String> {
-        let soon = self.0.iter().filter(|((expires, _), _)| expires.0.saturating_sub(now.0) <= SOON);
-        soon.map(|((expires, reason), ids)| {
-            format!("needs an exemption that ends {}: {} ({})", expires.day(), joined(ids, 2), cut(reason, 40))
+    fn ending(&self, now: Timestamp) -> Vec<ImageWarning> {
+        let soon = self.list().filter(|used| used.expires.0.saturating_sub(now.0) <= SOON);
+        soon.map(ImageWarning::ExemptionEnds).collect()
+    }
+
+    fn into_list(self) -> Vec<UsedExemption> {
+        self.list().collect()
+    }
+
+    fn list(&self) -> impl Iterator<Item = UsedExemption> {
+        let all = self.0.iter();
+        all.map(|((expires, reason), ids)| UsedExemption {
+            expires: *expires,
+            reason: reason.clone(),
+            ids: ids.clone(),
         })
-        .collect()
     }
-
-    fn texts(&self) -> Vec<String> {
-        let texts = self.0.iter();
-        texts.map(|((expires, reason), ids)| format!("{} until {}: {reason}", joined(ids, 8), expires.day())).collect()
-    }
-}
-
-fn joined(ids: &BTreeSet<String>, most: usize) -> String {
-    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    join_at_most(ids.into_iter(), ", ", most)
 }
 
 impl Statement<'_> {
@@ -454,82 +399,51 @@ impl Statement<'_> {
         matches!(self.known, Known::Fresh(_))
     }
 
-    fn exceeded(&self) -> &[ExceededLimit] {
+    /// What it comes to.
+    fn status(&self) -> (ScanStatus, ReportState) {
         match &self.known {
-            Known::Fresh(Judgement { verdict: Verdict::Rejected(exceeded), .. }) => exceeded,
-            _ => &[],
+            Known::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => (ScanStatus::Accepted, ReportState::Fresh),
+            Known::Fresh(Judgement { verdict: Verdict::Rejected(_), .. }) => (ScanStatus::Rejected, ReportState::Fresh),
+            Known::Fresh(Judgement { verdict: Verdict::Unreadable(_), .. }) | Known::Failed(_) => {
+                (ScanStatus::ScanFailed, ReportState::Failed)
+            }
+            Known::Stale(_) => (ScanStatus::ReportNotAvailable, ReportState::Stale),
+            Known::OfAnotherImage(_) => (ScanStatus::ReportNotAvailable, ReportState::OtherImage),
+            Known::NotScanned(_) => (ScanStatus::ReportNotAvailable, ReportState::NotScanned),
+            Known::Pending(_) => (ScanStatus::ReportNotAvailable, ReportState::Pending),
+            Known::LookUpFailed(_) | Known::Provoked(_) => (ScanStatus::ScanFailed, ReportState::LookUpFailed),
         }
     }
 
-    /// What it comes to: status, state and a sentence.
-    fn weight(&self, source: &str) -> (ScanStatus, ReportState, String) {
-        let by = &self.by;
+    /// The same as a reason, once it is the one that decides.
+    fn into_reason(self, source: &'static str) -> ReportReason {
         let made = match (self.time, self.first_made) {
-            (Some(time), _) => [" of ", &time.to_string()].concat(),
-            (None, Some(time)) => [", first made ", &time.to_string()].concat(),
-            (None, None) => String::new(),
+            (Some(time), _) => Made::At(time),
+            (None, Some(time)) => Made::FirstAt(time),
+            (None, None) => Made::Unknown,
         };
-        match &self.known {
-            Known::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => {
-                (ScanStatus::Accepted, ReportState::Fresh, ["accepted by ", by, &made].concat())
+        let what = match self.known {
+            Known::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => Decisive::Accepted,
+            Known::Fresh(Judgement { verdict: Verdict::Rejected(exceeded), .. }) => {
+                Decisive::Rejected(exceeded, source)
             }
-            Known::Fresh(Judgement { verdict: Verdict::Rejected(exceeded), .. }) => (
-                ScanStatus::Rejected,
-                ReportState::Fresh,
-                format!("{} ({source}: {by}{made})", cut(&texts_of(exceeded).join("; "), MAX_FINDINGS_LENGTH)),
-            ),
-            Known::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => {
-                (ScanStatus::ScanFailed, ReportState::Failed, format!("{by} can't be read: {why}"))
-            }
-            Known::Stale(why) => (
-                ScanStatus::ReportNotAvailable,
-                ReportState::Stale,
-                format!("waiting for a new scan: the scan report {by} is too old: {why}"),
-            ),
-            Known::OfAnotherImage(which) => (
-                ScanStatus::ReportNotAvailable,
-                ReportState::OtherImage,
-                format!("no scan report yet: {by} is of another image, {which}"),
-            ),
-            Known::NotScanned(why) => {
-                (ScanStatus::ReportNotAvailable, ReportState::NotScanned, format!("no scan report: {why}"))
-            }
-            Known::Pending(what) => (
-                ScanStatus::ReportNotAvailable,
-                ReportState::Pending,
-                format!("no scan report yet: waiting for {what}"),
-            ),
-            Known::Failed(words) => {
-                (ScanStatus::ScanFailed, ReportState::Failed, format!("the scan failed: {words}{}", of(by)))
-            }
-            Known::LookUpFailed(words) | Known::Provoked(words) => (
-                ScanStatus::ScanFailed,
-                ReportState::LookUpFailed,
-                format!("the look-up of the scan report failed: {words}{}", of(by)),
-            ),
-        }
+            Known::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => Decisive::Unreadable(why),
+            Known::Stale(why) => Decisive::Stale(why),
+            Known::OfAnotherImage(which) => Decisive::OfAnotherImage(which),
+            Known::NotScanned(why) => Decisive::NotScanned(why),
+            Known::Pending(what) => Decisive::Pending(what),
+            Known::Failed(why) => Decisive::Failed(why),
+            Known::LookUpFailed(failure) => Decisive::LookUpFailed(LookUpFailure::Host(failure)),
+            Known::Provoked(failure) => Decisive::LookUpFailed(failure),
+        };
+        ReportReason { by: self.by, made, what }
     }
 }
 
-fn texts_of(exceeded: &[ExceededLimit]) -> Vec<&str> {
-    exceeded.iter().map(|limit| limit.text.as_str()).collect()
-}
-
-fn of(by: &str) -> String {
-    if by.is_empty() { String::new() } else { format!(" ({by})") }
-}
-
-/// A warning when fresh reports of one platform come to different verdicts.
-fn disagreement(said: &[Statement<'_>]) -> Option<String> {
-    let mut fresh = said.iter().filter(|statement| statement.is_fresh());
-    let first = fresh.next()?;
-    // Nearly always there is one.
-    let second = fresh.next()?;
-    let status = |statement: &Statement<'_>| statement.weight("").0;
-    let others = || [first, second].into_iter().chain(fresh.clone());
-    let worst = others().reduce(|worst, next| if status(next) > status(worst) { next } else { worst })?;
-    let agree = others().all(|statement| status(statement) == status(worst));
-    (!agree).then(|| "has scan reports that disagree: the worst decides".to_owned())
+/// Whether fresh reports of one platform come to different verdicts.
+fn disagree(said: &[Statement<'_>]) -> bool {
+    let mut fresh = said.iter().filter(|statement| statement.is_fresh()).map(|statement| statement.status().0);
+    fresh.next().is_some_and(|first| fresh.any(|other| other != first))
 }
 
 /// The worst that a source says decides; of equals the first, in the order in which they were said. What is old doesn't
@@ -537,12 +451,12 @@ fn disagreement(said: &[Statement<'_>]) -> Option<String> {
 fn platform_report(
     manifest: &PlatformManifest,
     mut said: Vec<Statement<'_>>,
-    source: &str,
+    source: &'static str,
     forgiven: EffectiveFallbacks,
-    whereabouts: impl FnOnce() -> String,
+    nothing: impl FnOnce() -> Decisive,
 ) -> PlatformReport {
     if let Some(why) = manifest.unjudgeable {
-        said.push(Statement::new(String::new(), Known::Provoked(why.to_owned())));
+        said.push(Statement::new(String::new(), Known::Provoked(LookUpFailure::Unjudgeable(why))));
     }
     if said.iter().any(Statement::is_fresh) && is_on(Remedy::FreshBeforeStale) {
         said.retain(|statement| !matches!(statement.known, Known::Stale(_)));
@@ -552,33 +466,26 @@ fn platform_report(
     }
     let reports = said.iter().filter(|s| s.is_fresh() || matches!(s.known, Known::Stale(_)));
     let reports: Vec<String> = reports.map(|statement| statement.by.clone()).collect();
-    let judged = said.iter().map(|said| (said.weight(source), said));
-    let grave = |(weight, said): &((ScanStatus, ReportState, String), &Statement<'_>)| {
-        gravity(weight.0, said.is_outage(), forgiven)
-    };
-    let worst = judged
+    let grave = |said: &Statement<'_>| gravity(said.status().0, said.is_outage(), forgiven);
+    let decides = said
+        .into_iter()
         .reduce(|worst, next| if grave(&next) > grave(&worst) && is_on(Remedy::WorstDecides) { next } else { worst });
-    let decides = worst.as_ref().map(|(_, said)| *said);
-    let (time, origin) = decides.map_or((None, None), |said| (said.time, said.origin.clone()));
-    let exceeded = decides.map(|said| said.exceeded().to_vec()).unwrap_or_default();
-    let is_outage = decides.is_none_or(Statement::is_outage);
-    let (status, state, reason) = worst.map_or_else(
-        || {
-            let reason = format!("no scan report yet {}", whereabouts());
-            (ScanStatus::ReportNotAvailable, ReportState::NotScanned, reason)
-        },
-        |(weight, _)| weight,
+    let is_outage = decides.as_ref().is_none_or(Statement::is_outage);
+    let (time, origin) = decides.as_ref().map_or((None, None), |said| (said.time, said.origin.clone()));
+    let reason = decides.map_or_else(
+        || ReportReason { by: String::new(), made: Made::Unknown, what: nothing() },
+        |said| said.into_reason(source),
     );
+    let (status, state) = reason.what.status();
     PlatformReport {
         platform: manifest.platform.as_ref().map(Platform::to_string),
         digest: manifest.digest.clone(),
         status,
         state,
-        reason: cut(&reason, MAX_REASON_LENGTH),
+        reason,
         is_outage,
         time: time.map(|time| time.to_string()),
         reports,
-        exceeded,
         origin,
     }
 }
@@ -595,28 +502,11 @@ fn gravity(status: ScanStatus, is_outage: bool, forgiven: EffectiveFallbacks) ->
     (!is_forgiven && is_on(Remedy::ForgiveOutagesOnly), status, !is_outage)
 }
 
-/// The reasons of the platforms that made the status, platforms with the same reason together.
-fn reason(status: ScanStatus, platforms: &[PlatformReport]) -> String {
+/// The reasons of the platforms that made the status.
+fn reason(status: ScanStatus, platforms: &[PlatformReport]) -> ScanReason {
     if status == ScanStatus::Accepted && platforms.len() > 1 {
-        return format!("each of its {} platforms has a scan report that is accepted", platforms.len());
+        return ScanReason::EveryPlatformAccepted(platforms.len());
     }
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for platform in platforms.iter().filter(|platform| platform.status == status) {
-        let name = platform.platform.as_deref().unwrap_or_default();
-        match reasons.iter_mut().find(|(reason, _)| *reason == platform.reason) {
-            Some((_, names)) => names.push(name),
-            None => reasons.push((&platform.reason, vec![name])),
-        }
-    }
-    let texts: Vec<String> = reasons
-        .into_iter()
-        .map(|(reason, names)| {
-            let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
-            if names.is_empty() {
-                return reason.to_owned();
-            }
-            format!("{}: {reason}", join_at_most(names.into_iter(), ", ", PLATFORMS_SHOWN))
-        })
-        .collect();
-    join_at_most(texts.iter().map(String::as_str), "; ", PLATFORMS_SHOWN)
+    let made_it = platforms.iter().filter(|platform| platform.status == status);
+    ScanReason::Platforms(made_it.map(|platform| (platform.platform.clone(), platform.reason.clone())).collect())
 }

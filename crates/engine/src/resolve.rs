@@ -2,21 +2,13 @@
 //!
 //! A tag is asked for once. Everything after that is asked for by digest, the only form in which an answer is checked.
 
-use crate::host::{Host, HostFailure};
+use crate::host::Host;
 use crate::image::{ImageReference, is_digest, is_internal};
 use crate::manifest::{Descriptor, Kind, Manifest};
 use crate::platform::Platform;
+use crate::reason::{MAX_PLATFORMS, Unjudgeable, Unresolved};
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{Platforms, Reports, Settings, UnprovenIndexes};
-use std::fmt;
-
-/// The most platforms of one image that are judged: each costs a look-up, and whoever pushes the image chooses how many.
-const MAX_PLATFORMS: usize = 64;
-
-/// Why an index isn't judged whose bytes nothing proves, and what to do.
-const UNPROVEN: &str = "its index may hold more than the host shows of it, so that nodes could run another image: push it \
-    anew with a tool whose indexes are proven (buildx, docker manifest, crane, ko, podman, regctl, oras), or set \
-    `reports.platforms` to the one platform that is to run, which is pinned then";
 
 /// An image whose digest is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,61 +36,7 @@ pub(crate) struct PlatformManifest {
     /// Whether it says a platform that can't be read, so that it may be for any that is asked for.
     pub(crate) is_odd: bool,
     /// Why no report can speak of it. The others are judged all the same: one of them may be known to be bad.
-    pub(crate) unjudgeable: Option<&'static str>,
-}
-
-/// Why an image can't be judged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Unresolved {
-    RegistryNotListed(String),
-    /// A registry that may be inside of the network, and that the settings don't name.
-    RegistryInternal(String),
-    NoDigest(HostFailure),
-    NotADigest,
-    NoManifest(HostFailure),
-    Ambiguous,
-    Unproven,
-    NoPlatforms,
-    TooManyPlatforms(usize),
-    NoneAskedFor(String),
-}
-
-impl Unresolved {
-    /// Whether it may go away by itself, and nobody who names or pushes images can cause it.
-    pub(crate) fn is_outage(&self) -> bool {
-        match self {
-            Self::NoDigest(failure) | Self::NoManifest(failure) => {
-                failure.is_outage() || !is_on(Remedy::ForgiveOutagesOnly)
-            }
-            _ => !is_on(Remedy::ForgiveOutagesOnly),
-        }
-    }
-}
-
-impl fmt::Display for Unresolved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::RegistryNotListed(host) => {
-                write!(f, "its registry `{host}` is not one of those that the setting `registries` names")
-            }
-            Self::RegistryInternal(host) => write!(
-                f,
-                "its registry `{host}` may be inside of the network, and such are asked only when the setting `registries` names them; add it there"
-            ),
-            Self::NoDigest(failure) => write!(f, "its digest can't be looked up: {failure}"),
-            Self::NotADigest => f.write_str("its digest can't be looked up: the answer is no digest"),
-            Self::NoManifest(failure) => write!(f, "its manifest can't be read: {failure}"),
-            Self::Ambiguous => f.write_str("its manifest is both an image and an index"),
-            Self::Unproven => f.write_str(UNPROVEN),
-            Self::NoPlatforms => f.write_str("its index names no platform"),
-            Self::TooManyPlatforms(number) => {
-                write!(f, "its index names {number} platforms, {MAX_PLATFORMS} are the most that are judged")
-            }
-            Self::NoneAskedFor(there) => {
-                write!(f, "none of its platforms ({there}) is one that the setting `reports.platforms` asks for")
-            }
-        }
-    }
+    pub(crate) unjudgeable: Option<Unjudgeable>,
 }
 
 /// What is known of an image: its digest, when that could be had, and its platforms or why there are none.
@@ -241,9 +179,9 @@ fn asked_for(entries: &[Descriptor<'_>], platforms: &Platforms) -> Result<Vec<Pl
             continue;
         }
         let unjudgeable = if entry.is_index() {
-            Some("the index holds another index")
+            Some(Unjudgeable::Index)
         } else if !is_digest(entry.digest()) {
-            Some("the index names no digest for it")
+            Some(Unjudgeable::NoDigest)
         } else {
             None
         };

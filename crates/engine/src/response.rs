@@ -7,6 +7,7 @@ use crate::decision::{Decision, Outcome};
 use crate::instance::done_with;
 use crate::judged::JudgedImage;
 use crate::message::{cut, join_at_most, join_within};
+use crate::reason::UsedExemption;
 use crate::rego::PolicyOutcome;
 use crate::request::UnreadableRequest;
 use crate::settings::{FailureAction, InvalidSettings, PhaseAction, PreScanAction, ScanAction};
@@ -208,7 +209,8 @@ impl From<Decision> for Response {
                 ),
                 403,
             ),
-            Outcome::PreScanRejected(reasons) => {
+            Outcome::PreScanRejected(_) => {
+                let reasons = decision.pre_scan_reasons();
                 let reasons = join_at_most(reasons.iter().map(String::as_str), ", ", IMAGES_IN_MESSAGE);
                 Self::rejected(format!("Pre-scan rejected. Reasons: {reasons}"), 403)
             }
@@ -298,10 +300,10 @@ fn warnings(decision: &Decision, accepted: bool) -> Vec<String> {
         }
         let report = judged.scan.as_ref().and_then(|scan| scan.report.as_ref());
         for warning in report.into_iter().flat_map(|report| &report.warnings) {
-            add(with_image(judged, warning));
+            add(with_image(judged, &warning.to_string()));
         }
-        if accepted && let Some(warning) = judged.scan.as_ref().and_then(|scan| scan.warning.as_deref()) {
-            add(with_image(judged, warning));
+        if accepted && let Some(warning) = judged.scan.as_ref().and_then(|scan| scan.warning.as_ref()) {
+            add(with_image(judged, &warning.to_string()));
         }
     }
     for outcome in &decision.verification {
@@ -368,7 +370,7 @@ fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
     let Some(report) = &scan.report else { return };
     add("status", report.status.name());
     add("state", report.state.name());
-    add("reason", &report.reason);
+    add("reason", &report.reason.to_string());
     if let Some(digest) = &report.digest {
         add("digest", digest);
     }
@@ -386,6 +388,7 @@ fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
         add("source", source);
     }
     if !report.exemptions.is_empty() {
-        add("exemptions", &join_within(&report.exemptions, "; ", MAX_AUDIT_VALUE_LENGTH));
+        let used: Vec<String> = report.exemptions.iter().map(UsedExemption::to_string).collect();
+        add("exemptions", &join_within(&used, "; ", MAX_AUDIT_VALUE_LENGTH));
     }
 }

@@ -4,7 +4,8 @@ use crate::context::{RequestContext, ReviewedObject};
 use crate::image::ImageList;
 use crate::judged::{JudgedImage, ScanOutcome};
 use crate::policy::rule_for;
-use crate::report::{Owner, ReportSearch, ScanReport, ScanStatus, Subject};
+use crate::reason::{Denial, ImageWarning, ScanStatus};
+use crate::report::{Owner, ReportSearch, ScanReport, Subject};
 use crate::settings::{EffectiveFallbacks, Fallback, Platforms, ReportSource, ScanAction, Settings};
 use crate::workload::WorkloadKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,12 +62,12 @@ pub(crate) fn decide(
         }
         let rule = rule_for(&settings.scan, namespace, &judged.image, &judged.reference, settings.image_matching);
         let (report, denied, warning) = match rule.action {
-            ScanAction::Reject => (None, Some("policy action is 'reject'"), None),
+            ScanAction::Reject => (None, Some(Denial::Policy), None),
             // The status is looked up all the same: the digest is pinned, and people want to know what they let in.
             ScanAction::Accept => {
                 let report = search.find(&judged.reference);
-                let warning = (report.status != ScanStatus::Accepted)
-                    .then(|| format!("is admitted by policy, its scan status is '{}'", report.status));
+                let warning =
+                    (report.status != ScanStatus::Accepted).then_some(ImageWarning::AdmittedByPolicy(report.status));
                 (Some(report), None, warning)
             }
             ScanAction::ScanResult => {
@@ -84,22 +85,20 @@ fn judge(
     report: &ScanReport,
     fallbacks: EffectiveFallbacks,
     workload: WorkloadKind,
-) -> (Option<&'static str>, Option<String>) {
+) -> (Option<Denial>, Option<ImageWarning>) {
     match (report.status, fallbacks.report_pending, fallbacks.scan_failed) {
         (ScanStatus::Accepted, _, _) => (None, None),
-        (ScanStatus::Rejected, _, _) => (Some("scan result is 'reject'"), None),
-        (ScanStatus::ReportNotAvailable, Fallback::Accept, _) => {
-            (None, Some("has no scan report yet, and `reportPending` is `accept`".to_owned()))
-        }
+        (ScanStatus::Rejected, _, _) => (Some(Denial::ScanResult), None),
+        (ScanStatus::ReportNotAvailable, Fallback::Accept, _) => (None, Some(ImageWarning::PendingAccepted)),
         // The scanner may start only when the controller exists; its Pods wait instead.
         (ScanStatus::ReportNotAvailable, Fallback::Reject, _) if workload.is_template() => {
-            (None, Some(format!("has no scan report yet: Pods of this {workload} wait for it")))
+            (None, Some(ImageWarning::PodsWait(workload)))
         }
-        (ScanStatus::ReportNotAvailable, Fallback::Reject, _) => (Some("scan report is pending"), None),
+        (ScanStatus::ReportNotAvailable, Fallback::Reject, _) => (Some(Denial::ReportPending), None),
         // What an author can cause is no outage to forgive.
         (ScanStatus::ScanFailed, _, Fallback::Accept) if report.is_outage => {
-            (None, Some("could not be scanned, and `scanFailed` is `accept`".to_owned()))
+            (None, Some(ImageWarning::FailureAccepted))
         }
-        (ScanStatus::ScanFailed, _, _) => (Some("scan failed"), None),
+        (ScanStatus::ScanFailed, _, _) => (Some(Denial::ScanFailed), None),
     }
 }

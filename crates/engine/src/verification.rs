@@ -616,7 +616,7 @@ fn no_boolean(expression: &Expression, value: &Value) -> EvaluationError {
 /// A scan report as rules in Rego see it, without the scanner's own.
 fn scan_report(image: &str, report: &ScanReport) -> Value {
     let fields = report.fields(image).into_iter().map(|(key, field)| match field {
-        Field::Text(text) => (key, Value::from(text)),
+        Field::Text(text) => (key, Value::from(text.into_owned())),
         Field::Flag(flag) => (key, Value::Bool(flag)),
         Field::None => (key, Value::Null),
     });

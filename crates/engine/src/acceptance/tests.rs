@@ -1,6 +1,7 @@
 //! Limits, lists and exemptions: tables, and the laws that hold whatever the findings are.
 
 use super::*;
+use crate::settings::Severity;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::rc::Rc;
@@ -39,8 +40,8 @@ fn judged(
 fn said(verdict: Verdict) -> Result<Vec<String>, String> {
     match verdict {
         Verdict::Accepted => Ok(Vec::new()),
-        Verdict::Rejected(broken) => Ok(broken.into_iter().map(|broken| broken.text).collect()),
-        Verdict::Unreadable(why) => Err(why),
+        Verdict::Rejected(broken) => Ok(broken.iter().map(ToString::to_string).collect()),
+        Verdict::Unreadable(why) => Err(why.to_string()),
     }
 }
 

@@ -3,17 +3,16 @@
 use super::change::{Action, Edit, path_of, position};
 use super::{Cause, Decider};
 use crate::Timestamp;
-use crate::acceptance::{ExceededLimit, ExceededSetting};
 use crate::decision::{Decision, Outcome};
 use crate::image::{ImageReference, WorkloadImage};
 use crate::judged::JudgedImage;
 use crate::policy::Rule;
-use crate::report::{ReportState, ScanReport, ScanStatus};
+use crate::prescan::PreScanRejection;
+use crate::reason::{ExceededLimit, ExceededSetting, Rejection, ReportState, ScanStatus};
+use crate::report::{PlatformReport, ScanReport};
 use crate::request::AdmissionRequest;
 use crate::resolve::may_ask;
-use crate::settings::{
-    ImageMatching, Limit, Limits, PhaseAction, Platforms, PreScanAction, ScanAction, Settings, Severity,
-};
+use crate::settings::{ImageMatching, Limit, Limits, PhaseAction, Platforms, ScanAction, Settings, Severity};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -98,18 +97,15 @@ impl<'s> At<'s> {
                 decided_by: vec![self.decider(&["maxHostCalls"], json!(max))],
                 undo: vec![Edit::new(&["maxHostCalls"], Action::Set(json!(max.saturating_mul(4))))],
             }],
-            Outcome::PreScanRejected(reasons) => self.pre_scan(decision, reasons),
+            Outcome::PreScanRejected(why) => self.pre_scan(decision, why),
         }
     }
 
-    fn pre_scan(&self, decision: &Decision, reasons: &BTreeSet<String>) -> Vec<Cause> {
-        let mut own: BTreeSet<String> = BTreeSet::new();
+    fn pre_scan(&self, decision: &Decision, why: &PreScanRejection) -> Vec<Cause> {
         let mut causes = Vec::new();
-        for judged in &decision.images {
-            let Some(rule) = judged.pre_scan.as_ref().filter(|rule| rule.action == PreScanAction::Reject) else {
-                continue;
-            };
-            own.insert(format!("Image '{}' REJECTED. {rule}", judged.image.shown()));
+        // What custom rules let through is no cause.
+        for judged in decision.images.iter().filter(|_| why.by_policies) {
+            let Some(Rejection { policy: rule, .. }) = judged.pre_scan_rejection() else { continue };
             causes.push(Cause {
                 image: Some(judged.image.text.clone()),
                 why: "pre-scan rejects it by its name".to_owned(),
@@ -117,7 +113,7 @@ impl<'s> At<'s> {
                 undo: self.entry("preScanPolicies", judged, "scan").into_iter().collect(),
             });
         }
-        for reason in reasons.difference(&own) {
+        for reason in &why.by_rules {
             causes.push(Cause {
                 image: None,
                 why: format!("rules of pre-scan reject it: {reason}"),
@@ -125,8 +121,6 @@ impl<'s> At<'s> {
                 undo: Vec::new(),
             });
         }
-        // What custom rules let through is no cause.
-        causes.retain(|cause| cause.image.is_none() || !own.is_disjoint(reasons));
         causes
     }
 
@@ -226,7 +220,7 @@ impl<'s> At<'s> {
         let phase = self.scan_key();
         let mut cause = Cause {
             image: Some(judged.image.text.clone()),
-            why: denied.to_owned(),
+            why: denied.to_string(),
             decided_by: vec![self.rule(phase, rule)],
             undo: Vec::new(),
         };
@@ -278,7 +272,7 @@ impl<'s> At<'s> {
 
     /// The limits that the reports of an image are over.
     fn over_limits(&self, judged: &JudgedImage, report: &ScanReport, cause: &mut Cause) {
-        let over: Vec<&ExceededLimit> = report.platforms.iter().flat_map(|platform| &platform.exceeded).collect();
+        let over: Vec<&ExceededLimit> = report.platforms.iter().flat_map(PlatformReport::exceeded).collect();
         let (mut exempted, mut denied): (BTreeSet<&str>, BTreeSet<&str>) = Default::default();
         let mut has_all = true;
         for exceeded in &over {
@@ -290,7 +284,7 @@ impl<'s> At<'s> {
                     };
                     self.gate("maxSeverity", &[severity.name(), kind], json!(exceeded.max))
                 }
-                ExceededSetting::CvssScore => self.gate("cvssScore", &["maxCount"], json!(exceeded.max)),
+                ExceededSetting::CvssScore(_) => self.gate("cvssScore", &["maxCount"], json!(exceeded.max)),
                 ExceededSetting::DenyAlways => self.gate("denyAlways", &[], json!([])),
                 ExceededSetting::OwnVerdict => continue,
             };
@@ -358,7 +352,9 @@ impl<'s> At<'s> {
             });
             edits.push(self.own_gate("maxSeverity", Value::Object(severities.collect())));
         }
-        if let (Some(cvss), Some(most)) = (limits.cvss_score, number(&|limit| limit == ExceededSetting::CvssScore)) {
+        if let (Some(cvss), Some(most)) =
+            (limits.cvss_score, number(&|limit| matches!(limit, ExceededSetting::CvssScore(_))))
+        {
             edits.push(self.own_gate("cvssScore", json!({"threshold": cvss.threshold, "maxCount": most})));
         }
         edits

@@ -78,7 +78,7 @@ pub(crate) fn scan_report(image: &str, report: &ScanReport, inner: Option<Value>
     let mut value = Value::new_object();
     for (key, field) in report.fields(image) {
         let field = match field {
-            Field::Text(text) => Value::from(text),
+            Field::Text(text) => Value::from(text.as_ref()),
             Field::Flag(flag) => Value::from(flag),
             Field::None => Value::Null,
         };

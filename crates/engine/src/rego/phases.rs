@@ -14,7 +14,7 @@ use super::unexpected_value;
 use crate::Timestamp;
 use crate::context::ReviewedObject;
 use crate::judged::JudgedImage;
-use crate::prescan::PreScan;
+use crate::prescan::{PreScan, PreScanRejection};
 use crate::settings::{RegoVersion, Settings};
 use crate::workload::WorkloadKind;
 use regorus::Value;
@@ -158,15 +158,15 @@ fn template(object: &Json, workload: WorkloadKind, namespace: &str) -> Json {
 
 impl PreScanRules {
     /// What pre-scan says, where `native` is what it says without custom rules.
-    pub(super) fn combine(mut self, native: PreScan) -> PreScan {
+    pub(super) fn combine(self, native: PreScan) -> PreScan {
         if self.allow {
             return PreScan::Accepted;
         }
-        if let (PreScan::Rejected(reasons), false) = (&native, self.whole) {
-            self.deny.extend(reasons.iter().cloned());
-        }
+        let by_policies = matches!(native, PreScan::Rejected(_)) && !self.whole;
         match native {
-            _ if !self.deny.is_empty() => PreScan::Rejected(self.deny),
+            _ if by_policies || !self.deny.is_empty() => {
+                PreScan::Rejected(PreScanRejection { by_policies, by_rules: self.deny })
+            }
             PreScan::Accepted if !self.whole => PreScan::Accepted,
             _ => PreScan::Scan,
         }

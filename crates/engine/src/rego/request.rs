@@ -9,7 +9,7 @@ use super::{Budget, Cluster, Input, Phase, PhaseRules, Seen, scan_report};
 use crate::context::{RequestContext, ReviewedObject};
 use crate::image::{WorkloadImage, images};
 use crate::judged::JudgedImage;
-use crate::prescan::PreScan;
+use crate::prescan::{PreScan, PreScanRejection};
 use crate::report::ReportSearch;
 use crate::request::{AdmissionRequest, Operation, UnreadableRequest};
 use crate::workload::WorkloadKind;
@@ -109,7 +109,10 @@ impl<'a> RequestRules<'a> {
         let rules = match self.phase_rules(Phase::PreScan, reviewed) {
             None => return native,
             Some(Ok(rules)) => rules,
-            Some(Err(error)) => return PreScan::Rejected(BTreeSet::from([evaluation_error(error)])),
+            Some(Err(error)) => {
+                let by_rules = BTreeSet::from([evaluation_error(error)]);
+                return PreScan::Rejected(PreScanRejection { by_policies: false, by_rules });
+            }
         };
         let ready = self.with_data(rules, workload).and_then(|rules| {
             PhaseInput::new(&rules, || self.input(), reviewed, workload, images)

@@ -184,7 +184,7 @@ pub(crate) fn items<'a, T: Deserialize<'a> + Listed>(
     Ok(items)
 }
 
-/// `in namespace a`, `in namespaces a, b`
-pub(crate) fn in_namespaces(namespaces: &[&str]) -> String {
-    format!("in {} {}", if namespaces.len() == 1 { "namespace" } else { "namespaces" }, namespaces.join(", "))
+/// Namespaces for people to read.
+pub(crate) fn owned(namespaces: &[&str]) -> Vec<String> {
+    namespaces.iter().map(|namespace| (*namespace).to_owned()).collect()
 }

@@ -19,12 +19,12 @@ use crate::host::{Host, HostFailure};
 use crate::image::{ImageReference, canonical_host};
 use crate::message::cut;
 use crate::platform::Platform;
+use crate::reason::{NotScanned, OtherImage, ScanFailure, UnknownAge, UnreadableReport, Whereabouts};
 use crate::settings::{CustomFields, CustomLookup, CustomReports, PLACEHOLDERS, Severity};
 use crate::text::Text;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 /// The longest text of a report that is passed on.
 const MAX_TEXT_LENGTH: usize = 300;
@@ -123,7 +123,7 @@ impl<'a> Source<'a> {
         };
         let by = objects.shown(namespace, name);
         if !is_object(report.object, objects.kind(), namespace, name) {
-            return Some(Statement::new(by, Known::OfAnotherImage("one that it doesn't name".to_owned())));
+            return Some(Statement::new(by, Known::OfAnotherImage(OtherImage::Unnamed)));
         }
         if let CustomLookup::Selector(selector) = &settings.lookup
             && !is_selected(report.object, selector)
@@ -134,16 +134,17 @@ impl<'a> Source<'a> {
         match identity.whose(wanted, settings) {
             Whose::Wanted => {}
             Whose::OtherPlatform(its) => return Some(not_of_this_platform(by, its)),
-            Whose::OtherImage => return Some(Statement::new(by, Known::OfAnotherImage(identity.to_string()))),
+            Whose::OtherImage => return Some(Statement::new(by, Known::OfAnotherImage(identity.shown()))),
         }
-        let mut statement = Statement::new(by, Known::Failed(String::new()));
+        let mut statement = Statement::new(by, Known::Failed(ScanFailure::Words(String::new())));
         statement.origin = objects.origin(namespace, name);
         statement.first_made = first_made(report.object);
-        let findings = match report.error().map_or_else(|| report.findings(parts), Err) {
+        let findings = match report.error().map_or_else(|| report.findings(parts).map_err(ScanFailure::Unreadable), Err)
+        {
             Ok(findings) => findings,
-            Err(words) => {
+            Err(why) => {
                 statement.time = report.time().ok();
-                statement.known = Known::Failed(words);
+                statement.known = Known::Failed(why);
                 return Some(statement);
             }
         };
@@ -193,8 +194,9 @@ impl<'a> source::Source<'a> for Source<'a> {
         said
     }
 
-    fn whereabouts(&self) -> String {
-        format!("from {} {}", self.settings.kind, super::cluster::in_namespaces(&self.namespaces))
+    fn whereabouts(&self) -> Whereabouts {
+        let (kind, namespaces) = (self.settings.kind.clone(), super::cluster::owned(&self.namespaces));
+        Whereabouts::Custom { kind, namespaces }
     }
 }
 
@@ -355,8 +357,8 @@ fn first_made(object: &Value) -> Option<Timestamp> {
 
 fn not_of_this_platform(by: String, its: Option<Platform>) -> Statement<'static> {
     let why = match its {
-        Some(platform) => format!("{by} is for {platform}"),
-        None => format!("{by} doesn't say for which platform it is; the source's setting `platform` can"),
+        Some(platform) => NotScanned::OtherPlatform { report: by.clone(), platform },
+        None => NotScanned::NoPlatform { report: by.clone() },
     };
     Statement::new(by, Known::NotScanned(why))
 }
@@ -463,9 +465,9 @@ impl Identity {
     }
 }
 
-/// How people see whose it is: `ghcr.io/team/app:1.0@sha256:…`.
-impl fmt::Display for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Identity {
+    /// How people see whose it is: `ghcr.io/team/app:1.0@sha256:…`.
+    fn shown(&self) -> OtherImage {
         let mut text = String::new();
         let parts = [
             (self.registry.as_ref(), ""),
@@ -480,7 +482,7 @@ impl fmt::Display for Identity {
             }
             text.push_str(part);
         }
-        f.write_str(&if text.is_empty() { "one that it doesn't name".to_owned() } else { cut(&text, MAX_TEXT_LENGTH) })
+        if text.is_empty() { OtherImage::Unnamed } else { OtherImage::Named(cut(&text, MAX_TEXT_LENGTH)) }
     }
 }
 
@@ -504,7 +506,7 @@ struct Report<'v> {
 
 impl<'v> Report<'v> {
     /// Why the scan failed, if the report says that it did.
-    fn error(self) -> Option<String> {
+    fn error(self) -> Option<ScanFailure> {
         let path = self.settings.fields.error.as_deref()?;
         let mut said = None;
         visit(self.object, Some(path), &mut |value| {
@@ -516,14 +518,14 @@ impl<'v> Report<'v> {
                 Value::Object(object) if !object.is_empty() => format!("`{path}` is {value}"),
                 _ => return,
             };
-            said.get_or_insert(cut(&words, MAX_TEXT_LENGTH));
+            said.get_or_insert(ScanFailure::Words(cut(&words, MAX_TEXT_LENGTH)));
         });
         said
     }
 
     /// When it was made.
-    fn time(self) -> Result<Timestamp, String> {
-        let path = self.settings.fields.time.as_deref().ok_or("the setting `fields.time` is not set")?;
+    fn time(self) -> Result<Timestamp, UnknownAge> {
+        let path = self.settings.fields.time.as_deref().ok_or(UnknownAge::NoField)?;
         let mut times = Vec::new();
         visit(self.object, Some(path), &mut |value| {
             if value.as_str() != Some("") {
@@ -533,23 +535,25 @@ impl<'v> Report<'v> {
         // Of several, the oldest: all of what it says must be young enough.
         let mut oldest = None;
         for time in times {
-            let time =
-                time.map_err(|value| format!("`{path}` is no time but {}", cut(&value.to_string(), MAX_WORD_LENGTH)))?;
+            let time = time.map_err(|value| UnknownAge::NoTime {
+                path: path.to_owned(),
+                value: cut(&value.to_string(), MAX_WORD_LENGTH),
+            })?;
             oldest = Some(oldest.map_or(time, |oldest| time.min(oldest)));
         }
-        oldest.ok_or_else(|| format!("`{path}` has no time"))
+        oldest.ok_or_else(|| UnknownAge::Missing { path: path.to_owned() })
     }
 
     /// What it found, or why that can't be told.
-    fn findings(self, parts: Parts) -> Result<Findings<'v>, String> {
+    fn findings(self, parts: Parts) -> Result<Findings<'v>, UnreadableReport> {
         let CustomFields { verdict, findings, .. } = &self.settings.fields;
         let own = verdict.as_deref().and_then(|path| self.verdict(path));
         let entries = match (&own, findings, verdict) {
             // What is known bad, or not understood, stays so whatever else is there.
             (Some(OwnVerdict::Fail | OwnVerdict::Other(_)), ..) | (Some(OwnVerdict::Pass), None, _) => None,
             (_, Some(path), _) => Some(self.entries(path, parts)?),
-            (None, None, Some(path)) => return Err(format!("`{path}` is missing")),
-            (None, None, None) => return Err("the settings name no field for what it found".to_owned()),
+            (None, None, Some(path)) => return Err(UnreadableReport::PathMissing(path.clone())),
+            (None, None, None) => return Err(UnreadableReport::NoField),
         };
         Ok(Findings { summary: None, entries, verdict: own })
     }
@@ -574,29 +578,29 @@ impl<'v> Report<'v> {
         worst
     }
 
-    fn entries(self, path: &str, parts: Parts) -> Result<Vec<Finding<'v>>, String> {
+    fn entries(self, path: &str, parts: Parts) -> Result<Vec<Finding<'v>>, UnreadableReport> {
         let fields = &self.settings.fields;
         let mut entries = Vec::new();
         collect(self.object, Some(path), false, &mut entries).map_err(|wrong| match wrong {
-            Wrong::Missing => format!("it has no `{path}`"),
-            Wrong::NoList => format!("its `{path}` is not a list"),
-            Wrong::NoObject => format!("`{path}` has an entry that is not an object"),
+            Wrong::Missing => UnreadableReport::PathLeadsNowhere(path.to_owned()),
+            Wrong::NoList => UnreadableReport::PathIsNoList(path.to_owned()),
+            Wrong::NoObject => UnreadableReport::PathHasNoObject(path.to_owned()),
         })?;
         if entries.is_empty() && !leads_anywhere(self.object, Some(path)) {
-            return Err(format!("nothing in it has `{path}`"));
+            return Err(UnreadableReport::NothingHas(path.to_owned()));
         }
         // That one finding lacks it happens; where all do, it is somewhere else, and nothing would ever be too bad.
         for (needed, field) in [(true, &fields.severity), (parts.ids, &fields.id)] {
             let Some(field) = field.as_deref().filter(|_| needed && !entries.is_empty()) else { continue };
             if entries.iter().all(|entry| text_at(entry, field).is_none()) {
-                return Err(format!("none of its findings has `{field}`"));
+                return Err(UnreadableReport::NoFindingHas(field.to_owned()));
             }
         }
         // A score may be missing everywhere, but not the place for it.
         if let Some(field) = fields.score.as_deref().filter(|_| parts.scores && !entries.is_empty())
             && !entries.iter().any(|entry| leads_anywhere(entry, Some(field)))
         {
-            return Err(format!("none of its findings has `{field}`"));
+            return Err(UnreadableReport::NoFindingHas(field.to_owned()));
         }
         Ok(entries.into_iter().map(|entry| finding(entry, fields)).collect())
     }

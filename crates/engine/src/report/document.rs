@@ -17,6 +17,7 @@ use crate::Timestamp;
 use crate::finding::Findings;
 use crate::image::is_digest;
 use crate::platform::Platform;
+use crate::reason::UnreadableReport;
 use crate::settings::Severity;
 use crate::spelling;
 use crate::text::Text;
@@ -57,11 +58,11 @@ struct Marks {
 /// Reads a document of any known format.
 ///
 /// # Errors
-/// Why it is no report, in words that follow the document's name.
-pub(crate) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
+/// It is no report.
+pub(crate) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> {
     // A list would be read as an object whose keys it leaves out.
     if !json.trim_start().starts_with('{') {
-        return Err("it is no JSON object".to_owned());
+        return Err(UnreadableReport::NoObject);
     }
     let marks: Marks = spelling::from_str(json).map_err(|error| unreadable(&error))?;
     let formats = [
@@ -77,14 +78,14 @@ pub(crate) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
         [cyclonedx::NAME] => cyclonedx::read(json),
         [sarif::NAME] => sarif::read(json),
         [] if marks.status.is_some() => verdict::read(json),
-        [] => Err("it is none of the formats that are read: Trivy, Grype, CycloneDX, SARIF, a verdict".to_owned()),
+        [] => Err(UnreadableReport::UnknownFormat),
         // Readers would disagree about what it says.
-        several => Err(format!("it is of several formats at once: {}", several.join(", "))),
+        several => Err(UnreadableReport::SeveralFormats(several.to_vec())),
     }
 }
 
-fn unreadable(error: &serde_json::Error) -> String {
-    format!("it can't be read: {}", crate::host::unreadable(error))
+fn unreadable(error: &serde_json::Error) -> UnreadableReport {
+    UnreadableReport::Json(crate::host::unreadable(error))
 }
 
 /// A text without the whitespace around it, where there is more to it.
@@ -174,7 +175,7 @@ mod tests {
             (r#"{"runs": [], "runs": []}"#, "it can't be read: duplicate field `runs`"),
             (r#"{"bomFormat": null, "runs": null, "status": null, "matches": null}"#, "it is none of the formats"),
         ] {
-            let error = read(json).map(|document| document.format).unwrap_err();
+            let error = read(json).map(|document| document.format).unwrap_err().to_string();
             assert!(error.starts_with(why), "{json}: {error}");
         }
     }
@@ -275,14 +276,14 @@ mod tests {
                         let beside = format!("{}{other}\": {value}, \"{}", &json[..at], &json[at..]);
                         match shown(&beside) {
                             Ok(said) => assert_eq!(said, known, "{beside}"),
-                            Err(why) => refused += usize::from(why.contains("is another spelling of")),
+                            Err(why) => refused += usize::from(why.to_string().contains("is another spelling of")),
                         }
                     }
                     let alone = format!("{}{other}{}", &json[..at], &json[at + key.len()..]);
                     match shown(&alone) {
                         // Of a field that isn't read, or a key of a map, whose sources have any name.
                         Ok(said) => assert!(said == known || matches!(key, "nvd"), "{alone}"),
-                        Err(why) => refused += usize::from(why.contains("is another spelling of")),
+                        Err(why) => refused += usize::from(why.to_string().contains("is another spelling of")),
                     }
                 }
             }

@@ -19,6 +19,7 @@ use crate::host::{Document, Host, HostFailure};
 use crate::image::{ImageReference, is_digest};
 use crate::message::cut;
 use crate::platform::Platform;
+use crate::reason::{NotScanned, OtherImage, Pending, ScanFailure, UnknownAge, UnreadableReport, Whereabouts};
 use crate::remedy::{Remedy, is_on};
 use crate::settings::Kubescape;
 use serde::Deserialize;
@@ -48,7 +49,7 @@ pub(super) struct Source<'a> {
 }
 
 /// What a report comes to, or why it says nothing.
-type Judged<'a> = Result<Result<Judgement<'a>, String>, HostFailure>;
+type Judged<'a> = Result<Result<Judgement<'a>, UnreadableReport>, HostFailure>;
 
 /// Objects of one kind in one namespace, each asked for and looked at once: the platforms of an image share names. What
 /// was asked for with other fields is another answer.
@@ -109,16 +110,15 @@ impl<'a> Source<'a> {
             return Ok(None);
         }
         if object.metadata.is_filtered() {
-            let why = "it lists only what one workload uses of the image".to_owned();
-            return Ok(Some(Statement::new(by, Known::NotScanned(why))));
+            return Ok(Some(Statement::new(by, Known::NotScanned(NotScanned::OnlyWhatOneWorkloadUses))));
         }
         let first_made = object.metadata.creation_timestamp.as_deref().and_then(Timestamp::parse);
-        let made = object.made().ok_or_else(|| "it doesn't say when it was scanned".to_owned());
+        let made = object.made().ok_or(UnknownAge::NotScanned);
         // What is too old needs no second look at why it rejects.
         let is_fresh = matches!(wanted.weigh(made.clone(), || Verdict::Accepted.into()), (_, Known::Fresh(_)));
         let (time, known) = match self.judged(name, &answer, is_fresh, wanted, judge)? {
             Ok(judgement) => wanted.weigh(made, || judgement),
-            Err(why) => (None, Known::Failed(why)),
+            Err(why) => (None, Known::Failed(ScanFailure::Unreadable(why))),
         };
         let origin = self.manifests.objects.origin(namespace, name);
         Ok(Some(Statement { by, time, first_made, known, origin }))
@@ -170,14 +170,12 @@ impl<'a> Source<'a> {
         }
         let known = match object.metadata.annotation("kubescape.io/status").unwrap_or_default() {
             "" => return Ok(None),
-            "initializing" => Known::Pending("Kubescape is listing its packages".to_owned()),
-            "ready" | "completed" => {
-                Known::Pending("its packages are listed, their vulnerabilities are not matched yet".to_owned())
-            }
+            "initializing" => Known::Pending(Pending::Packages),
+            "ready" | "completed" => Known::Pending(Pending::Matches),
             status => {
                 let reason = object.metadata.annotation("kubescape.io/status-reason");
-                let reason = reason.map_or(String::new(), |reason| format!(" ({})", cut(reason, 80)));
-                Known::Failed(format!("the list of its packages is `{}`{reason}", cut(status, 80)))
+                let (status, reason) = (status.to_owned(), reason.map(str::to_owned));
+                Known::Failed(ScanFailure::Packages { status, reason })
             }
         };
         Ok(Some(Statement::new(self.boms.objects.shown(namespace, name), known)))
@@ -226,8 +224,8 @@ impl<'a> source::Source<'a> for Source<'a> {
         if progress.is_empty() { said } else { progress }
     }
 
-    fn whereabouts(&self) -> String {
-        format!("from Kubescape in namespace {}", self.settings.namespace)
+    fn whereabouts(&self) -> Whereabouts {
+        Whereabouts::Kubescape { namespace: self.settings.namespace.clone() }
     }
 }
 
@@ -368,15 +366,12 @@ struct PayloadContents<'a> {
 impl Answered {
     /// What a report found. An image in which nothing was found has null where others have a list, and so has an object
     /// that came back without its contents; only the former says what was scanned.
-    fn findings(&self) -> Result<Result<Findings<'_>, String>, HostFailure> {
+    fn findings(&self) -> Result<Result<Findings<'_>, UnreadableReport>, HostFailure> {
         let contents: Contents<'_> = self.document.read()?;
         let matches = match contents.spec.and_then(|spec| spec.payload?.matches) {
             Some(matches) => matches,
             None if self.object.is_scanned() || !is_on(Remedy::MatchesMustBeThere) => Vec::new(),
-            None => {
-                let why = "it has no `matches`, and doesn't say what was scanned: it may lack its contents";
-                return Ok(Err(why.to_owned()));
-            }
+            None => return Ok(Err(UnreadableReport::GrypeWithoutMatches)),
         };
         let entries = matches.into_iter().map(|found| found.into_finding(false)).collect();
         Ok(Ok(Findings { summary: None, entries: Some(entries), verdict: None }))
@@ -442,10 +437,10 @@ impl Metadata {
     }
 
     /// Whose it is, for people.
-    fn shown(&self) -> String {
+    fn shown(&self) -> OtherImage {
         let named = [self.image_id(), self.annotation("kubescape.io/image-tag")];
         let image = named.into_iter().flatten().find(|name| !name.is_empty());
-        image.map_or("one that it doesn't name".to_owned(), |image| cut(image, 160))
+        image.map_or(OtherImage::Unnamed, |image| OtherImage::Named(cut(image, 160)))
     }
 }
 

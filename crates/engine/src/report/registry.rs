@@ -10,8 +10,9 @@ use crate::Timestamp;
 use crate::acceptance::{Judge, Judgement, Verdict};
 use crate::host::{Document, Host, HostFailure};
 use crate::image::ImageReference;
-use crate::message::{cut, join_at_most};
+use crate::message::cut;
 use crate::platform::Platform;
+use crate::reason::{NotScanned, OtherImage, UnknownAge, UnreadableReport, Whereabouts};
 use crate::referrers::artifacts_beside;
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{Artifact, RegistryReports};
@@ -33,7 +34,7 @@ pub(super) struct Source<'a> {
     /// By the image's name at a digest: what was found beside it.
     found: BTreeMap<String, Rc<Vec<Found>>>,
     /// By artifact, what its report comes to for an image: the same for each of its platforms.
-    judged: BTreeMap<String, (ImageReference, Rc<Result<Judged<'a>, String>>)>,
+    judged: BTreeMap<String, (ImageReference, Rc<Result<Judged<'a>, UnreadableReport>>)>,
 }
 
 /// A report as it was read, and what it comes to.
@@ -120,8 +121,8 @@ impl<'a> Source<'a> {
         match found {
             Found::Failure(failure) => Some(Statement::registry_failed(failure, wanted)),
             Found::Unsigned(artifact) => {
-                let names: Vec<&str> = self.settings.attestors.iter().map(|attestor| attestor.name.as_str()).collect();
-                let why = format!("{artifact} is not signed by {}", join_at_most(names.into_iter(), " or ", 4));
+                let attestors = self.settings.attestors.iter().map(|attestor| attestor.name.clone()).collect();
+                let why = NotScanned::Unsigned { artifact: artifact.clone(), attestors };
                 Some(Statement::new(artifact.clone(), Known::NotScanned(why)))
             }
             Found::Report(artifact, document) => match document.read::<Answer<'_>>() {
@@ -147,7 +148,7 @@ impl<'a> Source<'a> {
         let judged = match judged.as_ref() {
             Ok(judged) => judged,
             Err(_) if subject.is_some_and(|digest| !wanted.is_digest(digest)) => {
-                let which = cut(subject.unwrap_or_default(), 160);
+                let which = OtherImage::Named(cut(subject.unwrap_or_default(), 160));
                 return Some(Statement::new(format!("scan report {artifact}"), Known::OfAnotherImage(which)));
             }
             Err(why) => {
@@ -159,8 +160,8 @@ impl<'a> Source<'a> {
         let digests: Vec<&str> = subject.into_iter().chain(judged.digests.iter().map(String::as_str)).collect();
         if !digests.iter().any(|digest| wanted.is_digest(digest)) && is_on(Remedy::MatchSubject) {
             let which = match digests.first() {
-                Some(digest) => cut(digest, 160),
-                None => "one that neither its manifest nor the report names by a digest".to_owned(),
+                Some(digest) => OtherImage::Named(cut(digest, 160)),
+                None => OtherImage::WithoutDigest,
             };
             return Some(Statement::new(by, Known::OfAnotherImage(which)));
         }
@@ -169,13 +170,11 @@ impl<'a> Source<'a> {
             Some(true) => {}
             Some(false) => return None,
             None => {
-                let why = format!(
-                    "{by} doesn't say for which platform it is: attach it to the platform's own digest, or set `platform`"
-                );
+                let why = NotScanned::ArtifactWithoutPlatform { report: by.clone() };
                 return Some(Statement::new(by, Known::NotScanned(why)));
             }
         }
-        let time = judged.time.ok_or_else(|| "it doesn't say when it was made".to_owned());
+        let time = judged.time.ok_or(UnknownAge::NotMade);
         let (time, known) = wanted.weigh(time, || judged.judgement.clone());
         let origin = Some(Origin::Artifact(artifact.to_owned()));
         Some(Statement { by, time, first_made: None, known, origin })
@@ -188,7 +187,7 @@ impl<'a> Source<'a> {
         answer: &Answer<'_>,
         reference: &ImageReference,
         judge: &Judge<'a>,
-    ) -> Rc<Result<Judged<'a>, String>> {
+    ) -> Rc<Result<Judged<'a>, UnreadableReport>> {
         if let Some((of, judged)) = self.judged.get(artifact)
             && of == reference
         {
@@ -238,10 +237,10 @@ impl<'a> source::Source<'a> for Source<'a> {
         found.filter_map(|found| self.statement(found, wanted, judge)).collect()
     }
 
-    fn whereabouts(&self) -> String {
+    fn whereabouts(&self) -> Whereabouts {
         match &self.settings.artifact {
-            Artifact::Tag(suffix) => format!("beside the image, at its tag sha256-….{suffix}"),
-            Artifact::Type(media_type) => format!("beside the image, among its referrers of type {media_type}"),
+            Artifact::Tag(suffix) => Whereabouts::ArtifactTag { suffix: suffix.clone() },
+            Artifact::Type(media_type) => Whereabouts::ArtifactType { media_type: media_type.clone() },
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::host::{Host, HostFailure};
 use crate::image::ImageReference;
 use crate::message::cut;
 use crate::platform::Platform;
+use crate::reason::{OtherImage, UnknownAge, UnreadableReport, Whereabouts};
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{ReportIdentity, SbomScanner, Severity};
 use crate::text::Text;
@@ -146,16 +147,15 @@ impl<'a> NamedReports<'a> for Source<'a> {
         if !is_object(&report.kind, &report.metadata, self.reports.objects.kind(), namespace, name)
             || !report.image_metadata.as_ref().is_some_and(|image| image.describes(wanted))
         {
-            let which =
-                report.image_metadata.as_ref().map_or("one that it doesn't name".to_owned(), ImageMetadata::shown);
+            let which = report.image_metadata.as_ref().map_or(OtherImage::Unnamed, ImageMetadata::shown);
             return Ok(Some(Statement::new(by, Known::OfAnotherImage(which))));
         }
         let scan_job = if self.needs_time { report.metadata.scan_job() } else { None };
         let time = match (self.needs_time, scan_job) {
-            (false, _) => Err(String::new()),
-            (true, _) if !is_on(Remedy::TimeOfScanJob) => report.metadata.created().ok_or_else(String::new),
+            (false, _) => Err(UnknownAge::NotAsked),
+            (true, _) if !is_on(Remedy::TimeOfScanJob) => report.metadata.created().ok_or(UnknownAge::NotAsked),
             (true, Some(uid)) => self.jobs.completion(namespace, &uid)?,
-            (true, None) => Err("it doesn't name the ScanJob that made it".to_owned()),
+            (true, None) => Err(UnknownAge::NoScanJob),
         };
         let first_made = report.metadata.created();
         let objects = &mut self.reports.objects;
@@ -205,8 +205,8 @@ impl<'a> source::Source<'a> for Source<'a> {
         said
     }
 
-    fn whereabouts(&self) -> String {
-        format!("from sbomscanner {}", cluster::in_namespaces(&self.namespaces))
+    fn whereabouts(&self) -> Whereabouts {
+        Whereabouts::SbomScanner { namespaces: cluster::owned(&self.namespaces) }
     }
 }
 
@@ -413,10 +413,11 @@ impl ImageMetadata<'_> {
     }
 
     /// The image as it says, for people.
-    fn shown(&self) -> String {
+    fn shown(&self) -> OtherImage {
         let part = |text: &Option<Text<'_>>| text.as_ref().map_or("?".to_owned(), |text| text.as_str().to_owned());
         let (registry, repository) = (part(&self.registry_uri), part(&self.repository));
-        cut(&format!("{registry}/{repository}@{} for {}", part(&self.digest), part(&self.platform)), 200)
+        let name = format!("{registry}/{repository}@{} for {}", part(&self.digest), part(&self.platform));
+        OtherImage::Named(cut(&name, 200))
     }
 }
 
@@ -467,9 +468,9 @@ struct Cvss {
     v3score: Option<Number>,
 }
 
-fn findings(body: Option<ReportBody<'_>>, depth: Depth) -> Result<Findings<'_>, String> {
-    let body = body.ok_or("it has no report")?;
-    let summary = body.summary.ok_or("it has no summary")?;
+fn findings(body: Option<ReportBody<'_>>, depth: Depth) -> Result<Findings<'_>, UnreadableReport> {
+    let body = body.ok_or(UnreadableReport::NoReport)?;
+    let summary = body.summary.ok_or(UnreadableReport::NoSummary)?;
     let counts = summed(|severity| match severity {
         Severity::Critical => summary.critical,
         Severity::High => summary.high,
@@ -478,7 +479,7 @@ fn findings(body: Option<ReportBody<'_>>, depth: Depth) -> Result<Findings<'_>, 
         Severity::Unknown => summary.unknown,
     })?;
     if !is_on(Remedy::NullIsClean) && body.results.iter().flatten().any(|result| result.vulnerabilities.is_none()) {
-        return Err("a target has no list".to_owned());
+        return Err(UnreadableReport::TargetWithoutList);
     }
     let entries = (depth != Depth::Summary).then(|| {
         let vulnerabilities =

@@ -6,6 +6,9 @@ use crate::finding::Findings;
 use crate::host::HostFailure;
 use crate::image::{ImageReference, canonical_host};
 use crate::platform::Platform;
+use crate::reason::{
+    LookUpFailure, NotScanned, OtherImage, Pending, ScanFailure, StaleReport, UnknownAge, Whereabouts,
+};
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, ResolvedImage};
 use crate::settings::ReportIdentity;
@@ -20,7 +23,7 @@ pub(crate) trait Source<'a> {
     fn find(&mut self, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>>;
 
     /// Where it looks, after "no scan report yet".
-    fn whereabouts(&self) -> String;
+    fn whereabouts(&self) -> Whereabouts;
 }
 
 /// One platform of an image, of which reports must speak.
@@ -83,20 +86,20 @@ pub(crate) enum Origin {
 pub(crate) enum Known<'a> {
     /// A report that is fresh enough, and what it comes to.
     Fresh(Judgement<'a>),
-    /// A report that is too old, or whose age isn't known, and why.
-    Stale(String),
-    /// What stands where its report would stand speaks of another image, and of which.
-    OfAnotherImage(String),
-    /// It is not scanned although the scanner knows it, and why.
-    NotScanned(String),
-    /// A scan is on its way: what is waited for.
-    Pending(String),
-    /// The scanner failed, in its words.
-    Failed(String),
-    /// The look-up failed, in the host's words.
-    LookUpFailed(String),
+    /// A report that is too old, or whose age isn't known.
+    Stale(StaleReport),
+    /// What stands where its report would stand speaks of another image.
+    OfAnotherImage(OtherImage),
+    /// It is not scanned although the scanner knows it.
+    NotScanned(NotScanned),
+    /// A scan is on its way.
+    Pending(Pending),
+    /// The scanner failed.
+    Failed(ScanFailure),
+    /// The look-up failed.
+    LookUpFailed(HostFailure),
     /// It failed by what somebody chose who names or pushes images: no outage.
-    Provoked(String),
+    Provoked(LookUpFailure),
 }
 
 impl<'a> Statement<'a> {
@@ -105,13 +108,17 @@ impl<'a> Statement<'a> {
     }
 
     pub(crate) fn look_up_failed(failure: &HostFailure) -> Self {
-        Self::new(String::new(), Known::LookUpFailed(failure.to_string()))
+        Self::new(String::new(), Known::LookUpFailed(failure.clone()))
     }
 
     /// The same in the registry of the image, where whoever pushes chooses what there is to be read.
     pub(crate) fn registry_failed(failure: &HostFailure, wanted: &Wanted<'_>) -> Self {
-        let known = if wanted.is_outage(failure) { Known::LookUpFailed } else { Known::Provoked };
-        Self::new(String::new(), known(failure.to_string()))
+        let failure = failure.clone();
+        let known = match wanted.is_outage(&failure) {
+            true => Known::LookUpFailed(failure),
+            false => Known::Provoked(LookUpFailure::Host(failure)),
+        };
+        Self::new(String::new(), known)
     }
 }
 
@@ -188,19 +195,18 @@ impl Wanted<'_> {
     /// What a report comes to: too old, or whatever the judge makes of it.
     pub(crate) fn weigh<'a>(
         &self,
-        time: Result<Timestamp, String>,
+        time: Result<Timestamp, UnknownAge>,
         judge: impl FnOnce() -> Judgement<'a>,
     ) -> (Option<Timestamp>, Known<'a>) {
         let Some(max_age) = self.max_age else { return (time.ok(), Known::Fresh(judge())) };
         match time {
             Err(_) if !is_on(Remedy::UnknownAgeIsOld) => (None, Known::Fresh(judge())),
-            Err(why) => (None, Known::Stale(format!("{why}, so that it counts as older than {max_age}"))),
-            Ok(time) if time.0 > self.now.0.saturating_add(CLOCK_SKEW) => (
-                Some(time),
-                Known::Stale(format!("its time {time} lies ahead, so that it counts as older than {max_age}")),
-            ),
+            Err(why) => (None, Known::Stale(StaleReport::UnknownAge(why, max_age.clone()))),
+            Ok(time) if time.0 > self.now.0.saturating_add(CLOCK_SKEW) => {
+                (Some(time), Known::Stale(StaleReport::Ahead(time, max_age.clone())))
+            }
             Ok(time) if time.is_older_than(max_age, self.now) => {
-                (Some(time), Known::Stale(format!("it is of {time}, older than {max_age}")))
+                (Some(time), Known::Stale(StaleReport::Old(time, max_age.clone())))
             }
             Ok(time) => (Some(time), Known::Fresh(judge())),
         }

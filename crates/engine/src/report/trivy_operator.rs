@@ -19,6 +19,7 @@ use crate::finding::{Finding, Findings, summed};
 use crate::host::{Host, HostFailure};
 use crate::manifest::{Kind, Manifest};
 use crate::message::cut;
+use crate::reason::{OtherImage, UnknownAge, UnreadableReport, Whereabouts};
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{ReportIdentity, Severity, TrivyOperator};
 use crate::text::Text;
@@ -134,7 +135,7 @@ impl<'a> NamedReports<'a> for Source<'a> {
             let text = report.as_ref().and_then(|report| report.update_timestamp.as_ref()).map(Text::as_str);
             text.and_then(Timestamp::parse)
         };
-        let made = time(&report.report).ok_or_else(|| "it doesn't say when it was made".to_owned());
+        let made = time(&report.report).ok_or(UnknownAge::NotMade);
         let mut explained_at = None;
         let reports = &mut self.reports;
         let (time, known) = wanted.weigh(made, || {
@@ -204,9 +205,9 @@ impl<'a> source::Source<'a> for Source<'a> {
         said
     }
 
-    fn whereabouts(&self) -> String {
-        let where_to = cluster::in_namespaces(&self.namespaces);
-        format!("from trivy-operator, which scans {}, {where_to}", self.settings.platform)
+    fn whereabouts(&self) -> Whereabouts {
+        let (platform, namespaces) = (self.settings.platform.clone(), cluster::owned(&self.namespaces));
+        Whereabouts::TrivyOperator { platform, namespaces }
     }
 }
 
@@ -292,7 +293,7 @@ impl<'a> Identity<'a> {
     }
 
     /// The image as it says, for people.
-    fn shown(&self) -> String {
+    fn shown(&self) -> OtherImage {
         let part = |text: &Option<Text<'_>>| text.as_ref().map_or(String::new(), |text| text.as_str().to_owned());
         let mut text = format!("{}/{}", part(&self.server), part(&self.repository));
         for (mark, part) in [(':', part(&self.tag)), ('@', part(&self.digest))] {
@@ -301,7 +302,7 @@ impl<'a> Identity<'a> {
                 text.push_str(&part);
             }
         }
-        if text == "/" { "one that it doesn't name".to_owned() } else { cut(&text, 200) }
+        if text == "/" { OtherImage::Unnamed } else { OtherImage::Named(cut(&text, 200)) }
     }
 }
 
@@ -407,9 +408,9 @@ impl Cvss {
     }
 }
 
-fn findings(report: Option<Report<'_>>, depth: Depth) -> Result<Findings<'_>, String> {
-    let report = report.ok_or("it has no report")?;
-    let summary = report.summary.ok_or("it has no summary")?;
+fn findings(report: Option<Report<'_>>, depth: Depth) -> Result<Findings<'_>, UnreadableReport> {
+    let report = report.ok_or(UnreadableReport::NoReport)?;
+    let summary = report.summary.ok_or(UnreadableReport::NoSummary)?;
     let counts = summed(|severity| match severity {
         Severity::Critical => summary.critical_count,
         Severity::High => summary.high_count,

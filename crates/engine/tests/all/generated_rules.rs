@@ -168,7 +168,7 @@ impl Decided {
         let decision = decide(Some(&request), &settings, &host, Timestamp(1_790_000_000));
         let (pre_scan, scanned) = match &decision.outcome {
             Outcome::NothingToJudge(_) | Outcome::PreScanAccepted => (PreScan::Accepted, Vec::new()),
-            Outcome::PreScanRejected(reasons) => (PreScan::Rejected(reasons.clone()), Vec::new()),
+            Outcome::PreScanRejected(_) => (PreScan::Rejected(decision.pre_scan_reasons()), Vec::new()),
             Outcome::Scanned => (PreScan::Scan, decision.images.clone()),
             other => return Err(format!("it is no case of the two phases: {other:?}")),
         };

@@ -17,7 +17,10 @@ const LAYERS: [(&str, &[&str]); 8] = [
     ),
     ("settings", &["settings"]),
     ("the host", &["host", "context"]),
-    ("sources and judges", &["finding", "exemption", "acceptance", "manifest", "referrers", "resolve", "report"]),
+    (
+        "sources and judges",
+        &["reason", "finding", "exemption", "acceptance", "manifest", "referrers", "resolve", "report"],
+    ),
     ("phases, verification and rules", &["policy", "judged", "prescan", "scan", "pin", "rego", "verification"]),
     ("what is looked into when a policy is deployed", &["check"]),
     ("the way of a request", &["decision", "flow"]),

@@ -95,13 +95,13 @@ impl Page {
         }
         self.row("status", report.status.name());
         if report.platforms.len() < 2 {
-            self.row("reason", &report.reason);
+            self.row("reason", &report.reason.to_string());
         } else {
             let name = |platform: &Option<String>| platform.clone().unwrap_or_default();
             let width = report.platforms.iter().map(|p| name(&p.platform).chars().count()).max().unwrap_or_default();
             for (index, platform) in report.platforms.iter().enumerate() {
                 let label = if index == 0 { "reason" } else { "" };
-                self.row(label, &format!("{:width$}  {}", name(&platform.platform), platform.reason));
+                self.row(label, &format!("{:width$}  {}", name(&platform.platform), platform.reason()));
             }
         }
         // A reason names the one report that decided.

@@ -464,7 +464,7 @@ fn every_trusted_namespace_is_asked() {
     let asked = cluster.asked.borrow();
     assert!(asked.last().unwrap().starts_with("get shop/"), "{asked:?}");
     assert_eq!(
-        Source::new(question.custom(), &cluster, "shop").whereabouts(),
+        Source::new(question.custom(), &cluster, "shop").whereabouts().to_string(),
         "from Scan in namespaces scans, broken, more, shop"
     );
 }

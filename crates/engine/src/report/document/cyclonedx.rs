@@ -8,6 +8,7 @@
 use super::{ScannedDocument, digest_of, is_named, platform_of, present, severity_of, time_of, unreadable};
 use crate::finding::{Finding, Findings};
 use crate::platform::Platform;
+use crate::reason::UnreadableReport;
 use crate::remedy::{Remedy, is_on};
 use crate::report::score::{self, Number};
 use crate::settings::Severity;
@@ -173,25 +174,24 @@ struct Analysis<'a> {
     state: Option<Text<'a>>,
 }
 
-pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
+pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> {
     let bom: Bom<'_> = spelling::from_str(json).map_err(|error| unreadable(&error))?;
     if bom.bom_format.as_ref().map(Text::as_str) != Some("CycloneDX") {
-        return Err("its `bomFormat` is not `CycloneDX`".to_owned());
+        return Err(UnreadableReport::CycloneDxFormat);
     }
     let metadata = bom.metadata.unwrap_or_default();
     let image = metadata.component.as_ref();
     if image.is_some_and(|image| image.kind.as_ref().map(Text::as_str) != Some("container")) {
-        return Err("its `metadata.component` is not a container".to_owned());
+        return Err(UnreadableReport::CycloneDxComponent);
     }
     // What lists vulnerabilities alone, as VEX documents do, says what is known of some, not what was found.
-    let components = bom.components.filter(|components| !components.is_empty()).ok_or("it lists no components")?;
-    let vulnerabilities = bom.vulnerabilities.ok_or("it lists no vulnerabilities: it is a bill of materials only")?;
+    let components = bom
+        .components
+        .filter(|components| !components.is_empty())
+        .ok_or(UnreadableReport::CycloneDxWithoutComponents)?;
+    let vulnerabilities = bom.vulnerabilities.ok_or(UnreadableReport::CycloneDxWithoutVulnerabilities)?;
     if vulnerabilities.is_empty() && !is_by_scanners(metadata.tools)? && is_on(Remedy::EmptyIsNoScan) {
-        return Err(
-            "its list of vulnerabilities is empty, as in a bill of materials for which nobody looked for any; \
-                    attach the scanner's own JSON"
-                .to_owned(),
-        );
+        return Err(UnreadableReport::CycloneDxEmpty);
     }
     let mut by_reference = BTreeMap::new();
     if let Some(image) = image {
@@ -213,7 +213,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
 
 /// Whether no other tools are named than those that do nothing but look for vulnerabilities. One without a name could be
 /// any.
-fn is_by_scanners(tools: Option<&RawValue>) -> Result<bool, String> {
+fn is_by_scanners(tools: Option<&RawValue>) -> Result<bool, UnreadableReport> {
     let Some(json) = tools.map(RawValue::get) else { return Ok(true) };
     let tools = if json.starts_with('[') {
         spelling::from_str(json).map(|tools| Tools { components: Some(tools), services: None })
@@ -510,7 +510,7 @@ mod tests {
     }
 
     fn refusal(bom: &Value) -> String {
-        read(&bom.to_string()).map(|document| document.format).unwrap_err()
+        read(&bom.to_string()).map(|document| document.format).unwrap_err().to_string()
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_of, unreadable};
 use crate::finding::{Finding, Findings};
 use crate::platform::Platform;
+use crate::reason::UnreadableReport;
 use crate::report::score::{self, Number};
 use crate::spelling;
 use crate::text::Text;
@@ -141,17 +142,17 @@ struct IgnoreRule<'a> {
     vex_status: Option<Text<'a>>,
 }
 
-pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
+pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> {
     let report: Report<'_> = spelling::from_str(json).map_err(|error| unreadable(&error))?;
-    let descriptor = report.descriptor.ok_or("its `descriptor` is missing")?;
+    let descriptor = report.descriptor.ok_or(UnreadableReport::MissingField("descriptor"))?;
     if descriptor.name.as_ref().map(Text::as_str) != Some("grype") {
-        return Err("its `descriptor` doesn't name grype".to_owned());
+        return Err(UnreadableReport::GrypeDescriptor);
     }
-    let source = report.source.ok_or("its `source` is missing")?;
+    let source = report.source.ok_or(UnreadableReport::MissingField("source"))?;
     if source.kind.as_ref().map(Text::as_str) != Some("image") {
-        return Err("its `source` is not an image".to_owned());
+        return Err(UnreadableReport::GrypeSource);
     }
-    let matches = report.matches.ok_or("its `matches` is missing")?;
+    let matches = report.matches.ok_or(UnreadableReport::MissingField("matches"))?;
     let target: Target<'_> = match source.target {
         Some(target) => spelling::from_str(target.get()).map_err(|error| unreadable(&error))?,
         None => Target::default(),
@@ -322,7 +323,7 @@ mod tests {
     }
 
     fn refusal(report: &Value) -> String {
-        read(&report.to_string()).map(|document| document.format).unwrap_err()
+        read(&report.to_string()).map(|document| document.format).unwrap_err().to_string()
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::{ScannedDocument, digest_of, is_named, known_severity, present, time_
 use crate::Timestamp;
 use crate::finding::{Finding, Findings};
 use crate::message::cut;
+use crate::reason::UnreadableReport;
 use crate::remedy::{Remedy, is_on};
 use crate::report::score::{self, Number};
 use crate::settings::Severity;
@@ -175,12 +176,12 @@ struct Lines {
     severity: Option<Severity>,
 }
 
-pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
+pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> {
     let log: Log<'_> = spelling::from_str(json).map_err(|error| unreadable(&error))?;
     if log.version.as_ref().map(Text::as_str) != Some("2.1.0") {
-        return Err("its `version` is not 2.1.0".to_owned());
+        return Err(UnreadableReport::SarifVersion);
     }
-    let runs = log.runs.filter(|runs| !runs.is_empty()).ok_or("it has no runs")?;
+    let runs = log.runs.filter(|runs| !runs.is_empty()).ok_or(UnreadableReport::SarifWithoutRuns)?;
     let mut digests = Vec::new();
     let mut time: Option<Timestamp> = None;
     let mut entries = Vec::new();
@@ -206,19 +207,18 @@ impl<'a> Run<'a> {
         times.filter_map(|run| time_of(run.end_time_utc.as_ref().or(run.start_time_utc.as_ref())?)).min()
     }
 
-    fn into_findings(self) -> Result<Vec<Finding<'a>>, String> {
-        let driver = self.tool.and_then(|tool| tool.driver).ok_or("a run names no tool")?;
-        let tool = present(driver.name).ok_or("a run names no tool")?;
+    fn into_findings(self) -> Result<Vec<Finding<'a>>, UnreadableReport> {
+        let driver = self.tool.and_then(|tool| tool.driver).ok_or(UnreadableReport::SarifWithoutTool)?;
+        let tool = present(driver.name).ok_or(UnreadableReport::SarifWithoutTool)?;
         if self.invocations.iter().flatten().any(|invocation| invocation.execution_successful == Some(false)) {
-            return Err("a run says that it failed".to_owned());
+            return Err(UnreadableReport::SarifRunFailed);
         }
         // The format leaves them out where the tool didn't get so far.
-        let results = self.results.ok_or("the `results` of a run are missing")?;
+        let results = self.results.ok_or(UnreadableReport::SarifWithoutResults)?;
         let is_scanner = is_named(&tool, &SCANNERS) || !is_on(Remedy::EmptyIsNoScan);
         let tool = || cut(tool.as_str(), MAX_NAME_LENGTH);
         if results.is_empty() {
-            let why = || format!("a run of `{}` has no results, and may have looked for anything", tool());
-            return if is_scanner { Ok(Vec::new()) } else { Err(why()) };
+            return if is_scanner { Ok(Vec::new()) } else { Err(UnreadableReport::SarifEmpty { tool: tool() }) };
         }
         let rules = driver.rules.into_iter().flatten();
         let rules: BTreeMap<Text<'a>, Known<'a>> =
@@ -235,10 +235,7 @@ impl<'a> Run<'a> {
             }
         }
         if findings.is_empty() || !is_scan {
-            return Err(format!(
-                "no result in a run of `{}` is about a vulnerability: it is no scan for vulnerabilities",
-                tool()
-            ));
+            return Err(UnreadableReport::SarifWithoutVulnerabilities { tool: tool() });
         }
         Ok(findings)
     }
@@ -435,7 +432,7 @@ mod tests {
     }
 
     fn refusal(log: &Value) -> String {
-        read(&log.to_string()).map(|document| document.format).unwrap_err()
+        read(&log.to_string()).map(|document| document.format).unwrap_err().to_string()
     }
 
     #[test]

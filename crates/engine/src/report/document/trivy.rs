@@ -5,6 +5,7 @@
 
 use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_of, unreadable};
 use crate::finding::{Finding, Findings};
+use crate::reason::UnreadableReport;
 use crate::report::score::{self, Number};
 use crate::spelling;
 use crate::text::Text;
@@ -113,18 +114,18 @@ struct Cvss {
     v2_score: Number,
 }
 
-pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
+pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> {
     let report: Report<'_> = spelling::from_str(json).map_err(|error| unreadable(&error))?;
     if report.schema_version != Some(2) {
-        return Err("its `SchemaVersion` is not 2".to_owned());
+        return Err(UnreadableReport::TrivySchemaVersion);
     }
     if report.artifact_type.as_ref().is_some_and(|kind| kind.as_str() != "container_image") {
-        return Err("its `ArtifactType` is not `container_image`".to_owned());
+        return Err(UnreadableReport::TrivyArtifactType);
     }
-    let results = report.results.ok_or("its `Results` is missing: no packages were scanned")?;
+    let results = report.results.ok_or(UnreadableReport::TrivyWithoutResults)?;
     // A scan that found no packages writes no list: an empty one was left by whoever filtered it.
     if !results.is_empty() && !results.iter().any(Scanned::is_of_packages) {
-        return Err("its `Results` name no packages: it is no scan for vulnerabilities".to_owned());
+        return Err(UnreadableReport::TrivyWithoutPackages);
     }
     let mut entries = Vec::new();
     for result in results {
@@ -155,7 +156,7 @@ impl Scanned<'_> {
 impl<'a> Modified<'a> {
     /// The finding, unless it is none or the scanner was told to ignore it: that is a choice of whoever ran it, like a
     /// severity that it leaves out. Only what VEX took away stays visible.
-    fn into_finding(self) -> Result<Option<Finding<'a>>, String> {
+    fn into_finding(self) -> Result<Option<Finding<'a>>, UnreadableReport> {
         let status = self.status.as_ref().map_or("", Text::as_str);
         if self.kind.as_ref().map(Text::as_str) != Some("vulnerability") || status == "ignored" {
             return Ok(None);
@@ -262,7 +263,7 @@ mod tests {
     }
 
     fn refusal(report: &Value) -> String {
-        read(&report.to_string()).map(|document| document.format).unwrap_err()
+        read(&report.to_string()).map(|document| document.format).unwrap_err().to_string()
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::{ScannedDocument, digest_of, time_of, unreadable};
 use crate::finding::{Findings, OwnVerdict};
+use crate::reason::UnreadableReport;
 use crate::spelling;
 use crate::text::Text;
 use serde::Deserialize;
@@ -28,9 +29,10 @@ struct Report<'a> {
     image_digest_camel: Option<&'a RawValue>,
 }
 
-pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, String> {
+pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> {
     let report: Report<'_> = spelling::from_str(json).map_err(|error| unreadable(&error))?;
-    let status = report.status.filter(|status| !status.as_str().is_empty()).ok_or("its `status` is missing")?;
+    let status =
+        report.status.filter(|status| !status.as_str().is_empty()).ok_or(UnreadableReport::MissingField("status"))?;
     let digests = [report.digest, report.image_digest, report.image_digest_camel].into_iter().flatten();
     let digests: Vec<String> = digests.filter_map(|json| digest_of(text_of(json)?.as_str())).collect();
     let times = [report.last_evaluation, report.last_evaluation_camel].into_iter().flatten();
@@ -99,7 +101,7 @@ mod tests {
             (r#"{"detail": {}}"#, "it is none of the formats"),
             (r#"{"status": "pass", "status": "fail", "detail": {}}"#, "it can't be read: duplicate field `status`"),
         ] {
-            let error = read(json).map(|document| document.format).unwrap_err();
+            let error = read(json).map(|document| document.format).unwrap_err().to_string();
             assert!(error.starts_with(why), "{json}: {error}");
         }
     }

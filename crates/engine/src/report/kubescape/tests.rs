@@ -548,5 +548,8 @@ fn a_report_that_does_not_say_when_is_too_old() {
 fn it_says_where_it_looks() {
     let question = Question::new();
     let cluster = Cluster::default();
-    assert_eq!(Source::new(question.kubescape(), &cluster).whereabouts(), "from Kubescape in namespace kubescape");
+    assert_eq!(
+        Source::new(question.kubescape(), &cluster).whereabouts().to_string(),
+        "from Kubescape in namespace kubescape"
+    );
 }

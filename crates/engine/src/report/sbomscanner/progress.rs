@@ -3,6 +3,7 @@
 use crate::Timestamp;
 use crate::host::{Host, HostFailure};
 use crate::message::cut;
+use crate::reason::{NotScanned, Pending, ScanFailure, UnknownAge};
 use crate::remedy::{Remedy, is_on};
 use crate::report::cluster::{self, Named, Objects};
 use crate::report::source::Known;
@@ -47,16 +48,20 @@ impl<'a> ScanJobs<'a> {
     }
 
     /// When the ScanJob with that uid was done, or why that can't be known: only the last few of a registry are kept.
-    pub(super) fn completion(&mut self, namespace: &str, uid: &str) -> Result<Result<Timestamp, String>, HostFailure> {
+    pub(super) fn completion(
+        &mut self,
+        namespace: &str,
+        uid: &str,
+    ) -> Result<Result<Timestamp, UnknownAge>, HostFailure> {
         let jobs = self.of(namespace)?;
         let job = jobs.iter().find(|job| job.uid == uid);
         Ok(match job {
             // What a job that is still at work wrote it wrote after it started.
             Some(job) => {
                 let time = job.completed.or(job.started.filter(|_| matches!(job.state, State::Going)));
-                time.ok_or_else(|| format!("the ScanJob {} that made it has no completion time", job.name))
+                time.ok_or_else(|| UnknownAge::ScanJobNotCompleted(job.name.clone()))
             }
-            None => Err("the ScanJob that made it, which would know its time, is gone".to_owned()),
+            None => Err(UnknownAge::ScanJobGone),
         })
     }
 
@@ -69,22 +74,17 @@ impl<'a> ScanJobs<'a> {
     ) -> Result<Known<'a>, HostFailure> {
         let jobs = self.of(namespace)?;
         let newest = jobs.iter().filter(|job| job.registry == registry).max_by_key(|job| (job.created, &job.name));
-        let at = |time: Option<Timestamp>| time.map_or(String::new(), |time| format!(" since {time}"));
+        let shown = |name: &str| format!("{namespace}/{name}");
         Ok(match newest {
-            None => Known::Pending(format!(
-                "a ScanJob of the Registry `{}`: the scanner knows the image{}",
-                cut(registry, 253),
-                at(since)
-            )),
+            None => Known::Pending(Pending::NextScanJob { registry: cut(registry, 253), since }),
             Some(ScanJob { name, state: State::Going, started, created, .. }) => {
-                Known::Pending(format!("the ScanJob {namespace}/{name}, which is at work{}", at(started.or(*created))))
+                Known::Pending(Pending::ScanJob { job: shown(name), since: started.or(*created) })
             }
             Some(ScanJob { name, state: State::Failed(words), .. }) => {
-                Known::Failed(format!("the ScanJob {namespace}/{name} says: {words}"))
+                Known::Failed(ScanFailure::ScanJob { job: shown(name), words: words.clone() })
             }
             Some(ScanJob { name, state: State::Complete, completed, .. }) => {
-                let when = completed.map_or(String::new(), |time| format!(" {time}"));
-                Known::NotScanned(format!("the ScanJob {namespace}/{name} ended{when} without one for this image"))
+                Known::NotScanned(NotScanned::ScanJobWithoutIt { job: shown(name), completed: *completed })
             }
         })
     }

@@ -1,0 +1,27 @@
+//! Reasons: why something was decided, as data; and the only place where these become words.
+//!
+//! Sources, judges and phases say what they found with a variant. Whoever looks for a message finds it by that name, here.
+
+mod age;
+mod denial;
+mod limit;
+mod report;
+mod scan;
+mod status;
+mod unreadable;
+mod unresolved;
+mod unscanned;
+mod warning;
+
+pub(crate) use age::{StaleReport, UnknownAge};
+pub use denial::Denial;
+pub(crate) use denial::Rejection;
+pub(crate) use limit::{EndedExemption, FINDINGS_SHOWN, NamedFinding, NamedFindings};
+pub use limit::{ExceededLimit, ExceededSetting};
+pub(crate) use report::{Decisive, LookUpFailure, Made, OtherImage, ReportReason};
+pub use scan::ScanReason;
+pub use status::{ReportState, ScanStatus};
+pub(crate) use unreadable::UnreadableReport;
+pub(crate) use unresolved::{MAX_PLATFORMS, Unjudgeable, Unresolved};
+pub(crate) use unscanned::{NotScanned, Pending, ScanFailure, Whereabouts};
+pub use warning::{ImageWarning, UsedExemption};

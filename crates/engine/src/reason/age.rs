@@ -1,0 +1,69 @@
+//! Why a report is too old, or counts as too old.
+
+use crate::Timestamp;
+use crate::time::Span;
+use std::fmt;
+
+/// Why a report isn't fresh enough.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StaleReport {
+    /// Nobody knows how old it is.
+    UnknownAge(UnknownAge, Span),
+    /// It says a time that is still to come.
+    Ahead(Timestamp, Span),
+    /// It is older than it may be.
+    Old(Timestamp, Span),
+}
+
+/// Why nobody knows how old a report is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum UnknownAge {
+    /// It wasn't asked for, since nothing depends on it.
+    NotAsked,
+    NotMade,
+    NotScanned,
+    /// sbomscanner's reports have the time of their ScanJob.
+    NoScanJob,
+    ScanJobGone,
+    /// The ScanJob of this name.
+    ScanJobNotCompleted(String),
+    /// The settings don't say where it stands.
+    NoField,
+    /// What stands at the settings' path is this.
+    NoTime {
+        path: String,
+        value: String,
+    },
+    /// Nothing stands there.
+    Missing {
+        path: String,
+    },
+}
+
+impl fmt::Display for StaleReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownAge(why, max_age) => write!(f, "{why}, so that it counts as older than {max_age}"),
+            Self::Ahead(time, max_age) => {
+                write!(f, "its time {time} lies ahead, so that it counts as older than {max_age}")
+            }
+            Self::Old(time, max_age) => write!(f, "it is of {time}, older than {max_age}"),
+        }
+    }
+}
+
+impl fmt::Display for UnknownAge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAsked => Ok(()),
+            Self::NotMade => f.write_str("it doesn't say when it was made"),
+            Self::NotScanned => f.write_str("it doesn't say when it was scanned"),
+            Self::NoScanJob => f.write_str("it doesn't name the ScanJob that made it"),
+            Self::ScanJobGone => f.write_str("the ScanJob that made it, which would know its time, is gone"),
+            Self::ScanJobNotCompleted(name) => write!(f, "the ScanJob {name} that made it has no completion time"),
+            Self::NoField => f.write_str("the setting `fields.time` is not set"),
+            Self::NoTime { path, value } => write!(f, "`{path}` is no time but {value}"),
+            Self::Missing { path } => write!(f, "`{path}` has no time"),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The limits that a report is over, and the findings that make it so.
+
+use crate::Timestamp;
+use crate::message::{count, cut, join_at_most};
+use crate::settings::{Limit, Severity};
+use std::fmt;
+
+/// The most findings that a reason names.
+pub(crate) const FINDINGS_SHOWN: usize = 5;
+/// The longest id, package or version that a reason repeats.
+const MAX_NAME_LENGTH: usize = 60;
+
+/// A limit that a report is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExceededLimit {
+    /// Which.
+    pub setting: ExceededSetting,
+    /// How many findings count.
+    pub count: u64,
+    /// How many may.
+    pub max: u64,
+    /// Ids of those that count, the worst first; not all where there are many, none where the report has none.
+    pub ids: Vec<String>,
+    /// Those that are named.
+    pub(crate) named: NamedFindings,
+}
+
+/// The setting that makes a limit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ExceededSetting {
+    /// `acceptance.maxSeverity`, of this severity.
+    MaxSeverity(Severity, Limit),
+    /// `acceptance.cvssScore`, with its threshold.
+    CvssScore(f64),
+    /// `acceptance.denyAlways`.
+    DenyAlways,
+    /// None: the report itself says that its image is not fine.
+    OwnVerdict,
+}
+
+/// The findings that a reason names, the worst first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct NamedFindings {
+    pub(crate) shown: Vec<NamedFinding>,
+    /// How many there are besides.
+    pub(crate) more: usize,
+    /// Of how many of those an exemption ended.
+    pub(crate) ended: u64,
+}
+
+/// A finding as a reason names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamedFinding {
+    pub(crate) id: String,
+    /// The name that the report has for it, where that is another.
+    pub(crate) also: Option<String>,
+    pub(crate) package: Option<String>,
+    pub(crate) fixed_in: Option<String>,
+    pub(crate) exemption: Option<EndedExemption>,
+}
+
+/// Why an exemption no longer holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EndedExemption {
+    /// This was its last day.
+    Expired(Timestamp),
+    /// There is a fix now.
+    Fixed,
+}
+
+/// `2 critical findings, at most 0 accepted: CVE-1 in curl (fixed in 9), CVE-2 in zlib (no fix)`
+impl fmt::Display for ExceededLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let max = self.max;
+        match self.setting {
+            ExceededSetting::MaxSeverity(severity, limit) => {
+                let kind = match limit {
+                    Limit::Total(_) => "",
+                    Limit::TotalWithoutFixes(_) => " without a fix",
+                };
+                let number = count(self.count, &format!("{severity} finding"));
+                write!(f, "{number}{kind}, at most {max} accepted{}", self.named)
+            }
+            ExceededSetting::CvssScore(threshold) => {
+                let number = count(self.count, "finding");
+                write!(f, "{number} with a CVSS score from {threshold:.1}, at most {max} accepted{}", self.named)
+            }
+            ExceededSetting::DenyAlways => {
+                let names: Vec<String> = self.named.shown.iter().map(NamedFinding::to_string).collect();
+                let names = join_at_most(names.iter().map(String::as_str), ", ", FINDINGS_SHOWN);
+                write!(f, "`denyAlways` names {names}")
+            }
+            ExceededSetting::OwnVerdict => f.write_str("the report's own verdict is `fail`"),
+        }
+    }
+}
+
+/// `: CVE-1 in openssl (fixed in 3.1), CVE-2 in zlib (no fix) and 3 more`; nothing without ids or room.
+impl fmt::Display for NamedFindings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, finding) in self.shown.iter().enumerate() {
+            write!(f, "{}{finding}", if number == 0 { ": " } else { ", " })?;
+        }
+        if self.more > 0 && !self.shown.is_empty() {
+            write!(f, " and {} more", self.more)?;
+        }
+        if self.ended > 0 {
+            write!(f, ", of which {} ended", count(self.ended, "exemption"))?;
+        }
+        Ok(())
+    }
+}
+
+/// `CVE-1 in openssl (fixed in 3.1)`
+impl fmt::Display for NamedFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let short = |text: &str| cut(text, MAX_NAME_LENGTH);
+        match &self.also {
+            Some(also) => f.write_str(&short(&format!("{}, here {also},", self.id)))?,
+            None => f.write_str(&short(&self.id))?,
+        }
+        if let Some(package) = &self.package {
+            write!(f, " in {}", short(package))?;
+        }
+        match &self.fixed_in {
+            Some(version) => write!(f, " (fixed in {}", short(version))?,
+            None => f.write_str(" (no fix")?,
+        }
+        match self.exemption {
+            Some(EndedExemption::Expired(day)) => write!(f, "; its exemption ended {})", day.day()),
+            Some(EndedExemption::Fixed) => f.write_str("; its exemption ended with the fix)"),
+            None => f.write_str(")"),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What decides about an image for one platform: a report, what is wrong with it, or that there is none.
+
+use super::{
+    ExceededLimit, NotScanned, Pending, ReportState, ScanFailure, ScanStatus, StaleReport, Unjudgeable,
+    UnreadableReport, Whereabouts,
+};
+use crate::Timestamp;
+use crate::host::HostFailure;
+use crate::message::cut;
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// The longest reason of one platform.
+const MAX_REASON_LENGTH: usize = 800;
+/// The longest part of a reason that says what was found: who found it, and when, comes after it.
+const MAX_FINDINGS_LENGTH: usize = 560;
+
+/// What decides about one platform, and who says so.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ReportReason {
+    /// The report, `VulnerabilityReport sbomscanner/…`; empty where nothing has a name.
+    pub(crate) by: String,
+    pub(crate) made: Made,
+    pub(crate) what: Decisive,
+}
+
+/// When a report was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Made {
+    At(Timestamp),
+    /// That isn't known; it was made for the first time then, and may have been renewed since.
+    FirstAt(Timestamp),
+    Unknown,
+}
+
+/// What decides about one platform.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Decisive {
+    Accepted,
+    /// Over these limits, as this source says.
+    Rejected(Vec<ExceededLimit>, &'static str),
+    Unreadable(UnreadableReport),
+    Stale(StaleReport),
+    OfAnotherImage(OtherImage),
+    NotScanned(NotScanned),
+    Pending(Pending),
+    Failed(ScanFailure),
+    LookUpFailed(LookUpFailure),
+    /// No source knows anything: where they looked.
+    Nothing(Vec<Whereabouts>),
+}
+
+/// Whose a report is that was found in the wanted one's place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OtherImage {
+    /// As it names it.
+    Named(String),
+    Unnamed,
+    /// Beside an image: nothing names one by a digest.
+    WithoutDigest,
+}
+
+/// Why a look-up came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum LookUpFailure {
+    Host(HostFailure),
+    /// There is nothing that a report could speak of.
+    Unjudgeable(Unjudgeable),
+}
+
+impl Decisive {
+    /// What it comes to.
+    pub(crate) fn status(&self) -> (ScanStatus, ReportState) {
+        match self {
+            Self::Accepted => (ScanStatus::Accepted, ReportState::Fresh),
+            Self::Rejected(..) => (ScanStatus::Rejected, ReportState::Fresh),
+            Self::Unreadable(_) | Self::Failed(_) => (ScanStatus::ScanFailed, ReportState::Failed),
+            Self::Stale(_) => (ScanStatus::ReportNotAvailable, ReportState::Stale),
+            Self::OfAnotherImage(_) => (ScanStatus::ReportNotAvailable, ReportState::OtherImage),
+            Self::NotScanned(_) | Self::Nothing(_) => (ScanStatus::ReportNotAvailable, ReportState::NotScanned),
+            Self::Pending(_) => (ScanStatus::ReportNotAvailable, ReportState::Pending),
+            Self::LookUpFailed(_) => (ScanStatus::ScanFailed, ReportState::LookUpFailed),
+        }
+    }
+}
+
+impl ReportReason {
+    /// The limits that decide.
+    pub(crate) fn exceeded(&self) -> &[ExceededLimit] {
+        match &self.what {
+            Decisive::Rejected(exceeded, _) => exceeded,
+            _ => &[],
+        }
+    }
+}
+
+/// As people see it.
+impl Serialize for ReportReason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl fmt::Display for ReportReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&cut(&self.whole(), MAX_REASON_LENGTH))
+    }
+}
+
+impl ReportReason {
+    fn whole(&self) -> String {
+        let Self { by, made, what } = self;
+        match what {
+            Decisive::Accepted => format!("accepted by {by}{made}"),
+            Decisive::Rejected(exceeded, source) => {
+                let exceeded: Vec<String> = exceeded.iter().map(ExceededLimit::to_string).collect();
+                format!("{} ({source}: {by}{made})", cut(&exceeded.join("; "), MAX_FINDINGS_LENGTH))
+            }
+            Decisive::Unreadable(why) => format!("{by} can't be read: {why}"),
+            Decisive::Stale(why) => format!("waiting for a new scan: the scan report {by} is too old: {why}"),
+            Decisive::OfAnotherImage(which) => format!("no scan report yet: {by} is of another image, {which}"),
+            Decisive::NotScanned(why) => format!("no scan report: {why}"),
+            Decisive::Pending(what) => format!("no scan report yet: waiting for {what}"),
+            Decisive::Failed(why) => format!("the scan failed: {why}{}", Of(by)),
+            Decisive::LookUpFailed(why) => format!("the look-up of the scan report failed: {why}{}", Of(by)),
+            Decisive::Nothing(places) => {
+                let places: Vec<String> = places.iter().map(Whereabouts::to_string).collect();
+                format!("no scan report yet {}", places.join(", or "))
+            }
+        }
+    }
+}
+
+/// ` (VulnerabilityReport sbomscanner/…)`
+struct Of<'a>(&'a str);
+
+impl fmt::Display for Of<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, " ({})", self.0) }
+    }
+}
+
+impl fmt::Display for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(time) => write!(f, " of {time}"),
+            Self::FirstAt(time) => write!(f, ", first made {time}"),
+            Self::Unknown => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for OtherImage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => f.write_str(name),
+            Self::Unnamed => f.write_str("one that it doesn't name"),
+            Self::WithoutDigest => f.write_str("one that neither its manifest nor the report names by a digest"),
+        }
+    }
+}
+
+impl fmt::Display for LookUpFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(failure) => write!(f, "{failure}"),
+            Self::Unjudgeable(why) => write!(f, "{why}"),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Why a report can't be believed: it isn't what its format says, or contradicts itself.
+
+use crate::settings::Severity;
+use std::fmt;
+
+/// Why a report can't be believed. Its name stands before the words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum UnreadableReport {
+    /// What the reader of JSON says, without values.
+    Json(String),
+    NoObject,
+    UnknownFormat,
+    SeveralFormats(Vec<&'static str>),
+    NoReport,
+    NoSummary,
+    SummaryLacks(Severity),
+    SummaryDiffers {
+        severity: Severity,
+        summary: u64,
+        listed: usize,
+    },
+    NoFindings,
+    TargetWithoutList,
+    /// A word that is neither `pass` nor `fail`.
+    OwnVerdict(String),
+    MissingField(&'static str),
+    TrivySchemaVersion,
+    TrivyArtifactType,
+    TrivyWithoutResults,
+    TrivyWithoutPackages,
+    GrypeDescriptor,
+    GrypeSource,
+    GrypeWithoutMatches,
+    CycloneDxFormat,
+    CycloneDxComponent,
+    CycloneDxWithoutComponents,
+    CycloneDxWithoutVulnerabilities,
+    CycloneDxEmpty,
+    SarifVersion,
+    SarifWithoutRuns,
+    SarifWithoutTool,
+    SarifRunFailed,
+    SarifWithoutResults,
+    SarifEmpty {
+        tool: String,
+    },
+    SarifWithoutVulnerabilities {
+        tool: String,
+    },
+    /// The settings of a custom source name no field for what was found.
+    NoField,
+    /// The others are about paths that those settings name.
+    PathMissing(String),
+    PathLeadsNowhere(String),
+    PathIsNoList(String),
+    PathHasNoObject(String),
+    NothingHas(String),
+    NoFindingHas(String),
+}
+
+impl fmt::Display for UnreadableReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Json(what) => return write!(f, "it can't be read: {what}"),
+            Self::NoObject => "it is no JSON object",
+            Self::UnknownFormat => "it is none of the formats that are read: Trivy, Grype, CycloneDX, SARIF, a verdict",
+            Self::SeveralFormats(formats) => {
+                return write!(f, "it is of several formats at once: {}", formats.join(", "));
+            }
+            Self::NoReport => "it has no report",
+            Self::NoSummary => "it has no summary",
+            Self::SummaryLacks(severity) => return write!(f, "its summary doesn't say how many are {severity}"),
+            Self::SummaryDiffers { severity, summary, listed } => {
+                return write!(f, "its summary says {summary} {severity}, but it lists {listed}");
+            }
+            Self::NoFindings => "it lists no findings",
+            Self::TargetWithoutList => "a target has no list",
+            Self::OwnVerdict(word) => return write!(f, "its own verdict `{word}` is neither `pass` nor `fail`"),
+            Self::MissingField(field) => return write!(f, "its `{field}` is missing"),
+            Self::TrivySchemaVersion => "its `SchemaVersion` is not 2",
+            Self::TrivyArtifactType => "its `ArtifactType` is not `container_image`",
+            Self::TrivyWithoutResults => "its `Results` is missing: no packages were scanned",
+            Self::TrivyWithoutPackages => "its `Results` name no packages: it is no scan for vulnerabilities",
+            Self::GrypeDescriptor => "its `descriptor` doesn't name grype",
+            Self::GrypeSource => "its `source` is not an image",
+            Self::GrypeWithoutMatches => {
+                "it has no `matches`, and doesn't say what was scanned: it may lack its contents"
+            }
+            Self::CycloneDxFormat => "its `bomFormat` is not `CycloneDX`",
+            Self::CycloneDxComponent => "its `metadata.component` is not a container",
+            Self::CycloneDxWithoutComponents => "it lists no components",
+            Self::CycloneDxWithoutVulnerabilities => "it lists no vulnerabilities: it is a bill of materials only",
+            Self::CycloneDxEmpty => {
+                "its list of vulnerabilities is empty, as in a bill of materials for which nobody looked for any; \
+                    attach the scanner's own JSON"
+            }
+            Self::SarifVersion => "its `version` is not 2.1.0",
+            Self::SarifWithoutRuns => "it has no runs",
+            Self::SarifWithoutTool => "a run names no tool",
+            Self::SarifRunFailed => "a run says that it failed",
+            Self::SarifWithoutResults => "the `results` of a run are missing",
+            Self::SarifEmpty { tool } => {
+                return write!(f, "a run of `{tool}` has no results, and may have looked for anything");
+            }
+            Self::SarifWithoutVulnerabilities { tool } => {
+                return write!(
+                    f,
+                    "no result in a run of `{tool}` is about a vulnerability: it is no scan for vulnerabilities"
+                );
+            }
+            Self::NoField => "the settings name no field for what it found",
+            Self::PathMissing(path) => return write!(f, "`{path}` is missing"),
+            Self::PathLeadsNowhere(path) => return write!(f, "it has no `{path}`"),
+            Self::PathIsNoList(path) => return write!(f, "its `{path}` is not a list"),
+            Self::PathHasNoObject(path) => return write!(f, "`{path}` has an entry that is not an object"),
+            Self::NothingHas(path) => return write!(f, "nothing in it has `{path}`"),
+            Self::NoFindingHas(path) => return write!(f, "none of its findings has `{path}`"),
+        };
+        f.write_str(text)
+    }
+}

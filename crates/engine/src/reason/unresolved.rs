@@ -1,0 +1,85 @@
+//! Why an image can't be judged: no digest, no manifest, or none that is what nodes run.
+
+use crate::host::HostFailure;
+use crate::remedy::{Remedy, is_on};
+use std::fmt;
+
+/// The most platforms of one image that are judged: each costs a look-up, and whoever pushes the image chooses how many.
+pub(crate) const MAX_PLATFORMS: usize = 64;
+
+/// Why an index isn't judged whose bytes nothing proves, and what to do.
+const UNPROVEN: &str = "its index may hold more than the host shows of it, so that nodes could run another image: push it \
+    anew with a tool whose indexes are proven (buildx, docker manifest, crane, ko, podman, regctl, oras), or set \
+    `reports.platforms` to the one platform that is to run, which is pinned then";
+
+/// Why an image can't be judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unresolved {
+    RegistryNotListed(String),
+    /// A registry that may be inside of the network, and that the settings don't name.
+    RegistryInternal(String),
+    NoDigest(HostFailure),
+    NotADigest,
+    NoManifest(HostFailure),
+    Ambiguous,
+    Unproven,
+    NoPlatforms,
+    TooManyPlatforms(usize),
+    NoneAskedFor(String),
+}
+
+impl Unresolved {
+    /// Whether it may go away by itself, and nobody who names or pushes images can cause it.
+    pub(crate) fn is_outage(&self) -> bool {
+        match self {
+            Self::NoDigest(failure) | Self::NoManifest(failure) => {
+                failure.is_outage() || !is_on(Remedy::ForgiveOutagesOnly)
+            }
+            _ => !is_on(Remedy::ForgiveOutagesOnly),
+        }
+    }
+}
+
+impl fmt::Display for Unresolved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RegistryNotListed(host) => {
+                write!(f, "its registry `{host}` is not one of those that the setting `registries` names")
+            }
+            Self::RegistryInternal(host) => write!(
+                f,
+                "its registry `{host}` may be inside of the network, and such are asked only when the setting `registries` names them; add it there"
+            ),
+            Self::NoDigest(failure) => write!(f, "its digest can't be looked up: {failure}"),
+            Self::NotADigest => f.write_str("its digest can't be looked up: the answer is no digest"),
+            Self::NoManifest(failure) => write!(f, "its manifest can't be read: {failure}"),
+            Self::Ambiguous => f.write_str("its manifest is both an image and an index"),
+            Self::Unproven => f.write_str(UNPROVEN),
+            Self::NoPlatforms => f.write_str("its index names no platform"),
+            Self::TooManyPlatforms(number) => {
+                write!(f, "its index names {number} platforms, {MAX_PLATFORMS} are the most that are judged")
+            }
+            Self::NoneAskedFor(there) => {
+                write!(f, "none of its platforms ({there}) is one that the setting `reports.platforms` asks for")
+            }
+        }
+    }
+}
+
+/// Why no report can speak of an entry of an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unjudgeable {
+    /// It points to another index.
+    Index,
+    /// It points to nothing that a digest names.
+    NoDigest,
+}
+
+impl fmt::Display for Unjudgeable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Index => "the index holds another index",
+            Self::NoDigest => "the index names no digest for it",
+        })
+    }
+}

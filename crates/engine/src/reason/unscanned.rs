@@ -1,0 +1,153 @@
+//! Why there is no report: nobody scanned the image, somebody is about to, or somebody failed to.
+
+use crate::Timestamp;
+use crate::message::{cut, join_at_most};
+use crate::platform::Platform;
+use crate::reason::UnreadableReport;
+use std::fmt;
+
+/// The most attestors that a message names.
+const ATTESTORS_SHOWN: usize = 4;
+/// The longest text of a scanner's status that a message repeats.
+const MAX_STATUS_LENGTH: usize = 80;
+
+/// Why a scanner that knows an image has nothing to say of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NotScanned {
+    /// The report is for another platform.
+    OtherPlatform { report: String, platform: Platform },
+    /// The report of a custom source names no platform.
+    NoPlatform { report: String },
+    /// The report beside an image names no platform.
+    ArtifactWithoutPlatform { report: String },
+    /// None of these attestors signed the report.
+    Unsigned { artifact: String, attestors: Vec<String> },
+    /// The report is filtered.
+    OnlyWhatOneWorkloadUses,
+    /// The scan is over, and this image isn't in it.
+    ScanJobWithoutIt { job: String, completed: Option<Timestamp> },
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Pending {
+    /// The next ScanJob of this Registry, which is known since then.
+    NextScanJob { registry: String, since: Option<Timestamp> },
+    /// A ScanJob that is at work since then.
+    ScanJob { job: String, since: Option<Timestamp> },
+    /// Kubescape's list of packages.
+    Packages,
+    /// What Kubescape finds in the list of packages.
+    Matches,
+}
+
+/// How a scan failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ScanFailure {
+    /// The scanner's own words, or the value of the field that says so.
+    Words(String),
+    /// What a ScanJob says of itself.
+    ScanJob { job: String, words: String },
+    /// Kubescape's list of packages has this status.
+    Packages { status: String, reason: Option<String> },
+    /// What stands in the report isn't what a report has.
+    Unreadable(UnreadableReport),
+}
+
+/// Where a source looked in vain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Whereabouts {
+    SbomScanner { namespaces: Vec<String> },
+    TrivyOperator { platform: Platform, namespaces: Vec<String> },
+    Kubescape { namespace: String },
+    Custom { kind: String, namespaces: Vec<String> },
+    ArtifactTag { suffix: String },
+    ArtifactType { media_type: String },
+}
+
+impl fmt::Display for NotScanned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherPlatform { report, platform } => write!(f, "{report} is for {platform}"),
+            Self::NoPlatform { report } => {
+                write!(f, "{report} doesn't say for which platform it is; the source's setting `platform` can")
+            }
+            Self::ArtifactWithoutPlatform { report } => write!(
+                f,
+                "{report} doesn't say for which platform it is: attach it to the platform's own digest, or set `platform`"
+            ),
+            Self::Unsigned { artifact, attestors } => {
+                let names = attestors.iter().map(String::as_str);
+                write!(f, "{artifact} is not signed by {}", join_at_most(names, " or ", ATTESTORS_SHOWN))
+            }
+            Self::OnlyWhatOneWorkloadUses => f.write_str("it lists only what one workload uses of the image"),
+            Self::ScanJobWithoutIt { job, completed: Some(time) } => {
+                write!(f, "the ScanJob {job} ended {time} without one for this image")
+            }
+            Self::ScanJobWithoutIt { job, completed: None } => {
+                write!(f, "the ScanJob {job} ended without one for this image")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let since = match self {
+            Self::NextScanJob { registry, since } => {
+                write!(f, "a ScanJob of the Registry `{registry}`: the scanner knows the image")?;
+                since
+            }
+            Self::ScanJob { job, since } => {
+                write!(f, "the ScanJob {job}, which is at work")?;
+                since
+            }
+            Self::Packages => return f.write_str("Kubescape is listing its packages"),
+            Self::Matches => {
+                return f.write_str("its packages are listed, their vulnerabilities are not matched yet");
+            }
+        };
+        since.map_or(Ok(()), |time| write!(f, " since {time}"))
+    }
+}
+
+impl fmt::Display for ScanFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Words(words) => f.write_str(words),
+            Self::ScanJob { job, words } => write!(f, "the ScanJob {job} says: {words}"),
+            Self::Packages { status, reason } => {
+                write!(f, "the list of its packages is `{}`", cut(status, MAX_STATUS_LENGTH))?;
+                reason.as_ref().map_or(Ok(()), |reason| write!(f, " ({})", cut(reason, MAX_STATUS_LENGTH)))
+            }
+            Self::Unreadable(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl fmt::Display for Whereabouts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SbomScanner { namespaces } => write!(f, "from sbomscanner {}", In(namespaces)),
+            Self::TrivyOperator { platform, namespaces } => {
+                write!(f, "from trivy-operator, which scans {platform}, {}", In(namespaces))
+            }
+            Self::Kubescape { namespace } => write!(f, "from Kubescape in namespace {namespace}"),
+            Self::Custom { kind, namespaces } => write!(f, "from {kind} {}", In(namespaces)),
+            Self::ArtifactTag { suffix } => write!(f, "beside the image, at its tag sha256-….{suffix}"),
+            Self::ArtifactType { media_type } => {
+                write!(f, "beside the image, among its referrers of type {media_type}")
+            }
+        }
+    }
+}
+
+/// `in namespaces a, b`
+struct In<'a>(&'a [String]);
+
+impl fmt::Display for In<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let noun = if self.0.len() == 1 { "namespace" } else { "namespaces" };
+        write!(f, "in {noun} {}", self.0.join(", "))
+    }
+}

@@ -1,0 +1,88 @@
+//! What people are told of an image that is let in, or of a report whatever it came to.
+
+use super::ScanStatus;
+use crate::Timestamp;
+use crate::message::{cut, join_at_most};
+use crate::workload::WorkloadKind;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The longest reason of an exemption that a warning repeats.
+const MAX_REASON_IN_WARNING: usize = 40;
+/// The most ids that the audit log names, and a warning.
+const IDS_SHOWN: usize = 8;
+const IDS_IN_WARNING: usize = 2;
+
+/// What people are told of an image; the image's name stands before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ImageWarning {
+    /// The settings admit it, whatever its status is.
+    AdmittedByPolicy(ScanStatus),
+    /// It has no report, and the settings forgive that.
+    PendingAccepted,
+    /// It has no report, and what is made from the workload later waits for it.
+    PodsWait(WorkloadKind),
+    /// It could not be scanned, and the settings forgive that.
+    FailureAccepted,
+    /// Its index isn't proven, and the settings let it in.
+    UnprovenIndex,
+    /// Fresh reports of one platform come to different verdicts.
+    ReportsDisagree,
+    /// It needs an exemption that ends soon.
+    ExemptionEnds(UsedExemption),
+}
+
+/// An exemption that kept findings from counting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsedExemption {
+    /// Its last day.
+    pub expires: Timestamp,
+    /// Why it is there.
+    pub reason: String,
+    /// The ids of those findings.
+    pub ids: BTreeSet<String>,
+}
+
+impl fmt::Display for ImageWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AdmittedByPolicy(status) => write!(f, "is admitted by policy, its scan status is '{status}'"),
+            Self::PendingAccepted => f.write_str("has no scan report yet, and `reportPending` is `accept`"),
+            Self::PodsWait(workload) => write!(f, "has no scan report yet: Pods of this {workload} wait for it"),
+            Self::FailureAccepted => f.write_str("could not be scanned, and `scanFailed` is `accept`"),
+            Self::UnprovenIndex => f.write_str("its index may hold more than was judged: `unprovenIndexes` is `warn`"),
+            Self::ReportsDisagree => f.write_str("has scan reports that disagree: the worst decides"),
+            Self::ExemptionEnds(UsedExemption { expires, reason, ids }) => {
+                let (day, reason) = (expires.day(), cut(reason, MAX_REASON_IN_WARNING));
+                write!(f, "needs an exemption that ends {day}: {} ({reason})", joined(ids, IDS_IN_WARNING))
+            }
+        }
+    }
+}
+
+/// `CVE-1, CVE-2 until 2026-12-31: no shell in the image`, for the audit log.
+impl fmt::Display for UsedExemption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { expires, reason, ids } = self;
+        write!(f, "{} until {}: {reason}", joined(ids, IDS_SHOWN), expires.day())
+    }
+}
+
+/// As people see it.
+impl Serialize for UsedExemption {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Serialize for ImageWarning {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+fn joined(ids: &BTreeSet<String>, most: usize) -> String {
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    join_at_most(ids.into_iter(), ", ", most)
+}
