@@ -102,6 +102,7 @@ fmt: ## format the code
 lint: ## formatting, and clippy with warnings as errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --locked --package image-admission-policy --target wasm32-wasip1 -- -D warnings
 
 deny: ## what may be linked: licences, sources, banned crates (advisories: `cargo deny --workspace check advisories`)
 	$(CARGO) deny --workspace check bans licenses sources

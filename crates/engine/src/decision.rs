@@ -34,11 +34,22 @@ pub struct Decision {
     pub seen: Vec<Seen>,
 }
 
+/// Why a request brings nothing that would run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NothingToJudge {
+    /// It deletes an object, or connects to one.
+    NothingNew,
+    /// Its kind has no pod spec.
+    NoPodSpec,
+    /// All its images were there before.
+    NoNewImage,
+}
+
 /// The verdict, and what made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Admitted: the request brings nothing that would run.
-    NothingToJudge(&'static str),
+    NothingToJudge(NothingToJudge),
     /// Admitted: pre-scan accepts every image.
     PreScanAccepted,
     /// The scan phase decided, image by image.

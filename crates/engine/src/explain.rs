@@ -9,6 +9,7 @@
 
 mod causes;
 mod change;
+mod why;
 
 use crate::decision::Decision;
 use crate::host::Host;
@@ -19,6 +20,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 pub use change::{Action, Change, Edit};
+pub use why::Why;
 
 /// Why a request is rejected.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,8 +40,8 @@ pub struct Explanation {
 pub struct Cause {
     /// The image that it is about, as the object names it; none: the request as a whole.
     pub image: Option<String>,
-    /// Why, in a sentence.
-    pub why: String,
+    /// Why; a sentence where it is written out.
+    pub why: Why,
     /// The settings that decided, the most important first; none when no setting could have decided otherwise.
     pub decided_by: Vec<Decider>,
     /// What would undo it; none when no setting does.

@@ -5,7 +5,7 @@
 
 use crate::Timestamp;
 use crate::context::{RequestContext, ReviewedObject};
-use crate::decision::{Decision, Outcome};
+use crate::decision::{Decision, NothingToJudge, Outcome};
 use crate::host::{CountedHost, Host};
 use crate::image::{ImageList, UnreadableObject, WorkloadImage, images, keep_changed};
 use crate::instance::done_with;
@@ -59,15 +59,13 @@ fn review(context: RequestContext<'_>, mut rules: Option<Box<RequestRules<'_>>>)
 }
 
 /// Why the object needn't be looked at by anything but policies in Rego.
-fn nothing_to_judge(context: RequestContext<'_>) -> Option<&'static str> {
+fn nothing_to_judge(context: RequestContext<'_>) -> Option<NothingToJudge> {
     if matches!(context.request.operation, Operation::Delete | Operation::Connect) {
-        return Some("nothing new would run");
+        return Some(NothingToJudge::NothingNew);
     }
     let is_workload = WorkloadKind::of(&context.request.group, &context.request.kind).is_some();
-    (!is_workload && context.settings.verification.is_empty()).then_some(NO_POD_SPEC)
+    (!is_workload && context.settings.verification.is_empty()).then_some(NothingToJudge::NoPodSpec)
 }
-
-const NO_POD_SPEC: &str = "the kind has no pod spec";
 
 /// What the phases, verification and the rules say of an object.
 fn judge(
@@ -95,7 +93,7 @@ fn judge(
 #[inline(never)]
 fn name_images(context: RequestContext<'_>, reviewed: &ReviewedObject, decision: &mut Decision) {
     let Some(workload) = reviewed.workload else {
-        decision.outcome = Outcome::NothingToJudge(NO_POD_SPEC);
+        decision.outcome = Outcome::NothingToJudge(NothingToJudge::NoPodSpec);
         return;
     };
     let found = match new_images(context.request, &reviewed.object, workload) {
@@ -106,7 +104,7 @@ fn name_images(context: RequestContext<'_>, reviewed: &ReviewedObject, decision:
         }
     };
     if found.is_empty() {
-        decision.outcome = Outcome::NothingToJudge("no new image would run");
+        decision.outcome = Outcome::NothingToJudge(NothingToJudge::NoNewImage);
         return;
     }
     let judged = match judged_images(found) {

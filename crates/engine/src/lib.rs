@@ -72,7 +72,7 @@ use serde_json::value::RawValue;
 use settings::{InvalidSettings, Settings};
 
 pub use check::check_settings;
-pub use decision::{Decision, Outcome};
+pub use decision::{Decision, NothingToJudge, Outcome};
 pub use host::{Document, Host, HostCalls, HostFailure, Resource, WireHost};
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};
 pub use instance::leave_memory;

@@ -3,7 +3,7 @@
 //! The messages are the seeds', to the letter, since people's alerts look for them; what this policy adds comes after
 //! them, in warnings and in audit annotations.
 
-use crate::decision::{Decision, Outcome};
+use crate::decision::{Decision, NothingToJudge, Outcome};
 use crate::instance::done_with;
 use crate::judged::JudgedImage;
 use crate::message::{cut, join_at_most, join_within};
@@ -176,7 +176,11 @@ impl Response {
 impl From<Decision> for Response {
     fn from(mut decision: Decision) -> Self {
         let mut response = match &decision.outcome {
-            Outcome::NothingToJudge(why) => Self::accepted(why),
+            Outcome::NothingToJudge(why) => Self::accepted(match why {
+                NothingToJudge::NothingNew => "nothing new would run",
+                NothingToJudge::NoPodSpec => "the kind has no pod spec",
+                NothingToJudge::NoNewImage => "no new image would run",
+            }),
             Outcome::PreScanAccepted => Self::accepted("pre-scan accepts every image"),
             Outcome::Scanned => match scan_message(&decision.images) {
                 Some(message) => Self::rejected(message, 403),

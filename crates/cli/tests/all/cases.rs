@@ -337,7 +337,7 @@ fn every_rejection_is_explained() {
         assert_eq!(decision.is_allowed(), case.expect.allowed, "{name}");
         assert_eq!(explanation.causes.is_empty(), decision.is_allowed(), "{name}");
         for cause in &explanation.causes {
-            assert!(!cause.why.is_empty(), "{name}");
+            assert!(!cause.why.to_string().is_empty(), "{name}");
             for decider in cause.decided_by.iter().filter(|decider| !decider.is_default) {
                 let written = written(&settings, &decider.path);
                 assert!(written.is_some(), "{name}: {} is not in {settings}", decider.path);

@@ -206,8 +206,7 @@ fn every_link_of_the_guides_leads_somewhere() {
     for page in all_pages() {
         for Link { line, target, file, anchor } in links(&page) {
             seen += 1;
-            let is_there =
-                if anchor.is_empty() { file.exists() } else { anchors(&file).iter().any(|own| *own == anchor) };
+            let is_there = if anchor.is_empty() { file.exists() } else { anchors(&file).contains(&anchor) };
             if !is_there {
                 dead.push(format!("{page}:{line}: {target}"));
             }

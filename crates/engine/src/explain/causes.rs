@@ -1,7 +1,7 @@
 //! What rejects a request, who decided it, and what would undo it.
 
 use super::change::{Action, Edit, path_of, position};
-use super::{Cause, Decider};
+use super::{Cause, Decider, Why};
 use crate::Timestamp;
 use crate::decision::{Decision, Outcome};
 use crate::image::{ImageReference, WorkloadImage};
@@ -69,31 +69,29 @@ struct At<'s> {
 impl<'s> At<'s> {
     /// What rejects the request as a whole, and the images that pre-scan rejects.
     fn outcome(&self, decision: &Decision) -> Vec<Cause> {
-        let no_setting = |why: String| Cause { image: None, why, decided_by: Vec::new(), undo: Vec::new() };
+        let no_setting = |why: Why| Cause { image: None, why, decided_by: Vec::new(), undo: Vec::new() };
         match &decision.outcome {
             Outcome::NothingToJudge(_) | Outcome::PreScanAccepted | Outcome::Scanned | Outcome::NotVerified => {
                 Vec::new()
             }
-            Outcome::UnreadableRequest(unreadable) => vec![no_setting(unreadable.to_string())],
-            Outcome::UnreadableObject(unreadable) => vec![no_setting(unreadable.to_string())],
+            Outcome::UnreadableRequest(unreadable) => vec![no_setting(Why::UnreadableRequest(unreadable.clone()))],
+            Outcome::UnreadableObject(unreadable) => vec![no_setting(Why::UnreadableObject(unreadable.clone()))],
             Outcome::NotImages(images) => {
-                let why =
-                    |image: &WorkloadImage| image.reference.as_ref().err().map(ToString::to_string).unwrap_or_default();
-                let cause = |image: &WorkloadImage| Cause {
-                    image: Some(image.text.clone()),
-                    ..no_setting(format!("it is not an image reference: {}", why(image)))
+                let cause = |image: &WorkloadImage| {
+                    let why = Why::NotAnImage(image.reference.as_ref().err()?.clone());
+                    Some(Cause { image: Some(image.text.clone()), ..no_setting(why) })
                 };
-                images.iter().map(cause).collect()
+                images.iter().filter_map(cause).collect()
             }
             Outcome::TooManyImages { images, max } => vec![Cause {
                 image: None,
-                why: format!("it names {images} different images, and {max} are the most"),
+                why: Why::TooManyImages { images: *images, max: *max },
                 decided_by: vec![self.decider(&["maxImages"], json!(max))],
                 undo: vec![Edit::new(&["maxImages"], Action::Set(json!(images)))],
             }],
             Outcome::TooManyHostCalls { images, max } => vec![Cause {
                 image: None,
-                why: format!("deciding about its {images} different images takes more than {max} host calls"),
+                why: Why::TooManyHostCalls { images: *images, max: *max },
                 decided_by: vec![self.decider(&["maxHostCalls"], json!(max))],
                 undo: vec![Edit::new(&["maxHostCalls"], Action::Set(json!(max.saturating_mul(4))))],
             }],
@@ -108,7 +106,7 @@ impl<'s> At<'s> {
             let Some(Rejection { policy: rule, .. }) = judged.pre_scan_rejection() else { continue };
             causes.push(Cause {
                 image: Some(judged.image.text.clone()),
-                why: "pre-scan rejects it by its name".to_owned(),
+                why: Why::PreScan,
                 decided_by: vec![self.rule("preScanPolicies", rule)],
                 undo: self.entry("preScanPolicies", judged, "scan").into_iter().collect(),
             });
@@ -116,7 +114,7 @@ impl<'s> At<'s> {
         for reason in &why.by_rules {
             causes.push(Cause {
                 image: None,
-                why: format!("rules of pre-scan reject it: {reason}"),
+                why: Why::PreScanRules(reason.clone()),
                 decided_by: vec![rules("preCustomRules")],
                 undo: Vec::new(),
             });
@@ -144,7 +142,7 @@ impl<'s> At<'s> {
             };
             Cause {
                 image: None,
-                why: outcome.message().unwrap_or_default(),
+                why: Why::Verification(outcome.message().unwrap_or_default()),
                 decided_by: vec![
                     Decider { path: path_of(&keys), value: json!(outcome.name), is_default: false },
                     self.decider(&action, json!("Enforce")),
@@ -159,7 +157,7 @@ impl<'s> At<'s> {
     fn policies(&self, decision: &Decision) -> Vec<Cause> {
         let rejecting = decision.policies.iter().filter(|policy| policy.rejects());
         let causes = rejecting.map(|policy| {
-            let said: Vec<&str> = policy.denials.iter().chain(&policy.error).map(String::as_str).collect();
+            let said: Vec<String> = policy.denials.iter().chain(&policy.error).cloned().collect();
             let (keys, names) = self.policy(&policy.name);
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
             let first = names.first().map(String::as_str).unwrap_or_default();
@@ -175,7 +173,7 @@ impl<'s> At<'s> {
             };
             Cause {
                 image: None,
-                why: format!("policy {} rejects it: {}", policy.name, said.join("; ")),
+                why: Why::Policy { name: policy.name.clone(), said },
                 decided_by: vec![Decider { path, value: json!(policy.name), is_default: false }],
                 undo: names.iter().map(|name| Edit::new(&keys, Action::Remove(name.clone()))).collect(),
             }
@@ -204,10 +202,9 @@ impl<'s> At<'s> {
     /// What custom rules of the scan phase say against an image.
     fn custom(&self, judged: &JudgedImage) -> Option<Cause> {
         let scan = judged.scan.as_ref().filter(|scan| !scan.custom.is_empty())?;
-        let said: Vec<&str> = scan.custom.iter().map(String::as_str).collect();
         Some(Cause {
             image: Some(judged.image.text.clone()),
-            why: format!("custom rules reject it: {}", said.join("; ")),
+            why: Why::ScanRules(scan.custom.iter().cloned().collect()),
             decided_by: vec![rules("customRules")],
             undo: Vec::new(),
         })
@@ -220,7 +217,7 @@ impl<'s> At<'s> {
         let phase = self.scan_key();
         let mut cause = Cause {
             image: Some(judged.image.text.clone()),
-            why: denied.to_string(),
+            why: Why::Scan(denied, None),
             decided_by: vec![self.rule(phase, rule)],
             undo: Vec::new(),
         };
@@ -228,7 +225,7 @@ impl<'s> At<'s> {
             cause.undo.extend(self.entry(phase, judged, "scan-result"));
             return Some(cause);
         };
-        cause.why = format!("{denied}: {}", report.reason);
+        cause.why = Why::Scan(denied, Some(report.reason.clone()));
         match report.status {
             ScanStatus::Rejected | ScanStatus::Accepted => self.over_limits(judged, report, &mut cause),
             ScanStatus::ReportNotAvailable => {

@@ -43,7 +43,7 @@ fn described(cause: &Cause, paint: Paint) -> String {
     let mut row = |label: &str, value: &str| {
         text.push_str(&format!("    {}  {value}\n", paint.dim(&format!("{label:10}"))));
     };
-    for (index, line) in printable(&cause.why).lines().enumerate() {
+    for (index, line) in printable(&cause.why.to_string()).lines().enumerate() {
         row(if index == 0 { "why" } else { "" }, line);
     }
     for (index, decider) in cause.decided_by.iter().enumerate() {

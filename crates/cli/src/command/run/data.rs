@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use image_admission_engine::{Decision, JudgedImage, Outcome, Rule, ScanOutcome, ScanReport, WorkloadImage};
+use image_admission_engine::{
+    Decision, ImageWarning, JudgedImage, Outcome, Rule, ScanOutcome, ScanReport, WorkloadImage,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -121,12 +123,12 @@ struct ScanEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<ScanReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    denied: Option<&'static str>,
+    denied: Option<String>,
     /// What custom rules say against it.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     custom: BTreeSet<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    warning: Option<String>,
+    warning: Option<ImageWarning>,
 }
 
 fn images(decision: &Decision) -> Vec<ImageEntry> {
@@ -173,7 +175,7 @@ impl From<&ScanOutcome> for ScanEntry {
         Self {
             rule: scan.rule.as_ref().map(RuleEntry::from),
             report: scan.report.clone(),
-            denied: scan.denied,
+            denied: scan.denied.map(|denial| denial.to_string()),
             custom: scan.custom.clone(),
             warning: scan.warning.clone(),
         }

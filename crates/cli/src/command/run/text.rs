@@ -167,8 +167,8 @@ fn result(judged: &JudgedImage, outcome: &Outcome) -> String {
         }
         .to_owned();
     };
-    let custom = scan.custom.iter().map(String::as_str);
-    let denied: Vec<&str> = scan.denied.into_iter().chain(custom).collect();
+    let denied = scan.denied.map(|denial| denial.to_string());
+    let denied: Vec<String> = denied.into_iter().chain(scan.custom.iter().cloned()).collect();
     if !denied.is_empty() {
         return format!("denied: {}", denied.join(", "));
     }
