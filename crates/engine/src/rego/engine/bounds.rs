@@ -7,15 +7,17 @@
 //!
 //! Errors are hard, as those of the engine's own limits are: `not regex.match(…)` must not hold because a text is long.
 
+use super::clock::NO_TIME;
+use super::crossed::Crossed;
 use super::document;
-use super::evaluator::NO_TIME;
 use super::sprintf::sprintf;
+use super::weight::{MAX_LEVELS, bits, too_heavy, weigh};
 use regex::{Regex, RegexBuilder};
 use regorus::unstable::{BUILTINS, BuiltinFcn, Expr, Ref, Source, Span};
 use regorus::utils::limits::monotonic_now;
 use regorus::{LimitError, Value};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes of the longest text that a builtin makes. `json.marshal` of the largest request is below it; a text is held
@@ -30,8 +32,6 @@ const MAX_NUMBERS: usize = 10_000;
 const MAX_WEIGHT: usize = 8 << 20;
 /// The same for builtins that copy what they render at each level of nesting.
 const MAX_COPIED: usize = 2 << 20;
-/// Levels of a value. Requests have at most 127; more than this many would overflow the stack of what renders them.
-const MAX_LEVELS: usize = 200;
 /// Comparisons of a builtin that goes through one list for each element of another: 50 ms of them.
 const MAX_COMPARISONS: usize = 16 << 20;
 /// Steps (levels and fields) of `walk`: each result holds its whole path, 24 bytes a step.
@@ -72,25 +72,6 @@ const MAX_DELIMITERS: usize = 16;
 
 /// What a builtin answers before the original is called: a value of our own, nothing, or an error.
 type Checked = Result<Option<Value>, String>;
-
-/// What the first builtin said that met a bound.
-///
-/// The engine drops an error inside of a function if another definition of that function has an answer. What was
-/// evaluated then lacks a part, so that the decision must not rest on it: look here after each evaluation.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Crossed(Arc<Mutex<Option<String>>>);
-
-impl Crossed {
-    /// The error, if there was one since the last time.
-    pub(super) fn take(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    /// Notes an error, unless there was one before.
-    pub(super) fn note(&self, text: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| text.to_owned());
-    }
-}
 
 /// The type that a builtin wants of an argument. Of another one the original would spell the whole value in an error
 /// that nobody sees, which never ends for a value of shared parts.
@@ -1015,17 +996,6 @@ fn length(value: &Value) -> usize {
     }
 }
 
-/// The size of an integer; none of a fraction, which has always the same.
-fn bits(value: &Value) -> u64 {
-    let Value::Number(number) = value else { return 0 };
-    match (number.as_i64(), number.as_u64()) {
-        (Some(number), _) => u64::from(u64::BITS - number.unsigned_abs().leading_zeros()),
-        (None, Some(number)) => u64::from(u64::BITS - number.leading_zeros()),
-        (None, None) if number.is_integer() => number.as_big().map_or(0, |number| number.bits()),
-        (None, None) => 0,
-    }
-}
-
 fn text_of(name: &str, length: usize) -> Checked {
     match length > MAX_TEXT {
         true => Err(format!("`{name}` of a text of {length} bytes: at most {MAX_TEXT}")),
@@ -1045,44 +1015,6 @@ fn comparisons(name: &str, one: usize, other: usize) -> Checked {
         true => Err(format!("`{name}` of {one} times {other} comparisons: at most {MAX_COMPARISONS}")),
         false => Ok(None),
     }
-}
-
-fn too_heavy(name: &str, most: usize) -> String {
-    format!("`{name}` of a value of more than {most} bytes or {MAX_LEVELS} levels: use a part of it")
-}
-
-/// The bytes of values, eight for each in them and those of their texts, if they aren't more than `most`. It takes
-/// no longer than `most` whatever the values are.
-fn weigh(name: &str, values: &[Value], most: usize) -> Result<usize, String> {
-    let mut left = most;
-    match values.iter().all(|value| weigh_one(value, 0, &mut left)) {
-        true => Ok(most - left),
-        false => Err(too_heavy(name, most)),
-    }
-}
-
-/// Whether a value that a rule produced weighs no more than `most`: ask before spelling or comparing it.
-pub(super) fn weighs_at_most(value: &Value, most: usize) -> bool {
-    weigh_one(value, 0, &mut { most })
-}
-
-fn weigh_one(value: &Value, level: usize, left: &mut usize) -> bool {
-    let own = match value {
-        Value::String(text) => text.len(),
-        Value::Number(_) => usize::try_from(bits(value) / 8).unwrap_or(usize::MAX),
-        _ => 0,
-    };
-    let Some(rest) = left.checked_sub(own.saturating_add(8)) else { return false };
-    *left = rest;
-    level < MAX_LEVELS
-        && match value {
-            Value::Array(list) => list.iter().all(|value| weigh_one(value, level + 1, left)),
-            Value::Set(set) => set.iter().all(|value| weigh_one(value, level + 1, left)),
-            Value::Object(object) => {
-                object.iter().all(|(key, value)| weigh_one(key, level + 1, left) && weigh_one(value, level + 1, left))
-            }
-            _ => true,
-        }
 }
 
 fn holds_set(value: &Value) -> bool {
@@ -1392,17 +1324,6 @@ mod tests {
         assert_eq!(engine.eval_rule("data.p.y".to_owned()).ok(), Some(Value::from(1_u64)));
         assert_eq!(crossed.take().as_deref(), Some("`numbers.range` of 99999 numbers: at most 10000"));
         assert_eq!(crossed.take(), None);
-    }
-
-    #[test]
-    fn a_value_of_shared_parts_weighs_what_it_spells() {
-        let mut value = Value::from("a");
-        for _ in 0..60 {
-            value = Value::from(vec![value.clone(), value]);
-        }
-        assert!(!weighs_at_most(&value, MAX_WEIGHT));
-        assert!(weighs_at_most(&Value::from(vec![Value::from("abc")]), 19));
-        assert!(!weighs_at_most(&Value::from(vec![Value::from("abc")]), 18));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Go never fails on a format: what doesn't fit shows in the text (`%!d(string=1Gi)`, `%!v(MISSING)`). The engine's own
 //! errs, or prints nothing, so that the call is undefined and with it the rule: a denial would be lost for its message.
 
-use super::bounds;
+use super::weight::weighs_at_most;
 use anyhow::{anyhow, bail};
 use regorus::Value;
 use std::borrow::Cow;
@@ -309,7 +309,7 @@ impl<'a> Printer<'a> {
                 Ok(number.as_f64().map_or_else(|| Argument::Text(number.format_decimal().into()), Argument::Float))
             }
             other => {
-                if !bounds::weighs_at_most(other, MAX_BYTES) {
+                if !weighs_at_most(other, MAX_BYTES) {
                     bail!("`sprintf` of a value of more than {MAX_BYTES} bytes or 200 levels: use a part of it");
                 }
                 let mut text = String::new();
