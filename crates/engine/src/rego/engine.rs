@@ -4,7 +4,10 @@
 //! module (its syntax, read) ── evaluator ── builtins (those that regorus lacks) ── image_has_prefix, image_reference
 //!                                │ │   │
 //!                            clock │ crossed
-//!                                bounds (which builtin is bounded, and how) ── weight, document, sprintf
+//!                                bounds (which builtin is bounded, and how)
+//!                                  ├── checks ── sizes, weight: what is measured before the original is called
+//!                                  ├── patterns: what searches
+//!                                  └── reimplemented ── document, sprintf: what is answered here
 //! ```
 //!
 //! It knows of no request and of no settings but the versions of modules and the comparison of names.
