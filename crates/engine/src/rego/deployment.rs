@@ -2,14 +2,19 @@
 //! settings. The modules are those that a request would load.
 //!
 //! ```text
-//! compile ──┬── variables: names without a value
-//!           ├── recursion: rules in circles, and chains of rules
+//! compile ──┬── nesting: text that the parser must not see
+//!           ├── variables: names without a value
+//!           ├── recursion: rules in circles, and chains of rules ── needs ── scope (what names mean), stack
 //!           └── growth: values that explode
 //! ```
 
 mod compile;
 mod growth;
+mod needs;
+mod nesting;
 mod recursion;
+mod scope;
+mod stack;
 mod variables;
 
 pub(crate) use compile::check;

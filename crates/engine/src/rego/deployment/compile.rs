@@ -2,7 +2,8 @@
 //! decide nothing.
 
 use super::growth::{Grown, grown};
-use super::recursion::{Chain, Cycle, Graph, nested};
+use super::nesting::nested;
+use super::recursion::{Chain, Cycle, Graph};
 use super::variables::{Wrong, wrong};
 use crate::Timestamp;
 use crate::rego::engine::module::{Facts, Place};
