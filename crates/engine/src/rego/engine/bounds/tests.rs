@@ -255,6 +255,18 @@ fn an_error_that_a_function_swallows_is_known() {
     assert_eq!(crossed.take(), None);
 }
 
+/// Without a message a rule denies nothing.
+#[test]
+fn a_verb_that_sprintf_does_not_know_loses_no_denial() {
+    let mut engine = Engine::new();
+    engine.set_strict_builtin_errors(false);
+    let rules = "package p\nimport rego.v1\ndeny contains sprintf(\"%s has the mode %#o\", [\"/etc\", 420])\n";
+    install(&mut engine, &["sprintf"].into(), &Crossed::default()).unwrap();
+    engine.add_policy("p.rego".to_owned(), rules.to_owned()).unwrap();
+    let denied = engine.eval_rule("data.p.deny".to_owned()).unwrap();
+    assert_eq!(denied, Value::from(BTreeSet::from([Value::from("/etc has the mode %!o(int=420)")])));
+}
+
 #[test]
 fn every_guard_is_for_a_builtin_and_takes_what_it_takes() {
     for guard in GUARDS {
