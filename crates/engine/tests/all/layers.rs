@@ -51,6 +51,38 @@ fn no_module_uses_one_that_stands_behind_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The rooms of `rego/` from the ground up: what stands in one may use those before it, and what they name for it.
+const ROOMS: [&str; 3] = ["engine", "request", "deployment"];
+
+#[test]
+fn no_room_of_rego_uses_one_that_stands_behind_it() {
+    let (mut wrong, mut uses) = (Vec::new(), 0);
+    for (file, _) in files() {
+        let Some(below) = file.strip_prefix("rego/") else { continue };
+        let room = below.split(['/', '.']).next().unwrap();
+        let Some(own) = ROOMS.iter().position(|known| *known == room) else {
+            wrong.push(format!("{file}: say in which room it stands"));
+            continue;
+        };
+        let code = code_of(&file);
+        for after in code.split("crate::rego::").skip(1) {
+            uses += 1;
+            let used = words(after)[0];
+            match ROOMS.iter().position(|known| *known == used) {
+                Some(other) if other < own => {}
+                Some(_) => wrong.push(format!("{file}: `{room}` uses `{used}`, which doesn't stand before it")),
+                None => wrong.push(format!("{file}: `crate::rego::{used}` is of no room")),
+            }
+        }
+        let out_of_the_room = "super::".repeat(below.split('/').count());
+        if code.contains(&out_of_the_room) {
+            wrong.push(format!("{file}: name what is of another room from the root, `crate::rego::…`"));
+        }
+    }
+    assert!(uses > 15, "where are the uses? {uses}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn uses_are_found_however_they_are_written() {
     let at_root = BTreeMap::from([("Timestamp".to_owned(), "time".to_owned())]);
@@ -96,9 +128,13 @@ fn names_at_root() -> BTreeMap<String, String> {
 
 /// The modules that a file uses.
 fn used_in(file: &str, at_root: &BTreeMap<String, String>) -> Vec<String> {
+    used(&code_of(file), at_root)
+}
+
+/// A file without its tests.
+fn code_of(file: &str) -> String {
     let text = fs::read_to_string(source().join(file)).unwrap();
-    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-    used(text, at_root)
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_owned()
 }
 
 fn used(text: &str, at_root: &BTreeMap<String, String>) -> Vec<String> {

@@ -13,7 +13,7 @@ use std::fmt;
 
 /// Why a document isn't read.
 #[derive(Debug)]
-pub(super) enum Unread {
+pub(crate) enum Unread {
     /// It isn't JSON or YAML, and why.
     Malformed(String),
     /// It takes more than the bytes that it may.
@@ -33,7 +33,7 @@ impl fmt::Display for Unread {
 const VALUE: usize = 8;
 
 /// Reads JSON that weighs at most `most`: eight bytes for each value, and those of its texts.
-pub(super) fn from_json(text: &str, most: usize) -> Result<Value, Unread> {
+pub(crate) fn from_json(text: &str, most: usize) -> Result<Value, Unread> {
     let left = Cell::new(Some(most));
     let mut source = serde_json::Deserializer::from_str(text);
     let value = Document { left: &left }.deserialize(&mut source).and_then(|value| source.end().map(|()| value));
@@ -41,20 +41,20 @@ pub(super) fn from_json(text: &str, most: usize) -> Result<Value, Unread> {
 }
 
 /// Reads one YAML document in the same way. An alias weighs what it stands for.
-pub(super) fn from_yaml(text: &str, most: usize) -> Result<Value, Unread> {
+pub(crate) fn from_yaml(text: &str, most: usize) -> Result<Value, Unread> {
     let left = Cell::new(Some(most));
     let value = Document { left: &left }.deserialize(yaml_serde::Deserializer::from_str(text));
     value.map_err(|error| unread(&left, &error))
 }
 
 /// Takes over what was read already, within the same bounds. The engine's own conversion is the reader that is avoided here.
-pub(super) fn from_value(value: &Json, most: usize) -> Result<Value, Unread> {
+pub(crate) fn from_value(value: &Json, most: usize) -> Result<Value, Unread> {
     let left = Cell::new(Some(most));
     Document { left: &left }.deserialize(value).map_err(|error| unread(&left, &error))
 }
 
 /// Takes over a value of the settings, or one that was made here.
-pub(super) fn from_own(value: &Json) -> Value {
+pub(crate) fn from_own(value: &Json) -> Value {
     from_value(value, usize::MAX).unwrap_or(Value::Undefined)
 }
 
@@ -156,4 +156,16 @@ impl<'de> Visitor<'de> for Document<'_> {
         }
         Ok(Value::from(map))
     }
+}
+
+/// Sets a key of an object; what is no object stays as it is.
+pub(crate) fn set(object: &mut Value, key: &str, value: Value) {
+    if let Ok(object) = object.as_object_mut() {
+        object.insert(Value::from(key), value);
+    }
+}
+
+/// The value of a key; null when there is none.
+pub(crate) fn get(object: &Value, key: &str) -> Value {
+    object.as_object().ok().and_then(|object| object.get(&Value::from(key)).cloned()).unwrap_or(Value::Null)
 }

@@ -1,8 +1,8 @@
 //! The input of rules: one document that carries every convention at once, so that a rule written for any of them runs
 //! unchanged.
 
-use super::document::{from_json, from_own};
 use crate::image::{ImageList, WorkloadImage};
+use crate::rego::engine::document::{from_json, from_own, get, set};
 use crate::report::{Field, ScanReport};
 use crate::request::{AdmissionRequest, Operation};
 use regorus::Value;
@@ -97,16 +97,4 @@ fn image_lists(images: &[WorkloadImage]) -> Value {
         set(&mut lists, list.field(), Value::from(texts));
     }
     lists
-}
-
-/// Sets a key of an object; what is no object stays as it is.
-pub(super) fn set(object: &mut Value, key: &str, value: Value) {
-    if let Ok(object) = object.as_object_mut() {
-        object.insert(Value::from(key), value);
-    }
-}
-
-/// The value of a key; null when there is none.
-pub(super) fn get(object: &Value, key: &str) -> Value {
-    object.as_object().ok().and_then(|object| object.get(&Value::from(key)).cloned()).unwrap_or(Value::Null)
 }

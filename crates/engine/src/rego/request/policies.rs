@@ -1,16 +1,16 @@
 //! `regoPolicies`: those of the request's kind, each with what it refers to, and what they say.
 
-use super::bounds::weighs_at_most;
 use super::cluster::Cluster;
-use super::evaluator::{Budget, EvaluationError, Evaluator, Text};
-use super::input::{Input, get};
+use super::input::Input;
 use super::library::{Pool, unmet};
-use super::module::Facts;
 use super::patch;
 use super::seen::{Seen, SeenModule};
-use super::shown;
+use super::shown::{shown, unexpected_value};
 use crate::Timestamp;
 use crate::message::cut;
+use crate::rego::engine::document::get;
+use crate::rego::engine::module::Facts;
+use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text, weighs_at_most};
 use crate::request::{AdmissionRequest, Operation};
 use crate::settings::{RegoPolicy, Settings};
 use regorus::Value;
@@ -196,7 +196,7 @@ impl<'a> Policies<'a> {
     /// What each policy saw, for the log.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         let see = |loaded: &Loaded<'_>| {
-            let texts: Vec<SeenModule> = loaded.texts.iter().map(Text::seen).collect();
+            let texts: Vec<SeenModule> = loaded.texts.iter().map(SeenModule::of).collect();
             Some(Seen::new(&loaded.policy.name, loaded.input.as_ref()?, &loaded.evaluator.data(), &texts))
         };
         self.loaded.iter().filter_map(see).collect()
@@ -400,7 +400,7 @@ fn message(element: &Value) -> Option<String> {
 fn unexpected(rule: &str, value: &Value) -> String {
     format!(
         "{}; rule `{rule}` gives {}",
-        super::unexpected_value(value),
+        unexpected_value(value),
         match rule {
             "patch" => "operations of a JSON patch",
             "exception" => "lists of rule names",

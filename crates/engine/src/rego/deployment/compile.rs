@@ -1,15 +1,15 @@
 //! What is refused when the policy is deployed: modules that are no Rego, that recurse, that call what isn't there, that
 //! decide nothing.
 
-use super::evaluator::{Budget, EvaluationError, Evaluator, Text};
-use super::generated::PACKAGE;
 use super::growth::{Grown, grown};
-use super::library::{Pool, package, unmet};
-use super::module::{Facts, Place};
-use super::phases::{Modules, Phase, load_modules, with_package};
-use super::recursion::{Chain, Cycle, Graph, nested};
+use super::nesting::nested;
+use super::recursion::{Chain, Cycle, Graph};
 use super::variables::{Wrong, wrong};
 use crate::Timestamp;
+use crate::rego::engine::module::{Facts, Place};
+use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text, builtins};
+use crate::rego::request::generated::PACKAGE;
+use crate::rego::request::{Modules, Phase, Pool, load_modules, package, unmet, with_package};
 use crate::settings::{RegoPolicy, RegoVersion, Settings};
 use std::collections::BTreeSet;
 
@@ -224,13 +224,13 @@ fn check_calls(facts: &Facts, modules: &[Facts], text: &Text<'_>) -> Result<(), 
             return Err(at(format!("`{name}` makes a patch that the API server can't read; use `base64.encode`")));
         }
         if !own.contains(name.as_str())
-            && let Some(wanted) = super::builtins::arguments(name)
+            && let Some(wanted) = builtins::arguments(name)
             && (call.fewest < wanted || call.most > wanted + 1)
         {
             let number = crate::message::count(wanted as u64, "argument");
             return Err(at(format!("`{name}` takes {number}")));
         }
-        if own.contains(name.as_str()) || LANGUAGE.contains(&name.as_str()) || super::builtins::exists(name) {
+        if own.contains(name.as_str()) || LANGUAGE.contains(&name.as_str()) || builtins::exists(name) {
             continue;
         }
         if let Some(path) = name.strip_prefix("data.") {
@@ -245,7 +245,7 @@ fn check_calls(facts: &Facts, modules: &[Facts], text: &Text<'_>) -> Result<(), 
             return Err(at(format!("`{name}` is defined nowhere; add the module that defines it to `regoLibraries`")));
         }
         // A function of the package may be called by its full path, or through a rule of the package.
-        let builtins: Vec<&str> = super::builtins::names().collect();
+        let builtins: Vec<&str> = builtins::names().collect();
         let nearest = builtins
             .iter()
             .chain(&own)

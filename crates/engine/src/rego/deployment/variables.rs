@@ -4,7 +4,8 @@
 //! A variable is bound where a value is assigned to it, where it walks through a collection, or where it is declared.
 //! This looks for variables that stand nowhere else than where a value is needed.
 
-use super::module::Place;
+use crate::rego::engine::builtins;
+use crate::rego::engine::module::Place;
 use regorus::unstable::{AssignOp, Expr, ExprRef, Literal, Module, Query, Rule, RuleHead, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -234,7 +235,7 @@ fn place(span: &Span) -> Place {
 
 /// Whether the last of so many arguments may be given the value of the call. Of functions of the modules' own nobody knows.
 fn may_take_value(function: &ExprRef, arguments: usize) -> bool {
-    super::builtins::arguments(function.span().text()).is_none_or(|takes| arguments > takes)
+    builtins::arguments(function.span().text()).is_none_or(|takes| arguments > takes)
 }
 
 fn last_key(path: &ExprRef) -> Option<String> {

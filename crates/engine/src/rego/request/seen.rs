@@ -1,6 +1,6 @@
 //! What rules saw: for the log of a policy with `verboseLog`, which leaves out what Secrets hold, and for the command line.
 
-use super::bounds::weighs_at_most;
+use crate::rego::engine::{Text, weighs_at_most};
 use crate::settings::RegoVersion;
 use regorus::Value;
 use serde_json::{Map, Value as Json};
@@ -34,6 +34,13 @@ pub struct SeenModule {
     pub rego: String,
     /// Its syntax.
     pub version: RegoVersion,
+}
+
+impl SeenModule {
+    /// A module as rules were evaluated with it.
+    pub(super) fn of(text: &Text<'_>) -> Self {
+        Self { name: text.name.to_owned(), rego: text.rego.to_owned(), version: text.version }
+    }
 }
 
 impl Seen {

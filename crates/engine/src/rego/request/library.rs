@@ -1,13 +1,13 @@
 //! What policies may refer to: the libraries, and the other policies, of whatever kind. A module is parsed when
 //! another refers to its package.
 
-use super::evaluator::Text;
-use super::module::Facts;
+use crate::rego::engine::Text;
+use crate::rego::engine::module::Facts;
 use crate::settings::{RegoLibrary, RegoPolicy};
 use std::cell::OnceCell;
 
 /// Modules that may be referred to.
-pub(super) struct Pool<'s> {
+pub(crate) struct Pool<'s> {
     modules: Vec<Entry<'s>>,
 }
 
@@ -26,7 +26,7 @@ enum Of {
 }
 
 impl<'s> Pool<'s> {
-    pub(super) fn new(libraries: &'s [RegoLibrary], policies: &[&'s RegoPolicy]) -> Self {
+    pub(crate) fn new(libraries: &'s [RegoLibrary], policies: &[&'s RegoPolicy]) -> Self {
         let library = |l: &'s RegoLibrary| (Text { name: &l.name, rego: &l.rego, version: l.version }, Of::Library);
         let policy = |p: &&'s RegoPolicy| (Text { name: &p.name, rego: &p.rego, version: p.version }, Of::Policy);
         let modules = libraries
@@ -40,7 +40,7 @@ impl<'s> Pool<'s> {
 }
 
 /// The first module of the pool that those loaded refer to, and that isn't among them.
-pub(super) fn unmet<'s>(pool: &Pool<'s>, loaded: &[Facts], texts: &[Text<'s>]) -> Option<Text<'s>> {
+pub(crate) fn unmet<'s>(pool: &Pool<'s>, loaded: &[Facts], texts: &[Text<'s>]) -> Option<Text<'s>> {
     let own = &loaded.first()?.package;
     let is_loaded = |text: &Text<'s>| texts.iter().any(|other| std::ptr::eq(other.rego, text.rego));
     let refers = loaded.iter().any(|facts| !facts.data.is_empty());
@@ -56,7 +56,7 @@ pub(super) fn unmet<'s>(pool: &Pool<'s>, loaded: &[Facts], texts: &[Text<'s>]) -
 }
 
 /// The package that a module's text begins with, without parsing it: comments and empty lines come before it.
-pub(super) fn package(rego: &str) -> Option<Vec<&str>> {
+pub(crate) fn package(rego: &str) -> Option<Vec<&str>> {
     let mut lines = rego.trim_start_matches('\u{feff}').lines().map(str::trim);
     let line = lines.find(|line| !line.is_empty() && !line.starts_with('#'))?;
     let name = line

@@ -1,10 +1,9 @@
 //! The cluster as data: the kinds of `context`, as far as the rules of a request mention them.
 
-use super::document::from_json;
-use super::input::{get, set};
-use super::module::Facts;
 use crate::host::{Host, HostFailure, Resource};
 use crate::message::cut;
+use crate::rego::engine::document::{from_json, get, set};
+use crate::rego::engine::module::Facts;
 use crate::settings::ContextKind;
 use regorus::Value;
 use std::collections::BTreeMap;

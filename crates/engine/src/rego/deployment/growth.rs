@@ -4,7 +4,8 @@
 //! an operator, or a comparison, would take seconds for are told from the rules' text when they are deployed. Rego
 //! has no recursion, so that a value's size has a bound that the text shows.
 
-use super::recursion::{Graph, Path, Scope, declared, package, pattern, rule_path};
+use super::recursion::Graph;
+use super::scope::{Path, Scope, declared, package, pattern, rule_path};
 use regorus::unstable::{ArithOp, AssignOp, BUILTINS, Expr, Literal, Module, Query, Ref, Rule, RuleHead, Span};
 use std::collections::{BTreeMap, BTreeSet};
 

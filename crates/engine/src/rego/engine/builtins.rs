@@ -1,6 +1,8 @@
 //! Builtins of this project's own: those of OPA that the engine lacks, and what only a policy knows.
 
-use super::bounds::{self, Crossed};
+use super::bounds;
+use super::crossed::Crossed;
+use super::document::set;
 use super::image_has_prefix::{IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, image_has_prefix};
 use super::image_reference::{IMAGE_REFERENCE, image_reference};
 use crate::Timestamp;
@@ -82,12 +84,12 @@ fn noted(
 }
 
 /// Whether there is a builtin of this name.
-pub(super) fn exists(name: &str) -> bool {
+pub(crate) fn exists(name: &str) -> bool {
     ADDED.contains(&name) || BUILTINS.contains_key(name)
 }
 
 /// How many arguments a builtin takes; one more may take its value.
-pub(super) fn arguments(name: &str) -> Option<usize> {
+pub(crate) fn arguments(name: &str) -> Option<usize> {
     match name {
         "re_match" | "net.cidr_contains" | "result.new" => Some(2),
         "cast_array" | "net.cidr_is_valid" | "net.cidr_expand" | IMAGE_REFERENCE => Some(1),
@@ -98,7 +100,7 @@ pub(super) fn arguments(name: &str) -> Option<usize> {
 }
 
 /// The names of all builtins.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     ADDED.into_iter().chain(BUILTINS.keys().copied())
 }
 
@@ -115,7 +117,7 @@ fn cast_array(mut arguments: Vec<Value>) -> anyhow::Result<Value> {
 fn new_result(arguments: Vec<Value>) -> anyhow::Result<Value> {
     let [message, _cause] = arguments.as_slice() else { bail!("`result.new` takes a message and a cause") };
     let mut result = Value::new_object();
-    super::input::set(&mut result, "msg", message.clone());
+    set(&mut result, "msg", message.clone());
     Ok(result)
 }
 

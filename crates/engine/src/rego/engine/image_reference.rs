@@ -1,6 +1,6 @@
 //! `image_reference`: the parts of an image's canonical name, for rules.
 
-use super::input::set;
+use super::document::set;
 use crate::image::ImageReference;
 use anyhow::{Context, anyhow};
 use regorus::Value;

@@ -4,17 +4,17 @@
 //! deciding natively, so that they are evaluated only where custom rules change one of them; else custom rules are
 //! evaluated with the few that they mention, and what they say is combined with what the native phase said.
 
-use super::document::{from_own, from_value};
-use super::evaluator::{Budget, EvaluationError, Evaluator, Text};
 use super::generated::{ALWAYS, GeneratedRules, PACKAGE, PRE_SCAN, SCAN};
-use super::input::{Input, MAX_REQUEST, set};
-use super::module::{Facts, InputKeys};
+use super::input::{Input, MAX_REQUEST};
 use super::seen::SeenModule;
-use super::unexpected_value;
+use super::shown::unexpected_value;
 use crate::Timestamp;
 use crate::context::ReviewedObject;
 use crate::judged::JudgedImage;
 use crate::prescan::{PreScan, PreScanRejection};
+use crate::rego::engine::document::{from_own, from_value, set};
+use crate::rego::engine::module::{Facts, InputKeys};
+use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text};
 use crate::settings::{RegoVersion, Settings};
 use crate::workload::WorkloadKind;
 use regorus::Value;
@@ -218,8 +218,11 @@ impl<'a> PhaseRules<'a> {
         let rules = facts.into_iter().next().map(|facts| facts.rules).unwrap_or_default();
         let own = Text { rego: &rego, ..*text };
         let beside = Text { name: GENERATED, rego: &beside, version: RegoVersion::V0 };
-        let texts =
-            [own, beside].iter().filter(|text| settings.verbose_log && !text.rego.is_empty()).map(Text::seen).collect();
+        let texts = [own, beside]
+            .iter()
+            .filter(|text| settings.verbose_log && !text.rego.is_empty())
+            .map(SeenModule::of)
+            .collect();
         let sees_inner_report = text.rego.contains("InnerReport");
         Ok(Self { evaluator, rules, whole, sees_inner_report, sees_settings, sees, texts })
     }
@@ -311,7 +314,7 @@ impl<'a> PhaseRules<'a> {
 
 /// The rules with a package. Who writes the line is not asked to leave it out; who leaves it out keeps the numbers of
 /// the lines.
-pub(super) fn with_package(rules: &str) -> String {
+pub(crate) fn with_package(rules: &str) -> String {
     match super::library::package(rules) {
         Some(_) => rules.to_owned(),
         None => ["package ", PACKAGE, " ", rules].concat(),
@@ -368,22 +371,22 @@ fn mentions(rego: &str, word: &str) -> bool {
 }
 
 /// The modules of a phase with custom rules.
-pub(super) struct Modules {
+pub(crate) struct Modules {
     /// What the modules are about, the custom rules first.
-    pub(super) facts: Vec<Facts>,
+    pub(crate) facts: Vec<Facts>,
     /// Whether the custom rules change a generated one, so that all of them stand in the same module.
-    pub(super) whole: bool,
+    pub(crate) whole: bool,
     /// The text of that module.
-    pub(super) rego: String,
+    pub(crate) rego: String,
     /// The generated rules that it mentions, in a module of their own; empty: none.
-    pub(super) beside: String,
+    pub(crate) beside: String,
 }
 
 /// Loads custom rules, and of the generated ones what they need.
 ///
 /// Rules that are only looked at keep their columns. Where they are evaluated, what names a part of a document is imported,
 /// which costs half of what a rule does that says the same.
-pub(super) fn load_modules(
+pub(crate) fn load_modules(
     evaluator: &mut Evaluator<'_>,
     text: &Text<'_>,
     phase: Phase,

@@ -6,30 +6,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known about a module by reading it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     /// `kubernetes.admission` as its parts.
-    pub(super) package: Vec<String>,
+    pub(crate) package: Vec<String>,
     /// The names of its rules, functions left out.
-    pub(super) rules: BTreeSet<String>,
+    pub(crate) rules: BTreeSet<String>,
     /// The line on which each rule or function is defined first.
-    pub(super) lines: BTreeMap<String, u32>,
+    pub(crate) lines: BTreeMap<String, u32>,
     /// What it refers to below `data`.
-    pub(super) data: Vec<Reference>,
+    pub(crate) data: Vec<Reference>,
     /// What it refers to below `input`.
-    pub(super) input: InputKeys,
+    pub(crate) input: InputKeys,
     /// Every function that it calls.
-    pub(super) calls: BTreeMap<String, Call>,
+    pub(crate) calls: BTreeMap<String, Call>,
     /// Every function that it defines, with its aliases of imported packages resolved by nobody.
-    pub(super) functions: BTreeSet<String>,
+    pub(crate) functions: BTreeSet<String>,
     /// Names that imports give to what they import.
-    pub(super) imports: BTreeMap<String, Vec<String>>,
+    pub(crate) imports: BTreeMap<String, Vec<String>>,
     /// Every name that stands alone in it: rules of its own package, or variables.
-    pub(super) names: BTreeSet<String>,
+    pub(crate) names: BTreeSet<String>,
 }
 
 /// The keys of `input` that a module refers to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct InputKeys {
+pub(crate) struct InputKeys {
     keys: BTreeSet<String>,
     /// It takes the document as a whole, or keys that only the evaluation knows.
     whole: bool,
@@ -37,45 +37,45 @@ pub(super) struct InputKeys {
 
 impl InputKeys {
     /// Whether it may look at what stands at the key.
-    pub(super) fn may_see(&self, key: &str) -> bool {
+    pub(crate) fn may_see(&self, key: &str) -> bool {
         self.whole || self.keys.contains(key)
     }
 }
 
 /// A path into a document, as far as it is written out.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Reference {
+pub(crate) struct Reference {
     /// The keys in order; none: one that only the evaluation knows.
-    pub(super) keys: Vec<Option<String>>,
+    pub(crate) keys: Vec<Option<String>>,
 }
 
 /// How a function is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Call {
+pub(crate) struct Call {
     /// Where first.
-    pub(super) place: Place,
+    pub(crate) place: Place,
     /// With the fewest arguments.
-    pub(super) fewest: usize,
+    pub(crate) fewest: usize,
     /// With the most arguments.
-    pub(super) most: usize,
+    pub(crate) most: usize,
 }
 
 /// Where something stands in a text, counted from one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
-    pub(super) line: u32,
-    pub(super) column: u32,
+pub(crate) struct Place {
+    pub(crate) line: u32,
+    pub(crate) column: u32,
 }
 
 impl Reference {
     /// Whether it may reach what stands at `path`: as far as both go, they agree.
-    pub(super) fn may_reach(&self, path: &[&str]) -> bool {
+    pub(crate) fn may_reach(&self, path: &[&str]) -> bool {
         self.keys.iter().zip(path).all(|(key, part)| key.as_deref().is_none_or(|key| key == *part))
     }
 }
 
 impl Facts {
-    pub(super) fn of(module: &Module) -> Self {
+    pub(crate) fn of(module: &Module) -> Self {
         let mut facts = Self::default();
         if let Some((root, keys)) = path(&module.package.refr) {
             facts.package = std::iter::once(root).chain(keys.into_iter().flatten()).map(str::to_owned).collect();
@@ -95,7 +95,7 @@ impl Facts {
     }
 
     /// Whether it is, or refers to, the package.
-    pub(super) fn needs(&self, package: &[&str]) -> bool {
+    pub(crate) fn needs(&self, package: &[&str]) -> bool {
         self.data.iter().any(|reference| !reference.keys.is_empty() && reference.may_reach(package))
     }
 

@@ -1,9 +1,10 @@
 //! Evaluating: one set of modules, with the limits that keep a rule from taking the server down.
 
-use super::bounds::{self, Crossed};
+use super::bounds;
 use super::builtins;
+use super::clock::NO_TIME;
+use super::crossed::Crossed;
 use super::module::Facts;
-use super::seen::SeenModule;
 use crate::Timestamp;
 use crate::instance::done_with;
 use crate::message::cut;
@@ -23,8 +24,6 @@ const BUDGET: Duration = Duration::from_millis(450);
 /// After how many steps of an evaluation the clock is read, and the memory looked at: between two looks lie one or two
 /// statements. It costs 0.3 ms for the 10,000 steps of a large policy.
 const STEPS_BETWEEN_CHECKS: NonZeroU32 = NonZeroU32::new(4).expect("is not zero");
-/// A time this far ahead is none: a [`Clock`](super::Clock) says by it that the memory is used up.
-pub(super) const NO_TIME: Duration = Duration::from_secs(1 << 40);
 /// How long a module's text may be: longer than anything in use. The default allows lines of 1024 characters only.
 const LENGTHS: PolicyLengthConfig = PolicyLengthConfig {
     max_col: NonZeroU32::new(1 << 20).expect("is not zero"),
@@ -36,16 +35,10 @@ const MAX_ERROR_LENGTH: usize = 400;
 
 /// A text in Rego, with the name that messages give it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Text<'s> {
-    pub(super) name: &'s str,
-    pub(super) rego: &'s str,
-    pub(super) version: RegoVersion,
-}
-
-impl Text<'_> {
-    pub(super) fn seen(&self) -> SeenModule {
-        SeenModule { name: self.name.to_owned(), rego: self.rego.to_owned(), version: self.version }
-    }
+pub(crate) struct Text<'s> {
+    pub(crate) name: &'s str,
+    pub(crate) rego: &'s str,
+    pub(crate) version: RegoVersion,
 }
 
 /// The time that is left for the Rego of one request. Host calls between evaluations don't count.
@@ -56,7 +49,7 @@ pub(crate) struct Budget {
 }
 
 /// Modules that are loaded, and answer for their rules.
-pub(super) struct Evaluator<'b> {
+pub(crate) struct Evaluator<'b> {
     /// None: as it is before anything is loaded.
     engine: Option<Engine>,
     /// The first bound that a builtin met. Its error may not have reached the end of an evaluation.
@@ -103,7 +96,7 @@ impl Default for Budget {
 
 impl Budget {
     /// As much time as it takes: for reading modules when the policy is deployed, where nothing is evaluated.
-    pub(super) fn unlimited() -> Self {
+    pub(crate) fn unlimited() -> Self {
         Self { left: Cell::new(None) }
     }
 
@@ -138,12 +131,12 @@ impl Budget {
 
 impl<'b> Evaluator<'b> {
     /// An evaluator without any module yet.
-    pub(super) fn new(budget: &'b Budget) -> Self {
+    pub(crate) fn new(budget: &'b Budget) -> Self {
         Self { engine: None, crossed: Crossed::default(), budget }
     }
 
     /// Forgets every module.
-    pub(super) fn start_again(&mut self) {
+    pub(crate) fn start_again(&mut self) {
         if let Some(engine) = self.engine.take() {
             done_with(engine);
         }
@@ -153,7 +146,7 @@ impl<'b> Evaluator<'b> {
     ///
     /// # Errors
     /// It is no Rego of its version.
-    pub(super) fn load(&mut self, text: &Text<'_>) -> Result<Facts, EvaluationError> {
+    pub(crate) fn load(&mut self, text: &Text<'_>) -> Result<Facts, EvaluationError> {
         let engine = engine(&mut self.engine);
         self.budget.spend(|_| {
             engine.set_rego_v0(text.version == RegoVersion::V0);
@@ -172,7 +165,7 @@ impl<'b> Evaluator<'b> {
     ///
     /// # Errors
     /// One of them is there already, which is a bug here.
-    pub(super) fn extend(
+    pub(crate) fn extend(
         &mut self,
         modules: &[Facts],
         now: Timestamp,
@@ -190,12 +183,12 @@ impl<'b> Evaluator<'b> {
     ///
     /// # Errors
     /// It contradicts what is there already.
-    pub(super) fn add_data(&mut self, data: Value) -> Result<(), EvaluationError> {
+    pub(crate) fn add_data(&mut self, data: Value) -> Result<(), EvaluationError> {
         engine(&mut self.engine).add_data(data).map_err(|error| EvaluationError::Failed(one_line(&error)))
     }
 
     /// What the rules see as `input` from now on.
-    pub(super) fn set_input(&mut self, input: Value) {
+    pub(crate) fn set_input(&mut self, input: Value) {
         engine(&mut self.engine).set_input(input);
     }
 
@@ -203,7 +196,7 @@ impl<'b> Evaluator<'b> {
     ///
     /// # Errors
     /// The evaluation failed, or was stopped.
-    pub(super) fn rule(&mut self, path: &str) -> Result<Option<Value>, EvaluationError> {
+    pub(crate) fn rule(&mut self, path: &str) -> Result<Option<Value>, EvaluationError> {
         let (engine, crossed) = (engine(&mut self.engine), &self.crossed);
         self.budget.spend(|left| {
             if let Some(limit) = left {
@@ -224,17 +217,17 @@ impl<'b> Evaluator<'b> {
     ///
     /// # Errors
     /// What can't be evaluated, like variables that nothing binds.
-    pub(super) fn prepare(&mut self) -> Result<(), EvaluationError> {
+    pub(crate) fn prepare(&mut self) -> Result<(), EvaluationError> {
         engine(&mut self.engine).eval_query("true".to_owned(), false).map(|_| ()).map_err(|error| failure(&error))
     }
 
     /// The documents that rules see as `data`.
-    pub(super) fn data(&self) -> Value {
+    pub(crate) fn data(&self) -> Value {
         self.engine.as_ref().map_or_else(Value::new_object, Engine::get_data)
     }
 
     /// What every module loaded so far parsed into.
-    pub(super) fn modules(&mut self) -> &[Ref<Ast>] {
+    pub(crate) fn modules(&mut self) -> &[Ref<Ast>] {
         engine(&mut self.engine).get_modules()
     }
 }
@@ -268,7 +261,7 @@ fn failure(error: &anyhow::Error) -> EvaluationError {
 
 /// An error of the Rego engine: it draws the place over several lines, `--> name:line:column`, the source and a caret, and
 /// then `error: why`.
-pub(super) fn one_line(error: &anyhow::Error) -> String {
+pub(crate) fn one_line(error: &anyhow::Error) -> String {
     let text = error.to_string();
     let place = text.lines().find_map(|line| line.trim_start().strip_prefix("--> "));
     let why = text.lines().find_map(|line| line.trim_start().strip_prefix("error: "));

@@ -1,0 +1,46 @@
+//! The engine with its bounds: modules are read and evaluated, and nothing that a rule says takes the server down.
+//!
+//! ```text
+//! module (its syntax, read) ── evaluator ── builtins (those that regorus lacks) ── image_has_prefix, image_reference
+//!                                │ │   │
+//!                            clock │ crossed
+//!                                bounds (which builtin is bounded, and how)
+//!                                  ├── checks ── sizes, weight: what is measured before the original is called
+//!                                  ├── patterns: what searches
+//!                                  └── reimplemented ── document, sprintf: what is answered here
+//! ```
+//!
+//! It knows of no request and of no settings but the versions of modules and the comparison of names.
+
+mod bounds;
+pub(crate) mod builtins;
+mod clock;
+mod crossed;
+pub(crate) mod document;
+mod evaluator;
+pub mod image_has_prefix;
+mod image_reference;
+pub(crate) mod module;
+mod sprintf;
+mod weight;
+
+use crate::Timestamp;
+use crate::settings::ImageMatching;
+use std::collections::BTreeSet;
+
+pub use clock::{Clock, NO_TIME, use_clock};
+pub(crate) use evaluator::{Budget, EvaluationError, Evaluator, Text};
+pub(crate) use weight::weighs_at_most;
+
+/// Makes an engine of `image-admission`'s command line one like the policy's: with the builtins that are added or kept
+/// within bounds here, whatever its modules call, and with OPA's answer to builtins that have none: undefined.
+///
+/// # Errors
+/// The engine has an extension of such a name already.
+pub fn make_alike(engine: &mut regorus::Engine, now: Timestamp) -> anyhow::Result<()> {
+    engine.set_strict_builtin_errors(false);
+    let called: BTreeSet<&str> = builtins::names().collect();
+    let crossed = crossed::Crossed::default();
+    builtins::install(engine, &called, now, ImageMatching::Canonical, &crossed)?;
+    bounds::install(engine, &called, &crossed)
+}

@@ -1,0 +1,22 @@
+//! The first bound that a builtin met, known whatever the engine makes of its error.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What the first builtin said that met a bound.
+///
+/// The engine drops an error inside of a function if another definition of that function has an answer. What was
+/// evaluated then lacks a part, so that the decision must not rest on it: look here after each evaluation.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Crossed(Arc<Mutex<Option<String>>>);
+
+impl Crossed {
+    /// The error, if there was one since the last time.
+    pub(super) fn take(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Notes an error, unless there was one before.
+    pub(super) fn note(&self, text: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| text.to_owned());
+    }
+}
