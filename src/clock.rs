@@ -11,7 +11,7 @@ const MAX_PAGES: usize = 96 * 1024 * 1024 / (64 * 1024);
 
 /// Pages up to which a request leaves behind what it no longer needs: far more than one takes, and far less than there is
 /// for a host that asks the same instance again.
-const PAGES_TO_LEAVE: usize = 24 * 1024 * 1024 / (64 * 1024);
+const MAX_PAGES_UNFREED: usize = 24 * 1024 * 1024 / (64 * 1024);
 
 /// The host's monotonic clock, and this module's memory.
 #[derive(Debug)]
@@ -28,8 +28,8 @@ impl Clock for GuestClock {
 }
 
 /// Whether there is memory to leave behind: the instance ends with the request, unless the host asks it again.
-pub(crate) fn may_leave_memory() -> bool {
-    pages() < PAGES_TO_LEAVE
+pub(crate) fn may_skip_freeing() -> bool {
+    pages() < MAX_PAGES_UNFREED
 }
 
 #[cfg(target_arch = "wasm32")]

@@ -22,7 +22,7 @@ const PROTOCOL_VERSION: &[u8] = br#""v1""#;
 #[unsafe(no_mangle)]
 pub extern "C" fn wapc_init() {
     // Before anything is read: a page that is first read and then written is brought twice.
-    image_admission_engine::leave_memory(clock::may_leave_memory());
+    image_admission_engine::skip_freeing(clock::may_skip_freeing());
     image_admission_engine::use_clock(&GuestClock);
 }
 
@@ -32,7 +32,7 @@ pub extern "C" fn wapc_init() {
 pub extern "C" fn __guest_call(operation_length: usize, payload_length: usize) -> i32 {
     wapc::respond(operation_length, payload_length, |operation, payload| match operation {
         b"validate" => {
-            image_admission_engine::leave_memory(clock::may_leave_memory());
+            image_admission_engine::skip_freeing(clock::may_skip_freeing());
             Some(reply(image_admission_engine::validate(payload, &WireHost(Guest), now())))
         }
         b"validate_settings" => Some(reply(image_admission_engine::validate_settings(payload))),

@@ -8,7 +8,7 @@ use crate::context::{RequestContext, ReviewedObject};
 use crate::decision::{Decision, NothingToJudge, Outcome};
 use crate::host::{CountedHost, Host};
 use crate::image::{ImageList, UnreadableObject, WorkloadImage, images, keep_changed};
-use crate::instance::done_with;
+use crate::instance::finish_with;
 use crate::judged::JudgedImage;
 use crate::pin::{self, EPHEMERAL_CONTAINERS};
 use crate::prescan::{self, PreScan};
@@ -23,7 +23,12 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Decides a request. What took more calls to the host than the settings allow is rejected, whatever else it came to.
-pub(crate) fn decide(request: &AdmissionRequest<'_>, settings: &Settings, host: &dyn Host, now: Timestamp) -> Decision {
+pub(crate) fn decide_request(
+    request: &AdmissionRequest<'_>,
+    settings: &Settings,
+    host: &dyn Host,
+    now: Timestamp,
+) -> Decision {
     let host = CountedHost::new(host, settings.max_host_calls);
     let context = RequestContext { request, settings, host: &host, now };
     let budget = Budget::default();
@@ -85,7 +90,7 @@ fn judge(
         let said = rules.finish(&decision.images, Some(&mut search));
         decision.set_policies(said);
     }
-    done_with(search);
+    finish_with(search);
     decision
 }
 
@@ -169,7 +174,7 @@ fn pre_scan(
     let Some(workload) = reviewed.workload.filter(|_| !decision.is_rejected_for_good()) else { return };
     let has_images = !decision.images.is_empty();
     let mut said = if has_images {
-        prescan::decide(&mut decision.images, &reviewed.namespace, context.settings)
+        prescan::apply_policies(&mut decision.images, &reviewed.namespace, context.settings)
     } else {
         PreScan::Accepted
     };
@@ -234,7 +239,7 @@ fn scan(
         decision.outcome = Outcome::NotVerified;
         return;
     }
-    scan::decide(&mut decision.images, &reviewed.namespace, workload, context.settings, search);
+    scan::scan_images(&mut decision.images, &reviewed.namespace, workload, context.settings, search);
     if let Some(rules) = rules {
         rules.scan(&mut decision.images, reviewed, workload, search);
     }
@@ -255,6 +260,6 @@ fn write(context: RequestContext<'_>, reviewed: ReviewedObject, decision: &mut D
     if is_changed {
         decision.mutated_object = Some(object);
     } else {
-        done_with(object);
+        finish_with(object);
     }
 }

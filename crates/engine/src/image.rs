@@ -32,12 +32,21 @@ impl ImageList {
     /// All of them, in order.
     pub const ALL: [Self; 4] = [Self::Init, Self::Container, Self::Ephemeral, Self::Volume];
 
-    pub(crate) fn field(self) -> &'static str {
+    /// The pod spec's field.
+    pub(crate) const fn field(self) -> &'static str {
         match self {
             Self::Init => "initContainers",
             Self::Container => "containers",
             Self::Ephemeral => "ephemeralContainers",
             Self::Volume => "volumes",
+        }
+    }
+
+    /// What expressions call its images: those of volumes are no volumes.
+    pub(crate) const fn in_expressions(self) -> &'static str {
+        match self {
+            Self::Volume => "imageVolumes",
+            list => list.field(),
         }
     }
 

@@ -6,17 +6,17 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-static LEAVES: AtomicBool = AtomicBool::new(false);
+static SKIPS: AtomicBool = AtomicBool::new(false);
 
 /// Lets the engine leave large values in memory when they are no longer needed, or not. What runs one request after the
 /// other in the same memory says no before that is used up.
-pub fn leave_memory(leaves: bool) {
-    LEAVES.store(leaves, Ordering::Relaxed);
+pub fn skip_freeing(skips: bool) {
+    SKIPS.store(skips, Ordering::Relaxed);
 }
 
-/// Drops a value that nothing needs any more, or leaves it where it is. Not for what does anything when it is dropped.
-pub(crate) fn done_with<T>(value: T) {
-    if LEAVES.load(Ordering::Relaxed) {
+/// Drops a value that nothing needs any more, or skips it where it is. Not for what does anything when it is dropped.
+pub(crate) fn finish_with<T>(value: T) {
+    if SKIPS.load(Ordering::Relaxed) {
         std::mem::forget(value);
     }
 }

@@ -66,7 +66,7 @@ mod traps;
 mod verification;
 mod workload;
 
-use instance::done_with;
+use instance::finish_with;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use settings::{InvalidSettings, Settings};
@@ -75,10 +75,11 @@ pub use check::check_settings;
 pub use decision::{Decision, NothingToJudge, Outcome};
 pub use host::{Document, Host, HostCalls, HostFailure, Resource, WireHost};
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};
-pub use instance::leave_memory;
+pub use instance::skip_freeing;
 pub use judged::{JudgedImage, ScanOutcome};
 pub use log::LogLine;
 pub use manifest::is_proven;
+pub use message::nearest;
 pub use platform::Platform;
 pub use policy::Rule;
 pub use prescan::PreScanRejection;
@@ -112,7 +113,7 @@ pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
     };
     let decision = decide(request, &settings, host, now);
     let log = if settings.verbose_log { log::verbose(payload, &decision) } else { Vec::new() };
-    done_with(settings);
+    finish_with(settings);
     Answer { response: respond(decision), log }
 }
 
@@ -145,7 +146,7 @@ pub fn validate_settings(payload: &[u8]) -> Answer {
 #[must_use]
 pub fn decide(request: Option<&RawValue>, settings: &Settings, host: &dyn Host, now: Timestamp) -> Decision {
     match AdmissionRequest::read(request) {
-        Ok(request) => flow::decide(&request, settings, host, now),
+        Ok(request) => flow::decide_request(&request, settings, host, now),
         Err(unreadable) => Decision::new(Outcome::UnreadableRequest(unreadable), now),
     }
 }
@@ -154,7 +155,7 @@ pub fn decide(request: Option<&RawValue>, settings: &Settings, host: &dyn Host, 
 fn respond(decision: Decision) -> Vec<u8> {
     let response = Response::from(decision);
     let bytes = to_json(&response);
-    done_with(response);
+    finish_with(response);
     bytes
 }
 

@@ -55,6 +55,15 @@ pub(crate) fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
+/// The name that a misspelt one is nearest to: at most one letter is wrong, and one more for every three that the name has.
+#[must_use]
+pub fn nearest<'n>(misspelt: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let misspelt = misspelt.to_lowercase();
+    let distance = |name: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &misspelt);
+    let nearest = names.into_iter().map(|name| (distance(name), name)).min();
+    nearest.filter(|(distance, name)| *distance <= 1 + name.len() / 3).map(|(_, name)| name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,7 +16,8 @@ pub struct Rule<A> {
     pub action: A,
 }
 
-/// The scope as the seeds' messages have it: `Global default policy`, `Namespace 'x' custom policy (prefix 'y')`.
+/// The scope as the messages of Sysdig's admission controller have it:
+/// `Global default policy`, `Namespace 'x' custom policy (prefix 'y')`.
 impl<A> fmt::Display for Rule<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.namespace {

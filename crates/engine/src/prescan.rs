@@ -26,7 +26,7 @@ pub(crate) enum PreScan {
 }
 
 /// Decides the first phase, and notes at each image which policy it was.
-pub(crate) fn decide(images: &mut [JudgedImage], namespace: &str, settings: &Settings) -> PreScan {
+pub(crate) fn apply_policies(images: &mut [JudgedImage], namespace: &str, settings: &Settings) -> PreScan {
     // Without generated rules only custom ones say anything.
     if !settings.pre_scan.auto_generate {
         return PreScan::Scan;

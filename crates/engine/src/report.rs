@@ -26,7 +26,7 @@ use crate::resolve::{PlatformManifest, ResolvedImage, resolve};
 use crate::settings::{EffectiveFallbacks, Fallback, ReportSource, Settings};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use source::{Known, Origin, Source, Statement, Wanted};
+use source::{Knowledge, Origin, Source, Statement, WantedPlatform};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -178,12 +178,14 @@ impl<'a> ReportSearch<'a> {
         match source {
             ReportSource::SbomScanner(scanner) => {
                 let needs_time = settings.reports.max_age.is_some();
-                Box::new(sbomscanner::Source::new(scanner, host, &subject.namespace, needs_time))
+                Box::new(sbomscanner::SbomScannerReports::new(scanner, host, &subject.namespace, needs_time))
             }
-            ReportSource::TrivyOperator(operator) => Box::new(trivy_operator::Source::new(operator, host, subject)),
-            ReportSource::Registry(registry) => Box::new(registry::Source::new(registry, host)),
-            ReportSource::Kubescape(kubescape) => Box::new(kubescape::Source::new(kubescape, host)),
-            ReportSource::Custom(custom) => Box::new(custom::Source::new(custom, host, &subject.namespace)),
+            ReportSource::TrivyOperator(operator) => {
+                Box::new(trivy_operator::TrivyOperatorReports::new(operator, host, subject))
+            }
+            ReportSource::Registry(registry) => Box::new(registry::AttachedReports::new(registry, host)),
+            ReportSource::Kubescape(kubescape) => Box::new(kubescape::KubescapeReports::new(kubescape, host)),
+            ReportSource::Custom(custom) => Box::new(custom::CustomObjects::new(custom, host, &subject.namespace)),
         }
     }
 
@@ -266,7 +268,7 @@ impl<'a> ReportSearch<'a> {
 
     fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
         let judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
-        let (said, known_to, asked) = self.ask(reference, image, &judge);
+        let (statements, known_to, asked) = self.ask(reference, image, &judge);
         let mut warnings = Vec::new();
         if image.is_unproven {
             warnings.push(ImageWarning::UnprovenIndex);
@@ -278,12 +280,12 @@ impl<'a> ReportSearch<'a> {
         };
         let forgiven = self.settings.scan.effective_fallbacks(&self.subject.namespace);
         let mut platforms = Vec::new();
-        for (manifest, said) in image.platforms.iter().zip(said) {
-            exemptions.note(&said);
-            if disagree(&said) && !warnings.contains(&ImageWarning::ReportsDisagree) {
+        for (manifest, statements) in image.platforms.iter().zip(statements) {
+            exemptions.note(&statements);
+            if disagree(&statements) && !warnings.contains(&ImageWarning::ReportsDisagree) {
                 warnings.push(ImageWarning::ReportsDisagree);
             }
-            platforms.push(platform_report(manifest, said, known_to.unwrap_or_default(), forgiven, nothing));
+            platforms.push(platform_report(manifest, statements, known_to.unwrap_or_default(), forgiven, nothing));
         }
         warnings.extend(exemptions.ending(self.now));
         let worst = platforms.iter().map(|platform| (platform.status, platform.state, platform.is_outage));
@@ -319,21 +321,22 @@ impl<'a> ReportSearch<'a> {
         }
         let may_be_down = self.may_be_down(reference);
         let containers = self.subject.containers.get(reference).map(Vec::as_slice).unwrap_or_default();
-        let mut said: Vec<Vec<Statement<'a>>> = image.platforms.iter().map(|_| Vec::new()).collect();
+        let mut statements: Vec<Vec<Statement<'a>>> = image.platforms.iter().map(|_| Vec::new()).collect();
         for (number, (name, source)) in self.sources.iter_mut().enumerate() {
-            for (manifest, said) in image.platforms.iter().zip(&mut said) {
+            for (manifest, statements) in image.platforms.iter().zip(&mut statements) {
                 let max_age = self.settings.reports.max_age.as_ref();
-                let wanted = Wanted { reference, image, manifest, containers, may_be_down, max_age, now: self.now };
+                let wanted =
+                    WantedPlatform { reference, image, manifest, containers, may_be_down, max_age, now: self.now };
                 // No report can speak of what is no manifest; the others are judged all the same.
                 if manifest.unjudgeable.is_none() {
-                    said.extend(source.find(&wanted, judge));
+                    statements.extend(source.find(&wanted, judge));
                 }
             }
-            if said.iter().flatten().any(Statement::knows_the_image) {
-                return (said, Some(*name), number + 1);
+            if statements.iter().flatten().any(Statement::knows_the_image) {
+                return (statements, Some(*name), number + 1);
             }
         }
-        (said, None, self.sources.len())
+        (statements, None, self.sources.len())
     }
 }
 
@@ -343,9 +346,9 @@ impl<'a> ReportSearch<'a> {
 struct UsedExemptions(BTreeMap<(Timestamp, String), BTreeSet<String>>);
 
 impl UsedExemptions {
-    fn note(&mut self, said: &[Statement<'_>]) {
-        for statement in said {
-            let Known::Fresh(judgement) = &statement.known else { continue };
+    fn note(&mut self, statements: &[Statement<'_>]) {
+        for statement in statements {
+            let Knowledge::Fresh(judgement) = &statement.known else { continue };
             for exempt in &judgement.used {
                 let key = (exempt.exemption.expires, cut(&exempt.exemption.reason, MAX_EXEMPTION_REASON));
                 self.0.entry(key).or_default().extend(exempt.ids.iter().cloned());
@@ -378,17 +381,17 @@ impl Statement<'_> {
     /// failed may have hidden any of these.
     fn knows_the_image(&self) -> bool {
         match self.known {
-            Known::Fresh(_) | Known::Stale(_) | Known::Pending(_) | Known::Failed(_) => true,
-            Known::LookUpFailed(_) | Known::Provoked(_) => is_on(Remedy::StopAtFailure),
-            Known::OfAnotherImage(_) | Known::NotScanned(_) => false,
+            Knowledge::Fresh(_) | Knowledge::Stale(_) | Knowledge::Pending(_) | Knowledge::Failed(_) => true,
+            Knowledge::LookUpFailed(_) | Knowledge::Provoked(_) => is_on(Remedy::StopAtFailure),
+            Knowledge::OfAnotherImage(_) | Knowledge::NotScanned(_) => false,
         }
     }
 
     /// Whether a failure may go away by itself. A report in a registry that can't be read may be whoever's pushed it.
     fn is_outage(&self) -> bool {
         match &self.known {
-            Known::Provoked(_) => !is_on(Remedy::ForgiveOutagesOnly),
-            Known::Fresh(Judgement { verdict: Verdict::Unreadable(_), .. }) => {
+            Knowledge::Provoked(_) => !is_on(Remedy::ForgiveOutagesOnly),
+            Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(_), .. }) => {
                 !matches!(self.origin, Some(Origin::Artifact(_)))
             }
             _ => true,
@@ -396,22 +399,26 @@ impl Statement<'_> {
     }
 
     fn is_fresh(&self) -> bool {
-        matches!(self.known, Known::Fresh(_))
+        matches!(self.known, Knowledge::Fresh(_))
     }
 
     /// What it comes to.
     fn status(&self) -> (ScanStatus, ReportState) {
         match &self.known {
-            Known::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => (ScanStatus::Accepted, ReportState::Fresh),
-            Known::Fresh(Judgement { verdict: Verdict::Rejected(_), .. }) => (ScanStatus::Rejected, ReportState::Fresh),
-            Known::Fresh(Judgement { verdict: Verdict::Unreadable(_), .. }) | Known::Failed(_) => {
+            Knowledge::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => {
+                (ScanStatus::Accepted, ReportState::Fresh)
+            }
+            Knowledge::Fresh(Judgement { verdict: Verdict::Rejected(_), .. }) => {
+                (ScanStatus::Rejected, ReportState::Fresh)
+            }
+            Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(_), .. }) | Knowledge::Failed(_) => {
                 (ScanStatus::ScanFailed, ReportState::Failed)
             }
-            Known::Stale(_) => (ScanStatus::ReportNotAvailable, ReportState::Stale),
-            Known::OfAnotherImage(_) => (ScanStatus::ReportNotAvailable, ReportState::OtherImage),
-            Known::NotScanned(_) => (ScanStatus::ReportNotAvailable, ReportState::NotScanned),
-            Known::Pending(_) => (ScanStatus::ReportNotAvailable, ReportState::Pending),
-            Known::LookUpFailed(_) | Known::Provoked(_) => (ScanStatus::ScanFailed, ReportState::LookUpFailed),
+            Knowledge::Stale(_) => (ScanStatus::ReportNotAvailable, ReportState::Stale),
+            Knowledge::OfAnotherImage(_) => (ScanStatus::ReportNotAvailable, ReportState::OtherImage),
+            Knowledge::NotScanned(_) => (ScanStatus::ReportNotAvailable, ReportState::NotScanned),
+            Knowledge::Pending(_) => (ScanStatus::ReportNotAvailable, ReportState::Pending),
+            Knowledge::LookUpFailed(_) | Knowledge::Provoked(_) => (ScanStatus::ScanFailed, ReportState::LookUpFailed),
         }
     }
 
@@ -423,26 +430,26 @@ impl Statement<'_> {
             (None, None) => Made::Unknown,
         };
         let what = match self.known {
-            Known::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => Decisive::Accepted,
-            Known::Fresh(Judgement { verdict: Verdict::Rejected(exceeded), .. }) => {
+            Knowledge::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => Decisive::Accepted,
+            Knowledge::Fresh(Judgement { verdict: Verdict::Rejected(exceeded), .. }) => {
                 Decisive::Rejected(exceeded, source)
             }
-            Known::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => Decisive::Unreadable(why),
-            Known::Stale(why) => Decisive::Stale(why),
-            Known::OfAnotherImage(which) => Decisive::OfAnotherImage(which),
-            Known::NotScanned(why) => Decisive::NotScanned(why),
-            Known::Pending(what) => Decisive::Pending(what),
-            Known::Failed(why) => Decisive::Failed(why),
-            Known::LookUpFailed(failure) => Decisive::LookUpFailed(LookUpFailure::Host(failure)),
-            Known::Provoked(failure) => Decisive::LookUpFailed(failure),
+            Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => Decisive::Unreadable(why),
+            Knowledge::Stale(why) => Decisive::Stale(why),
+            Knowledge::OfAnotherImage(which) => Decisive::OfAnotherImage(which),
+            Knowledge::NotScanned(why) => Decisive::NotScanned(why),
+            Knowledge::Pending(what) => Decisive::Pending(what),
+            Knowledge::Failed(why) => Decisive::Failed(why),
+            Knowledge::LookUpFailed(failure) => Decisive::LookUpFailed(LookUpFailure::Host(failure)),
+            Knowledge::Provoked(failure) => Decisive::LookUpFailed(failure),
         };
         ReportReason { by: self.by, made, what }
     }
 }
 
 /// Whether fresh reports of one platform come to different verdicts.
-fn disagree(said: &[Statement<'_>]) -> bool {
-    let mut fresh = said.iter().filter(|statement| statement.is_fresh()).map(|statement| statement.status().0);
+fn disagree(statements: &[Statement<'_>]) -> bool {
+    let mut fresh = statements.iter().filter(|statement| statement.is_fresh()).map(|statement| statement.status().0);
     fresh.next().is_some_and(|first| fresh.any(|other| other != first))
 }
 
@@ -450,31 +457,31 @@ fn disagree(said: &[Statement<'_>]) -> bool {
 /// count beside what is fresh.
 fn platform_report(
     manifest: &PlatformManifest,
-    mut said: Vec<Statement<'_>>,
+    mut statements: Vec<Statement<'_>>,
     source: &'static str,
     forgiven: EffectiveFallbacks,
     nothing: impl FnOnce() -> Decisive,
 ) -> PlatformReport {
     if let Some(why) = manifest.unjudgeable {
-        said.push(Statement::new(String::new(), Known::Provoked(LookUpFailure::Unjudgeable(why))));
+        statements.push(Statement::new(String::new(), Knowledge::Provoked(LookUpFailure::Unjudgeable(why))));
     }
-    if said.iter().any(Statement::is_fresh) && is_on(Remedy::FreshBeforeStale) {
-        said.retain(|statement| !matches!(statement.known, Known::Stale(_)));
+    if statements.iter().any(Statement::is_fresh) && is_on(Remedy::FreshBeforeStale) {
+        statements.retain(|statement| !matches!(statement.known, Knowledge::Stale(_)));
     }
-    if said.iter().any(Statement::knows_the_image) {
-        said.retain(Statement::knows_the_image);
+    if statements.iter().any(Statement::knows_the_image) {
+        statements.retain(Statement::knows_the_image);
     }
-    let reports = said.iter().filter(|s| s.is_fresh() || matches!(s.known, Known::Stale(_)));
+    let reports = statements.iter().filter(|s| s.is_fresh() || matches!(s.known, Knowledge::Stale(_)));
     let reports: Vec<String> = reports.map(|statement| statement.by.clone()).collect();
-    let grave = |said: &Statement<'_>| gravity(said.status().0, said.is_outage(), forgiven);
-    let decides = said
+    let grave = |statement: &Statement<'_>| gravity(statement.status().0, statement.is_outage(), forgiven);
+    let decides = statements
         .into_iter()
         .reduce(|worst, next| if grave(&next) > grave(&worst) && is_on(Remedy::WorstDecides) { next } else { worst });
     let is_outage = decides.as_ref().is_none_or(Statement::is_outage);
-    let (time, origin) = decides.as_ref().map_or((None, None), |said| (said.time, said.origin.clone()));
+    let (time, origin) = decides.as_ref().map_or((None, None), |statement| (statement.time, statement.origin.clone()));
     let reason = decides.map_or_else(
         || ReportReason { by: String::new(), made: Made::Unknown, what: nothing() },
-        |said| said.into_reason(source),
+        |statement| statement.into_reason(source),
     );
     let (status, state) = reason.what.status();
     PlatformReport {

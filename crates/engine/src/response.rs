@@ -1,10 +1,10 @@
 //! The response: a decision in the words that go back to Kubernetes.
 //!
-//! The messages are the seeds', to the letter, since people's alerts look for them; what this policy adds comes after
-//! them, in warnings and in audit annotations.
+//! The messages are those of Sysdig's admission controller, to the letter, since people's alerts look for them; what this
+//! policy adds comes after them, in warnings and in audit annotations.
 
 use crate::decision::{Decision, NothingToJudge, Outcome};
-use crate::instance::done_with;
+use crate::instance::finish_with;
 use crate::judged::JudgedImage;
 use crate::message::{cut, join_at_most, join_within};
 use crate::reason::UsedExemption;
@@ -227,7 +227,7 @@ impl From<Decision> for Response {
             annotate(&mut response.audit_annotations, judged);
         }
         response.mutated_object = decision.mutated_object.take().filter(|_| response.accepted);
-        done_with(decision);
+        finish_with(decision);
         response
     }
 }
@@ -260,7 +260,7 @@ fn allowed_reason(images: &[JudgedImage]) -> &'static str {
     if warned { "every image is admitted, with warnings" } else { "every image's scan is accepted" }
 }
 
-/// The seeds' line for each denied image, then for each what its scan report says.
+/// The line of Sysdig's admission controller for each denied image, then for each what its scan report says.
 fn scan_message(images: &[JudgedImage]) -> Option<String> {
     let mut lines = Vec::new();
     let mut reasons = Vec::new();

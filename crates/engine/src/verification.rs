@@ -22,7 +22,7 @@ use crate::Timestamp;
 use crate::context::{RequestContext, ReviewedObject};
 use crate::host::{HostFailure, Resource};
 use crate::image::{ImageReference, WorkloadImage};
-use crate::instance::done_with;
+use crate::instance::finish_with;
 use crate::judged::JudgedImage;
 use crate::message::cut;
 use crate::report::{Field, ReportSearch, ScanReport};
@@ -274,7 +274,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         outcome.ignored = std::mem::take(&mut asking.ignored).into_iter().collect();
         outcome.verified = self.signatures.verified(policy);
         asking.attestations.add_verified(&mut outcome.verified);
-        done_with((programs, asking));
+        finish_with((programs, asking));
         is_about
     }
 
@@ -356,7 +356,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             };
             outcome.annotations.insert(annotation.name.clone(), text);
         }
-        done_with(scope);
+        finish_with(scope);
         Ok(true)
     }
 

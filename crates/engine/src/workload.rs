@@ -40,12 +40,33 @@ impl WorkloadKind {
     #[must_use]
     pub fn of(group: &str, kind: &str) -> Option<Self> {
         let workload = Self::ALL.into_iter().find(|workload| workload.name() == kind)?;
-        let groups: &[&str] = match workload {
-            Self::Pod | Self::ReplicationController => &[""],
-            Self::ReplicaSet | Self::Deployment | Self::StatefulSet | Self::DaemonSet => &["apps", "extensions"],
-            Self::Job | Self::CronJob => &["batch", "extensions"],
-        };
-        groups.contains(&group).then_some(workload)
+        let began_elsewhere = !workload.group().is_empty() && group == "extensions";
+        (group == workload.group() || began_elsewhere).then_some(workload)
+    }
+
+    /// Its group, empty for the core's.
+    #[must_use]
+    pub fn group(self) -> &'static str {
+        match self {
+            Self::Pod | Self::ReplicationController => "",
+            Self::ReplicaSet | Self::Deployment | Self::StatefulSet | Self::DaemonSet => "apps",
+            Self::Job | Self::CronJob => "batch",
+        }
+    }
+
+    /// The resource that the API serves it as.
+    #[must_use]
+    pub fn resource(self) -> &'static str {
+        match self {
+            Self::Pod => "pods",
+            Self::ReplicationController => "replicationcontrollers",
+            Self::ReplicaSet => "replicasets",
+            Self::Deployment => "deployments",
+            Self::StatefulSet => "statefulsets",
+            Self::DaemonSet => "daemonsets",
+            Self::Job => "jobs",
+            Self::CronJob => "cronjobs",
+        }
     }
 
     /// The kind's name.

@@ -41,14 +41,14 @@ pub use verification::{
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("patternProperties" = {
     "^conftest\\.": {"description": "An entry of a Conftest ConfigMap, pasted without its envelope."},
-    "^policy\\.json$": {"type": "string", "description": "The policies of the original controllers' ConfigMap, pasted without its envelope."}
+    "^policy\\.json$": {"type": "string", "description": "The policies of the ConfigMap of Sysdig's controllers, pasted without its envelope."}
 }))]
 pub struct Settings {
     /// The first phase: what happens to an image by its name, before anything is known about it.
     pub pre_scan_policies: Option<PreScanPolicies>,
     /// The second phase: what happens to an image once the status of its scan is known.
     pub scan_policies: Option<ScanPolicies>,
-    /// Another name of `scanPolicies`, as the original controllers' ConfigMap has it. Set one of them.
+    /// Another name of `scanPolicies`, as the ConfigMap of Sysdig's controllers has it. Set one of them.
     pub policies: Option<ScanPolicies>,
     /// Which name of an image prefixes are compared with.
     pub image_matching: Option<ImageMatching>,

@@ -1,6 +1,9 @@
 //! The cases of `tests/cases` at the root: the contract of the two phases row by row, updates and controllers, and
 //! what an attacker tries. Each is decided by the engine and by the policy's module in the native host, which must
 //! give the same bytes; and what the real hosts answered to the same request must be the same too.
+//!
+//! `BLESS=1` writes words that changed into the cases, to be read before they are committed. What the real hosts answered
+//! is never blessed: `tests/real-host/record.py` asks them again.
 
 use crate::support;
 use crate::support::clock::use_read_clock;
@@ -16,7 +19,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use support::{module_path, root};
+use support::{module_path, root, wording};
 
 /// One case, as the files spell it. Unknown keys fail: a misspelt expectation expects nothing.
 #[derive(Deserialize)]
@@ -38,6 +41,9 @@ struct Case {
     #[serde(default)]
     request: Map<String, Value>,
     expect: Expectation,
+    /// The file that it stands in.
+    #[serde(skip)]
+    file: String,
 }
 
 #[derive(Deserialize)]
@@ -85,8 +91,19 @@ fn read(path: &str) -> String {
 
 /// The names of the test world in a text: `{digest of team/app:1.0}`.
 fn fill(text: &str) -> String {
-    let names: BTreeMap<String, String> = yaml_serde::from_str(&read("tests/world/names.yaml")).unwrap();
-    names.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+    names().iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+}
+
+/// The other way round.
+fn unfill(text: &str) -> String {
+    let mut names: Vec<_> = names().into_iter().collect();
+    // What is part of another value is found in it only where that is gone.
+    names.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
+    names.iter().fold(text.to_owned(), |text, (name, value)| text.replace(value, &format!("{{{name}}}")))
+}
+
+fn names() -> BTreeMap<String, String> {
+    yaml_serde::from_str(&read("tests/world/names.yaml")).unwrap()
 }
 
 fn cases() -> Vec<Case> {
@@ -104,10 +121,10 @@ fn cases() -> Vec<Case> {
         "rego",
         "verification",
     ] {
-        let text = fill(&read(&format!("tests/cases/{file}.yaml")));
-        let found = read_cases(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let file = format!("tests/cases/{file}.yaml");
+        let found = read_cases(&fill(&read(&file))).unwrap_or_else(|error| panic!("{file}: {error}"));
         assert!(!found.is_empty(), "{file} has no cases");
-        cases.extend(found);
+        cases.extend(found.into_iter().map(|case| Case { file: file.clone(), ..case }));
     }
     cases
 }
@@ -203,6 +220,20 @@ impl Case {
 
     /// Holds a response against what the case expects.
     #[track_caller]
+    /// Writes the words of the response into the case's file, where others are expected.
+    fn bless(&self, response: &Response) {
+        let path = root().join(&self.file);
+        let message = self.expect.message.iter().zip(&response.message);
+        let warnings = self.expect.warnings.iter().zip(&response.warnings);
+        let audit = &response.audit_annotations;
+        let audit = self.expect.audit.iter().filter_map(|(key, value)| Some((value, audit.get(key)?)));
+        for (expected, given) in message.chain(warnings).chain(audit).filter(|(expected, given)| expected != given) {
+            let file = std::fs::read_to_string(&path).unwrap();
+            let reworded = wording::reword(&file, &self.name, &unfill(expected), &unfill(given));
+            std::fs::write(&path, reworded.unwrap_or_else(|error| panic!("{}: {error}", self.file))).unwrap();
+        }
+    }
+
     fn check(&self, response: &Response, calls: usize) {
         let (name, expect) = (&self.name, &self.expect);
         assert_eq!(response.accepted, expect.allowed, "{name}: {:?}", response.message);
@@ -316,7 +347,12 @@ fn the_engine_decides_every_case_as_expected() {
     let world = world();
     for case in cases() {
         let (response, calls) = by_engine(&case, world.as_ref());
-        case.check(&serde_json::from_slice(&response).unwrap(), calls);
+        let response: Response = serde_json::from_slice(&response).unwrap();
+        if std::env::var_os("BLESS").is_some() {
+            case.bless(&response);
+        } else {
+            case.check(&response, calls);
+        }
     }
 }
 

@@ -106,7 +106,7 @@ fn the_index_names_every_folder() {
     }
 }
 
-/// Settings of resources that can be pasted, and of the original, which are known in order to say what to do instead.
+/// Settings of resources that can be pasted, and of Sysdig's controllers, which are known in order to say what to do instead.
 const REFUSED: &[&str] = &[
     "sysdigSecureToken",
     "sysdigSecureApiUrl",

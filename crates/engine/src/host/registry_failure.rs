@@ -87,7 +87,7 @@ impl Failure {
             // The URL is made of the image that was asked for, which has no blanks.
             return rest
                 .split_once(", envelope: OCI API errors: [")
-                .map_or(Self::Unknown, |(_, said)| Self::said(said));
+                .map_or(Self::Unknown, |(_, said)| Self::of_errors(said));
         }
         if let Some(rest) = error.strip_prefix("Server error: url ") {
             return rest.split_once(", code: ").map_or(Self::Unknown, |(_, rest)| Self::status(rest));
@@ -124,7 +124,7 @@ impl Failure {
     }
 
     /// What a registry says is in the specification's words only by custom: its first error counts.
-    fn said(errors: &str) -> Self {
+    fn of_errors(errors: &str) -> Self {
         let Some(message) = errors.strip_prefix("OCI API error: ") else { return Self::Error };
         let starts: [(&str, Self); 8] = [
             ("manifest unknown", Self::NoManifest),

@@ -154,7 +154,7 @@ static ESCAPES: [Escapes; 3] = [Escapes::Html, Escapes::None, Escapes::Slash];
 
 /// Whether one of the spellings of `manifest`, with a line break at its end or without, has the digest.
 pub(super) fn is_proven(manifest: &Manifest<'_>, digest: &str) -> bool {
-    let Some(wanted) = Wanted::read(digest) else { return false };
+    let Some(wanted) = WantedDigest::read(digest) else { return false };
     let Some(parts) = Parts::read(manifest) else { return false };
     let all = ORDERS.iter().flat_map(|&order| {
         LAYOUTS.iter().flat_map(move |&layout| ESCAPES.iter().map(move |&escapes| Spelling { order, layout, escapes }))
@@ -186,7 +186,7 @@ pub(super) fn is_proven(manifest: &Manifest<'_>, digest: &str) -> bool {
 }
 
 /// A digest that is looked for.
-struct Wanted<'a> {
+struct WantedDigest<'a> {
     algorithm: Algorithm,
     hex: &'a str,
 }
@@ -197,7 +197,7 @@ enum Algorithm {
     Sha512,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> WantedDigest<'a> {
     fn read(digest: &'a str) -> Option<Self> {
         let (algorithm, hex) = digest.split_once(':')?;
         let algorithm = match algorithm {

@@ -3,9 +3,9 @@
 //! ```text
 //! module (its syntax, read) ── evaluator ── builtins (those that regorus lacks) ── image_has_prefix, image_reference
 //!                                │ │   │
-//!                            clock │ crossed
+//!                            clock │ exceeded
 //!                                bounds (which builtin is bounded, and how)
-//!                                  ├── checks ── sizes, weight: what is measured before the original is called
+//!                                  ├── checks ── sizes, weight: what is measured before regorus' builtin is called
 //!                                  ├── patterns: what searches
 //!                                  └── reimplemented ── document, sprintf: what is answered here
 //! ```
@@ -15,9 +15,9 @@
 mod bounds;
 pub(crate) mod builtins;
 mod clock;
-mod crossed;
 pub(crate) mod document;
 mod evaluator;
+mod first_exceeded_bound;
 pub mod image_has_prefix;
 mod image_reference;
 pub(crate) mod module;
@@ -30,7 +30,7 @@ use std::collections::BTreeSet;
 
 pub use clock::{Clock, NO_TIME, use_clock};
 pub(crate) use evaluator::{Budget, EvaluationError, Evaluator, Text};
-pub(crate) use weight::weighs_at_most;
+pub(crate) use weight::is_within;
 
 /// Makes an engine of `image-admission`'s command line one like the policy's: with the builtins that are added or kept
 /// within bounds here, whatever its modules call, and with OPA's answer to builtins that have none: undefined.
@@ -40,7 +40,7 @@ pub(crate) use weight::weighs_at_most;
 pub fn make_alike(engine: &mut regorus::Engine, now: Timestamp) -> anyhow::Result<()> {
     engine.set_strict_builtin_errors(false);
     let called: BTreeSet<&str> = builtins::names().collect();
-    let crossed = crossed::Crossed::default();
-    builtins::install(engine, &called, now, ImageMatching::Canonical, &crossed)?;
-    bounds::install(engine, &called, &crossed)
+    let exceeded = first_exceeded_bound::FirstExceededBound::default();
+    builtins::install(engine, &called, now, ImageMatching::Canonical, &exceeded)?;
+    bounds::install(engine, &called, &exceeded)
 }

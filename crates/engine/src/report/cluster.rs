@@ -1,6 +1,6 @@
 //! Objects of one kind in the cluster, read so that a look-up never hangs and never believes a list.
 
-use super::source::{Known, Origin, Statement, Wanted};
+use super::source::{Knowledge, Origin, Statement, WantedPlatform};
 use crate::acceptance::{Judge, Verdict};
 use crate::host::{Document, Host, HostFailure, Resource};
 use crate::remedy::{Remedy, is_on};
@@ -89,12 +89,12 @@ pub(crate) trait NamedReports<'a> {
         &mut self,
         namespace: &'a str,
         name: &str,
-        wanted: &Wanted<'_>,
+        wanted: &WantedPlatform<'_>,
         judge: &Judge<'a>,
     ) -> Result<Option<Statement<'a>>, HostFailure>;
 
     /// The names of the reports that a list shows as the wanted image's.
-    fn listed(&mut self, namespace: &'a str, wanted: &Wanted<'_>) -> Result<Vec<String>, HostFailure>;
+    fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure>;
 }
 
 /// What a namespace's reports say: those under the computed names; and where these don't decide, or a claim led to them,
@@ -103,9 +103,9 @@ pub(crate) fn search<'a, R: NamedReports<'a>>(
     reports: &mut R,
     namespace: &'a str,
     names: &[String],
-    wanted: &Wanted<'_>,
+    wanted: &WantedPlatform<'_>,
     judge: &Judge<'a>,
-    said: &mut Vec<Statement<'a>>,
+    statements: &mut Vec<Statement<'a>>,
 ) -> Result<(), HostFailure> {
     let mut decided = false;
     let mut read = Ok(());
@@ -113,8 +113,8 @@ pub(crate) fn search<'a, R: NamedReports<'a>>(
         // One that can't be read hides none of the others.
         match reports.read(namespace, name, wanted, judge) {
             Ok(Some(statement)) => {
-                decided |= !matches!(statement.known, Known::OfAnotherImage(_) | Known::Stale(_));
-                said.push(statement);
+                decided |= !matches!(statement.known, Knowledge::OfAnotherImage(_) | Knowledge::Stale(_));
+                statements.push(statement);
             }
             Ok(None) => {}
             Err(failure) => read = read.and(Err(failure)),
@@ -132,12 +132,12 @@ pub(crate) fn search<'a, R: NamedReports<'a>>(
     let mut read = Ok(());
     for name in reports.listed(namespace, wanted)?.into_iter().filter(|name| !names.contains(name)) {
         if !is_on(Remedy::ReadWhatIsListed) {
-            said.push(Statement::new(name, Known::Fresh(Verdict::Accepted.into())));
+            statements.push(Statement::new(name, Knowledge::Fresh(Verdict::Accepted.into())));
             continue;
         }
         match reports.read(namespace, &name, wanted, judge) {
             // Between the list and now it became another image's.
-            Ok(statement) => said.extend(statement.filter(|s| !matches!(s.known, Known::OfAnotherImage(_)))),
+            Ok(statement) => statements.extend(statement.filter(|s| !matches!(s.known, Knowledge::OfAnotherImage(_)))),
             Err(failure) => read = read.and(Err(failure)),
         }
     }

@@ -11,7 +11,7 @@
 
 use super::cluster::Objects;
 use super::document::severity_of;
-use super::source::{self, Described, Known, Statement, Wanted, judge_deeper};
+use super::source::{self, Described, Knowledge, Statement, WantedPlatform, judge_deeper};
 use crate::Timestamp;
 use crate::acceptance::{Depth, Judge, Parts};
 use crate::finding::{Finding, Findings, OwnVerdict};
@@ -34,7 +34,7 @@ const MAX_WORD_LENGTH: usize = 80;
 const MAX_NAME_LENGTH: usize = 253;
 
 /// Reports of one kind, as one request sees them.
-pub(crate) struct Source<'a> {
+pub(crate) struct CustomObjects<'a> {
     settings: &'a CustomReports,
     /// The workload's namespace.
     workload: &'a str,
@@ -59,7 +59,7 @@ struct Listed {
     identity: Identity,
 }
 
-impl<'a> Source<'a> {
+impl<'a> CustomObjects<'a> {
     /// The reports that the settings describe, for the images of a workload in `namespace`.
     pub(crate) fn new(settings: &'a CustomReports, host: &'a dyn Host, namespace: &'a str) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl<'a> Source<'a> {
         &mut self,
         namespace: &'a str,
         selector: &str,
-        wanted: &Wanted<'_>,
+        wanted: &WantedPlatform<'_>,
         judge: &Judge<'a>,
     ) -> Vec<Statement<'a>> {
         let Self { settings, objects, lists, .. } = self;
@@ -86,13 +86,13 @@ impl<'a> Source<'a> {
             Err(failure) => return vec![Statement::look_up_failed(failure)],
         };
         let mut names = Vec::new();
-        let mut said = Vec::new();
+        let mut statements = Vec::new();
         for Listed { name, identity } in listed {
             match identity.whose(wanted, settings) {
                 Whose::Wanted => names.push(name.clone()),
                 // One is enough to say why none counts.
-                Whose::OtherPlatform(its) if said.is_empty() => {
-                    said.push(not_of_this_platform(objects.shown(namespace, name), its));
+                Whose::OtherPlatform(its) if statements.is_empty() => {
+                    statements.push(not_of_this_platform(objects.shown(namespace, name), its));
                 }
                 Whose::OtherPlatform(_) | Whose::OtherImage => {}
             }
@@ -100,9 +100,9 @@ impl<'a> Source<'a> {
         for name in names {
             // Between the list and now it may have become another image's.
             let statement = self.read(namespace, &name, wanted, judge);
-            said.extend(statement.filter(|statement| !matches!(statement.known, Known::OfAnotherImage(_))));
+            statements.extend(statement.filter(|statement| !matches!(statement.known, Knowledge::OfAnotherImage(_))));
         }
-        said
+        statements
     }
 
     /// What the report of that name says; nothing when there is none.
@@ -110,7 +110,7 @@ impl<'a> Source<'a> {
         &mut self,
         namespace: &'a str,
         name: &str,
-        wanted: &Wanted<'_>,
+        wanted: &WantedPlatform<'_>,
         judge: &Judge<'a>,
     ) -> Option<Statement<'a>> {
         let Self { settings, objects, last, .. } = self;
@@ -123,7 +123,7 @@ impl<'a> Source<'a> {
         };
         let by = objects.shown(namespace, name);
         if !is_object(report.object, objects.kind(), namespace, name) {
-            return Some(Statement::new(by, Known::OfAnotherImage(OtherImage::Unnamed)));
+            return Some(Statement::new(by, Knowledge::OfAnotherImage(OtherImage::Unnamed)));
         }
         if let CustomLookup::Selector(selector) = &settings.lookup
             && !is_selected(report.object, selector)
@@ -134,9 +134,9 @@ impl<'a> Source<'a> {
         match identity.whose(wanted, settings) {
             Whose::Wanted => {}
             Whose::OtherPlatform(its) => return Some(not_of_this_platform(by, its)),
-            Whose::OtherImage => return Some(Statement::new(by, Known::OfAnotherImage(identity.shown()))),
+            Whose::OtherImage => return Some(Statement::new(by, Knowledge::OfAnotherImage(identity.shown()))),
         }
-        let mut statement = Statement::new(by, Known::Failed(ScanFailure::Words(String::new())));
+        let mut statement = Statement::new(by, Knowledge::Failed(ScanFailure::Words(String::new())));
         statement.origin = objects.origin(namespace, name);
         statement.first_made = first_made(report.object);
         let findings = match report.error().map_or_else(|| report.findings(parts).map_err(ScanFailure::Unreadable), Err)
@@ -144,12 +144,12 @@ impl<'a> Source<'a> {
             Ok(findings) => findings,
             Err(why) => {
                 statement.time = report.time().ok();
-                statement.known = Known::Failed(why);
+                statement.known = Knowledge::Failed(why);
                 return Some(statement);
             }
         };
         let mut time_of_explained = None;
-        let (time, known) = wanted.weigh(report.time(), || {
+        let (time, known) = wanted.hold_to_age(report.time(), || {
             judge_deeper(judge, &findings, |depth| {
                 let parts = judge.parts(depth);
                 let deeper = asked_for(settings, parts, true);
@@ -177,21 +177,23 @@ impl<'a> Source<'a> {
     }
 }
 
-impl<'a> source::Source<'a> for Source<'a> {
-    fn find(&mut self, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+impl<'a> source::Source<'a> for CustomObjects<'a> {
+    fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
         let settings = self.settings;
-        let mut said = Vec::new();
+        let mut statements = Vec::new();
         // A namespace that can't be read hides none of the others: one of them may know that the image is bad.
         for namespace in self.namespaces.clone() {
             match &settings.lookup {
                 CustomLookup::Name(template) => {
                     let name = computed_name(template, wanted, self.workload);
-                    said.extend(name.and_then(|name| self.read(namespace, &name, wanted, judge)));
+                    statements.extend(name.and_then(|name| self.read(namespace, &name, wanted, judge)));
                 }
-                CustomLookup::Selector(selector) => said.extend(self.find_listed(namespace, selector, wanted, judge)),
+                CustomLookup::Selector(selector) => {
+                    statements.extend(self.find_listed(namespace, selector, wanted, judge))
+                }
             }
         }
-        said
+        statements
     }
 
     fn whereabouts(&self) -> Whereabouts {
@@ -206,7 +208,7 @@ impl<'a> source::Source<'a> for Source<'a> {
 /// What is put in must fit into the name of an object: it is lower-cased, and every other character than letters,
 /// digits, `-` and `.` (the `/`, `:`, `@` and `_` of images, for example) becomes `-`. Different images may so get the
 /// same name, which is why the object must say whose it is.
-fn computed_name(template: &str, wanted: &Wanted<'_>, workload: &str) -> Option<String> {
+fn computed_name(template: &str, wanted: &WantedPlatform<'_>, workload: &str) -> Option<String> {
     let (index, platform) = (wanted.image.digest.as_str(), wanted.manifest.digest.as_str());
     let mut name = template.to_owned();
     for placeholder in PLACEHOLDERS.into_iter().filter(|placeholder| template.contains(placeholder)) {
@@ -360,7 +362,7 @@ fn not_of_this_platform(by: String, its: Option<Platform>) -> Statement<'static>
         Some(platform) => NotScanned::OtherPlatform { report: by.clone(), platform },
         None => NotScanned::NoPlatform { report: by.clone() },
     };
-    Statement::new(by, Known::NotScanned(why))
+    Statement::new(by, Knowledge::NotScanned(why))
 }
 
 /// What a report says about whose it is.
@@ -432,7 +434,7 @@ impl Identity {
         identity
     }
 
-    fn whose(&self, wanted: &Wanted<'_>, settings: &CustomReports) -> Whose {
+    fn whose(&self, wanted: &WantedPlatform<'_>, settings: &CustomReports) -> Whose {
         let fields = &settings.fields;
         let is = |own: &&String, digest: &str| own.as_str() == digest;
         let exact = self.digests.iter().find(|own| is(own, &wanted.manifest.digest));
@@ -508,7 +510,7 @@ impl<'v> Report<'v> {
     /// Why the scan failed, if the report says that it did.
     fn error(self) -> Option<ScanFailure> {
         let path = self.settings.fields.error.as_deref()?;
-        let mut said = None;
+        let mut failure = None;
         visit(self.object, Some(path), &mut |value| {
             let words = match value {
                 Value::String(text) if !text.trim().is_empty() => text.clone(),
@@ -518,9 +520,9 @@ impl<'v> Report<'v> {
                 Value::Object(object) if !object.is_empty() => format!("`{path}` is {value}"),
                 _ => return,
             };
-            said.get_or_insert(ScanFailure::Words(cut(&words, MAX_TEXT_LENGTH)));
+            failure.get_or_insert(ScanFailure::Words(cut(&words, MAX_TEXT_LENGTH)));
         });
-        said
+        failure
     }
 
     /// When it was made.

@@ -11,7 +11,7 @@
 
 use super::cluster::Objects;
 use super::document::grype;
-use super::source::{self, Known, Statement, Wanted, judge_deeper};
+use super::source::{self, Knowledge, Statement, WantedPlatform, judge_deeper};
 use crate::Timestamp;
 use crate::acceptance::{Depth, Judge, Judgement, Verdict};
 use crate::finding::Findings;
@@ -40,7 +40,7 @@ const DIGITS: usize = 6;
 const DEPTH: Depth = Depth::Entries;
 
 /// Kubescape's reports, as one request sees them.
-pub(super) struct Source<'a> {
+pub(super) struct KubescapeReports<'a> {
     settings: &'a Kubescape,
     manifests: Kept<'a>,
     boms: Kept<'a>,
@@ -86,7 +86,7 @@ impl<'a> Kept<'a> {
     }
 }
 
-impl<'a> Source<'a> {
+impl<'a> KubescapeReports<'a> {
     pub(super) fn new(settings: &'a Kubescape, host: &'a dyn Host) -> Self {
         Self { settings, manifests: Kept::new(host, MANIFEST), boms: Kept::new(host, BOM), judged: BTreeMap::new() }
     }
@@ -96,7 +96,7 @@ impl<'a> Source<'a> {
     fn read(
         &mut self,
         name: &str,
-        wanted: &Wanted<'_>,
+        wanted: &WantedPlatform<'_>,
         judge: &Judge<'a>,
     ) -> Result<Option<Statement<'a>>, HostFailure> {
         let namespace = &self.settings.namespace;
@@ -104,21 +104,22 @@ impl<'a> Source<'a> {
         let by = self.manifests.objects.shown(namespace, name);
         let object = &answer.object;
         let Some(digest) = object.digest_of(MANIFEST, namespace, name, wanted) else {
-            return Ok(Some(Statement::new(by, Known::OfAnotherImage(object.metadata.shown()))));
+            return Ok(Some(Statement::new(by, Knowledge::OfAnotherImage(object.metadata.shown()))));
         };
         if !self.is_of_platform(digest, object.platform().as_ref(), wanted) {
             return Ok(None);
         }
         if object.metadata.is_filtered() {
-            return Ok(Some(Statement::new(by, Known::NotScanned(NotScanned::OnlyWhatOneWorkloadUses))));
+            return Ok(Some(Statement::new(by, Knowledge::NotScanned(NotScanned::OnlyWhatOneWorkloadUses))));
         }
         let first_made = object.metadata.creation_timestamp.as_deref().and_then(Timestamp::parse);
         let made = object.made().ok_or(UnknownAge::NotScanned);
         // What is too old needs no second look at why it rejects.
-        let is_fresh = matches!(wanted.weigh(made.clone(), || Verdict::Accepted.into()), (_, Known::Fresh(_)));
+        let is_fresh =
+            matches!(wanted.hold_to_age(made.clone(), || Verdict::Accepted.into()), (_, Knowledge::Fresh(_)));
         let (time, known) = match self.judged(name, &answer, is_fresh, wanted, judge)? {
-            Ok(judgement) => wanted.weigh(made, || judgement),
-            Err(why) => (None, Known::Failed(ScanFailure::Unreadable(why))),
+            Ok(judgement) => wanted.hold_to_age(made, || judgement),
+            Err(why) => (None, Knowledge::Failed(ScanFailure::Unreadable(why))),
         };
         let origin = self.manifests.objects.origin(namespace, name);
         Ok(Some(Statement { by, time, first_made, known, origin }))
@@ -130,7 +131,7 @@ impl<'a> Source<'a> {
         name: &str,
         answer: &Answered,
         is_fresh: bool,
-        wanted: &Wanted<'_>,
+        wanted: &WantedPlatform<'_>,
         judge: &Judge<'a>,
     ) -> Judged<'a> {
         if let Some((of, judged)) = self.judged.get(name)
@@ -159,7 +160,7 @@ impl<'a> Source<'a> {
     }
 
     /// How far an image is, of which nothing was found out yet.
-    fn progress(&mut self, name: &str, wanted: &Wanted<'_>) -> Result<Option<Statement<'a>>, HostFailure> {
+    fn progress(&mut self, name: &str, wanted: &WantedPlatform<'_>) -> Result<Option<Statement<'a>>, HostFailure> {
         let namespace = &self.settings.namespace;
         // Its annotations say all, and of packages there are many.
         let Some(answer) = self.boms.get(namespace, name, &["status"])? else { return Ok(None) };
@@ -170,19 +171,19 @@ impl<'a> Source<'a> {
         }
         let known = match object.metadata.annotation("kubescape.io/status").unwrap_or_default() {
             "" => return Ok(None),
-            "initializing" => Known::Pending(Pending::Packages),
-            "ready" | "completed" => Known::Pending(Pending::Matches),
+            "initializing" => Knowledge::Pending(Pending::Packages),
+            "ready" | "completed" => Knowledge::Pending(Pending::Matches),
             status => {
                 let reason = object.metadata.annotation("kubescape.io/status-reason");
                 let (status, reason) = (status.to_owned(), reason.map(str::to_owned));
-                Known::Failed(ScanFailure::Packages { status, reason })
+                Knowledge::Failed(ScanFailure::Packages { status, reason })
             }
         };
         Ok(Some(Statement::new(self.boms.objects.shown(namespace, name), known)))
     }
 
     /// Whether what was found under a digest of the image was found in this platform of it.
-    fn is_of_platform(&self, digest: &str, described: Option<&Platform>, wanted: &Wanted<'_>) -> bool {
+    fn is_of_platform(&self, digest: &str, described: Option<&Platform>, wanted: &WantedPlatform<'_>) -> bool {
         // A platform's own digest says so. Under an index's, whichever node ran it first had its platform scanned.
         digest == wanted.manifest.digest
             || wanted.manifest.platform.is_some()
@@ -194,34 +195,34 @@ impl<'a> Source<'a> {
         names: &'n [String],
         mut ask: impl FnMut(&'n str) -> Result<Option<Statement<'a>>, HostFailure>,
     ) -> Vec<Statement<'a>> {
-        let mut said = Vec::new();
+        let mut statements = Vec::new();
         let mut failure = None;
         for name in names {
             match ask(name) {
-                Ok(statement) => said.extend(statement),
+                Ok(statement) => statements.extend(statement),
                 Err(failed) => failure = failure.or(Some(failed)),
             }
         }
-        said.extend(failure.as_ref().map(Statement::look_up_failed));
-        said
+        statements.extend(failure.as_ref().map(Statement::look_up_failed));
+        statements
     }
 }
 
-impl<'a> source::Source<'a> for Source<'a> {
-    fn find(&mut self, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+impl<'a> source::Source<'a> for KubescapeReports<'a> {
+    fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
         let is_scanned = wanted.stands_alone() || wanted.is_platform(Some(&self.settings.platform));
         let mut digests = vec![wanted.image.digest.as_str()];
         if is_scanned && !wanted.stands_alone() {
             digests.push(&wanted.manifest.digest);
         }
         let names = names(wanted, &digests);
-        let said = Self::ask(&names, |name| self.read(name, wanted, judge));
-        if !is_scanned || said.iter().any(|said| !matches!(said.known, Known::OfAnotherImage(_))) {
-            return said;
+        let statements = Self::ask(&names, |name| self.read(name, wanted, judge));
+        if !is_scanned || statements.iter().any(|statement| !matches!(statement.known, Knowledge::OfAnotherImage(_))) {
+            return statements;
         }
         // Another image's report under the same name says nothing about this one, and hides nothing of it.
         let progress = Self::ask(&names, |name| self.progress(name, wanted));
-        if progress.is_empty() { said } else { progress }
+        if progress.is_empty() { statements } else { progress }
     }
 
     fn whereabouts(&self) -> Whereabouts {
@@ -230,7 +231,7 @@ impl<'a> source::Source<'a> for Source<'a> {
 }
 
 /// The names that the image's objects can have. Pods that this policy pinned have the digest beside the tag.
-fn names(wanted: &Wanted<'_>, digests: &[&str]) -> Vec<String> {
+fn names(wanted: &WantedPlatform<'_>, digests: &[&str]) -> Vec<String> {
     let (name, pinned) = (wanted.reference.name(), &wanted.image.digest);
     let mut spellings = Vec::new();
     if let Some(tag) = wanted.reference.tag() {
@@ -397,7 +398,13 @@ impl Object {
     }
 
     /// The digest of the wanted image under which this object knows it; none when it is another object or image.
-    fn digest_of<'s>(&'s self, kind: &str, namespace: &str, name: &str, wanted: &Wanted<'_>) -> Option<&'s str> {
+    fn digest_of<'s>(
+        &'s self,
+        kind: &str,
+        namespace: &str,
+        name: &str,
+        wanted: &WantedPlatform<'_>,
+    ) -> Option<&'s str> {
         let is_object = self.metadata.namespace.as_deref() == Some(namespace)
             && self.metadata.name == name
             && self.kind.as_ref().is_none_or(|own| own == kind);

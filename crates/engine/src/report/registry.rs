@@ -5,7 +5,7 @@
 //! digest of this image: a signed report of another image verifies as well.
 
 use super::document;
-use super::source::{self, Known, Origin, Statement, Wanted};
+use super::source::{self, Knowledge, Origin, Statement, WantedPlatform};
 use crate::Timestamp;
 use crate::acceptance::{Judge, Judgement, Verdict};
 use crate::host::{Document, Host, HostFailure};
@@ -28,7 +28,7 @@ const MAX_ARTIFACTS: usize = 16;
 const CREATED: &str = "org.opencontainers.image.created";
 
 /// The artifacts beside images, as one request sees them.
-pub(super) struct Source<'a> {
+pub(super) struct AttachedReports<'a> {
     settings: &'a RegistryReports,
     host: &'a dyn Host,
     /// By the image's name at a digest: what was found beside it.
@@ -57,7 +57,7 @@ enum Found {
     Failure(HostFailure),
 }
 
-impl<'a> Source<'a> {
+impl<'a> AttachedReports<'a> {
     pub(super) fn new(settings: &'a RegistryReports, host: &'a dyn Host) -> Self {
         Self { settings, host, found: BTreeMap::new(), judged: BTreeMap::new() }
     }
@@ -117,13 +117,13 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn statement(&mut self, found: &Found, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Option<Statement<'a>> {
+    fn statement(&mut self, found: &Found, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Option<Statement<'a>> {
         match found {
             Found::Failure(failure) => Some(Statement::registry_failed(failure, wanted)),
             Found::Unsigned(artifact) => {
                 let attestors = self.settings.attestors.iter().map(|attestor| attestor.name.clone()).collect();
                 let why = NotScanned::Unsigned { artifact: artifact.clone(), attestors };
-                Some(Statement::new(artifact.clone(), Known::NotScanned(why)))
+                Some(Statement::new(artifact.clone(), Knowledge::NotScanned(why)))
             }
             Found::Report(artifact, document) => match document.read::<Answer<'_>>() {
                 Ok(answer) => self.report(artifact, &answer, wanted, judge),
@@ -136,7 +136,7 @@ impl<'a> Source<'a> {
         &mut self,
         artifact: &str,
         answer: &Answer<'_>,
-        wanted: &Wanted<'_>,
+        wanted: &WantedPlatform<'_>,
         judge: &Judge<'a>,
     ) -> Option<Statement<'a>> {
         if artifact.rsplit_once('@').map(|(_, digest)| digest) != Some(answer.digest.as_str()) {
@@ -149,10 +149,10 @@ impl<'a> Source<'a> {
             Ok(judged) => judged,
             Err(_) if subject.is_some_and(|digest| !wanted.is_digest(digest)) => {
                 let which = OtherImage::Named(cut(subject.unwrap_or_default(), 160));
-                return Some(Statement::new(format!("scan report {artifact}"), Known::OfAnotherImage(which)));
+                return Some(Statement::new(format!("scan report {artifact}"), Knowledge::OfAnotherImage(which)));
             }
             Err(why) => {
-                let known = Known::Fresh(Verdict::Unreadable(why.clone()).into());
+                let known = Knowledge::Fresh(Verdict::Unreadable(why.clone()).into());
                 return Some(Statement::new(format!("scan report {artifact}"), known));
             }
         };
@@ -163,7 +163,7 @@ impl<'a> Source<'a> {
                 Some(digest) => OtherImage::Named(cut(digest, 160)),
                 None => OtherImage::WithoutDigest,
             };
-            return Some(Statement::new(by, Known::OfAnotherImage(which)));
+            return Some(Statement::new(by, Knowledge::OfAnotherImage(which)));
         }
         match self.is_for_platform(judged, &digests, wanted) {
             _ if !is_on(Remedy::PlatformOfDocument) => {}
@@ -171,11 +171,11 @@ impl<'a> Source<'a> {
             Some(false) => return None,
             None => {
                 let why = NotScanned::ArtifactWithoutPlatform { report: by.clone() };
-                return Some(Statement::new(by, Known::NotScanned(why)));
+                return Some(Statement::new(by, Knowledge::NotScanned(why)));
             }
         }
         let time = judged.time.ok_or(UnknownAge::NotMade);
-        let (time, known) = wanted.weigh(time, || judged.judgement.clone());
+        let (time, known) = wanted.hold_to_age(time, || judged.judgement.clone());
         let origin = Some(Origin::Artifact(artifact.to_owned()));
         Some(Statement { by, time, first_made: None, known, origin })
     }
@@ -208,7 +208,7 @@ impl<'a> Source<'a> {
     }
 
     /// Whether a report about a digest of this image is one for the wanted platform; none when nothing says so.
-    fn is_for_platform(&self, judged: &Judged<'a>, digests: &[&str], wanted: &Wanted<'_>) -> Option<bool> {
+    fn is_for_platform(&self, judged: &Judged<'a>, digests: &[&str], wanted: &WantedPlatform<'_>) -> Option<bool> {
         let names_manifest = digests.contains(&wanted.manifest.digest.as_str());
         if wanted.manifest.platform.is_none() {
             return Some(wanted.stands_alone() || names_manifest);
@@ -227,8 +227,8 @@ impl<'a> Source<'a> {
     }
 }
 
-impl<'a> source::Source<'a> for Source<'a> {
-    fn find(&mut self, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+impl<'a> source::Source<'a> for AttachedReports<'a> {
+    fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
         let mut found = vec![self.beside(wanted.reference, &wanted.image.digest)];
         if !wanted.stands_alone() {
             found.push(self.beside(wanted.reference, &wanted.manifest.digest));

@@ -14,7 +14,7 @@ mod progress;
 
 use super::cluster::{self, Named, NamedReports, Objects};
 use super::score::{self, Number};
-use super::source::{self, Described, Known, Statement, Wanted, judge_deeper};
+use super::source::{self, Described, Knowledge, Statement, WantedPlatform, judge_deeper};
 use crate::Timestamp;
 use crate::acceptance::{Depth, Judge, Verdict};
 use crate::finding::{Finding, Findings, summed};
@@ -42,7 +42,7 @@ const IDENTITY: &str = "imageMetadata";
 const SCAN_JOB: &str = "sbomscanner.kubewarden.io/scanjob-uid";
 
 /// The scanner's reports, as one request sees them.
-pub(super) struct Source<'a> {
+pub(super) struct SbomScannerReports<'a> {
     /// The namespaces whose reports are trusted, each once.
     namespaces: Vec<&'a str>,
     registry_resources: &'a [String],
@@ -62,7 +62,7 @@ struct Catalogue<'a> {
     lists: BTreeMap<&'a str, Result<Vec<Listed>, HostFailure>>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> SbomScannerReports<'a> {
     pub(super) fn new(settings: &'a SbomScanner, host: &'a dyn Host, namespace: &'a str, needs_time: bool) -> Self {
         let catalogue = |kind| Catalogue { objects: Objects::new(host, API_VERSION, kind), lists: BTreeMap::new() };
         Self {
@@ -76,7 +76,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn computed_names(&mut self, wanted: &Wanted<'_>) -> Vec<String> {
+    fn computed_names(&mut self, wanted: &WantedPlatform<'_>) -> Vec<String> {
         let host = scanners_host(wanted.reference);
         if !self.workload_scans.contains_key(host) {
             self.workload_scans.insert(host.to_owned(), ["workloadscan-", &sha256_hex(&[host])].concat());
@@ -90,8 +90,8 @@ impl<'a> Source<'a> {
         &mut self,
         namespace: &'a str,
         names: &[String],
-        wanted: &Wanted<'_>,
-        said: &mut Vec<Statement<'a>>,
+        wanted: &WantedPlatform<'_>,
+        statements: &mut Vec<Statement<'a>>,
     ) -> Result<(), HostFailure> {
         let mut images = Vec::new();
         for name in names {
@@ -104,7 +104,7 @@ impl<'a> Source<'a> {
         }
         for (by, registry, created) in images {
             let known = self.jobs.newest(namespace, &registry, created)?;
-            said.push(Statement::new(by, known));
+            statements.push(Statement::new(by, known));
         }
         Ok(())
     }
@@ -114,7 +114,7 @@ impl<'a> Source<'a> {
         &mut self,
         namespace: &str,
         name: &str,
-        wanted: &Wanted<'_>,
+        wanted: &WantedPlatform<'_>,
     ) -> Result<Option<(String, String, Option<Timestamp>)>, HostFailure> {
         let Some(document) = self.images.objects.get(namespace, name, &[IDENTITY])? else { return Ok(None) };
         let image: Image<'_> = document.read()?;
@@ -128,7 +128,7 @@ impl<'a> Source<'a> {
     }
 }
 
-impl<'a> NamedReports<'a> for Source<'a> {
+impl<'a> NamedReports<'a> for SbomScannerReports<'a> {
     /// A name is made of the registry, the repository, the tag and the manifest's digest, as this module resolved them, and
     /// of a Registry resource that the settings or the scanner name. An author chooses the image, and nothing beside it.
     const NAMES_ARE_CLAIMS: bool = false;
@@ -137,7 +137,7 @@ impl<'a> NamedReports<'a> for Source<'a> {
         &mut self,
         namespace: &'a str,
         name: &str,
-        wanted: &Wanted<'_>,
+        wanted: &WantedPlatform<'_>,
         judge: &Judge<'a>,
     ) -> Result<Option<Statement<'a>>, HostFailure> {
         let depth = judge.depth();
@@ -148,7 +148,7 @@ impl<'a> NamedReports<'a> for Source<'a> {
             || !report.image_metadata.as_ref().is_some_and(|image| image.describes(wanted))
         {
             let which = report.image_metadata.as_ref().map_or(OtherImage::Unnamed, ImageMetadata::shown);
-            return Ok(Some(Statement::new(by, Known::OfAnotherImage(which))));
+            return Ok(Some(Statement::new(by, Knowledge::OfAnotherImage(which))));
         }
         let scan_job = if self.needs_time { report.metadata.scan_job() } else { None };
         let time = match (self.needs_time, scan_job) {
@@ -159,7 +159,7 @@ impl<'a> NamedReports<'a> for Source<'a> {
         };
         let first_made = report.metadata.created();
         let objects = &mut self.reports.objects;
-        let (time, known) = wanted.weigh(time, || {
+        let (time, known) = wanted.hold_to_age(time, || {
             let first = match findings(report.report, depth) {
                 Ok(findings) => findings,
                 Err(why) => return Verdict::Unreadable(why).into(),
@@ -177,32 +177,32 @@ impl<'a> NamedReports<'a> for Source<'a> {
         Ok(Some(Statement { by, time, first_made, known, origin }))
     }
 
-    fn listed(&mut self, namespace: &'a str, wanted: &Wanted<'_>) -> Result<Vec<String>, HostFailure> {
+    fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
         self.reports.listed(namespace, wanted)
     }
 }
 
-impl<'a> source::Source<'a> for Source<'a> {
-    fn find(&mut self, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+impl<'a> source::Source<'a> for SbomScannerReports<'a> {
+    fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
         let names = self.computed_names(wanted);
-        let mut said = Vec::new();
+        let mut statements = Vec::new();
         let mut failed = false;
         for namespace in self.namespaces.clone() {
             // What others say still counts: one of them may know that the image is bad.
-            if let Err(failure) = cluster::search(self, namespace, &names, wanted, judge, &mut said) {
+            if let Err(failure) = cluster::search(self, namespace, &names, wanted, judge, &mut statements) {
                 failed = true;
-                said.push(Statement::look_up_failed(&failure));
+                statements.push(Statement::look_up_failed(&failure));
             }
         }
         // Only where nothing is known already, and nothing is broken.
-        if !failed && said.iter().all(|statement| matches!(statement.known, Known::OfAnotherImage(_))) {
+        if !failed && statements.iter().all(|statement| matches!(statement.known, Knowledge::OfAnotherImage(_))) {
             for namespace in self.namespaces.clone() {
-                if let Err(failure) = self.progress(namespace, &names, wanted, &mut said) {
-                    said.push(Statement::look_up_failed(&failure));
+                if let Err(failure) = self.progress(namespace, &names, wanted, &mut statements) {
+                    statements.push(Statement::look_up_failed(&failure));
                 }
             }
         }
-        said
+        statements
     }
 
     fn whereabouts(&self) -> Whereabouts {
@@ -212,7 +212,7 @@ impl<'a> source::Source<'a> for Source<'a> {
 
 impl<'a> Catalogue<'a> {
     /// The names of the objects that say they are of the wanted image.
-    fn listed(&mut self, namespace: &'a str, wanted: &Wanted<'_>) -> Result<Vec<String>, HostFailure> {
+    fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
         let objects = &mut self.objects;
         let listed = self.lists.entry(namespace).or_insert_with(|| list(objects, namespace));
         match listed {
@@ -253,7 +253,7 @@ fn is_object(kind: &Option<Text<'_>>, metadata: &Metadata<'_>, wanted: &str, nam
 
 /// The names that the report can have: the Registry resource is one that the settings name, or the one that workload
 /// scanning makes for the registry.
-fn computed_names(wanted: &Wanted<'_>, registry_resources: &[String], workload_scan: &str) -> Vec<String> {
+fn computed_names(wanted: &WantedPlatform<'_>, registry_resources: &[String], workload_scan: &str) -> Vec<String> {
     let reference = wanted.reference;
     // Images that are pinned without a tag are kept with their digest in the tag's place.
     let tag = reference.tag().unwrap_or(&wanted.image.digest);
@@ -396,7 +396,7 @@ impl ImageMetadata<'_> {
     }
 
     /// Whether it is of the wanted image. Its tag is only a claim.
-    fn describes(&self, wanted: &Wanted<'_>) -> bool {
+    fn describes(&self, wanted: &WantedPlatform<'_>) -> bool {
         // Nearly every item of a list ends here.
         let Some(digest) = self.digest.as_ref().map(Text::as_str).filter(|digest| wanted.is_digest(digest)) else {
             return false;

@@ -20,7 +20,7 @@ const CLOCK_SKEW: i64 = 600;
 /// A place where reports are looked for. It lives for one request, and lists nothing twice.
 pub(crate) trait Source<'a> {
     /// Everything that it knows about one platform of an image; nothing when it doesn't know it.
-    fn find(&mut self, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>>;
+    fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>>;
 
     /// Where it looks, after "no scan report yet".
     fn whereabouts(&self) -> Whereabouts;
@@ -28,7 +28,7 @@ pub(crate) trait Source<'a> {
 
 /// One platform of an image, of which reports must speak.
 #[derive(Debug)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct WantedPlatform<'a> {
     pub(crate) reference: &'a ImageReference,
     pub(crate) image: &'a ResolvedImage,
     pub(crate) manifest: &'a PlatformManifest,
@@ -61,7 +61,7 @@ pub(crate) struct Statement<'a> {
     /// Where that isn't known, when the report was made for the first time; scanners may have renewed it since.
     pub(crate) first_made: Option<Timestamp>,
     /// What it comes to.
-    pub(crate) known: Known<'a>,
+    pub(crate) known: Knowledge<'a>,
     /// Where the whole report can be read again, when it is one.
     pub(crate) origin: Option<Origin>,
 }
@@ -83,7 +83,7 @@ pub(crate) enum Origin {
 
 /// What is known about an image. None of these is ever taken for another.
 #[derive(Debug)]
-pub(crate) enum Known<'a> {
+pub(crate) enum Knowledge<'a> {
     /// A report that is fresh enough, and what it comes to.
     Fresh(Judgement<'a>),
     /// A report that is too old, or whose age isn't known.
@@ -103,26 +103,26 @@ pub(crate) enum Known<'a> {
 }
 
 impl<'a> Statement<'a> {
-    pub(crate) fn new(by: String, known: Known<'a>) -> Self {
+    pub(crate) fn new(by: String, known: Knowledge<'a>) -> Self {
         Self { by, time: None, first_made: None, known, origin: None }
     }
 
     pub(crate) fn look_up_failed(failure: &HostFailure) -> Self {
-        Self::new(String::new(), Known::LookUpFailed(failure.clone()))
+        Self::new(String::new(), Knowledge::LookUpFailed(failure.clone()))
     }
 
     /// The same in the registry of the image, where whoever pushes chooses what there is to be read.
-    pub(crate) fn registry_failed(failure: &HostFailure, wanted: &Wanted<'_>) -> Self {
+    pub(crate) fn registry_failed(failure: &HostFailure, wanted: &WantedPlatform<'_>) -> Self {
         let failure = failure.clone();
         let known = match wanted.is_outage(&failure) {
-            true => Known::LookUpFailed(failure),
-            false => Known::Provoked(LookUpFailure::Host(failure)),
+            true => Knowledge::LookUpFailed(failure),
+            false => Knowledge::Provoked(LookUpFailure::Host(failure)),
         };
         Self::new(String::new(), known)
     }
 }
 
-impl Wanted<'_> {
+impl WantedPlatform<'_> {
     /// Whether a failure of the image's registry may go away by itself, and nobody chose it who names or pushes images.
     pub(crate) fn is_outage(&self, failure: &HostFailure) -> bool {
         self.may_be_down && failure.is_outage()
@@ -174,7 +174,7 @@ impl Wanted<'_> {
         self.image.platforms.iter().filter(of_platform).count() == 1
     }
 
-    /// Whether a report for a platform is one for this. Without a platform of its own, [`Wanted::is_named_by`] tells.
+    /// Whether a report for a platform is one for this. Without a platform of its own, [`WantedPlatform::is_named_by`] tells.
     pub(crate) fn is_platform(&self, described: Option<&Platform>) -> bool {
         let wanted = self.manifest.platform.as_ref();
         wanted.is_none_or(|wanted| described.is_some_and(|described| described.is_same(wanted)))
@@ -193,22 +193,22 @@ impl Wanted<'_> {
     }
 
     /// What a report comes to: too old, or whatever the judge makes of it.
-    pub(crate) fn weigh<'a>(
+    pub(crate) fn hold_to_age<'a>(
         &self,
         time: Result<Timestamp, UnknownAge>,
         judge: impl FnOnce() -> Judgement<'a>,
-    ) -> (Option<Timestamp>, Known<'a>) {
-        let Some(max_age) = self.max_age else { return (time.ok(), Known::Fresh(judge())) };
+    ) -> (Option<Timestamp>, Knowledge<'a>) {
+        let Some(max_age) = self.max_age else { return (time.ok(), Knowledge::Fresh(judge())) };
         match time {
-            Err(_) if !is_on(Remedy::UnknownAgeIsOld) => (None, Known::Fresh(judge())),
-            Err(why) => (None, Known::Stale(StaleReport::UnknownAge(why, max_age.clone()))),
+            Err(_) if !is_on(Remedy::UnknownAgeIsOld) => (None, Knowledge::Fresh(judge())),
+            Err(why) => (None, Knowledge::Stale(StaleReport::UnknownAge(why, max_age.clone()))),
             Ok(time) if time.0 > self.now.0.saturating_add(CLOCK_SKEW) => {
-                (Some(time), Known::Stale(StaleReport::Ahead(time, max_age.clone())))
+                (Some(time), Knowledge::Stale(StaleReport::Ahead(time, max_age.clone())))
             }
             Ok(time) if time.is_older_than(max_age, self.now) => {
-                (Some(time), Known::Stale(StaleReport::Old(time, max_age.clone())))
+                (Some(time), Knowledge::Stale(StaleReport::Old(time, max_age.clone())))
             }
-            Ok(time) => (Some(time), Known::Fresh(judge())),
+            Ok(time) => (Some(time), Knowledge::Fresh(judge())),
         }
     }
 }

@@ -12,7 +12,7 @@ mod owner;
 use super::Subject;
 use super::cluster::{self, Named, NamedReports, Objects};
 use super::score::{self, Number};
-use super::source::{self, Described, Known, Statement, Wanted, judge_deeper};
+use super::source::{self, Described, Knowledge, Statement, WantedPlatform, judge_deeper};
 use crate::Timestamp;
 use crate::acceptance::{Depth, Judge, Verdict};
 use crate::finding::{Finding, Findings, summed};
@@ -35,7 +35,7 @@ const ARTIFACT: &str = "report.artifact";
 const REGISTRY: &str = "report.registry";
 
 /// The operator's reports, as one request sees them.
-pub(super) struct Source<'a> {
+pub(super) struct TrivyOperatorReports<'a> {
     settings: &'a TrivyOperator,
     host: &'a dyn Host,
     subject: &'a Subject,
@@ -47,7 +47,7 @@ pub(super) struct Source<'a> {
     image_ids: BTreeMap<String, Result<Option<String>, HostFailure>>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> TrivyOperatorReports<'a> {
     pub(super) fn new(settings: &'a TrivyOperator, host: &'a dyn Host, subject: &'a Subject) -> Self {
         Self {
             settings,
@@ -62,7 +62,7 @@ impl<'a> Source<'a> {
 
     /// Whether a report is of the wanted image, by the digest that it names: of the index or the manifest, as of v0.24,
     /// or what is in its place between v0.16 and v0.23, the image's id.
-    fn is_of(&mut self, identity: &Identity<'_>, wanted: &Wanted<'_>) -> Result<bool, HostFailure> {
+    fn is_of(&mut self, identity: &Identity<'_>, wanted: &WantedPlatform<'_>) -> Result<bool, HostFailure> {
         if self.is_described(identity, wanted) {
             return Ok(true);
         }
@@ -75,7 +75,7 @@ impl<'a> Source<'a> {
         Ok(self.image_id(wanted)?.as_deref() == Some(digest))
     }
 
-    fn is_described(&self, identity: &Identity<'_>, wanted: &Wanted<'_>) -> bool {
+    fn is_described(&self, identity: &Identity<'_>, wanted: &WantedPlatform<'_>) -> bool {
         wanted.is_named_by(identity.digest())
             && wanted.is_described_by(&self.described(identity), self.settings.identity)
     }
@@ -90,7 +90,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn image_id(&mut self, wanted: &Wanted<'_>) -> Result<Option<String>, HostFailure> {
+    fn image_id(&mut self, wanted: &WantedPlatform<'_>) -> Result<Option<String>, HostFailure> {
         let digest = &wanted.manifest.digest;
         if !self.image_ids.contains_key(digest) {
             let found = self.host.manifest(&wanted.reference.at(digest)).and_then(|document| {
@@ -108,7 +108,7 @@ impl<'a> Source<'a> {
     }
 }
 
-impl<'a> NamedReports<'a> for Source<'a> {
+impl<'a> NamedReports<'a> for TrivyOperatorReports<'a> {
     /// The controller, its name and the containers' names stand in the object: whoever writes it could choose, of all
     /// reports of the image, the one that was made before the finding was known.
     const NAMES_ARE_CLAIMS: bool = true;
@@ -117,7 +117,7 @@ impl<'a> NamedReports<'a> for Source<'a> {
         &mut self,
         namespace: &'a str,
         name: &str,
-        wanted: &Wanted<'_>,
+        wanted: &WantedPlatform<'_>,
         judge: &Judge<'a>,
     ) -> Result<Option<Statement<'a>>, HostFailure> {
         let depth = judge.depth();
@@ -129,7 +129,7 @@ impl<'a> NamedReports<'a> for Source<'a> {
         let by = self.reports.shown(namespace, name);
         let identity = Identity::of(report.report.as_ref());
         if !report.is_named(namespace, name) || !self.is_of(&identity, wanted)? {
-            return Ok(Some(Statement::new(by, Known::OfAnotherImage(identity.shown()))));
+            return Ok(Some(Statement::new(by, Knowledge::OfAnotherImage(identity.shown()))));
         }
         let time = |report: &Option<Report<'_>>| {
             let text = report.as_ref().and_then(|report| report.update_timestamp.as_ref()).map(Text::as_str);
@@ -138,7 +138,7 @@ impl<'a> NamedReports<'a> for Source<'a> {
         let made = time(&report.report).ok_or(UnknownAge::NotMade);
         let mut explained_at = None;
         let reports = &mut self.reports;
-        let (time, known) = wanted.weigh(made, || {
+        let (time, known) = wanted.hold_to_age(made, || {
             let first = match findings(report.report, depth) {
                 Ok(findings) => findings,
                 Err(why) => return Verdict::Unreadable(why).into(),
@@ -158,7 +158,7 @@ impl<'a> NamedReports<'a> for Source<'a> {
     }
 
     /// Reports of the same image, whatever workload they are of.
-    fn listed(&mut self, namespace: &'a str, wanted: &Wanted<'_>) -> Result<Vec<String>, HostFailure> {
+    fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
         if !self.lists.contains_key(namespace) {
             let listed = list(&mut self.reports, namespace);
             self.lists.insert(namespace, listed);
@@ -184,12 +184,12 @@ impl<'a> NamedReports<'a> for Source<'a> {
     }
 }
 
-impl<'a> source::Source<'a> for Source<'a> {
-    fn find(&mut self, wanted: &Wanted<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+impl<'a> source::Source<'a> for TrivyOperatorReports<'a> {
+    fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
         if !wanted.is_platform(Some(&self.settings.platform)) {
             return Vec::new();
         }
-        let mut said = Vec::new();
+        let mut statements = Vec::new();
         for namespace in self.namespaces.clone() {
             // What others say still counts: one of them may know that the image is bad.
             // A workload's reports are beside it.
@@ -198,11 +198,11 @@ impl<'a> source::Source<'a> for Source<'a> {
             } else {
                 Vec::new()
             };
-            if let Err(failure) = cluster::search(self, namespace, &names, wanted, judge, &mut said) {
-                said.push(Statement::look_up_failed(&failure));
+            if let Err(failure) = cluster::search(self, namespace, &names, wanted, judge, &mut statements) {
+                statements.push(Statement::look_up_failed(&failure));
             }
         }
-        said
+        statements
     }
 
     fn whereabouts(&self) -> Whereabouts {
@@ -288,7 +288,7 @@ impl<'a> Identity<'a> {
         self.digest.as_ref().map(Text::as_str).filter(|digest| !digest.is_empty())
     }
 
-    fn is_of_repository(&self, wanted: &Wanted<'_>) -> bool {
+    fn is_of_repository(&self, wanted: &WantedPlatform<'_>) -> bool {
         self.repository.as_ref().map(Text::as_str) == Some(wanted.reference.repository())
     }
 

@@ -1,7 +1,7 @@
 //! The original's ConfigMap with its settings: what is wrapped in it is read as if it stood at the top of the settings.
 //!
 //! A `kind: ConfigMap` is left for what its `data` has, and `policy.json` for what its text has. Other settings may stand
-//! beside them, since the original has no word for most of what can be set here; nothing may stand twice.
+//! beside them, since Sysdig's controllers have no word for most of what can be set here; nothing may stand twice.
 
 use super::read::{Path, Problems, SettingsMap, wrong_type};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// The key of the original's ConfigMap whose text is the settings, as JSON.
+/// The key of Sysdig's ConfigMap whose text is the settings, as JSON.
 const POLICY: &str = "policy.json";
 /// What a ConfigMap says of itself.
 const ENVELOPE: [&str; 5] = ["apiVersion", "kind", "metadata", "immutable", "data"];

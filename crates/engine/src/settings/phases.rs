@@ -109,7 +109,7 @@ pub enum ImageMatching {
     /// The canonical name, one for everything that a runtime pulls from the same place.
     #[default]
     Canonical,
-    /// The string in the Pod, as the original did.
+    /// The string in the Pod, as Sysdig's controllers compare it.
     Raw,
 }
 
@@ -283,7 +283,7 @@ fn read_level<A: PhaseAction>(
     }
 }
 
-/// A choice whose refusal has the original's words.
+/// A choice whose refusal has the words of Sysdig's controllers.
 fn named_choice<C: Choice>(
     map: &SettingsMap<'_, '_>,
     key: &str,

@@ -1,6 +1,7 @@
 //! Reading settings: values with their paths, and problems that add up.
 
 use super::refused::Refused;
+use crate::message::nearest;
 use crate::time::Span;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -150,13 +151,8 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
                 problems.add(self.path.key(key), refused.text());
                 continue;
             }
-            let nearest = keys
-                .iter()
-                .map(|name| (strsim::damerau_levenshtein(&name.to_lowercase(), &key.to_lowercase()), *name))
-                .min()
-                .filter(|(distance, name)| *distance <= 1 + name.len() / 3);
-            let help = match nearest {
-                Some((_, name)) => format!("did you mean `{name}`?"),
+            let help = match nearest(key, keys.iter().copied()) {
+                Some(name) => format!("did you mean `{name}`?"),
                 None => format!("known here: {}", keys.join(", ")),
             };
             problems.add(self.path.key(key), format!("unknown setting `{key}`; {help}"));

@@ -1,5 +1,5 @@
-//! Settings and chart values of the originals, and settings of Kubewarden's image-cve-policy, that have no meaning here, or
-//! another name.
+//! Settings and chart values of Sysdig's controllers, and settings of Kubewarden's image-cve-policy, that have no meaning
+//! here, or another name.
 //!
 //! None is ever ignored: whoever sets one expects it to decide something. Each is refused where it stands, once, with who
 //! does its job now and what to write instead. Settings without any of them are never compared with this list.

@@ -42,7 +42,7 @@ pub struct Rego {
 /// The syntax of a module.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RegoVersion {
-    /// Rules without `if` and `contains`, as the seeds and most public policies are written.
+    /// Rules without `if` and `contains`, as Sysdig's rules, OPA's primer and most public policies are written.
     #[default]
     V0,
     /// As OPA 1.0 reads it.

@@ -33,7 +33,7 @@ fn everything_is_optional_and_the_defaults_are_safe() {
 }
 
 #[test]
-fn the_seeds_names_are_read() {
+fn sysdig_s_names_are_read() {
     for name in ["policies", "scanPolicies"] {
         let settings = read(
             json!({name: {"autoGenerate": true, "defaultPolicy": "accept", "byNamespace": {"a": {"scanFailed": "accept"}}}}),

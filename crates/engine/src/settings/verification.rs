@@ -3,23 +3,18 @@
 
 use super::attestors::{self, Attestor, Keys};
 use super::read::{Choice, Path, Problems, SettingsMap};
+use crate::image::ImageList;
+use crate::workload::WorkloadKind;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// The default lists of images; a policy's own list of the same name adds to one.
-pub(crate) const IMAGE_LISTS: [&str; 5] =
-    ["containers", "initContainers", "ephemeralContainers", "imageVolumes", "all"];
-
-/// Resources with a pod spec, and their groups.
-const WORKLOADS: [(&str, &str); 8] = [
-    ("pods", ""),
-    ("replicationcontrollers", ""),
-    ("replicasets", "apps"),
-    ("deployments", "apps"),
-    ("statefulsets", "apps"),
-    ("daemonsets", "apps"),
-    ("jobs", "batch"),
-    ("cronjobs", "batch"),
+pub(crate) const IMAGE_LISTS: [&str; 5] = [
+    ImageList::Container.in_expressions(),
+    ImageList::Init.in_expressions(),
+    ImageList::Ephemeral.in_expressions(),
+    ImageList::Volume.in_expressions(),
+    "all",
 ];
 
 /// The most policies.
@@ -372,7 +367,7 @@ fn read_resource_rules(constraints: &SettingsMap<'_, '_>, problems: &mut Problem
                     .add(path.key("operations"), format!("`{operation}` is not a choice here; use CREATE or UPDATE"));
             }
         }
-        for (resource, group) in WORKLOADS {
+        for (resource, group) in WorkloadKind::ALL.map(|kind| (kind.resource(), kind.group())) {
             let is_named = rule.resources.iter().any(|own| own.split('/').next() == Some(resource));
             if is_named && !rule.groups.is_empty() && !rule.groups.iter().any(|own| own == "*" || own == group) {
                 problems.add(

@@ -178,7 +178,7 @@ impl<'a> Attestations<'a> {
         let mut failure: Option<EvaluationError> = None;
         // Who attaches one more adds it at the end.
         for found in found.iter().rev() {
-            match self.weigh(signatures, reference, found, digest, wanted, attestor) {
+            match self.judge(signatures, reference, found, digest, wanted, attestor) {
                 Ok(document) => return Ok(Some(document)),
                 Err(Refused::Because(why)) => {
                     if !reasons.contains(&why) {
@@ -197,7 +197,7 @@ impl<'a> Attestations<'a> {
     }
 
     /// What a document says, if it is about the digest, of the type asked for, and the attestor vouches for it.
-    fn weigh(
+    fn judge(
         &self,
         signatures: &mut Signatures<'a>,
         reference: &ImageReference,
@@ -218,7 +218,7 @@ impl<'a> Attestations<'a> {
         let predicate = match &wanted.kind {
             AttestationKind::InToto(predicate) => predicate,
             AttestationKind::Referrer(kind) => {
-                return self.weigh_artifact(signatures, (reference, found), content, kind, digest, attestor);
+                return self.judge_artifact(signatures, (reference, found), content, kind, digest, attestor);
             }
         };
         let envelope = Envelope::read(&content.document).map_err(|why| because(&format!("can't be read: {why}")))?;
@@ -240,7 +240,7 @@ impl<'a> Attestations<'a> {
     }
 
     /// What an artifact says that is signed as a whole: its manifest, with what it is and what it is about, included.
-    fn weigh_artifact(
+    fn judge_artifact(
         &self,
         signatures: &mut Signatures<'a>,
         (reference, found): (&ImageReference, &Found),

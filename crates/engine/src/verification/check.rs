@@ -4,6 +4,8 @@
 use super::dsse::{EnvelopeKey, KeyError};
 use super::expression::{Program, References};
 use super::{functions, questions};
+use crate::image::ImageList;
+use crate::message::nearest;
 use crate::settings::{AttestationKind, Expression, IMAGE_LISTS, Identity, Settings, VerificationPolicy};
 use std::collections::BTreeSet;
 
@@ -32,7 +34,7 @@ fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     };
     let mut images: Vec<String> = IMAGE_LISTS.iter().map(|name| (*name).to_owned()).collect();
     images.extend(names(&policy.images));
-    let mut known = Known {
+    let mut known = KnownNames {
         images,
         attestors: policy.attestor_names.iter().cloned().collect(),
         attestations: policy.attestations.iter().map(|attestation| attestation.name.clone()).collect(),
@@ -42,7 +44,7 @@ fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     };
     check_keys(policy, problems);
     for expression in &policy.images_matched.expressions {
-        let known = Known { has_ref: true, ..known.clone() };
+        let known = KnownNames { has_ref: true, ..known.clone() };
         if let Some(program) = read(expression, &known, problems) {
             no_question(&program, expression, "which images a policy is about", problems);
         }
@@ -79,7 +81,7 @@ fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<String>) {
 
 /// The names that an expression may use.
 #[derive(Clone)]
-struct Known {
+struct KnownNames {
     images: Vec<String>,
     attestors: Vec<String>,
     attestations: Vec<String>,
@@ -90,7 +92,7 @@ struct Known {
     has_images: bool,
 }
 
-fn read(expression: &Expression, known: &Known, problems: &mut Vec<String>) -> Option<Program> {
+fn read(expression: &Expression, known: &KnownNames, problems: &mut Vec<String>) -> Option<Program> {
     match Program::read(&expression.text) {
         Ok(program) => {
             let text = &expression.text;
@@ -112,7 +114,7 @@ fn read(expression: &Expression, known: &Known, problems: &mut Vec<String>) -> O
 }
 
 /// What an expression refers to that isn't there.
-fn unknown(references: &References, text: &str, known: &Known) -> Vec<String> {
+fn unknown(references: &References, text: &str, known: &KnownNames) -> Vec<String> {
     let mut problems = Vec::new();
     for name in &references.names {
         let namespaces = [
@@ -126,7 +128,7 @@ fn unknown(references: &References, text: &str, known: &Known) -> Vec<String> {
             if namespace == "images" && !known.has_images {
                 problems.push("`images` can't be used here: its lists are made after this".to_owned());
             } else if let Some(there) = there.filter(|there| !there.iter().any(|own| own == field)) {
-                problems.push(format!("there is no `{name}`{}", nearest(field, there, namespace)));
+                problems.push(format!("there is no `{name}`{}", meant(field, there, namespace)));
             }
             continue;
         }
@@ -142,17 +144,16 @@ fn unknown(references: &References, text: &str, known: &Known) -> Vec<String> {
         }
         let all: Vec<String> =
             VARIABLES.iter().copied().chain(namespaces.iter().map(|(own, _)| *own)).map(str::to_owned).collect();
-        let hint = if name == "ref" { String::new() } else { nearest(name, &all, "") };
+        let hint = if name == "ref" { String::new() } else { meant(name, &all, "") };
         problems.push(format!("unknown variable `{name}`{hint}"));
     }
     for name in &references.functions {
         if !functions::is_known(name) && !functions::needs_standard_library(name) && !questions::is_known(name) {
-            let own: Vec<String> =
-                questions::names().chain(functions::NAMES.iter().copied()).map(str::to_owned).collect();
-            problems.push(format!("unknown function `{name}`{}", nearest(name, &own, "")));
+            let own: Vec<String> = questions::names().chain(functions::names()).map(str::to_owned).collect();
+            problems.push(format!("unknown function `{name}`{}", meant(name, &own, "")));
         }
     }
-    for list in ["containers", "initContainers", "ephemeralContainers"] {
+    for list in [ImageList::Container, ImageList::Init, ImageList::Ephemeral].map(ImageList::field) {
         if text.replace(' ', "").contains(&format!("spec.{list}.image")) {
             problems.push(format!(
                 "`{list}` is a list and has no field `image`: `images.{list}` is there by itself; else write `….{list}.map(c, c.image)`"
@@ -162,15 +163,11 @@ fn unknown(references: &References, text: &str, known: &Known) -> Vec<String> {
     problems
 }
 
-fn nearest(name: &str, there: &[String], namespace: &str) -> String {
-    let nearest = there
-        .iter()
-        .map(|own| (strsim::damerau_levenshtein(&own.to_lowercase(), &name.to_lowercase()), own))
-        .min()
-        .filter(|(distance, own)| *distance <= 1 + own.len() / 3);
+/// What may have been meant, or what there is.
+fn meant(name: &str, there: &[String], namespace: &str) -> String {
     let full = |own: &str| if namespace.is_empty() { own.to_owned() } else { format!("{namespace}.{own}") };
-    match nearest {
-        Some((_, own)) => format!("; did you mean `{}`?", full(own)),
+    match nearest(name, there.iter().map(String::as_str)) {
+        Some(own) => format!("; did you mean `{}`?", full(own)),
         None if there.is_empty() => String::new(),
         None if namespace.is_empty() && there.len() > 12 => String::new(),
         None => format!("; there is {}", there.iter().map(|own| full(own)).collect::<Vec<_>>().join(", ")),
@@ -179,7 +176,7 @@ fn nearest(name: &str, there: &[String], namespace: &str) -> String {
 
 /// A count is no verdict.
 fn no_number(program: &Program, expression: &Expression, problems: &mut Vec<String>) {
-    if let Some(name) = program.outermost_call().filter(|name| questions::COUNTS.contains(name)) {
+    if let Some(name) = program.outermost_call().filter(|name| questions::counts(name)) {
         problems.push(format!(
             "{}: `{name}` says how many attestors verified it, which is neither true nor false: append `> 0`",
             expression.path
@@ -189,7 +186,7 @@ fn no_number(program: &Program, expression: &Expression, problems: &mut Vec<Stri
 
 /// What is asked of the registry can't decide what it is asked about.
 fn no_question(program: &Program, expression: &Expression, what: &str, problems: &mut Vec<String>) {
-    for name in questions::ASKING.iter().filter(|name| program.references.functions.contains(**name)) {
+    for name in questions::asking().filter(|name| program.references.functions.contains(*name)) {
         problems.push(format!("{}: `{name}` can't be asked here: it is not known yet {what}", expression.path));
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! - All operators (`==`, `<`, `+`, `in`, `[]`, `? :`, `&&`, …), literals, selection, and the macros `has`, `all`,
 //!   `exists`, `exists_one`, `map`, `filter`: the evaluator knows them.
-//! - The functions in [`NAMES`], which [`add`] adds.
+//! - The functions in [`FUNCTIONS`], which [`add`] adds.
 //! - The names of the simple types as values (`type(x) == string`): [`add_type_name`] binds them as variables.
 //!
 //! # What needs them
@@ -50,47 +50,6 @@ pub(super) fn is_bound(message: &str) -> bool {
     [LONG_TEXT, LONG_LIST, LONG_QUERY, LONG_SEARCHED, LONG_PATTERN].contains(&message)
 }
 
-/// The names of all functions that [`add`] can add, sorted.
-pub(crate) const NAMES: &[&str] = &[
-    "bool",
-    "bytes",
-    "charAt",
-    "contains",
-    "double",
-    "dyn",
-    "endsWith",
-    "find",
-    "findAll",
-    "getEscapedPath",
-    "getHost",
-    "getHostname",
-    "getPort",
-    "getQuery",
-    "getScheme",
-    "indexOf",
-    "int",
-    "isSorted",
-    "isURL",
-    "join",
-    "lastIndexOf",
-    "lowerAscii",
-    "matches",
-    "max",
-    "min",
-    "replace",
-    "size",
-    "split",
-    "startsWith",
-    "string",
-    "substring",
-    "sum",
-    "trim",
-    "type",
-    "uint",
-    "upperAscii",
-    "url",
-];
-
 /// The names of the types that [`add_type_name`] can bind, sorted.
 pub(crate) const TYPE_NAMES: &[&str] =
     &["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"];
@@ -101,7 +60,7 @@ pub(crate) const MAX_TEXT: usize = 1 << 20;
 /// The most elements of a list that a function makes.
 pub(crate) const MAX_ELEMENTS: usize = 100_000;
 
-/// Adds the function `name` to the root context `context`; false when it isn't one of [`NAMES`].
+/// Adds the function `name` to the root context `context`; false when it isn't one of [`names`].
 ///
 /// A context whose environment has a function of that name (one made with `Env::stdlib()`) keeps its own.
 pub(crate) fn add(context: &mut Context<'_, '_>, name: &str) -> bool {
@@ -212,50 +171,66 @@ impl Function {
     }
 }
 
-/// The function of that name.
-fn find(name: &str) -> Option<Function> {
+/// The functions, sorted by their names: how each may be called, with how many arguments, and what it does.
+static FUNCTIONS: [(&str, Function); 37] = {
     use Style::{Both, Global, Member};
-    let function = |style, arguments, body| Some(Function { style, arguments, body });
-    match name {
-        "bool" => function(Global, 1..=1, standard::bool),
-        "bytes" => function(Global, 1..=1, standard::bytes),
-        "charAt" => function(Member, 2..=2, strings::char_at),
-        "contains" => function(Member, 2..=2, strings::contains),
-        "double" => function(Global, 1..=1, standard::double),
-        "dyn" => function(Global, 1..=1, standard::dynamic),
-        "endsWith" => function(Member, 2..=2, strings::ends_with),
-        "find" => function(Member, 2..=2, regex::find),
-        "findAll" => function(Member, 2..=3, regex::find_all),
-        "getEscapedPath" => function(Member, 1..=1, url::escaped_path),
-        "getHost" => function(Member, 1..=1, url::host),
-        "getHostname" => function(Member, 1..=1, url::hostname),
-        "getPort" => function(Member, 1..=1, url::port),
-        "getQuery" => function(Member, 1..=1, url::query),
-        "getScheme" => function(Member, 1..=1, url::scheme),
-        "indexOf" => function(Member, 2..=3, strings::index_of),
-        "int" => function(Global, 1..=1, standard::int),
-        "isSorted" => function(Member, 1..=1, lists::is_sorted),
-        "isURL" => function(Global, 1..=1, url::is_url),
-        "join" => function(Member, 1..=2, strings::join),
-        "lastIndexOf" => function(Member, 2..=3, strings::last_index_of),
-        "lowerAscii" => function(Member, 1..=1, strings::lower_ascii),
-        "matches" => function(Both, 2..=2, regex::matches),
-        "max" => function(Member, 1..=1, lists::max),
-        "min" => function(Member, 1..=1, lists::min),
-        "replace" => function(Member, 3..=4, strings::replace),
-        "size" => function(Both, 1..=1, standard::size),
-        "split" => function(Member, 2..=3, strings::split),
-        "startsWith" => function(Member, 2..=2, strings::starts_with),
-        "string" => function(Global, 1..=1, standard::string),
-        "substring" => function(Member, 2..=3, strings::substring),
-        "sum" => function(Member, 1..=1, lists::sum),
-        "trim" => function(Member, 1..=1, strings::trim),
-        "type" => function(Global, 1..=1, standard::type_of),
-        "uint" => function(Global, 1..=1, standard::uint),
-        "upperAscii" => function(Member, 1..=1, strings::upper_ascii),
-        "url" => function(Global, 1..=1, url::url),
-        _ => None,
-    }
+    [
+        ("bool", function(Global, 1..=1, standard::bool)),
+        ("bytes", function(Global, 1..=1, standard::bytes)),
+        ("charAt", function(Member, 2..=2, strings::char_at)),
+        ("contains", function(Member, 2..=2, strings::contains)),
+        ("double", function(Global, 1..=1, standard::double)),
+        ("dyn", function(Global, 1..=1, standard::dynamic)),
+        ("endsWith", function(Member, 2..=2, strings::ends_with)),
+        ("find", function(Member, 2..=2, regex::find)),
+        ("findAll", function(Member, 2..=3, regex::find_all)),
+        ("getEscapedPath", function(Member, 1..=1, url::escaped_path)),
+        ("getHost", function(Member, 1..=1, url::host)),
+        ("getHostname", function(Member, 1..=1, url::hostname)),
+        ("getPort", function(Member, 1..=1, url::port)),
+        ("getQuery", function(Member, 1..=1, url::query)),
+        ("getScheme", function(Member, 1..=1, url::scheme)),
+        ("indexOf", function(Member, 2..=3, strings::index_of)),
+        ("int", function(Global, 1..=1, standard::int)),
+        ("isSorted", function(Member, 1..=1, lists::is_sorted)),
+        ("isURL", function(Global, 1..=1, url::is_url)),
+        ("join", function(Member, 1..=2, strings::join)),
+        ("lastIndexOf", function(Member, 2..=3, strings::last_index_of)),
+        ("lowerAscii", function(Member, 1..=1, strings::lower_ascii)),
+        ("matches", function(Both, 2..=2, regex::matches)),
+        ("max", function(Member, 1..=1, lists::max)),
+        ("min", function(Member, 1..=1, lists::min)),
+        ("replace", function(Member, 3..=4, strings::replace)),
+        ("size", function(Both, 1..=1, standard::size)),
+        ("split", function(Member, 2..=3, strings::split)),
+        ("startsWith", function(Member, 2..=2, strings::starts_with)),
+        ("string", function(Global, 1..=1, standard::string)),
+        ("substring", function(Member, 2..=3, strings::substring)),
+        ("sum", function(Member, 1..=1, lists::sum)),
+        ("trim", function(Member, 1..=1, strings::trim)),
+        ("type", function(Global, 1..=1, standard::type_of)),
+        ("uint", function(Global, 1..=1, standard::uint)),
+        ("upperAscii", function(Member, 1..=1, strings::upper_ascii)),
+        ("url", function(Global, 1..=1, url::url)),
+    ]
+};
+
+const fn function(
+    style: Style,
+    arguments: RangeInclusive<usize>,
+    body: for<'c, 'v> fn(Call<'c, 'v>) -> Answer<'c, 'v>,
+) -> Function {
+    Function { style, arguments, body }
+}
+
+/// The function of that name.
+fn find(name: &str) -> Option<&'static Function> {
+    FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, function)| function)
+}
+
+/// The names of all functions that [`add`] can add, sorted.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().map(|(name, _)| *name)
 }
 
 /// A call that is being answered: the name it was made by and its arguments, the target first.

@@ -3,7 +3,7 @@
 use super::expression::{EvaluationError, Program, Scope, map_of};
 use super::matching;
 use super::{Asking, PolicyVerification, Programs, Subject, VerificationOutcome, no_boolean};
-use crate::image::{ImageList, ImageReference};
+use crate::image::ImageReference;
 use crate::request::Operation;
 use crate::settings::{Expression, IMAGE_LISTS, VerificationPolicy};
 use cel::Value;
@@ -44,13 +44,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                     images.exempt.insert(image.text.clone());
                 }
             }
-            let list = match image.list {
-                ImageList::Init => "initContainers",
-                ImageList::Container => "containers",
-                ImageList::Ephemeral => "ephemeralContainers",
-                ImageList::Volume => "imageVolumes",
-            };
-            for list in [list, "all"] {
+            for list in [image.list.in_expressions(), "all"] {
                 lists.entry(list).or_default().push(image.text.clone());
             }
         }

@@ -70,43 +70,57 @@ struct Table {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answers(Arc<Mutex<Table>>);
 
-/// The functions of this module, each with the names that it has.
-const FUNCTIONS: [(&str, Asks); 16] = [
-    ("verifyImageSignatures", image_signatures),
-    ("verifyAttestationSignatures", attestation_signatures),
-    ("payload", payload),
-    ("extractPayload", payload),
-    ("getImageData", image_data),
-    ("scanReport", scan_report),
-    ("parseImageReference", parse_image_reference),
-    ("parseReference", parse_image_reference),
-    ("image", parse_image_reference),
-    ("isImage", is_image),
-    ("registry", part),
-    ("repository", part),
-    ("tag", part),
-    ("digest", part),
-    ("identifier", part),
-    ("containsDigest", contains_digest),
+/// The functions of this module, each by the names that it has. What those answer that ask isn't known where images are
+/// only chosen.
+const FUNCTIONS: [(&str, Kind, Body); 16] = [
+    ("verifyImageSignatures", Kind::Counts, image_signatures),
+    ("verifyAttestationSignatures", Kind::Counts, attestation_signatures),
+    ("payload", Kind::Asks, payload),
+    ("extractPayload", Kind::Asks, payload),
+    ("getImageData", Kind::Asks, image_data),
+    ("scanReport", Kind::Asks, scan_report),
+    ("parseImageReference", Kind::Computes, parse_image_reference),
+    ("parseReference", Kind::Computes, parse_image_reference),
+    ("image", Kind::Computes, parse_image_reference),
+    ("isImage", Kind::Computes, is_image),
+    ("registry", Kind::Computes, part),
+    ("repository", Kind::Computes, part),
+    ("tag", Kind::Computes, part),
+    ("digest", Kind::Computes, part),
+    ("identifier", Kind::Computes, part),
+    ("containsDigest", Kind::Computes, contains_digest),
 ];
 
-type Asks = fn(&Answers, &Call<'_>) -> Result<Value, ExecutionError>;
+/// What a function does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It asks, and says how many attestors verified something.
+    Counts,
+    /// It asks.
+    Asks,
+    Computes,
+}
 
-/// The functions that say how many attestors verified something.
-pub(crate) const COUNTS: [&str; 2] = ["verifyImageSignatures", "verifyAttestationSignatures"];
+type Body = fn(&Answers, &Call<'_>) -> Result<Value, ExecutionError>;
 
-/// The functions that ask: what they say isn't known where images are only chosen.
-pub(crate) const ASKING: [&str; 6] =
-    ["verifyImageSignatures", "verifyAttestationSignatures", "payload", "extractPayload", "getImageData", "scanReport"];
+/// Whether a function says how many attestors verified something.
+pub(crate) fn counts(name: &str) -> bool {
+    FUNCTIONS.iter().any(|(known, kind, _)| *known == name && *kind == Kind::Counts)
+}
+
+/// The functions that ask.
+pub(crate) fn asking() -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().filter(|(_, kind, _)| *kind != Kind::Computes).map(|(name, ..)| *name)
+}
 
 /// Whether a function is one of these.
 pub(crate) fn is_known(name: &str) -> bool {
-    FUNCTIONS.iter().any(|(known, _)| *known == name)
+    FUNCTIONS.iter().any(|(known, ..)| *known == name)
 }
 
 /// The names of these functions.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    FUNCTIONS.iter().map(|(name, _)| *name)
+    FUNCTIONS.iter().map(|(name, ..)| *name)
 }
 
 impl Answers {
@@ -136,7 +150,7 @@ impl Answers {
     /// Adds the functions of these names to a scope.
     pub(crate) fn add_functions<'n>(&self, scope: &mut Scope<'_>, names: impl Iterator<Item = &'n str>) {
         for name in names {
-            let Some((name, asks)) = FUNCTIONS.into_iter().find(|(known, _)| *known == name) else { continue };
+            let Some((name, _, asks)) = FUNCTIONS.into_iter().find(|(known, ..)| *known == name) else { continue };
             let answers = self.clone();
             let function: Function = Box::new(move |context| {
                 let call = Call::of(context);

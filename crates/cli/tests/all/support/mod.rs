@@ -6,6 +6,7 @@ pub(crate) mod markdown;
 pub(crate) mod registry;
 pub(crate) mod shell;
 pub(crate) mod transcripts;
+pub(crate) mod wording;
 
 use std::path::PathBuf;
 

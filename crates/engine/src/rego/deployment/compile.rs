@@ -6,6 +6,7 @@ use super::nesting::nested;
 use super::recursion::{Chain, Cycle, Graph};
 use super::variables::{Wrong, wrong};
 use crate::Timestamp;
+use crate::message::nearest;
 use crate::rego::engine::module::{Facts, Place};
 use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text, builtins};
 use crate::rego::request::generated::PACKAGE;
@@ -246,13 +247,8 @@ fn check_calls(facts: &Facts, modules: &[Facts], text: &Text<'_>) -> Result<(), 
         }
         // A function of the package may be called by its full path, or through a rule of the package.
         let builtins: Vec<&str> = builtins::names().collect();
-        let nearest = builtins
-            .iter()
-            .chain(&own)
-            .map(|known| (strsim::damerau_levenshtein(known, name), *known))
-            .min()
-            .filter(|(distance, known)| *distance <= 1 + known.len() / 4);
-        let help = nearest.map_or(String::new(), |(_, known)| format!("; did you mean `{known}`?"));
+        let nearest = nearest(name, builtins.iter().chain(&own).copied());
+        let help = nearest.map_or(String::new(), |known| format!("; did you mean `{known}`?"));
         return Err(at(format!("there is no function `{name}`{help}")));
     }
     Ok(())

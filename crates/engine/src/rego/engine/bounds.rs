@@ -2,7 +2,7 @@
 //!
 //! The engine looks at the clock between statements, never inside of a builtin. So each builtin whose cost isn't that
 //! of its arguments, or that would end the module on odd ones, is replaced by one that looks at its arguments first
-//! and then calls the original. The answers are the original's; only what is too much, or what the original has no
+//! and then calls regorus' builtin. The answers are its own; only what is too much, or what regorus' builtin has no
 //! answer to, is an error or an answer of our own.
 //!
 //! Errors are hard, as those of the engine's own limits are: `not regex.match(…)` must not hold because a text is long.
@@ -16,7 +16,7 @@ mod sizes;
 mod tests;
 
 use super::clock::NO_TIME;
-use super::crossed::Crossed;
+use super::first_exceeded_bound::FirstExceededBound;
 use original::Original;
 use regorus::utils::limits::monotonic_now;
 use regorus::{LimitError, Value};
@@ -26,14 +26,18 @@ use std::collections::BTreeSet;
 ///
 /// # Errors
 /// The engine has an extension of that name already, which is a bug here.
-pub(super) fn install(engine: &mut regorus::Engine, called: &BTreeSet<&str>, crossed: &Crossed) -> anyhow::Result<()> {
+pub(super) fn install(
+    engine: &mut regorus::Engine,
+    called: &BTreeSet<&str>,
+    exceeded: &FirstExceededBound,
+) -> anyhow::Result<()> {
     // Nearly every module calls a few builtins only, and the list of guards is ordered by name.
     for name in called {
         let guard = GUARDS.binary_search_by(|guard| guard.name.cmp(name)).ok().and_then(|found| GUARDS.get(found));
         let Some(guard) = guard else { continue };
-        let (crossed, mut original) = (crossed.clone(), None);
+        let (exceeded, mut original) = (exceeded.clone(), None);
         let call = move |args: Vec<Value>| -> anyhow::Result<Value> {
-            call(guard, &mut original, &args).inspect_err(|error| crossed.note(&error.to_string()))
+            call(guard, &mut original, &args).inspect_err(|error| exceeded.note(&error.to_string()))
         };
         engine.add_extension(guard.name.to_owned(), u8::try_from(guard.takes.len())?, Box::new(call))?;
     }
@@ -50,10 +54,10 @@ pub(super) fn bounded(name: &str, arguments: &[Value]) -> anyhow::Result<Value> 
 const GUARDS: &[Guard] = {
     use Kind::{Any, Array, List, Number, Object, Set, Text, Time};
     &[
-        guard("abs", &[Number], checks::fine),
+        guard("abs", &[Number], checks::unchecked),
         guard("array.concat", &[Array, Array], checks::joined_lists),
-        guard("array.reverse", &[Array], checks::fine),
-        guard("array.slice", &[Array, Number, Number], checks::fine),
+        guard("array.reverse", &[Array], checks::unchecked),
+        guard("array.slice", &[Array, Number, Number], checks::unchecked),
         guard("base64.decode", &[Text], checks::made_text),
         guard("base64.encode", &[Text], checks::made_text),
         guard("base64.is_valid", &[Text], checks::made_text),
@@ -66,39 +70,39 @@ const GUARDS: &[Guard] = {
         guard("bits.or", &[Number, Number], checks::few_bits),
         guard("bits.rsh", &[Number, Number], checks::few_bits),
         guard("bits.xor", &[Number, Number], checks::few_bits),
-        guard("ceil", &[Number], checks::fine),
+        guard("ceil", &[Number], checks::unchecked),
         guard("concat", &[Text, List], checks::concatenated),
-        guard("contains", &[Text, Text], checks::fine),
-        guard("endswith", &[Text, Text], checks::fine),
-        guard("floor", &[Number], checks::fine),
+        guard("contains", &[Text, Text], checks::unchecked),
+        guard("endswith", &[Text, Text], checks::unchecked),
+        guard("floor", &[Number], checks::unchecked),
         guard("format_int", &[Number, Number], checks::few_bits),
         guard("glob.match", &[Text, Any, Text], checks::globbed),
         guard("glob.quote_meta", &[Text], checks::glob_spelled),
-        guard("graph.reachable", &[Object, Any], checks::weighed),
+        guard("graph.reachable", &[Object, Any], checks::measured),
         guard("graph.reachable_paths", &[Object, Any], checks::paths),
         guard("hex.decode", &[Text], checks::made_text),
         guard("hex.encode", &[Text], checks::made_text),
         guard("indexof", &[Text, Text], reimplemented::index),
         guard("indexof_n", &[Text, Text], checks::indexes),
-        guard("intersection", &[Set], checks::common),
-        guard("json.filter", &[Object, List], checks::weighed),
+        guard("intersection", &[Set], checks::intersected_sets),
+        guard("json.filter", &[Object, List], checks::measured),
         guard("json.is_valid", &[Text], reimplemented::json_valid),
-        guard("json.marshal", &[Any], checks::weighed),
+        guard("json.marshal", &[Any], checks::measured),
         guard("json.marshal_with_options", &[Any, Object], checks::marshalled_with_options),
         guard("json.patch", &[Any, Array], checks::patched),
-        guard("json.remove", &[Object, List], checks::weighed),
+        guard("json.remove", &[Object, List], checks::measured),
         guard("json.unmarshal", &[Text], reimplemented::json_read),
         guard("lower", &[Text], checks::made_text),
-        guard("max", &[List], checks::weighed),
-        guard("min", &[List], checks::weighed),
+        guard("max", &[List], checks::measured),
+        guard("min", &[List], checks::measured),
         guard("numbers.range", &[Number, Number], checks::range),
         guard("numbers.range_step", &[Number, Number, Number], checks::range_step),
-        guard("object.filter", &[Object, Any], checks::weighed_second),
-        guard("object.get", &[Object, Any, Any], checks::fine),
-        guard("object.keys", &[Object], checks::fine),
-        guard("object.remove", &[Object, Any], checks::weighed_second),
+        guard("object.filter", &[Object, Any], checks::measured_from_second),
+        guard("object.get", &[Object, Any, Any], checks::unchecked),
+        guard("object.keys", &[Object], checks::unchecked),
+        guard("object.remove", &[Object, Any], checks::measured_from_second),
         guard("object.subset", &[Any, Any], reimplemented::subset),
-        guard("object.union", &[Object, Object], checks::weighed),
+        guard("object.union", &[Object, Object], checks::measured),
         guard("object.union_n", &[Array], reimplemented::merged),
         guard("product", &[List], checks::multiplied),
         guard("regex.find_all_string_submatch_n", &[Text, Text, Number], patterns::find_submatches),
@@ -109,13 +113,13 @@ const GUARDS: &[Guard] = {
         guard("regex.split", &[Text, Text], patterns::split_by_pattern),
         guard("regex.template_match", &[Text, Text, Text, Text], patterns::template),
         guard("replace", &[Text, Text, Text], checks::replaced),
-        guard("round", &[Number], checks::fine),
-        guard("semver.compare", &[Text, Text], checks::short),
-        guard("semver.is_valid", &[Any], checks::short),
-        guard("sort", &[List], checks::weighed),
+        guard("round", &[Number], checks::unchecked),
+        guard("semver.compare", &[Text, Text], checks::short_texts),
+        guard("semver.is_valid", &[Any], checks::short_texts),
+        guard("sort", &[List], checks::measured),
         guard("split", &[Text, Text], checks::split),
         guard("sprintf", &[Text, Array], reimplemented::formatted),
-        guard("startswith", &[Text, Text], checks::fine),
+        guard("startswith", &[Text, Text], checks::unchecked),
         guard("strings.any_prefix_match", &[Any, Any], checks::compared_lists),
         guard("strings.any_suffix_match", &[Any, Any], checks::compared_lists),
         guard("strings.count", &[Text, Text], reimplemented::counted),
@@ -123,24 +127,24 @@ const GUARDS: &[Guard] = {
         guard("strings.reverse", &[Text], checks::made_text),
         guard("substring", &[Text, Number, Number], checks::made_text),
         guard("sum", &[List], checks::summed),
-        guard("time.add_date", &[Time, Number, Number, Number], checks::short),
-        guard("time.clock", &[Time], checks::short),
-        guard("time.date", &[Time], checks::short),
-        guard("time.diff", &[Time, Time], checks::short),
+        guard("time.add_date", &[Time, Number, Number, Number], checks::short_texts),
+        guard("time.clock", &[Time], checks::short_texts),
+        guard("time.date", &[Time], checks::short_texts),
+        guard("time.diff", &[Time, Time], checks::short_texts),
         guard("time.format", &[Time], checks::timed),
         guard("time.parse_duration_ns", &[Text], checks::duration),
         guard("time.parse_ns", &[Text, Text], checks::timed),
-        guard("time.parse_rfc3339_ns", &[Text], checks::short),
-        guard("time.weekday", &[Time], checks::short),
+        guard("time.parse_rfc3339_ns", &[Text], checks::short_texts),
+        guard("time.weekday", &[Time], checks::short_texts),
         guard("to_number", &[Any], checks::number_read),
-        guard("trace", &[Text], checks::fine),
+        guard("trace", &[Text], checks::unchecked),
         guard("trim", &[Text, Text], checks::trimmed),
         guard("trim_left", &[Text, Text], checks::trimmed),
-        guard("trim_prefix", &[Text, Text], checks::fine),
+        guard("trim_prefix", &[Text, Text], checks::unchecked),
         guard("trim_right", &[Text, Text], checks::trimmed),
-        guard("trim_space", &[Text], checks::fine),
-        guard("trim_suffix", &[Text, Text], checks::fine),
-        guard("union", &[Set], reimplemented::united),
+        guard("trim_space", &[Text], checks::unchecked),
+        guard("trim_suffix", &[Text, Text], checks::unchecked),
+        guard("union", &[Set], reimplemented::union_of_sets),
         guard("units.parse", &[Text], checks::quantity),
         guard("units.parse_bytes", &[Text], checks::quantity),
         guard("upper", &[Text], checks::made_text),
@@ -148,10 +152,10 @@ const GUARDS: &[Guard] = {
         guard("urlquery.decode_object", &[Text], checks::split_query),
         guard("urlquery.encode", &[Text], checks::encoded_query),
         guard("urlquery.encode_object", &[Object], checks::encoded_query),
-        guard("uuid.parse", &[Text], checks::short),
+        guard("uuid.parse", &[Text], checks::short_texts),
         guard("walk", &[Any], checks::walked),
         guard("yaml.is_valid", &[Text], reimplemented::yaml_valid),
-        guard("yaml.marshal", &[Any], checks::weighed),
+        guard("yaml.marshal", &[Any], checks::measured),
         guard("yaml.unmarshal", &[Text], reimplemented::yaml_read),
     ]
 };
@@ -167,7 +171,7 @@ const fn guard(name: &'static str, takes: &'static [Kind], check: fn(&str, &[Val
     Guard { name, takes, check }
 }
 
-/// The type that a builtin wants of an argument. Of another one the original would spell the whole value in an error
+/// The type that a builtin wants of an argument. Of another one regorus' builtin would spell the whole value in an error
 /// that nobody sees, which never ends for a value of shared parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -204,7 +208,7 @@ impl Kind {
     }
 }
 
-/// What a builtin answers before the original is called: a value of our own, nothing, or an error.
+/// What a builtin answers before regorus' builtin is called: a value of our own, nothing, or an error.
 type Checked = Result<Option<Value>, String>;
 
 fn call(guard: &Guard, original: &mut Option<Original>, args: &[Value]) -> anyhow::Result<Value> {

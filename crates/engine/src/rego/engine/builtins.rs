@@ -1,8 +1,8 @@
 //! Builtins of this project's own: those of OPA that the engine lacks, and what only a policy knows.
 
 use super::bounds;
-use super::crossed::Crossed;
 use super::document::set;
+use super::first_exceeded_bound::FirstExceededBound;
 use super::image_has_prefix::{IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, image_has_prefix};
 use super::image_reference::{IMAGE_REFERENCE, image_reference};
 use crate::Timestamp;
@@ -28,7 +28,7 @@ const ADDED: [&str; 9] = [
 /// The most addresses that a range is expanded to, as a power of two.
 const MAX_ADDRESS_BITS: u32 = 16;
 
-/// Adds those that the modules call. Their errors are noted: see [`Crossed`].
+/// Adds those that the modules call. Their errors are noted: see [`FirstExceededBound`].
 ///
 /// # Errors
 /// One is there already, which is a bug here.
@@ -37,11 +37,11 @@ pub(super) fn install(
     called: &BTreeSet<&str>,
     now: Timestamp,
     matching: ImageMatching,
-    crossed: &Crossed,
+    exceeded: &FirstExceededBound,
 ) -> anyhow::Result<()> {
     if called.contains("re_match") {
         let regex = |arguments: Vec<Value>| bounds::bounded("regex.match", &arguments);
-        engine.add_extension("re_match".to_owned(), 2, noted(crossed, regex))?;
+        engine.add_extension("re_match".to_owned(), 2, noted(exceeded, regex))?;
     }
     if called.contains("cast_array") {
         engine.add_extension("cast_array".to_owned(), 1, Box::new(cast_array))?;
@@ -58,29 +58,29 @@ pub(super) fn install(
         engine.add_extension("net.cidr_is_valid".to_owned(), 1, Box::new(cidr_is_valid))?;
     }
     if called.contains("net.cidr_expand") {
-        engine.add_extension("net.cidr_expand".to_owned(), 1, noted(crossed, cidr_expand))?;
+        engine.add_extension("net.cidr_expand".to_owned(), 1, noted(exceeded, cidr_expand))?;
     }
     if called.contains("result.new") {
         engine.add_extension("result.new".to_owned(), 2, Box::new(new_result))?;
     }
     if called.contains(IMAGE_HAS_PREFIX) {
         let (name, arguments) = (IMAGE_HAS_PREFIX.to_owned(), IMAGE_HAS_PREFIX_ARGUMENTS);
-        engine.add_extension(name, arguments, noted(crossed, image_has_prefix(matching)))?;
+        engine.add_extension(name, arguments, noted(exceeded, image_has_prefix(matching)))?;
     }
     if called.contains(IMAGE_REFERENCE) {
         let parts = |arguments: Vec<Value>| image_reference(&arguments);
-        engine.add_extension(IMAGE_REFERENCE.to_owned(), 1, noted(crossed, parts))?;
+        engine.add_extension(IMAGE_REFERENCE.to_owned(), 1, noted(exceeded, parts))?;
     }
     Ok(())
 }
 
 /// The engine drops an error inside of a function if another definition of that function has an answer.
 fn noted(
-    crossed: &Crossed,
+    exceeded: &FirstExceededBound,
     mut builtin: impl FnMut(Vec<Value>) -> anyhow::Result<Value> + Clone + Send + Sync + 'static,
 ) -> Box<dyn Extension> {
-    let crossed = crossed.clone();
-    Box::new(move |arguments: Vec<Value>| builtin(arguments).inspect_err(|error| crossed.note(&error.to_string())))
+    let exceeded = exceeded.clone();
+    Box::new(move |arguments: Vec<Value>| builtin(arguments).inspect_err(|error| exceeded.note(&error.to_string())))
 }
 
 /// Whether there is a builtin of this name.
@@ -207,7 +207,14 @@ mod tests {
     fn value(expression: &str) -> Result<Value, String> {
         let mut engine = Engine::new();
         let called = names().filter(|name| expression.contains(name)).collect();
-        install(&mut engine, &called, Timestamp(1_700_000_000), ImageMatching::Canonical, &Crossed::default()).unwrap();
+        install(
+            &mut engine,
+            &called,
+            Timestamp(1_700_000_000),
+            ImageMatching::Canonical,
+            &FirstExceededBound::default(),
+        )
+        .unwrap();
         engine.add_policy("p.rego".to_owned(), format!("package p\nx := {expression}\n")).unwrap();
         engine.eval_rule("data.p.x".to_owned()).map_err(|error| super::super::evaluator::one_line(&error))
     }

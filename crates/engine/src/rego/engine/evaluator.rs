@@ -3,10 +3,10 @@
 use super::bounds;
 use super::builtins;
 use super::clock::NO_TIME;
-use super::crossed::Crossed;
+use super::first_exceeded_bound::FirstExceededBound;
 use super::module::Facts;
 use crate::Timestamp;
-use crate::instance::done_with;
+use crate::instance::finish_with;
 use crate::message::cut;
 use crate::settings::{ImageMatching, RegoVersion};
 use regorus::unstable::{Module as Ast, Ref};
@@ -53,7 +53,7 @@ pub(crate) struct Evaluator<'b> {
     /// None: as it is before anything is loaded.
     engine: Option<Engine>,
     /// The first bound that a builtin met. Its error may not have reached the end of an evaluation.
-    crossed: Crossed,
+    exceeded: FirstExceededBound,
     budget: &'b Budget,
 }
 
@@ -132,13 +132,13 @@ impl Budget {
 impl<'b> Evaluator<'b> {
     /// An evaluator without any module yet.
     pub(crate) fn new(budget: &'b Budget) -> Self {
-        Self { engine: None, crossed: Crossed::default(), budget }
+        Self { engine: None, exceeded: FirstExceededBound::default(), budget }
     }
 
     /// Forgets every module.
     pub(crate) fn start_again(&mut self) {
         if let Some(engine) = self.engine.take() {
-            done_with(engine);
+            finish_with(engine);
         }
     }
 
@@ -174,9 +174,9 @@ impl<'b> Evaluator<'b> {
         let called: BTreeSet<&str> = modules.iter().flat_map(|facts| facts.calls.keys()).map(String::as_str).collect();
         let failed = |error: anyhow::Error| EvaluationError::Failed(one_line(&error));
         let engine = engine(&mut self.engine);
-        self.crossed = Crossed::default();
-        builtins::install(engine, &called, now, matching, &self.crossed).map_err(failed)?;
-        bounds::install(engine, &called, &self.crossed).map_err(failed)
+        self.exceeded = FirstExceededBound::default();
+        builtins::install(engine, &called, now, matching, &self.exceeded).map_err(failed)?;
+        bounds::install(engine, &called, &self.exceeded).map_err(failed)
     }
 
     /// Adds a document to `data`.
@@ -197,13 +197,13 @@ impl<'b> Evaluator<'b> {
     /// # Errors
     /// The evaluation failed, or was stopped.
     pub(crate) fn rule(&mut self, path: &str) -> Result<Option<Value>, EvaluationError> {
-        let (engine, crossed) = (engine(&mut self.engine), &self.crossed);
+        let (engine, exceeded) = (engine(&mut self.engine), &self.exceeded);
         self.budget.spend(|left| {
             if let Some(limit) = left {
                 engine.set_execution_timer_config(ExecutionTimerConfig { limit, check_interval: STEPS_BETWEEN_CHECKS });
             }
             let value = engine.eval_rule(path.to_owned()).map_err(|error| failure(&error));
-            match (value, crossed.take()) {
+            match (value, exceeded.take()) {
                 (Err(stopped @ (EvaluationError::TimeIsUp | EvaluationError::OutOfMemory)), _) => Err(stopped),
                 (_, Some(bound)) => Err(EvaluationError::Failed(cut(&bound, MAX_ERROR_LENGTH))),
                 (Ok(Value::Undefined), None) => Ok(None),

@@ -9,7 +9,7 @@
 
 mod spelling;
 
-use super::weight::weighs_at_most;
+use super::weight::is_within;
 use anyhow::{anyhow, bail};
 use regorus::Value;
 use spelling::{quote, spell};
@@ -274,7 +274,7 @@ impl<'a> Printer<'a> {
                 Ok(number.as_f64().map_or_else(|| Argument::Text(number.format_decimal().into()), Argument::Float))
             }
             other => {
-                if !weighs_at_most(other, MAX_BYTES) {
+                if !is_within(other, MAX_BYTES) {
                     bail!("`sprintf` of a value of more than {MAX_BYTES} bytes or 200 levels: use a part of it");
                 }
                 let mut text = String::new();

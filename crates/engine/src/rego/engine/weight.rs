@@ -9,22 +9,22 @@ use regorus::Value;
 pub(super) const MAX_LEVELS: usize = 200;
 
 /// Whether a value that a rule produced weighs no more than `most`: ask before spelling or comparing it.
-pub(crate) fn weighs_at_most(value: &Value, most: usize) -> bool {
-    weigh_one(value, 0, &mut { most })
+pub(crate) fn is_within(value: &Value, most: usize) -> bool {
+    measure_one(value, 0, &mut { most })
 }
 
 /// The bytes of values, eight for each in them and those of their texts, if they aren't more than `most`. It takes
 /// no longer than `most` whatever the values are.
-pub(super) fn weigh(name: &str, values: &[Value], most: usize) -> Result<usize, String> {
+pub(super) fn measure(name: &str, values: &[Value], most: usize) -> Result<usize, String> {
     let mut left = most;
-    match values.iter().all(|value| weigh_one(value, 0, &mut left)) {
+    match values.iter().all(|value| measure_one(value, 0, &mut left)) {
         true => Ok(most - left),
-        false => Err(too_heavy(name, most)),
+        false => Err(too_large(name, most)),
     }
 }
 
 /// The words for a value that weighs more.
-pub(super) fn too_heavy(name: &str, most: usize) -> String {
+pub(super) fn too_large(name: &str, most: usize) -> String {
     format!("`{name}` of a value of more than {most} bytes or {MAX_LEVELS} levels: use a part of it")
 }
 
@@ -39,7 +39,7 @@ pub(super) fn bits(value: &Value) -> u64 {
     }
 }
 
-fn weigh_one(value: &Value, level: usize, left: &mut usize) -> bool {
+fn measure_one(value: &Value, level: usize, left: &mut usize) -> bool {
     let own = match value {
         Value::String(text) => text.len(),
         Value::Number(_) => usize::try_from(bits(value) / 8).unwrap_or(usize::MAX),
@@ -49,11 +49,11 @@ fn weigh_one(value: &Value, level: usize, left: &mut usize) -> bool {
     *left = rest;
     level < MAX_LEVELS
         && match value {
-            Value::Array(list) => list.iter().all(|value| weigh_one(value, level + 1, left)),
-            Value::Set(set) => set.iter().all(|value| weigh_one(value, level + 1, left)),
-            Value::Object(object) => {
-                object.iter().all(|(key, value)| weigh_one(key, level + 1, left) && weigh_one(value, level + 1, left))
-            }
+            Value::Array(list) => list.iter().all(|value| measure_one(value, level + 1, left)),
+            Value::Set(set) => set.iter().all(|value| measure_one(value, level + 1, left)),
+            Value::Object(object) => object
+                .iter()
+                .all(|(key, value)| measure_one(key, level + 1, left) && measure_one(value, level + 1, left)),
             _ => true,
         }
 }
@@ -68,8 +68,8 @@ mod tests {
         for _ in 0..60 {
             value = Value::from(vec![value.clone(), value]);
         }
-        assert!(!weighs_at_most(&value, 8 << 20));
-        assert!(weighs_at_most(&Value::from(vec![Value::from("abc")]), 19));
-        assert!(!weighs_at_most(&Value::from(vec![Value::from("abc")]), 18));
+        assert!(!is_within(&value, 8 << 20));
+        assert!(is_within(&Value::from(vec![Value::from("abc")]), 19));
+        assert!(!is_within(&Value::from(vec![Value::from("abc")]), 18));
     }
 }

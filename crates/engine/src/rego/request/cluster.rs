@@ -8,7 +8,7 @@ use crate::settings::ContextKind;
 use regorus::Value;
 use std::collections::BTreeMap;
 
-/// The most that rules see of one kind, in bytes as documents are weighed.
+/// The most that rules see of one kind, in bytes as documents are measured.
 const MAX_OBJECTS: usize = 16 * 1024 * 1024;
 /// A name that hardly any object has: that it isn't found is an answer too.
 const NOBODY: &str = "image-admission-asks-whether-it-may-read";

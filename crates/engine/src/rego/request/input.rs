@@ -8,7 +8,7 @@ use crate::request::{AdmissionRequest, Operation};
 use regorus::Value;
 use serde_json::Value as Json;
 
-/// The largest request that rules see, in bytes as documents are weighed. The host refuses texts of more than 2 MiB, which
+/// The largest request that rules see, in bytes as documents are measured. The host refuses texts of more than 2 MiB, which
 /// come to three times as much at most unless they consist of nothing but brackets.
 pub(super) const MAX_REQUEST: usize = 8 * 1024 * 1024;
 

@@ -10,7 +10,7 @@ use crate::Timestamp;
 use crate::message::cut;
 use crate::rego::engine::document::get;
 use crate::rego::engine::module::Facts;
-use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text, weighs_at_most};
+use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text, is_within};
 use crate::request::{AdmissionRequest, Operation};
 use crate::settings::{RegoPolicy, Settings};
 use regorus::Value;
@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 
 /// The longest message of a rule that is repeated.
 const MAX_MESSAGE_LENGTH: usize = 1024;
-/// The largest operation of a patch, in bytes as bounds weigh them: no request is larger.
+/// The largest operation of a patch, in bytes as bounds measure them: no request is larger.
 const MAX_PATCHED: usize = 4 * 1024 * 1024;
 /// The prefixes of rules that reject.
 const DENIES: [&str; 2] = ["deny", "violation"];
@@ -158,7 +158,7 @@ impl<'a> Policies<'a> {
     }
 
     /// Asks all rules that reject or warn.
-    pub(crate) fn decide(&mut self, input: &Input, cluster: &mut Cluster<'_>, outside: &mut dyn Outside) {
+    pub(crate) fn evaluate_policies(&mut self, input: &Input, cluster: &mut Cluster<'_>, outside: &mut dyn Outside) {
         let mut reports = None;
         // Whoever takes `input` as a whole sees them too, but only who names them looks at them.
         let sees = |loaded: &Loaded<'_>| loaded.mentions("scanReports");
@@ -169,7 +169,7 @@ impl<'a> Policies<'a> {
             }
             let seen = sees(loaded).then(|| reports.get_or_insert_with(|| outside.reports(inner)).as_ref());
             let decided = match seen.transpose() {
-                Ok(seen) => loaded.decide(input, cluster, seen),
+                Ok(seen) => loaded.deny_and_warn(input, cluster, seen),
                 Err(why) => Err(format!("Evaluation error: {why}")),
             };
             if let Err(why) = decided {
@@ -318,7 +318,12 @@ impl Loaded<'_> {
         Ok(patches)
     }
 
-    fn decide(&mut self, input: &Input, cluster: &mut Cluster<'_>, reports: Option<&Value>) -> Result<(), String> {
+    fn deny_and_warn(
+        &mut self,
+        input: &Input,
+        cluster: &mut Cluster<'_>,
+        reports: Option<&Value>,
+    ) -> Result<(), String> {
         let rules: Vec<String> = self.facts().map(|facts| facts.rules.iter().cloned().collect()).unwrap_or_default();
         let asked = |prefix: &str| -> Vec<String> {
             let of_prefix = |rule: &&String| suffix(rule, prefix).is_some();
@@ -418,7 +423,7 @@ fn elements(value: &Value) -> Option<Box<dyn Iterator<Item = &Value> + '_>> {
 }
 
 fn to_json(value: &Value) -> Option<Json> {
-    let is_operation = matches!(value, Value::Object(_) | Value::Array(_)) && weighs_at_most(value, MAX_PATCHED);
+    let is_operation = matches!(value, Value::Object(_) | Value::Array(_)) && is_within(value, MAX_PATCHED);
     is_operation.then(|| serde_json::to_value(value).ok()).flatten()
 }
 

@@ -190,7 +190,7 @@ impl<'a> RequestRules<'a> {
         let (Some(mut policies), Some(input)) = (self.policies, input.into_inner()) else {
             return PoliciesSaid { outcomes: Vec::new(), hash: None, seen };
         };
-        policies.decide(&input, &mut cluster, &mut Reports { judged: images, search });
+        policies.evaluate_policies(&input, &mut cluster, &mut Reports { judged: images, search });
         if context.settings.verbose_log {
             seen.extend(policies.seen());
         }

@@ -1,13 +1,13 @@
 //! What rules saw: for the log of a policy with `verboseLog`, which leaves out what Secrets hold, and for the command line.
 
-use crate::rego::engine::{Text, weighs_at_most};
+use crate::rego::engine::{Text, is_within};
 use crate::settings::RegoVersion;
 use regorus::Value;
 use serde_json::{Map, Value as Json};
 
 /// The annotation in which `kubectl apply` keeps the whole object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// The largest document that is logged, in bytes as bounds weigh them.
+/// The largest document that is logged, in bytes as bounds measure them.
 const MAX_LOGGED: usize = 8 * 1024 * 1024;
 /// What stands in the place of what isn't logged.
 const HIDDEN: &str = "not logged";
@@ -46,7 +46,7 @@ impl SeenModule {
 impl Seen {
     pub(super) fn new(by: &str, input: &Value, data: &Value, rules: &[SeenModule]) -> Self {
         let written = |value: &Value| {
-            if !weighs_at_most(value, MAX_LOGGED) {
+            if !is_within(value, MAX_LOGGED) {
                 return Json::from("too large to log");
             }
             serde_json::to_value(value).unwrap_or_default()

@@ -1,10 +1,10 @@
 //! Values of rules as messages repeat them.
 
 use crate::message::cut;
-use crate::rego::engine::weighs_at_most;
+use crate::rego::engine::is_within;
 use regorus::Value;
 
-/// The largest value that is written out to be shown, in bytes as bounds weigh them.
+/// The largest value that is written out to be shown, in bytes as bounds measure them.
 const MAX_SHOWN: usize = 64 * 1024;
 /// The longest value that a message repeats.
 const MAX_VALUE_LENGTH: usize = 200;
@@ -26,7 +26,7 @@ pub(super) fn unexpected_value(value: &Value) -> String {
 
 /// A value as messages repeat it. One that shares its parts may be longer than any memory when it is written out.
 pub(super) fn shown(value: &Value) -> String {
-    if weighs_at_most(value, MAX_SHOWN) {
+    if is_within(value, MAX_SHOWN) {
         cut(&value.to_string(), MAX_VALUE_LENGTH)
     } else {
         "(too large to show)".to_owned()

@@ -1,12 +1,12 @@
 //! Reports of any kind, against a cluster that masks fields as the host does.
 
-use super::Source;
+use super::CustomObjects;
 use crate::Timestamp;
 use crate::acceptance::{Judge, Judgement, Verdict};
 use crate::host::{Document, Host, HostFailure, Resource};
 use crate::image::ImageReference;
 use crate::platform::Platform;
-use crate::report::source::{Known, Source as _, Statement, Wanted};
+use crate::report::source::{Knowledge, Source as _, Statement, WantedPlatform};
 use crate::resolve::{PlatformManifest, ResolvedImage};
 use crate::settings::{CustomReports, Identity, ReportSource, Settings};
 use serde_json::{Value, json};
@@ -203,9 +203,9 @@ impl Question {
     fn ask(&self, cluster: &Cluster) -> Vec<Vec<String>> {
         let namespace = "shop";
         let judge = Judge::new(&self.settings, &self.reference, namespace, NOW);
-        let mut source = Source::new(self.custom(), cluster, namespace);
+        let mut source = CustomObjects::new(self.custom(), cluster, namespace);
         let of_platform = self.image.platforms.iter().map(|manifest| {
-            let wanted = Wanted {
+            let wanted = WantedPlatform {
                 may_be_down: true,
                 reference: &self.reference,
                 image: &self.image,
@@ -237,19 +237,19 @@ fn manifest(digit: char, platform: Option<&str>) -> PlatformManifest {
 
 fn shown(statement: &Statement<'_>) -> String {
     let what = match &statement.known {
-        Known::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => "accepted".to_owned(),
-        Known::Fresh(Judgement { verdict: Verdict::Rejected(broken), .. }) => {
+        Knowledge::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => "accepted".to_owned(),
+        Knowledge::Fresh(Judgement { verdict: Verdict::Rejected(broken), .. }) => {
             let texts: Vec<String> = broken.iter().map(ToString::to_string).collect();
             format!("rejected: {}", texts.join("; "))
         }
-        Known::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => format!("unreadable: {why}"),
-        Known::Stale(why) => format!("stale: {why}"),
-        Known::OfAnotherImage(which) => format!("other image: {which}"),
-        Known::NotScanned(why) => format!("not scanned: {why}"),
-        Known::Pending(what) => format!("pending: {what}"),
-        Known::Failed(words) => format!("failed: {words}"),
-        Known::Provoked(words) => format!("provoked: {words}"),
-        Known::LookUpFailed(words) => format!("look-up failed: {words}"),
+        Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => format!("unreadable: {why}"),
+        Knowledge::Stale(why) => format!("stale: {why}"),
+        Knowledge::OfAnotherImage(which) => format!("other image: {which}"),
+        Knowledge::NotScanned(why) => format!("not scanned: {why}"),
+        Knowledge::Pending(what) => format!("pending: {what}"),
+        Knowledge::Failed(words) => format!("failed: {words}"),
+        Knowledge::Provoked(words) => format!("provoked: {words}"),
+        Knowledge::LookUpFailed(words) => format!("look-up failed: {words}"),
     };
     let time = statement.time.map_or(String::new(), |time| format!(" of {time}"));
     format!("{}{time} {what}", statement.by).trim_start().to_owned()
@@ -464,7 +464,7 @@ fn every_trusted_namespace_is_asked() {
     let asked = cluster.asked.borrow();
     assert!(asked.last().unwrap().starts_with("get shop/"), "{asked:?}");
     assert_eq!(
-        Source::new(question.custom(), &cluster, "shop").whereabouts().to_string(),
+        CustomObjects::new(question.custom(), &cluster, "shop").whereabouts().to_string(),
         "from Scan in namespaces scans, broken, more, shop"
     );
 }

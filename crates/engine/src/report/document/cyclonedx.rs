@@ -319,7 +319,7 @@ impl<'a> Vulnerability<'a> {
     /// One for each component that has it; one without a package when none is named. Whoever writes the document decides
     /// how many those are: what they have in common is made once.
     fn findings(&self, by_reference: &BTreeMap<&str, &Component<'a>>) -> Vec<Finding<'a>> {
-        let common = self.common();
+        let common = self.shared_by_components();
         let Some(affected) = self.affects.as_deref().filter(|affected| !affected.is_empty()) else {
             return vec![common];
         };
@@ -340,7 +340,7 @@ impl<'a> Vulnerability<'a> {
     }
 
     /// What holds for every component that has it.
-    fn common(&self) -> Finding<'a> {
+    fn shared_by_components(&self) -> Finding<'a> {
         let id = present(self.id.clone());
         let score = self.score();
         let aliases = self.references.iter().flatten().filter_map(|reference| present(reference.id.clone()));

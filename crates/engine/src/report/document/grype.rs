@@ -20,7 +20,7 @@ struct Report<'a> {
     #[serde(borrow)]
     ignored_matches: Option<Vec<Match<'a>>>,
     #[serde(borrow)]
-    source: Option<Source<'a>>,
+    source: Option<ScannedSource<'a>>,
     #[serde(borrow)]
     descriptor: Option<Descriptor<'a>>,
 }
@@ -36,7 +36,7 @@ struct Descriptor<'a> {
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
-struct Source<'a> {
+struct ScannedSource<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Text<'a>>,
     /// Of a shape that the source's kind decides.

@@ -152,7 +152,7 @@ struct Suppression<'a> {
 
 /// What a rule says of all its results. It is read once: whoever writes the document decides how many those are.
 #[derive(Default)]
-struct Known<'a> {
+struct RuleDetails<'a> {
     /// Whether it is about something else than vulnerabilities.
     is_other: bool,
     /// Whether it is about vulnerabilities for certain.
@@ -221,9 +221,9 @@ impl<'a> Run<'a> {
             return if is_scanner { Ok(Vec::new()) } else { Err(UnreadableReport::SarifEmpty { tool: tool() }) };
         }
         let rules = driver.rules.into_iter().flatten();
-        let rules: BTreeMap<Text<'a>, Known<'a>> =
-            rules.filter_map(|mut rule| Some((rule.id.take()?, rule.into_known()))).collect();
-        let unknown = Known::default();
+        let rules: BTreeMap<Text<'a>, RuleDetails<'a>> =
+            rules.filter_map(|mut rule| Some((rule.id.take()?, rule.into_details()))).collect();
+        let unknown = RuleDetails::default();
         let mut is_scan = is_scanner;
         let mut findings = Vec::new();
         for result in results {
@@ -242,11 +242,11 @@ impl<'a> Run<'a> {
 }
 
 impl<'a> Rule<'a> {
-    fn into_known(self) -> Known<'a> {
+    fn into_details(self) -> RuleDetails<'a> {
         let help = self.help.and_then(|help| help.text);
         let help = lines(help.as_ref().map_or("", Text::as_str));
         let level = self.default_configuration.and_then(|configuration| configuration.level);
-        let Some(properties) = self.properties else { return Known { help, level, ..Known::default() } };
+        let Some(properties) = self.properties else { return RuleDetails { help, level, ..RuleDetails::default() } };
         let tags: Vec<&str> = properties.tags.iter().flatten().map(Text::as_str).collect();
         let is_other = tags.iter().any(|tag| matches!(*tag, "misconfiguration" | "secret" | "license"));
         let is_tagged = tags.contains(&"vulnerability");
@@ -256,7 +256,7 @@ impl<'a> Rule<'a> {
         let by_version = score::newest(&[properties.v40_score, properties.v3_score, properties.v2_score]);
         let rated = properties.security_severity.map(|number| number.0);
         let purl = present(properties.purls.and_then(|purls| purls.into_iter().next()));
-        Known {
+        RuleDetails {
             is_other: is_other && !is_tagged,
             is_vulnerability: is_tagged || purl.is_some(),
             tagged,
@@ -269,7 +269,7 @@ impl<'a> Rule<'a> {
     }
 }
 
-impl Known<'_> {
+impl RuleDetails<'_> {
     /// How bad a result is: in its own words, then in its rule's.
     fn severity(&self, message: &Lines, level: &str) -> Severity {
         if let Some(severity) = message.severity.or(self.tagged) {
@@ -291,7 +291,7 @@ impl Known<'_> {
 
 impl<'a> Found<'a> {
     /// The finding, and whether it is a vulnerability for certain.
-    fn into_finding(self, rule: &Known<'a>) -> (Finding<'a>, bool) {
+    fn into_finding(self, rule: &RuleDetails<'a>) -> (Finding<'a>, bool) {
         let message = self.message.and_then(|message| message.text);
         let message = lines(message.as_ref().map_or("", Text::as_str));
         let level = self.level.as_ref().or(rule.level.as_ref()).map_or("", Text::as_str);

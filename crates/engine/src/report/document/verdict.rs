@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 pub(super) const NAME: &str = "verdict";
 
-/// The scan's own object as the original program kept it, and where else people put the same. Only `status` has to be a
+/// The scan's own object as Sysdig's OPA image scanner kept it, and where else people put the same. Only `status` has to be a
 /// string.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]

@@ -1,13 +1,13 @@
 //! Kubescape's reports, in a cluster that masks fields as the host does.
 
-use super::{Source, slug};
+use super::{KubescapeReports, slug};
 use crate::Timestamp;
 use crate::acceptance::{Judge, Judgement, Verdict};
 use crate::host::{Document, Host, HostFailure, Resource};
 use crate::image::ImageReference;
 use crate::platform::Platform;
 use crate::report::document::in_time;
-use crate::report::source::{Known, Source as _, Statement, Wanted};
+use crate::report::source::{Knowledge, Source as _, Statement, WantedPlatform};
 use crate::resolve::{PlatformManifest, ResolvedImage};
 use crate::settings::{Identity, Kubescape, ReportSource, Settings};
 use serde_json::{Value, json};
@@ -206,9 +206,9 @@ impl Question {
     /// The statements about each platform, as texts.
     fn ask(&self, cluster: &Cluster) -> Vec<Vec<String>> {
         let judge = Judge::new(&self.settings, &self.reference, "shop", NOW);
-        let mut source = Source::new(self.kubescape(), cluster);
+        let mut source = KubescapeReports::new(self.kubescape(), cluster);
         let of_platform = self.image.platforms.iter().map(|manifest| {
-            let wanted = Wanted {
+            let wanted = WantedPlatform {
                 may_be_down: true,
                 reference: &self.reference,
                 image: &self.image,
@@ -241,19 +241,19 @@ fn manifest(digit: char, platform: Option<&str>) -> PlatformManifest {
 
 fn shown(statement: &Statement<'_>) -> String {
     let what = match &statement.known {
-        Known::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => "accepted".to_owned(),
-        Known::Fresh(Judgement { verdict: Verdict::Rejected(broken), .. }) => {
+        Knowledge::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => "accepted".to_owned(),
+        Knowledge::Fresh(Judgement { verdict: Verdict::Rejected(broken), .. }) => {
             let texts: Vec<String> = broken.iter().map(ToString::to_string).collect();
             format!("rejected: {}", texts.join("; "))
         }
-        Known::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => format!("unreadable: {why}"),
-        Known::Stale(why) => format!("stale: {why}"),
-        Known::OfAnotherImage(which) => format!("other image: {which}"),
-        Known::NotScanned(why) => format!("not scanned: {why}"),
-        Known::Pending(what) => format!("pending: {what}"),
-        Known::Failed(words) => format!("failed: {words}"),
-        Known::Provoked(words) => format!("provoked: {words}"),
-        Known::LookUpFailed(words) => format!("look-up failed: {words}"),
+        Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => format!("unreadable: {why}"),
+        Knowledge::Stale(why) => format!("stale: {why}"),
+        Knowledge::OfAnotherImage(which) => format!("other image: {which}"),
+        Knowledge::NotScanned(why) => format!("not scanned: {why}"),
+        Knowledge::Pending(what) => format!("pending: {what}"),
+        Knowledge::Failed(words) => format!("failed: {words}"),
+        Knowledge::Provoked(words) => format!("provoked: {words}"),
+        Knowledge::LookUpFailed(words) => format!("look-up failed: {words}"),
     };
     let time = statement.time.map_or(String::new(), |time| format!(" of {time}"));
     let name = statement.by.replace(" kubescape/ghcr.io-team-app-", " …");
@@ -469,10 +469,10 @@ fn each_image_gets_the_fields_that_its_judge_needs() {
     let by_tag = &question.reference;
     let by_digest = ImageReference::parse(&format!("ghcr.io/team/app:1.0@{}", sha('1'))).unwrap();
     let cluster = Cluster::of([report(critical())]);
-    let mut source = Source::new(question.kubescape(), &cluster);
+    let mut source = KubescapeReports::new(question.kubescape(), &cluster);
     let mut ask = |reference: &ImageReference| -> Vec<String> {
         let judge = Judge::new(&question.settings, reference, "shop", NOW);
-        let wanted = Wanted {
+        let wanted = WantedPlatform {
             may_be_down: true,
             reference,
             image: &question.image,
@@ -549,7 +549,7 @@ fn it_says_where_it_looks() {
     let question = Question::new();
     let cluster = Cluster::default();
     assert_eq!(
-        Source::new(question.kubescape(), &cluster).whereabouts().to_string(),
+        KubescapeReports::new(question.kubescape(), &cluster).whereabouts().to_string(),
         "from Kubescape in namespace kubescape"
     );
 }

@@ -6,7 +6,7 @@ use crate::message::cut;
 use crate::reason::{NotScanned, Pending, ScanFailure, UnknownAge};
 use crate::remedy::{Remedy, is_on};
 use crate::report::cluster::{self, Named, Objects};
-use crate::report::source::Known;
+use crate::report::source::Knowledge;
 use crate::text::Text;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -71,20 +71,20 @@ impl<'a> ScanJobs<'a> {
         namespace: &str,
         registry: &str,
         since: Option<Timestamp>,
-    ) -> Result<Known<'a>, HostFailure> {
+    ) -> Result<Knowledge<'a>, HostFailure> {
         let jobs = self.of(namespace)?;
         let newest = jobs.iter().filter(|job| job.registry == registry).max_by_key(|job| (job.created, &job.name));
         let shown = |name: &str| format!("{namespace}/{name}");
         Ok(match newest {
-            None => Known::Pending(Pending::NextScanJob { registry: cut(registry, 253), since }),
+            None => Knowledge::Pending(Pending::NextScanJob { registry: cut(registry, 253), since }),
             Some(ScanJob { name, state: State::Going, started, created, .. }) => {
-                Known::Pending(Pending::ScanJob { job: shown(name), since: started.or(*created) })
+                Knowledge::Pending(Pending::ScanJob { job: shown(name), since: started.or(*created) })
             }
             Some(ScanJob { name, state: State::Failed(words), .. }) => {
-                Known::Failed(ScanFailure::ScanJob { job: shown(name), words: words.clone() })
+                Knowledge::Failed(ScanFailure::ScanJob { job: shown(name), words: words.clone() })
             }
             Some(ScanJob { name, state: State::Complete, completed, .. }) => {
-                Known::NotScanned(NotScanned::ScanJobWithoutIt { job: shown(name), completed: *completed })
+                Knowledge::NotScanned(NotScanned::ScanJobWithoutIt { job: shown(name), completed: *completed })
             }
         })
     }

@@ -1,5 +1,6 @@
 //! The keys of a suite's maps: each is known, and has a value of its type, or there is a problem that says where.
 
+use image_admission_engine::nearest;
 use serde_json::{Map, Value};
 
 /// What is wrong with a suite: where, and what.
@@ -36,7 +37,7 @@ impl<'v> Keys<'v> {
         };
         let keys = Self { path: path.to_owned(), value, map };
         for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
-            let help = match nearest(key, known) {
+            let help = match nearest(key, known.iter().copied()) {
                 Some(name) => format!("did you mean `{name}`?"),
                 None => format!("known here: {}", known.join(", ")),
             };
@@ -102,13 +103,6 @@ pub(super) fn wrong_type(wanted: &str, value: &Value) -> String {
     let shown: String = text.chars().take(MAX_CHARACTERS).collect();
     let dots = if shown.len() < text.len() { "…" } else { "" };
     format!("`{shown}{dots}` is not {wanted}")
-}
-
-/// The known name that a misspelt one is nearest to.
-pub(super) fn nearest<'n>(name: &str, known: &[&'n str]) -> Option<&'n str> {
-    let distance = |known: &str| strsim::damerau_levenshtein(&known.to_lowercase(), &name.to_lowercase());
-    let nearest = known.iter().map(|known| (distance(known), *known)).min();
-    nearest.filter(|(distance, known)| *distance <= 1 + known.len() / 3).map(|(_, known)| known)
 }
 
 /// `a`, `b`, `c`

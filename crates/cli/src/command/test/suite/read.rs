@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::answers::{Answers, Place};
 use super::expectation::{Calls, Decision, Expectation, Expected, Message, Mutation};
-use super::keys::{Keys, Problems, nearest, wrong_type};
+use super::keys::{Keys, Problems, wrong_type};
 use super::{Case, InvalidSuite, Question, Settings, Suite};
 use crate::command::document::{self, Document};
 use crate::command::manifest::{Making, Operation};
@@ -476,8 +476,9 @@ impl Reading {
                 Some(Expected::Rejected(message?))
             }
             other => {
-                let help =
-                    nearest(other, &VERDICTS).map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+                let help = image_admission_engine::nearest(other, VERDICTS)
+                    .map(|name| format!("; did you mean `{name}`?"))
+                    .unwrap_or_default();
                 self.problems.add(&path, format!("`{other}` is none of `allowed`, `rejected` and `invalid`{help}"));
                 None
             }

@@ -1,9 +1,9 @@
-//! What is looked at before the original is called: how much it would go through, or make. The answer is the original's,
-//! an error, or none: undefined, where the original would spell the arguments in an error that nobody sees.
+//! What is looked at before regorus' builtin is called: how much it would go through, or make. The answer is the engine's own,
+//! an error, or none: undefined, where regorus' builtin would spell the arguments in an error that nobody sees.
 
-use super::super::weight::{MAX_LEVELS, bits, too_heavy, weigh};
+use super::super::weight::{MAX_LEVELS, bits, measure, too_large};
 use super::Checked;
-use super::sizes::{MAX_COPIED, MAX_WEIGHT, comparisons, elements, length, list_of, text, text_of};
+use super::sizes::{MAX_COPIED, MAX_SIZE, comparisons, elements, length, list_of, text, text_of};
 use regorus::Value;
 use std::collections::BTreeSet;
 
@@ -28,22 +28,22 @@ const MAX_GLOB_LENGTH: usize = 512;
 const MAX_DELIMITERS: usize = 16;
 
 /// Nothing: what it costs is what its arguments cost.
-pub(super) fn fine(_: &str, _: &[Value]) -> Checked {
+pub(super) fn unchecked(_: &str, _: &[Value]) -> Checked {
     Ok(None)
 }
 
 /// Builtins that go through all that they are given.
-pub(super) fn weighed(name: &str, args: &[Value]) -> Checked {
-    weigh(name, args, MAX_WEIGHT).map(|_| None)
+pub(super) fn measured(name: &str, args: &[Value]) -> Checked {
+    measure(name, args, MAX_SIZE).map(|_| None)
 }
 
 /// Builtins that go through what comes after their first argument.
-pub(super) fn weighed_second(name: &str, args: &[Value]) -> Checked {
-    weigh(name, args.get(1..).unwrap_or_default(), MAX_WEIGHT).map(|_| None)
+pub(super) fn measured_from_second(name: &str, args: &[Value]) -> Checked {
+    measure(name, args.get(1..).unwrap_or_default(), MAX_SIZE).map(|_| None)
 }
 
 /// Numbers, versions, layouts and points in time that are spelled as texts.
-pub(super) fn short(name: &str, args: &[Value]) -> Checked {
+pub(super) fn short_texts(name: &str, args: &[Value]) -> Checked {
     let parts = args.iter().flat_map(|arg| match arg {
         Value::Array(parts) => parts.as_slice(),
         scalar => std::slice::from_ref(scalar),
@@ -64,7 +64,7 @@ pub(super) fn made_text(name: &str, args: &[Value]) -> Checked {
 
 /// Queries of an address, made of texts or of an object.
 pub(super) fn encoded_query(name: &str, args: &[Value]) -> Checked {
-    weigh(name, args, MAX_COPIED).map(|_| None)
+    measure(name, args, MAX_COPIED).map(|_| None)
 }
 
 /// Queries of an address, taken apart.
@@ -128,7 +128,7 @@ pub(super) fn summed(_: &str, args: &[Value]) -> Checked {
 }
 
 /// What all sets of a set have in common.
-pub(super) fn common(name: &str, args: &[Value]) -> Checked {
+pub(super) fn intersected_sets(name: &str, args: &[Value]) -> Checked {
     let members = args.iter().flat_map(elements).collect::<Vec<_>>();
     if members.iter().any(|member| !matches!(member, Value::Set(_))) {
         return Ok(Some(Value::Undefined));
@@ -136,7 +136,7 @@ pub(super) fn common(name: &str, args: &[Value]) -> Checked {
     // The result so far is copied for each of them.
     let elements = members.iter().map(|member| length(member)).fold(0, usize::saturating_add);
     comparisons(name, members.len(), elements)?;
-    weighed(name, args)
+    measured(name, args)
 }
 
 /// Each element of one list, compared with each of another.
@@ -147,7 +147,7 @@ pub(super) fn compared_lists(name: &str, args: &[Value]) -> Checked {
 
 /// JSON over several lines.
 pub(super) fn marshalled_with_options(name: &str, args: &[Value]) -> Checked {
-    let weight = weigh(name, args, MAX_COPIED)?;
+    let weight = measure(name, args, MAX_COPIED)?;
     let Some(Value::Object(options)) = args.get(1) else { return Ok(None) };
     // Written at the start of each line, the indentation once for each level.
     let margins = options.values().map(|option| text(option).len()).fold(0, usize::saturating_add);
@@ -158,7 +158,7 @@ pub(super) fn marshalled_with_options(name: &str, args: &[Value]) -> Checked {
 /// A document, and the operations on it.
 pub(super) fn patched(name: &str, args: &[Value]) -> Checked {
     let [document, Value::Array(operations)] = args else { return Ok(None) };
-    let mut weight = weigh(name, args, MAX_COPIED)?;
+    let mut weight = measure(name, args, MAX_COPIED)?;
     for operation in operations.iter() {
         // The whole document, at worst, into a part of itself.
         let Value::Object(fields) = operation else { continue };
@@ -168,7 +168,7 @@ pub(super) fn patched(name: &str, args: &[Value]) -> Checked {
     }
     // The tree that is edited takes twenty times as much memory.
     if weight > MAX_COPIED {
-        return Err(too_heavy(name, MAX_COPIED));
+        return Err(too_large(name, MAX_COPIED));
     }
     let sets = holds_set(document) || operations.iter().any(holds_set);
     // An operation below a set renders that set anew.
@@ -218,7 +218,7 @@ pub(super) fn paths(name: &str, args: &[Value]) -> Checked {
             fits
         }
     }
-    weigh(name, args, MAX_WEIGHT)?;
+    measure(name, args, MAX_SIZE)?;
     let [graph, from] = args else { return Ok(None) };
     let mut trail = Trail { graph, on: BTreeSet::new(), left: MAX_VISITS };
     match elements(from).into_iter().all(|vertex| trail.visit(vertex, 0)) {
@@ -294,7 +294,7 @@ pub(super) fn split(name: &str, args: &[Value]) -> Checked {
 
 /// A layout and what is written in it. The original cuts them byte by byte.
 pub(super) fn timed(name: &str, args: &[Value]) -> Checked {
-    short(name, args)?;
+    short_texts(name, args)?;
     let ascii = args.iter().all(|arg| match arg {
         Value::Array(parts) => parts.iter().all(|part| text(part).is_ascii()),
         scalar => text(scalar).is_ascii(),
@@ -307,7 +307,7 @@ pub(super) fn timed(name: &str, args: &[Value]) -> Checked {
 
 /// The original ends the module on a unit that ends in a letter beyond ASCII.
 pub(super) fn duration(name: &str, args: &[Value]) -> Checked {
-    short(name, args)?;
+    short_texts(name, args)?;
     let spelled = args.first().map(text).unwrap_or_default();
     let mut rest = spelled.strip_prefix(['-', '+']).unwrap_or(spelled);
     if rest == "0" {
@@ -335,12 +335,12 @@ pub(super) fn number_read(name: &str, args: &[Value]) -> Checked {
     if !spelled.chars().all(plain) {
         return Ok(Some(Value::Undefined));
     }
-    short(name, args)
+    short_texts(name, args)
 }
 
 /// A number with a unit.
 pub(super) fn quantity(name: &str, args: &[Value]) -> Checked {
-    short(name, args)?;
+    short_texts(name, args)?;
     let spelled = args.first().map(text).unwrap_or_default();
     // `1e999999999` has a billion digits. The suffix `E` stands at the end, the exponent's doesn't.
     let power = spelled.split_once(['e', 'E']).map(|(_, power)| power.trim_start_matches(['+', '-', '0']));

@@ -1,6 +1,6 @@
 //! The builtins that look for patterns.
 //!
-//! A short text is searched by the original. A long one is searched here, where the search can be tried first, and given up
+//! A short text is searched by regorus' builtin. A long one is searched here, where the search can be tried first, and given up
 //! between two matches.
 
 use super::Checked;
@@ -117,7 +117,7 @@ pub(super) fn split_by_pattern(name: &str, args: &[Value]) -> Checked {
     Ok(Some(Value::from(parts)))
 }
 
-/// Written anew, since the original ends the module if the text is shorter than the template.
+/// Written anew, since regorus' builtin ends the module if the text is shorter than the template.
 pub(super) fn template(name: &str, args: &[Value]) -> Checked {
     let [Value::String(template), Value::String(whole), Value::String(open), Value::String(close)] = args else {
         return Ok(None);
@@ -193,7 +193,7 @@ fn tried(name: &str, pattern: &str, whole: &str) -> Result<Option<Regex>, String
     Ok(Some(regex))
 }
 
-/// Whether the original is bounded by the size of its arguments: it keeps compiled patterns for the next call.
+/// Whether regorus' builtin is bounded by the size of its arguments: it keeps compiled patterns for the next call.
 fn is_small(pattern: &str, whole: &str, new: &str) -> bool {
     whole.len() <= SOON_SEARCHED && (whole.len() + 1).saturating_mul(pattern.len().max(new.len())) <= MAX_TEXT / 16
 }

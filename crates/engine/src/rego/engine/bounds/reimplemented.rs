@@ -1,12 +1,12 @@
 //! The builtins that are answered here: those whose original takes too long whatever is measured first, or that ends the
-//! module on some arguments. `subset` and `counted` answer only where the original has no answer.
+//! module on some arguments. `subset` and `counted` answer only where regorus' builtin has no answer.
 
 use super::super::document::{self, Unread};
 use super::super::sprintf::sprintf;
-use super::super::weight::{too_heavy, weigh};
+use super::super::weight::{measure, too_large};
 use super::Checked;
 use super::checks::replaced_length;
-use super::sizes::{MAX_COPIED, MAX_WEIGHT, comparisons, elements, text, text_of};
+use super::sizes::{MAX_COPIED, MAX_SIZE, comparisons, elements, text, text_of};
 use regorus::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,9 +16,9 @@ const MAX_YAML_LENGTH: usize = 256 * 1024;
 /// Brackets in brackets, and indicators on one line, of a YAML text. The time to read it grows with their square.
 const MAX_YAML_BRACKETS: usize = 128;
 
-/// Written anew, since the original copies the result so far for each set.
-pub(super) fn united(name: &str, args: &[Value]) -> Checked {
-    weigh(name, args, MAX_WEIGHT)?;
+/// Written anew, since regorus' builtin copies the result so far for each set.
+pub(super) fn union_of_sets(name: &str, args: &[Value]) -> Checked {
+    measure(name, args, MAX_SIZE)?;
     let mut all = BTreeSet::new();
     for member in args.iter().flat_map(elements) {
         let Value::Set(set) = member else { return Ok(Some(Value::Undefined)) };
@@ -27,7 +27,7 @@ pub(super) fn united(name: &str, args: &[Value]) -> Checked {
     Ok(Some(Value::from(all)))
 }
 
-/// Written anew, since the original copies the result so far for each object.
+/// Written anew, since regorus' builtin copies the result so far for each object.
 pub(super) fn merged(name: &str, args: &[Value]) -> Checked {
     fn merge(into: &mut Value, from: &Value) {
         match (into, from) {
@@ -45,7 +45,7 @@ pub(super) fn merged(name: &str, args: &[Value]) -> Checked {
             (into, from) => *into = from.clone(),
         }
     }
-    weigh(name, args, MAX_WEIGHT)?;
+    measure(name, args, MAX_SIZE)?;
     let mut all = Value::from(BTreeMap::new());
     for object in args.iter().flat_map(elements) {
         if !matches!(object, Value::Object(_)) {
@@ -56,9 +56,9 @@ pub(super) fn merged(name: &str, args: &[Value]) -> Checked {
     Ok(Some(all))
 }
 
-/// Answered here where an array is empty: the original ends the module.
+/// Answered here where an array is empty: regorus' builtin ends the module.
 pub(super) fn subset(name: &str, args: &[Value]) -> Checked {
-    weigh(name, args, MAX_WEIGHT)?;
+    measure(name, args, MAX_SIZE)?;
     match args {
         // The original has no answer to it, and ends the module.
         _ if holds_empty_array(args.get(1)) => Ok(Some(Value::from(is_subset(args.first(), args.get(1))))),
@@ -67,7 +67,7 @@ pub(super) fn subset(name: &str, args: &[Value]) -> Checked {
     }
 }
 
-/// Where a part stands in a text: the original compares it at each character, however long it is.
+/// Where a part stands in a text: regorus' builtin compares it at each character, however long it is.
 pub(super) fn index(_: &str, args: &[Value]) -> Checked {
     let [Value::String(whole), Value::String(part)] = args else { return Ok(None) };
     // `find` doesn't go back.
@@ -98,7 +98,7 @@ pub(super) fn replaced_n(name: &str, args: &[Value]) -> Checked {
     Ok(Some(Value::from(whole)))
 }
 
-/// As Go writes it; the original has no answer where there are too few arguments, or too many.
+/// As Go writes it; regorus' builtin has no answer where there are too few arguments, or too many.
 pub(super) fn formatted(_: &str, args: &[Value]) -> Checked {
     sprintf(args.to_vec()).map(Some).map_err(|error| error.to_string())
 }
@@ -107,9 +107,9 @@ pub(super) fn formatted(_: &str, args: &[Value]) -> Checked {
 pub(super) fn json_read(name: &str, args: &[Value]) -> Checked {
     let spelled = args.first().map(text).unwrap_or_default();
     text_of(name, spelled.len())?;
-    match document::from_json(spelled, MAX_WEIGHT) {
+    match document::from_json(spelled, MAX_SIZE) {
         Ok(value) => Ok(Some(value)),
-        Err(Unread::TooMuch) => Err(too_heavy(name, MAX_WEIGHT)),
+        Err(Unread::TooMuch) => Err(too_large(name, MAX_SIZE)),
         Err(Unread::Malformed(_)) => Ok(Some(Value::Undefined)),
     }
 }
@@ -130,7 +130,7 @@ pub(super) fn yaml_read(name: &str, args: &[Value]) -> Checked {
     }
     match document::from_yaml(spelled, MAX_COPIED) {
         Ok(value) => Ok(Some(value)),
-        Err(Unread::TooMuch) => Err(too_heavy(name, MAX_COPIED)),
+        Err(Unread::TooMuch) => Err(too_large(name, MAX_COPIED)),
         Err(Unread::Malformed(_)) => Ok(Some(Value::Undefined)),
     }
 }
@@ -168,7 +168,7 @@ fn holds_empty_array(value: Option<&Value>) -> bool {
     }
 }
 
-/// As the original, where an empty array is a subset of any array.
+/// As regorus' builtin, where an empty array is a subset of any array.
 fn is_subset(all: Option<&Value>, some: Option<&Value>) -> bool {
     match (all, some) {
         (Some(Value::Object(all)), Some(Value::Object(some))) => {

@@ -1,4 +1,4 @@
-//! The guards as rules meet them: with the originals behind them.
+//! The guards as rules meet them: with regorus' builtins behind them.
 
 use super::*;
 use regorus::Engine;
@@ -9,9 +9,9 @@ fn guarded(expression: &str) -> (Result<Value, String>, Option<String>) {
     let mut engine = Engine::new();
     engine.set_strict_builtin_errors(false);
     let called = GUARDS.iter().map(|guard| guard.name).filter(|name| expression.contains(name)).collect();
-    let crossed = Crossed::default();
-    install(&mut engine, &called, &crossed).unwrap();
-    (value(&mut engine, expression), crossed.take())
+    let exceeded = FirstExceededBound::default();
+    install(&mut engine, &called, &exceeded).unwrap();
+    (value(&mut engine, expression), exceeded.take())
 }
 
 fn original(expression: &str) -> Value {
@@ -142,9 +142,9 @@ fn up_to_the_limit_answers_are_those_of_the_original() {
         "urlquery.encode_object({\"a\": [\"b\", \"ü\"]})",
         "strings.any_prefix_match([\"ab\"], {\"a\"})",
     ] {
-        let (found, crossed) = guarded(expression);
+        let (found, exceeded) = guarded(expression);
         assert_eq!(found, Ok(original(expression)), "{expression}");
-        assert_eq!(crossed, None, "{expression}");
+        assert_eq!(exceeded, None, "{expression}");
     }
 }
 
@@ -225,9 +225,9 @@ fn above_a_limit_the_error_says_what_and_how_many() {
             "`graph.reachable_paths` of more than 20000 visits, or 100 vertices in a row: use `graph.reachable`",
         ),
     ] {
-        let (found, crossed) = guarded(expression);
+        let (found, exceeded) = guarded(expression);
         assert!(found.as_ref().is_err_and(|found| found.contains(error)), "{expression}: {found:?}");
-        assert_eq!(crossed.as_deref(), Some(error), "{expression}");
+        assert_eq!(exceeded.as_deref(), Some(error), "{expression}");
     }
     for expression in [
         format!("count([s | s := split(concat(\",\", [sprintf(\"%01000d\", [i]) | i := {list}[_]]), \"\")])"),
@@ -236,8 +236,8 @@ fn above_a_limit_the_error_says_what_and_how_many() {
         format!("sprintf(\"%v\", [[x | x := {list}; _ := {list}[_]]])"),
         format!("replace(concat(\"\", [\"aaaaaaaaaa\" | i := {list}[_]]), \"a\", \"{}\")", "b".repeat(100)),
     ] {
-        let (found, crossed) = guarded(&expression);
-        assert!(found.is_err() && crossed.is_some(), "{expression}: {crossed:?}");
+        let (found, exceeded) = guarded(&expression);
+        assert!(found.is_err() && exceeded.is_some(), "{expression}: {exceeded:?}");
     }
 }
 
@@ -247,12 +247,12 @@ fn an_error_that_a_function_swallows_is_known() {
     engine.set_strict_builtin_errors(false);
     let rules = "package p\nf(x) := 1 if count(numbers.range(1, 99999)) == x\nf(2) := 1\ny := f(2)\n";
     let called = GUARDS.iter().map(|guard| guard.name).filter(|name| rules.contains(name)).collect();
-    let crossed = Crossed::default();
-    install(&mut engine, &called, &crossed).unwrap();
+    let exceeded = FirstExceededBound::default();
+    install(&mut engine, &called, &exceeded).unwrap();
     engine.add_policy("p.rego".to_owned(), rules.to_owned()).unwrap();
     assert_eq!(engine.eval_rule("data.p.y".to_owned()).ok(), Some(Value::from(1_u64)));
-    assert_eq!(crossed.take().as_deref(), Some("`numbers.range` of 99999 numbers: at most 10000"));
-    assert_eq!(crossed.take(), None);
+    assert_eq!(exceeded.take().as_deref(), Some("`numbers.range` of 99999 numbers: at most 10000"));
+    assert_eq!(exceeded.take(), None);
 }
 
 /// Without a message a rule denies nothing.
@@ -261,7 +261,7 @@ fn a_verb_that_sprintf_does_not_know_loses_no_denial() {
     let mut engine = Engine::new();
     engine.set_strict_builtin_errors(false);
     let rules = "package p\nimport rego.v1\ndeny contains sprintf(\"%s has the mode %#o\", [\"/etc\", 420])\n";
-    install(&mut engine, &["sprintf"].into(), &Crossed::default()).unwrap();
+    install(&mut engine, &["sprintf"].into(), &FirstExceededBound::default()).unwrap();
     engine.add_policy("p.rego".to_owned(), rules.to_owned()).unwrap();
     let denied = engine.eval_rule("data.p.deny".to_owned()).unwrap();
     assert_eq!(denied, Value::from(BTreeSet::from([Value::from("/etc has the mode %!o(int=420)")])));

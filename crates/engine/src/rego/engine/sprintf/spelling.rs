@@ -3,7 +3,7 @@
 use super::{MAX_BYTES, check_bits, push, too_long};
 use regorus::Value;
 
-/// A value as Rego spells it. It has been weighed: it is no deeper than the stack.
+/// A value as Rego spells it. It has been measured: it is no deeper than the stack.
 ///
 /// # Errors
 /// It is longer than the bounds, or an integer in it is.

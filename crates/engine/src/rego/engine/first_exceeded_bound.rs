@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The engine drops an error inside of a function if another definition of that function has an answer. What was
 /// evaluated then lacks a part, so that the decision must not rest on it: look here after each evaluation.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Crossed(Arc<Mutex<Option<String>>>);
+pub(super) struct FirstExceededBound(Arc<Mutex<Option<String>>>);
 
-impl Crossed {
+impl FirstExceededBound {
     /// The error, if there was one since the last time.
     pub(super) fn take(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
