@@ -1,4 +1,4 @@
-//! Documents for rules, read without the engine's own reader.
+//! Documents for rules, read without the engine's own reader, and the keys of what was read.
 //!
 //! That one takes an object with the key `$serde_json::private::Number` for a number, and `1e2000000000` there for
 //! one of two billion digits. Whoever may create an object could end the module with it. And it knows no bound: an

@@ -3,9 +3,10 @@
 //! Go never fails on a format: what doesn't fit shows in the text (`%!d(string=1Gi)`, `%!v(MISSING)`). The engine's own
 //! errs, or prints nothing, so that the call is undefined and with it the rule: a denial would be lost for its message.
 //!
-//! The verbs are those that public policies use: `%v`, `%s`, `%d`, `%q` of strings, and `%f`, with their widths, precisions,
-//! indexes and the flags `-`, `+`, `0` and space. Go has more (`%x`, `%T`, `%#v`, `%*d`); here these show in the text, with the
-//! value, as Go shows a verb that doesn't fit: `%!x(int=255)`. No denial is lost for it.
+//! The verbs are those that the policies of public libraries use, OPA's documentation and its own tests: `%v`, `%s`, `%d`,
+//! `%q` of strings, `%f`, and `%x` and `%X` of integers, with widths, precisions, indexes and the flags `-`, `+`, `0` and space.
+//! Go has more (`%o`, `%T`, `%#v`, `%*d`); here these show in the text, with the value, as Go shows a verb that doesn't fit:
+//! `%!o(int=420)`. No denial is lost for it.
 
 mod spelling;
 
@@ -72,7 +73,7 @@ enum Argument<'a> {
     Text(Cow<'a, str>),
     Integer(i64),
     /// An integer beyond 64 bits.
-    Big(String),
+    Big(&'a Value),
     Float(f64),
 }
 
@@ -269,7 +270,7 @@ impl<'a> Printer<'a> {
                 }
                 if let Some(big) = number.as_big() {
                     check_bits(big.bits())?;
-                    return Ok(Argument::Big(number.format_decimal()));
+                    return Ok(Argument::Big(value));
                 }
                 Ok(number.as_f64().map_or_else(|| Argument::Text(number.format_decimal().into()), Argument::Float))
             }
@@ -311,14 +312,26 @@ impl<'a> Printer<'a> {
                 quote(cut(text, field), field.plus, &mut quoted)?;
                 self.push_padded(&quoted, field)?;
             }
-            (Argument::Integer(0), 'v' | 'd') if field.precision == Some(0) => {
+            (Argument::Integer(0), 'v' | 'd' | 'x' | 'X') if field.precision == Some(0) => {
                 self.push_padded("", Field { zero: false, ..field })?;
             }
             (Argument::Integer(number), 'v' | 'd') => {
                 self.print_digits(*number < 0, &number.unsigned_abs().to_string(), field)?;
             }
-            (Argument::Big(spelled), 'v' | 's' | 'd') => {
-                self.print_digits(spelled.starts_with('-'), spelled.trim_start_matches('-'), field)?;
+            (Argument::Integer(number), 'x') => {
+                self.print_digits(*number < 0, &format!("{:x}", number.unsigned_abs()), field)?;
+            }
+            (Argument::Integer(number), 'X') => {
+                self.print_digits(*number < 0, &format!("{:X}", number.unsigned_abs()), field)?;
+            }
+            (Argument::Big(Value::Number(number)), 'v' | 's' | 'd' | 'x' | 'X') => {
+                let spelled = match verb {
+                    'x' => number.format_hex(),
+                    'X' => number.format_big_hex(),
+                    _ => number.format_decimal(),
+                };
+                let digits = spelled.trim_start_matches('-');
+                self.print_digits(digits.len() < spelled.len(), digits, field)?;
             }
             (Argument::Float(number), 'v') => {
                 let digits = general(number.abs(), field.precision);
@@ -545,11 +558,7 @@ mod tests {
     #[test]
     fn a_verb_that_is_not_known_here_shows_with_the_value() {
         check(&[
-            (
-                "%x %X %o %O %b",
-                "[255, 255, 420, 420, -6]",
-                "%!x(int=255) %!X(int=255) %!o(int=420) %!O(int=420) %!b(int=-6)",
-            ),
+            ("%o %O %b", "[420, 420, -6]", "%!o(int=420) %!O(int=420) %!b(int=-6)"),
             ("%c %U %q %08b", "[120, 120, 8080, 5]", "%!c(int=120) %!U(int=120) %!q(int=8080) %!b(int=00000005)"),
             (
                 "%e %g %G %F %x",
@@ -562,9 +571,9 @@ mod tests {
                 "%!x(string=ab) %!T(string=ab) %!t(string=true) %!X(string=[1])",
             ),
             (
-                "%x %q %f",
+                "%o %q %f",
                 "[18446744073709551616, 18446744073709551616, 18446744073709551616]",
-                "%!x(big.Int=18446744073709551616) %!q(big.Int=18446744073709551616) %!f(big.Int=18446744073709551616)",
+                "%!o(big.Int=18446744073709551616) %!q(big.Int=18446744073709551616) %!f(big.Int=18446744073709551616)",
             ),
             (
                 "%#v %#q %#d %#x %#5d",
@@ -620,6 +629,12 @@ mod tests {
             ("%+v|% v|%05v|%-5v|", "[5, 5, 5, 5]", "5| 5|00005|5    |"),
             ("%d %.20d", "[-9223372036854775808, 7]", "-9223372036854775808 00000000000000000007"),
             (
+                "%X %x %X %x|%02X|%.0x|%6.4x|%-6X|%06x",
+                "[0, 313249263, 313249263, -255, 10, 0, 255, 255, -255]",
+                "0 12abcdef 12ABCDEF -ff|0A||  00ff|FF    |-000ff",
+            ),
+            ("%x", "[-9223372036854775808]", "-8000000000000000"),
+            (
                 "%10d|%10d|%+10d|%010d|%010d",
                 "[12345, -12345, 12345, 12345, -12345]",
                 "     12345|    -12345|    +12345|0000012345|-000012345",
@@ -648,9 +663,9 @@ mod tests {
                 "+18446744073709551616| 18446744073709551616|+18446744073709551616|     18446744073709551616|18446744073709551616     |0000018446744073709551616|-000018446744073709551616",
             ),
             (
-                "%.25d|%030.25d",
-                "[18446744073709551616, 18446744073709551616]",
-                "0000018446744073709551616|     0000018446744073709551616",
+                "%.25d|%030.25d|%020x|%X",
+                "[18446744073709551616, 18446744073709551616, 18446744073709551615, -18446744073709551616]",
+                "0000018446744073709551616|     0000018446744073709551616|0000ffffffffffffffff|-10000000000000000",
             ),
             ("%v", "[[18446744073709551616]]", "[18446744073709551616]"),
         ]);

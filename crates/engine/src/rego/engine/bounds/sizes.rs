@@ -8,8 +8,7 @@ use regorus::Value;
 pub(super) const MAX_TEXT: usize = 4 << 20;
 /// Elements of the longest list that a builtin makes of a text: 6 MiB of them.
 pub(super) const MAX_ELEMENTS: usize = 100_000;
-/// Bytes, as [`measure`](super::super::weight::measure) counts them, of what a builtin goes through as a whole. A value that a rule has put together
-/// from shared parts is counted as often as it appears: that is what the builtin would do.
+/// Bytes, as [`measure`](super::super::weight::measure) counts them, of what a builtin goes through as a whole.
 pub(super) const MAX_SIZE: usize = 8 << 20;
 /// The same for builtins that copy what they render at each level of nesting.
 pub(super) const MAX_COPIED: usize = 2 << 20;
