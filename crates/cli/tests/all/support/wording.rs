@@ -24,8 +24,12 @@ pub(crate) fn reword(file: &str, case: &str, expected: &str, given: &str) -> Res
         let new = given.iter().map(|line| format!("{indent}{line}"));
         rewritten.splice(start + place..start + place + expected.len(), new);
     } else if let ([old], [new]) = (expected.as_slice(), given.as_slice()) {
-        let place = own.iter().position(|line| line.contains(old)).ok_or_else(not_found)?;
-        rewritten[start + place] = own[place].replacen(old, new, 1);
+        // A value begins after a blank or a quotation mark.
+        let begins =
+            |line: &str| line.match_indices(old).map(|(at, _)| at).find(|at| line[..*at].ends_with([' ', '"', '\'']));
+        let found = own.iter().enumerate().skip(1).find_map(|(number, line)| Some((number, begins(line)?)));
+        let (number, at) = found.filter(|_| !old.is_empty()).ok_or_else(not_found)?;
+        rewritten[start + number].replace_range(at..at + old.len(), new);
     } else {
         return Err(not_found());
     }
