@@ -2,6 +2,7 @@
 
 mod bench;
 mod completions;
+mod decision;
 mod diff;
 mod digests;
 mod document;

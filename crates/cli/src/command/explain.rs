@@ -18,13 +18,13 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::document;
+use super::decision::DecisionOptions;
 use super::manifest::ManifestOptions;
-use super::policy::{self, ModuleOption, Policy, PolicyError};
+use super::policy::{self, Policy, PolicyError};
 use super::request::{Subject, requests_in};
 use super::run::RunError;
 use super::terminal::{Paint, json_without_commands};
-use super::{Ending, complain, invalid_settings, seconds, warn};
+use super::{Ending, warn};
 use kept::Kept;
 
 const AFTER_HELP: &str = "\
@@ -50,21 +50,8 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Explain {
-    /// What to decide: manifests, AdmissionReviews or AdmissionRequests, as YAML or JSON. May be repeated; `-` is the
-    /// standard input
-    #[arg(short, long = "file", value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
-
-    /// The policy's settings. Without them, every default
-    #[arg(long, value_name = "FILE")]
-    settings: Option<PathBuf>,
-
     #[command(flatten)]
-    module: ModuleOption,
-
-    /// How long the policy may take for one request, as in the policy server
-    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
-    timeout: Duration,
+    asked: DecisionOptions,
 
     /// How to write the explanations
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "text")]
@@ -101,25 +88,22 @@ struct Entry {
 impl Explain {
     /// Explains everything, and writes the explanations to `output`.
     pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, RunError> {
-        let settings = self.settings.as_deref().map(document::settings).transpose()?.flatten();
-        let settings = match settings {
-            Some(settings) => settings,
-            None => RawValue::from_string("{}".to_owned()).map_err(io::Error::from)?,
-        };
+        let settings = self.asked.settings()?;
         let written: Value = serde_json::from_str(settings.get()).map_err(io::Error::from)?;
-        let requests = requests_in(&self.files, &self.manifests)?;
+        let requests = requests_in(&self.asked.files, &self.manifests)?;
         let host = self.host.open(Grants::everything())?;
         host.remark().into_iter().for_each(warn);
         let answers = Arc::new(Kept::new(host.answers()));
-        let module = Arc::new(self.module.compile(self.timeout)?);
+        let module = Arc::new(self.asked.module.compile(self.asked.timeout)?);
         let asked = Arc::clone(&answers) as Arc<dyn HostAnswers>;
-        let policy = match Policy::new(module, self.module.path().to_owned(), settings, Arc::clone(&asked), &mut log) {
-            Err(PolicyError::InvalidSettings(problems)) => {
-                complain(&invalid_settings(self.settings.as_deref(), &problems));
-                return Ok(Ending::InvalidSettings);
-            }
-            policy => policy?,
-        };
+        let policy =
+            match Policy::new(module, self.asked.module.path().to_owned(), settings, Arc::clone(&asked), &mut log) {
+                Err(PolicyError::InvalidSettings(problems)) => {
+                    self.asked.complain_of_settings(&problems);
+                    return Ok(Ending::InvalidSettings);
+                }
+                policy => policy?,
+            };
         let (paint, mut entries, mut ending) = (Paint::for_output(output), Vec::new(), Ending::Allowed);
         for request in &requests {
             let answer = policy.answer(&request.json, Arc::clone(&asked), &mut log)?;

@@ -17,11 +17,12 @@ use image_admission_cli::runtime::LogEntry;
 use image_admission_engine::AdmissionRequest;
 use serde_json::value::RawValue;
 
+use super::decision::DecisionOptions;
 use super::manifest::ManifestOptions;
-use super::policy::{self, ModuleOption, Policy, PolicyError};
+use super::policy::{self, Policy, PolicyError};
 use super::request::{Request, Subject, requests_in};
 use super::terminal::{Paint, json_without_commands, without_commands};
-use super::{Ending, HOW_TO_ANSWER, complain, document, invalid_settings, seconds, warn};
+use super::{Ending, HOW_TO_ANSWER, warn};
 use data::Entry;
 pub(super) use error::RunError;
 use tally::Tally;
@@ -45,21 +46,8 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Run {
-    /// What to decide: manifests, AdmissionReviews or AdmissionRequests, as YAML or JSON. May be repeated; `-` is the
-    /// standard input
-    #[arg(short, long = "file", value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
-
-    /// The policy's settings. Without them, every default
-    #[arg(long, value_name = "FILE")]
-    settings: Option<PathBuf>,
-
     #[command(flatten)]
-    module: ModuleOption,
-
-    /// How long the policy may take for one request; the default is that of the policy server
-    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
-    timeout: Duration,
+    asked: DecisionOptions,
 
     /// How to write what was decided
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "text")]
@@ -85,14 +73,15 @@ enum Output {
 impl Run {
     /// Decides everything, and writes the decisions to `output`.
     pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, RunError> {
-        let settings = self.settings()?;
-        let requests = requests_in(&self.files, &self.manifests)?;
+        let settings = self.asked.settings()?;
+        let requests = requests_in(&self.asked.files, &self.manifests)?;
         let host = self.host.open(Grants::everything())?;
         host.remark().into_iter().for_each(warn);
-        let module = Arc::new(self.module.compile(self.timeout)?);
-        let policy = match Policy::new(module, self.module.path().to_owned(), settings, host.answers(), &mut log) {
+        let module = Arc::new(self.asked.module.compile(self.asked.timeout)?);
+        let policy = match Policy::new(module, self.asked.module.path().to_owned(), settings, host.answers(), &mut log)
+        {
             Err(PolicyError::InvalidSettings(problems)) => {
-                complain(&invalid_settings(self.settings.as_deref(), &problems));
+                self.asked.complain_of_settings(&problems);
                 return Ok(Ending::InvalidSettings);
             }
             policy => policy?,
@@ -109,14 +98,6 @@ impl Run {
             warn(&format!("nobody is there to answer `{call}`: {HOW_TO_ANSWER}"));
         }
         Ok(ending)
-    }
-
-    /// The settings as JSON.
-    fn settings(&self) -> Result<Box<RawValue>, RunError> {
-        match self.settings.as_deref().map(document::settings).transpose()?.flatten() {
-            Some(settings) => Ok(settings),
-            None => RawValue::from_string("{}".to_owned()).map_err(|error| RunError::Output(error.into())),
-        }
     }
 
     fn decide(

@@ -1,0 +1,47 @@
+//! What `run` and `explain` have in common: requests to decide, and the policy that decides them.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::value::RawValue;
+
+use super::policy::ModuleOption;
+use super::run::RunError;
+use super::{complain, document, invalid_settings, seconds};
+
+/// Which requests are decided, and by which policy.
+#[derive(Args, Debug)]
+pub(super) struct DecisionOptions {
+    /// What to decide: manifests, AdmissionReviews or AdmissionRequests, as YAML or JSON. May be repeated; `-` is the
+    /// standard input
+    #[arg(short, long = "file", value_name = "FILE", required = true)]
+    pub(super) files: Vec<PathBuf>,
+
+    /// The policy's settings. Without them, every default
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) module: ModuleOption,
+
+    /// How long the policy may take for one request; the default is that of the policy server
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+    pub(super) timeout: Duration,
+}
+
+impl DecisionOptions {
+    /// The settings as JSON.
+    pub(super) fn settings(&self) -> Result<Box<RawValue>, RunError> {
+        match self.settings.as_deref().map(document::settings).transpose()?.flatten() {
+            Some(settings) => Ok(settings),
+            None => Ok(RawValue::from_string("{}".to_owned()).map_err(io::Error::from)?),
+        }
+    }
+
+    /// Says what is wrong with the settings.
+    pub(super) fn complain_of_settings(&self, problems: &str) {
+        complain(&invalid_settings(self.settings.as_deref(), problems));
+    }
+}
