@@ -4,9 +4,7 @@ mod kept;
 mod text;
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use image_admission_cli::answers::{Grants, HostAnswers};
@@ -16,7 +14,6 @@ use image_admission_engine::explain::{Explanation, explain};
 use image_admission_engine::{Decision, WireHost};
 use serde::Serialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::decision::DecisionOptions;
 use super::manifest::ManifestOptions;

@@ -6,23 +6,20 @@ mod tally;
 mod text;
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use image_admission_cli::answers::Grants;
 use image_admission_cli::host_options::{Host, HostOptions};
 use image_admission_cli::runtime::LogEntry;
 use image_admission_engine::AdmissionRequest;
-use serde_json::value::RawValue;
 
 use super::decision::DecisionOptions;
 use super::manifest::ManifestOptions;
 use super::policy::{self, Policy, PolicyError};
 use super::request::{Request, Subject, requests_in};
 use super::terminal::{Paint, json_without_commands, without_commands};
-use super::{Ending, HOW_TO_ANSWER, warn};
+use super::{Ending, HOW_TO_ANSWER, complain, warn};
 use data::Entry;
 pub(super) use error::RunError;
 use tally::Tally;
