@@ -2,15 +2,15 @@
 //! are asked for, each of which must matter.
 
 mod attacks;
-mod broken_in;
+mod boundaries;
 mod empty;
 mod fields;
-mod guards;
-mod judged;
-mod more;
 mod moved;
 mod mutilated;
 mod reread;
+mod unproven_indexes;
+mod what_runs;
+mod which_report_counts;
 mod world;
 
 use crate::remedy::{Remedy, without};

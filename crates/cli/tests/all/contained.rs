@@ -140,6 +140,30 @@ fn whatever_a_rule_does_there_is_an_answer() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Each policy is looked into with an engine of its own. What one leaves behind must not be there for the next.
+#[test]
+fn settings_of_many_policies_are_looked_into_within_the_memory_of_one() {
+    let functions: String = (0..400).map(|n| format!("f{n}(x) = y {{ y := x + {n} }}\n")).collect();
+    let library = format!("package lib.a\n{functions}");
+    let policy = |number: usize| {
+        let rego = format!(
+            "package p{number}\nimport data.lib.a\ndeny[msg] {{ msg := a.f1(count(input.review.object.metadata.name)) }}"
+        );
+        json!({"name": format!("p{number}"), "kinds": ["Pod"], "rego": rego})
+    };
+    let memory = |policies: usize| {
+        let policies: Vec<Value> = (0..policies).map(policy).collect();
+        let settings = json!({"regoPolicies": policies, "regoLibraries": [{"name": "a", "rego": library}]}).to_string();
+        let module = &MODULE;
+        let reply = module.call("validate_settings", settings.as_bytes(), Arc::new(Nobody));
+        let response: Value = serde_json::from_slice(&reply.response.unwrap()).unwrap();
+        assert_eq!(response["valid"], true, "{response}");
+        MemoryUse::of_call(module, "validate_settings", settings.as_bytes(), Arc::new(Nobody)).unwrap().answered
+    };
+    let (one, many) = (memory(1), memory(40));
+    assert!(many < one + (4 << 20), "{} KiB for one policy, {} KiB for forty", one >> 10, many >> 10);
+}
+
 /// The longest chains that are deployed don't exhaust the stack of the runtime; one more isn't deployed.
 #[test]
 fn the_longest_chains_fit_the_stack() {

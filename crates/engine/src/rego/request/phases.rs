@@ -157,12 +157,21 @@ fn template(object: &Json, workload: WorkloadKind, namespace: &str) -> Json {
 }
 
 impl PreScanRules {
-    /// What pre-scan says, where `native` is what it says without custom rules.
-    pub(super) fn combine(self, native: PreScan) -> PreScan {
+    /// What pre-scan says of the images, where `native` is what it says without custom rules.
+    pub(super) fn combine(mut self, native: PreScan, images: &[JudgedImage]) -> PreScan {
         if self.allow {
             return PreScan::Accepted;
         }
-        let by_policies = matches!(native, PreScan::Rejected(_)) && !self.whole;
+        let mut by_policies = false;
+        if matches!(native, PreScan::Rejected(_)) {
+            // The generated rules say in Rego what the policies say, in the same words: that is no reason of one's own.
+            let generated: BTreeSet<String> =
+                images.iter().filter_map(JudgedImage::pre_scan_rejection).map(|it| it.to_string()).collect();
+            by_policies = !self.whole || generated.is_subset(&self.deny);
+            if by_policies {
+                self.deny.retain(|reason| !generated.contains(reason));
+            }
+        }
         match native {
             _ if by_policies || !self.deny.is_empty() => {
                 PreScan::Rejected(PreScanRejection { by_policies, by_rules: self.deny })

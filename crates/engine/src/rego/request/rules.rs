@@ -127,7 +127,7 @@ impl<'a> RequestRules<'a> {
             }
             Err(why) => PreScanRules { deny: BTreeSet::from([why]), ..PreScanRules::default() },
         };
-        said.combine(native)
+        said.combine(native, images)
     }
 
     /// Asks the custom rules of the scan phase about each image, and notes at it what they deny.

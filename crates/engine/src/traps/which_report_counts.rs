@@ -1,4 +1,4 @@
-//! More traps, each with its remedy at work and switched off.
+//! Which of several reports counts, and whether one is of this image at all: each remedy at work and switched off.
 
 use super::world::{World, digest};
 use super::{IMAGE, beside, trap, trivy};
