@@ -3,7 +3,7 @@
 //! A quarter of what a request with rules runs is memory asked for and given back; [`talc`] takes less for it than the
 //! allocator of the C library. Each page of 4 KiB that an instance touches for the first time costs as much as some ten
 //! thousand instructions, and growing the memory more. So the first room is part of the module's own data, beside what is
-//! written at every request anyway, and holds what most requests need.
+//! written at every request anyway, and more than twice what a request about one image takes.
 
 use core::alloc::Layout;
 use core::mem::MaybeUninit;

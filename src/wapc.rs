@@ -1,7 +1,8 @@
 //! waPC's side of a guest: the bytes that go in and out of this module.
 //!
 //! It does what waPC's crate for guests does, for the functions of one policy and without what that one makes anew in
-//! every instance: a table of functions with its hash keys. <https://wapc.io/docs/spec/> is the contract.
+//! every instance: a table of functions with its hash keys. The crate `wapc`, the host's side, lists what is imported and
+//! exported here.
 
 /// Why the host's call came to nothing, in the host's words.
 pub(crate) type HostError = String;

@@ -131,7 +131,7 @@ impl<'a> Judge<'a> {
     pub(crate) fn judge(&self, findings: &Findings<'_>) -> Judgement<'a> {
         match &findings.verdict {
             Some(OwnVerdict::Fail) => {
-                let (ids, named) = Default::default();
+                let (ids, named) = (Vec::new(), NamedFindings::default());
                 let exceeded = ExceededLimit { setting: ExceededSetting::OwnVerdict, count: 1, max: 0, ids, named };
                 return Verdict::Rejected(vec![exceeded]).into();
             }

@@ -479,11 +479,12 @@ fn platform_report(
         .reduce(|worst, next| if grave(&next) > grave(&worst) && is_on(Remedy::WorstDecides) { next } else { worst });
     let is_outage = decides.as_ref().is_none_or(Statement::is_outage);
     let (time, origin) = decides.as_ref().map_or((None, None), |statement| (statement.time, statement.origin.clone()));
+    let nothing_known = (ScanStatus::ReportNotAvailable, ReportState::NotScanned);
+    let (status, state) = decides.as_ref().map_or(nothing_known, Statement::status);
     let reason = decides.map_or_else(
         || ReportReason { by: String::new(), made: Made::Unknown, what: nothing() },
         |statement| statement.into_reason(source),
     );
-    let (status, state) = reason.what.status();
     PlatformReport {
         platform: manifest.platform.as_ref().map(Platform::to_string),
         digest: manifest.digest.clone(),

@@ -119,21 +119,27 @@ fn settings(rego: &str) -> Value {
     json!({"regoPolicies": [{"name": "bomb", "kinds": ["*"], "rego": rego}]})
 }
 
-/// What a rule is told that takes too long.
-const OUT_OF_TIME: &str = "stopped: the Rego of one request has 450 ms";
+/// A problem that is there three times, where it is one of time: a machine that does other things stops rules that would
+/// end, or meet a bound.
+fn lasting_problem(bomb: &Bomb, table: &mut String) -> Option<String> {
+    let settings = settings(&bomb.rego);
+    let mut found = problem(bomb, &settings, table)?;
+    for _ in 0..2 {
+        if found.contains("stopped: the Rego of one request has 450 ms") {
+            found = problem(bomb, &settings, table)?;
+        }
+    }
+    Some(found)
+}
 
 #[test]
 fn whatever_a_rule_does_there_is_an_answer() {
     let bombs: Vec<Bomb> = yaml_serde::from_str(include_str!("../contained/rules.yaml")).unwrap();
     let mut table = String::new();
-    let mut ask = |bomb: &Bomb| problem(bomb, &settings(&bomb.rego), &mut table);
-    // A machine that does other things stops rules that would end, or that meet a bound, by their time: those are asked again.
-    let stays = |bomb: &Bomb, ask: &mut dyn FnMut(&Bomb) -> Option<String>| {
-        let problem = ask(bomb)?;
-        if problem.contains(OUT_OF_TIME) { ask(bomb).and_then(|_| ask(bomb)) } else { Some(problem) }
-    };
-    let wrong: Vec<String> =
-        bombs.iter().filter_map(|bomb| Some(format!("{}: {}", bomb.name, stays(bomb, &mut ask)?))).collect();
+    let wrong: Vec<String> = bombs
+        .iter()
+        .filter_map(|bomb| Some(format!("{}: {}", bomb.name, lasting_problem(bomb, &mut table)?)))
+        .collect();
     if std::env::var_os("CONTAINED").is_some() {
         println!("{table}");
     }

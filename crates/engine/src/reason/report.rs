@@ -1,9 +1,6 @@
 //! What decides about an image for one platform: a report, what is wrong with it, or that there is none.
 
-use super::{
-    ExceededLimit, NotScanned, Pending, ReportState, ScanFailure, ScanStatus, StaleReport, Unjudgeable,
-    UnreadableReport, Whereabouts,
-};
+use super::{ExceededLimit, NotScanned, Pending, ScanFailure, StaleReport, Unjudgeable, UnreadableReport, Whereabouts};
 use crate::Timestamp;
 use crate::host::HostFailure;
 use crate::message::cut;
@@ -66,22 +63,6 @@ pub(crate) enum LookUpFailure {
     Host(HostFailure),
     /// There is nothing that a report could speak of.
     Unjudgeable(Unjudgeable),
-}
-
-impl Decisive {
-    /// What it comes to.
-    pub(crate) fn status(&self) -> (ScanStatus, ReportState) {
-        match self {
-            Self::Accepted => (ScanStatus::Accepted, ReportState::Fresh),
-            Self::Rejected(..) => (ScanStatus::Rejected, ReportState::Fresh),
-            Self::Unreadable(_) | Self::Failed(_) => (ScanStatus::ScanFailed, ReportState::Failed),
-            Self::Stale(_) => (ScanStatus::ReportNotAvailable, ReportState::Stale),
-            Self::OfAnotherImage(_) => (ScanStatus::ReportNotAvailable, ReportState::OtherImage),
-            Self::NotScanned(_) | Self::Nothing(_) => (ScanStatus::ReportNotAvailable, ReportState::NotScanned),
-            Self::Pending(_) => (ScanStatus::ReportNotAvailable, ReportState::Pending),
-            Self::LookUpFailed(_) => (ScanStatus::ScanFailed, ReportState::LookUpFailed),
-        }
-    }
 }
 
 impl ReportReason {
