@@ -98,7 +98,7 @@ impl ReportReason {
                 format!("{} ({source}: {by}{made})", cut(&exceeded.join("; "), MAX_FINDINGS_LENGTH))
             }
             Decisive::Unreadable(why) => format!("{by} can't be read: {why}"),
-            Decisive::Stale(why) => format!("waiting for a new scan: the scan report {by} is too old: {why}"),
+            Decisive::Stale(why) => why.message(by),
             Decisive::OfAnotherImage(which) => format!("no scan report yet: {by} is of another image, {which}"),
             Decisive::NotScanned(why) => format!("no scan report: {why}"),
             Decisive::Pending(what) => format!("no scan report yet: waiting for {what}"),
