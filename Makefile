@@ -55,8 +55,8 @@ release-notes: ## what CHANGELOG.md says of the newest version
 	@awk '/^## / { section++; next } section == 1' CHANGELOG.md
 
 demo: policy.wasm ## a Pod that is admitted and pinned, one rejected, one pending, one from a bad registry
-	@$(CARGO) build --locked --package image-admission-cli
-	@$(MAKE) --no-print-directory demo-decisions
+	@$(CARGO) build --locked --package image-admission-cli --no-default-features
+	@$(MAKE) --no-print-directory demo-decisions CLI=target/debug/image-admission
 
 demo-decisions:
 	$(DEMO) -f examples/demo/admitted.yaml
@@ -65,9 +65,9 @@ demo-decisions:
 	$(DEMO) -f examples/demo/bad-registry.yaml; test $$? -eq 2
 	$(CLI) test -v examples/demo
 
-# The tests built the command line. Built by itself it has other features, and so a hundred crates are compiled again.
+# The tests built the command line, with its clients.
 test: lint policy.wasm ## everything that must hold
-	$(CARGO) test --locked --workspace
+	$(CARGO) lint test --locked --workspace
 	$(MAKE) demo-decisions CLI=target/debug/image-admission
 
 test-long: policy.wasm ## the property tests, with many more cases
@@ -101,8 +101,8 @@ fmt: ## format the code
 
 lint: ## formatting, and clippy with warnings as errors
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	$(CARGO) clippy --locked --package image-admission-policy --target wasm32-wasip1 -- -D warnings
+	$(CARGO) lint build --locked --workspace --all-targets
+	$(CARGO) lint build --locked --package image-admission-policy --target wasm32-wasip1
 
 deny: ## what may be linked: licences, sources, banned crates (advisories: `cargo deny --workspace check advisories`)
 	$(CARGO) deny --workspace check bans licenses sources

@@ -1,7 +1,7 @@
 //! Which image a reference means, and how its registry is reached: two spellings of one image are one here, as they are
 //! for the registry that is asked.
 
-use oci_client::{ParseError, Reference};
+use oci_spec::distribution::{ParseError, Reference};
 
 /// A parsed reference whose registry is spelled in one way.
 ///

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kube::ResourceExt;
-use kube::core::{DynamicObject, ObjectList, TypeMeta};
+use kube_core::{DynamicObject, ObjectList, ResourceExt, TypeMeta};
 
 use super::field_mask::FieldMask;
 use super::to_json;
@@ -32,7 +31,7 @@ pub(super) fn list(
     }
     to_json(&ObjectList {
         types: TypeMeta { api_version: api_version.to_owned(), kind: format!("{kind}List") },
-        metadata: kube::core::ListMeta::default(),
+        metadata: kube_core::ListMeta::default(),
         items,
     })
 }

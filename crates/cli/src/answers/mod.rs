@@ -13,7 +13,9 @@ pub mod files;
 mod gate;
 mod image_name;
 mod kubernetes;
+#[cfg(feature = "live")]
 pub mod live;
+mod manifest;
 pub mod recorded;
 mod request;
 pub mod selector;

@@ -27,7 +27,7 @@ const RUSTC: &str = r#"case $1 in
 --print) echo "$MACHINE" ;;
 esac"#;
 
-const CARGO: &str = r#"echo "cargo ${RUSTUP_TOOLCHAIN:-default}: $*" >>"$MACHINE/log""#;
+const CARGO: &str = r#"echo "cargo ${RUSTUP_TOOLCHAIN:-default}: $*${RUSTC_WORKSPACE_WRAPPER:+, compiled by $RUSTC_WORKSPACE_WRAPPER}" >>"$MACHINE/log""#;
 
 /// A component that is there once it was added.
 const COMPONENT: &str = r#"[ -e "$MACHINE/component" ]"#;
@@ -104,12 +104,15 @@ fn a_target_is_added_once_and_said() {
 
 #[test]
 fn components_are_added_for_the_commands_that_need_them() {
-    for (command, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+    for (arguments, component, called) in [
+        (["fmt", "--all"], "rustfmt", "cargo default: fmt --all"),
+        (["lint", "test"], "clippy", "cargo default: test, compiled by clippy-driver"),
+    ] {
         let machine = Machine::new(&ALL, &[("default", "1.95.0")]);
-        let (ok, said, log) = machine.runs(None, &[command, "--all"]);
+        let (ok, said, log) = machine.runs(None, &arguments);
         assert!(ok, "{said}");
         assert_eq!(said, format!("adding the component {component} (rustup component add)\n"));
-        assert_eq!(log, format!("rustup --quiet component add {component}\ncargo default: {command} --all\n"));
+        assert_eq!(log, format!("rustup --quiet component add {component}\n{called}\n"));
     }
 }
 

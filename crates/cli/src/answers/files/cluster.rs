@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use kube::core::DynamicObject;
+use kube_core::DynamicObject;
 use serde::Deserialize;
 use serde_json::Value;
 

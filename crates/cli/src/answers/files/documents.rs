@@ -8,9 +8,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oci_client::manifest::{ImageIndexEntry, OciDescriptor, OciManifest, Platform};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
+
+use super::super::manifest::{self, IndexEntry, Manifest, Platform};
 
 /// What an entry says of its digest.
 #[derive(Clone, Debug)]
@@ -30,7 +31,7 @@ pub struct Document {
 
 impl Document {
     /// The document of an entry: `text` is its very bytes, where the list has these.
-    pub(super) fn of(image: &str, digest: &str, manifest: &OciManifest, text: Option<&str>) -> Self {
+    pub(super) fn of(image: &str, digest: &str, manifest: &Manifest, text: Option<&str>) -> Self {
         let own_digest = match text {
             Some(text) => sha256(text.as_bytes()),
             None => sha256(&written(manifest)),
@@ -40,13 +41,13 @@ impl Document {
             None => is_proven(digest, manifest),
         };
         let names = match manifest {
-            OciManifest::ImageIndex(index) => index.manifests.iter().map(|entry| entry.digest.clone()).collect(),
-            OciManifest::Image(image) => {
+            Manifest::Index(index) => index.manifests.iter().map(|entry| entry.digest.clone()).collect(),
+            Manifest::Image(image) => {
                 let below = image.layers.iter().chain([&image.config]).chain(&image.subject);
                 below.map(|descriptor| descriptor.digest.clone()).collect()
             }
         };
-        let is_index = matches!(manifest, OciManifest::ImageIndex(_));
+        let is_index = matches!(manifest, Manifest::Index(_));
         Self { image: image.to_owned(), digest: digest.to_owned(), own_digest, names, is_index, is_proven }
     }
 
@@ -58,15 +59,15 @@ impl Document {
 }
 
 /// Whether a digest is that of what the host says, as the policy sees it. What is no manifest to the policy proves nothing.
-fn is_proven(digest: &str, manifest: &OciManifest) -> bool {
+fn is_proven(digest: &str, manifest: &Manifest) -> bool {
     let answer = serde_json::to_vec(manifest).map(image_admission_engine::Document);
     answer.is_ok_and(|answer| image_admission_engine::is_proven(digest, &answer).unwrap_or(false))
 }
 
 /// The document as OCI's tools write it.
-fn written(manifest: &OciManifest) -> Vec<u8> {
+fn written(manifest: &Manifest) -> Vec<u8> {
     let document = match manifest {
-        OciManifest::Image(image) => Written {
+        Manifest::Image(image) => Written {
             schema_version: image.schema_version,
             media_type: image.media_type.as_deref(),
             artifact_type: image.artifact_type.as_deref(),
@@ -76,7 +77,7 @@ fn written(manifest: &OciManifest) -> Vec<u8> {
             subject: image.subject.as_ref().map(Descriptor::from),
             annotations: image.annotations.as_ref(),
         },
-        OciManifest::ImageIndex(index) => Written {
+        Manifest::Index(index) => Written {
             schema_version: index.schema_version,
             media_type: index.media_type.as_deref(),
             artifact_type: index.artifact_type.as_deref(),
@@ -128,8 +129,8 @@ struct Descriptor<'a> {
     artifact_type: Option<&'a str>,
 }
 
-impl<'a> From<&'a OciDescriptor> for Descriptor<'a> {
-    fn from(descriptor: &'a OciDescriptor) -> Self {
+impl<'a> From<&'a manifest::Descriptor> for Descriptor<'a> {
+    fn from(descriptor: &'a manifest::Descriptor) -> Self {
         Self {
             media_type: &descriptor.media_type,
             digest: &descriptor.digest,
@@ -142,8 +143,8 @@ impl<'a> From<&'a OciDescriptor> for Descriptor<'a> {
     }
 }
 
-impl<'a> From<&'a ImageIndexEntry> for Descriptor<'a> {
-    fn from(entry: &'a ImageIndexEntry) -> Self {
+impl<'a> From<&'a IndexEntry> for Descriptor<'a> {
+    fn from(entry: &'a IndexEntry) -> Self {
         Self {
             media_type: &entry.media_type,
             digest: &entry.digest,

@@ -35,13 +35,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use oci_client::Reference;
-use oci_client::client::linux_amd64_resolver;
-use oci_client::manifest::{OciImageManifest, OciManifest};
+use oci_spec::distribution::Reference;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::image_name;
+use super::super::manifest::{ImageManifest, Manifest};
 use super::super::verification::Constraint;
 use super::documents::{Document, sha256};
 use super::signatures::{self, Signer, Written};
@@ -67,7 +66,7 @@ type Repository = (String, String);
 
 #[derive(Clone, Debug)]
 struct Content {
-    manifest: OciManifest,
+    manifest: Manifest,
     config: Value,
     /// The bytes of the manifest, where the list has them.
     text: Option<String>,
@@ -76,7 +75,7 @@ struct Content {
 /// The answer to `v1/oci_manifest_config`.
 #[derive(Debug, Serialize)]
 pub struct ManifestAndConfig<'a> {
-    manifest: &'a OciImageManifest,
+    manifest: &'a ImageManifest,
     digest: String,
     config: &'a Value,
 }
@@ -159,7 +158,7 @@ impl ImageFile {
     }
 
     /// The manifest or index of `image`, or the text of the real host's failure.
-    pub fn manifest(&self, image: &str) -> Result<&OciManifest, String> {
+    pub fn manifest(&self, image: &str) -> Result<&Manifest, String> {
         let (repository, digest) = self.resolve(image)?;
         Ok(&self.content(&repository, &digest)?.manifest)
     }
@@ -168,15 +167,16 @@ impl ImageFile {
     pub fn manifest_and_config(&self, image: &str) -> Result<ManifestAndConfig<'_>, String> {
         let (repository, mut digest) = self.resolve(image)?;
         let mut content = self.content(&repository, &digest)?;
-        if let OciManifest::ImageIndex(index) = &content.manifest {
-            digest = linux_amd64_resolver(&index.manifests).ok_or_else(|| {
+        if let Manifest::Index(index) = &content.manifest {
+            let own = index.of_the_host();
+            digest = own.map(str::to_owned).ok_or_else(|| {
                 not_an_image("no entry found in image index manifest matching client's default platform")
             })?;
             content = self.content(&repository, &digest)?;
         }
         match &content.manifest {
-            OciManifest::Image(manifest) => Ok(ManifestAndConfig { manifest, digest, config: &content.config }),
-            OciManifest::ImageIndex(_) => Err(not_an_image("received Image Index manifest instead")),
+            Manifest::Image(manifest) => Ok(ManifestAndConfig { manifest, digest, config: &content.config }),
+            Manifest::Index(_) => Err(not_an_image("received Image Index manifest instead")),
         }
     }
 
@@ -427,8 +427,8 @@ fn index(platforms: &BTreeMap<String, String>) -> Result<Value, String> {
 }
 
 /// The images below an index, each with no more than its platform.
-fn platforms_of(manifest: &OciManifest) -> Vec<(String, Content)> {
-    let OciManifest::ImageIndex(index) = manifest else {
+fn platforms_of(manifest: &Manifest) -> Vec<(String, Content)> {
+    let Manifest::Index(index) = manifest else {
         return Vec::new();
     };
     let below = index.manifests.iter().filter_map(|entry| {
@@ -519,8 +519,8 @@ fn names_of(reference: &Reference, digest: Option<String>) -> BTreeSet<(Reposito
 
 fn has_platform(content: &Content, digest: &str) -> bool {
     match &content.manifest {
-        OciManifest::ImageIndex(index) => index.manifests.iter().any(|entry| entry.digest == digest),
-        OciManifest::Image(_) => false,
+        Manifest::Index(index) => index.manifests.iter().any(|entry| entry.digest == digest),
+        Manifest::Image(_) => false,
     }
 }
 
