@@ -97,33 +97,50 @@ impl<'a> Judge<'a> {
     /// How much of a report to ask for first. A summary counts entries that aren't suppressed: within the limits it
     /// accepts for certain, where nothing else than totals decides.
     pub(crate) fn depth(&self) -> Depth {
-        let limits = &self.limits;
-        let only_totals = limits.max_severity.iter().all(|(_, limit)| matches!(limit, Limit::Total(_)))
-            && limits.cvss_score.is_none()
-            && limits.deny_always.is_empty()
-            && limits.allow_always.is_empty()
-            && !limits.ignore_vex_status
-            && limits.fix_grace_period.is_none()
+        // Each is named, so that a new one can't be forgotten here.
+        let Limits {
+            max_severity,
+            cvss_score,
+            deny_always,
+            allow_always,
+            ignore_vex_status,
+            fix_grace_period,
+            count: _,
+        } = self.limits;
+        let only_totals = max_severity.iter().all(|(_, limit)| matches!(limit, Limit::Total(_)))
+            && cvss_score.is_none()
+            && deny_always.is_empty()
+            && allow_always.is_empty()
+            && !ignore_vex_status
+            && fix_grace_period.is_none()
             && self.exemptions.is_empty();
         if only_totals { Depth::Summary } else { Depth::Entries }
     }
 
     /// Which parts of the entries to ask for.
     pub(crate) fn parts(&self, depth: Depth) -> Parts {
-        let limits = &self.limits;
+        let Limits {
+            max_severity,
+            cvss_score,
+            deny_always,
+            allow_always,
+            ignore_vex_status: _,
+            fix_grace_period,
+            count,
+        } = self.limits;
         let explained = depth == Depth::Explained;
-        let lists = !limits.deny_always.is_empty() || !limits.allow_always.is_empty() || !self.exemptions.is_empty();
+        let lists = !deny_always.is_empty() || !allow_always.is_empty() || !self.exemptions.is_empty();
         Parts {
-            ids: explained || lists || limits.count == Count::Unique,
+            ids: explained || lists || count == Count::Unique,
             aliases: lists,
             packages: explained,
             purls: self.exemptions.iter().any(|exemption| !exemption.packages.is_empty()),
             fixes: explained
-                || limits.fix_grace_period.is_some()
-                || limits.max_severity.iter().any(|(_, limit)| matches!(limit, Limit::TotalWithoutFixes(_)))
+                || fix_grace_period.is_some()
+                || max_severity.iter().any(|(_, limit)| matches!(limit, Limit::TotalWithoutFixes(_)))
                 || self.exemptions.iter().any(|exemption| exemption.expire_on_fix),
-            scores: limits.cvss_score.is_some(),
-            published: limits.fix_grace_period.is_some(),
+            scores: cvss_score.is_some(),
+            published: fix_grace_period.is_some(),
         }
     }
 

@@ -14,7 +14,7 @@
 //!                                                  report ── resolve (one digest, its platforms)
 //!                                                     └───── report/source ── acceptance ── exemption
 //!                                                                   │
-//!                              (sbomscanner, trivy_operator, registry, kubescape, custom: one file each)
+//!                                                   (one file for each source)
 //! ```
 //!
 //! [`Settings`] are read at the start, into types that can't be wrong. The [`Host`] is asked from `resolve`, from the

@@ -12,26 +12,14 @@ mod verification;
 
 use schemars::JsonSchema;
 
-pub use acceptance::{Acceptance, Count, CvssScore, Gates, Limit, MaxSeverity};
-pub use exemptions::Exemption;
-pub use phases::{
-    Fallback, PreScanAction, PreScanCustomPolicy, PreScanNamespace, PreScanPolicies, ScanAction, ScanCustomPolicy,
-    ScanNamespace, ScanPolicies,
-};
-pub use pin::{Pin, WorkloadKind};
-pub use rego::{
-    ConfigMap, ContextKind, Kinds, RegoLibrary, RegoPolicies, RegoPolicy, RegoPolicyEntry, RegoVersion, WholeConfigMap,
-};
-pub use reports::{
-    Custom, Fields, InlineKey, Kubescape, Platforms, Registry, ReportAttestor, ReportCosign, ReportIdentity, Reports,
-    SbomScanner, Source, TrivyOperator,
-};
-pub use verification::{
-    Attestation, Attestor, AuditAnnotation, Certificate, Certificates, Configurations, Cosign, Evaluation,
-    GithubActions, ImageReference, ImageRules, Key, KeyReference, Keyless, KeylessIdentity, MatchConstraints, Metadata,
-    NamedExpression, Operation, Policy, ResourceRule, TransparencyLog, TypedDocument, ValidationAction, Verification,
-    VerificationEntry, VerificationPolicy, VerificationResource,
-};
+// All are public: then the compiler misses the description of any.
+pub use acceptance::*;
+pub use exemptions::*;
+pub use phases::*;
+pub use pin::*;
+pub use rego::*;
+pub use reports::*;
+pub use verification::*;
 
 /// Which container images may run.
 ///

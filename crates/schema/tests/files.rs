@@ -1,4 +1,5 @@
-//! The three files that are made of the settings' types are those in the repository. `make settings` makes them again.
+//! The three files that are made of the settings' types are those in the repository. `make settings` makes them again. And
+//! what people look a source of reports up in has each of them.
 
 #![expect(clippy::unwrap_used, reason = "in tests a panic is a failure")]
 
@@ -50,4 +51,22 @@ fn the_reference_leaves_no_setting_out() {
         .filter(|key| !page.contains(&format!("| `{key}` |")) && !page.contains(&format!("### `{key}`")))
         .collect();
     assert!(missing.is_empty(), "{missing:?}: in which group are they?");
+}
+
+#[test]
+fn every_source_of_reports_is_where_people_look_for_it() {
+    let schema = schema();
+    let sources = schema.pointer("/properties/reports/properties/sources/items/properties").unwrap();
+    let names: Vec<&String> = sources.as_object().unwrap().keys().collect();
+    assert!(names.len() > 4, "{names:?}");
+    for (file, before, after) in [
+        ("README.md", "`", "`"),
+        ("docs/reports.md", "\n### ", "\n"),
+        // How many calls it takes at most.
+        ("docs/operations.md", "\n| `", "`"),
+    ] {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file)).unwrap();
+        let lacks: Vec<_> = names.iter().filter(|name| !text.contains(&format!("{before}{name}{after}"))).collect();
+        assert!(lacks.is_empty(), "{file} lacks {lacks:?}");
+    }
 }

@@ -446,6 +446,17 @@ fn every_file_grants_what_its_settings_ask_for_and_nothing_else() {
     }
 }
 
+/// What isn't in the metadata, `kwctl` and whoever looks at the policy are not told of. Which kinds these files are about is
+/// for whoever edits them to say: their own reports, keys, and kinds for rules.
+#[test]
+fn the_metadata_lists_the_kinds_of_every_source() {
+    let own = ["rbac/custom.yaml", "rbac/keys.yaml", "rbac/context.yaml"];
+    let files = RIGHTS.into_iter().filter(|file| !own.contains(file));
+    let asked: BTreeSet<Kind> = files.flat_map(|file| goes_with(file).context_aware_resources).collect();
+    let listed: BTreeSet<Kind> = serde_json::from_value(metadata()["contextAwareResources"].clone()).unwrap();
+    assert_eq!(asked, listed, "contextAwareResources of policy-metadata.yml");
+}
+
 #[test]
 fn a_right_that_is_missing_is_seen() {
     let Rights { namespace, rules } = rights("rbac/sbomscanner.yaml");

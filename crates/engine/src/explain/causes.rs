@@ -15,7 +15,7 @@ use crate::resolve::may_ask;
 use crate::settings::{ImageMatching, Limit, Limits, PhaseAction, Platforms, ScanAction, Settings, Severity};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most vulnerabilities that an exemption is proposed for; of more, the limit is.
 const MAX_EXEMPTED: usize = 5;
@@ -333,25 +333,30 @@ impl<'s> At<'s> {
     /// The limits of the namespace, as high as they must be.
     fn raised(&self, over: &[&ExceededLimit]) -> Vec<Edit> {
         let limits: Limits<'_> = self.settings.acceptance.of(self.namespace);
+        let (mut by_severity, mut with_score) = (BTreeMap::<Severity, u64>::new(), None::<u64>);
+        for exceeded in over {
+            match exceeded.setting {
+                ExceededSetting::MaxSeverity(severity, _) => {
+                    let most = by_severity.entry(severity).or_default();
+                    *most = exceeded.count.max(*most);
+                }
+                ExceededSetting::CvssScore(_) => with_score = with_score.max(Some(exceeded.count)),
+                // No number undoes these.
+                ExceededSetting::DenyAlways | ExceededSetting::OwnVerdict => {}
+            }
+        }
         let mut edits = Vec::new();
-        let number = |wanted: &dyn Fn(ExceededSetting) -> bool| {
-            over.iter().filter(|limit| wanted(limit.setting)).map(|limit| limit.count).max()
-        };
-        let is_severity = |limit: ExceededSetting, of: Severity| matches!(limit, ExceededSetting::MaxSeverity(severity, _) if severity == of);
-        if over.iter().any(|limit| matches!(limit.setting, ExceededSetting::MaxSeverity(..))) {
+        if !by_severity.is_empty() {
             let severities = limits.max_severity.iter().map(|(severity, limit)| {
                 let (kind, most) = match limit {
                     Limit::Total(most) => ("total", most),
                     Limit::TotalWithoutFixes(most) => ("totalWithoutFixes", most),
                 };
-                let most = number(&|limit| is_severity(limit, *severity)).unwrap_or(*most);
-                (severity.name().to_owned(), json!({kind: most}))
+                (severity.name().to_owned(), json!({kind: by_severity.get(severity).unwrap_or(most)}))
             });
             edits.push(self.own_gate("maxSeverity", Value::Object(severities.collect())));
         }
-        if let (Some(cvss), Some(most)) =
-            (limits.cvss_score, number(&|limit| matches!(limit, ExceededSetting::CvssScore(_))))
-        {
+        if let (Some(cvss), Some(most)) = (limits.cvss_score, with_score) {
             edits.push(self.own_gate("cvssScore", json!({"threshold": cvss.threshold, "maxCount": most})));
         }
         edits

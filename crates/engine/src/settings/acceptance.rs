@@ -112,6 +112,23 @@ impl Acceptance {
     }
 }
 
+impl Limits<'_> {
+    /// Whether the number of critical findings is limited, by their severity or by their scores.
+    pub(super) fn limit_critical(&self) -> bool {
+        // Each is named, so that a new one can't be forgotten here.
+        let Self {
+            max_severity,
+            cvss_score,
+            deny_always: _,
+            allow_always: _,
+            ignore_vex_status: _,
+            fix_grace_period: _,
+            count: _,
+        } = self;
+        cvss_score.is_some() || max_severity.iter().any(|(severity, _)| *severity == Severity::Critical)
+    }
+}
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -168,21 +185,20 @@ impl fmt::Display for Severity {
     }
 }
 
-const KEYS: [&str; 7] =
-    ["maxSeverity", "cvssScore", "denyAlways", "allowAlways", "ignoreVexStatus", "fixGracePeriod", "count"];
+const KEYS: &[&str] =
+    &["maxSeverity", "cvssScore", "denyAlways", "allowAlways", "ignoreVexStatus", "fixGracePeriod", "count"];
 
 pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Acceptance {
     let path = settings.path().key("acceptance");
     let Some(map) = SettingsMap::of(settings.get("acceptance"), &path, problems) else { return Acceptance::default() };
-    let [a, b, c, d, e, f, g] = KEYS;
-    map.known(&[a, b, c, d, e, f, g, "byNamespace"], &[], problems);
+    map.known(&[KEYS, &["byNamespace"]].concat(), &[], problems);
     let mut acceptance = Acceptance { top: read_gates(&map, problems), by_namespace: BTreeMap::new() };
     let path = path.key("byNamespace");
     let Some(namespaces) = SettingsMap::of(map.get("byNamespace"), &path, problems) else { return acceptance };
     for (namespace, value) in namespaces.entries() {
         let path = path.key(namespace);
         let Some(map) = SettingsMap::of(Some(value), &path, problems) else { continue };
-        map.known(&KEYS, &[], problems);
+        map.known(KEYS, &[], problems);
         if !is_namespace_name(namespace) {
             problems
                 .add(path, format!("`{namespace}` is not the name of a namespace; patterns are not understood here"));

@@ -4,8 +4,7 @@
 
 use super::phases::PhaseAction;
 use super::{
-    CustomPolicy, Effect, ImageMatching, Limits, NamespaceOverride, Phase, PreScanAction, Prefix, ScanAction, Settings,
-    Severity,
+    CustomPolicy, Effect, ImageMatching, NamespaceOverride, Phase, PreScanAction, Prefix, ScanAction, Settings,
 };
 use crate::time::Timestamp;
 use std::collections::BTreeSet;
@@ -333,13 +332,9 @@ impl Lints {
         let own = acceptance
             .namespaces()
             .map(|namespace| (format!("acceptance.byNamespace.{namespace}"), namespace.as_str()));
-        let is_limited = |limits: &Limits<'_>| {
-            limits.cvss_score.is_some()
-                || limits.max_severity.iter().any(|(severity, _)| *severity == Severity::Critical)
-        };
-        let top = is_limited(&acceptance.of(""));
+        let top = acceptance.of("").limit_critical();
         for (path, namespace) in [("acceptance".to_owned(), "")].into_iter().chain(own) {
-            if !is_limited(&acceptance.of(namespace)) && (namespace.is_empty() || top) {
+            if !acceptance.of(namespace).limit_critical() && (namespace.is_empty() || top) {
                 let message =
                     "critical findings have no limit, since another severity has one; set `maxSeverity.critical` too";
                 self.add(LintRule::CriticalUnlimited, path, message);

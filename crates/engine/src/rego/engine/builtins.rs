@@ -13,20 +13,43 @@ use regorus::{Engine, Extension, Value};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Builtins that are added to the engine's.
-const ADDED: [&str; 9] = [
-    "re_match",
-    "cast_array",
-    "time.now_ns",
-    "net.cidr_contains",
-    "net.cidr_is_valid",
-    "net.cidr_expand",
-    "result.new",
-    IMAGE_HAS_PREFIX,
-    IMAGE_REFERENCE,
+/// A builtin that is added to the engine's.
+struct Added {
+    name: &'static str,
+    /// How many arguments it takes.
+    arguments: u8,
+    body: fn(&Surroundings<'_>) -> Box<dyn Extension>,
+}
+
+/// What a builtin may need beside its arguments.
+struct Surroundings<'a> {
+    now: Timestamp,
+    matching: ImageMatching,
+    exceeded: &'a FirstExceededBound,
+}
+
+/// All of them. Deployment looks here too: which names there are, and how many arguments each takes.
+const ADDED: &[Added] = &[
+    added("re_match", 2, |of| of.noted(|arguments: Vec<Value>| bounds::bounded("regex.match", &arguments))),
+    added("cast_array", 1, |_| Box::new(cast_array)),
+    added("time.now_ns", 0, |of| {
+        // The time is that of the request, the same in all its rules.
+        let nanoseconds = i128::from(of.now.0) * 1_000_000_000;
+        Box::new(move |_: Vec<Value>| Ok(Value::from(nanoseconds)))
+    }),
+    added("net.cidr_contains", 2, |_| Box::new(cidr_contains)),
+    added("net.cidr_is_valid", 1, |_| Box::new(cidr_is_valid)),
+    added("net.cidr_expand", 1, |of| of.noted(cidr_expand)),
+    added("result.new", 2, |_| Box::new(new_result)),
+    added(IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, |of| of.noted(image_has_prefix(of.matching))),
+    added(IMAGE_REFERENCE, 1, |of| of.noted(|arguments: Vec<Value>| image_reference(&arguments))),
 ];
 /// The most addresses that a range is expanded to, as a power of two.
 const MAX_ADDRESS_BITS: u32 = 16;
+
+const fn added(name: &'static str, arguments: u8, body: fn(&Surroundings<'_>) -> Box<dyn Extension>) -> Added {
+    Added { name, arguments, body }
+}
 
 /// Adds those that the modules call. Their errors are noted: see [`FirstExceededBound`].
 ///
@@ -39,69 +62,38 @@ pub(super) fn install(
     matching: ImageMatching,
     exceeded: &FirstExceededBound,
 ) -> anyhow::Result<()> {
-    if called.contains("re_match") {
-        let regex = |arguments: Vec<Value>| bounds::bounded("regex.match", &arguments);
-        engine.add_extension("re_match".to_owned(), 2, noted(exceeded, regex))?;
-    }
-    if called.contains("cast_array") {
-        engine.add_extension("cast_array".to_owned(), 1, Box::new(cast_array))?;
-    }
-    if called.contains("time.now_ns") {
-        // The time is that of the request, the same in all its rules.
-        let nanoseconds = i128::from(now.0) * 1_000_000_000;
-        engine.add_extension("time.now_ns".to_owned(), 0, Box::new(move |_| Ok(Value::from(nanoseconds))))?;
-    }
-    if called.contains("net.cidr_contains") {
-        engine.add_extension("net.cidr_contains".to_owned(), 2, Box::new(cidr_contains))?;
-    }
-    if called.contains("net.cidr_is_valid") {
-        engine.add_extension("net.cidr_is_valid".to_owned(), 1, Box::new(cidr_is_valid))?;
-    }
-    if called.contains("net.cidr_expand") {
-        engine.add_extension("net.cidr_expand".to_owned(), 1, noted(exceeded, cidr_expand))?;
-    }
-    if called.contains("result.new") {
-        engine.add_extension("result.new".to_owned(), 2, Box::new(new_result))?;
-    }
-    if called.contains(IMAGE_HAS_PREFIX) {
-        let (name, arguments) = (IMAGE_HAS_PREFIX.to_owned(), IMAGE_HAS_PREFIX_ARGUMENTS);
-        engine.add_extension(name, arguments, noted(exceeded, image_has_prefix(matching)))?;
-    }
-    if called.contains(IMAGE_REFERENCE) {
-        let parts = |arguments: Vec<Value>| image_reference(&arguments);
-        engine.add_extension(IMAGE_REFERENCE.to_owned(), 1, noted(exceeded, parts))?;
+    let surroundings = Surroundings { now, matching, exceeded };
+    for Added { name, arguments, body } in ADDED.iter().filter(|added| called.contains(added.name)) {
+        engine.add_extension((*name).to_owned(), *arguments, body(&surroundings))?;
     }
     Ok(())
 }
 
-/// The engine drops an error inside of a function if another definition of that function has an answer.
-fn noted(
-    exceeded: &FirstExceededBound,
-    mut builtin: impl FnMut(Vec<Value>) -> anyhow::Result<Value> + Clone + Send + Sync + 'static,
-) -> Box<dyn Extension> {
-    let exceeded = exceeded.clone();
-    Box::new(move |arguments: Vec<Value>| builtin(arguments).inspect_err(|error| exceeded.note(&error.to_string())))
+impl Surroundings<'_> {
+    /// The engine drops an error inside of a function if another definition of that function has an answer.
+    fn noted(
+        &self,
+        mut builtin: impl FnMut(Vec<Value>) -> anyhow::Result<Value> + Clone + Send + Sync + 'static,
+    ) -> Box<dyn Extension> {
+        let exceeded = self.exceeded.clone();
+        Box::new(move |arguments: Vec<Value>| builtin(arguments).inspect_err(|error| exceeded.note(&error.to_string())))
+    }
 }
 
 /// Whether there is a builtin of this name.
 pub(crate) fn exists(name: &str) -> bool {
-    ADDED.contains(&name) || BUILTINS.contains_key(name)
+    arguments(name).is_some()
 }
 
 /// How many arguments a builtin takes; one more may take its value.
 pub(crate) fn arguments(name: &str) -> Option<usize> {
-    match name {
-        "re_match" | "net.cidr_contains" | "result.new" => Some(2),
-        "cast_array" | "net.cidr_is_valid" | "net.cidr_expand" | IMAGE_REFERENCE => Some(1),
-        "time.now_ns" => Some(0),
-        IMAGE_HAS_PREFIX => Some(usize::from(IMAGE_HAS_PREFIX_ARGUMENTS)),
-        other => BUILTINS.get(other).map(|(_, arguments)| usize::from(*arguments)),
-    }
+    let added = ADDED.iter().find(|added| added.name == name).map(|added| added.arguments);
+    added.or_else(|| BUILTINS.get(name).map(|(_, arguments)| *arguments)).map(usize::from)
 }
 
 /// The names of all builtins.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    ADDED.into_iter().chain(BUILTINS.keys().copied())
+    ADDED.iter().map(|added| added.name).chain(BUILTINS.keys().copied())
 }
 
 /// An array as it is, a set as an array of its elements.
@@ -239,6 +231,15 @@ mod tests {
             ("image_reference(\"nginx\").tag", "\"latest\""),
         ] {
             assert_eq!(value(expression), Ok(Value::from_json_str(json).unwrap()), "{expression}");
+        }
+    }
+
+    #[test]
+    fn the_guide_names_each_of_them() {
+        let guide = include_str!("../../../../../docs/rego.md");
+        for Added { name, .. } in ADDED {
+            let is_named = guide.contains(&format!("`{name}`")) || guide.contains(&format!("`{name}("));
+            assert!(is_named, "docs/rego.md doesn't name `{name}`");
         }
     }
 

@@ -101,6 +101,18 @@ fn names_are_sorted_and_known() {
     assert!(!add_type_name(&mut Context::empty(), "dyn"));
 }
 
+/// CEL's own, which people know without the guide.
+const STANDARD: [&str; 12] =
+    ["bool", "bytes", "contains", "double", "dyn", "endsWith", "int", "size", "startsWith", "string", "type", "uint"];
+
+#[test]
+fn the_guide_names_every_function_that_is_not_standard() {
+    let guide = include_str!("../../../../../docs/verification.md");
+    for name in names().filter(|name| !STANDARD.contains(name)) {
+        assert!(guide.contains(&format!("`{name}`")), "docs/verification.md doesn't name `{name}`");
+    }
+}
+
 #[test]
 fn standard_functions() {
     check(&[
