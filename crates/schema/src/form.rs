@@ -46,8 +46,32 @@ const ORDER: [(&str, &[&str]); 9] = [
     ("Namespaces", &["preScanPolicies.byNamespace", "acceptance.byNamespace", "scanPolicies.byNamespace"]),
     ("Without a report", &["scanPolicies.reportPending", "scanPolicies.scanFailed", "scanPolicies"]),
     ("Pinning", &["pin.enabled", "pin"]),
-    ("Rules", &["preCustomRules", "customRules", "regoPolicies", "regoLibraries", "regoVersion", "context"]),
+    (
+        "Rules",
+        &[
+            "preCustomRules",
+            "preScanPolicies.autoGenerate",
+            "customRules",
+            "scanPolicies.autoGenerate",
+            "regoPolicies",
+            "regoLibraries",
+            "regoVersion",
+            "context",
+        ],
+    ),
     ("Bounds and log", &["maxImages", "maxHostCalls", "verboseLog"]),
+];
+
+/// Settings that mean nothing without another one, in Jexl. The form takes `||` and `&&` apart before Jexl sees them, so there
+/// are no parentheses.
+const NEEDS: [(&str, &str); 3] = [
+    ("preScanPolicies.autoGenerate", "preCustomRules"),
+    ("scanPolicies.autoGenerate", "customRules"),
+    // Their reports have no dates.
+    (
+        "acceptance.fixGracePeriod",
+        "reports.sources && reports.sources[0] && !reports.sources.sbomscanner && !reports.sources.kubescape",
+    ),
 ];
 
 /// Namespaces that many clusters have, and whose images can be decided by name in the form: others have names of one's own.
@@ -80,7 +104,8 @@ impl Form<'_> {
         } else if let Shape::Object = shape_of(setting.schema) {
             self.ask_object(setting, path, show_if);
         } else if let Some(mut question) = question(setting, path) {
-            if let Some(condition) = show_if {
+            let needed = NEEDS.iter().find(|(own, _)| *own == path).map(|(_, needed)| *needed);
+            if let Some(condition) = show_if.or(needed) {
                 question.insert("show_if".to_owned(), condition.into());
             }
             self.add(path, question);

@@ -41,9 +41,10 @@ const CHOICES: [Choice; 3] = [
         default: Some(|| json!([sbomscanner()])),
         shapes: &[
             ("SBOMscanner (Kubewarden, SUSE)", sbomscanner),
-            ("trivy-operator (Aqua)", || {
-                json!({"trivyOperator": {"namespaces": [], "workloadNamespace": true, "platform": "linux/amd64", "identity": "digest"}})
-            }),
+            (
+                "trivy-operator (Aqua)",
+                || json!({"trivyOperator": {"namespaces": [], "workloadNamespace": true, "platform": "linux/amd64", "identity": "digest"}}),
+            ),
             ("Kubescape", || json!({"kubescape": {"namespace": "kubescape", "platform": "linux/amd64"}})),
             ("CI: a report beside the image, signed with a key", || report_signed_by(&json!({"key": {}}))),
             ("CI: a report beside the image, signed by an identity (keyless)", || {
@@ -83,7 +84,10 @@ const CHOICES: [Choice; 3] = [
                 of: "registry.attestors.cosign.keyless.identities",
                 asks: &[
                     ("registry.attestors.0.cosign.keyless.identities.0.issuer", "Report of CI: the identity's issuer"),
-                    ("registry.attestors.0.cosign.keyless.identities.0.subject", "Report of CI: the identity's subject"),
+                    (
+                        "registry.attestors.0.cosign.keyless.identities.0.subject",
+                        "Report of CI: the identity's subject",
+                    ),
                 ],
             },
             Parts { of: "registry.tagSuffix", asks: &[("registry.tagSuffix", "Report of CI: its tag ends with")] },
@@ -121,10 +125,7 @@ const CHOICES: [Choice; 3] = [
                 of: "matchConstraints.imageRules",
                 asks: &[("matchConstraints.imageRules.references", "Images that must be signed")],
             },
-            Parts {
-                of: "attestors.cosign.key",
-                asks: &[("attestors.0.cosign.key.data", "The signer's public key")],
-            },
+            Parts { of: "attestors.cosign.key", asks: &[("attestors.0.cosign.key.data", "The signer's public key")] },
             Parts {
                 of: "attestors.cosign.keyless.identities",
                 asks: &[

@@ -8,7 +8,10 @@ pub const EXAMPLES: [(&str, &str); 6] = [
     ("preScanPolicies.byNamespace", "preScanPolicies: {byNamespace: {shop: {defaultPolicy: reject}}}"),
     ("acceptance.byNamespace", "acceptance: {byNamespace: {shop: {maxSeverity: {high: {total: 0}}}}}"),
     ("scanPolicies.byNamespace", "scanPolicies: {byNamespace: {shop: {reportPending: accept}}}"),
-    ("regoPolicies", "regoPolicies: [{name: owner, kinds: [Pod], rego: \"package owner\"}]"),
+    (
+        "regoPolicies",
+        r#"regoPolicies: [{name: owner, kinds: [Pod], rego: "package owner\n\ndeny[\"nobody's\"] { not input.metadata.labels.owner }"}]"#,
+    ),
     ("reports.sources", "reports: {sources: [{sbomscanner: {}}, {trivyOperator: {}}]}"),
     (
         "imageVerification",
@@ -31,7 +34,8 @@ pub(super) fn note(setting: &Setting<'_>, path: &str, label: String) -> Map<Stri
 fn instead(path: &str) -> String {
     let mut said = match path {
         "preScanPolicies.byNamespace" => {
-            "Above are namespaces that many clusters have. This form can't show others, nor lists of their own".to_owned()
+            "Above are namespaces that many clusters have. This form can't show others, nor lists of their own"
+                .to_owned()
         }
         "reports.sources" => "This form shows the first one. It can't show a second, nor `custom`".to_owned(),
         "imageVerification" => "This form makes the first policy. It can't show more, nor take it back".to_owned(),
