@@ -11,15 +11,15 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use crate::support::root;
 
 /// What the script needs of a system, beside a shell and `cosign`.
-const SYSTEM: [&str; 14] = [
-    "cat", "chmod", "cp", "curl", "cut", "grep", "mkdir", "mktemp", "mv", "rm", "sed", "sh", "sha256sum", "env",
-];
+const SYSTEM: [&str; 14] =
+    ["cat", "chmod", "cp", "curl", "cut", "grep", "mkdir", "mktemp", "mv", "rm", "sed", "sh", "sha256sum", "env"];
 
 const REPOSITORY: &str = "https://github.com/team/image-admission";
 
@@ -105,7 +105,8 @@ impl Machine {
         let machine = Self(tempfile::tempdir().unwrap());
         fs::create_dir(machine.path("bin")).unwrap();
         for tool in SYSTEM {
-            symlink(found(tool).unwrap_or_else(|| panic!("`{tool}` is not on PATH")), machine.path("bin").join(tool)).unwrap();
+            symlink(found(tool).unwrap_or_else(|| panic!("`{tool}` is not on PATH")), machine.path("bin").join(tool))
+                .unwrap();
         }
         machine.program("uname", &format!("if [ \"$1\" = -s ]; then echo {system}; else echo {processor}; fi"));
         machine.program("cosign", COSIGN);
@@ -126,10 +127,12 @@ impl Machine {
         self.0.path().join(inside)
     }
 
+    /// Written by another process: a file that this one had open for writing, other tests' children have open too, and it
+    /// can't be run until they end.
     fn program(&self, name: &str, script: &str) {
-        let file = self.path("bin").join(name);
-        fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut write = Command::new("sh");
+        write.args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$2\" >\"$1\" && chmod 755 \"$1\"", "sh"]);
+        assert!(write.arg(self.path("bin").join(name)).arg(script).status().unwrap().success());
     }
 
     /// The script as it runs here, in a shell.
@@ -166,7 +169,9 @@ impl Machine {
 }
 
 fn found(program: &str) -> Option<PathBuf> {
-    std::env::split_paths(&std::env::var_os("PATH").unwrap()).map(|folder| folder.join(program)).find(|file| file.exists())
+    std::env::split_paths(&std::env::var_os("PATH").unwrap())
+        .map(|folder| folder.join(program))
+        .find(|file| file.exists())
 }
 
 fn said(command: &mut Command) -> Result<String, String> {
@@ -211,24 +216,48 @@ fn another_platform_version_and_folder() {
     assert!(asked.contains(&"/v2.0.0/image-admission-darwin-arm64".to_owned()), "{asked:?}");
 }
 
-/// Each with what is wrong about the release, what is said, and whether cosign is there and told to be left out.
+const COMMAND: &str = "/v1.2.3/image-admission-linux-amd64";
+
+/// The command line, or a file beside it, says something else.
+fn put(files: &mut Files, suffix: &str, said: &str) {
+    files.insert(format!("{COMMAND}{suffix}"), text(said));
+}
+
+/// The command line comes in part, and the server promises so many bytes of it.
+fn truncate(files: &mut Files, promised: usize) {
+    files.insert(COMMAND.to_owned(), (PROGRAM.as_bytes()[..9].to_vec(), promised));
+}
+
+/// Each with what is wrong about the release, and what is said.
 #[test]
 fn what_is_not_what_was_released_is_not_installed() {
-    const COMMAND: &str = "/v1.2.3/image-admission-linux-amd64";
+    const EVIL: &str = "#!/bin/sh\nevil\n";
     type Harm = fn(&mut Files);
     let cases: [(&str, Harm, &str); 9] = [
-        ("a wrong checksum", |files| drop(files.insert(format!("{COMMAND}.sha256"), text(&format!("{}\n", "0".repeat(64))))), "its checksum is `"),
-        ("another file", |files| drop(files.insert(COMMAND.to_owned(), text("#!/bin/sh\nevil\n"))), "is not what was released"),
-        ("another file with its checksum", |files| {
-            files.insert(COMMAND.to_owned(), text("#!/bin/sh\nevil\n"));
-            files.insert(format!("{COMMAND}.sha256"), text(&format!("{}  x\n", sum(b"#!/bin/sh\nevil\n"))));
-        }, "was not signed by the release workflow of https://github.com/team/image-admission at v1.2.3"),
+        ("a wrong checksum", |files| put(files, ".sha256", &format!("{}\n", "0".repeat(64))), "its checksum is `"),
+        ("another file", |files| put(files, "", EVIL), "is not what was released"),
+        (
+            "another file with its checksum",
+            |files| {
+                put(files, "", EVIL);
+                put(files, ".sha256", &format!("{}  x\n", sum(EVIL.as_bytes())));
+            },
+            "was not signed by the release workflow of https://github.com/team/image-admission at v1.2.3",
+        ),
         ("a missing checksum", |files| drop(files.remove(&format!("{COMMAND}.sha256"))), "cannot download"),
-        ("a checksum that is none", |files| drop(files.insert(format!("{COMMAND}.sha256"), text("<html>\n"))), "image-admission-linux-amd64.sha256 has no checksum"),
-        ("a missing signature", |files| drop(files.remove(&format!("{COMMAND}.bundle.sigstore"))), "image-admission-linux-amd64.bundle.sigstore: is 1.2.3 released"),
-        ("a truncated download", |files| drop(files.get_mut(COMMAND).map(|file| file.0.truncate(9))), "cannot download"),
-        ("a truncated file", |files| drop(files.get_mut(COMMAND).map(|file| { file.0.truncate(9); file.1 = 9; })), "is not what was released"),
-        ("another module", |files| drop(files.insert("/v1.2.3/policy.wasm".to_owned(), text("evil"))), "policy.wasm is not what was released"),
+        ("a checksum that is none", |files| put(files, ".sha256", "<html>\n"), "linux-amd64.sha256 has no checksum"),
+        (
+            "a missing signature",
+            |files| drop(files.remove(&format!("{COMMAND}.bundle.sigstore"))),
+            "image-admission-linux-amd64.bundle.sigstore: is 1.2.3 released",
+        ),
+        ("a truncated download", |files| truncate(files, PROGRAM.len()), "cannot download"),
+        ("a truncated file", |files| truncate(files, 9), "is not what was released"),
+        (
+            "another module",
+            |files| drop(files.insert("/v1.2.3/policy.wasm".to_owned(), text("evil"))),
+            "policy.wasm is not what was released",
+        ),
     ];
     for (name, harm, wanted) in cases {
         let mut files = release("1.2.3");
@@ -342,6 +371,77 @@ fn a_part_of_the_script_does_nothing() {
     }
 }
 
+fn yaml(file: &str) -> Value {
+    yaml_serde::from_str(&fs::read_to_string(root().join(file)).unwrap()).unwrap()
+}
+
+/// A step of the action on a machine: whether it went well, and what it left in the job's files.
+fn action(machine: &Machine, step: &str, inputs: &[(&str, &str)]) -> (bool, String) {
+    let mut command = Command::new(found("bash").unwrap());
+    command.arg(root().join(".ci/action")).arg(step).env_clear().envs(inputs.iter().copied());
+    command.env("PATH", machine.path("bin")).env("MACHINE", machine.0.path()).env("RUNNER_TEMP", machine.path("job"));
+    command.env("GITHUB_PATH", machine.path("path")).env("GITHUB_ENV", machine.path("env"));
+    let output = command.output().unwrap();
+    let left = ["path", "env", "ran"].map(|file| fs::read_to_string(machine.path(file)).unwrap_or_default());
+    (output.status.success(), left.concat())
+}
+
+#[test]
+fn the_action_installs_and_runs_what_its_inputs_say() {
+    let (server, machine) = (Server::start(release("1.2.3")), Machine::linux());
+    symlink(found("dirname").unwrap(), machine.path("bin/dirname")).unwrap();
+    let downloads = format!("http://{}", server.address);
+    let inputs =
+        [("REPOSITORY", "team/image-admission"), ("VERSION", "1.2.3"), ("IMAGE_ADMISSION_DOWNLOADS", &downloads)];
+    let folder = machine.path("job/image-admission").display().to_string();
+    let left = format!("{folder}\nIMAGE_ADMISSION_MODULE={folder}/policy.wasm\n");
+    assert_eq!(action(&machine, "install", &inputs), (true, left));
+    assert!(fs::read_to_string(machine.path("asked")).unwrap().contains(&format!("{REPOSITORY}/.github/workflows/")));
+
+    // Files and arguments with spaces and dashes stay what they are.
+    let machine = Machine::linux();
+    symlink(found("dirname").unwrap(), machine.path("bin/dirname")).unwrap();
+    machine.program("image-admission", "printf '<%s>' \"$@\" >\"$MACHINE/ran\"");
+    for (command, files, arguments, ran) in [
+        (
+            "lint",
+            "a b.yaml\n\n-c.yaml\n",
+            "--allow=any-registry",
+            "<lint><--output><github><--allow=any-registry><--><a b.yaml><-c.yaml>",
+        ),
+        ("test", "tests", "", "<test><--output><github><--><tests>"),
+    ] {
+        let inputs = [("COMMAND", command), ("FILES", files), ("ARGUMENTS", arguments)];
+        assert_eq!(action(&machine, "run", &inputs), (true, ran.to_owned()));
+        fs::remove_file(machine.path("ran")).unwrap();
+    }
+    assert_eq!(action(&machine, "run", &[("COMMAND", "install")]), (true, String::new()));
+    assert_eq!(action(&machine, "run", &[("COMMAND", "run; rm -rf /")]), (false, String::new()));
+}
+
+/// What the guide tells people to write is what the action and the hooks know.
+#[test]
+fn the_guide_uses_what_there_is() {
+    let guide = fs::read_to_string(root().join("docs/install.md")).unwrap();
+    let (action, hooks) = (yaml("action.yml"), yaml(".pre-commit-hooks.yaml"));
+    for input in action["inputs"].as_object().unwrap().keys() {
+        assert!(guide.contains(&format!("| `{input}` |")), "{input}");
+    }
+    for hook in hooks.as_array().unwrap() {
+        let id = hook["id"].as_str().unwrap();
+        assert!(guide.contains(&format!("- id: {id} ")), "{id}");
+    }
+    // Actions that it uses are pinned as those of workflows are, and inputs are no part of a script.
+    let release = fs::read_to_string(root().join(".github/workflows/release.yml")).unwrap();
+    for step in action["runs"]["steps"].as_array().unwrap() {
+        match (step["uses"].as_str(), step["run"].as_str()) {
+            (Some(used), None) => assert!(release.contains(used), "{used}"),
+            (None, Some(script)) => assert!(!script.contains("${{"), "{script}"),
+            _ => panic!("{step}"),
+        }
+    }
+}
+
 #[test]
 fn shellcheck_has_nothing_to_say() {
     let Some(shellcheck) = found("shellcheck") else {
@@ -349,6 +449,8 @@ fn shellcheck_has_nothing_to_say() {
         let _ = writeln!(std::io::stderr(), "SKIPPED: install.sh needs shellcheck on PATH to be checked");
         return;
     };
-    let output = Command::new(shellcheck).args(["--shell", "sh"]).arg(root().join("install.sh")).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    for file in ["install.sh", ".ci/action"] {
+        let output = Command::new(&shellcheck).arg(root().join(file)).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
 }

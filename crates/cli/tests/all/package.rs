@@ -38,8 +38,15 @@ struct Copy(TempDir);
 impl Copy {
     fn of_the_project() -> Self {
         let copy = Self(tempfile::tempdir().unwrap());
-        let files =
-            ["Cargo.toml", "Cargo.lock", "policy-metadata.yml", "artifacthub-pkg.yml", "install.sh", "CHANGELOG.md", "README.md"];
+        let files = [
+            "Cargo.toml",
+            "Cargo.lock",
+            "policy-metadata.yml",
+            "artifacthub-pkg.yml",
+            "install.sh",
+            "CHANGELOG.md",
+            "README.md",
+        ];
         for file in files.iter().chain(&[
             "crates/cli/Cargo.toml",
             "crates/engine/Cargo.toml",
