@@ -9,6 +9,9 @@ use super::{label, note, question};
 use crate::setting::setting_at;
 use serde_json::{Map, Value, json};
 
+/// Makes a value.
+type Make = fn() -> Value;
+
 /// A value of several shapes.
 struct Choice {
     /// The setting's path: a list, whose first entry is chosen, or an object.
@@ -17,9 +20,9 @@ struct Choice {
     label: &'static str,
     description: &'static str,
     /// What holds without it; none: nothing.
-    default: Option<fn() -> Value>,
+    default: Option<Make>,
     /// The shapes with their names.
-    shapes: &'static [(&'static str, fn() -> Value)],
+    shapes: &'static [(&'static str, Make)],
     parts: &'static [Parts],
 }
 
