@@ -12,11 +12,6 @@ SCAFFOLD_PACKAGE := $(KWCTL) scaffold artifacthub --metadata-path policy-metadat
 METADATA = $(shell sed -n 's/^  io\.kubewarden\.policy\.$(1): //p' policy-metadata.yml)
 OCI_URL ?= $(call METADATA,ociUrl)
 
-# Linux' are linked with musl, so that they run on any of them, and in an image that has nothing else.
-TRIPLE_linux-amd64 := x86_64-unknown-linux-musl
-TRIPLE_linux-arm64 := aarch64-unknown-linux-musl
-TRIPLE_darwin-amd64 := x86_64-apple-darwin
-TRIPLE_darwin-arm64 := aarch64-apple-darwin
 COMMANDS := $(addprefix image-admission-,linux-amd64 linux-arm64 darwin-amd64 darwin-arm64)
 SHA256SUM := $(if $(shell command -v sha256sum),sha256sum,shasum -a 256)
 
@@ -52,9 +47,14 @@ push: annotated-policy.wasm ## the annotated module to OCI_URL, tagged with its 
 	$(KWCTL) push --output json $(PUSH_OPTIONS) annotated-policy.wasm registry://$(OCI_URL):v$(call METADATA,version) >pushed.json
 	@cat pushed.json
 
-$(COMMANDS): image-admission-%: ## the command line as it is released for a platform, and its checksum
-	$(CARGO) build --locked --release --package image-admission-cli --target $(TRIPLE_$*)
-	cp target/$(TRIPLE_$*)/release/image-admission $@
+# Linux' are linked with musl, so that they run on any of them, and in an image that has nothing else.
+image-admission-linux-amd64: TRIPLE := x86_64-unknown-linux-musl
+image-admission-linux-arm64: TRIPLE := aarch64-unknown-linux-musl
+image-admission-darwin-amd64: TRIPLE := x86_64-apple-darwin
+image-admission-darwin-arm64: TRIPLE := aarch64-apple-darwin
+$(COMMANDS): ## the command line as it is released for a platform, and its checksum
+	$(CARGO) build --locked --release --package image-admission-cli --target $(TRIPLE)
+	cp target/$(TRIPLE)/release/image-admission $@
 	$(SHA256SUM) $@ >$@.sha256
 
 policy.wasm.sha256: policy.wasm
