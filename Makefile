@@ -12,8 +12,16 @@ SCAFFOLD_PACKAGE := $(KWCTL) scaffold artifacthub --metadata-path policy-metadat
 METADATA = $(shell sed -n 's/^  io\.kubewarden\.policy\.$(1): //p' policy-metadata.yml)
 OCI_URL ?= $(call METADATA,ociUrl)
 
+COMMANDS := $(addprefix image-admission-,linux-amd64 linux-arm64 darwin-amd64 darwin-arm64)
+SHA256SUM := $(if $(shell command -v sha256sum),sha256sum,shasum -a 256)
+
+BUILDAH ?= buildah
+IMAGE_PLATFORMS ?= amd64 arm64
+CA_CERTIFICATES ?= /etc/ssl/certs/ca-certificates.crt
+CLI_IMAGE = $(OCI_URL)-cli:v$(call METADATA,version)
+
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push image-admission-linux-amd64 artifacthub release-notes demo demo-decisions test test-long test-libraries fuzz e2e-tests e2e-needs fmt lint deny bench clean
+.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions test test-long test-libraries fuzz e2e-tests e2e-needs fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -39,10 +47,36 @@ push: annotated-policy.wasm ## the annotated module to OCI_URL, tagged with its 
 	$(KWCTL) push --output json $(PUSH_OPTIONS) annotated-policy.wasm registry://$(OCI_URL):v$(call METADATA,version) >pushed.json
 	@cat pushed.json
 
-image-admission-linux-amd64: ## the command line as it is released, and its checksum
-	$(CARGO) build --locked --release --package image-admission-cli --target x86_64-unknown-linux-gnu
-	cp target/x86_64-unknown-linux-gnu/release/image-admission $@
-	sha256sum $@ >$@.sha256
+# Linux' are linked with musl, so that they run on any of them, and in an image that has nothing else.
+image-admission-linux-amd64: TRIPLE := x86_64-unknown-linux-musl
+image-admission-linux-arm64: TRIPLE := aarch64-unknown-linux-musl
+image-admission-darwin-amd64: TRIPLE := x86_64-apple-darwin
+image-admission-darwin-arm64: TRIPLE := aarch64-apple-darwin
+$(COMMANDS): ## the command line as it is released for a platform, and its checksum
+	$(CARGO) build --locked --release --package image-admission-cli --target $(TRIPLE)
+	cp target/$(TRIPLE)/release/image-admission $@
+	$(SHA256SUM) $@ >$@.sha256
+
+policy.wasm.sha256: policy.wasm
+	$(SHA256SUM) policy.wasm >$@
+
+# Of what was built before: `make image-admission-linux-amd64 policy.wasm image IMAGE_PLATFORMS=amd64`.
+image: ## the command line as an image, for each of IMAGE_PLATFORMS; needs buildah, and nothing that must be pulled
+	@command -v $(BUILDAH) >/dev/null || { echo "buildah, which builds images, is not on PATH: install it (Debian: apt-get install buildah)" >&2; exit 1; }
+	rm -rf target/image
+	mkdir -p target/image
+	cp Containerfile policy.wasm $(IMAGE_PLATFORMS:%=image-admission-linux-%) target/image
+	cp $(CA_CERTIFICATES) target/image/ca-certificates.crt
+	@$(BUILDAH) manifest rm $(CLI_IMAGE) >/dev/null 2>&1 || true
+	for platform in $(IMAGE_PLATFORMS); do \
+		$(BUILDAH) build --platform linux/$$platform --build-arg TARGETARCH=$$platform --timestamp 0 --manifest $(CLI_IMAGE) target/image || exit 1; \
+	done
+
+push-image: image ## the image to OCI_URL with `-cli` behind it; its immutable reference to pushed-image.txt
+	@case "$(OCI_URL)" in registry.example.com/*) echo "\`$(OCI_URL)\` is nobody's registry: write yours into policy-metadata.yml (ociUrl), or name it with OCI_URL=<registry>/<repository>" >&2; exit 1;; esac
+	$(BUILDAH) manifest push --all --format oci --digestfile target/image/digest $(IMAGE_PUSH_OPTIONS) $(CLI_IMAGE) docker://$(CLI_IMAGE)
+	echo "$(OCI_URL)-cli@$$(cat target/image/digest)" >pushed-image.txt
+	@cat pushed-image.txt
 
 artifacthub: has-kwctl ## what Artifact Hub reads, in target/artifacthub: the package with the time it is made, and its documents
 	rm -rf target/artifacthub
@@ -112,4 +146,4 @@ bench: policy.wasm ## the module's own time and memory, in a clean instance for 
 
 clean: ## what the targets above made
 	$(CARGO) clean
-	rm -f policy.wasm annotated-policy.wasm pushed.json image-admission-linux-amd64 image-admission-linux-amd64.sha256
+	rm -f policy.wasm policy.wasm.sha256 annotated-policy.wasm pushed.json pushed-image.txt $(COMMANDS) $(COMMANDS:%=%.sha256)

@@ -1,77 +1,177 @@
 //! The form of Rancher's user interface, `questions-ui.yml`.
 //!
 //! What the form can do decides what is in it (Rancher's extension for Kubewarden): one question for each text, number, switch
-//! or choice, with its dotted path; lists of texts; lists of objects. A question with a default writes it, and empty values
-//! are taken out again when the form is saved. Objects with keys of one's own (`byNamespace`), and values of several shapes,
-//! it can't show: they are written as YAML. Objects are no questions of their own, since changing a choice inside one empties the rest of it.
+//! or choice, with its dotted path; lists of texts; lists of objects that are flat, at most two keys deep. A question with a
+//! default writes it, and empty values are taken out again when the form is saved, but not those inside a list. Where a list
+//! needs more, the form offers its first entry ready-made (`choice`). What it can't show it says at the place (`note`).
+//! Objects are no questions of their own, since changing a choice inside one empties the rest of it.
 
-use crate::setting::{GROUPS, Setting, Shape, settings_of, shape_of, text};
+mod choice;
+mod note;
+
+use crate::setting::{Setting, Shape, setting_at, settings_of, shape_of, text};
 use serde_json::{Map, Value, json};
 
-/// Defaults of the form alone: who fills in a limit of another severity would take off that of critical findings.
-const OWN_DEFAULTS: [(&str, u64); 1] = [("acceptance.maxSeverity.critical.total", 0)];
+pub use note::EXAMPLES;
 
-/// The questions, as the value that is written as YAML, and the paths of the settings that are not among them.
+/// The groups of the form with their settings, in the order in which people decide them. A setting stands where the longest
+/// path is that it is at, or below.
+const ORDER: [(&str, &[&str]); 9] = [
+    (
+        "Images by name",
+        &[
+            "registries",
+            "preScanPolicies.defaultPolicy",
+            "preScanPolicies.customPolicies",
+            "imageMatching",
+            "preScanPolicies",
+        ],
+    ),
+    ("Reports", &["reports.sources", "reports"]),
+    (
+        "Findings",
+        &[
+            "acceptance.maxSeverity.critical",
+            "acceptance.maxSeverity.high",
+            "acceptance.maxSeverity.medium",
+            "acceptance.maxSeverity.low",
+            "acceptance.maxSeverity.unknown",
+            "acceptance.cvssScore",
+            "acceptance.fixGracePeriod",
+            "exemptions",
+            "acceptance",
+        ],
+    ),
+    ("Signatures", &["imageVerification"]),
+    ("Namespaces", &["preScanPolicies.byNamespace", "acceptance.byNamespace", "scanPolicies.byNamespace"]),
+    ("Without a report", &["scanPolicies.reportPending", "scanPolicies.scanFailed", "scanPolicies"]),
+    ("Pinning", &["pin.enabled", "pin"]),
+    (
+        "Rules",
+        &[
+            "preCustomRules",
+            "preScanPolicies.autoGenerate",
+            "customRules",
+            "scanPolicies.autoGenerate",
+            "regoPolicies",
+            "regoLibraries",
+            "regoVersion",
+            "context",
+        ],
+    ),
+    ("Bounds and log", &["maxImages", "maxHostCalls", "verboseLog"]),
+];
+
+/// Settings that mean nothing without another one, in Jexl. The form takes `||` and `&&` apart before Jexl sees them, so there
+/// are no parentheses.
+const NEEDS: [(&str, &str); 3] = [
+    ("preScanPolicies.autoGenerate", "preCustomRules"),
+    ("scanPolicies.autoGenerate", "customRules"),
+    // Their reports have no dates.
+    (
+        "acceptance.fixGracePeriod",
+        "reports.sources && reports.sources[0] && !reports.sources.sbomscanner && !reports.sources.kubescape",
+    ),
+];
+
+/// Namespaces that many clusters have, and whose images can be decided by name in the form: others have names of one's own.
+const NAMESPACES: [&str; 3] = ["kube-system", "kubewarden", "cattle-system"];
+
+/// The questions, as the value that is written as YAML.
 #[must_use]
-pub fn form(schema: &Value) -> (Value, Vec<String>) {
+pub fn form(schema: &Value) -> Value {
+    let mut form = Form { schema, questions: Vec::new() };
+    // The second name of a setting is no second question.
     let root = schema.as_object().map(settings_of).unwrap_or_default();
-    let mut form = Form::default();
-    for (group, names) in GROUPS {
-        // The second name of a setting is no second question.
-        let shown = names.iter().filter(|name| **name != "policies");
-        for setting in shown.filter_map(|name| root.iter().find(|setting| setting.name == *name)) {
-            form.ask(setting, setting.name, group, None);
+    for setting in root.iter().filter(|setting| setting.name != "policies") {
+        form.ask(setting, setting.name, None);
+    }
+    form.questions.sort_by_key(|(place, _)| *place);
+    let questions: Vec<Value> = form.questions.into_iter().map(|(_, question)| Value::Object(question)).collect();
+    json!({"questions": questions})
+}
+
+struct Form<'s> {
+    schema: &'s Value,
+    /// Each with its place.
+    questions: Vec<((usize, usize), Map<String, Value>)>,
+}
+
+impl Form<'_> {
+    fn ask(&mut self, setting: &Setting<'_>, path: &str, show_if: Option<&str>) {
+        if let Some(questions) = choice::questions(self.schema, path) {
+            questions.into_iter().for_each(|question| self.add(path, question));
+        } else if let Shape::Object = shape_of(setting.schema) {
+            self.ask_object(setting, path, show_if);
+        } else if let Some(mut question) = question(setting, path) {
+            let needed = NEEDS.iter().find(|(own, _)| *own == path).map(|(_, needed)| *needed);
+            if let Some(condition) = show_if.or(needed) {
+                question.insert("show_if".to_owned(), condition.into());
+            }
+            self.add(path, question);
+        } else {
+            if path == "preScanPolicies.byNamespace" {
+                self.ask_namespaces(path);
+            }
+            self.add(path, note::note(setting, path, label(path)));
         }
     }
-    (json!({"questions": form.questions}), form.left_out)
-}
 
-#[derive(Default)]
-struct Form {
-    questions: Vec<Value>,
-    left_out: Vec<String>,
-}
+    fn ask_object(&mut self, object: &Setting<'_>, path: &str, show_if: Option<&str>) {
+        let settings = settings_of(object.schema);
+        // What isn't valid without a value that nobody gave is asked for after that, and is not there before.
+        let required: Vec<String> = settings
+            .iter()
+            .filter(|setting| setting.is_required)
+            .map(|setting| format!("{path}.{}", setting.name))
+            .collect();
+        let needs_one = (!required.is_empty()).then(|| required.join(" && "));
+        let switch = settings.iter().any(|setting| setting.name == "enabled").then(|| format!("{path}.enabled=true"));
+        for setting in &settings {
+            let condition = match (&switch, &needs_one) {
+                (Some(switch), _) if setting.name != "enabled" => Some(switch),
+                (_, Some(required)) if !setting.is_required => Some(required),
+                _ => None,
+            };
+            self.ask(setting, &format!("{path}.{}", setting.name), condition.map(String::as_str).or(show_if));
+        }
+    }
 
-impl Form {
-    fn ask(&mut self, setting: &Setting<'_>, path: &str, group: &str, show_if: Option<&str>) {
-        if let Shape::Object = shape_of(setting.schema) {
-            let settings = settings_of(setting.schema);
-            // What isn't valid without a value that nobody gave may not be there at all.
-            let has_defaults = !settings.iter().any(|setting| setting.is_required);
-            let switch =
-                settings.iter().any(|setting| setting.name == "enabled").then(|| format!("{path}.enabled=true"));
-            for setting in &settings {
-                let shown = switch.as_deref().filter(|_| setting.name != "enabled").or(show_if);
-                let first = self.questions.len();
-                self.ask(setting, &format!("{path}.{}", setting.name), group, shown);
-                if !has_defaults {
-                    let asked = self.questions.iter_mut().skip(first).filter_map(Value::as_object_mut);
-                    asked.for_each(|question| drop(question.remove("default")));
-                }
+    fn ask_namespaces(&mut self, path: &str) {
+        for namespace in NAMESPACES {
+            let variable = format!("{path}.{namespace}.defaultPolicy");
+            let asked = setting_at(self.schema, &variable).and_then(|setting| question(&setting, &variable));
+            if let Some(mut question) = asked {
+                question.insert("label".to_owned(), format!("Images in {namespace}").into());
+                self.add(path, question);
             }
-            return;
         }
-        let Some(mut question) = question(setting, path) else {
-            self.left_out.push(path.to_owned());
-            return;
-        };
-        if let Some((_, default)) = OWN_DEFAULTS.iter().find(|(own, _)| *own == path) {
-            question.insert("default".to_owned(), (*default).into());
-        }
+    }
+
+    fn add(&mut self, path: &str, mut question: Map<String, Value>) {
+        let Some((place, group)) = place(path) else { return };
         question.insert("group".to_owned(), group.into());
         // The form looks for what is required at the top level alone.
         question.insert("required".to_owned(), false.into());
-        if let Some(condition) = show_if {
-            question.insert("show_if".to_owned(), condition.into());
-        }
-        self.questions.push(Value::Object(question));
+        self.questions.push((place, question));
     }
+}
+
+/// Where a setting stands: the number of its group and its number there, and the group's name.
+fn place(path: &str) -> Option<((usize, usize), &'static str)> {
+    let is_at = |entry: &str| path.strip_prefix(entry).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    let entries = ORDER.iter().enumerate().flat_map(|(group, (name, entries))| {
+        entries.iter().enumerate().map(move |(number, entry)| (*entry, (group, number), *name))
+    });
+    let nearest = entries.filter(|(entry, ..)| is_at(entry)).max_by_key(|(entry, ..)| entry.len())?;
+    Some((nearest.1, nearest.2))
 }
 
 /// A question for one value; none for what the form can't show.
 fn question(setting: &Setting<'_>, variable: &str) -> Option<Map<String, Value>> {
     let mut question = Map::new();
     let mut set = |key: &str, value: Value| question.insert(key.to_owned(), value);
+    let mut default = setting.schema.get("default").cloned();
     let kind = match shape_of(setting.schema) {
         Shape::Choice(choices) => {
             set("options", choices.iter().map(|(name, _)| *name).collect());
@@ -98,6 +198,12 @@ fn question(setting: &Setting<'_>, variable: &str) -> Option<Map<String, Value>>
             }
             _ => return None,
         },
+        // A word, or a list of texts: the word is what holds without the list.
+        Shape::Either(branches) if branches.iter().any(|branch| is_list_of_texts(branch)) => {
+            default.as_ref().filter(|default| default.is_string())?;
+            default = None;
+            "array["
+        }
         Shape::Object | Shape::ByName(_) | Shape::Either(_) | Shape::Any => return None,
     };
     set("type", kind.into());
@@ -106,12 +212,16 @@ fn question(setting: &Setting<'_>, variable: &str) -> Option<Map<String, Value>>
     set("description", text(setting.schema, "description").into());
     set("required", setting.is_required.into());
     // A list needs its default: the form adds to it.
-    if let Some(default) = setting.schema.get("default") {
-        set("default", default.clone());
+    if let Some(default) = default {
+        set("default", default);
     } else if kind.ends_with('[') {
         set("default", json!([]));
     }
     Some(question)
+}
+
+fn is_list_of_texts(schema: &Map<String, Value>) -> bool {
+    matches!(shape_of(schema), Shape::List(items) if matches!(shape_of(items), Shape::Text))
 }
 
 /// A list's entry has texts, numbers, switches and choices; the form would edit anything else as YAML inside it.

@@ -14,7 +14,7 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use serde_json::Value;
 
-pub use form::form;
+pub use form::{EXAMPLES, form};
 pub use reference::reference;
 
 /// The JSON Schema of the settings, draft 7, which editors understand best. It has no references, so that each setting is

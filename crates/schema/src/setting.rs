@@ -71,6 +71,25 @@ pub(crate) fn settings_of(object: &Map<String, Value>) -> Vec<Setting<'_>> {
     settings
 }
 
+/// The setting at a dotted path, which names the entries of lists by their numbers, and those of objects with keys of one's own by
+/// any key.
+pub(crate) fn setting_at<'s>(schema: &'s Value, path: &'s str) -> Option<Setting<'s>> {
+    let mut found = Setting { name: "", schema: schema.as_object()?, is_required: false };
+    for step in path.split('.') {
+        found = step_into(found.schema, step)?;
+    }
+    Some(found)
+}
+
+fn step_into<'s>(schema: &'s Map<String, Value>, step: &'s str) -> Option<Setting<'s>> {
+    match shape_of(schema) {
+        Shape::Object => settings_of(schema).into_iter().find(|setting| setting.name == step),
+        Shape::List(schema) | Shape::ByName(schema) => Some(Setting { name: step, schema, is_required: false }),
+        Shape::Either(branches) => branches.into_iter().find_map(|branch| step_into(branch, step)),
+        _ => None,
+    }
+}
+
 /// What values a schema describes.
 pub(crate) fn shape_of(schema: &Map<String, Value>) -> Shape<'_> {
     let branches = |key| schema.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object);

@@ -4,9 +4,8 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
 
-use image_admission_engine::check_settings;
 use image_admission_engine::settings::{Acceptance, Settings};
-use image_admission_schema::{form, schema};
+use image_admission_schema::schema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -266,40 +265,6 @@ fn a_default_is_what_holds_without_it() {
         }
     });
     assert!(compared > 90, "{compared}");
-}
-
-/// The form writes the defaults of its questions as soon as it is shown, and takes out what is empty when it is saved.
-#[test]
-fn the_form_as_it_is_shown_is_every_default() {
-    fn without_empty(value: &mut Value) {
-        if let Value::Object(map) = value {
-            map.values_mut().for_each(without_empty);
-            map.retain(|_, value| {
-                !matches!(value, Value::Null) && *value != json!({}) && *value != json!([]) && *value != json!("")
-            });
-        }
-    }
-    let (questions, left_out) = form(&schema());
-    let mut settings = json!({});
-    let questions = questions["questions"].as_array().unwrap();
-    for question in questions {
-        let pointer = format!("/{}", question["variable"].as_str().unwrap().replace('.', "/"));
-        let Some(default) = question.get("default") else { continue };
-        let mut at = &mut settings;
-        for step in pointer.split('/').skip(1) {
-            at = at.as_object_mut().unwrap().entry(step).or_insert_with(|| json!({}));
-        }
-        *at = default.clone();
-    }
-    without_empty(&mut settings);
-    assert!(check_settings(&settings).is_ok());
-    assert_eq!(read(&settings), read(&json!({})), "{settings}");
-    // Each setting of the top level is asked for, or is said not to be; `policies` is `scanPolicies`.
-    for name in schema()["properties"].as_object().unwrap().keys().filter(|name| *name != "policies") {
-        let is_of = |path: &str| path == name || path.starts_with(&format!("{name}."));
-        let asked = questions.iter().any(|question| is_of(question["variable"].as_str().unwrap()));
-        assert!(asked || left_out.iter().any(|path| is_of(path)), "{name}");
-    }
 }
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -27,6 +27,7 @@ mod guides;
 mod help;
 mod host_options;
 mod image_file;
+mod install;
 mod lint;
 mod live;
 mod log;

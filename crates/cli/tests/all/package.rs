@@ -38,8 +38,15 @@ struct Copy(TempDir);
 impl Copy {
     fn of_the_project() -> Self {
         let copy = Self(tempfile::tempdir().unwrap());
-        let files =
-            ["Cargo.toml", "Cargo.lock", "policy-metadata.yml", "artifacthub-pkg.yml", "CHANGELOG.md", "README.md"];
+        let files = [
+            "Cargo.toml",
+            "Cargo.lock",
+            "policy-metadata.yml",
+            "artifacthub-pkg.yml",
+            "install.sh",
+            "CHANGELOG.md",
+            "README.md",
+        ];
         for file in files.iter().chain(&[
             "crates/cli/Cargo.toml",
             "crates/engine/Cargo.toml",
@@ -128,6 +135,7 @@ fn a_file_of_another_version_is_named_with_what_it_says() {
             "is `9",
         ),
         ("policy-metadata.yml", "policy.version: ", "policy.version: 9", "io.kubewarden.policy.version is `9"),
+        ("install.sh", "\nVERSION=", "\nVERSION=9", "the version that it installs is `9"),
         ("artifacthub-pkg.yml", "\nversion: ", "\nversion: 9", "the package's version is `9"),
         (
             "artifacthub-pkg.yml",
@@ -176,6 +184,7 @@ fn a_tag_is_that_of_every_file_or_no_release_is_made() {
         "crates/engine/Cargo.toml: the package's version",
         "Cargo.lock: the version of a package of this workspace",
         "policy-metadata.yml: io.kubewarden.policy.version",
+        "install.sh: the version that it installs",
         "artifacthub-pkg.yml: the package's version",
         "README.md: the module's tag",
         "deploy/cluster-admission-policy.yaml: the module's tag",

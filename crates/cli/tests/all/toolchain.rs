@@ -166,6 +166,10 @@ fn what_cant_be_added_is_named_with_the_way_to_get_it() {
         without(&["rustup", "rustfmt"], "1.95.0", &["fmt"])
             .starts_with("`rustfmt` is missing, and this Rust isn't rustup's")
     );
+    assert!(
+        without(&[], "1.95.0", &["build", "--target", "x86_64-unknown-linux-musl"])
+            .starts_with("musl's C compiler is missing, which `x86_64-unknown-linux-musl` needs: install it (Debian: ")
+    );
     let machine = Machine::new(&ALL, &[("default", "1.95.0")]);
     fs::remove_file(machine.path("bin/cc")).unwrap();
     let (ok, said, _) = machine.runs(None, &BUILD);

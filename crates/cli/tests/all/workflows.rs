@@ -161,11 +161,21 @@ fn no_expression_is_part_of_a_script() {
     assert!(scripts > 10, "{scripts}");
 }
 
+/// A word of a script, with each platform of the job for `$PLATFORM`.
+fn on_each_platform(job: &Value, word: &str) -> Vec<String> {
+    let platforms = job["strategy"]["matrix"]["include"].as_array().map_or(&[][..], Vec::as_slice);
+    if !word.contains("$PLATFORM") {
+        return vec![word.to_owned()];
+    }
+    assert_eq!(job["env"]["PLATFORM"], "${{ matrix.platform }}");
+    platforms.iter().map(|row| word.replace("$PLATFORM", row["platform"].as_str().unwrap())).collect()
+}
+
 #[test]
 fn what_scripts_call_exists() {
     let makefile = text("Makefile");
     let target = Regex::new(r"(?m)^([a-z][\w.-]*):(?:[^=]|$)").unwrap();
-    let targets: BTreeSet<&str> = target.captures_iter(&makefile).map(|found| found.get(1).unwrap().as_str()).collect();
+    let targets: BTreeSet<String> = target.captures_iter(&makefile).map(|found| found[1].to_owned()).collect();
     let make = Regex::new(r"\bmake((?: [^\s|;&)>]+)+)").unwrap();
     let script = Regex::new(r"(?m)(?:^|\s)(\.ci/[\w-]+)").unwrap();
     let (mut made, mut called) = (BTreeSet::new(), BTreeSet::new());
@@ -173,8 +183,10 @@ fn what_scripts_call_exists() {
         for run in steps(job).iter().filter_map(|step| step["run"].as_str()) {
             for words in make.captures_iter(run) {
                 for word in words[1].split_whitespace().filter(|word| !word.starts_with('-')) {
-                    assert!(targets.contains(word), "{name}: `make {word}`");
-                    made.insert(word.to_owned());
+                    for target in on_each_platform(job, word.trim_matches('"')) {
+                        assert!(targets.contains(&target), "{name}: `make {target}`");
+                        made.insert(target);
+                    }
                 }
             }
             for found in script.captures_iter(run) {
@@ -186,8 +198,13 @@ fn what_scripts_call_exists() {
         "annotated-policy.wasm",
         "artifacthub",
         "e2e-tests",
+        "image-admission-darwin-amd64",
+        "image-admission-darwin-arm64",
         "image-admission-linux-amd64",
+        "image-admission-linux-arm64",
+        "policy.wasm.sha256",
         "push",
+        "push-image",
         "release-notes",
         "version-check",
     ];
@@ -318,6 +335,8 @@ fn nothing_is_published_that_was_not_tested() {
         ("artifacthub", "release"),
         ("publish", "ci"),
         ("publish", "build"),
+        ("publish", "command-line"),
+        ("command-line", "version-check"),
         ("ci", "version-check"),
         ("build", "version-check"),
     ] {
@@ -354,10 +373,15 @@ fn what_is_signed_is_verified_and_released() {
     let signed = files(&script("publish", "Sign the files"));
     assert_eq!(signed, files(&script("publish", "Verify it as users do")));
     let released = script("release", "Release");
+    let is_released = |file: String| released.split_whitespace().any(|word| word == file);
     for file in signed.split(' ') {
-        assert!(
-            released.contains(&format!(" {file} ")) && released.contains(&format!(" {file}.bundle.sigstore")),
-            "{file}: {released}"
-        );
+        assert!(is_released(file.to_owned()) && is_released(format!("{file}.bundle.sigstore")), "{file}: {released}");
     }
+    // Every platform, with what install.sh asks for.
+    let built = &workflow["jobs"]["command-line"];
+    for file in on_each_platform(built, "image-admission-$PLATFORM").into_iter().chain(["policy.wasm".to_owned()]) {
+        assert!(signed.split(' ').any(|signed| signed == file), "{file} is not signed");
+        assert!(is_released(format!("{file}.sha256")), "{file}: {released}");
+    }
+    assert!(is_released("install.sh".to_owned()), "{released}");
 }

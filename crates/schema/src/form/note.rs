@@ -1,0 +1,56 @@
+//! What the form can't show: it says so where people look for it, with what to write instead.
+
+use crate::setting::{Setting, text};
+use serde_json::{Map, Value};
+
+/// What to write for settings that the form can't show, or can show the first entry of alone.
+pub const EXAMPLES: [(&str, &str); 6] = [
+    ("preScanPolicies.byNamespace", "preScanPolicies: {byNamespace: {shop: {defaultPolicy: reject}}}"),
+    ("acceptance.byNamespace", "acceptance: {byNamespace: {shop: {maxSeverity: {high: {total: 0}}}}}"),
+    ("scanPolicies.byNamespace", "scanPolicies: {byNamespace: {shop: {reportPending: accept}}}"),
+    (
+        "regoPolicies",
+        r#"regoPolicies: [{name: owner, kinds: [Pod], rego: "package owner\n\ndeny[\"nobody's\"] { not input.metadata.labels.owner }"}]"#,
+    ),
+    ("reports.sources", "reports: {sources: [{sbomscanner: {}}, {trivyOperator: {}}]}"),
+    (
+        "imageVerification",
+        "imageVerification: [{name: one, verifications: [{expression: \"true\"}]}, {name: two, verifications: [{expression: \"true\"}]}]",
+    ),
+];
+
+/// A question without an input: its description is all that is shown.
+pub(super) fn note(setting: &Setting<'_>, path: &str, label: String) -> Map<String, Value> {
+    let said = format!("{} {}", text(setting.schema, "description"), instead(path));
+    Map::from_iter([
+        ("type".to_owned(), "string".into()),
+        ("hide_input".to_owned(), true.into()),
+        ("variable".to_owned(), path.into()),
+        ("label".to_owned(), label.into()),
+        ("description".to_owned(), said.into()),
+    ])
+}
+
+fn instead(path: &str) -> String {
+    let mut said = match path {
+        "preScanPolicies.byNamespace" => {
+            "Above are namespaces that many clusters have. This form can't show others, nor lists of their own"
+                .to_owned()
+        }
+        "reports.sources" => "This form shows the first one. It can't show a second, nor `custom`".to_owned(),
+        "imageVerification" => "This form makes the first policy. It can't show more, nor take it back".to_owned(),
+        _ => "This form can't show it".to_owned(),
+    };
+    said.push_str(": choose Edit YAML, and write it below `spec.settings`");
+    if let Some((_, example)) = EXAMPLES.iter().find(|(known, _)| *known == path) {
+        said.push_str(&format!(", like `{example}`"));
+    }
+    said.push('.');
+    if path == "preScanPolicies.byNamespace" {
+        said.push_str(
+            " To leave a namespace out of the policy, use the tab Namespace Selector. Leave out what judging needs: \
+             `kube-system`, `kubewarden`, and where your scanner runs.",
+        );
+    }
+    said
+}
