@@ -37,19 +37,17 @@ fn the_dashboard_asks_for_what_there_is() {
     let dashboard = dashboard();
     let panels = dashboard["panels"].as_array().unwrap();
     assert!(panels.len() > 5, "where are the panels?");
-    let (mut ids, mut places) = (BTreeSet::new(), Vec::new());
+    let (mut ids, mut cells) = (BTreeSet::new(), BTreeSet::new());
     for panel in panels {
         let title = names(&panel["title"]);
         assert!(ids.insert(panel["id"].as_u64().unwrap()), "{title}: its id is another one's");
         assert!(!names(&panel["description"]).is_empty(), "{title}");
         let place = |key: &str| panel["gridPos"][key].as_u64().unwrap();
-        let (x, y, w, h) = (place("x"), place("y"), place("w"), place("h"));
-        assert!(x + w <= 24, "{title}: it is wider than the page");
-        for (other, (ox, oy, ow, oh)) in &places {
-            let overlaps = x < ox + ow && *ox < x + w && y < oy + oh && *oy < y + h;
-            assert!(!overlaps, "{title} lies on {other}");
+        let (columns, rows) = (place("x")..place("x") + place("w"), place("y")..place("y") + place("h"));
+        assert!(columns.end <= 24, "{title}: it is wider than the page");
+        for cell in columns.flat_map(|column| rows.clone().map(move |row| (column, row))) {
+            assert!(cells.insert(cell), "{title} lies on another panel");
         }
-        places.push((title.to_owned(), (x, y, w, h)));
         for target in panel["targets"].as_array().unwrap() {
             assert_eq!(target["datasource"]["uid"], "${datasource}", "{title}");
             let query = names(&target["expr"]);

@@ -122,9 +122,9 @@ impl Part {
     fn of(line: &str) -> Self {
         match line {
             _ if line.starts_with("denied") => Self::Denied,
-            _ if line.starts_with("$ ") || line.starts_with("Pod ") => Self::Bold,
+            _ if line.starts_with("Pod ") || line.starts_with("  localhost") => Self::Bold,
+            // The rest of the command is indented too.
             _ if line.starts_with("    ") && !line.starts_with("    --") => Self::Row,
-            _ if line.starts_with("  localhost") => Self::Bold,
             _ => Self::Plain,
         }
     }
