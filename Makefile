@@ -28,7 +28,9 @@ policy.wasm: ## the policy's module
 	@cmp -s $(MODULE) $@ || cp $(MODULE) $@
 
 annotated-policy.wasm: has-kwctl policy.wasm ## the module with its metadata in it, as it is pushed to a registry
-	$(KWCTL) annotate -m policy-metadata.yml -u README.md -o $@ policy.wasm
+	@mkdir -p target
+	.ci/absolute-links README.md >target/README.md
+	$(KWCTL) annotate -m policy-metadata.yml -u target/README.md -o $@ policy.wasm
 
 artifacthub-pkg.yml: has-kwctl ## the policy's page on Artifact Hub, made of its metadata and its form
 	$(SCAFFOLD_PACKAGE) --output $@
@@ -82,7 +84,8 @@ artifacthub: has-kwctl ## what Artifact Hub reads, in target/artifacthub: the pa
 	rm -rf target/artifacthub
 	mkdir -p target/artifacthub/policies/image-admission
 	$(SCAFFOLD_PACKAGE) --output target/artifacthub/policies/image-admission/artifacthub-pkg.yml
-	cp README.md $(wildcard questions-ui.yml) target/artifacthub/policies/image-admission
+	.ci/absolute-links README.md >target/artifacthub/policies/image-admission/README.md
+	cp $(wildcard questions-ui.yml) target/artifacthub/policies/image-admission
 	cp artifacthub-repo.yml target/artifacthub
 
 release-notes: ## what CHANGELOG.md says of the newest version

@@ -22,9 +22,6 @@ END
     expect <<'END'
 {"allowed": false, "message": "Pre-scan rejected. Reasons: Image 'bad-registry.com/app' REJECTED. Global custom policy (prefix 'bad-registry.com/')"}
 END
-    in_namespace kube-system
-    decide
-    expect <<<'{"allowed": true}'
     pod registry.example.com/team/app
     decide
     expect <<'END'

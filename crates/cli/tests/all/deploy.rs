@@ -16,6 +16,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const POLICY: &str = "cluster-admission-policy.yaml";
 const VALIDATING: &str = "cluster-admission-policy-validating.yaml";
@@ -32,6 +33,10 @@ const RIGHTS: [&str; 6] = [
     "rbac/keys.yaml",
     "rbac/context.yaml",
 ];
+
+/// Another test looks at these: `monitoring.rs`.
+const MONITORING: [&str; 3] =
+    ["monitoring/service-monitor.yaml", "monitoring/alerts.yaml", "monitoring/grafana-dashboard.json"];
 
 // === reading ===
 
@@ -527,6 +532,94 @@ fn an_entry_that_accepts_by_tag_doesnt_match_what_is_pinned() {
     assert!(accepts(&pinned, &with(VALIDATING, &["ghcr.io/team/app:", "ghcr.io/team/app@"])));
 }
 
+// === the overlay ===
+
+const OVERLAY: &str = "../examples/overlay-trivy-operator";
+
+/// What kustomize makes of the base and the overlay's patches, as far as these manifests need it: maps are merged, and a
+/// list stands in the place of another.
+fn overlaid(patches: &[&str]) -> Vec<Value> {
+    let listed = |folder: &str, key: &str| -> Vec<String> {
+        let kustomization = documents(&format!("{folder}/kustomization.yaml")).remove(0);
+        serde_json::from_value(kustomization[key].clone()).unwrap()
+    };
+    let mut objects: Vec<Value> = Vec::new();
+    for resource in listed(OVERLAY, "resources") {
+        match resource.as_str() {
+            "../../deploy" => objects.extend(listed(".", "resources").iter().flat_map(|file| documents(file))),
+            file => objects.extend(documents(&format!("{OVERLAY}/{file}"))),
+        }
+    }
+    for patch in patches.iter().flat_map(|file| documents(&format!("{OVERLAY}/{file}"))) {
+        let is_meant = |object: &&mut Value| {
+            object["kind"] == patch["kind"] && object["metadata"]["name"] == patch["metadata"]["name"]
+        };
+        json_patch::merge(objects.iter_mut().find(is_meant).unwrap(), &patch);
+    }
+    objects
+}
+
+fn overlaid_policy(patches: &[&str]) -> Resource<PolicySpec> {
+    let objects = overlaid(patches);
+    lossless(objects.iter().find(|object| object["kind"] == "ClusterAdmissionPolicy").unwrap())
+}
+
+#[test]
+fn the_overlay_is_the_policy_with_trivy_operator() {
+    let (enforced, own) = (overlaid_policy(&["policy.yaml"]).spec, policy(POLICY).spec);
+    assert_eq!(
+        (enforced.mode, enforced.failure_policy),
+        (own.mode, own.failure_policy),
+        "without monitor.yaml it enforces"
+    );
+    let mut same = enforced.clone();
+    (same.settings, same.namespace_selector) = (own.settings.clone(), own.namespace_selector.clone());
+    same.context_aware_resources = own.context_aware_resources.clone();
+    assert_eq!(json!(same), json!(own), "the rest is the base's");
+
+    let left_out = enforced.namespace_selector.unwrap().match_expressions.unwrap().remove(0).values.unwrap();
+    assert_eq!(left_out, ["kube-system", "kubewarden", "trivy-system"]);
+    match check_settings(&enforced.settings) {
+        Ok(settings) => assert!(settings.notices().is_empty(), "{:?}", settings.notices()),
+        Err(problems) => panic!("{problems:?}"),
+    }
+    let granted = rights(&format!("{OVERLAY}/rights.yaml"));
+    let asked = asked(&enforced.settings);
+    assert!(asked.iter().all(|asked| granted.allow(asked)), "{asked:?} is not granted");
+    let kinds: BTreeSet<Kind> = asked.into_iter().map(|asked| asked.kind).collect();
+    assert_eq!(kinds, enforced.context_aware_resources.unwrap().into_iter().collect());
+}
+
+#[test]
+fn the_overlay_only_watches_first() {
+    let patches = documents(&format!("{OVERLAY}/kustomization.yaml")).remove(0)["patches"].clone();
+    assert_eq!(patches, json!([{"path": "policy.yaml"}, {"path": "monitor.yaml"}]));
+    let (monitor, enforced) = (overlaid_policy(&["policy.yaml", "monitor.yaml"]), overlaid_policy(&["policy.yaml"]));
+    assert_eq!((monitor.spec.mode, monitor.spec.failure_policy), (Some(Mode::Monitor), Some(FailurePolicy::Ignore)));
+    let mut same = monitor.spec;
+    (same.mode, same.failure_policy) = (enforced.spec.mode, enforced.spec.failure_policy);
+    assert_eq!(json!(same), json!(enforced.spec));
+}
+
+/// Where kubectl is installed, its kustomize makes the same of it.
+#[test]
+fn kustomize_builds_the_overlay() {
+    let Ok(output) = Command::new("kubectl").current_dir(root().join("deploy")).args(["kustomize", OVERLAY]).output()
+    else {
+        eprintln!("kubectl is not on PATH: the overlay was not built");
+        return;
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let built =
+        yaml_serde::Deserializer::from_slice(&output.stdout).map(|document| Value::deserialize(document).unwrap());
+    let sorted = |objects: Vec<Value>| {
+        let mut objects: Vec<String> = objects.iter().map(Value::to_string).collect();
+        objects.sort();
+        objects
+    };
+    assert_eq!(sorted(built.collect()), sorted(overlaid(&["policy.yaml", "monitor.yaml"])));
+}
+
 // === the page ===
 
 #[test]
@@ -547,12 +640,18 @@ fn the_readme_names_every_file_and_webhook() {
             .collect()
     };
     let folder = root().join("deploy");
-    let manifests: BTreeSet<String> = files(&folder)
-        .into_iter()
-        .chain(files(&folder.join("rbac")).into_iter().map(|name| format!("rbac/{name}")))
+    let below = |part: &str| -> Vec<String> {
+        files(&folder.join(part)).into_iter().map(|name| format!("{part}/{name}")).collect()
+    };
+    let manifests: BTreeSet<String> =
+        files(&folder).into_iter().chain(below("rbac")).chain(below("monitoring")).collect();
+    let known: BTreeSet<String> = POLICIES
+        .iter()
+        .chain(&RIGHTS)
+        .chain(&MONITORING)
+        .chain(&[SERVER, "kustomization.yaml", "README.md"])
+        .map(|&file| file.to_owned())
         .collect();
-    let known: BTreeSet<String> =
-        POLICIES.iter().chain(&RIGHTS).chain(&[SERVER, "README.md"]).map(|&file| file.to_owned()).collect();
     assert_eq!(manifests, known, "every file has its test");
     for file in known.iter().filter(|file| *file != "README.md") {
         assert!(readme.contains(&format!("`{file}`")), "deploy/README.md doesn't name {file}");

@@ -12,6 +12,8 @@
 //! | `yaml file NAME`, in any language | a file that suites and commands of the page find under that name |
 //! | `yaml` alone | the whole text of a file below `examples/`, where it is run |
 //! | `rego` | a policy that compiles; `rego test`: tests that pass, with the page's policies that they name |
+//! | `promql` | one query a line, of metrics and labels that the policy server has |
+//! | `yaml workflow` | a workflow for GitHub: its rights are named and only read, its actions are pinned, and its commands hold as below |
 //! | `console` | commands: `image-admission` takes these options, `make` has these targets, paths of this repository exist |
 //! | `console run` | the same, and each `image-admission` writes exactly what stands below it; `echo $?` shows how it ended, if not with 0 |
 //! | `text sample` | what something else writes, or what depends on a cluster; nothing can be checked |
@@ -23,6 +25,7 @@
 use crate::support;
 use crate::support::kubewarden;
 use crate::support::markdown;
+use crate::support::promql;
 use crate::support::shell;
 use image_admission_engine::check_settings;
 use kubewarden::{PolicySpec, Resource, ServerSpec, lossless};
@@ -167,6 +170,19 @@ fn what_is_no_fence_that_is_understood_is_an_error() {
         (
             "```yaml file cluster/a.yaml\nx: 1\n```\n```yaml suite\ncluster: other\n```\n",
             "1: nothing that is executed names `cluster/a.yaml`",
+        ),
+        (
+            "```promql\nsum(kubewarden_requests_total)\n```\n",
+            "1: the policy server has no metric `kubewarden_requests_total`",
+        ),
+        ("```yaml workflow\njobs: {}\n```\n", "1: its `permissions` are to be `contents: read`, and no others"),
+        (
+            "```yaml workflow\npermissions: {contents: read}\njobs:\n  a:\n    steps:\n      - uses: actions/checkout@v7\n```\n",
+            "1: `- uses: actions/checkout@v7` is not pinned by a commit, with its version beside it",
+        ),
+        (
+            "```yaml workflow\npermissions: {contents: read}\njobs: {a: {steps: [{run: image-admission lintt}]}}\n```\n",
+            "1: error: unrecognized subcommand 'lintt'",
         ),
         ("```console\nmake\n```\n", "1: `make` is no command: write `$ ` before it"),
         ("```console\n$ make nothing\n```\n", "2: `make` has no target `nothing`"),
@@ -354,6 +370,8 @@ impl Guide {
                 ("yaml", "") => example(fence),
                 ("rego", "") => settings_of_rego(&fence.text),
                 ("rego", "test") => self.rego_test(fence),
+                ("promql", "") => fence.text.lines().try_for_each(promql::check),
+                ("yaml", "workflow") => workflow(fence),
                 ("console", "") => self.console(fence, &mut problems),
                 ("console", "run") => self.run(fence, &mut problems, &mut blessed),
                 (_, kind) if kind.starts_with("file ") => self.is_used(fence),
@@ -624,6 +642,26 @@ fn manifests(fence: &Fence) -> Result<(), String> {
                 lossless::<Resource<ServerSpec>>(&object)?;
             }
             _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A workflow that readers copy.
+fn workflow(fence: &Fence) -> Result<(), String> {
+    let workflow = document(fence)?;
+    if workflow["permissions"] != json!({"contents": "read"}) {
+        return Err("its `permissions` are to be `contents: read`, and no others".to_owned());
+    }
+    let pinned = Regex::new(r"^\s*- uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$").unwrap();
+    if let Some(line) = fence.text.lines().find(|line| line.contains("uses: ") && !pinned.is_match(line)) {
+        return Err(format!("`{}` is not pinned by a commit, with its version beside it", line.trim()));
+    }
+    let jobs = workflow["jobs"].as_object().ok_or("it has no jobs")?;
+    for step in jobs.values().filter_map(|job| job["steps"].as_array()).flatten() {
+        for line in step["run"].as_str().unwrap_or_default().lines().filter(|line| line.starts_with("image-admission "))
+        {
+            commands(&format!("$ {line}"))?.iter().try_for_each(check_programs)?;
         }
     }
     Ok(())

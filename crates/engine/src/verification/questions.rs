@@ -1,9 +1,9 @@
 //! What expressions ask about images, and the functions that ask it.
 //!
-//! A function can't reach the host. It looks its question up among the answers. Whether somebody signed is taken to be so
-//! until the host says: what was taken so is asked in the order of the expression, and only where an answer is another one
-//! the expression is evaluated again. Any other question ends the evaluation, is answered, and the expression is evaluated
-//! again. So nothing is asked that the expression doesn't come to, and nothing twice.
+//! A function can't reach the host. It looks its question up among the answers. Signatures are assumed valid, then checked,
+//! in the order of the expression; a wrong assumption triggers a second evaluation. Any other question ends the evaluation,
+//! is answered, and the expression is evaluated again. So nothing is asked that the expression doesn't come to, and nothing
+//! twice.
 
 use super::expression::{EvaluationError, Function, Scope, describe, map_of};
 use crate::image::ImageReference;
@@ -56,7 +56,7 @@ impl Question {
 #[derive(Debug, Default)]
 struct Table {
     answers: BTreeMap<Question, Result<Value, EvaluationError>>,
-    /// In the order in which it came to them. All but the last were taken to be so.
+    /// In the order in which it came to them. All but the last were assumed valid.
     open: Vec<Question>,
     /// Whether it came to one that nothing can be assumed of: what it asks afterwards it may not need.
     is_stuck: bool,
@@ -186,7 +186,7 @@ impl Answers {
         }
     }
 
-    /// Whether an attestor vouches for an attestation, as far as is known or taken to be so.
+    /// Whether an attestor vouches for an attestation, as far as is known or assumed.
     fn is_verified(&self, image: &str, attestation: &str) -> bool {
         let is_of = |question: &Question| matches!(question, Question::Attestation { image: of, attestation: what, .. } if of == image && what == attestation);
         let table = self.table();

@@ -3,6 +3,7 @@
 pub(crate) mod clock;
 pub(crate) mod kubewarden;
 pub(crate) mod markdown;
+pub(crate) mod promql;
 pub(crate) mod registry;
 pub(crate) mod shell;
 pub(crate) mod transcripts;
