@@ -110,27 +110,20 @@ fn about_findings(exceeded: &[ExceededLimit]) -> Vec<Advice> {
         return vec![Advice::SatisfyScanner];
     }
     let (mut packages, mut without_fix): (Vec<PackageUpdate>, Vec<String>) = Default::default();
-    for finding in exceeded.iter().flat_map(|limit| &limit.named.shown) {
-        let NamedFinding { id, package, fixed_in, .. } = finding;
-        let ids = match fixed_in {
-            None => &mut without_fix,
-            Some(fixed_in) => {
-                let is_it = |known: &PackageUpdate| known.package == *package && known.fixed_in == *fixed_in;
-                match packages.iter().position(is_it) {
-                    Some(position) => match packages.get_mut(position) {
-                        Some(known) => &mut known.ids,
-                        None => continue,
-                    },
-                    None => {
-                        let (package, fixed_in) = (package.clone(), fixed_in.clone());
-                        packages.push(PackageUpdate { package, fixed_in, ids: vec![id.clone()] });
-                        continue;
-                    }
-                }
+    for NamedFinding { id, package, fixed_in, .. } in exceeded.iter().flat_map(|limit| &limit.named.shown) {
+        let Some(fixed_in) = fixed_in else {
+            if !without_fix.contains(id) {
+                without_fix.push(id.clone());
             }
+            continue;
         };
-        if !ids.contains(id) {
-            ids.push(id.clone());
+        match packages.iter_mut().find(|known| known.package == *package && known.fixed_in == *fixed_in) {
+            Some(known) if known.ids.contains(id) => {}
+            Some(known) => known.ids.push(id.clone()),
+            None => {
+                let (package, fixed_in) = (package.clone(), fixed_in.clone());
+                packages.push(PackageUpdate { package, fixed_in, ids: vec![id.clone()] });
+            }
         }
     }
     let more = exceeded.iter().map(|limit| limit.named.more).max().unwrap_or_default();

@@ -172,7 +172,9 @@ impl<'s> At<'s> {
 
     /// A condition that leaves the request's namespace out of a policy; none where there is none, or where that was tried.
     fn left_out(&self, keys: &[&str], policy: &str) -> Option<Edit> {
-        let namespace = Some(self.namespace).filter(|namespace| !namespace.is_empty())?;
+        // Whoever writes the object says its namespace, which must not say more in an expression than its name.
+        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let namespace = Some(self.namespace).filter(|name| !name.is_empty() && name.chars().all(is_name))?;
         let condition = json!({
             "name": format!("not-in-{namespace}"),
             "expression": format!("!has(object.metadata.namespace) || object.metadata.namespace != '{namespace}'"),

@@ -43,7 +43,7 @@ impl fmt::Display for ScanLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "'{}': ", self.image)?;
         if self.is_denied_by_rules_alone {
-            let scan = if self.status == ScanStatus::Accepted { "its scan passed" } else { "of its scan is known" };
+            let scan = if self.status == ScanStatus::Accepted { "its scan passed" } else { "what is known of it" };
             write!(f, "only the rule `deny_image` in `customRules` denies it; {scan}: ")?;
         }
         write!(f, "{}", self.reason)
