@@ -40,6 +40,13 @@ pub(crate) enum UnknownAge {
     },
 }
 
+impl StaleReport {
+    /// The whole message about the report of this name, `VulnerabilityReport sbomscanner/…`.
+    pub(super) fn message(&self, report: &str) -> String {
+        format!("waiting for a new scan: the scan report {report} is too old: {self}")
+    }
+}
+
 impl fmt::Display for StaleReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -113,7 +113,7 @@ impl ReportReason {
                 format!("{} ({source}: {by}{made})", cut(&exceeded.join("; "), MAX_FINDINGS_LENGTH))
             }
             Decisive::Unreadable(why) => format!("{by} can't be read: {why}"),
-            Decisive::Stale(why) => format!("waiting for a new scan: the scan report {by} is too old: {why}"),
+            Decisive::Stale(why) => why.message(by),
             Decisive::OfAnotherImage(OtherImage::OnlyTag { name, source }) => format!(
                 "no scan report yet: {by} names only the tag {name}, which may have been another image when it was scanned; \
                  set `identity: tag` in the source `{source}` to accept that"
