@@ -393,7 +393,7 @@ fn a_foreign_object_under_the_computed_name() {
     );
     says(of(json!("app"), json!("sha256:1")), "other image: docker.io/library/app:latest@sha256:1");
     says(of(json!(null), json!(sha('1'))), &format!("other image: {}", sha('1')));
-    says(of(json!("ghcr.io/team/app:1.0"), json!(null)), "other image: ghcr.io/team/app:1.0");
+    says(of(json!("ghcr.io/team/app:1.0"), json!(null)), "only the tag: ghcr.io/team/app:1.0");
     // An answer that is another object is nobody's report.
     let mut renamed = of(json!("ghcr.io/team/app:1.0"), json!(sha('1')));
     renamed["metadata"]["name"] = json!("another");
