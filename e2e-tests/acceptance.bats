@@ -131,7 +131,11 @@ report_of() {
     for name in unsigned foreign; do
         pod "$REGISTRY/ci/$name:1.0"
         decide
-        expect_rejected $name "scan report is pending" "no scan report: $REGISTRY/ci/$name@$(beside ci/$name:1.0 scan) is not signed by ci"
+        case $name in
+            unsigned) why="not signed at all; ci (its key) must sign it" ;;
+            foreign) why="signed, but not by ci (its key)" ;;
+        esac
+        expect_rejected $name "scan report is pending" "no scan report: $REGISTRY/ci/$name@$(beside ci/$name:1.0 scan) is $why"
     done
 }
 

@@ -171,7 +171,7 @@ END
     pod $image/single:1.0
     replay rego-scan-report
     expect <<END
-{"allowed": false, "message": "Image '$image/single:1.0' for container 'c1' failed scan policy check: 40 high findings by sbomscanner\n'$image/single:1.0': accepted by $(known "report of team/single:1.0"), first made 2026-11-01T00:00:00Z"}
+{"allowed": false, "message": "Image '$image/single:1.0' for container 'c1' failed scan policy check: 40 high findings by sbomscanner\n'$image/single:1.0': only the rule \`deny_image\` in \`customRules\` denies it; its scan passed: accepted by $(known "report of team/single:1.0"), first made 2026-11-01T00:00:00Z"}
 END
 }
 

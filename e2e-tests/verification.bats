@@ -79,7 +79,7 @@ END
     pod "$REGISTRY/signed/app:1.0" "$REGISTRY/signed/none:1.0"
     decide
     expect <<END
-{"allowed": false, "message": "Policy signed failed: sign it\n'$REGISTRY/signed/none:1.0': not signed by team: no signatures found for image: $REGISTRY/signed/none@$(digest signed/none:1.0)"}
+{"allowed": false, "message": "Policy signed failed: sign it\n'$REGISTRY/signed/none:1.0': not signed at all; team (its key) must sign $REGISTRY/signed/none@$(digest signed/none:1.0)"}
 END
 }
 
@@ -88,7 +88,7 @@ END
     pod "$REGISTRY/signed/foreign:1.0"
     decide
     expect <<END
-{"allowed": false, "message": "Policy signed failed: sign it\n'$REGISTRY/signed/foreign:1.0': not signed by team: Image verification failed: missing signatures"}
+{"allowed": false, "message": "Policy signed failed: sign it\n'$REGISTRY/signed/foreign:1.0': signed, but not by team (its key)"}
 END
 }
 
@@ -100,7 +100,7 @@ END
     signed "images.all.all(i, verifyImageSignatures(i, [attestors.dev]) > 0)"
     decide
     expect <<END
-{"allowed": false, "message": "Policy signed failed: sign it\n'$REGISTRY/signed/app:1.0': not signed by dev: Image verification failed: missing signatures"}
+{"allowed": false, "message": "Policy signed failed: sign it\n'$REGISTRY/signed/app:1.0': signed, but not by dev (its key, with \`env: dev\`)"}
 END
 }
 
@@ -156,7 +156,7 @@ END
     pod "$REGISTRY/signed/foreign:1.0"
     decide
     expect <<END
-{"allowed": false, "message": "Policy check-images failed: failed image signature verification\n'$REGISTRY/signed/foreign:1.0': not signed by team: Image verification failed: missing signatures"}
+{"allowed": false, "message": "Policy check-images failed: failed image signature verification\n'$REGISTRY/signed/foreign:1.0': signed, but not by team (its key)"}
 END
     pod "$REGISTRY/signed/app:1.0"
     decide
@@ -185,7 +185,7 @@ END
     expect <<END
 {"allowed": true, "auditAnnotations": {
     "verdict": "allowed", "reason": "pre-scan accepts every image", "container-1.image": "$REGISTRY/signed/none:1.0", "container-1.pre-scan": "accept: Global default policy",
-    "verification.signed": "Policy signed failed: sign it; '$REGISTRY/signed/none:1.0': not signed by team: no signatures found for image: $REGISTRY/signed/none@$(digest signed/none:1.0)"}}
+    "verification.signed": "Policy signed failed: sign it; '$REGISTRY/signed/none:1.0': not signed at all; team (its key) must sign $REGISTRY/signed/none@$(digest signed/none:1.0)"}}
 END
 }
 
@@ -207,7 +207,7 @@ END
     was "$REGISTRY/signed/app:1.0"
     decide
     expect <<END
-{"allowed": false, "message": "Policy signed failed: sign it\n'$REGISTRY/signed/none:1.0': not signed by team: no signatures found for image: $REGISTRY/signed/none@$(digest signed/none:1.0)"}
+{"allowed": false, "message": "Policy signed failed: sign it\n'$REGISTRY/signed/none:1.0': not signed at all; team (its key) must sign $REGISTRY/signed/none@$(digest signed/none:1.0)"}
 END
 }
 

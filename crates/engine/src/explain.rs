@@ -1,14 +1,17 @@
-//! Why a request is rejected: which settings decided, at which paths, and the smallest change of them that would have
-//! admitted it.
+//! Why a request is rejected: which settings decided, at which paths; what to do about the image; and the smallest change of
+//! the settings that would have admitted it, with what that opens.
 //!
 //! No such change is guessed: the request is decided with it, and with every part of it left out.
 //!
 //! ```text
-//! decision ── causes (who decided, and what would undo it) ── change (tried, and made as small as it can be)
+//! decision ── causes (who decided, what to do, what would undo it) ── change (tried, and made as small as it can be)
 //! ```
 
+mod advice;
+mod advise;
 mod causes;
 mod change;
+mod opens;
 mod why;
 
 use crate::decision::Decision;
@@ -19,7 +22,9 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+pub use advice::{Advice, PackageUpdate};
 pub use change::{Action, Change, Edit};
+pub use opens::{Opens, Whose};
 pub use why::Why;
 
 /// Why a request is rejected.
@@ -44,7 +49,9 @@ pub struct Cause {
     pub why: Why,
     /// The settings that decided, the most important first; none when no setting could have decided otherwise.
     pub decided_by: Vec<Decider>,
-    /// What would undo it; none when no setting does.
+    /// What to do about the image, or the object: it comes before any change of the settings.
+    pub advice: Vec<Advice>,
+    /// What would undo it; none when no setting does, or none that opens no more than is needed.
     #[serde(skip)]
     undo: Vec<Edit>,
 }
@@ -75,7 +82,7 @@ pub fn explain(
     let read = crate::check_settings(settings)?;
     let decision = decide(request, &read, host, now);
     let settings = Settings::unwrapped(settings);
-    let causes = causes::causes(&decision, request, &settings, &read);
-    let change = if causes.is_empty() { None } else { change::find(request, &settings, host, now) };
+    let causes = causes::causes(&decision, request, &settings, (&read, &read));
+    let change = if causes.is_empty() { None } else { change::find(request, &settings, &read, host, now) };
     Ok((decision, Explanation { settings, causes, change }))
 }

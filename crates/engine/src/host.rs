@@ -115,6 +115,22 @@ impl Document {
     }
 }
 
+/// Why the host says that nobody who was asked for signed an artifact: as much as its answer tells. Of several answers about one
+/// artifact, the first of these tells the most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Untrusted {
+    /// It found signatures, of others; or without what was asked for beside who signed.
+    SignedByOthers,
+    /// It found no signature.
+    Unsigned,
+    /// It found signatures, and none that is of this digest and can be read.
+    NoneOfThisDigest,
+    /// The certificate that was asked for has expired.
+    CertificateExpired,
+    /// It doesn't say.
+    Unsaid,
+}
+
 /// Why the host has no answer. The texts are one line: about the cluster the host's own, about registries never.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostFailure {
@@ -123,7 +139,7 @@ pub enum HostFailure {
     /// The policy may not ask for this.
     NotGranted(String),
     /// Nobody who was asked for signed it.
-    NotTrusted(String),
+    NotTrusted(Untrusted),
     /// The registry doesn't answer this question, and may answer it to others.
     Denied(String),
     /// It looked, and what is there makes no sense: whoever pushed it chose what it is.
@@ -151,10 +167,10 @@ impl fmt::Display for HostFailure {
         match self {
             Self::NotFound(text)
             | Self::NotGranted(text)
-            | Self::NotTrusted(text)
             | Self::Denied(text)
             | Self::Malformed(text)
             | Self::Failed(text) => f.write_str(text),
+            Self::NotTrusted(_) => f.write_str("nobody who was asked for signed it"),
         }
     }
 }

@@ -69,10 +69,25 @@ impl JudgedImage {
     pub fn denials(&self) -> BTreeSet<String> {
         let Some(scan) = &self.scan else { return BTreeSet::new() };
         let mut denials = scan.custom.clone();
-        if let (Some(policy), Some(denial)) = (&scan.rule, scan.denied) {
-            denials.insert(Rejection { image: self.image.shown(), policy, denial: Some(denial) }.to_string());
-        }
+        denials.extend(self.scan_rejection().map(|rejection| rejection.to_string()));
         denials
+    }
+
+    /// Why the scan phase rejects it, where its policy does.
+    fn scan_rejection(&self) -> Option<Rejection<'_, Rule<ScanAction>>> {
+        let scan = self.scan.as_ref()?;
+        Some(Rejection { image: self.image.shown(), policy: scan.rule.as_ref()?, denial: Some(scan.denied?) })
+    }
+
+    /// Notes what custom rules deny. `is_whole` says whether the generated rules were evaluated with them: these say in Rego
+    /// what the policy says, in the same words, which is no reason of one's own.
+    pub(crate) fn set_custom(&mut self, mut custom: BTreeSet<String>, is_whole: bool) {
+        let is_generated =
+            is_whole && self.scan_rejection().is_some_and(|rejection| custom.remove(&rejection.to_string()));
+        if let Some(scan) = &mut self.scan {
+            scan.custom = custom;
+            scan.denied = scan.denied.filter(|_| !is_whole || is_generated);
+        }
     }
 
     /// Why pre-scan rejects it, where its policy does.

@@ -73,7 +73,7 @@ use settings::{InvalidSettings, Settings};
 
 pub use check::check_settings;
 pub use decision::{Decision, NothingToJudge, Outcome};
-pub use host::{Document, Host, HostCalls, HostFailure, Resource, WireHost};
+pub use host::{Document, Host, HostCalls, HostFailure, Resource, Untrusted, WireHost};
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};
 pub use instance::skip_freeing;
 pub use judged::{JudgedImage, ScanOutcome};
@@ -84,7 +84,8 @@ pub use platform::Platform;
 pub use policy::Rule;
 pub use prescan::PreScanRejection;
 pub use reason::{
-    Denial, ExceededLimit, ExceededSetting, ImageWarning, ReportState, ScanReason, ScanStatus, UsedExemption,
+    Denial, ExceededLimit, ExceededSetting, ImageWarning, ReportState, ScanReason, ScanStatus, Unsigned, Unverified,
+    UsedExemption,
 };
 pub use rego::{Clock, NO_TIME, PolicyOutcome, Seen, SeenModule, use_clock};
 pub use report::{PlatformReport, ScanReport};

@@ -7,7 +7,7 @@ use crate::decision::{Decision, NothingToJudge, Outcome};
 use crate::instance::finish_with;
 use crate::judged::JudgedImage;
 use crate::message::{cut, join_at_most, join_within};
-use crate::reason::UsedExemption;
+use crate::reason::{ScanLine, UsedExemption};
 use crate::rego::PolicyOutcome;
 use crate::request::UnreadableRequest;
 use crate::settings::{FailureAction, InvalidSettings, PhaseAction, PreScanAction, ScanAction};
@@ -277,7 +277,9 @@ fn scan_message(images: &[JudgedImage]) -> Option<String> {
         if let Some(report) = &scan.report
             && explained.insert(image.clone())
         {
-            reasons.push(format!("'{image}': {}", report.reason));
+            let is_denied_by_rules_alone = scan.denied.is_none();
+            let (status, reason) = (report.status, &report.reason);
+            reasons.push(ScanLine { image: &image, status, reason, is_denied_by_rules_alone }.to_string());
         }
     }
     if lines.is_empty() {

@@ -8,6 +8,7 @@ mod fields;
 mod moved;
 mod mutilated;
 mod reread;
+mod said;
 mod unproven_indexes;
 mod what_runs;
 mod which_report_counts;

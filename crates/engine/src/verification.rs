@@ -25,6 +25,7 @@ use crate::image::{ImageReference, WorkloadImage};
 use crate::instance::finish_with;
 use crate::judged::JudgedImage;
 use crate::message::cut;
+use crate::reason::Unverified;
 use crate::report::{Field, ReportSearch, ScanReport};
 use crate::settings::{Expression, FailureAction, NamedExpression, Settings, VerificationPolicy};
 use attestations::Attestations;
@@ -56,8 +57,8 @@ pub struct VerificationOutcome {
 /// Why a policy doesn't hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VerificationFailure {
-    /// It says so, with its message and what is known about the images that it asked for.
-    Failed(String, Vec<String>),
+    /// It says so, with its message and what it asked for in vain.
+    Failed(String, Vec<Unverified>),
     /// It can't be told.
     Error(String),
 }
@@ -74,9 +75,9 @@ impl VerificationOutcome {
     pub fn message(&self) -> Option<String> {
         let name = cut(&self.name, 64);
         match self.failure.as_ref()? {
-            VerificationFailure::Failed(message, reasons) => {
-                let reasons: String = reasons.iter().take(10).map(|reason| format!("\n{reason}")).collect();
-                Some(format!("Policy {name} failed: {message}{reasons}"))
+            VerificationFailure::Failed(message, unverified) => {
+                let lines: String = unverified.iter().take(10).map(|unverified| format!("\n{unverified}")).collect();
+                Some(format!("Policy {name} failed: {message}{lines}"))
             }
             VerificationFailure::Error(why) => Some(format!("Policy {name} error: {why}")),
         }
@@ -332,8 +333,9 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                     let text = computed
                         .or_else(|| verification.message.clone())
                         .unwrap_or_else(|| format!("CEL expression validation failed at index {index}"));
-                    let reasons = self.signatures.reasons(policy).chain(asking.attestations.reasons()).collect();
-                    outcome.failure = Some(VerificationFailure::Failed(text, reasons));
+                    let mut unverified = self.signatures.unverified(policy);
+                    unverified.extend(asking.attestations.reasons().map(Unverified::Attestation));
+                    outcome.failure = Some(VerificationFailure::Failed(text, unverified));
                     break;
                 }
                 // What went over a limit did so, whatever else is missing.

@@ -54,7 +54,7 @@ fn every_source_of_reports_is_where_people_look_for_it() {
     let names: Vec<&String> = sources.as_object().unwrap().keys().collect();
     assert!(names.len() > 4, "{names:?}");
     for (file, before, after) in [
-        ("README.md", "`", "`"),
+        ("docs/how-it-decides.md", "`", "`"),
         ("docs/reports.md", "\n### ", "\n"),
         // How many calls it takes at most.
         ("docs/operations.md", "\n| `", "`"),

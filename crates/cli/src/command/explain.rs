@@ -1,4 +1,5 @@
-//! `explain`: which settings reject a request, and the smallest change of them that would have admitted it.
+//! `explain`: which settings reject a request, what to do about its images, and the smallest change of the settings that would
+//! have admitted it.
 
 mod kept;
 mod text;
@@ -25,9 +26,10 @@ use super::{Ending, warn};
 use kept::Kept;
 
 const AFTER_HELP: &str = "\
-The change is tried: with it the request is admitted, and without any part of it it isn't. It may not be what you want: the
-image may have to change, and not the settings. What only rules in `customRules` and `preCustomRules` reject has no change but of the
-rules, and an object that is wrong by itself has none.
+What to do about an image comes first: which packages to update, who must sign it, what to wait for. Then comes a change of the
+settings, with what it opens beside this image. It is tried: with it the request is admitted, and without any part of it it
+isn't. What rules in Rego reject has no change but of the rules, and an object that is wrong by itself has none. Of an
+exemption only the reason is missing, which is yours to say.
 
 Exit codes:
   0  every request is allowed, so that there is nothing to explain
@@ -40,7 +42,7 @@ Examples:
   image-admission explain -f pod.yaml --settings settings.yaml --live
   image-admission explain -f review.json --settings settings.yaml --replay session.yaml -o json";
 
-/// Say which settings reject a request, and the smallest change that admits it
+/// Say which settings reject a request, what to do about it, and the smallest change that admits it
 ///
 /// The policy's module decides, as for `run`; then changes of the settings are tried with the same answers to what the policy
 /// asks.

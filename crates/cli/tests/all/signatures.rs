@@ -335,7 +335,7 @@ fn an_unsigned_image_is_rejected() {
     world.name(&world.index("1", "first"), "IMAGE");
     assert_eq!(
         world.rejection(&signed_by(&team())),
-        "Policy signed failed: not signed\n'REGISTRY/team/app:1': not signed by team: no signatures found for image: REGISTRY/team/app@IMAGE"
+        "Policy signed failed: not signed\n'REGISTRY/team/app:1': not signed at all; team (its key) must sign REGISTRY/team/app@IMAGE"
     );
 }
 
@@ -347,7 +347,7 @@ fn the_signature_of_somebody_else_is_none() {
     world.sign(&digest, &Key::p256(2));
     assert_eq!(
         world.rejection(&signed_by(&team())),
-        "Policy signed failed: not signed\n'REGISTRY/team/app:1': not signed by team: Image verification failed: missing signatures"
+        "Policy signed failed: not signed\n'REGISTRY/team/app:1': signed, but not by team (its key)"
     );
 }
 
@@ -360,7 +360,7 @@ fn a_signature_that_was_copied_from_another_image_is_none() {
     world.sign_at(&digest, &other, &team(), &Value::Null);
     assert_eq!(
         world.rejection(&signed_by(&team())),
-        "Policy signed failed: not signed\n'REGISTRY/team/app:1': not signed by team: failed to get image trusted layers: No Signature Layer passed verification"
+        "Policy signed failed: not signed\n'REGISTRY/team/app:1': signed, but no signature is of this digest and can be verified; asked for: team (its key)"
     );
 }
 
@@ -373,7 +373,7 @@ fn a_tag_that_was_moved_after_signing_is_unsigned() {
     world.name(&world.index("1", "second"), "MOVED");
     assert_eq!(
         world.rejection(&signed_by(&team())),
-        "Policy signed failed: not signed\n'REGISTRY/team/app:1': not signed by team: no signatures found for image: REGISTRY/team/app@MOVED"
+        "Policy signed failed: not signed\n'REGISTRY/team/app:1': not signed at all; team (its key) must sign REGISTRY/team/app@MOVED"
     );
 }
 
@@ -388,7 +388,7 @@ fn annotations_that_are_required_must_be_signed() {
         world.sign_at(&digest, &digest, &team(), &annotations);
         assert_eq!(
             world.rejection(&policy),
-            "Policy signed failed: not signed\n'REGISTRY/team/app:1': not signed by team: Image verification failed: missing signatures",
+            "Policy signed failed: not signed\n'REGISTRY/team/app:1': signed, but not by team (its key, with `env: prod`)",
             "{annotations}"
         );
     }
@@ -558,12 +558,13 @@ fn a_certificate_that_has_expired_is_rejected() {
         policy["attestors"] = attestor(&cosign);
         policy.clone()
     };
-    let before = "Policy signed failed: not signed\n'REGISTRY/team/app:1': not signed by team: ";
-    assert_eq!(world.rejection(&by(EXPIRED)), format!("{before}the certificate has expired"));
+    let before = "Policy signed failed: not signed\n'REGISTRY/team/app:1': ";
+    let expired = "not signed by team (its certificate): the certificate has expired";
+    assert_eq!(world.rejection(&by(EXPIRED)), format!("{before}{expired}"));
     world.admits(&by(VALID));
     world.sign(&digest, &team());
-    let failed = "verification failed: Several Signature Layers failed verification";
-    assert_eq!(world.rejection(&by(VALID)), format!("{before}{failed}"));
+    let others = "signed, but not by team (its certificate)";
+    assert_eq!(world.rejection(&by(VALID)), format!("{before}{others}"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What rejects a request, who decided it, and what would undo it.
 
 use super::change::{Action, Edit, path_of, position};
-use super::{Cause, Decider, Why};
+use super::{Advice, Cause, Decider, Opens, Whose, Why, advise};
 use crate::Timestamp;
 use crate::decision::{Decision, Outcome};
 use crate::image::{ImageReference, WorkloadImage};
@@ -12,7 +12,9 @@ use crate::reason::{ExceededLimit, ExceededSetting, Rejection, ReportState, Scan
 use crate::report::{PlatformReport, ScanReport};
 use crate::request::AdmissionRequest;
 use crate::resolve::may_ask;
-use crate::settings::{ImageMatching, Limit, Limits, PhaseAction, Platforms, ScanAction, Settings, Severity};
+use crate::settings::{
+    ImageMatching, Limit, Limits, PhaseAction, Platforms, ScanAction, Settings, Severity, UNSAID_REASON,
+};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,18 +23,17 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_EXEMPTED: usize = 5;
 /// How long a proposed exemption holds, in seconds: thirty days.
 const EXEMPTED_FOR: i64 = 30 * 24 * 3600;
-/// Whoever accepts a proposed exemption says why.
-const REASON: &str = "say why it doesn't matter, and where that is tracked";
 
-/// Everything that rejects a request by itself; nothing for one that is admitted.
+/// Everything that rejects a request by itself; nothing for one that is admitted. `before` are the settings without any
+/// change that is tried.
 pub(super) fn causes(
     decision: &Decision,
     request: Option<&RawValue>,
     written: &Value,
-    settings: &Settings,
+    (settings, before): (&Settings, &Settings),
 ) -> Vec<Cause> {
     let namespace = namespace_of(request);
-    let at = At { written, settings, namespace: &namespace, now: decision.decided_at };
+    let at = At { written, settings, before, namespace: &namespace, now: decision.decided_at };
     let mut causes = at.outcome(decision);
     causes.extend(at.verification(decision));
     if decision.outcome == Outcome::Scanned {
@@ -62,6 +63,8 @@ fn namespace_of(request: Option<&RawValue>) -> String {
 struct At<'s> {
     written: &'s Value,
     settings: &'s Settings,
+    /// The same before any change.
+    before: &'s Settings,
     namespace: &'s str,
     now: Timestamp,
 }
@@ -69,7 +72,10 @@ struct At<'s> {
 impl<'s> At<'s> {
     /// What rejects the request as a whole, and the images that pre-scan rejects.
     fn outcome(&self, decision: &Decision) -> Vec<Cause> {
-        let no_setting = |why: Why| Cause { image: None, why, decided_by: Vec::new(), undo: Vec::new() };
+        let no_setting = |why: Why| {
+            let advice = vec![Advice::RepairObject];
+            Cause { image: None, why, decided_by: Vec::new(), advice, undo: Vec::new() }
+        };
         match &decision.outcome {
             Outcome::NothingToJudge(_) | Outcome::PreScanAccepted | Outcome::Scanned | Outcome::NotVerified => {
                 Vec::new()
@@ -87,14 +93,19 @@ impl<'s> At<'s> {
                 image: None,
                 why: Why::TooManyImages { images: *images, max: *max },
                 decided_by: vec![self.decider(&["maxImages"], json!(max))],
-                undo: vec![Edit::new(&["maxImages"], Action::Set(json!(images)))],
+                advice: vec![Advice::Split(*max)],
+                undo: vec![Edit::new(&["maxImages"], Action::Set(json!(images)), Opens::Images(*images))],
             }],
-            Outcome::TooManyHostCalls { images, max } => vec![Cause {
-                image: None,
-                why: Why::TooManyHostCalls { images: *images, max: *max },
-                decided_by: vec![self.decider(&["maxHostCalls"], json!(max))],
-                undo: vec![Edit::new(&["maxHostCalls"], Action::Set(json!(max.saturating_mul(4))))],
-            }],
+            Outcome::TooManyHostCalls { images, max } => {
+                let more = max.saturating_mul(2);
+                vec![Cause {
+                    image: None,
+                    why: Why::TooManyHostCalls { images: *images, max: *max },
+                    decided_by: vec![self.decider(&["maxHostCalls"], json!(max))],
+                    advice: vec![Advice::AskForLess],
+                    undo: vec![Edit::new(&["maxHostCalls"], Action::Set(json!(more)), Opens::HostCalls(more))],
+                }]
+            }
             Outcome::PreScanRejected(why) => self.pre_scan(decision, why),
         }
     }
@@ -108,6 +119,7 @@ impl<'s> At<'s> {
                 image: Some(judged.image.text.clone()),
                 why: Why::PreScan,
                 decided_by: vec![self.rule("preScanPolicies", rule)],
+                advice: vec![Advice::TakeAnother("preScanPolicies")],
                 undo: self.entry("preScanPolicies", judged, "scan").into_iter().collect(),
             });
         }
@@ -116,6 +128,7 @@ impl<'s> At<'s> {
                 image: None,
                 why: Why::PreScanRules(reason.clone()),
                 decided_by: vec![rules("preCustomRules")],
+                advice: vec![Advice::SatisfyRules("`preCustomRules`".to_owned())],
                 undo: Vec::new(),
             });
         }
@@ -147,13 +160,35 @@ impl<'s> At<'s> {
                     Decider { path: path_of(&keys), value: json!(outcome.name), is_default: false },
                     self.decider(&action, json!("Enforce")),
                 ],
-                undo: vec![Edit::new(&action, Action::Set(warn))],
+                advice: advise::about_verification(outcome),
+                undo: vec![
+                    self.left_out(&keys, &outcome.name)
+                        .unwrap_or_else(|| Edit::new(&action, Action::Set(warn), Opens::Warned(outcome.name.clone()))),
+                ],
             }
         });
         causes.collect()
     }
 
-    /// The policies in Rego that reject.
+    /// A condition that leaves the request's namespace out of a policy; none where there is none, or where that was tried.
+    fn left_out(&self, keys: &[&str], policy: &str) -> Option<Edit> {
+        // Whoever writes the object says its namespace, which must not say more in an expression than its name.
+        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let namespace = Some(self.namespace).filter(|name| !name.is_empty() && name.chars().all(is_name))?;
+        let condition = json!({
+            "name": format!("not-in-{namespace}"),
+            "expression": format!("!has(object.metadata.namespace) || object.metadata.namespace != '{namespace}'"),
+        });
+        let conditions = [keys, &["matchConditions"]].concat();
+        let is_there = |list: &Value| list.as_array().is_some_and(|list| list.contains(&condition));
+        if self.find(&conditions).is_some_and(is_there) {
+            return None;
+        }
+        let opens = Opens::Unverified { policy: policy.to_owned(), whose: self.whose() };
+        Some(Edit::new(&conditions, Action::Append(condition), opens))
+    }
+
+    /// The policies in Rego that reject. No change is proposed: without one of them, all that it is about would get in.
     fn policies(&self, decision: &Decision) -> Vec<Cause> {
         let rejecting = decision.policies.iter().filter(|policy| policy.rejects());
         let causes = rejecting.map(|policy| {
@@ -175,7 +210,8 @@ impl<'s> At<'s> {
                 image: None,
                 why: Why::Policy { name: policy.name.clone(), said },
                 decided_by: vec![Decider { path, value: json!(policy.name), is_default: false }],
-                undo: names.iter().map(|name| Edit::new(&keys, Action::Remove(name.clone()))).collect(),
+                advice: vec![Advice::SatisfyRules(format!("policy {}", policy.name))],
+                undo: Vec::new(),
             }
         });
         causes.collect()
@@ -206,6 +242,7 @@ impl<'s> At<'s> {
             image: Some(judged.image.text.clone()),
             why: Why::ScanRules(scan.custom.iter().cloned().collect()),
             decided_by: vec![rules("customRules")],
+            advice: vec![Advice::SatisfyRules("`customRules`".to_owned())],
             undo: Vec::new(),
         })
     }
@@ -219,6 +256,7 @@ impl<'s> At<'s> {
             image: Some(judged.image.text.clone()),
             why: Why::Scan(denied, None),
             decided_by: vec![self.rule(phase, rule)],
+            advice: vec![Advice::TakeAnother(phase)],
             undo: Vec::new(),
         };
         let Some(report) = scan.report.as_ref().filter(|_| rule.action == ScanAction::ScanResult) else {
@@ -226,27 +264,32 @@ impl<'s> At<'s> {
             return Some(cause);
         };
         cause.why = Why::Scan(denied, Some(report.reason.clone()));
+        cause.advice = advise::about_report(report, self.settings);
         match report.status {
             ScanStatus::Rejected | ScanStatus::Accepted => self.over_limits(judged, report, &mut cause),
             ScanStatus::ReportNotAvailable => {
                 if report.state == ReportState::Stale {
                     cause.decided_by.push(self.decider(&["reports", "maxAge"], Value::Null));
                 }
-                self.fallback(phase, "reportPending", &mut cause);
+                self.fallback(phase, "reportPending", Opens::Pending(self.whose()), &mut cause);
             }
             ScanStatus::ScanFailed => {
                 if may_ask(&judged.reference, self.settings).is_ok() {
-                    // What isn't an outage is never forgiven.
+                    // What isn't an outage is never forgiven, and nothing is that fails at a registry which isn't listed.
                     if report.is_outage {
-                        self.fallback(phase, "scanFailed", &mut cause);
+                        if self.before.names_registry(judged.reference.host()) {
+                            self.fallback(phase, "scanFailed", Opens::Outages(self.whose()), &mut cause);
+                        }
                     } else if report.platforms.is_empty() && self.settings.reports.platforms != Platforms::All {
                         cause.decided_by.push(self.decider(&["reports", "platforms"], json!("all")));
-                        cause.undo.push(Edit::new(&["reports", "platforms"], Action::Set(json!("all"))));
+                        let all = Action::Set(json!("all"));
+                        cause.undo.push(Edit::new(&["reports", "platforms"], all, Opens::EveryPlatform));
                     }
                 } else {
                     cause.decided_by.push(self.decider(&["registries"], json!([])));
-                    let host = json!(judged.reference.host());
-                    cause.undo.push(Edit::new(&["registries"], Action::Append(host)));
+                    let host = judged.reference.host();
+                    let opens = Opens::Registry(host.to_owned());
+                    cause.undo.push(Edit::new(&["registries"], Action::Append(json!(host)), opens));
                 }
             }
         }
@@ -254,7 +297,7 @@ impl<'s> At<'s> {
     }
 
     /// The setting for a status that is no result.
-    fn fallback(&self, phase: &str, key: &str, cause: &mut Cause) {
+    fn fallback(&self, phase: &str, key: &str, opens: Opens, cause: &mut Cause) {
         let own = [phase, "byNamespace", self.namespace, key];
         let top = [phase, key];
         let decider = if self.find(&own).is_some() {
@@ -264,7 +307,7 @@ impl<'s> At<'s> {
         };
         cause.decided_by.push(decider);
         let keys: &[&str] = if self.namespace.is_empty() { &top } else { &own };
-        cause.undo.push(Edit::new(keys, Action::Set(json!("accept"))));
+        cause.undo.push(Edit::new(keys, Action::Set(json!("accept")), opens));
     }
 
     /// The limits that the reports of an image are over.
@@ -301,33 +344,43 @@ impl<'s> At<'s> {
         if !denied.is_empty() {
             let all = self.settings.acceptance.of(self.namespace).deny_always;
             let rest: Vec<&String> = all.iter().filter(|id| !denied.contains(id.as_str())).collect();
-            cause.undo.push(self.own_gate("denyAlways", json!(rest)));
+            let ids = denied.iter().map(|id| (*id).to_owned()).collect();
+            let opens = Opens::Denied { ids, whose: self.whose() };
+            cause.undo.push(self.own_gate("denyAlways", json!(rest), opens));
         }
         let limits: Vec<&ExceededLimit> =
             over.into_iter().filter(|limit| limit.setting != ExceededSetting::DenyAlways).collect();
         if limits.iter().any(|limit| limit.setting == ExceededSetting::OwnVerdict) {
             cause.undo = self.entry(self.scan_key(), judged, "accept").into_iter().collect();
         } else if has_all && !exempted.is_empty() && exempted.len() <= MAX_EXEMPTED {
-            cause.undo.push(Edit::new(&["exemptions"], Action::Append(self.exemption(&judged.reference, &exempted))));
+            cause.undo.push(self.exemption(&judged.reference, &exempted));
         } else if !limits.is_empty() {
             cause.undo.extend(self.raised(&limits));
         }
     }
 
-    fn exemption(&self, reference: &ImageReference, ids: &BTreeSet<&str>) -> Value {
+    /// An exemption of findings, whole but for its reason, which is for people to say.
+    fn exemption(&self, reference: &ImageReference, ids: &BTreeSet<&str>) -> Edit {
+        let (images, until) = (prefix_of(reference), Timestamp(self.now.0.saturating_add(EXEMPTED_FOR)).day());
         let mut exemption = Map::new();
         let mut set = |key: &str, value: Value| exemption.insert(key.to_owned(), value);
         match ids.iter().collect::<Vec<_>>().as_slice() {
             [id] => set("vulnerability", json!(id)),
             ids => set("vulnerabilities", json!(ids)),
         };
-        set("images", json!([prefix_of(reference)]));
+        set("images", json!([images]));
         if !self.namespace.is_empty() {
             set("namespaces", json!([self.namespace]));
         }
-        set("reason", json!(REASON));
-        set("expires", json!(Timestamp(self.now.0.saturating_add(EXEMPTED_FOR)).day()));
-        Value::Object(exemption)
+        set("reason", json!(UNSAID_REASON));
+        set("expires", json!(until));
+        let ids = ids.iter().map(|id| (*id).to_owned()).collect();
+        let opens = Opens::Findings { ids, images, whose: self.whose(), until };
+        Edit::new(&["exemptions"], Action::Append(Value::Object(exemption)), opens)
+    }
+
+    fn whose(&self) -> Whose {
+        Whose(Some(self.namespace.to_owned()).filter(|namespace| !namespace.is_empty()))
     }
 
     /// The limits of the namespace, as high as they must be.
@@ -354,19 +407,20 @@ impl<'s> At<'s> {
                 };
                 (severity.name().to_owned(), json!({kind: by_severity.get(severity).unwrap_or(most)}))
             });
-            edits.push(self.own_gate("maxSeverity", Value::Object(severities.collect())));
+            edits.push(self.own_gate("maxSeverity", Value::Object(severities.collect()), Opens::Limits(self.whose())));
         }
         if let (Some(cvss), Some(most)) = (limits.cvss_score, with_score) {
-            edits.push(self.own_gate("cvssScore", json!({"threshold": cvss.threshold, "maxCount": most})));
+            let limit = json!({"threshold": cvss.threshold, "maxCount": most});
+            edits.push(self.own_gate("cvssScore", limit, Opens::Limits(self.whose())));
         }
         edits
     }
 
     /// A gate's value for this namespace alone.
-    fn own_gate(&self, key: &str, value: Value) -> Edit {
+    fn own_gate(&self, key: &str, value: Value, opens: Opens) -> Edit {
         let own = ["acceptance", "byNamespace", self.namespace, key];
         let keys: &[&str] = if self.namespace.is_empty() { &["acceptance", key] } else { &own };
-        Edit::new(keys, Action::Set(value))
+        Edit::new(keys, Action::Set(value), opens)
     }
 
     /// Where a gate of `acceptance` is written that holds for the namespace.
@@ -420,8 +474,15 @@ impl<'s> At<'s> {
             }
         };
         let own = [phase, "byNamespace", self.namespace, "customPolicies"];
-        let keys: &[&str] = if self.find(&own).is_some() { &own } else { &[phase, "customPolicies"] };
-        Some(Edit::new(keys, Action::Prepend(json!({"prefix": prefix, "action": action}))))
+        let (keys, whose): (&[&str], Whose) =
+            if self.find(&own).is_some() { (&own, self.whose()) } else { (&[phase, "customPolicies"], Whose(None)) };
+        let entry = Action::Prepend(json!({"prefix": prefix, "action": action}));
+        let images = prefix;
+        let opens = match action {
+            "accept" => Opens::Accepted { images, whose },
+            _ => Opens::Scanned { images, whose },
+        };
+        Some(Edit::new(keys, entry, opens))
     }
 
     fn decider(&self, keys: &[&str], default: Value) -> Decider {

@@ -1,7 +1,9 @@
 //! Changes of settings, tried until they admit a request, and made as small as they can be.
 
+use super::Opens;
 use super::causes::causes;
 use crate::host::Host;
+use crate::settings::Settings;
 use crate::{Timestamp, decide};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -29,6 +31,8 @@ pub struct Edit {
     /// What happens there.
     #[serde(flatten)]
     pub action: Action,
+    /// What that lets in.
+    pub opens: Opens,
     /// The path, key by key.
     #[serde(skip)]
     keys: Vec<String>,
@@ -44,14 +48,12 @@ pub enum Action {
     Prepend(Value),
     /// The list there ends with this.
     Append(Value),
-    /// The list there has this no more, or the entry of this name; the object, the key.
-    Remove(String),
 }
 
 impl Edit {
     /// A change at a path of keys; `[0]` is a position.
-    pub(super) fn new(keys: &[&str], action: Action) -> Self {
-        Self { path: path_of(keys), action, keys: keys.iter().map(|key| (*key).to_owned()).collect() }
+    pub(super) fn new(keys: &[&str], action: Action, opens: Opens) -> Self {
+        Self { path: path_of(keys), action, opens, keys: keys.iter().map(|key| (*key).to_owned()).collect() }
     }
 
     /// The same for one vulnerability less of an exemption that names several; none when there is no such one.
@@ -65,9 +67,13 @@ impl Edit {
         ids.remove(position);
         match ids.as_slice() {
             [id] => exemption.insert("vulnerability".to_owned(), id.clone()),
-            _ => exemption.insert("vulnerabilities".to_owned(), ids.into()),
+            _ => exemption.insert("vulnerabilities".to_owned(), ids.clone().into()),
         };
-        Some(Self { action: Action::Append(Value::Object(exemption)), ..self.clone() })
+        let mut fewer = Self { action: Action::Append(Value::Object(exemption)), ..self.clone() };
+        if let Opens::Findings { ids: opened, .. } = &mut fewer.opens {
+            opened.retain(|opened| ids.iter().any(|id| id.as_str() == Some(opened)));
+        }
+        Some(fewer)
     }
 
     fn apply(&self, settings: &mut Value) {
@@ -75,13 +81,6 @@ impl Edit {
             Action::Set(new) => *value = new.clone(),
             Action::Prepend(entry) => listed(value, |list| list.insert(0, entry.clone())),
             Action::Append(entry) => listed(value, |list| list.push(entry.clone())),
-            Action::Remove(name) => match value {
-                Value::Object(map) => drop(map.remove(name)),
-                value => listed(value, |list| {
-                    let is_it = |own: &Value| own.as_str().is_some_and(|own| own.eq_ignore_ascii_case(name));
-                    list.retain(|entry| !is_it(entry.get("name").unwrap_or(entry)));
-                }),
-            },
         });
     }
 }
@@ -128,13 +127,19 @@ fn listed(value: &mut Value, change: impl FnOnce(&mut Vec<Value>)) {
 }
 
 /// The smallest change that admits the request; none when something rejects it that no setting undoes.
-pub(super) fn find(request: Option<&RawValue>, settings: &Value, host: &dyn Host, now: Timestamp) -> Option<Change> {
+pub(super) fn find(
+    request: Option<&RawValue>,
+    settings: &Value,
+    before: &Settings,
+    host: &dyn Host,
+    now: Timestamp,
+) -> Option<Change> {
     let mut edits: Vec<Edit> = Vec::new();
     for _ in 0..ROUNDS {
         let changed = with(settings, &edits);
         let read = crate::check_settings(&changed).ok()?;
         let decision = decide(request, &read, host, now);
-        let causes = causes(&decision, request, &changed, &read);
+        let causes = causes(&decision, request, &changed, (&read, before));
         if causes.is_empty() {
             return decision.is_allowed().then(|| smallest(edits, request, settings, host, now));
         }

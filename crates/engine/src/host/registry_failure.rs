@@ -5,7 +5,7 @@
 //! of an answer, which stands behind, can't pass for another failure: a status of 500 whose body says `manifest unknown`
 //! is a failure.
 
-use super::HostFailure;
+use super::{HostFailure, Untrusted};
 
 /// A look-up of a digest, a manifest or an artifact that failed, or a verification that never came to an answer.
 pub(super) fn of(text: &str) -> HostFailure {
@@ -26,31 +26,30 @@ pub(super) fn of(text: &str) -> HostFailure {
     }
 }
 
-/// A verification that failed: nobody who was asked for signed `image`, or it can't be told.
-pub(super) fn of_verification(text: &str, image: &str) -> HostFailure {
+/// A verification that failed: nobody who was asked for signed the image, or it can't be told.
+pub(super) fn of_verification(text: &str) -> HostFailure {
     let line = super::wire::cause(text);
-    if line.starts_with("no signatures found for image: ") {
-        return HostFailure::NotTrusted(format!("no signatures found for image: {}", crate::message::cut(image, 300)));
-    }
-    if line.starts_with("Image verification failed: ") {
-        return HostFailure::NotTrusted("Image verification failed: missing signatures".to_owned());
-    }
-    // None that fits, of this digest or in this shape; or several, of others.
-    for whole in [
-        "failed to get image trusted layers: No Signature Layer passed verification",
-        "verification failed: Several Signature Layers failed verification",
-    ] {
-        if line == whole {
-            return HostFailure::NotTrusted(whole.to_owned());
-        }
-    }
-    let within = ["failed to get image trusted layers: ", "verification failed: ", "Certificate pool error: "]
+    let untrusted = if line.starts_with("no signatures found for image: ") {
+        Untrusted::Unsigned
+    } else if line.starts_with("Image verification failed: ")
+        || line == "verification failed: Several Signature Layers failed verification"
+    {
+        Untrusted::SignedByOthers
+    } else if line == "failed to get image trusted layers: No Signature Layer passed verification" {
+        Untrusted::NoneOfThisDigest
+    } else if within(line).starts_with("CertExpired") {
+        Untrusted::CertificateExpired
+    } else {
+        return of(text);
+    };
+    HostFailure::NotTrusted(untrusted)
+}
+
+/// What the layers of the host's clients put their own words before.
+fn within(line: &str) -> &str {
+    ["failed to get image trusted layers: ", "verification failed: ", "Certificate pool error: "]
         .into_iter()
-        .fold(line, |line, start| line.strip_prefix(start).unwrap_or(line));
-    if within.starts_with("CertExpired") {
-        return HostFailure::NotTrusted("the certificate has expired".to_owned());
-    }
-    of(text)
+        .fold(line, |line, start| line.strip_prefix(start).unwrap_or(line))
 }
 
 /// What follows `start` and the image that it is about, which has no blanks.
@@ -231,7 +230,7 @@ mod tests {
     fn check(error: &str, expected: &HostFailure) {
         for text in registry(error) {
             assert_eq!(of(&text), *expected, "{text}");
-            assert_eq!(of_verification(&text, "r/a@d"), *expected, "{text}");
+            assert_eq!(of_verification(&text), *expected, "{text}");
             assert!(!format!("{:?}", of(&text)).contains(SECRET), "{text}");
         }
     }
@@ -375,24 +374,16 @@ mod tests {
 
     #[test]
     fn who_did_not_sign_is_told_from_what_cannot_be_told() {
-        let verification =
-            |error: &str| of_verification(&format!("Host error: Callback evaluation failure: {error}"), "r/a");
-        let not_trusted = |words: &str| HostFailure::NotTrusted(words.to_owned());
-        for (error, words) in [
-            ("no signatures found for image: hunter2 ", "no signatures found for image: r/a"),
-            ("Image verification failed: missing signatures\nhunter2", "Image verification failed: missing signatures"),
-            (
-                "failed to get image trusted layers: No Signature Layer passed verification",
-                "failed to get image trusted layers: No Signature Layer passed verification",
-            ),
-            (
-                "verification failed: Several Signature Layers failed verification",
-                "verification failed: Several Signature Layers failed verification",
-            ),
-            ("CertExpired { time: 1 }", "the certificate has expired"),
-            ("failed to get image trusted layers: CertExpired { time: 1 }", "the certificate has expired"),
+        let verification = |error: &str| of_verification(&format!("Host error: Callback evaluation failure: {error}"));
+        for (error, untrusted) in [
+            ("no signatures found for image: hunter2 ", Untrusted::Unsigned),
+            ("Image verification failed: missing signatures\nhunter2", Untrusted::SignedByOthers),
+            ("failed to get image trusted layers: No Signature Layer passed verification", Untrusted::NoneOfThisDigest),
+            ("verification failed: Several Signature Layers failed verification", Untrusted::SignedByOthers),
+            ("CertExpired { time: 1 }", Untrusted::CertificateExpired),
+            ("failed to get image trusted layers: CertExpired { time: 1 }", Untrusted::CertificateExpired),
         ] {
-            assert_eq!(verification(error), not_trusted(words), "{error}");
+            assert_eq!(verification(error), HostFailure::NotTrusted(untrusted), "{error}");
         }
         for error in [
             "hunter2 no signatures found for image: r/a",
@@ -411,6 +402,6 @@ mod tests {
     fn a_call_that_was_not_granted() {
         let text = "Policy has not been granted access to the 'oci/v1/manifest_digest' host capability. The violation has been reported.";
         assert!(matches!(of(text), HostFailure::NotGranted(_)));
-        assert!(matches!(of_verification(text, "a"), HostFailure::NotGranted(_)));
+        assert!(matches!(of_verification(text), HostFailure::NotGranted(_)));
     }
 }

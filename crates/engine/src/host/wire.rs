@@ -2,7 +2,7 @@
 //!
 //! The one place that knows operations, field names and error texts of Kubewarden's host.
 
-use super::{Document, Host, HostFailure, Resource, registry_failure};
+use super::{Document, Host, HostFailure, Resource, Untrusted, registry_failure};
 use crate::message::cut;
 use crate::settings::Identity;
 use serde::{Deserialize, Serialize};
@@ -127,13 +127,9 @@ impl<C: HostCalls> Host for WireHost<C> {
         };
         let payload = written(&Verify { identity, image, annotations })?;
         let answer = self.0.call("oci", "v2/verify", &payload);
-        let answer = answer.map_err(|text| registry_failure::of_verification(&text, image))?;
+        let answer = answer.map_err(|text| registry_failure::of_verification(&text))?;
         let answer: Answer = Document(answer).read()?;
-        if answer.is_trusted {
-            Ok(answer.digest)
-        } else {
-            Err(HostFailure::NotTrusted("the host says that it isn't trusted".to_owned()))
-        }
+        if answer.is_trusted { Ok(answer.digest) } else { Err(HostFailure::NotTrusted(Untrusted::Unsaid)) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why the phases reject an image, in the words of Sysdig's admission controller, which people's alerts look for.
 
+use super::{ScanReason, ScanStatus};
 use std::fmt;
 
 /// Why the scan phase denies an image.
@@ -24,6 +25,29 @@ pub(crate) struct Rejection<'a, P> {
     pub(crate) policy: &'a P,
     /// What the scan phase says; none in pre-scan.
     pub(crate) denial: Option<Denial>,
+}
+
+/// What a scan came to, below the lines of the images that are denied: `'alpine': accepted by …`
+#[derive(Debug)]
+pub(crate) struct ScanLine<'a> {
+    /// The image as people see it.
+    pub(crate) image: &'a str,
+    /// What is known of it, and why.
+    pub(crate) status: ScanStatus,
+    pub(crate) reason: &'a ScanReason,
+    /// Whether nothing but custom rules denies it.
+    pub(crate) is_denied_by_rules_alone: bool,
+}
+
+impl fmt::Display for ScanLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "'{}': ", self.image)?;
+        if self.is_denied_by_rules_alone {
+            let scan = if self.status == ScanStatus::Accepted { "its scan passed" } else { "what is known of it" };
+            write!(f, "only the rule `deny_image` in `customRules` denies it; {scan}: ")?;
+        }
+        write!(f, "{}", self.reason)
+    }
 }
 
 impl<P: fmt::Display> fmt::Display for Rejection<'_, P> {

@@ -55,6 +55,11 @@ pub(crate) enum OtherImage {
     Unnamed,
     /// Beside an image: nothing names one by a digest.
     WithoutDigest,
+    /// It is named as this image is, but by its tag alone; a setting of this source would accept that.
+    OnlyTag {
+        name: String,
+        source: &'static str,
+    },
 }
 
 /// Why a look-up came to nothing.
@@ -63,6 +68,16 @@ pub(crate) enum LookUpFailure {
     Host(HostFailure),
     /// There is nothing that a report could speak of.
     Unjudgeable(Unjudgeable),
+}
+
+impl OtherImage {
+    /// The same of a report that names this image by its tag alone.
+    pub(crate) fn only_by_tag(self, source: &'static str) -> Self {
+        match self {
+            Self::Named(name) => Self::OnlyTag { name, source },
+            other => other,
+        }
+    }
 }
 
 impl ReportReason {
@@ -99,6 +114,10 @@ impl ReportReason {
             }
             Decisive::Unreadable(why) => format!("{by} can't be read: {why}"),
             Decisive::Stale(why) => why.message(by),
+            Decisive::OfAnotherImage(OtherImage::OnlyTag { name, source }) => format!(
+                "no scan report yet: {by} names only the tag {name}, which may have been another image when it was scanned; \
+                 set `identity: tag` in the source `{source}` to accept that"
+            ),
             Decisive::OfAnotherImage(which) => format!("no scan report yet: {by} is of another image, {which}"),
             Decisive::NotScanned(why) => format!("no scan report: {why}"),
             Decisive::Pending(what) => format!("no scan report yet: waiting for {what}"),
@@ -134,7 +153,7 @@ impl fmt::Display for Made {
 impl fmt::Display for OtherImage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Named(name) => f.write_str(name),
+            Self::Named(name) | Self::OnlyTag { name, .. } => f.write_str(name),
             Self::Unnamed => f.write_str("one that it doesn't name"),
             Self::WithoutDigest => f.write_str("one that neither its manifest nor the report names by a digest"),
         }

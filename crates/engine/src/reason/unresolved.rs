@@ -44,11 +44,16 @@ impl fmt::Display for Unresolved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RegistryNotListed(host) => {
-                write!(f, "its registry `{host}` is not one of those that the setting `registries` names")
+                write!(
+                    f,
+                    "nobody was asked about it: its registry `{host}` is not one of those that the setting `registries` names; \
+                     take it from one of them, or add `{host}` there"
+                )
             }
             Self::RegistryInternal(host) => write!(
                 f,
-                "its registry `{host}` may be inside of the network, and such are asked only when the setting `registries` names them; add it there"
+                "nobody was asked about it: its registry `{host}` may be inside of the network, and such are asked only when the \
+                 setting `registries` names them; add `{host}` there"
             ),
             Self::NoDigest(failure) => write!(f, "its digest can't be looked up: {failure}"),
             Self::NotADigest => f.write_str("its digest can't be looked up: the answer is no digest"),

@@ -1,13 +1,11 @@
 //! Why there is no report: nobody scanned the image, somebody is about to, or somebody failed to.
 
 use crate::Timestamp;
-use crate::message::{cut, join_at_most};
+use crate::message::cut;
 use crate::platform::Platform;
-use crate::reason::UnreadableReport;
+use crate::reason::{UnreadableReport, Unsigned};
 use std::fmt;
 
-/// The most attestors that a message names.
-const ATTESTORS_SHOWN: usize = 4;
 /// The longest text of a scanner's status that a message repeats.
 const MAX_STATUS_LENGTH: usize = 80;
 
@@ -21,11 +19,11 @@ pub(crate) enum NotScanned {
     /// The report beside an image names no platform.
     ArtifactWithoutPlatform { report: String },
     /// None of these attestors signed the report.
-    Unsigned { artifact: String, attestors: Vec<String> },
+    Unsigned { artifact: String, unsigned: Unsigned },
     /// The report is filtered.
     OnlyWhatOneWorkloadUses,
-    /// The scan is over, and this image isn't in it.
-    ScanJobWithoutIt { job: String, completed: Option<Timestamp> },
+    /// The newest scan of the scanner's Registry is over, and has no report of this image, which is known since then.
+    ScanJobWithoutIt { job: String, registry: String, completed: Option<Timestamp>, since: Option<Timestamp> },
 }
 
 /// What is waited for.
@@ -76,16 +74,21 @@ impl fmt::Display for NotScanned {
                 f,
                 "{report} doesn't say for which platform it is: attach it to the platform's own digest, or set `platform`"
             ),
-            Self::Unsigned { artifact, attestors } => {
-                let names = attestors.iter().map(String::as_str);
-                write!(f, "{artifact} is not signed by {}", join_at_most(names, " or ", ATTESTORS_SHOWN))
-            }
+            Self::Unsigned { artifact, unsigned } => write!(f, "{artifact} is {unsigned}"),
             Self::OnlyWhatOneWorkloadUses => f.write_str("it lists only what one workload uses of the image"),
-            Self::ScanJobWithoutIt { job, completed: Some(time) } => {
-                write!(f, "the ScanJob {job} ended {time} without one for this image")
+            Self::ScanJobWithoutIt { job, completed: Some(ended), since: Some(since), .. } if since > ended => {
+                write!(
+                    f,
+                    "the ScanJob {job} ended {ended}, before the scanner knew the image; the next one may have it"
+                )
             }
-            Self::ScanJobWithoutIt { job, completed: None } => {
-                write!(f, "the ScanJob {job} ended without one for this image")
+            Self::ScanJobWithoutIt { job, registry, completed, .. } => {
+                write!(f, "waiting won't help: the ScanJob {job} skipped it, and ended")?;
+                completed.map_or(Ok(()), |time| write!(f, " {time}"))?;
+                write!(
+                    f,
+                    " without a report of this image; see what the Registry `{registry}` leaves out, and scan it again"
+                )
             }
         }
     }

@@ -20,12 +20,14 @@ use crate::image::{ImageReference, canonical_host};
 use crate::message::cut;
 use crate::platform::Platform;
 use crate::reason::{NotScanned, OtherImage, ScanFailure, UnknownAge, UnreadableReport, Whereabouts};
-use crate::settings::{CustomFields, CustomLookup, CustomReports, PLACEHOLDERS, Severity};
+use crate::settings::{CustomFields, CustomLookup, CustomReports, PLACEHOLDERS, ReportIdentity, Severity};
 use crate::text::Text;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// As the settings spell it.
+const SOURCE: &str = "custom";
 /// The longest text of a report that is passed on.
 const MAX_TEXT_LENGTH: usize = 300;
 /// The longest word of a report that is passed on.
@@ -94,7 +96,10 @@ impl<'a> CustomObjects<'a> {
                 Whose::OtherPlatform(its) if statements.is_empty() => {
                     statements.push(not_of_this_platform(objects.shown(namespace, name), its));
                 }
-                Whose::OtherPlatform(_) | Whose::OtherImage => {}
+                Whose::OnlyTag if statements.is_empty() => {
+                    statements.push(only_of_tag(objects.shown(namespace, name), identity));
+                }
+                Whose::OtherPlatform(_) | Whose::OnlyTag | Whose::OtherImage => {}
             }
         }
         for name in names {
@@ -134,6 +139,7 @@ impl<'a> CustomObjects<'a> {
         match identity.whose(wanted, settings) {
             Whose::Wanted => {}
             Whose::OtherPlatform(its) => return Some(not_of_this_platform(by, its)),
+            Whose::OnlyTag => return Some(only_of_tag(by, &identity)),
             Whose::OtherImage => return Some(Statement::new(by, Knowledge::OfAnotherImage(identity.shown()))),
         }
         let mut statement = Statement::new(by, Knowledge::Failed(ScanFailure::Words(String::new())));
@@ -365,6 +371,10 @@ fn not_of_this_platform(by: String, its: Option<Platform>) -> Statement<'static>
     Statement::new(by, Knowledge::NotScanned(why))
 }
 
+fn only_of_tag(by: String, identity: &Identity) -> Statement<'static> {
+    Statement::new(by, Knowledge::OfAnotherImage(identity.shown().only_by_tag(SOURCE)))
+}
+
 /// What a report says about whose it is.
 #[derive(Debug, Default)]
 struct Identity {
@@ -391,6 +401,8 @@ enum Whose {
     Wanted,
     /// The image's, but for that platform, or for one that nobody knows.
     OtherPlatform(Option<Platform>),
+    /// The image's, but it names its tag alone, which a setting would accept.
+    OnlyTag,
     OtherImage,
 }
 
@@ -452,7 +464,8 @@ impl Identity {
             platform: wanted.manifest.platform.as_ref(),
         };
         if !wanted.is_described_by(&described, settings.identity) {
-            return Whose::OtherImage;
+            let is_tags = digest.is_none() && wanted.is_described_by(&described, ReportIdentity::Tag);
+            return if is_tags { Whose::OnlyTag } else { Whose::OtherImage };
         }
         let platform = match &self.platform {
             OwnPlatform::Is(platform) => Some(platform),

@@ -8,11 +8,11 @@ use super::document;
 use super::source::{self, Knowledge, Origin, Statement, WantedPlatform};
 use crate::Timestamp;
 use crate::acceptance::{Judge, Judgement, Verdict};
-use crate::host::{Document, Host, HostFailure};
+use crate::host::{Document, Host, HostFailure, Untrusted};
 use crate::image::ImageReference;
 use crate::message::cut;
 use crate::platform::Platform;
-use crate::reason::{NotScanned, OtherImage, UnknownAge, UnreadableReport, Whereabouts};
+use crate::reason::{NotScanned, OtherImage, UnknownAge, UnreadableReport, Unsigned, Whereabouts};
 use crate::referrers::artifacts_beside;
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{Artifact, RegistryReports};
@@ -52,8 +52,8 @@ struct Judged<'a> {
 enum Found {
     /// An artifact that is trusted: its name, and the host's answer.
     Report(String, Document),
-    /// An artifact that nobody signed who was asked for.
-    Unsigned(String),
+    /// An artifact that nobody signed who was asked for, and what the host says of it.
+    Unsigned(String, Untrusted),
     Failure(HostFailure),
 }
 
@@ -96,20 +96,20 @@ impl<'a> AttachedReports<'a> {
     /// Verifies an artifact, `repository@digest`, and reads it.
     fn load(&self, artifact: String) -> Found {
         let mut trusted = self.settings.allow_unsigned || !is_on(Remedy::VerifySignature);
-        let mut failure = None;
+        let (mut failure, mut untrusted) = (None, Untrusted::Unsaid);
         for attestor in self.settings.attestors.iter().filter(|_| !self.settings.allow_unsigned) {
             match self.host.verify(&artifact, &attestor.identity, &attestor.annotations) {
                 Ok(_) => {
                     trusted = true;
                     break;
                 }
-                Err(HostFailure::NotTrusted(_)) => {}
+                Err(HostFailure::NotTrusted(why)) => untrusted = untrusted.min(why),
                 Err(other) => failure = failure.or(Some(other)),
             }
         }
         match (trusted, failure) {
             (false, Some(failure)) => Found::Failure(failure),
-            (false, None) => Found::Unsigned(artifact),
+            (false, None) => Found::Unsigned(artifact, untrusted),
             (true, _) => match self.host.artifact(&artifact) {
                 Ok(document) => Found::Report(artifact, document),
                 Err(failure) => Found::Failure(failure),
@@ -120,9 +120,9 @@ impl<'a> AttachedReports<'a> {
     fn statement(&mut self, found: &Found, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Option<Statement<'a>> {
         match found {
             Found::Failure(failure) => Some(Statement::registry_failed(failure, wanted)),
-            Found::Unsigned(artifact) => {
-                let attestors = self.settings.attestors.iter().map(|attestor| attestor.name.clone()).collect();
-                let why = NotScanned::Unsigned { artifact: artifact.clone(), attestors };
+            Found::Unsigned(artifact, why) => {
+                let unsigned = Unsigned { why: *why, asked_for: self.settings.attestors.clone() };
+                let why = NotScanned::Unsigned { artifact: artifact.clone(), unsigned };
                 Some(Statement::new(artifact.clone(), Knowledge::NotScanned(why)))
             }
             Found::Report(artifact, document) => match document.read::<Answer<'_>>() {

@@ -31,6 +31,8 @@ pub(crate) use owner::Owner;
 
 const API_VERSION: &str = "aquasecurity.github.io/v1alpha1";
 const KIND: &str = "VulnerabilityReport";
+/// As the settings spell it.
+const SOURCE: &str = "trivyOperator";
 const ARTIFACT: &str = "report.artifact";
 const REGISTRY: &str = "report.registry";
 
@@ -78,6 +80,23 @@ impl<'a> TrivyOperatorReports<'a> {
     fn is_described(&self, identity: &Identity<'_>, wanted: &WantedPlatform<'_>) -> bool {
         wanted.is_named_by(identity.digest())
             && wanted.is_described_by(&self.described(identity), self.settings.identity)
+    }
+
+    /// Whether a report names this image as it should, but by its tag alone: a setting would accept that.
+    fn is_only_of_tag(&self, identity: &Identity<'_>, wanted: &WantedPlatform<'_>) -> bool {
+        self.settings.identity == ReportIdentity::Digest
+            && identity.digest().is_none()
+            && wanted.is_named_by(None)
+            && wanted.is_described_by(&self.described(identity), ReportIdentity::Tag)
+    }
+
+    /// Of what was listed, the first report that names this image by its tag alone.
+    fn only_of_tag(&self, wanted: &WantedPlatform<'_>) -> Option<Statement<'a>> {
+        self.lists.iter().find_map(|(namespace, listed)| {
+            let listed = listed.as_ref().ok()?.iter().find(|item| self.is_only_of_tag(&item.identity, wanted))?;
+            let by = self.reports.shown(namespace, &listed.name);
+            Some(Statement::new(by, Knowledge::OfAnotherImage(listed.identity.shown().only_by_tag(SOURCE))))
+        })
     }
 
     fn described<'i>(&'i self, identity: &'i Identity<'_>) -> Described<'i> {
@@ -129,7 +148,9 @@ impl<'a> NamedReports<'a> for TrivyOperatorReports<'a> {
         let by = self.reports.shown(namespace, name);
         let identity = Identity::of(report.report.as_ref());
         if !report.is_named(namespace, name) || !self.is_of(&identity, wanted)? {
-            return Ok(Some(Statement::new(by, Knowledge::OfAnotherImage(identity.shown()))));
+            let whose = identity.shown();
+            let whose = if self.is_only_of_tag(&identity, wanted) { whose.only_by_tag(SOURCE) } else { whose };
+            return Ok(Some(Statement::new(by, Knowledge::OfAnotherImage(whose))));
         }
         let time = |report: &Option<Report<'_>>| {
             let text = report.as_ref().and_then(|report| report.update_timestamp.as_ref()).map(Text::as_str);
@@ -201,6 +222,9 @@ impl<'a> source::Source<'a> for TrivyOperatorReports<'a> {
             if let Err(failure) = cluster::search(self, namespace, &names, wanted, judge, &mut statements) {
                 statements.push(Statement::look_up_failed(&failure));
             }
+        }
+        if statements.is_empty() {
+            statements.extend(self.only_of_tag(wanted));
         }
         statements
     }

@@ -5,6 +5,9 @@ use super::read::{Problems, SettingsMap, wrong_type};
 use super::reports::is_namespace_name;
 use crate::time::Timestamp;
 
+/// The reason of an exemption that was proposed, until somebody says one.
+pub const UNSAID_REASON: &str = "TODO: say why it doesn't matter, and where that is tracked";
+
 /// Findings that don't count until a day. What is empty restricts nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exemption {

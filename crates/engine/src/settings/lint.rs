@@ -5,6 +5,7 @@
 use super::phases::PhaseAction;
 use super::{
     CustomPolicy, Effect, ImageMatching, NamespaceOverride, Phase, PreScanAction, Prefix, ScanAction, Settings,
+    UNSAID_REASON,
 };
 use crate::time::Timestamp;
 use std::collections::BTreeSet;
@@ -58,6 +59,8 @@ pub enum LintRule {
     AnyRegistry,
     /// An exemption whose last day is over.
     ExemptionEnded,
+    /// An exemption whose reason nobody said yet.
+    ReasonUnsaid,
     /// A package of an exemption that goes on in any way.
     OpenPackage,
     /// A limit that a source's reports can't keep.
@@ -72,7 +75,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -85,6 +88,7 @@ impl LintRule {
         Self::TagOnly,
         Self::AnyRegistry,
         Self::ExemptionEnded,
+        Self::ReasonUnsaid,
         Self::OpenPackage,
         Self::Undated,
         Self::AnyAge,
@@ -108,6 +112,7 @@ impl LintRule {
             Self::TagOnly => "tag-only",
             Self::AnyRegistry => "any-registry",
             Self::ExemptionEnded => "exemption-ended",
+            Self::ReasonUnsaid => "reason-unsaid",
             Self::OpenPackage => "open-package",
             Self::Undated => "undated",
             Self::AnyAge => "any-age",
@@ -125,6 +130,7 @@ impl Settings {
         let mut lints = Lints::default();
         lints.any_registry(self);
         lints.prefixes(self);
+        lints.unsaid_reasons(self);
         lints.open_packages(self);
         lints.reports(self);
         lints.0.iter().map(Lint::to_string).collect()
@@ -143,6 +149,7 @@ impl Settings {
         lints.namespaces(self, namespaces);
         lints.any_registry(self);
         lints.ended_exemptions(self, now);
+        lints.unsaid_reasons(self);
         lints.open_packages(self);
         lints.reports(self);
         lints.0.sort_by_key(|lint| lint.rule);
@@ -188,6 +195,18 @@ impl Lints {
         for (position, exemption) in settings.exemptions.iter().enumerate() {
             for prefix in &exemption.images {
                 note(format!("exemptions[{position}].images"), prefix);
+            }
+        }
+    }
+
+    fn unsaid_reasons(&mut self, settings: &Settings) {
+        for (position, exemption) in settings.exemptions.iter().enumerate() {
+            if exemption.reason == UNSAID_REASON {
+                self.add(
+                    LintRule::ReasonUnsaid,
+                    format!("exemptions[{position}].reason"),
+                    "nobody said it yet: write why the findings don't count, and where that is tracked",
+                );
             }
         }
     }

@@ -11,6 +11,7 @@ use super::signatures::Signatures;
 use crate::host::HostFailure;
 use crate::image::ImageReference;
 use crate::message::cut;
+use crate::reason::Unsigned;
 use crate::referrers::artifacts_beside;
 use crate::resolve::{Asked, find_image};
 use crate::settings::{Attestation, AttestationKind, Identity, Platforms, VerificationPolicy};
@@ -265,7 +266,10 @@ impl<'a> Attestations<'a> {
         }
         match signatures.verify_artifact(self.policy, reference, &found.digest, attestor) {
             Ok(None) => Ok(content.document.clone()),
-            Ok(Some(why)) => Err(because(&format!("is not signed by {attestor}: {why}"))),
+            Ok(Some(why)) => {
+                let asked_for = self.policy.attestors.iter().filter(|own| own.name == attestor).cloned().collect();
+                Err(because(&format!("is {}", Unsigned { why, asked_for })))
+            }
             Err(why) => Err(Refused::Failure(why)),
         }
     }

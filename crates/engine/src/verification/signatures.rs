@@ -1,11 +1,11 @@
 //! Signatures: whether an attestor vouches for an image, each asked once.
 
 use super::expression::EvaluationError;
-use crate::host::{Host, HostFailure, Resource};
+use crate::host::{Host, HostFailure, Resource, Untrusted};
 use crate::image::ImageReference;
 use crate::manifest::Manifest;
 use crate::message::cut;
-use crate::reason::Unresolved;
+use crate::reason::{Unresolved, Unsigned, Unverified};
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::find_digest;
 use crate::settings::{Attestor, Identity, KeyReference, Settings, UnprovenIndexes, VerificationPolicy};
@@ -27,7 +27,7 @@ pub(super) struct Signatures<'a> {
     keys: BTreeMap<KeyReference, Result<String, EvaluationError>>,
     calls: BTreeMap<Asked, Result<(), HostFailure>>,
     /// What that came to: by policy, image and attestor, why they didn't sign it, if they didn't.
-    said: BTreeMap<(String, String, String), Option<String>>,
+    said: BTreeMap<(String, String, String), Option<Untrusted>>,
 }
 
 impl<'a> Signatures<'a> {
@@ -116,9 +116,9 @@ impl<'a> Signatures<'a> {
         reference: &ImageReference,
         digest: &str,
         attestor: &str,
-    ) -> Result<Option<String>, EvaluationError> {
+    ) -> Result<Option<Untrusted>, EvaluationError> {
         let artifact = reference.at(digest);
-        let mut refused = None;
+        let mut refused: Option<Untrusted> = None;
         let mut failure = None;
         let mut is_known = false;
         for Attestor { identity, annotations, .. } in policy.attestors.iter().filter(|own| own.name == attestor) {
@@ -129,7 +129,7 @@ impl<'a> Signatures<'a> {
             };
             match self.call(&artifact, identity, annotations) {
                 Ok(()) => return Ok(None),
-                Err(HostFailure::NotTrusted(why)) => refused = Some(why),
+                Err(HostFailure::NotTrusted(why)) => refused = Some(refused.map_or(why, |known| known.min(why))),
                 // One that is no outage is none, whatever else is one.
                 Err(other) if failure.as_ref().is_none_or(HostFailure::is_outage) => failure = Some(other),
                 Err(_) => {}
@@ -276,13 +276,24 @@ impl<'a> Signatures<'a> {
         verified
     }
 
-    /// Who didn't sign what, and why: a line each.
-    pub(super) fn reasons(&self, policy: &VerificationPolicy) -> impl Iterator<Item = String> {
-        let of_policy = self.said.iter().filter(|((of, ..), _)| *of == policy.name);
-        of_policy.filter_map(|((_, image, attestor), refused)| {
-            let why = refused.as_ref()?;
-            Some(format!("'{}': not signed by {attestor}: {}", cut(image, 256), cut(why, 200)))
-        })
+    /// What isn't signed by whom, and why: those who were asked for in vain stand together, by image and by what the host says.
+    pub(super) fn unverified(&self, policy: &VerificationPolicy) -> Vec<Unverified> {
+        let mut refused: BTreeMap<(&str, Untrusted), Vec<&str>> = BTreeMap::new();
+        for ((of, image, attestor), why) in &self.said {
+            if let Some(why) = why.filter(|_| *of == policy.name) {
+                refused.entry((image, why)).or_default().push(attestor);
+            }
+        }
+        let unverified = refused.into_iter().map(|((image, why), names)| {
+            let asked_for = policy.attestors.iter().filter(|own| names.contains(&own.name.as_str()));
+            let artifact = ImageReference::parse(image).ok().and_then(|of| Some(of.at(self.digests.get(&of)?)));
+            Unverified::Image {
+                image: image.to_owned(),
+                artifact: artifact.unwrap_or_else(|| image.to_owned()),
+                unsigned: Unsigned { why, asked_for: asked_for.cloned().collect() },
+            }
+        });
+        unverified.collect()
     }
 }
 

@@ -176,7 +176,7 @@ fn an_image_that_is_not_signed_is_rejected_without_a_scan() {
     assert_eq!(response["code"], 403);
     assert_eq!(
         response["message"],
-        "Policy signed failed: CEL expression validation failed at index 0\n'ghcr.io/team/unsigned:1': not signed by team: no signatures found for image: ghcr.io/team/unsigned@".to_owned()
+        "Policy signed failed: CEL expression validation failed at index 0\n'ghcr.io/team/unsigned:1': not signed at all; team (its key) must sign ghcr.io/team/unsigned@".to_owned()
             + &digest("ghcr.io/team/unsigned:1")
     );
     let asked = host.0.asked.borrow();
@@ -365,7 +365,7 @@ fn a_list_of_ones_own_adds_to_the_pods() {
     object["metadata"]["annotations"] = json!({"sidecar": "ghcr.io/team/unsigned:1"});
     let response = ask(&settings(&policy), &request(&object), &world());
     assert!(
-        response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed by team"),
+        response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed at all; team"),
         "{response}"
     );
     // What it named before the update isn't asked for again.
@@ -548,7 +548,7 @@ fn documents_of_signed_artifacts() {
         (
             artifact(kind, &about),
             false,
-            format!("no attestation approval of team: {at} is not signed by team: no signatures found"),
+            format!("no attestation approval of team: {at} is not signed at all; team (its key) must sign it"),
         ),
         (
             artifact("application/vnd.cyclonedx+json", &about),
@@ -735,7 +735,7 @@ fn images_of_any_object() {
     assert_eq!(good["accepted"], true, "{good}");
     assert_eq!(good["audit_annotations"]["verified.signed"], "ghcr.io/team/app:1: team");
     let bad = task("ghcr.io/team/unsigned:1");
-    assert!(bad["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed by team"), "{bad}");
+    assert!(bad["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed at all; team"), "{bad}");
 }
 
 #[test]
@@ -909,7 +909,7 @@ fn an_outage_hides_no_other_image() {
     for images in [[down, unsigned], [unsigned, down]] {
         let response = ask_for(&images);
         assert_eq!(response["accepted"], false, "{response}");
-        assert!(response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed by team"));
+        assert!(response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed at all; team"));
     }
     // Nobody says of the registry that it is one that is to be asked: whoever names it may let it fail.
     let mut open = ignoring(&expression(SIGNED));
@@ -984,7 +984,7 @@ fn an_error_of_one_policy_skips_no_other() {
         settings["imageVerification"].as_array_mut().unwrap().push(second);
         let response = ask(&settings, &request(&pod(&[image, "ghcr.io/team/unsigned:1"])), &world());
         assert_eq!(response["accepted"], false, "{first}: {response}");
-        assert!(response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed by team"));
+        assert!(response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed at all; team"));
     }
 }
 

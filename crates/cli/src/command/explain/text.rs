@@ -24,7 +24,13 @@ fn written(subject: &Subject, explanation: &Explanation, unanswered: Option<&str
     }
     match &explanation.change {
         Some(change) => {
-            text.push_str("\nThe smallest change of the settings that would have admitted it:\n");
+            text.push_str(
+                "\nIf that can't be done: the smallest change of the settings that would have admitted it. It opens\n",
+            );
+            for edit in &change.edits {
+                text.push_str(&format!("  - {}\n", in_one_line(&edit.opens.to_string())));
+            }
+            text.push('\n');
             for line in diff(&explanation.settings, &change.settings) {
                 text.push_str(&line.shown(paint));
                 text.push('\n');
@@ -48,6 +54,9 @@ fn described(cause: &Cause, paint: Paint) -> String {
     }
     for (index, decider) in cause.decided_by.iter().enumerate() {
         row(if index == 0 { "decided by" } else { "" }, &in_one_line(&setting(decider)));
+    }
+    for (index, advice) in cause.advice.iter().enumerate() {
+        row(if index == 0 { "to do" } else { "" }, &in_one_line(&advice.to_string()));
     }
     text
 }
@@ -74,15 +83,24 @@ fn why_not(causes: &[Cause], unanswered: Option<&str>) -> String {
         .iter()
         .flat_map(|cause| &cause.decided_by)
         .map(|decider| decider.path.as_str())
-        .filter(|path| ["preCustomRules", "customRules"].contains(path))
+        .filter(is_of_rules)
         .collect();
     match rules.first() {
         _ if causes.iter().any(|cause| cause.decided_by.is_empty()) => {
             "No change of the settings admits it: the object is wrong by itself.".to_owned()
         }
         Some(path) => {
-            format!("No other setting admits it: the rules in `{path}` reject it, and must change, or the object.")
+            format!(
+                "No change of the settings is proposed: the rules in `{path}` reject it, and must change, or the object."
+            )
         }
-        None => "No change of the settings was found that admits it.".to_owned(),
+        None => "No change of the settings was found that admits it and opens no more than is needed.".to_owned(),
     }
+}
+
+/// Whether rules of one's own stand at a path.
+fn is_of_rules(path: &&str) -> bool {
+    ["preCustomRules", "customRules"].contains(path)
+        || path.starts_with("regoPolicies")
+        || path.contains("conftest.policy.")
 }

@@ -175,10 +175,8 @@ impl<'a> RequestRules<'a> {
                 }
             };
             self.see("customRules", &input, &rules.data(), &rules.texts);
-            scan.custom = rules.deny_image(input);
-            if rules.is_whole() {
-                scan.denied = None;
-            }
+            let custom = rules.deny_image(input);
+            judged.set_custom(custom, rules.is_whole());
         }
     }
 

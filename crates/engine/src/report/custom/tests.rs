@@ -6,6 +6,7 @@ use crate::acceptance::{Judge, Judgement, Verdict};
 use crate::host::{Document, Host, HostFailure, Resource};
 use crate::image::ImageReference;
 use crate::platform::Platform;
+use crate::reason::OtherImage;
 use crate::report::source::{Knowledge, Source as _, Statement, WantedPlatform};
 use crate::resolve::{PlatformManifest, ResolvedImage};
 use crate::settings::{CustomReports, Identity, ReportSource, Settings};
@@ -244,6 +245,7 @@ fn shown(statement: &Statement<'_>) -> String {
         }
         Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => format!("unreadable: {why}"),
         Knowledge::Stale(why) => format!("stale: {why}"),
+        Knowledge::OfAnotherImage(which @ OtherImage::OnlyTag { .. }) => format!("only the tag: {which}"),
         Knowledge::OfAnotherImage(which) => format!("other image: {which}"),
         Knowledge::NotScanned(why) => format!("not scanned: {why}"),
         Knowledge::Pending(what) => format!("pending: {what}"),
@@ -391,7 +393,7 @@ fn a_foreign_object_under_the_computed_name() {
     );
     says(of(json!("app"), json!("sha256:1")), "other image: docker.io/library/app:latest@sha256:1");
     says(of(json!(null), json!(sha('1'))), &format!("other image: {}", sha('1')));
-    says(of(json!("ghcr.io/team/app:1.0"), json!(null)), "other image: ghcr.io/team/app:1.0");
+    says(of(json!("ghcr.io/team/app:1.0"), json!(null)), "only the tag: ghcr.io/team/app:1.0");
     // An answer that is another object is nobody's report.
     let mut renamed = of(json!("ghcr.io/team/app:1.0"), json!(sha('1')));
     renamed["metadata"]["name"] = json!("another");
@@ -594,14 +596,31 @@ fn where_a_tag_may_identify() {
     let app = "ghcr.io/team/app:1.0";
     assert_eq!(ask("tag", app, &of("ghcr.io/team/app", json!(["0.9", "1.0"]))), "accepted");
     assert_eq!(ask("tag", app, &of("ghcr.io/team/app:1.0", json!([]))), "accepted");
-    assert_eq!(ask("digest", app, &of("ghcr.io/team/app:1.0", json!([]))), "other image: ghcr.io/team/app:1.0");
+    assert_eq!(ask("digest", app, &of("ghcr.io/team/app:1.0", json!([]))), "only the tag: ghcr.io/team/app:1.0");
+    assert_eq!(ask("digest", app, &of("ghcr.io/team/app:2.0", json!([]))), "other image: ghcr.io/team/app:2.0");
     assert_eq!(ask("tag", app, &of("ghcr.io/team/app", json!("2.0"))), "other image: ghcr.io/team/app:2.0");
     // `latest` is what nobody wrote.
     assert_eq!(ask("tag", "ghcr.io/team/app", &of("ghcr.io/team/app", json!([]))), "other image: ghcr.io/team/app");
     // Beside a digest, the tag is a claim.
-    assert!(
-        ask("tag", &format!("{app}@{}", sha('1')), &of("ghcr.io/team/app:1.0", json!([]))).starts_with("other image")
-    );
+    for identity in ["tag", "digest"] {
+        let said = ask(identity, &format!("{app}@{}", sha('1')), &of("ghcr.io/team/app:1.0", json!([])));
+        assert!(said.starts_with("other image"), "{said}");
+    }
+}
+
+/// A list tells that a tag might do; nothing is read for that, and a report that counts says all there is to say.
+#[test]
+fn a_listed_report_of_the_tag_alone() {
+    let custom = json!({"selector": "", "fields": {
+        "image": "spec.image", "findings": "report.items", "id": "id", "severity": "severity",
+    }});
+    let of = |name: &str, image: &str| object(name, json!({"spec": {"image": image}, "report": {"items": []}}));
+    let app = "ghcr.io/team/app:1.0";
+    let cluster = Cluster::of([of("a", "ghcr.io/team/app:2.0"), of("b", app), of("c", app)]);
+    let question = Question::new(custom).of(app);
+    assert_eq!(question.ask(&cluster), vec![vec!["Scan scans/b only the tag: ghcr.io/team/app:1.0".to_owned()]]);
+    let reads = cluster.asked.borrow().iter().filter(|text| text.starts_with("get scans/b")).count();
+    assert_eq!(reads, 0);
 }
 
 #[test]

@@ -84,7 +84,8 @@ impl<'a> ScanJobs<'a> {
                 Knowledge::Failed(ScanFailure::ScanJob { job: shown(name), words: words.clone() })
             }
             Some(ScanJob { name, state: State::Complete, completed, .. }) => {
-                Knowledge::NotScanned(NotScanned::ScanJobWithoutIt { job: shown(name), completed: *completed })
+                let (job, registry, completed) = (shown(name), cut(registry, 253), *completed);
+                Knowledge::NotScanned(NotScanned::ScanJobWithoutIt { job, registry, completed, since })
             }
         })
     }

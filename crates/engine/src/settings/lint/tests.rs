@@ -296,3 +296,15 @@ fn limits_that_leave_out_the_worst() {
         &[("critical-unlimited", &format!("acceptance.byNamespace.here: {open}"))],
     );
 }
+
+#[test]
+fn an_exemption_without_a_reason_of_somebodys_own() {
+    let exempted =
+        |reason: &str| json!({"exemptions": [{"vulnerability": "CVE-1", "reason": reason, "expires": "2099-01-01"}]});
+    let said =
+        "exemptions[0].reason: nobody said it yet: write why the findings don't count, and where that is tracked";
+    check(&exempted(UNSAID_REASON), &[("reason-unsaid", said)]);
+    check(&exempted("not reachable, TICKET-7"), &[]);
+    // It is said in the log of each start too.
+    assert!(Settings::read(&exempted(UNSAID_REASON)).unwrap().notices().contains(&said.to_owned()));
+}

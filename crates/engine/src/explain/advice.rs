@@ -1,0 +1,207 @@
+//! What to do about an image, or about an object, that is rejected: it comes before any setting that could be weaker.
+
+use crate::message::{cut, join_at_most};
+use crate::reason::AskedFor;
+use crate::settings::Attestor;
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// The most packages, ids and registries that are named.
+const NAMES_SHOWN: usize = 8;
+/// The longest of these names.
+const MAX_NAME_LENGTH: usize = 100;
+
+/// What to do about what rejects a request, without a change of what is asked of images.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Advice {
+    /// Update packages that have a fix, and have the image scanned again.
+    Update {
+        /// Which.
+        packages: Vec<PackageUpdate>,
+        /// How many findings there are beside those that are named.
+        more: usize,
+    },
+    /// Nothing fixes these findings yet: do without what has them.
+    DoWithout(Vec<String>),
+    /// The report's own verdict is against it.
+    SatisfyScanner,
+    /// Have it signed.
+    Sign {
+        /// `repository@digest`
+        artifact: String,
+        /// By whom.
+        asked_for: Vec<Attestor>,
+    },
+    /// The certificate of an attestor has expired.
+    RenewCertificate(Vec<Attestor>),
+    /// Attach an attestation; why none counts.
+    Attest(String),
+    /// Repair what a policy of `imageVerification` can't evaluate.
+    RepairVerification(String),
+    /// Do as a policy of `imageVerification` says, which asks for more than signatures.
+    SatisfyVerification(String),
+    /// Take it from a registry that is listed.
+    TakeFromListed {
+        /// The one that isn't.
+        host: String,
+        /// Those that are.
+        listed: Vec<String>,
+    },
+    /// The policies of this setting reject its name.
+    TakeAnother(&'static str),
+    /// A scan is on its way.
+    Wait,
+    /// Have it scanned.
+    Scan,
+    /// Have it scanned again: its report is too old, or can't be read.
+    ScanAgain,
+    /// Have it scanned for the platform that would run.
+    ScanPlatform,
+    /// Start a ScanJob of this Registry, once nothing keeps the image out of it.
+    StartScanJob {
+        /// The Registry.
+        registry: String,
+        /// Whether the last one left the image out.
+        is_left_out: bool,
+    },
+    /// Have the scanner name the digest, or accept its tag in the setting of this source.
+    ReportDigest(&'static str),
+    /// A report is of another digest.
+    NameScannedDigest,
+    /// Let the scanner do again what failed.
+    RepairScan,
+    /// Give the policy the right to look.
+    RepairLookUp,
+    /// A registry or the cluster didn't answer.
+    TryAgain,
+    /// There is no such image.
+    NameWhatIsThere,
+    /// The registry denies access.
+    GiveCredentials,
+    /// What is there can't be judged.
+    PushAnew,
+    /// Name one platform by its digest.
+    NamePlatform,
+    /// Push it for a platform that is asked for.
+    PushForPlatform,
+    /// Fewer images in one object.
+    Split(usize),
+    /// Fewer images, or images of fewer platforms.
+    AskForLess,
+    /// The object itself is wrong.
+    RepairObject,
+    /// Rules of this setting, or of this policy, reject it.
+    SatisfyRules(String),
+}
+
+/// A package to update.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackageUpdate {
+    /// Its name; none: the report has none.
+    pub package: Option<String>,
+    /// The version that it is fixed in.
+    pub fixed_in: String,
+    /// The findings that this fixes.
+    pub ids: Vec<String>,
+}
+
+/// As people see it.
+impl Serialize for Advice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl fmt::Display for Advice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Update { packages, more } => {
+                let packages: Vec<String> = packages.iter().map(PackageUpdate::to_string).collect();
+                write!(f, "update {}", named(&packages))?;
+                if *more > 0 {
+                    write!(f, ", and what has the {more} other findings")?;
+                }
+                "; push the image, and have it scanned again"
+            }
+            Self::DoWithout(ids) => {
+                return write!(f, "do without what has {}: no fix is known", named(ids));
+            }
+            Self::SatisfyScanner => "see what its scanner wants: the verdict is the report's own",
+            Self::Sign { artifact, asked_for } => {
+                return write!(f, "have {} signed by {}", cut(artifact, 300), AskedFor(asked_for));
+            }
+            Self::RenewCertificate(asked_for) => {
+                return write!(f, "renew the certificate of {}, and sign with that", AskedFor(asked_for));
+            }
+            Self::Attest(why) => return write!(f, "attach what is asked for: {why}"),
+            Self::RepairVerification(policy) => {
+                return write!(f, "repair what policy {policy} can't evaluate: the reason says what");
+            }
+            Self::SatisfyVerification(policy) => return write!(f, "change the object as policy {policy} asks for"),
+            Self::TakeFromListed { host, listed } => {
+                if listed.is_empty() {
+                    return write!(f, "take it from another registry, or list `{host}` in `registries`");
+                }
+                return write!(
+                    f,
+                    "take it from a registry that is listed ({}), or list `{host}` in `registries`",
+                    named(listed)
+                );
+            }
+            Self::TakeAnother(phase) => return write!(f, "take an image whose name `{phase}` doesn't reject"),
+            Self::Wait => "wait for the scan, and apply it again",
+            Self::Scan => "have it scanned, and apply it again when its report is there",
+            Self::ScanAgain => "have it scanned again",
+            Self::ScanPlatform => "have it scanned for the platform that would run",
+            Self::StartScanJob { registry, is_left_out: true } => {
+                return write!(
+                    f,
+                    "see what the Registry `{registry}` leaves out (its repositories, platforms and filters), then start a ScanJob of it"
+                );
+            }
+            Self::StartScanJob { registry, is_left_out: false } => {
+                return write!(
+                    f,
+                    "start a ScanJob of the Registry `{registry}`, and apply it again when its report is there"
+                );
+            }
+            Self::ReportDigest(source) => {
+                return write!(
+                    f,
+                    "have the scanner's reports name digests; where it can't, set `identity: tag` in the source `{source}`"
+                );
+            }
+            Self::NameScannedDigest => "have this digest scanned, or name the image by the digest that was",
+            Self::RepairScan => "repair what made the scan fail, and have it scanned again",
+            Self::RepairLookUp => {
+                "repair what made the look-up fail: a right that is missing, or an answer that makes no sense"
+            }
+            Self::TryAgain => "apply it again when what didn't answer is there again",
+            Self::NameWhatIsThere => "name an image that is there: look at its tag, or pull it again by its digest",
+            Self::GiveCredentials => "give the policy server credentials that may read it",
+            Self::PushAnew => {
+                "push it anew with a tool whose indexes are proven (buildx, docker manifest, crane, ko, podman, regctl, oras)"
+            }
+            Self::NamePlatform => "name the image by the digest of the one platform that is to run",
+            Self::PushForPlatform => "push it for a platform that `reports.platforms` lists",
+            Self::Split(max) => return write!(f, "split the object: {max} different images are the most"),
+            Self::AskForLess => "name fewer images in one object, or images of fewer platforms",
+            Self::RepairObject => "repair the object",
+            Self::SatisfyRules(whose) => return write!(f, "change the object as {whose} asks for"),
+        };
+        f.write_str(text)
+    }
+}
+
+/// `openssl to 3.1 (CVE-1, CVE-2)`
+impl fmt::Display for PackageUpdate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let package = self.package.as_deref().map_or("its package".to_owned(), |name| cut(name, MAX_NAME_LENGTH));
+        write!(f, "{package} to {} ({})", cut(&self.fixed_in, MAX_NAME_LENGTH), named(&self.ids))
+    }
+}
+
+fn named(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| cut(name, MAX_NAME_LENGTH.saturating_mul(4))).collect();
+    join_at_most(names.iter().map(String::as_str), ", ", NAMES_SHOWN)
+}

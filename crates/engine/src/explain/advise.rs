@@ -1,0 +1,141 @@
+//! From the reasons of a decision to what can be done about the image.
+
+use super::{Advice, PackageUpdate};
+use crate::host::{HostFailure, Untrusted};
+use crate::reason::{
+    Decisive, ExceededLimit, ExceededSetting, LookUpFailure, NamedFinding, NotScanned, OtherImage, Pending,
+    ReportReason, ScanReason, Unresolved, Unsigned, Unverified,
+};
+use crate::report::ScanReport;
+use crate::settings::Settings;
+use crate::verification::{VerificationFailure, VerificationOutcome};
+
+/// What to do about an image that its reports reject.
+pub(super) fn about_report(report: &ScanReport, settings: &Settings) -> Vec<Advice> {
+    let mut advice = Vec::new();
+    if let ScanReason::Unresolved(why) = &report.reason {
+        advice.push(about_unresolved(why, settings));
+    }
+    let deciding = report.platforms.iter().filter(|platform| platform.status == report.status);
+    let all = deciding.flat_map(|platform| about_reason(&platform.reason));
+    for one in all {
+        if !advice.contains(&one) {
+            advice.push(one);
+        }
+    }
+    advice
+}
+
+/// What to do about an image that a policy of `imageVerification` rejects.
+pub(super) fn about_verification(outcome: &VerificationOutcome) -> Vec<Advice> {
+    match &outcome.failure {
+        Some(VerificationFailure::Failed(_, unverified)) if !unverified.is_empty() => {
+            unverified.iter().map(about_unverified).collect()
+        }
+        Some(VerificationFailure::Failed(..)) => vec![Advice::SatisfyVerification(outcome.name.clone())],
+        Some(VerificationFailure::Error(_)) => vec![Advice::RepairVerification(outcome.name.clone())],
+        None => Vec::new(),
+    }
+}
+
+fn about_unverified(unverified: &Unverified) -> Advice {
+    match unverified {
+        Unverified::Image { artifact, unsigned, .. } => about_unsigned(artifact, unsigned),
+        Unverified::Attestation(why) => Advice::Attest(why.clone()),
+    }
+}
+
+fn about_unsigned(artifact: &str, unsigned: &Unsigned) -> Advice {
+    let asked_for = unsigned.asked_for.clone();
+    match unsigned.why {
+        Untrusted::CertificateExpired => Advice::RenewCertificate(asked_for),
+        Untrusted::Unsigned | Untrusted::SignedByOthers | Untrusted::NoneOfThisDigest | Untrusted::Unsaid => {
+            Advice::Sign { artifact: artifact.to_owned(), asked_for }
+        }
+    }
+}
+
+fn about_unresolved(why: &Unresolved, settings: &Settings) -> Advice {
+    match why {
+        Unresolved::RegistryNotListed(host) | Unresolved::RegistryInternal(host) => {
+            Advice::TakeFromListed { host: host.clone(), listed: settings.registries.clone() }
+        }
+        Unresolved::NoDigest(failure) | Unresolved::NoManifest(failure) => match failure {
+            HostFailure::NotFound(_) => Advice::NameWhatIsThere,
+            HostFailure::Denied(_) => Advice::GiveCredentials,
+            HostFailure::NotGranted(_) => Advice::RepairLookUp,
+            HostFailure::Failed(_) => Advice::TryAgain,
+            HostFailure::Malformed(_) | HostFailure::NotTrusted(_) => Advice::PushAnew,
+        },
+        Unresolved::NotADigest | Unresolved::Ambiguous | Unresolved::Unproven | Unresolved::NoPlatforms => {
+            Advice::PushAnew
+        }
+        Unresolved::TooManyPlatforms(_) => Advice::NamePlatform,
+        Unresolved::NoneAskedFor(_) => Advice::PushForPlatform,
+    }
+}
+
+fn about_reason(reason: &ReportReason) -> Vec<Advice> {
+    let advice = match &reason.what {
+        Decisive::Accepted => return Vec::new(),
+        Decisive::Rejected(exceeded, _) => return about_findings(exceeded),
+        Decisive::Unreadable(_) | Decisive::Stale(_) => Advice::ScanAgain,
+        Decisive::OfAnotherImage(OtherImage::OnlyTag { source, .. }) => Advice::ReportDigest(source),
+        Decisive::OfAnotherImage(_) => Advice::NameScannedDigest,
+        Decisive::NotScanned(NotScanned::Unsigned { artifact, unsigned }) => about_unsigned(artifact, unsigned),
+        Decisive::NotScanned(NotScanned::ScanJobWithoutIt { registry, .. }) => {
+            Advice::StartScanJob { registry: registry.clone(), is_left_out: true }
+        }
+        Decisive::NotScanned(
+            NotScanned::OtherPlatform { .. }
+            | NotScanned::NoPlatform { .. }
+            | NotScanned::ArtifactWithoutPlatform { .. },
+        ) => Advice::ScanPlatform,
+        Decisive::Pending(Pending::NextScanJob { registry, .. }) => {
+            Advice::StartScanJob { registry: registry.clone(), is_left_out: false }
+        }
+        Decisive::Pending(_) => Advice::Wait,
+        Decisive::NotScanned(NotScanned::OnlyWhatOneWorkloadUses) | Decisive::Nothing(_) => Advice::Scan,
+        Decisive::Failed(_) => Advice::RepairScan,
+        Decisive::LookUpFailed(LookUpFailure::Host(failure)) if failure.is_outage() => Advice::TryAgain,
+        Decisive::LookUpFailed(LookUpFailure::Host(_)) => Advice::RepairLookUp,
+        Decisive::LookUpFailed(LookUpFailure::Unjudgeable(_)) => Advice::NamePlatform,
+    };
+    vec![advice]
+}
+
+/// Packages with a fix first, each with all that the new version fixes; then what has none.
+fn about_findings(exceeded: &[ExceededLimit]) -> Vec<Advice> {
+    if exceeded.iter().any(|limit| limit.setting == ExceededSetting::OwnVerdict) {
+        return vec![Advice::SatisfyScanner];
+    }
+    let (mut packages, mut without_fix): (Vec<PackageUpdate>, Vec<String>) = Default::default();
+    for NamedFinding { id, package, fixed_in, .. } in exceeded.iter().flat_map(|limit| &limit.named.shown) {
+        let Some(fixed_in) = fixed_in else {
+            if !without_fix.contains(id) {
+                without_fix.push(id.clone());
+            }
+            continue;
+        };
+        match packages.iter_mut().find(|known| known.package == *package && known.fixed_in == *fixed_in) {
+            Some(known) if known.ids.contains(id) => {}
+            Some(known) => known.ids.push(id.clone()),
+            None => {
+                let (package, fixed_in) = (package.clone(), fixed_in.clone());
+                packages.push(PackageUpdate { package, fixed_in, ids: vec![id.clone()] });
+            }
+        }
+    }
+    let more = exceeded.iter().map(|limit| limit.named.more).max().unwrap_or_default();
+    let mut advice = Vec::new();
+    if !packages.is_empty() {
+        advice.push(Advice::Update { packages, more });
+    }
+    if !without_fix.is_empty() {
+        advice.push(Advice::DoWithout(without_fix));
+    }
+    if advice.is_empty() {
+        advice.push(Advice::ScanAgain);
+    }
+    advice
+}

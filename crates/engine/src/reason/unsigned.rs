@@ -1,0 +1,157 @@
+//! Why an image, or an artifact beside one, counts as not signed: by nobody, or by somebody who wasn't asked for.
+
+use crate::host::Untrusted;
+use crate::message::{cut, join_at_most};
+use crate::settings::{Attestor, Identity};
+use std::fmt;
+
+/// The most attestors that a message names.
+const ATTESTORS_SHOWN: usize = 4;
+/// The longest name of an attestor, and the longest subject of a certificate.
+const MAX_NAME_LENGTH: usize = 64;
+const MAX_SUBJECT_LENGTH: usize = 160;
+
+/// What a policy of `imageVerification` asked for in vain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unverified {
+    /// A signature of an image.
+    Image {
+        /// As expressions name it.
+        image: String,
+        /// What must be signed, `repository@digest`.
+        artifact: String,
+        /// Why no signature counts.
+        unsigned: Unsigned,
+    },
+    /// An attestation of an image, and why there is none.
+    Attestation(String),
+}
+
+/// Why no signature counts. What was asked about stands before the words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsigned {
+    /// What the host says.
+    pub why: Untrusted,
+    /// Who was asked for; several identities of one attestor have the same name.
+    pub asked_for: Vec<Attestor>,
+}
+
+/// `'ghcr.io/team/app:1': signed, but not by team (GitHub Actions of `team`)`
+impl fmt::Display for Unverified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Image { image, artifact, unsigned } => {
+                write!(f, "'{}': ", cut(image, 256))?;
+                unsigned.write(f, &cut(artifact, 300))
+            }
+            Self::Attestation(why) => f.write_str(why),
+        }
+    }
+}
+
+impl fmt::Display for Unsigned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, "it")
+    }
+}
+
+impl Unsigned {
+    /// Writes why nothing that was found signs `artifact`.
+    fn write(&self, f: &mut fmt::Formatter<'_>, artifact: &str) -> fmt::Result {
+        let asked_for = AskedFor(&self.asked_for);
+        let is_one = self.asked_for.windows(2).all(|pair| matches!(pair, [one, next] if one.name == next.name));
+        match self.why {
+            Untrusted::Unsigned => write!(f, "not signed at all; {asked_for} must sign {artifact}"),
+            Untrusted::SignedByOthers if is_one => write!(f, "signed, but not by {asked_for}"),
+            Untrusted::SignedByOthers => write!(f, "signed, but by nobody who was asked for: {asked_for}"),
+            Untrusted::NoneOfThisDigest => {
+                write!(f, "signed, but no signature is of this digest and can be verified; asked for: {asked_for}")
+            }
+            Untrusted::CertificateExpired => write!(f, "not signed by {asked_for}: the certificate has expired"),
+            Untrusted::Unsaid => write!(f, "not signed by {asked_for}"),
+        }
+    }
+}
+
+/// `team (GitHub Actions of `team`) or release (its key)`
+pub(crate) struct AskedFor<'a>(pub(crate) &'a [Attestor]);
+
+impl fmt::Display for AskedFor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> = self.0.iter().map(shown).collect();
+        f.write_str(&join_at_most(names.iter().map(String::as_str), " or ", ATTESTORS_SHOWN))
+    }
+}
+
+fn shown(attestor: &Attestor) -> String {
+    let subject = |text: &str| cut(text, MAX_SUBJECT_LENGTH);
+    let mut how = match &attestor.identity {
+        Identity::Key(_) => "its key".to_owned(),
+        Identity::KeyInCluster(key) => {
+            format!("the key `{}` of {} {}/{}", key.key, key.kind, key.namespace, key.name)
+        }
+        Identity::Certificate { .. } => "its certificate".to_owned(),
+        Identity::Keyless { issuer, subject: own } => format!("`{}` of {}", subject(own), subject(issuer)),
+        Identity::KeylessPrefix { issuer, subject_prefix } => {
+            format!("`{}…` of {}", subject(subject_prefix), subject(issuer))
+        }
+        Identity::GithubActions { owner, repository: Some(repository) } => {
+            format!("GitHub Actions of `{}/{}`", subject(owner), subject(repository))
+        }
+        Identity::GithubActions { owner, repository: None } => format!("GitHub Actions of `{}`", subject(owner)),
+    };
+    for (key, value) in &attestor.annotations {
+        how.push_str(&format!(", with `{}: {}`", subject(key), subject(value)));
+    }
+    format!("{} ({how})", cut(&attestor.name, MAX_NAME_LENGTH))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn attestor(name: &str, identity: Identity) -> Attestor {
+        Attestor { name: name.to_owned(), identity, annotations: BTreeMap::new() }
+    }
+
+    #[test]
+    fn nobodys_signature_and_somebody_elses_are_told_apart() {
+        let ci = attestor("ci", Identity::Key(String::new()));
+        let team = attestor("team", Identity::GithubActions { owner: "team".to_owned(), repository: None });
+        let image = |why, asked_for: &[&Attestor]| Unverified::Image {
+            image: "app:1".to_owned(),
+            artifact: "docker.io/library/app@sha256:1".to_owned(),
+            unsigned: Unsigned { why, asked_for: asked_for.iter().map(|of| (*of).clone()).collect() },
+        };
+        for (why, asked_for, words) in [
+            (
+                Untrusted::Unsigned,
+                [&ci].as_slice(),
+                "not signed at all; ci (its key) must sign docker.io/library/app@sha256:1",
+            ),
+            (Untrusted::SignedByOthers, &[&ci], "signed, but not by ci (its key)"),
+            (
+                Untrusted::SignedByOthers,
+                &[&ci, &team],
+                "signed, but by nobody who was asked for: ci (its key) or team (GitHub Actions of `team`)",
+            ),
+            (
+                Untrusted::NoneOfThisDigest,
+                &[&ci],
+                "signed, but no signature is of this digest and can be verified; asked for: ci (its key)",
+            ),
+            (Untrusted::CertificateExpired, &[&ci], "not signed by ci (its key): the certificate has expired"),
+            (Untrusted::Unsaid, &[&team], "not signed by team (GitHub Actions of `team`)"),
+        ] {
+            assert_eq!(image(why, asked_for).to_string(), format!("'app:1': {words}"));
+        }
+    }
+
+    #[test]
+    fn who_was_asked_for_is_named_with_what_the_signature_must_say() {
+        let mut ci = attestor("ci", Identity::Key(String::new()));
+        ci.annotations.insert("env".to_owned(), "prod\nx".to_owned());
+        assert_eq!(AskedFor(&[ci]).to_string(), "ci (its key, with `env: prod\\u{a}x`)");
+    }
+}
