@@ -11,6 +11,7 @@ mod explain;
 mod fields;
 mod lint;
 mod manifest;
+mod output;
 mod policy;
 mod rego;
 mod request;
