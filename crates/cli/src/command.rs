@@ -9,6 +9,7 @@ mod document;
 mod eval;
 mod explain;
 mod fields;
+mod lines;
 mod lint;
 mod manifest;
 mod output;
@@ -16,6 +17,7 @@ mod policy;
 mod rego;
 mod request;
 mod run;
+mod settings;
 mod terminal;
 mod test;
 
