@@ -53,7 +53,7 @@ impl<'t> Lines<'t> {
         let yaml = yaml_serde::Deserializer::from_str(text);
         let error = Seek { path, part }.deserialize(yaml).err()?;
         let location = error.location()?;
-        let is_it = error.to_string().starts_with(HERE);
+        let is_it = error.to_string().contains(HERE);
         is_it.then_some(Spot { line: before + location.line(), column: location.column() })
     }
 }
@@ -65,8 +65,8 @@ pub(super) enum Part {
     Value,
 }
 
-/// How what is looked for is told from what is wrong.
-const HERE: &str = "here it is";
+/// How what is looked for is told from what is wrong; the error has the path before it.
+const HERE: &str = "what is looked for stands here";
 
 /// Looks for what a path leads to; meeting it is an error.
 #[derive(Clone, Copy)]

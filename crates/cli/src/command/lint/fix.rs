@@ -229,7 +229,7 @@ mod tests {
             Some("scanPolicies:\n  defaultPolicy: accept\n"),
         );
         check(
-            "scanPolicies: {customPolicies: [{prefix: 'a,}.io', action: reject}, {prefix: b.io/, action: reject}]} # x\n",
+            "scanPolicies: {customPolicies: [{prefix: 'a.io/', \"action\": \"reject\"}, {prefix: b.io/, action: reject}]} # x\n",
             path,
             Some("scanPolicies: {customPolicies: [{prefix: b.io/, action: reject}]} # x\n"),
         );

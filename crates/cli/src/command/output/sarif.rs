@@ -93,7 +93,9 @@ fn uri(path: &str) -> String {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(byte.into()),
             // Writing to a string can't fail.
-            other => drop(write!(uri, "%{other:02X}")),
+            other => {
+                let _ = write!(uri, "%{other:02X}");
+            }
         }
     }
     uri
@@ -105,7 +107,8 @@ fn fingerprint(Finding { rule, title, location, .. }: &Finding) -> String {
     let texts = [Some(*rule), location.path(), object.as_deref(), location.field.as_deref(), title.as_deref()];
     let hash = Sha256::digest(texts.map(Option::unwrap_or_default).join("\0"));
     hash.iter().fold(String::new(), |mut text, byte| {
-        drop(write!(text, "{byte:02x}"));
+        // Writing to a string can't fail.
+        let _ = write!(text, "{byte:02x}");
         text
     })
 }
