@@ -9,12 +9,15 @@ mod document;
 mod eval;
 mod explain;
 mod fields;
+mod lines;
 mod lint;
 mod manifest;
+mod output;
 mod policy;
 mod rego;
 mod request;
 mod run;
+mod settings;
 mod terminal;
 mod test;
 

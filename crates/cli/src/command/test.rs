@@ -56,7 +56,7 @@ Exit codes:
 
 Examples:
   image-admission test policies/
-  image-admission test --format junit examples/demo/demo_test.yaml
+  image-admission test -o junit examples/demo/demo_test.yaml
   image-admission test -v --run 'image_safety' image-safety.rego image-safety_test.rego
   image-admission test --threshold 80 policies/";
 
@@ -68,8 +68,12 @@ Examples:
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Test {
     /// Files and folders with rules and tests (.rego), data (.json, .yaml) and suites (*_test.yaml)
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", required_unless_present = "file")]
     paths: Vec<PathBuf>,
+
+    /// The same. May be repeated
+    #[arg(short, long, value_name = "PATH")]
+    file: Vec<PathBuf>,
 
     /// Tell of every test, how long it took, and what it printed or logged
     #[arg(short, long)]
@@ -93,8 +97,8 @@ pub(super) struct Test {
     threshold: Option<f64>,
 
     /// How to write the results, or with --coverage the lines
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "pretty")]
-    format: Format,
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "text")]
+    output: Format,
 
     /// How long each test may take [default: 5 for a rule, 2 for a case, as in the policy server]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
@@ -127,14 +131,16 @@ const RULE_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people
-    #[value(alias = "text")]
-    Pretty,
+    #[value(alias = "pretty")]
+    Text,
     /// For programs
     Json,
-    /// For CI systems: JUnit's XML
-    Junit,
+    /// For code scanning: SARIF 2.1.0
+    Sarif,
     /// For people, with annotations for GitHub's workflows
     Github,
+    /// For CI systems: JUnit's XML
+    Junit,
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -149,13 +155,13 @@ impl Test {
         if !self.watch {
             return self.once(output, &mut module, &mut |_| {});
         }
-        if self.format != Format::Pretty {
+        if self.output != Format::Text {
             return Err(TestError::WatchedByProgram);
         }
         let mut named = BTreeSet::new();
         loop {
             let mut watched = Watched::default();
-            watched.add(self.paths.iter().cloned().chain([self.module.path().to_owned()]));
+            watched.add(self.given().into_iter().chain([self.module.path().to_owned()]));
             // Where suites can't be read, they may still name what they named before.
             watched.add(mem::take(&mut named));
             match self.once(output, &mut module, &mut |files| named = files) {
@@ -171,6 +177,11 @@ impl Test {
         }
     }
 
+    /// All files and folders that were named.
+    fn given(&self) -> Vec<PathBuf> {
+        self.paths.iter().chain(&self.file).cloned().collect()
+    }
+
     /// Runs the tests once. `naming` is told what suites name, before anything is decided.
     fn once(
         &self,
@@ -178,7 +189,7 @@ impl Test {
         module: &mut Option<Compiled>,
         naming: &mut dyn FnMut(BTreeSet<PathBuf>),
     ) -> Result<Ending, TestError> {
-        let found = Found::at(&self.paths)?;
+        let found = Found::at(&self.given())?;
         let suites = suites(&found, naming)?;
         let remarks: BTreeSet<String> = suites.iter().flat_map(Suite::remarks).collect();
         remarks.iter().for_each(|remark| warn(remark));
@@ -186,12 +197,12 @@ impl Test {
         let has_rules = suites.is_empty() || found.has_others;
         let mut rules = has_rules.then(|| self.rules(&suites)).transpose()?;
         if rules.is_none() && (self.coverage || self.threshold.is_some()) {
-            return Err(TestError::NothingToCover(paths(&self.paths)));
+            return Err(TestError::NothingToCover(paths(&self.given())));
         }
         let rule_tests = rules.as_mut().map(|program| rules::tests(&program.modules())).unwrap_or_default();
         let all = rule_tests.len() + suites.iter().map(|suite| suite.cases.len()).sum::<usize>();
         if all == 0 {
-            return Err(TestError::NoTests(paths(&self.paths)));
+            return Err(TestError::NoTests(paths(&self.given())));
         }
         let is_chosen = |name: &str| self.run.as_ref().is_none_or(|run| run.is_match(name));
         let chosen: Vec<RuleTest> =
@@ -209,7 +220,7 @@ impl Test {
 
         let mut coverage = None;
         let mut tally = Tally::default();
-        let mut report = Report::new(self.format, self.verbose, self.coverage, Paint::for_output(output));
+        let mut report = Report::new(self.output, self.verbose, self.coverage, Paint::for_output(output));
         if let Some(mut program) = rules {
             coverage = (self.coverage || self.threshold.is_some()).then(|| Coverage::of(&program.modules()));
             for test in chosen {
@@ -243,7 +254,7 @@ impl Test {
     fn rules(&self, suites: &[Suite]) -> Result<Program, TestError> {
         let version = self.version.version();
         let others: BTreeSet<PathBuf> = suites.iter().flat_map(|suite| &suite.files).cloned().collect();
-        let sources = Sources::load(&self.paths, version, others)?;
+        let sources = Sources::load(&self.given(), version, others)?;
         if sources.modules.is_empty() {
             return Err(self.no_rules());
         }
@@ -333,10 +344,10 @@ impl Test {
     /// Without any rules. Who names a YAML file may mean a suite.
     fn no_rules(&self) -> TestError {
         let is_yaml =
-            |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
-        match self.paths.iter().find(|path| is_yaml(path) && !paths::is_suite(path)) {
-            Some(path) => TestError::NoSuite(path.clone()),
-            None => TestError::NoRules(paths(&self.paths)),
+            |path: &PathBuf| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+        match self.given().into_iter().find(|path| is_yaml(path) && !paths::is_suite(path)) {
+            Some(path) => TestError::NoSuite(path),
+            None => TestError::NoRules(paths(&self.given())),
         }
     }
 }
@@ -412,7 +423,7 @@ pub(super) enum TestError {
         problems: String,
     },
     /// A document that never ends can't be read.
-    #[error("`--watch` is for people: it never comes to the end of a document; leave out `--format`, or `--watch`")]
+    #[error("`--watch` is for people: it never comes to the end of a document; leave out `--output`, or `--watch`")]
     WatchedByProgram,
     /// The module can't be used.
     #[error(transparent)]
