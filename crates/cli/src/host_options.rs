@@ -57,17 +57,23 @@ impl HostOptions {
         Ok(Host { answers: Arc::new(Gate::new(grants, source)), recorder, remark })
     }
 
+    /// The real registries and cluster, as `--live` asks them.
+    ///
+    /// Fails when the kubeconfig that was named can't be used.
+    pub fn network(&self) -> Result<Live, LiveError> {
+        Live::new(&LiveOptions {
+            kubeconfig: self.kubeconfig.clone(),
+            insecure_registries: self.insecure_registry.clone(),
+        })
+    }
+
     /// What answers, and what its users should know of it.
     fn source(&self) -> Result<(Arc<dyn AnswerSource>, Option<String>), HostError> {
         if let Some(path) = &self.replay {
             return Ok((Arc::new(Recording::from_file(path)?), None));
         }
         if self.live {
-            let live = Live::new(&LiveOptions {
-                kubeconfig: self.kubeconfig.clone(),
-                insecure_registries: self.insecure_registry.clone(),
-            })?;
-            return Ok((Arc::new(live), None));
+            return Ok((Arc::new(self.network()?), None));
         }
         let cluster = self.cluster.as_deref().map(ClusterFiles::from_folder).transpose()?;
         let images = self.images.as_deref().map(ImageFile::from_file).transpose()?;

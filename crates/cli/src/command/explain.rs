@@ -1,6 +1,5 @@
 //! `explain`: which settings reject a request, and the smallest change of them that would have admitted it.
 
-mod kept;
 mod text;
 
 use std::io::{self, IsTerminal, Write};
@@ -16,13 +15,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::decision::DecisionOptions;
+use super::kept::Kept;
 use super::manifest::ManifestOptions;
 use super::policy::{self, Policy, PolicyError};
 use super::request::{Subject, requests_in};
 use super::run::RunError;
 use super::terminal::{Paint, json_without_commands};
 use super::{Ending, warn};
-use kept::Kept;
 
 const AFTER_HELP: &str = "\
 The change is tried: with it the request is admitted, and without any part of it it isn't. It may not be what you want: the

@@ -71,10 +71,15 @@ pub(super) fn admission_request(document: &Document) -> Result<Option<&RawValue>
 
 /// The items of a list, or the one object that a document is.
 pub(super) fn objects(document: Document) -> Result<Vec<Document>, RequestError> {
-    let Some(list) = List::of(&document.json) else { return Ok(vec![document]) };
-    if list.items.is_empty() {
+    if List::of(&document.json).is_some_and(|list| list.items.is_empty()) {
         return Err(document.unreadable("the list has no items"));
     }
+    items(document)
+}
+
+/// The items of a list, of which there may be none, or the one object that a document is.
+pub(super) fn items(document: Document) -> Result<Vec<Document>, RequestError> {
+    let Some(list) = List::of(&document.json) else { return Ok(vec![document]) };
     let mut objects = Vec::new();
     for (index, item) in list.items.iter().enumerate() {
         let item = Document { place: document.place.item(index + 1), json: list.whole(item) };
