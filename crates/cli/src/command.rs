@@ -13,6 +13,7 @@ mod fields;
 mod kept;
 mod lint;
 mod manifest;
+mod output;
 mod parallel;
 mod policy;
 mod progress;

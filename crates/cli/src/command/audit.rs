@@ -7,6 +7,7 @@ mod judgement;
 mod object;
 mod ownership;
 mod report;
+mod results;
 mod table;
 mod time_limit;
 
@@ -26,6 +27,7 @@ use serde_json::Value;
 use super::document::{self, DocumentError};
 use super::kept::Kept;
 use super::manifest::{Making, Operation};
+use super::output::{annotations, junit, sarif};
 use super::parallel::in_parallel;
 use super::progress::Progress;
 use super::rego::start_clock;
@@ -104,6 +106,12 @@ enum Output {
     Json,
     /// One page with charts, which needs nothing else
     Html,
+    /// For code scanning: SARIF 2.1.0
+    Sarif,
+    /// For people, with annotations for GitHub's workflows
+    Github,
+    /// For CI systems: JUnit's XML
+    Junit,
 }
 
 /// Why nothing can be said.
@@ -234,7 +242,7 @@ impl Audit {
                     name: &object.name,
                     owner: &owner.name,
                     owner_position: *position,
-                    source: owner.document.place.to_string(),
+                    source: &owner.document.place,
                     now,
                     before,
                 }),
@@ -261,6 +269,14 @@ impl Audit {
                 writeln!(output, "{}", json_without_commands(&text))?;
             }
             Output::Html => write!(output, "{}", html::page(report))?,
+            Output::Sarif => write!(output, "{}", sarif(&results::all(report)))?,
+            Output::Github => {
+                write!(output, "{}", table::table(report, Paint::for_output(output)))?;
+                for check in &results::all(report).checks {
+                    write!(output, "{}", annotations(check))?;
+                }
+            }
+            Output::Junit => write!(output, "{}", junit(&results::all(report)))?,
         }
         Ok(output.flush()?)
     }

@@ -32,6 +32,11 @@ impl Place {
         Self { file: file.into(), number: None, item: None }
     }
 
+    /// The file's path, where it is one.
+    pub(super) fn path(&self) -> Option<&str> {
+        self.file.strip_prefix('`')?.strip_suffix('`')
+    }
+
     /// An item of the list that is here.
     pub(super) fn item(&self, number: usize) -> Self {
         Self { item: Some(number), ..self.clone() }

@@ -54,7 +54,7 @@ Exit codes:
 
 Examples:
   image-admission test policies/
-  image-admission test --format junit examples/demo/demo_test.yaml
+  image-admission test -o junit examples/demo/demo_test.yaml
   image-admission test -v --run 'image_safety' image-safety.rego image-safety_test.rego
   image-admission test --threshold 80 policies/";
 
@@ -91,8 +91,8 @@ pub(super) struct Test {
     threshold: Option<f64>,
 
     /// How to write the results, or with --coverage the lines
-    #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "pretty")]
-    format: Format,
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "text")]
+    output: Format,
 
     /// How long each test may take [default: 5 for a rule, 2 for a case, as in the policy server]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
@@ -125,14 +125,16 @@ const RULE_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// For people
-    #[value(alias = "text")]
-    Pretty,
+    #[value(alias = "pretty")]
+    Text,
     /// For programs
     Json,
-    /// For CI systems: JUnit's XML
-    Junit,
+    /// For code scanning: SARIF 2.1.0
+    Sarif,
     /// For people, with annotations for GitHub's workflows
     Github,
+    /// For CI systems: JUnit's XML
+    Junit,
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -147,7 +149,7 @@ impl Test {
         if !self.watch {
             return self.once(output, &mut module, &mut |_| {});
         }
-        if self.format != Format::Pretty {
+        if self.output != Format::Text {
             return Err(TestError::WatchedByProgram);
         }
         let mut named = BTreeSet::new();
@@ -207,7 +209,7 @@ impl Test {
 
         let mut coverage = None;
         let mut tally = Tally::default();
-        let mut report = Report::new(self.format, self.verbose, self.coverage, Paint::for_output(output));
+        let mut report = Report::new(self.output, self.verbose, self.coverage, Paint::for_output(output));
         if let Some(mut program) = rules {
             coverage = (self.coverage || self.threshold.is_some()).then(|| Coverage::of(&program.modules()));
             for test in chosen {
@@ -410,7 +412,7 @@ pub(super) enum TestError {
         problems: String,
     },
     /// A document that never ends can't be read.
-    #[error("`--watch` is for people: it never comes to the end of a document; leave out `--format`, or `--watch`")]
+    #[error("`--watch` is for people: it never comes to the end of a document; leave out `--output`, or `--watch`")]
     WatchedByProgram,
     /// The module can't be used.
     #[error(transparent)]

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::judgement::{Image, Judgement, Reason};
 use super::object::{ObjectName, Rest};
+use crate::command::document::Place;
 
 /// The version of the JSON's shape. It changes when a key goes, or means something else.
 const SCHEMA_VERSION: u32 = 1;
@@ -105,6 +106,9 @@ pub(super) struct Workload {
     pub(super) name: ObjectName,
     /// Where it was read.
     pub(super) source: String,
+    /// The file, where it is one.
+    #[serde(skip)]
+    pub(super) file: Option<String>,
     /// Whether anything of it is denied.
     pub(super) denied: bool,
     pub(super) pods: usize,
@@ -176,7 +180,7 @@ pub(super) struct Decided<'o> {
     /// Tells apart owners of the same name.
     pub(super) owner_position: usize,
     /// Where the owner was read.
-    pub(super) source: String,
+    pub(super) source: &'o Place,
     pub(super) now: Judgement,
     /// What the other settings say.
     pub(super) before: Option<Judgement>,
@@ -268,7 +272,8 @@ impl Workload {
         let images: BTreeSet<&Image> = objects.iter().flat_map(|object| &object.now.images).collect();
         let mut workload = Self {
             name: owner.clone(),
-            source: first.source.clone(),
+            source: first.source.to_string(),
+            file: first.source.path().map(str::to_owned),
             denied: objects.iter().any(|object| !object.now.is_admitted),
             pods,
             denied_pods,

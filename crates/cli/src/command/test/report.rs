@@ -1,7 +1,6 @@
 //! The results as they are written: in `opa test`'s form for people, as JSON, or as CI systems read them.
 
-mod github;
-mod junit;
+mod checks;
 
 use std::io::{self, Write};
 
@@ -11,6 +10,7 @@ use super::Format;
 use super::coverage::Coverage;
 use super::identity::{Identity, Scope};
 use super::outcome::{Outcome, Stop, Verdict};
+use crate::command::output::{annotations, junit, sarif};
 use crate::command::rego::{Failure, Problem, shown};
 use crate::command::terminal::{Paint, in_one_line, printable, without_commands};
 
@@ -76,16 +76,16 @@ impl Report {
         let is_well = matches!(outcome.verdict, Verdict::Passed);
         let finished = Finished { identity, outcome };
         match self.format {
-            Format::Pretty | Format::Github if self.verbose || !is_well => {
+            Format::Text | Format::Github if self.verbose || !is_well => {
                 let text = text(&finished, self.verbose, self.paint);
                 self.told = true;
                 output.write_all(text.as_bytes())?;
                 if self.format == Format::Github {
-                    output.write_all(github::annotation(&finished).as_bytes())?;
+                    output.write_all(annotations(&checks::check(&finished)).as_bytes())?;
                 }
                 Ok(())
             }
-            Format::Pretty | Format::Github => Ok(()),
+            Format::Text | Format::Github => Ok(()),
             // The lines are what is asked for then, and the standard output has room for one JSON only.
             Format::Json if self.coverage => {
                 if !is_well && !matches!(finished.outcome.verdict, Verdict::Skipped) {
@@ -95,7 +95,7 @@ impl Report {
                 }
                 Ok(())
             }
-            Format::Json | Format::Junit => {
+            Format::Json | Format::Sarif | Format::Junit => {
                 self.results.push(finished);
                 Ok(())
             }
@@ -105,7 +105,7 @@ impl Report {
     /// What is wrong with a suite although its cases pass. The standard error stream has it too.
     pub(super) fn complain(&mut self, output: &mut impl Write, complaint: Complaint) -> io::Result<()> {
         if self.format == Format::Github {
-            output.write_all(github::complaint(&complaint).as_bytes())?;
+            output.write_all(annotations(&checks::complaint(&complaint)).as_bytes())?;
         }
         self.complaints.push(complaint);
         Ok(())
@@ -124,8 +124,9 @@ impl Report {
                 let entries: Vec<Entry> = self.results.drain(..).map(Entry::from).collect();
                 to_json(output, &entries)
             }
-            (Format::Junit, _) => output.write_all(junit::document(&self.results, &self.complaints).as_bytes()),
-            (Format::Pretty | Format::Github, coverage) => {
+            (Format::Sarif, _) => output.write_all(sarif(&checks::all(&self.results, &self.complaints)).as_bytes()),
+            (Format::Junit, _) => output.write_all(junit(&checks::all(&self.results, &self.complaints)).as_bytes()),
+            (Format::Text | Format::Github, coverage) => {
                 self.summary(output, tally)?;
                 coverage.map_or(Ok(()), |coverage| table(output, coverage))
             }
