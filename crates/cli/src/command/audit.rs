@@ -212,7 +212,8 @@ impl Audit {
         let progress = Progress::of(objects.len(), "objects");
         let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         // Whoever waits for a network needs no processor.
-        let threads = if self.host.live { threads.saturating_mul(NonZeroUsize::new(4).unwrap_or(threads)) } else { threads };
+        let threads =
+            if self.host.live { threads.saturating_mul(NonZeroUsize::new(4).unwrap_or(threads)) } else { threads };
         let came = in_parallel(&objects, threads, |(object, _)| {
             let came = match (object.rest, making.request(&object.document)) {
                 (Some(_), _) => Came::NotJudged,
@@ -293,13 +294,24 @@ fn rules(path: Option<&Path>) -> Result<Option<Rules>, AuditError> {
 fn rules_in(path: &Path) -> Result<Option<Rules>, AuditError> {
     let written = document::settings(path)?;
     let written = written.map_or(Ok(Value::Null), |json| serde_json::from_str(json.get())).map_err(io::Error::from)?;
-    match Rules::new(Some(path.to_owned()), written) {
+    match Rules::new(Some(path.to_owned()), of_policy(written)) {
         Ok(rules) => Ok(Some(rules)),
         Err(problems) => {
             complain(&invalid_settings(Some(path), &problems.to_string()));
             Ok(None)
         }
     }
+}
+
+/// The settings of a ClusterAdmissionPolicy or an AdmissionPolicy; other settings as they are.
+fn of_policy(mut written: Value) -> Value {
+    let text = |key: &str| written.get(key).and_then(Value::as_str).unwrap_or_default();
+    let is_policy = text("apiVersion").starts_with("policies.kubewarden.io/")
+        && matches!(text("kind"), "ClusterAdmissionPolicy" | "AdmissionPolicy");
+    if !is_policy {
+        return written;
+    }
+    written.pointer_mut("/spec/settings").map(Value::take).unwrap_or_default()
 }
 
 fn now() -> Timestamp {

@@ -158,11 +158,11 @@ fn names_are_nothing_but_text_in_the_page() {
     let tags = page.replace("</style>", "").replace("<br>", "");
     for tag in tags.split('<').skip(1).filter_map(|rest| rest.split(['>', ' ', '\n']).next()) {
         let known = [
-            "!DOCTYPE", "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "code", "section", "div",
-            "span", "svg", "g", "text", "rect", "input", "select", "option", "table", "thead", "tbody", "tr", "th", "td",
-            "button", "ul", "li", "details", "summary", "script",
+            "!DOCTYPE", "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "code", "section",
+            "div", "span", "svg", "g", "text", "rect", "input", "select", "option", "table", "thead", "tbody", "tr",
+            "th", "td", "button", "ul", "li", "details", "summary", "script",
         ];
-        assert!(known.contains(&tag.trim_start_matches('/')) || page.contains(&format!("number < {tag}")), "<{tag}");
+        assert!(known.contains(&tag.trim_start_matches('/')), "<{tag}");
     }
 }
 
@@ -196,7 +196,16 @@ fn cluster(expires: bool) -> Cluster {
     let mut answers: BTreeMap<String, (u16, Value)> = BTreeMap::new();
     let mut answer = |path: &str, status: u16, body: Value| answers.insert(path.to_owned(), (status, body));
     answer("/api/v1", 200, kinds(&[("pods", "Pod"), ("replicationcontrollers", "ReplicationController")]));
-    answer("/apis/apps/v1", 200, kinds(&[("deployments", "Deployment"), ("replicasets", "ReplicaSet"), ("statefulsets", "StatefulSet"), ("daemonsets", "DaemonSet")]));
+    answer(
+        "/apis/apps/v1",
+        200,
+        kinds(&[
+            ("deployments", "Deployment"),
+            ("replicasets", "ReplicaSet"),
+            ("statefulsets", "StatefulSet"),
+            ("daemonsets", "DaemonSet"),
+        ]),
+    );
     answer("/apis/batch/v1", 200, kinds(&[("jobs", "Job"), ("cronjobs", "CronJob")]));
     answer("/api/v1/pods?&limit=500", 200, list(vec![pod("a"), pod("b")], "next"));
     let gone = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "message": "too old", "code": 410});
@@ -249,7 +258,8 @@ fn respond(mut connection: TcpStream, answers: &BTreeMap<String, (u16, Value)>) 
 fn audit_cluster(cluster: &Cluster, arguments: &[&str]) -> (i32, Value, String) {
     let settings = TempDir::new().unwrap();
     let path = settings.path().join("settings.yaml");
-    fs::write(&path, "preScanPolicies: {customPolicies: [{prefix: bad.io/, action: reject}]}\nregistries: [bad.io]").unwrap();
+    fs::write(&path, "preScanPolicies: {customPolicies: [{prefix: bad.io/, action: reject}]}\nregistries: [bad.io]")
+        .unwrap();
     let (path, kubeconfig) = (path.display().to_string(), cluster.kubeconfig.display().to_string());
     let own = ["audit", "--live", "--kubeconfig", &kubeconfig, "--settings", &path, "-o", "json"];
     let Outcome { code, output, errors } = image_admission(&folder(), &[&own, arguments].concat(), b"");
@@ -261,11 +271,20 @@ fn a_cluster_is_listed_a_page_at_a_time() {
     let cluster = cluster(false);
     let (code, report, errors) = audit_cluster(&cluster, &[]);
     // Not everything could be listed, so that "nothing else is denied" would be a guess.
-    assert_eq!((code, errors.as_str()), (1, "error: cannot list jobs: ApiError: jobs is forbidden: Forbidden (ErrorResponse { status: \"Failure\", message: \"jobs is forbidden\", reason: \"Forbidden\", code: 403 })\n"));
+    assert_eq!(
+        (code, errors.as_str()),
+        (
+            1,
+            "error: cannot list jobs: ApiError: jobs is forbidden: Forbidden (ErrorResponse { status: \"Failure\", message: \"jobs is forbidden\", reason: \"Forbidden\", code: 403 })\n"
+        )
+    );
     let workloads = report["workloads"].as_array().unwrap();
     assert_eq!(workloads.len(), 1, "{report:#}");
     let web = &workloads[0];
-    assert_eq!((&web["kind"], &web["name"], &web["pods"], &web["deniedPods"]), (&json!("Deployment"), &json!("web"), &json!(3), &json!(3)));
+    assert_eq!(
+        (&web["kind"], &web["name"], &web["pods"], &web["deniedPods"]),
+        (&json!("Deployment"), &json!("web"), &json!(3), &json!(3))
+    );
     assert_eq!(report["summary"]["objects"], 4);
     let asked = cluster.asked.lock().unwrap();
     assert!(asked.contains(&"/api/v1/pods?&limit=500&continue=next".to_owned()), "{asked:?}");
@@ -324,7 +343,10 @@ impl Large {
                 }));
             }
             let index = json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": manifests});
-            list.insert(format!("{registry}/{repository}:1.0"), json!({"digest": Self::digest_of(&index), "manifest": index}));
+            list.insert(
+                format!("{registry}/{repository}:1.0"),
+                json!({"digest": Self::digest_of(&index), "manifest": index}),
+            );
         }
         let write = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
         write("images.yaml", json!({"images": list}).to_string());
@@ -341,17 +363,33 @@ impl Large {
             })
         }).collect();
         let items = json!({"apiVersion": "v1", "kind": "List", "items": items});
-        if format == "json" { write("pods.json", items.to_string()) } else { write("pods.yaml", yaml_serde::to_string(&items).unwrap()) }
+        if format == "json" {
+            write("pods.json", items.to_string())
+        } else {
+            write("pods.yaml", yaml_serde::to_string(&items).unwrap())
+        }
         Self { folder, pods }
     }
 
     /// The digest of an index as tools write it, with its keys in the order of the specification.
     fn digest_of(index: &Value) -> String {
-        let entries: Vec<String> = index["manifests"].as_array().unwrap().iter().map(|entry| format!(
-            r#"{{"mediaType":"{}","digest":"{}","size":500,"platform":{{"architecture":"{}","os":"linux"}}}}"#,
-            entry["mediaType"].as_str().unwrap(), entry["digest"].as_str().unwrap(), entry["platform"]["architecture"].as_str().unwrap()
-        )).collect();
-        let text = format!(r#"{{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[{}]}}"#, entries.join(","));
+        let entries: Vec<String> = index["manifests"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| {
+                format!(
+                    r#"{{"mediaType":"{}","digest":"{}","size":500,"platform":{{"architecture":"{}","os":"linux"}}}}"#,
+                    entry["mediaType"].as_str().unwrap(),
+                    entry["digest"].as_str().unwrap(),
+                    entry["platform"]["architecture"].as_str().unwrap()
+                )
+            })
+            .collect();
+        let text = format!(
+            r#"{{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[{}]}}"#,
+            entries.join(",")
+        );
         crate::support::registry::digest_of(text.as_bytes())
     }
 
@@ -360,7 +398,22 @@ impl Large {
         let folder = self.folder.path();
         let pods = ["pods.json", "pods.yaml"].into_iter().find(|name| folder.join(name).exists()).unwrap();
         let start = Instant::now();
-        let outcome = run(folder, &["audit", "-f", pods, "--settings", "settings.yaml", "--images", "images.yaml", "--cluster", "cluster", "-o", "json"]);
+        let outcome = run(
+            folder,
+            &[
+                "audit",
+                "-f",
+                pods,
+                "--settings",
+                "settings.yaml",
+                "--images",
+                "images.yaml",
+                "--cluster",
+                "cluster",
+                "-o",
+                "json",
+            ],
+        );
         let took = start.elapsed();
         assert_eq!((outcome.code, outcome.errors.as_str()), (2, ""));
         let report: Value = serde_json::from_str(&outcome.output).unwrap();

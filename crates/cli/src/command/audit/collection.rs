@@ -86,7 +86,8 @@ impl Reading<'_> {
             // A link to nowhere is a file that can't be read.
             if is_folder(&path).unwrap_or(false) {
                 has_files |= self.folder(&path)?;
-            } else if path.extension().and_then(OsStr::to_str).is_some_and(|end| ["yaml", "yml", "json"].contains(&end)) {
+            } else if path.extension().and_then(OsStr::to_str).is_some_and(|end| ["yaml", "yml", "json"].contains(&end))
+            {
                 has_files = true;
                 self.file(&path, false);
             }

@@ -16,7 +16,7 @@ use chart::{Bar, chart};
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 /// The SHA-256 of the style and the script, as `Content-Security-Policy` has them. A test says what they are.
-const STYLE_HASH: &str = "3tqOJk1c1mbvPm+cCWZbQfiMFbPZG2Wlij3YNdb6jfU=";
+const STYLE_HASH: &str = "kSWpJrRo1ikpJKdXL7yKbl0zgGLxa9UmG9xG27gjewg=";
 const SCRIPT_HASH: &str = "+S3mOYO6in1Izraum/0VYd2zSDN9taLLmIljfzuckaA=";
 
 /// The whole page.
@@ -28,7 +28,8 @@ pub(super) fn page(report: &Report) -> String {
 }
 
 fn write_page(page: &mut String, report: &Report) -> std::fmt::Result {
-    let title = if report.against.is_some() { "What these settings would change" } else { "What these settings would do" };
+    let title =
+        if report.against.is_some() { "What these settings would change" } else { "What these settings would do" };
     writeln!(page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")?;
     let policy = format!("default-src 'none'; style-src 'sha256-{STYLE_HASH}'; script-src 'sha256-{SCRIPT_HASH}'");
     writeln!(page, "<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">")?;
@@ -38,7 +39,11 @@ fn write_page(page: &mut String, report: &Report) -> std::fmt::Result {
     let settings = report.settings.as_deref().map_or_else(|| "every default".to_owned(), code);
     let against = report.against.as_deref().map(|file| format!(", compared with {}", code(file))).unwrap_or_default();
     let time = escaped(&report.decided_at);
-    writeln!(page, "<p class=\"dim\">Settings: {settings}{against}. Decided for {time}, by image-admission {}.</p>", report.version())?;
+    writeln!(
+        page,
+        "<p class=\"dim\">Settings: {settings}{against}. Decided for {time}, by image-admission {}.</p>",
+        report.version()
+    )?;
     problems(page, report)?;
     cards(page, report)?;
     charts(page, report)?;
@@ -62,7 +67,10 @@ fn cards(page: &mut String, report: &Report) -> std::fmt::Result {
     let summary = &report.summary;
     writeln!(page, "<section class=\"cards\">")?;
     let mut card = |class: &str, number: usize, what: &str| {
-        writeln!(page, "<div class=\"panel\"><div class=\"number {class}\">{number}</div><div class=\"dim\">{what}</div></div>")
+        writeln!(
+            page,
+            "<div class=\"panel\"><div class=\"number {class}\">{number}</div><div class=\"dim\">{what}</div></div>"
+        )
     };
     match summary.changes {
         Some(changes) => {
@@ -90,7 +98,12 @@ fn charts(page: &mut String, report: &Report) -> std::fmt::Result {
         some: count.denied_workloads,
         rest: count.workloads - count.denied_workloads,
     });
-    chart(page, "Workloads by namespace", "<span class=\"denied\">■</span> denied <span class=\"admitted\">■</span> admitted", namespaces)?;
+    chart(
+        page,
+        "Workloads by namespace",
+        "<span class=\"denied\">■</span> denied <span class=\"admitted\">■</span> admitted",
+        namespaces,
+    )?;
     let rules: Vec<(String, &str, usize)> = report
         .rules
         .iter()
@@ -105,13 +118,21 @@ fn charts(page: &mut String, report: &Report) -> std::fmt::Result {
     chart(page, &format!("{denials} workloads by rule"), "The setting that decided", rules)?;
     let findings =
         report.findings.iter().map(|count| Bar { label: &count.id, words: &count.id, some: count.workloads, rest: 0 });
-    chart(page, &format!("{denials} workloads by finding"), "Vulnerabilities over a limit, the 20 worst of an image", findings)?;
+    chart(
+        page,
+        &format!("{denials} workloads by finding"),
+        "Vulnerabilities over a limit, the 20 worst of an image",
+        findings,
+    )?;
     writeln!(page, "</section>")
 }
 
 fn table(page: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(page, "<section class=\"panel\">\n<div class=\"tools\">")?;
-    writeln!(page, "<input id=\"words\" type=\"search\" placeholder=\"Words to look for\" aria-label=\"Words to look for\">")?;
+    writeln!(
+        page,
+        "<input id=\"words\" type=\"search\" placeholder=\"Words to look for\" aria-label=\"Words to look for\">"
+    )?;
     writeln!(page, "<select id=\"verdict\" aria-label=\"Verdict\"><option value=\"\">every verdict</option>")?;
     let verdicts: &[Verdict] = match report.against {
         Some(_) => &[Verdict::NewlyDenied, Verdict::NewlyAdmitted, Verdict::OtherWarnings],
@@ -136,7 +157,12 @@ fn row(page: &mut String, workload: &Workload) -> std::fmt::Result {
     let verdict = Verdict::of(workload);
     let name = escaped(&workload.name.short());
     writeln!(page, "<tr data-verdict=\"{}\">", verdict.word())?;
-    writeln!(page, "<td>{}</td><td title=\"{}\">{name}</td>", escaped(&workload.name.namespace), escaped(&workload.source))?;
+    writeln!(
+        page,
+        "<td>{}</td><td title=\"{}\">{name}</td>",
+        escaped(&workload.name.namespace),
+        escaped(&workload.source)
+    )?;
     let pods = match (workload.denied_pods, workload.pods) {
         (0, pods) => pods.to_string(),
         (denied, pods) if denied == pods => pods.to_string(),
@@ -168,7 +194,11 @@ fn reasons(page: &mut String, before: &str, reasons: &[Told<Reason>]) -> std::fm
         let settings = if settings.is_empty() { String::new() } else { format!(" by {}", settings.join(", ")) };
         let of: Vec<String> = objects.iter().map(|(kind, count)| number(*count, &escaped(kind))).collect();
         let (message, of) = (escaped(&what.message), of.join(", "));
-        writeln!(page, "<li>{image}{before}{message}<br><span class=\"dim\">{}{settings}, of {of}</span></li>", what.rule)?;
+        writeln!(
+            page,
+            "<li>{image}{before}{message}<br><span class=\"dim\">{}{settings}, of {of}</span></li>",
+            what.rule
+        )?;
     }
     writeln!(page, "</ul>")
 }

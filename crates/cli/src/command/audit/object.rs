@@ -177,7 +177,9 @@ mod tests {
 
     #[test]
     fn names_are_those_of_the_manifest() {
-        let web = object(&json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}}));
+        let web = object(
+            &json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}}),
+        );
         assert_eq!(web.name.to_string(), "Deployment web in namespace shop");
         assert_eq!(web.name.kind_and_group(), "Deployment.apps");
         let made = object(&json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "web-"}}));
@@ -188,14 +190,18 @@ mod tests {
 
     #[test]
     fn only_a_controller_is_followed() {
-        let pod = |owners: Value| object(&json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "ownerReferences": owners}}));
+        let pod = |owners: Value| {
+            object(&json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "ownerReferences": owners}}))
+        };
         let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "7"});
         let mut controller = owner.clone();
         controller["controller"] = json!(true);
         assert_eq!(pod(json!([owner])).controller, None);
         let found = pod(json!([owner, controller])).controller.unwrap();
         assert_eq!((found.name.kind_and_group().as_str(), found.uid.as_deref()), ("ReplicaSet.apps", Some("7")));
-        for strange in [json!("web-1"), json!([7]), json!([{"controller": true}]), json!({"controller": true}), json!(null)] {
+        for strange in
+            [json!("web-1"), json!([7]), json!([{"controller": true}]), json!({"controller": true}), json!(null)]
+        {
             assert_eq!(pod(strange.clone()).controller, None, "{strange}");
         }
     }
@@ -209,11 +215,19 @@ mod tests {
             ("v1/Pod", json!({"status": {"phase": "Succeeded"}}), Some(Rest::Finished)),
             ("v1/Pod", json!({"status": {"phase": "Failed"}}), Some(Rest::Finished)),
             ("v1/Pod", json!({"status": {"phase": ["Failed"]}}), None),
-            ("batch/v1/Job", json!({"status": {"conditions": [{"type": "Complete", "status": "True"}]}}), Some(Rest::Finished)),
+            (
+                "batch/v1/Job",
+                json!({"status": {"conditions": [{"type": "Complete", "status": "True"}]}}),
+                Some(Rest::Finished),
+            ),
             ("batch/v1/Job", json!({"status": {"conditions": [{"type": "Complete", "status": "False"}]}}), None),
             ("batch/v1/Job", json!({"status": {"conditions": [{"type": "Suspended", "status": "True"}]}}), None),
             ("apps/v1/ReplicaSet", json!({"spec": {"replicas": 0}}), Some(Rest::ScaledToZero)),
-            ("apps/v1/ReplicaSet", json!({"spec": {"replicas": 0}, "status": {"replicas": 0}}), Some(Rest::ScaledToZero)),
+            (
+                "apps/v1/ReplicaSet",
+                json!({"spec": {"replicas": 0}, "status": {"replicas": 0}}),
+                Some(Rest::ScaledToZero),
+            ),
             ("apps/v1/ReplicaSet", json!({"spec": {"replicas": 0}, "status": {"replicas": 1}}), None),
             ("apps/v1/ReplicaSet", json!({"spec": {"replicas": 2}}), None),
             ("apps/v1/ReplicaSet", json!({}), None),
@@ -221,7 +235,8 @@ mod tests {
             ("example.com/v1/Pod", json!({"status": {"phase": "Failed"}}), None),
         ] {
             let (version, name) = kind.rsplit_once('/').unwrap();
-            let mut value = json!({"apiVersion": version, "kind": name, "metadata": {"name": "a", "ownerReferences": owners}});
+            let mut value =
+                json!({"apiVersion": version, "kind": name, "metadata": {"name": "a", "ownerReferences": owners}});
             value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             assert_eq!(object(&value).rest, rest, "{value}");
         }
@@ -231,7 +246,13 @@ mod tests {
 
     #[test]
     fn other_documents_are_no_objects() {
-        for value in [json!([]), json!("a"), json!({"kind": "Pod"}), json!({"apiVersion": "v1"}), json!({"apiVersion": 1, "kind": "Pod"})] {
+        for value in [
+            json!([]),
+            json!("a"),
+            json!({"kind": "Pod"}),
+            json!({"apiVersion": "v1"}),
+            json!({"apiVersion": 1, "kind": "Pod"}),
+        ] {
             let json = serde_json::value::to_raw_value(&value).unwrap();
             let read = Object::read(Document { place: Place::within("here"), json }, "default");
             assert!(matches!(read, Read::NoObject), "{value}");

@@ -289,7 +289,8 @@ impl Workload {
             .filter(|(_, now, before)| now.is_admitted != before.is_admitted || now.warnings != before.warnings)
             .collect();
         if objects.iter().all(|object| object.before.is_none()) {
-            workload.reasons = told(objects.iter().flat_map(|of| of.now.reasons.iter().map(|why| (of.name, why.clone()))));
+            workload.reasons =
+                told(objects.iter().flat_map(|of| of.now.reasons.iter().map(move |why| (of.name, why.clone()))));
             workload.warnings = told(objects.iter().flat_map(|of| warnings(of.name, &of.now, None)));
         } else if !changed.is_empty() {
             let is_denied = |(_, now, before): &&(_, &Judgement, &Judgement)| !now.is_admitted && before.is_admitted;
@@ -302,12 +303,14 @@ impl Workload {
                 Change::OtherWarnings
             });
             let now = changed.iter().filter(is_denied);
-            workload.reasons = told(now.flat_map(|(name, now, _)| now.reasons.iter().map(|why| (*name, why.clone()))));
-            workload.warnings =
-                told(changed.iter().flat_map(|(name, now, before)| warnings(name, now, Some(*before))));
+            workload.reasons =
+                told(now.flat_map(|(name, now, _)| now.reasons.iter().map(move |why| (*name, why.clone()))));
+            workload.warnings = told(changed.iter().flat_map(|(name, now, before)| warnings(name, now, Some(*before))));
             let was = changed.iter().filter(is_admitted);
             workload.before = Some(Before {
-                reasons: told(was.flat_map(|(name, _, before)| before.reasons.iter().map(|why| (*name, why.clone())))),
+                reasons: told(
+                    was.flat_map(|(name, _, before)| before.reasons.iter().map(move |why| (*name, why.clone()))),
+                ),
                 warnings: told(changed.iter().flat_map(|(name, now, before)| warnings(name, before, Some(*now)))),
             });
         }

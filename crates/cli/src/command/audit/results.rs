@@ -62,8 +62,7 @@ fn check(workload: &Workload) -> Check {
         location: location.clone(),
     };
     let denied = workload.reasons.iter().map(|told| finding(told.what.rule, Level::Error, reason(told)));
-    let warnings =
-        workload.warnings.iter().map(|told| finding(WARNING, Level::Warning, told.what.message.clone()));
+    let warnings = workload.warnings.iter().map(|told| finding(WARNING, Level::Warning, told.what.message.clone()));
     let before = workload.before.iter().filter(|_| workload.change == Some(Change::NewlyAdmitted));
     let admitted = before
         .flat_map(|before| &before.reasons)

@@ -10,7 +10,7 @@ const BARS: usize = 12;
 const LABEL: usize = 58;
 const WIDTH: usize = 400;
 /// The width of the longest bar; its number stands behind it.
-const BAR_WIDTH: usize = 356;
+const BAR_WIDTH: usize = 310;
 const ROW: usize = 36;
 
 /// One row of a chart.
@@ -53,7 +53,11 @@ pub(super) fn chart<'t>(
         writeln!(page, "<title>{}: {numbers}</title>", escaped(label))?;
         writeln!(page, "<text x=\"0\" y=\"{}\">{}</text>", top + 13, escaped(&shortened(label)))?;
         let bar_top = top + 19;
-        writeln!(page, "<rect class=\"some\" x=\"0\" y=\"{bar_top}\" width=\"{}\" height=\"9\" rx=\"2\"/>", width(*some))?;
+        writeln!(
+            page,
+            "<rect class=\"some\" x=\"0\" y=\"{bar_top}\" width=\"{}\" height=\"9\" rx=\"2\"/>",
+            width(*some)
+        )?;
         let (start, rest) = (width(*some), width(*rest));
         writeln!(page, "<rect class=\"rest\" x=\"{start}\" y=\"{bar_top}\" width=\"{rest}\" height=\"9\" rx=\"2\"/>")?;
         writeln!(page, "<text class=\"count\" x=\"{WIDTH}\" y=\"{}\">{numbers}</text></g>", top + 28)?;
@@ -100,7 +104,8 @@ mod tests {
     fn labels_are_short_and_only_text() {
         let label = "<svg onload=x>".repeat(40);
         let mut page = String::new();
-        chart(&mut page, "Workloads", "", [Bar { label: &label, words: "\"><script>", some: 0, rest: 0 }].into_iter()).unwrap();
+        chart(&mut page, "Workloads", "", [Bar { label: &label, words: "\"><script>", some: 0, rest: 0 }].into_iter())
+            .unwrap();
         assert!(!page.contains("<svg onload") && !page.contains("<script>"), "{page}");
         assert!(page.contains("…</text>"), "{page}");
     }
