@@ -74,7 +74,7 @@ pub(super) struct Audit {
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
 
-    /// The policy's settings. Without them, every default
+    /// The policy's settings, as they are or in a ClusterAdmissionPolicy or AdmissionPolicy. Without them, every default
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
 

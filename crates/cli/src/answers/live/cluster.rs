@@ -95,7 +95,10 @@ impl Cluster {
                     page = ListParams::default();
                     continue;
                 }
-                list => list.map_err(|error| error.to_string())?,
+                list => list.map_err(|error| match error {
+                    kube::Error::Api(status) if !status.message.is_empty() => status.message,
+                    other => other.to_string(),
+                })?,
             };
             read(list.items.len());
             let more = list.metadata.continue_.filter(|token| !token.is_empty());

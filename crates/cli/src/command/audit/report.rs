@@ -38,6 +38,9 @@ pub(super) struct Report {
     pub(super) not_judged: NotJudged,
     /// What could not be read or listed.
     pub(super) problems: Vec<String>,
+    /// Whether only denials are asked for.
+    #[serde(skip)]
+    pub(super) is_denied_only: bool,
 }
 
 /// How many of everything there are.
@@ -240,6 +243,7 @@ impl Report {
             workloads,
             not_judged,
             problems,
+            is_denied_only: false,
         }
     }
 
@@ -250,6 +254,7 @@ impl Report {
 
     /// Leaves only the workloads that are denied, or newly denied; counts stay.
     pub(super) fn keep_denied(&mut self) {
+        self.is_denied_only = true;
         self.workloads.retain(|workload| match workload.change {
             Some(change) => change == Change::NewlyDenied,
             None => workload.denied,

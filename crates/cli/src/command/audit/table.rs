@@ -69,7 +69,8 @@ impl Page {
             }
             _ => self.line(&format!("{heading}:")),
         }
-        for (key, workloads) in entries(workloads) {
+        let is_wanted = |word| !report.is_denied_only || matches!(word, Word::Denied | Word::NewlyDenied);
+        for (key, workloads) in entries(workloads).into_iter().filter(|(key, _)| is_wanted(key.word)) {
             self.entry(&key, &workloads);
         }
         self.line("");
