@@ -31,7 +31,7 @@ release() {
 
 # YAML as JSON.
 json() {
-    "${CARGO:-cargo}" run --manifest-path "$ROOT/Cargo.toml" --locked --quiet --package image-admission-cli --bin image-admission -- eval --input "$1" --format raw input
+    "${CARGO:-cargo}" run --manifest-path "$ROOT/Cargo.toml" --locked --quiet --package image-admission-cli --bin image-admission -- eval --input "$1" -o raw input
 }
 
 metadata() {

@@ -11,6 +11,7 @@ mod eval;
 mod explain;
 mod fields;
 mod kept;
+mod lines;
 mod lint;
 mod manifest;
 mod output;
@@ -20,6 +21,7 @@ mod progress;
 mod rego;
 mod request;
 mod run;
+mod settings;
 mod terminal;
 mod test;
 

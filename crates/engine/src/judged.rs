@@ -75,6 +75,12 @@ impl JudgedImage {
         denials
     }
 
+    /// Why pre-scan rejects it, where its policy does, in the words of the message.
+    #[must_use]
+    pub fn pre_scan_denial(&self) -> Option<String> {
+        self.pre_scan_rejection().map(|rejection| rejection.to_string())
+    }
+
     /// Why pre-scan rejects it, where its policy does.
     pub(crate) fn pre_scan_rejection(&self) -> Option<Rejection<'_, Rule<PreScanAction>>> {
         let policy = self.pre_scan.as_ref().filter(|rule| rule.action == PreScanAction::Reject)?;

@@ -22,7 +22,7 @@ use std::fmt;
 pub use acceptance::{Acceptance, Count, CvssLimit, Limit, Limits, Severity};
 pub use attestors::{Attestor, Identity, KeyReference};
 pub use exemptions::{Exemption, Pattern};
-pub use lint::{Lint, LintRule};
+pub use lint::{Lint, LintFix, LintRule, LintSeverity};
 pub use phases::{
     CustomPolicy, EffectiveFallbacks, Fallback, ImageMatching, NamespaceOverride, Phase, PreScanAction, ScanAction,
     StatusFallbacks,

@@ -32,6 +32,7 @@ use super::parallel::in_parallel;
 use super::progress::Progress;
 use super::rego::start_clock;
 use super::request::RequestError;
+use super::settings::settings;
 use super::terminal::{Paint, json_without_commands};
 use super::{Ending, HOW_TO_ANSWER, complain, invalid_settings, seconds, warn};
 use collection::{Collection, CollectionError};
@@ -74,13 +75,22 @@ pub(super) struct Audit {
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
 
-    /// The policy's settings, as they are or in a ClusterAdmissionPolicy or AdmissionPolicy. Without them, every default
+    /// The policy's settings: as they are, or in a ClusterAdmissionPolicy or AdmissionPolicy, also among other objects.
+    /// Without them, every default
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
+
+    /// Which policy's settings are meant, where a file has several: its name, or `<namespace>/<name>`
+    #[arg(long, value_name = "NAME", requires = "settings")]
+    settings_of: Option<String>,
 
     /// Tell only what would change, compared with these settings: those that the cluster has now
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
+
+    /// Which policy's settings are compared, where that file has several
+    #[arg(long, value_name = "NAME", requires = "against")]
+    against_of: Option<String>,
 
     /// Tell only of what is denied, or newly denied
     #[arg(long)]
@@ -151,8 +161,8 @@ impl Audit {
     /// Decides everything, and writes what was found to `output`.
     pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, AuditError> {
         start_clock();
-        let rules = rules(self.settings.as_deref())?;
-        let against = self.against.as_deref().map(rules_in).transpose()?;
+        let rules = rules(self.settings.as_deref(), self.settings_of.as_deref())?;
+        let against = self.against.as_deref().map(|path| rules_in(path, self.against_of.as_deref())).transpose()?;
         let (Some(rules), Some(against)) = (rules, against.map_or(Some(None), |rules| rules.map(Some))) else {
             return Ok(Ending::InvalidSettings);
         };
@@ -284,34 +294,23 @@ impl Audit {
 }
 
 /// The settings of a file, or every default; none when they are not valid, which has been said then.
-fn rules(path: Option<&Path>) -> Result<Option<Rules>, AuditError> {
+fn rules(path: Option<&Path>, policy: Option<&str>) -> Result<Option<Rules>, AuditError> {
     match path {
-        Some(path) => rules_in(path),
+        Some(path) => rules_in(path, policy),
         None => Ok(Rules::new(None, Value::Null).ok()),
     }
 }
 
-fn rules_in(path: &Path) -> Result<Option<Rules>, AuditError> {
-    let written = document::settings(path)?;
+fn rules_in(path: &Path, policy: Option<&str>) -> Result<Option<Rules>, AuditError> {
+    let written = settings(path, policy)?;
     let written = written.map_or(Ok(Value::Null), |json| serde_json::from_str(json.get())).map_err(io::Error::from)?;
-    match Rules::new(Some(path.to_owned()), of_policy(written)) {
+    match Rules::new(Some(path.to_owned()), written) {
         Ok(rules) => Ok(Some(rules)),
         Err(problems) => {
             complain(&invalid_settings(Some(path), &problems.to_string()));
             Ok(None)
         }
     }
-}
-
-/// The settings of a ClusterAdmissionPolicy or an AdmissionPolicy; other settings as they are.
-fn of_policy(mut written: Value) -> Value {
-    let text = |key: &str| written.get(key).and_then(Value::as_str).unwrap_or_default();
-    let is_policy = text("apiVersion").starts_with("policies.kubewarden.io/")
-        && matches!(text("kind"), "ClusterAdmissionPolicy" | "AdmissionPolicy");
-    if !is_policy {
-        return written;
-    }
-    written.pointer_mut("/spec/settings").map(Value::take).unwrap_or_default()
 }
 
 fn now() -> Timestamp {

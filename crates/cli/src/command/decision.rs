@@ -9,7 +9,8 @@ use serde_json::value::RawValue;
 
 use super::policy::ModuleOption;
 use super::run::RunError;
-use super::{complain, document, invalid_settings, seconds};
+use super::settings::settings;
+use super::{complain, invalid_settings, seconds};
 
 /// Which requests are decided, and by which policy.
 #[derive(Args, Debug)]
@@ -19,9 +20,14 @@ pub(super) struct DecisionOptions {
     #[arg(short, long = "file", value_name = "FILE", required = true)]
     pub(super) files: Vec<PathBuf>,
 
-    /// The policy's settings. Without them, every default
+    /// The policy's settings: as they are, or in a ClusterAdmissionPolicy or AdmissionPolicy, also among other objects.
+    /// Without them, every default
     #[arg(long, value_name = "FILE")]
     settings: Option<PathBuf>,
+
+    /// Which policy's settings are meant, where the file has several: its name, or `<namespace>/<name>`
+    #[arg(long, value_name = "NAME", requires = "settings")]
+    settings_of: Option<String>,
 
     #[command(flatten)]
     pub(super) module: ModuleOption,
@@ -34,7 +40,8 @@ pub(super) struct DecisionOptions {
 impl DecisionOptions {
     /// The settings as JSON.
     pub(super) fn settings(&self) -> Result<Box<RawValue>, RunError> {
-        match self.settings.as_deref().map(document::settings).transpose()?.flatten() {
+        let own = |path| settings(path, self.settings_of.as_deref());
+        match self.settings.as_deref().map(own).transpose()?.flatten() {
             Some(settings) => Ok(settings),
             None => Ok(RawValue::from_string("{}".to_owned()).map_err(io::Error::from)?),
         }

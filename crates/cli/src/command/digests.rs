@@ -44,8 +44,12 @@ Examples:
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Digests {
     /// Files and folders with lists of images, and with everything that has their digests
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", required_unless_present = "file")]
     paths: Vec<PathBuf>,
+
+    /// The same. May be repeated
+    #[arg(short, long, value_name = "PATH")]
+    file: Vec<PathBuf>,
 
     /// Write nothing, and say what would be rewritten
     #[arg(long)]
@@ -116,7 +120,8 @@ struct File {
 impl Digests {
     /// Rewrites the files, and tells of every replacement on `output`.
     pub(super) fn execute(&self, output: &mut impl Write) -> Result<Ending, DigestsError> {
-        let before = files(&self.paths)?;
+        let paths: Vec<PathBuf> = self.paths.iter().chain(&self.file).cloned().collect();
+        let before = files(&paths)?;
         let mut names: Vec<names::Computed> = Vec::new();
         for file in &before {
             names.extend(documents::of(&file.path, &file.text).iter().flat_map(names::computed));
@@ -127,7 +132,7 @@ impl Digests {
         loop {
             let listed = listed(&before, &after)?;
             if listed.is_empty() {
-                let paths: Vec<String> = self.paths.iter().map(|path| document::name(path)).collect();
+                let paths: Vec<String> = paths.iter().map(|path| document::name(path)).collect();
                 return Err(DigestsError::NoList(paths.join(", ")));
             }
             let next = next(&listed)?;

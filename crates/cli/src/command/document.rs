@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -17,9 +17,11 @@ pub(super) struct Document {
 }
 
 /// A document's file, and its number there.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     file: String,
+    /// The file itself, where the place is in one that can be read again.
+    path: Option<PathBuf>,
     /// From 1; none if the file holds nothing else.
     number: Option<usize>,
     /// The number of the object in a list, from 1.
@@ -29,12 +31,22 @@ pub(crate) struct Place {
 impl Place {
     /// A place that isn't a document of its own.
     pub(super) fn within(file: impl Into<String>) -> Self {
-        Self { file: file.into(), number: None, item: None }
+        Self { file: file.into(), path: None, number: None, item: None }
     }
 
-    /// The file's path, where it is one.
-    pub(super) fn path(&self) -> Option<&str> {
-        self.file.strip_prefix('`')?.strip_suffix('`')
+    /// The file, where it can be read again.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The number of the document among all of its file, from 0.
+    pub(super) fn document(&self) -> usize {
+        self.number.map_or(0, |number| number.saturating_sub(1))
+    }
+
+    /// Which item of a list it is, from 0.
+    pub(super) fn index(&self) -> Option<usize> {
+        self.item.map(|item| item.saturating_sub(1))
     }
 
     /// An item of the list that is here.
@@ -58,24 +70,21 @@ impl fmt::Display for Place {
 
 /// Reads the documents of a file that aren't empty; `-` is the standard input.
 pub(super) fn documents(path: &Path) -> Result<Vec<Document>, DocumentError> {
+    documents_in(path, &text(path)?)
+}
+
+/// The documents of a file whose text was read.
+pub(super) fn documents_in(path: &Path, text: &str) -> Result<Vec<Document>, DocumentError> {
     let file = name(path);
-    let values = parse(&file, &text(path)?)?;
+    let values = parse(&file, text)?;
     let several = values.len() > 1;
     let documents = values.into_iter().enumerate().filter(|(_, json)| json.get() != "null");
     let documents = documents.map(|(index, json)| {
         let number = several.then_some(index + 1);
-        Document { place: Place { file: file.clone(), number, item: None }, json }
+        let path = (!is_standard_input(path)).then(|| path.to_owned());
+        Document { place: Place { file: file.clone(), path, number, item: None }, json }
     });
     Ok(documents.collect())
-}
-
-/// The one document of a file with settings; none if everything in it is commented out.
-pub(super) fn settings(path: &Path) -> Result<Option<Box<RawValue>>, DocumentError> {
-    let mut documents = documents(path)?.into_iter().map(|document| document.json);
-    match (documents.next(), documents.next()) {
-        (settings, None) => Ok(settings),
-        (_, Some(_)) => Err(DocumentError::SeveralSettings(name(path))),
-    }
 }
 
 /// A file's text.
@@ -93,7 +102,8 @@ pub(super) fn text(path: &Path) -> Result<String, DocumentError> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-fn is_standard_input(path: &Path) -> bool {
+/// Whether a path stands for the standard input.
+pub(super) fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
 }
 
@@ -154,9 +164,35 @@ pub(crate) enum DocumentError {
         /// Of the first byte that is wrong, from 1.
         position: usize,
     },
-    /// The settings are in several documents.
-    #[error("{0} has several documents; settings are one")]
-    SeveralSettings(String),
+    /// Nobody says which of several settings are meant.
+    #[error("{file} has the settings of {}; choose a policy by its name, with `--settings-of` or `settingsOf`", candidates.join(" and of "))]
+    SeveralSettings {
+        /// The file.
+        file: String,
+        /// What has settings there.
+        candidates: Vec<String>,
+    },
+    /// There is no policy of that name.
+    #[error("{file} has no policy `{name}`; {}", known(candidates))]
+    NoSuchPolicy {
+        /// The file.
+        file: String,
+        /// The name.
+        name: String,
+        /// The policies that it has.
+        candidates: Vec<String>,
+    },
+    /// There are objects, and no policy among them.
+    #[error(
+        "no settings in {file}, which has {}; write the settings as they are, or those of a ClusterAdmissionPolicy or AdmissionPolicy",
+        objects.join(", ")
+    )]
+    NoSettings {
+        /// The file.
+        file: String,
+        /// What it has.
+        objects: Vec<String>,
+    },
     /// It is neither YAML nor JSON.
     #[error("{}", syntax(file, yaml, json.as_deref()))]
     Syntax {
@@ -167,6 +203,13 @@ pub(crate) enum DocumentError {
         /// Why it is no JSON, if it looks like it.
         json: Option<String>,
     },
+}
+
+fn known(candidates: &[String]) -> String {
+    match candidates {
+        [] => "it has settings alone, or none".to_owned(),
+        _ => format!("it has {}", candidates.join(", ")),
+    }
 }
 
 fn syntax(file: &str, yaml: &str, json: Option<&str>) -> String {

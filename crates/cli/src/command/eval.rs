@@ -22,6 +22,7 @@ use super::rego::{
     Data, Failure, Module, Problems, Program, RegoVersion, SourceError, Sources, VersionOptions, failure,
 };
 use super::request::{RequestError, requests_in};
+use super::settings::settings;
 use super::terminal::{printable, without_commands};
 use super::{Ending, complain, document, invalid_settings, seconds};
 use documents::{Documents, DocumentsError, Wanted, documents};
@@ -35,7 +36,7 @@ Exit codes:
 Examples:
   image-admission eval -f pod.yaml --settings settings.yaml data.kubernetes.admission.deny
   image-admission eval -f review.json --settings settings.yaml --phase scan --images images.yaml --show input
-  image-admission eval --data policies/ --input review.json --format pretty 'input.request.object.spec.containers[i].image'";
+  image-admission eval --data policies/ --input review.json -o text 'input.request.object.spec.containers[i].image'";
 
 /// Evaluate a Rego query against a request
 ///
@@ -53,9 +54,14 @@ pub(super) struct Eval {
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// The policy's settings. Without them, every default
+    /// The policy's settings: as they are, or in a ClusterAdmissionPolicy or AdmissionPolicy, also among other objects.
+    /// Without them, every default
     #[arg(long, value_name = "FILE", requires = "file")]
     settings: Option<PathBuf>,
+
+    /// Which policy's settings are meant, where the file has several: its name, or `<namespace>/<name>`
+    #[arg(long, value_name = "NAME", requires = "settings")]
+    settings_of: Option<String>,
 
     /// Whose input, data and rules are meant
     #[arg(long, value_enum, default_value = "policies", requires = "file")]
@@ -78,8 +84,8 @@ pub(super) struct Eval {
     show: Option<Show>,
 
     /// How to write the results
-    #[arg(long, value_name = "FORMAT", value_enum, default_value = "json")]
-    format: Format,
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "json")]
+    output: Format,
 
     /// How long evaluating may take
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds)]
@@ -120,8 +126,9 @@ enum Show {
 enum Format {
     /// As `opa eval` writes it
     Json,
-    /// The value alone, or a table of all values
-    Pretty,
+    /// For people: the value alone, or a table of all values
+    #[value(alias = "pretty")]
+    Text,
     /// The values alone, strings without quotes, a line for each result
     Raw,
 }
@@ -171,9 +178,9 @@ impl Eval {
             let _ = writeln!(io::stderr(), "{}", without_commands(&printable(&print)));
         }
         let found = evaluated.map_err(|error| EvalError::Failure(failure!(error)))?;
-        match self.format {
+        match self.output {
             Format::Json => results::json(&found, output)?,
-            Format::Pretty => results::pretty(&found, output)?,
+            Format::Text => results::pretty(&found, output)?,
             Format::Raw => results::raw(&found, output)?,
         }
         Ok(())
@@ -189,7 +196,8 @@ impl Eval {
             return Ok(Documents::of_input(input.unwrap_or(Value::Undefined)));
         };
         let request = self.request(file)?;
-        let settings = self.settings.as_deref().map(document::settings).transpose()?.flatten();
+        let own = |path| settings(path, self.settings_of.as_deref());
+        let settings = self.settings.as_deref().map(own).transpose()?.flatten();
         let host = self.host.open(Grants::everything())?;
         let wanted = Wanted { phase: self.phase, policy: self.policy.as_deref() };
         let found = documents(&request, settings.as_deref(), &WireHost(Asked(host.answers())), &wanted);

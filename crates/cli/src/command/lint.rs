@@ -1,36 +1,52 @@
 //! `lint`: what settings say that may not be meant.
 
+mod fix;
+mod results;
+
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use std::{fmt, fs};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use image_admission_engine::Timestamp;
 use image_admission_engine::check_settings;
-use image_admission_engine::settings::{Lint as Remark, LintRule, Settings};
+use image_admission_engine::settings::{InvalidSettings, Lint as Remark, LintRule, LintSeverity};
 use serde::Serialize;
 use serde_json::Value;
+use similar::TextDiff;
 
-use super::document::{self, DocumentError};
-use super::terminal::{Paint, in_one_line, without_commands};
-use super::{Ending, complain, invalid_settings};
+use super::document::{self, DocumentError, is_standard_input};
+use super::lines::Lines;
+use super::output::{annotations, junit, sarif};
+use super::settings::{Found, every_in};
+use super::terminal::{Paint, in_one_line, json_without_commands, printable, without_commands};
+use super::{Ending, complain, invalid_settings, warn};
+use fix::{Mended, mend};
 
 const AFTER_HELP: &str = "\
-A file has settings, or policies (ClusterAdmissionPolicy, AdmissionPolicy) whose settings are looked at; other objects beside
-them are not.
+A file has settings as they are, or policies (ClusterAdmissionPolicy, AdmissionPolicy) whose settings are looked at, as
+`kustomize build` writes them; other objects beside them are not.
+
+Severities:
+  error    something gets in that nobody can want
+  warning  it has no effect, or another one than it seems to
+  note     it says again what holds without it
 
 Exit codes:
-  0  there is nothing to remark
+  0  there is nothing to remark that `--fail-on` counts
   1  something went wrong: the error says what
   2  there is
   3  the settings are not valid
 
 Examples:
   image-admission lint settings.yaml
-  image-admission lint --allow any-registry deploy/cluster-admission-policy.yaml
-  kubectl get namespaces -o name | image-admission lint --namespaces - settings.yaml";
+  image-admission lint --fail-on error --allow any-registry deploy/cluster-admission-policy.yaml
+  image-admission lint --diff settings.yaml
+  kubectl get namespaces -o name | image-admission lint --namespaces - settings.yaml
+  kustomize build overlays/production | image-admission lint -o sarif -";
 
 /// Look for what settings say that may not be meant
 ///
@@ -39,8 +55,12 @@ Examples:
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Lint {
     /// Settings, or policies with their settings, as YAML or JSON; `-` is the standard input
-    #[arg(value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "file")]
     files: Vec<PathBuf>,
+
+    /// The same. May be repeated
+    #[arg(short, long, value_name = "FILE")]
+    file: Vec<PathBuf>,
 
     /// The namespaces that the cluster has, one a line as `kubectl get namespaces -o name` writes them
     #[arg(long, value_name = "FILE")]
@@ -49,6 +69,18 @@ pub(super) struct Lint {
     /// Leave out remarks that are meant, by the name that stands in brackets behind them. May be repeated
     #[arg(long, value_name = "RULE", value_parser = PossibleValuesParser::new(LintRule::ALL.map(LintRule::name)))]
     allow: Vec<String>,
+
+    /// The least severity that makes the exit code 2
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value = "warning")]
+    fail_on: Severity,
+
+    /// Mend in the files what can be mended without a question: nothing more is admitted then than before, and comments stay
+    #[arg(long)]
+    fix: bool,
+
+    /// Write nothing, and show what `--fix` would change
+    #[arg(long)]
+    diff: bool,
 
     /// How to write what was found
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "text")]
@@ -61,15 +93,72 @@ enum Output {
     Text,
     /// For programs: a list with an entry for each remark
     Json,
+    /// For code scanning: SARIF 2.1.0
+    Sarif,
+    /// For people, with annotations for GitHub's workflows
+    Github,
+    /// For CI systems: JUnit's XML
+    Junit,
+}
+
+/// How much a remark weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+enum Severity {
+    /// Everything
+    Note,
+    /// What has no effect, or another one than it seems to, and errors
+    Warning,
+    /// What lets in something that nobody can want
+    Error,
+}
+
+impl From<LintSeverity> for Severity {
+    fn from(severity: LintSeverity) -> Self {
+        match severity {
+            LintSeverity::Note => Self::Note,
+            LintSeverity::Warning => Self::Warning,
+            LintSeverity::Error => Self::Error,
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// A file that was looked at.
+struct File {
+    path: PathBuf,
+    /// As it is now.
+    text: String,
+    settings: Vec<Looked>,
+}
+
+/// Settings that were looked at.
+struct Looked {
+    found: Found,
+    /// What is to be remarked, or why they are not valid.
+    said: Result<Vec<Remark>, InvalidSettings>,
 }
 
 /// Something that was found, as programs read it.
 #[derive(Debug, Serialize)]
-struct Entry {
+struct Entry<'r> {
     file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
     rule: &'static str,
-    path: String,
-    message: String,
+    severity: String,
+    path: &'r str,
+    message: &'r str,
+    /// Whether `--fix` mends it.
+    fixable: bool,
 }
 
 /// Why nothing can be said.
@@ -84,6 +173,20 @@ pub(super) enum LintError {
     /// What is read can be read once.
     #[error("the standard input can't be both the settings and the namespaces")]
     InputTwice,
+    /// What is read can't be written.
+    #[error("the standard input can't be mended; use `--diff`, or give a file")]
+    InputFixed,
+    /// A document that others read has no room for a difference.
+    #[error("`--diff` is for people; leave out `--output`, or `--diff`")]
+    DiffForPrograms,
+    /// A mended file can't be written.
+    #[error("cannot write `{}`: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The output can't be written.
     #[error("cannot write: {0}")]
     Output(#[from] io::Error),
@@ -92,64 +195,197 @@ pub(super) enum LintError {
 impl Lint {
     /// Looks at every file, and writes what was found to `output`.
     pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, LintError> {
-        let is_input = |path: &Path| path == Path::new("-");
-        if self.namespaces.as_deref().is_some_and(is_input) && self.files.iter().any(|path| is_input(path)) {
+        let paths: Vec<&PathBuf> = self.files.iter().chain(&self.file).collect();
+        let has_input = paths.iter().any(|path| is_standard_input(path));
+        if self.namespaces.as_deref().is_some_and(is_standard_input) && has_input {
             return Err(LintError::InputTwice);
+        }
+        if self.fix && !self.diff && has_input {
+            return Err(LintError::InputFixed);
+        }
+        if self.diff && self.output != Output::Text {
+            return Err(LintError::DiffForPrograms);
         }
         let namespaces = self.namespaces.as_deref().map(document::text).transpose()?;
         let namespaces: Option<BTreeSet<String>> = namespaces.as_deref().map(|text| names(text).collect());
-        let mut entries = Vec::new();
-        let (mut is_valid, mut is_empty) = (true, true);
-        for path in &self.files {
-            for Found { settings, leaves_out_kube_system } in settings_of(path)? {
-                is_empty = false;
-                match check_settings(&settings) {
-                    Ok(settings) => {
-                        let mut own = self.entries(path, &settings, namespaces.as_ref());
-                        own.retain(|entry| !(leaves_out_kube_system && entry.rule == LintRule::KubeSystem.name()));
-                        entries.extend(own);
-                    }
-                    Err(problems) => {
-                        is_valid = false;
-                        complain(&invalid_settings(Some(path), &problems.to_string()));
-                    }
-                }
+        let look = |path: &Path, text: &str| self.look(path, text, namespaces.as_ref());
+        let (mut files, mut would_change) = (Vec::new(), false);
+        for path in paths {
+            let before = document::text(path)?;
+            let mut text = before.clone();
+            if self.fix || self.diff {
+                let Mended { text: after, fixed, refused } = mend(path, before.clone(), &look)?;
+                would_change |= self.write_mended(path, &before, &after, output)?;
+                self.tell(path, &fixed, &refused);
+                text = after;
+            }
+            let settings = look(path, &text)?;
+            if !settings.is_empty() {
+                files.push(File { path: path.clone(), text, settings });
             }
         }
-        if is_empty {
-            let files: Vec<String> = self.files.iter().map(|path| document::name(path)).collect();
+        if files.is_empty() {
+            let files: Vec<String> = self.files.iter().chain(&self.file).map(|path| document::name(path)).collect();
             return Err(LintError::NoSettings(files.join(", ")));
         }
-        self.write(&entries, output)?;
-        Ok(match (is_valid, entries.is_empty()) {
+        for (file, problems) in files.iter().flat_map(File::problems) {
+            complain(&invalid_settings(Some(file), &problems.to_string()));
+        }
+        self.write(&files, output)?;
+        let is_valid = files.iter().all(|file| file.problems().next().is_none());
+        let worst = files.iter().flat_map(File::remarks).map(|remark| Severity::from(remark.severity)).max();
+        Ok(match (is_valid, worst) {
             (false, _) => Ending::InvalidSettings,
-            (true, true) => Ending::Done,
-            (true, false) => Ending::Remarked,
+            (true, Some(worst)) if worst >= self.fail_on => Ending::Remarked,
+            (true, _) if self.diff && would_change => Ending::Remarked,
+            (true, _) => Ending::Done,
         })
     }
 
-    fn entries(&self, path: &Path, settings: &Settings, namespaces: Option<&BTreeSet<String>>) -> Vec<Entry> {
-        let file = path.display().to_string();
-        let remarks = settings.lint(now(), namespaces).into_iter();
-        let remarks = remarks.filter(|remark| !self.allow.iter().any(|allowed| allowed == remark.rule.name()));
-        remarks
-            .map(|Remark { rule, path, message }| Entry { file: file.clone(), rule: rule.name(), path, message })
-            .collect()
+    /// What is to be said of each of the settings of a file.
+    fn look(
+        &self,
+        path: &Path,
+        text: &str,
+        namespaces: Option<&BTreeSet<String>>,
+    ) -> Result<Vec<Looked>, DocumentError> {
+        let all = match every_in(path, text) {
+            // Objects of other kinds may stand in files of their own.
+            Err(DocumentError::NoSettings { .. }) => Vec::new(),
+            all => all?,
+        };
+        let look = |found: Found| {
+            let json = found.json.as_deref().map_or("null", |json| json.get());
+            let settings: Value = serde_json::from_str(json).unwrap_or_default();
+            let said = check_settings(&settings).map(|settings| {
+                let mut remarks = settings.lint(now(), namespaces);
+                remarks.retain(|remark| !self.allow.iter().any(|allowed| allowed == remark.rule.name()));
+                let never_sees = leaves_out_kube_system(&found);
+                remarks.retain(|remark| !(never_sees && remark.rule == LintRule::KubeSystem));
+                remarks
+            });
+            Looked { found, said }
+        };
+        Ok(all.into_iter().map(look).collect())
     }
 
-    fn write(&self, entries: &[Entry], output: &mut (impl Write + IsTerminal)) -> io::Result<()> {
-        if self.output == Output::Json {
-            writeln!(output, "{}", serde_json::to_string_pretty(entries).map_err(io::Error::from)?)?;
-            return output.flush();
+    /// Writes a file anew, or shows what would become of it. Whether there is anything to change.
+    fn write_mended(&self, path: &Path, before: &str, after: &str, output: &mut impl Write) -> Result<bool, LintError> {
+        if before == after {
+            return Ok(false);
         }
-        let paint = Paint::for_output(output);
-        for Entry { file, rule, path, message } in entries {
-            let (place, text) = (format!("{file}: {path}"), format!("{message} "));
-            let rule = format!("[{rule}]");
-            let line = format!("{}: {}{}", paint.bold(&in_one_line(&place)), in_one_line(&text), paint.dim(&rule));
-            writeln!(output, "{}", without_commands(&line))?;
+        if self.diff {
+            let name = path.display().to_string();
+            let diff = TextDiff::from_lines(before, after).unified_diff().header(&name, &name).to_string();
+            write!(output, "{}", without_commands(&printable(&diff)))?;
+        } else {
+            fs::write(path, after).map_err(|source| LintError::Write { path: path.to_owned(), source })?;
+        }
+        Ok(true)
+    }
+
+    /// Says what was mended, and what couldn't be although it is certain how.
+    fn tell(&self, path: &Path, fixed: &[Remark], refused: &[Remark]) {
+        let name = document::name(path);
+        let word = if self.diff { "would be mended" } else { "mended" };
+        for Remark { rule, path, .. } in fixed {
+            let line = format!("{word}: {name}: {path} [{}]", rule.name());
+            // Nobody listening is no reason to mend nothing.
+            let _ = writeln!(io::stderr(), "{}", without_commands(&in_one_line(&line)));
+        }
+        for Remark { rule, path, .. } in refused {
+            warn(&format!("{name}: {path} [{}] is written so that it has to be mended by hand", rule.name()));
+        }
+    }
+
+    fn write(&self, files: &[File], output: &mut (impl Write + IsTerminal)) -> io::Result<()> {
+        let results = || results::results(files, self.fail_on);
+        match self.output {
+            Output::Text | Output::Github => {
+                let paint = Paint::for_output(output);
+                for entry in files.iter().flat_map(File::entries) {
+                    writeln!(output, "{}", without_commands(&entry.text(paint)))?;
+                }
+                if self.output == Output::Github {
+                    let lines: String = results().checks.iter().map(annotations).collect();
+                    write!(output, "{lines}")?;
+                }
+            }
+            Output::Json => {
+                let entries: Vec<Entry<'_>> = files.iter().flat_map(File::entries).collect();
+                let text = serde_json::to_string_pretty(&entries).map_err(io::Error::from)?;
+                writeln!(output, "{}", json_without_commands(&text))?;
+            }
+            Output::Sarif => write!(output, "{}", sarif(&results()))?,
+            Output::Junit => write!(output, "{}", junit(&results()))?,
         }
         output.flush()
+    }
+}
+
+impl File {
+    fn remarks(&self) -> impl Iterator<Item = &Remark> {
+        self.settings.iter().filter_map(|looked| looked.said.as_ref().ok()).flatten()
+    }
+
+    fn problems(&self) -> impl Iterator<Item = (&Path, &InvalidSettings)> {
+        self.settings.iter().filter_map(|looked| Some((self.path.as_path(), looked.said.as_ref().err()?)))
+    }
+
+    fn entries(&self) -> Vec<Entry<'_>> {
+        let lines = self.lines();
+        let mut entries = Vec::new();
+        for looked in &self.settings {
+            for remark in looked.said.iter().flatten() {
+                entries.push(Entry {
+                    file: self.path.display().to_string(),
+                    line: lines.as_ref().and_then(|lines| looked.line(lines, &remark.path)),
+                    rule: remark.rule.name(),
+                    severity: Severity::from(remark.severity).to_string(),
+                    path: &remark.path,
+                    message: &remark.message,
+                    fixable: remark.fix.is_some(),
+                });
+            }
+        }
+        entries
+    }
+
+    /// Nobody finds a line of the standard input again.
+    fn lines(&self) -> Option<Lines<'_>> {
+        (!is_standard_input(&self.path)).then(|| Lines::of(&self.text))
+    }
+}
+
+impl Looked {
+    /// The line of a setting, or of the nearest one that it would be in.
+    fn line(&self, lines: &Lines<'_>, path: &str) -> Option<usize> {
+        lines.nearest(self.found.place.document(), &self.steps(path))
+    }
+
+    /// What leads from the document to a setting.
+    fn steps(&self, path: &str) -> Vec<String> {
+        let mut steps = self.found.path();
+        steps.extend(path.split(['.', '[', ']']).filter(|step| !step.is_empty()).map(str::to_owned));
+        steps
+    }
+}
+
+impl Entry<'_> {
+    /// `settings.yaml:4: error: registries: … [any-registry]`
+    fn text(&self, paint: Paint) -> String {
+        let Self { file, line, rule, severity, path, message, .. } = self;
+        let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+        let place = in_one_line(&format!("{file}{line}:")).into_owned();
+        let word = format!("{severity}:");
+        let word = match severity.as_str() {
+            "error" => paint.red(&word),
+            "warning" => paint.yellow(&word),
+            _ => paint.dim(&word),
+        };
+        let text = format!("{path}: {message}");
+        let rule = format!("[{rule}]");
+        format!("{} {word} {} {}", paint.bold(&place), in_one_line(&text), paint.dim(&rule))
     }
 }
 
@@ -159,48 +395,14 @@ fn names(text: &str) -> impl Iterator<Item = String> {
     names.filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
-/// Settings that were found.
-struct Found {
-    settings: Value,
-    /// Whether the policy that they belong to never sees `kube-system`.
-    leaves_out_kube_system: bool,
-}
-
-/// The settings of a file: what it has, or those of the policies in it.
-fn settings_of(path: &Path) -> Result<Vec<Found>, LintError> {
-    let mut found = Vec::new();
-    let mut has_objects = false;
-    for document in document::documents(path)? {
-        // It was read as JSON before.
-        let value: Value = serde_json::from_str(document.json.get()).map_err(io::Error::from)?;
-        let (Some(version), Some(kind)) = (text(&value, "/apiVersion"), text(&value, "/kind")) else {
-            found.push(Found { settings: value, leaves_out_kube_system: false });
-            continue;
-        };
-        has_objects = true;
-        let leaves_out_kube_system = match kind {
-            "ClusterAdmissionPolicy" => leaves_out_kube_system(&value),
-            "AdmissionPolicy" => text(&value, "/metadata/namespace") != Some("kube-system"),
-            _ => continue,
-        };
-        if version.starts_with("policies.kubewarden.io/") {
-            let settings = value.pointer("/spec/settings").cloned().unwrap_or_default();
-            found.push(Found { settings, leaves_out_kube_system });
-        }
+/// Whether the policy that settings belong to never sees `kube-system`: a ClusterAdmissionPolicy's selector says
+/// `kubernetes.io/metadata.name NotIn [kube-system, …]`, or an AdmissionPolicy stands in another namespace.
+fn leaves_out_kube_system(found: &Found) -> bool {
+    let Some(policy) = &found.policy else { return false };
+    let policy: Value = serde_json::from_str(policy.manifest.get()).unwrap_or_default();
+    if text(&policy, "/kind") == Some("AdmissionPolicy") {
+        return text(&policy, "/metadata/namespace") != Some("kube-system");
     }
-    if found.is_empty() && !has_objects {
-        // An empty file is settings that say nothing.
-        found.push(Found { settings: Value::Null, leaves_out_kube_system: false });
-    }
-    Ok(found)
-}
-
-fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
-    value.pointer(pointer).and_then(Value::as_str)
-}
-
-/// Whether a ClusterAdmissionPolicy's selector says `kubernetes.io/metadata.name NotIn [kube-system, …]`.
-fn leaves_out_kube_system(policy: &Value) -> bool {
     let expressions = policy.pointer("/spec/namespaceSelector/matchExpressions").and_then(Value::as_array);
     expressions.into_iter().flatten().any(|expression| {
         let values = expression.get("values").and_then(Value::as_array);
@@ -212,6 +414,10 @@ fn leaves_out_kube_system(policy: &Value) -> bool {
                 _ => false,
             }
     })
+}
+
+fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
+    value.pointer(pointer).and_then(Value::as_str)
 }
 
 fn now() -> Timestamp {

@@ -71,25 +71,28 @@ pub(super) fn admission_request(document: &Document) -> Result<Option<&RawValue>
 
 /// The items of a list, or the one object that a document is.
 pub(super) fn objects(document: Document) -> Result<Vec<Document>, RequestError> {
-    if List::of(&document.json).is_some_and(|list| list.items.is_empty()) {
+    if items(&document).is_some_and(|items| items.is_empty()) {
         return Err(document.unreadable("the list has no items"));
     }
-    items(document)
+    objects_if_any(document)
 }
 
 /// The items of a list, of which there may be none, or the one object that a document is.
-pub(super) fn items(document: Document) -> Result<Vec<Document>, RequestError> {
-    let Some(list) = List::of(&document.json) else { return Ok(vec![document]) };
-    let mut objects = Vec::new();
-    for (index, item) in list.items.iter().enumerate() {
-        let item = Document { place: document.place.item(index + 1), json: list.whole(item) };
-        // What has lists in lists, to any depth, would have to be unpacked over and over.
-        if List::of(&item.json).is_some() {
-            return Err(item.unreadable("a list within a list; take its items out"));
-        }
-        objects.push(item);
+pub(super) fn objects_if_any(document: Document) -> Result<Vec<Document>, RequestError> {
+    let Some(objects) = items(&document) else { return Ok(vec![document]) };
+    // What has lists in lists, to any depth, would have to be unpacked over and over.
+    match objects.iter().find(|item| List::of(&item.json).is_some()) {
+        Some(item) => Err(item.unreadable("a list within a list; take its items out")),
+        None => Ok(objects),
     }
-    Ok(objects)
+}
+
+/// The items of a list, if a document is one.
+pub(super) fn items(document: &Document) -> Option<Vec<Document>> {
+    let list = List::of(&document.json)?;
+    let items = list.items.iter().enumerate();
+    let items = items.map(|(index, item)| Document { place: document.place.item(index + 1), json: list.whole(item) });
+    Some(items.collect())
 }
 
 /// A `List` of anything, or a list of one kind, `PodList`, whose items may leave it to the list to say what they are.

@@ -2,6 +2,8 @@
 
 mod data;
 mod error;
+mod results;
+mod table;
 mod tally;
 mod text;
 
@@ -16,15 +18,20 @@ use image_admission_engine::AdmissionRequest;
 
 use super::decision::DecisionOptions;
 use super::manifest::ManifestOptions;
+use super::output::{annotations, junit, sarif};
 use super::policy::{self, Policy, PolicyError};
 use super::request::{Request, Subject, requests_in};
 use super::terminal::{Paint, json_without_commands, without_commands};
 use super::{Ending, HOW_TO_ANSWER, complain, warn};
 use data::Entry;
 pub(super) use error::RunError;
+use results::{Answered, Files};
+use table::Table;
 use tally::Tally;
 
 const AFTER_HELP: &str = "\
+Several requests end with a table: each object, the verdict, and the first reason for it.
+
 Exit codes:
   0  every request is allowed
   1  something went wrong: the error says what
@@ -34,7 +41,8 @@ Exit codes:
 Examples:
   image-admission run -f pod.yaml --settings settings.yaml --images images.yaml --cluster cluster/
   image-admission run -f deployment.yaml --live --record session.yaml
-  kubectl get pods --all-namespaces -o json | image-admission run -f - --live";
+  kustomize build overlays/production | image-admission run -f - --settings all.yaml --settings-of image-admission
+  kubectl get pods --all-namespaces -o json | image-admission run -f - --live --denied-only --group-by image";
 
 /// Decide requests or manifests, and explain the decision
 ///
@@ -49,6 +57,14 @@ pub(super) struct Run {
     /// How to write what was decided
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "text")]
     output: Output,
+
+    /// Leave out what is allowed
+    #[arg(long)]
+    denied_only: bool,
+
+    /// Write one table alone, with a line for each image or each object
+    #[arg(long, value_name = "WHAT", value_enum)]
+    group_by: Option<Group>,
 
     #[command(flatten)]
     manifests: ManifestOptions,
@@ -65,11 +81,29 @@ enum Output {
     Json,
     /// The same list as YAML
     Yaml,
+    /// For code scanning: SARIF 2.1.0
+    Sarif,
+    /// For people, with annotations for GitHub's workflows
+    Github,
+    /// For CI systems: JUnit's XML
+    Junit,
+}
+
+/// What a line of the table is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Group {
+    /// An image, whatever objects name it
+    Image,
+    /// An object
+    Object,
 }
 
 impl Run {
     /// Decides everything, and writes the decisions to `output`.
     pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, RunError> {
+        if self.group_by.is_some() && !self.is_for_people() {
+            return Err(RunError::TableForPrograms);
+        }
         let settings = self.asked.settings()?;
         let requests = requests_in(&self.asked.files, &self.manifests)?;
         let host = self.host.open(Grants::everything())?;
@@ -97,6 +131,10 @@ impl Run {
         Ok(ending)
     }
 
+    fn is_for_people(&self) -> bool {
+        matches!(self.output, Output::Text | Output::Github)
+    }
+
     fn decide(
         &self,
         policy: &Policy,
@@ -105,37 +143,62 @@ impl Run {
         output: &mut (impl Write + IsTerminal),
     ) -> Result<Ending, RunError> {
         let paint = Paint::for_output(output);
-        let mut entries = Vec::new();
-        let mut tally = Tally::default();
+        let (mut tally, mut table) = (Tally::default(), Table::new(self.group_by.unwrap_or(Group::Object)));
+        let (mut entries, mut checks) = (Vec::new(), Vec::new());
+        // Only those who read on look for lines.
+        let has_lines = matches!(self.output, Output::Sarif | Output::Github | Output::Junit);
+        let texts = Files::of(if has_lines { requests } else { &[] });
+        let files = texts.lines();
         for request in requests {
             let subject = Subject::of(&request.json);
-            match policy.answer(&request.json, host.answers(), &mut log) {
-                Ok(answer) => {
-                    tally.count(answer.response.accepted);
-                    if self.output == Output::Text {
-                        let object = AdmissionRequest::read(Some(&request.json)).and_then(|request| request.object());
-                        let text = text::text(&subject, &answer, object.ok().as_ref(), paint);
-                        write!(output, "{text}{}", if requests.len() > 1 { "\n\n" } else { "" })?;
-                    } else {
-                        entries.push(Entry::answered(&subject, answer));
-                    }
-                }
-                Err(PolicyError::NoAnswer(why)) => {
+            let answer = match policy.answer(&request.json, host.answers(), &mut log) {
+                Ok(answer) => Answered::Answer(answer),
+                Err(PolicyError::NoAnswer(why)) => Answered::Nothing(why.to_string()),
+                Err(other) => return Err(other.into()),
+            };
+            match &answer {
+                Answered::Answer(answer) => tally.count(answer.response.accepted),
+                Answered::Nothing(why) => {
                     tally.unanswered += 1;
                     complain(&format!("{}, {subject}: {why}", request.place));
-                    entries.push(Entry::unanswered(&subject, why.to_string()));
                 }
-                Err(other) => return Err(other.into()),
+            }
+            if self.denied_only && answer.is_allowed() {
+                continue;
+            }
+            let check = results::check(&request.place, &subject, &answer, &files);
+            table.add(&subject, &answer, &check, self.denied_only);
+            if self.is_for_people()
+                && self.group_by.is_none()
+                && let Answered::Answer(answer) = &answer
+            {
+                let object = AdmissionRequest::read(Some(&request.json)).and_then(|request| request.object());
+                let text = text::text(&subject, answer, object.ok().as_ref(), paint);
+                write!(output, "{text}{}", if requests.len() > 1 { "\n\n" } else { "" })?;
+            }
+            match self.output {
+                Output::Text => {}
+                Output::Github => write!(output, "{}", annotations(&check))?,
+                Output::Sarif | Output::Junit => checks.push(check),
+                Output::Json | Output::Yaml => entries.push(match answer {
+                    Answered::Answer(answer) => Entry::answered(&subject, answer),
+                    Answered::Nothing(why) => Entry::unanswered(&subject, why),
+                }),
             }
         }
         match self.output {
-            Output::Text if requests.len() > 1 => writeln!(output, "{tally}")?,
-            Output::Text => {}
+            Output::Text | Output::Github if requests.len() > 1 || self.group_by.is_some() => {
+                write!(output, "{}", table.text(paint))?;
+                writeln!(output, "{tally}")?;
+            }
+            Output::Text | Output::Github => {}
             Output::Json => {
                 let text = serde_json::to_string_pretty(&entries).map_err(io::Error::from)?;
                 writeln!(output, "{}", json_without_commands(&text))?;
             }
             Output::Yaml => write!(output, "{}", yaml_serde::to_string(&entries).map_err(io::Error::other)?)?,
+            Output::Sarif => write!(output, "{}", sarif(&results::results(checks)))?,
+            Output::Junit => write!(output, "{}", junit(&results::results(checks)))?,
         }
         output.flush()?;
         Ok(tally.ending())

@@ -66,8 +66,12 @@ Examples:
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Test {
     /// Files and folders with rules and tests (.rego), data (.json, .yaml) and suites (*_test.yaml)
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", required_unless_present = "file")]
     paths: Vec<PathBuf>,
+
+    /// The same. May be repeated
+    #[arg(short, long, value_name = "PATH")]
+    file: Vec<PathBuf>,
 
     /// Tell of every test, how long it took, and what it printed or logged
     #[arg(short, long)]
@@ -155,7 +159,7 @@ impl Test {
         let mut named = BTreeSet::new();
         loop {
             let mut watched = Watched::default();
-            watched.add(self.paths.iter().cloned().chain([self.module.path().to_owned()]));
+            watched.add(self.given().into_iter().chain([self.module.path().to_owned()]));
             // Where suites can't be read, they may still name what they named before.
             watched.add(mem::take(&mut named));
             match self.once(output, &mut module, &mut |files| named = files) {
@@ -171,6 +175,11 @@ impl Test {
         }
     }
 
+    /// All files and folders that were named.
+    fn given(&self) -> Vec<PathBuf> {
+        self.paths.iter().chain(&self.file).cloned().collect()
+    }
+
     /// Runs the tests once. `naming` is told what suites name, before anything is decided.
     fn once(
         &self,
@@ -178,7 +187,7 @@ impl Test {
         module: &mut Option<Compiled>,
         naming: &mut dyn FnMut(BTreeSet<PathBuf>),
     ) -> Result<Ending, TestError> {
-        let found = Found::at(&self.paths)?;
+        let found = Found::at(&self.given())?;
         let suites = suites(&found, naming)?;
         let remarks: BTreeSet<String> = suites.iter().flat_map(Suite::remarks).collect();
         remarks.iter().for_each(|remark| warn(remark));
@@ -186,12 +195,12 @@ impl Test {
         let has_rules = suites.is_empty() || found.has_others;
         let mut rules = has_rules.then(|| self.rules(&suites)).transpose()?;
         if rules.is_none() && (self.coverage || self.threshold.is_some()) {
-            return Err(TestError::NothingToCover(paths(&self.paths)));
+            return Err(TestError::NothingToCover(paths(&self.given())));
         }
         let rule_tests = rules.as_mut().map(|program| rules::tests(&program.modules())).unwrap_or_default();
         let all = rule_tests.len() + suites.iter().map(|suite| suite.cases.len()).sum::<usize>();
         if all == 0 {
-            return Err(TestError::NoTests(paths(&self.paths)));
+            return Err(TestError::NoTests(paths(&self.given())));
         }
         let is_chosen = |name: &str| self.run.as_ref().is_none_or(|run| run.is_match(name));
         let chosen: Vec<RuleTest> =
@@ -243,7 +252,7 @@ impl Test {
     fn rules(&self, suites: &[Suite]) -> Result<Program, TestError> {
         let version = self.version.version();
         let others: BTreeSet<PathBuf> = suites.iter().flat_map(|suite| &suite.files).cloned().collect();
-        let sources = Sources::load(&self.paths, version, others)?;
+        let sources = Sources::load(&self.given(), version, others)?;
         if sources.modules.is_empty() {
             return Err(self.no_rules());
         }
@@ -334,9 +343,9 @@ impl Test {
     fn no_rules(&self) -> TestError {
         let is_yaml =
             |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
-        match self.paths.iter().find(|path| is_yaml(path) && !paths::is_suite(path)) {
-            Some(path) => TestError::NoSuite(path.clone()),
-            None => TestError::NoRules(paths(&self.paths)),
+        match self.given().into_iter().find(|path| is_yaml(path) && !paths::is_suite(path)) {
+            Some(path) => TestError::NoSuite(path),
+            None => TestError::NoRules(paths(&self.given())),
         }
     }
 }

@@ -65,7 +65,7 @@ fn without_any_setting_some_case_would_end_differently() {
         }
     }
     let (module, suites) = (module_path().display().to_string(), folder.path().display().to_string());
-    let (output, errors) = image_admission(&["test", "--module", &module, "--format", "json", &suites]);
+    let (output, errors) = image_admission(&["test", "--module", &module, "-o", "json", &suites]);
     let results: Vec<Value> = serde_json::from_str(&output).unwrap_or_else(|_| panic!("{errors}"));
     for result in results.iter().filter(|result| result.get("fail").or(result.get("error")).is_some()) {
         open.remove(result["name"].as_str().unwrap().rsplit_once(", ").unwrap().0);

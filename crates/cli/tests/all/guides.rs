@@ -80,7 +80,7 @@ fn failures(suites: &[String]) -> String {
     }
     let module = module_path();
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_image-admission"));
-    let output = command.args(["test", "--format", "json", "--module"]).arg(module).args(suites).output().unwrap();
+    let output = command.args(["test", "-o", "json", "--module"]).arg(module).args(suites).output().unwrap();
     let complaints = String::from_utf8(output.stderr).unwrap();
     let outcomes: Vec<Outcome> = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let ran: BTreeSet<&str> = outcomes.iter().map(|outcome| outcome.suite.as_str()).collect();

@@ -1,6 +1,7 @@
 //! `image-admission lint`, as its users see it: each file `lint/*.txt` is a transcript, see `support/transcripts.rs`.
 
 use crate::support::transcripts;
+use std::fs;
 use std::path::PathBuf;
 use transcripts::image_admission;
 
@@ -21,4 +22,63 @@ fn the_manifests_to_deploy_by_mean_what_they_say() {
     ];
     let outcome = image_admission(&folder, &[&["lint"], &policies[..]].concat(), b"");
     assert_eq!((outcome.code, outcome.output.as_str(), outcome.errors.as_str()), (0, "", ""));
+}
+
+/// What needs no decision is mended in the file, comments stay, and a second time nothing is left to mend.
+#[test]
+fn files_are_mended_in_place() {
+    let tests = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lint"));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.yaml");
+    fs::copy(tests.join("fixable.yaml"), &file).unwrap();
+    let fix = || image_admission(folder.path(), &["lint", "--fix", "settings.yaml"], b"");
+    let first = fix();
+    let mended = "# What the shop may run.
+registries: [ghcr.io]
+preScanPolicies:
+  defaultPolicy: reject
+  customPolicies:
+    # Ours.
+    - prefix: ghcr.io/ # the whole registry
+      action: accept
+  byNamespace:
+    kube-system: {defaultPolicy: accept, customPolicies: []}
+exemptions:
+  # Until the new release.
+  - {vulnerability: CVE-2024-2, images: [\"ghcr.io/\"], reason: not reachable, expires: \"2999-12-31\"}
+";
+    assert_eq!(fs::read_to_string(&file).unwrap(), mended, "{first:?}");
+    let told: Vec<&str> = first.errors.lines().collect();
+    assert_eq!(told.len(), 5, "{told:#?}");
+    assert!(told.iter().all(|line| line.starts_with("mended: `settings.yaml`: ")), "{told:#?}");
+    let second = fix();
+    assert_eq!((second.errors.as_str(), second.output, second.code), ("", first.output, first.code));
+    assert_eq!(fs::read_to_string(&file).unwrap(), mended);
+}
+
+/// What would have another meaning is left to its author, and a file in which nothing is certain stays as it is.
+#[test]
+fn what_needs_a_decision_is_not_mended() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.yaml");
+    let text = "registries: [ghcr.io]
+preScanPolicies:
+  defaultPolicy: reject
+  customPolicies:
+    - {prefix: ghcr.io/, action: accept}
+    - {prefix: ghcr.io/evil/, action: reject} # meant to come first
+    - {prefix: nginx, action: accept}
+    - {prefix: quay.io, action: accept} # not in registries
+    - {prefix: docker.io/library/app, action: accept}
+  byNamespace:
+    kube-system: {defaultPolicy: reject}
+    shop: {customPolicies: [{prefix: ghcr.io/, action: reject}]}
+";
+    fs::write(&file, text).unwrap();
+    let outcome = image_admission(folder.path(), &["lint", "--fix", "settings.yaml"], b"");
+    assert_eq!((fs::read_to_string(&file).unwrap().as_str(), outcome.errors.as_str()), (text, ""));
+    assert_eq!(outcome.code, 2);
+    for rule in ["[never-matches]", "[short-name]", "[open-prefix]", "[redundant]", "[namespace-without-effect]"] {
+        assert!(outcome.output.contains(rule), "{rule}: {}", outcome.output);
+    }
 }

@@ -78,7 +78,7 @@ fn one_test_leaves_nothing_behind_for_the_next() {
         f(x) = 2 { x }\n\
         test_a { f(1) with input as {\"x\": 1} with data.y as 2 }\n\
         test_b { not input.x; not data.y }\n";
-    let outcome = test(&[("x.rego", rules)], &["--format", "json", "."]);
+    let outcome = test(&[("x.rego", rules)], &["-o", "json", "."]);
     let results: Vec<Value> = serde_json::from_str(&outcome.output).unwrap();
     assert!(results[0]["error"]["message"].is_string(), "{}", results[0]);
     assert_eq!((results[1].get("fail"), results[1].get("error")), (None, None), "{}", results[1]);

@@ -7,6 +7,7 @@ use super::{
     CustomPolicy, Effect, ImageMatching, Limits, NamespaceOverride, Phase, PreScanAction, Prefix, ScanAction, Settings,
     Severity,
 };
+use crate::image::canonical_host;
 use crate::time::Timestamp;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,15 +15,61 @@ use std::fmt;
 /// The namespace whose Pods run the cluster.
 const KUBE_SYSTEM: &str = "kube-system";
 
+/// What is said of a namespace's entry.
+const WITHOUT_EFFECT: &str = "it says what the top level says; remove it, or say what is different";
+
 /// Something in valid settings that may not be meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lint {
     /// What kind of thing it is.
     pub rule: LintRule,
+    /// How much it weighs.
+    pub severity: LintSeverity,
     /// The path of the setting.
     pub path: String,
     /// What it does, and what to write instead.
     pub message: String,
+    /// What mends it without a question, if anything does.
+    pub fix: Option<LintFix>,
+}
+
+/// How much something weighs that may not be meant, the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LintSeverity {
+    /// It says again what holds without it.
+    Note,
+    /// It has no effect, or another one than it seems to.
+    Warning,
+    /// It lets in what its author can't want.
+    Error,
+}
+
+/// A change of the settings after which nothing more is admitted than before, and which is what the author wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LintFix {
+    /// What stands at [`Lint::path`] is taken away.
+    Remove,
+    /// The text at a path is another one.
+    Replace {
+        /// Where.
+        path: String,
+        /// The text.
+        text: String,
+    },
+}
+
+impl Lint {
+    fn new(rule: LintRule, path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { rule, severity: rule.severity(), path: path.into(), message: message.into(), fix: None }
+    }
+
+    fn weighing(self, severity: LintSeverity) -> Self {
+        Self { severity, ..self }
+    }
+
+    fn fixed_by(self, fix: Option<LintFix>) -> Self {
+        Self { fix, ..self }
+    }
 }
 
 /// `scanPolicies.customPolicies[0]: …`, as the log has it.
@@ -118,6 +165,55 @@ impl LintRule {
     }
 }
 
+impl LintRule {
+    /// How much it weighs, unless what was found weighs more or less.
+    #[must_use]
+    pub fn severity(self) -> LintSeverity {
+        match self {
+            Self::Redundant | Self::NamespaceWithoutEffect => LintSeverity::Note,
+            Self::NeverMatches
+            | Self::NeverReached
+            | Self::UnknownNamespace
+            | Self::KubeSystem
+            | Self::TagOnly
+            | Self::AnyRegistry
+            | Self::ExemptionEnded
+            | Self::Undated
+            | Self::AnyAge => LintSeverity::Warning,
+            Self::OpenPrefix
+            | Self::ShortName
+            | Self::DenyList
+            | Self::OpenPackage
+            | Self::AttestorsUnused
+            | Self::CriticalUnlimited => LintSeverity::Error,
+        }
+    }
+
+    /// What it looks for, in a few words.
+    #[must_use]
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::OpenPrefix => "a prefix that ends inside a host or a path segment",
+            Self::ShortName => "a prefix that looks like a short name of Docker Hub",
+            Self::NeverMatches => "an entry that an earlier one keeps from ever deciding",
+            Self::Redundant => "an entry that says what would be decided without it",
+            Self::NeverReached => "rules that no image comes to",
+            Self::DenyList => "a list of what is rejected, where everything else is let in",
+            Self::NamespaceWithoutEffect => "a namespace that is decided as it would be without its entry",
+            Self::UnknownNamespace => "a namespace that the cluster doesn't have",
+            Self::KubeSystem => "no rule for the namespace that runs the cluster",
+            Self::TagOnly => "a prefix of every tag that accepts no image named by its digest",
+            Self::AnyRegistry => "any registry that a Pod names is asked",
+            Self::ExemptionEnded => "an exemption whose last day is over",
+            Self::OpenPackage => "a package of an exemption that goes on in any way",
+            Self::Undated => "a limit that a source's reports can't keep",
+            Self::AnyAge => "signed reports that are believed however old they are",
+            Self::AttestorsUnused => "attestors that are never asked",
+            Self::CriticalUnlimited => "limits that say nothing of critical findings",
+        }
+    }
+}
+
 impl Settings {
     /// What may be logged when the policy is deployed, one line each: it depends on the settings alone, and each is worth
     /// a line at every start.
@@ -129,6 +225,11 @@ impl Settings {
         lints.open_packages(self);
         lints.reports(self);
         lints.0.iter().map(Lint::to_string).collect()
+    }
+
+    /// Whether a prefix is a registry's whole host, as `registries` has it.
+    fn is_whole_host(&self, prefix: &str) -> bool {
+        canonical_host(prefix).is_ok_and(|host| host == "docker.io" || self.names_registry(&host))
     }
 
     /// Everything that may not be meant, in the order of [`LintRule`] and of the settings. `now` tells which exemptions
@@ -157,7 +258,7 @@ struct Lints(Vec<Lint>);
 
 impl Lints {
     fn add(&mut self, rule: LintRule, path: impl Into<String>, message: impl Into<String>) {
-        self.0.push(Lint { rule, path: path.into(), message: message.into() });
+        self.0.push(Lint::new(rule, path, message));
     }
 
     fn any_registry(&mut self, settings: &Settings) {
@@ -169,7 +270,7 @@ impl Lints {
 
     fn prefixes(&mut self, settings: &Settings) {
         let is_raw = settings.image_matching == ImageMatching::Raw;
-        let mut note = |path: String, prefix: &Prefix| {
+        let mut note = |path: String, prefix: &Prefix, effect: Effect| {
             let name = prefix.as_str();
             // As a Pod writes them, short names are names. Exemptions are always compared with canonical ones.
             let is_written = is_raw && !path.starts_with("exemptions");
@@ -181,14 +282,18 @@ impl Lints {
             } else if let Some(part) = prefix.ends_inside() {
                 let message =
                     format!("the prefix `{name}` ends inside a {part}, and matches whatever goes on from there");
-                self.add(LintRule::OpenPrefix, path, message);
+                // What is rejected or looked at beyond what was meant gets in nowhere.
+                let severity = if effect == Effect::Admits { LintSeverity::Error } else { LintSeverity::Warning };
+                let fix = (effect == Effect::Admits && !path.starts_with("exemptions") && settings.is_whole_host(name))
+                    .then(|| LintFix::Replace { path: format!("{path}.prefix"), text: format!("{name}/") });
+                self.0.push(Lint::new(LintRule::OpenPrefix, path, message).weighing(severity).fixed_by(fix));
             }
         };
         settings.pre_scan.each_prefix("preScanPolicies", &mut note);
         settings.scan.each_prefix("scanPolicies", &mut note);
         for (position, exemption) in settings.exemptions.iter().enumerate() {
             for prefix in &exemption.images {
-                note(format!("exemptions[{position}].images"), prefix);
+                note(format!("exemptions[{position}].images"), prefix, Effect::Admits);
             }
         }
     }
@@ -234,14 +339,12 @@ impl Lints {
     fn ended_exemptions(&mut self, settings: &Settings, now: Timestamp) {
         for (position, exemption) in settings.exemptions.iter().enumerate() {
             if exemption.expires < now {
-                self.add(
-                    LintRule::ExemptionEnded,
-                    format!("exemptions[{position}]"),
-                    format!(
-                        "it ended with {}; remove it, or give it a later day in `expires`",
-                        exemption.expires.day()
-                    ),
+                let message = format!(
+                    "it ended with {}; remove it, or give it a later day in `expires`",
+                    exemption.expires.day()
                 );
+                let path = format!("exemptions[{position}]");
+                self.0.push(Lint::new(LintRule::ExemptionEnded, path, message).fixed_by(Some(LintFix::Remove)));
             }
         }
     }
@@ -261,11 +364,9 @@ impl Lints {
                 self.list(list, &[own.default_policy.unwrap_or(phase.default_policy)], &path, matching);
             }
             if has_no_effect(phase, own) {
-                self.add(
-                    LintRule::NamespaceWithoutEffect,
-                    path,
-                    "it says what the top level says; remove it, or say what is different",
-                );
+                // Its entry says that somebody thought of the namespace that runs the cluster.
+                let fix = (namespace != KUBE_SYSTEM).then_some(LintFix::Remove);
+                self.0.push(Lint::new(LintRule::NamespaceWithoutEffect, path, WITHOUT_EFFECT).fixed_by(fix));
             }
         }
     }
@@ -277,21 +378,25 @@ impl Lints {
             let (before, after) = (list.iter().take(position), list.iter().skip(position + 1));
             let shadow = before.enumerate().find(|(_, earlier)| hides(earlier, policy, matching));
             if let Some((earlier, shadow)) = shadow {
-                self.add(
-                    LintRule::NeverMatches,
-                    own,
-                    format!(
-                        "it never decides: customPolicies[{earlier}] (`{}`) comes first and matches all that starts with `{}`",
-                        shadow.prefix.as_str(),
-                        policy.prefix.as_str()
-                    ),
+                let message = format!(
+                    "it never decides: customPolicies[{earlier}] (`{}`) comes first and matches all that starts with `{}`",
+                    shadow.prefix.as_str(),
+                    policy.prefix.as_str()
                 );
+                // What it should keep out gets in, or is looked at only. Where both say the same, nothing is lost with it.
+                let is_stricter = strictness(policy.action) > strictness(shadow.action);
+                let severity = if is_stricter { LintSeverity::Error } else { LintSeverity::Warning };
+                let fix = (policy.action == shadow.action).then_some(LintFix::Remove);
+                self.0.push(Lint::new(LintRule::NeverMatches, own, message).weighing(severity).fixed_by(fix));
             } else if defaults.iter().all(|default| *default == policy.action)
                 // One image has several names, so that any entry behind it may be about the same images.
                 && after.clone().all(|later| later.action == policy.action)
             {
                 let message = format!("it says `{}`, as the default policy does without it", policy.action.name());
-                self.add(LintRule::Redundant, own, message);
+                // A namespace's list that is empty is another one than none.
+                let is_last = list.len() == 1 && path.contains(".byNamespace.");
+                let fix = (!is_last).then_some(LintFix::Remove);
+                self.0.push(Lint::new(LintRule::Redundant, own, message).fixed_by(fix));
             }
         }
         let is_accepted = |action: A| action.name() == "accept";
@@ -346,11 +451,9 @@ impl Lints {
             }
         }
         for namespace in acceptance.namespaces().filter(|namespace| acceptance.of(namespace) == acceptance.of("")) {
-            self.add(
-                LintRule::NamespaceWithoutEffect,
-                format!("acceptance.byNamespace.{namespace}"),
-                "it says what the top level says; remove it, or say what is different",
-            );
+            let path = format!("acceptance.byNamespace.{namespace}");
+            let lint = Lint::new(LintRule::NamespaceWithoutEffect, path, WITHOUT_EFFECT);
+            self.0.push(lint.fixed_by(Some(LintFix::Remove)));
         }
     }
 
@@ -402,6 +505,15 @@ impl Lints {
             let message = format!("the cluster has no namespace `{name}`: whoever creates it gets what this says");
             self.add(LintRule::UnknownNamespace, path, message);
         }
+    }
+}
+
+/// How little an action lets in.
+fn strictness<A: PhaseAction>(action: A) -> u8 {
+    match Effect::of(action) {
+        Effect::Admits => 0,
+        Effect::Scans => 1,
+        Effect::Rejects => 2,
     }
 }
 

@@ -206,14 +206,18 @@ impl Choice for ImageMatching {
 }
 
 impl<A> Phase<A> {
-    /// Calls `each` with every prefix and the path of its entry below `name`.
-    pub(super) fn each_prefix(&self, name: &str, each: &mut impl FnMut(String, &Prefix)) {
+    /// Calls `each` with every prefix, the path of its entry below `name`, and what the entry does.
+    pub(super) fn each_prefix(&self, name: &str, each: &mut impl FnMut(String, &Prefix, Effect))
+    where
+        A: PhaseAction,
+    {
         for (position, policy) in self.custom_policies.iter().enumerate() {
-            each(format!("{name}.customPolicies[{position}]"), &policy.prefix);
+            each(format!("{name}.customPolicies[{position}]"), &policy.prefix, Effect::of(policy.action));
         }
         for (namespace, overrides) in &self.by_namespace {
             for (position, policy) in overrides.custom_policies.iter().flatten().enumerate() {
-                each(format!("{name}.byNamespace.{namespace}.customPolicies[{position}]"), &policy.prefix);
+                let path = format!("{name}.byNamespace.{namespace}.customPolicies[{position}]");
+                each(path, &policy.prefix, Effect::of(policy.action));
             }
         }
     }

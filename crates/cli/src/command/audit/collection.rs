@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::object::{Object, ObjectName, Read};
 use crate::command::document::{self, Document, documents};
 use crate::command::rego::{SourceError, entries, is_folder};
-use crate::command::request::items;
+use crate::command::request::objects_if_any;
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -107,8 +107,8 @@ impl Reading<'_> {
             self.collection.problems.push(format!("there is no document in {}", document::name(path)));
         }
         for document in documents {
-            match items(document) {
-                Ok(items) => items.into_iter().for_each(|item| self.document(item, is_asked_for)),
+            match objects_if_any(document) {
+                Ok(objects) => objects.into_iter().for_each(|item| self.document(item, is_asked_for)),
                 Err(error) => self.collection.problems.push(error.to_string()),
             }
         }

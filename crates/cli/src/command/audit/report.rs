@@ -278,7 +278,7 @@ impl Workload {
         let mut workload = Self {
             name: owner.clone(),
             source: first.source.to_string(),
-            file: first.source.path().map(str::to_owned),
+            file: first.source.path().map(|path| path.display().to_string()),
             denied: objects.iter().any(|object| !object.now.is_admitted),
             pods,
             denied_pods,

@@ -29,6 +29,9 @@ pub(crate) enum RunError {
     /// A recording holds what was never asked for.
     #[error("the recording has more than was asked for; record it again, or remove:\n  {}", _0.join("\n  "))]
     Leftovers(Vec<String>),
+    /// A document that others read has no room for a table.
+    #[error("`--group-by` is for people; leave out `--output`, or `--group-by`")]
+    TableForPrograms,
     /// The decisions can't be written.
     #[error("cannot write to the standard output: {0}")]
     Output(#[from] io::Error),

@@ -156,7 +156,7 @@ impl Page {
 }
 
 /// What came of an image, in the words of the phase that decided.
-fn result(judged: &JudgedImage, outcome: &Outcome) -> String {
+pub(super) fn result(judged: &JudgedImage, outcome: &Outcome) -> String {
     let Some(scan) = &judged.scan else {
         let rejects = judged.pre_scan.as_ref().is_some_and(|rule| rule.action == PreScanAction::Reject);
         return match outcome {

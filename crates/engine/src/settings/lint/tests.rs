@@ -296,3 +296,32 @@ fn limits_that_leave_out_the_worst() {
         &[("critical-unlimited", &format!("acceptance.byNamespace.here: {open}"))],
     );
 }
+
+#[test]
+fn what_gets_in_weighs_most() {
+    let weights = |settings: Value| -> Vec<(&str, LintSeverity, bool)> {
+        let lints = Settings::read(&settings).unwrap().lint(NOW, None);
+        let own = lints.iter().filter(|lint| !matches!(lint.rule, LintRule::KubeSystem | LintRule::AnyRegistry));
+        own.map(|lint| (lint.rule.name(), lint.severity, lint.fix.is_some())).collect()
+    };
+    let list = |entries: Value| json!({"registries": ["ghcr.io"], "preScanPolicies": {"defaultPolicy": "reject", "customPolicies": entries}});
+    let entry = |prefix: &str, action: &str| json!({"prefix": prefix, "action": action});
+    use LintSeverity::{Error, Note, Warning};
+    for (entries, expected) in [
+        // What should be kept out gets in; the other way round nothing does.
+        (json!([entry("ghcr.io/", "accept"), entry("ghcr.io/a/", "reject")]), vec![("never-matches", Error, false)]),
+        (json!([entry("ghcr.io/", "accept"), entry("quay.io/", "reject")]), vec![("redundant", Note, true)]),
+        (json!([entry("ghcr.io/", "scan"), entry("ghcr.io/a/", "accept")]), vec![("never-matches", Warning, false)]),
+        (json!([entry("ghcr.io/", "accept"), entry("ghcr.io/a/", "accept")]), vec![("never-matches", Warning, true)]),
+        // A whole host is certain, the beginning of one isn't, and what rejects must not reject less.
+        (json!([entry("ghcr.io", "accept")]), vec![("open-prefix", Error, true)]),
+        (json!([entry("GHCR.IO:443", "accept")]), vec![("open-prefix", Error, true)]),
+        (json!([entry("docker.io", "accept")]), vec![("open-prefix", Error, true)]),
+        (json!([entry("ghcr", "accept")]), vec![("short-name", Error, false)]),
+        (json!([entry("quay.io", "accept")]), vec![("open-prefix", Error, false)]),
+        (json!([entry("ghcr.io/team", "accept")]), vec![("open-prefix", Error, false)]),
+        (json!([entry("ghcr.io", "scan")]), vec![("open-prefix", Warning, false)]),
+    ] {
+        assert_eq!(weights(list(entries.clone())), expected, "{entries}");
+    }
+}

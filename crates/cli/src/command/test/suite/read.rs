@@ -14,13 +14,15 @@ use super::{Case, InvalidSuite, Question, Settings, Suite};
 use crate::command::document::{self, Document};
 use crate::command::manifest::{Making, Operation};
 use crate::command::request::{admission_request, requests};
+use crate::command::settings::settings;
 use crate::command::test::identity::{Identity, Scope};
 
 /// What all cases share.
-const SHARED: &[&str] = &["settings", "images", "cluster", "replay", "tests"];
-/// A case. The first four replace what is shared.
+const SHARED: &[&str] = &["settings", "settingsOf", "images", "cluster", "replay", "tests"];
+/// A case. The first five replace what is shared.
 const CASE: &[&str] = &[
     "settings",
+    "settingsOf",
     "images",
     "cluster",
     "replay",
@@ -208,12 +210,17 @@ impl Reading {
     /// Settings, with their value.
     fn settings(&mut self, keys: &Keys<'_>) -> Option<(Settings, Value)> {
         let path = keys.at("settings");
+        let policy = keys.text("settingsOf", &mut self.problems);
+        if policy.is_some() && !keys.get("settings").is_some_and(Value::is_string) {
+            let problem = "it chooses among the policies of a file; name that with `settings`, or leave it out";
+            self.problems.add(&keys.at("settingsOf"), problem);
+        }
         let (name, json) = match keys.get("settings")? {
             Value::String(file) => {
                 let file = self.file(file, &path)?;
-                let found = document::settings(&file);
+                let found = settings(&file, policy);
                 let found = found.map_err(|e| self.problems.add(&path, e.to_string())).ok()?;
-                (file.display().to_string(), found?)
+                (file.display().to_string(), found.map_or_else(|| to_raw_value(&Map::new()).ok(), Some)?)
             }
             inline @ Value::Object(_) => (path.clone(), to_raw_value(inline).ok()?),
             other => {

@@ -1,0 +1,226 @@
+//! Settings as people keep them: as they are, in a policy's manifest, or among all the objects that `kustomize build` writes.
+
+use std::fmt;
+use std::path::Path;
+
+use serde_json::value::RawValue;
+
+use super::document::{Document, DocumentError, Place, documents_in, name, text};
+use super::fields::Fields;
+use super::request::items;
+
+/// Settings that were found in a file.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// Where they were found.
+    pub(super) place: Place,
+    /// The policy that they belong to; none where they stand as they are.
+    pub(super) policy: Option<FoundPolicy>,
+    /// All of them; none where there are none, which is every default.
+    pub(super) json: Option<Box<RawValue>>,
+}
+
+/// A policy that has settings.
+#[derive(Debug)]
+pub(super) struct FoundPolicy {
+    kind: String,
+    /// Empty for one of the whole cluster.
+    namespace: String,
+    name: String,
+    /// The whole manifest.
+    pub(super) manifest: Box<RawValue>,
+}
+
+impl FoundPolicy {
+    /// Whether people may mean it by a name.
+    fn is_named(&self, name: &str) -> bool {
+        self.name == name || format!("{}/{}", self.namespace, self.name) == name
+    }
+}
+
+/// `ClusterAdmissionPolicy image-admission`, `AdmissionPolicy shop/image-admission`
+impl fmt::Display for FoundPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, namespace, name, .. } = self;
+        let slash = if namespace.is_empty() { "" } else { "/" };
+        write!(f, "{kind} {namespace}{slash}{name}")
+    }
+}
+
+impl Found {
+    /// What leads to the settings in their document.
+    pub(super) fn path(&self) -> Vec<String> {
+        let item = self.place.index().map(|index| ["items".to_owned(), index.to_string()]);
+        let within = self.policy.as_ref().map(|_| ["spec", "settings"].map(str::to_owned));
+        item.into_iter().flatten().chain(within.into_iter().flatten()).collect()
+    }
+
+    /// What people call them among others.
+    fn shown(&self) -> String {
+        self.policy.as_ref().map_or_else(|| "no policy".to_owned(), |policy| format!("`{policy}`"))
+    }
+}
+
+/// The settings in a file: the only ones, or those of the policy of that name. None if everything in it is commented out, or
+/// if the policy has none.
+pub(super) fn settings(path: &Path, policy: Option<&str>) -> Result<Option<Box<RawValue>>, DocumentError> {
+    let mut found = every_in(path, &text(path)?)?;
+    let file = name(path);
+    if let Some(wanted) = policy {
+        let candidates = found.iter().filter_map(|found| found.policy.as_ref()).map(|policy| format!("`{policy}`"));
+        let candidates = candidates.collect();
+        found.retain(|found| found.policy.as_ref().is_some_and(|policy| policy.is_named(wanted)));
+        if found.is_empty() {
+            return Err(DocumentError::NoSuchPolicy { file, name: wanted.to_owned(), candidates });
+        }
+    }
+    if found.len() > 1 {
+        return Err(DocumentError::SeveralSettings { file, candidates: found.iter().map(Found::shown).collect() });
+    }
+    Ok(found.pop().and_then(|found| found.json))
+}
+
+/// All settings in a file that was read. An empty one has some that say nothing; objects that are no policies stand beside them.
+pub(super) fn every_in(path: &Path, text: &str) -> Result<Vec<Found>, DocumentError> {
+    let documents = documents_in(path, text)?;
+    if documents.is_empty() {
+        return Ok(vec![Found { place: Place::within(name(path)), policy: None, json: None }]);
+    }
+    let (mut found, mut objects) = (Vec::new(), Vec::new());
+    for document in documents {
+        for document in items(&document).unwrap_or_else(|| vec![document]) {
+            match Kind::of(&document) {
+                Kind::Settings => found.push(Found { place: document.place, policy: None, json: Some(document.json) }),
+                Kind::Policy(policy) => {
+                    let spec = Fields::of(&document.json).and_then(|policy| policy.object("spec"));
+                    let json = spec.and_then(|spec| spec.value("settings").map(RawValue::to_owned));
+                    found.push(Found { place: document.place, policy: Some(policy), json });
+                }
+                Kind::Other(what) => objects.push((what, document)),
+            }
+        }
+    }
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    match <[_; 1]>::try_from(objects) {
+        Ok([(_, document)]) if is_with_settings(&document) => {
+            Ok(vec![Found { place: document.place, policy: None, json: Some(document.json) }])
+        }
+        Ok([(what, _)]) => Err(DocumentError::NoSettings { file: name(path), objects: vec![what] }),
+        Err(objects) => {
+            let objects = objects.into_iter().map(|(what, _)| what).collect();
+            Err(DocumentError::NoSettings { file: name(path), objects })
+        }
+    }
+}
+
+/// Whether a document is the ConfigMap that Sysdig's controllers keep their settings in.
+fn is_with_settings(document: &Document) -> bool {
+    let Some(fields) = Fields::of(&document.json) else { return false };
+    let data = fields.object("data").filter(|_| fields.text("kind").as_deref() == Some("ConfigMap"));
+    let has = |data: &Fields<'_>| {
+        ["policy.json", "preScanPolicies", "scanPolicies", "policies"].into_iter().any(|key| data.value(key).is_some())
+    };
+    data.as_ref().is_some_and(has)
+}
+
+/// What a document is.
+enum Kind {
+    Settings,
+    Policy(FoundPolicy),
+    /// Another object, by what people call it.
+    Other(String),
+}
+
+impl Kind {
+    fn of(document: &Document) -> Self {
+        let Some(fields) = Fields::of(&document.json) else { return Self::Settings };
+        let (Some(version), Some(kind)) = (fields.text("apiVersion"), fields.text("kind")) else {
+            return Self::Settings;
+        };
+        let metadata = fields.object("metadata");
+        let text = |name| metadata.as_ref().and_then(|metadata| metadata.text(name)).unwrap_or_default();
+        let (namespace, name) = (text("namespace"), text("name"));
+        let is_policy = version.starts_with("policies.kubewarden.io/")
+            && ["ClusterAdmissionPolicy", "AdmissionPolicy"].contains(&kind.as_str());
+        if is_policy {
+            return Self::Policy(FoundPolicy { kind, namespace, name, manifest: document.json.clone() });
+        }
+        Self::Other(format!("{kind} {name}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const BARE: &str = "registries: [ghcr.io]\n";
+    const CLUSTER: &str = "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {name: images}\nspec: {settings: {maxImages: 1}}\n";
+    const OWN: &str = "apiVersion: policies.kubewarden.io/v1\nkind: AdmissionPolicy\nmetadata: {name: images, namespace: shop}\nspec: {settings: {maxImages: 2}}\n";
+    const WITHOUT: &str =
+        "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {name: plain}\nspec: {}\n";
+    const NAMESPACE: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n";
+    const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {policy.json: '{}'}\n";
+
+    /// What is found in a file of these documents: the settings as JSON, or the error without the file's name.
+    #[track_caller]
+    fn check(documents: &[&str], policy: Option<&str>, expected: Result<Option<&str>, &str>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("all.yaml");
+        fs::write(&path, documents.join("---\n")).unwrap();
+        let found = settings(&path, policy).map(|json| json.map(|json| json.get().to_owned()));
+        let found = found.map_err(|error| error.to_string().replace(&name(&path), "FILE"));
+        assert_eq!(found, expected.map(|json| json.map(str::to_owned)).map_err(str::to_owned), "{documents:?}");
+    }
+
+    #[test]
+    fn settings_are_found_wherever_people_keep_them() {
+        let one = Ok(Some("{\"maxImages\":1}"));
+        check(&[BARE], None, Ok(Some("{\"registries\":[\"ghcr.io\"]}")));
+        check(&["# nothing\n"], None, Ok(None));
+        check(&[CLUSTER], None, one);
+        check(&[NAMESPACE, CLUSTER, CONFIG_MAP], None, one);
+        check(&[NAMESPACE, BARE], None, Ok(Some("{\"registries\":[\"ghcr.io\"]}")));
+        check(&[CLUSTER, OWN, WITHOUT], Some("shop/images"), Ok(Some("{\"maxImages\":2}")));
+        check(&[CLUSTER, OWN, WITHOUT], Some("plain"), Ok(None));
+        check(&[BARE, CLUSTER], Some("images"), one);
+        check(
+            &[CONFIG_MAP],
+            None,
+            Ok(Some(
+                "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"c\"},\"data\":{\"policy.json\":\"{}\"}}",
+            )),
+        );
+        check(&["{\"maxImages\": 4}\n"], None, Ok(Some("{\"maxImages\": 4}")));
+        check(&["[1]\n"], None, Ok(Some("[1]")));
+        let list = format!("apiVersion: v1\nkind: List\nitems:\n- {}", CLUSTER.replace('\n', "\n  "));
+        check(&[&list], None, one);
+    }
+
+    #[test]
+    fn which_settings_are_meant_must_be_said() {
+        let choose = "choose a policy by its name, with `--settings-of` or `settingsOf`";
+        let (cluster, own) = ("`ClusterAdmissionPolicy images`", "`AdmissionPolicy shop/images`");
+        let several = format!("FILE has the settings of {cluster} and of {own}; {choose}");
+        check(&[CLUSTER, OWN], None, Err(&several));
+        check(&[CLUSTER, OWN], Some("images"), Err(&several));
+        let bare = format!("FILE has the settings of no policy and of {cluster}; {choose}");
+        check(&[BARE, CLUSTER], None, Err(&bare));
+        let unknown = format!("FILE has no policy `other`; it has {cluster}, {own}");
+        check(&[CLUSTER, OWN], Some("other"), Err(&unknown));
+        check(&[BARE], Some("images"), Err("FILE has no policy `images`; it has settings alone, or none"));
+    }
+
+    #[test]
+    fn objects_alone_are_no_settings() {
+        let help = "write the settings as they are, or those of a ClusterAdmissionPolicy or AdmissionPolicy";
+        check(&[NAMESPACE], None, Err(&format!("no settings in FILE, which has Namespace shop; {help}")));
+        let two = format!("no settings in FILE, which has Namespace shop, ConfigMap c; {help}");
+        check(&[NAMESPACE, CONFIG_MAP], None, Err(&two));
+        let foreign = CLUSTER.replace("policies.kubewarden.io/v1", "example.com/v1");
+        let other = format!("no settings in FILE, which has ClusterAdmissionPolicy images; {help}");
+        check(&[&foreign], None, Err(&other));
+    }
+}
