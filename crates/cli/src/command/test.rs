@@ -342,7 +342,7 @@ impl Test {
     /// Without any rules. Who names a YAML file may mean a suite.
     fn no_rules(&self) -> TestError {
         let is_yaml =
-            |path: &&PathBuf| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+            |path: &PathBuf| path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
         match self.given().into_iter().find(|path| is_yaml(path) && !paths::is_suite(path)) {
             Some(path) => TestError::NoSuite(path),
             None => TestError::NoRules(paths(&self.given())),
