@@ -1,5 +1,6 @@
 //! The commands, and what they have in common: their arguments, how they fail, and with which exit code they end.
 
+mod audit;
 mod bench;
 mod completions;
 mod decision;
@@ -9,11 +10,14 @@ mod document;
 mod eval;
 mod explain;
 mod fields;
+mod kept;
 mod lines;
 mod lint;
 mod manifest;
 mod output;
+mod parallel;
 mod policy;
+mod progress;
 mod rego;
 mod request;
 mod run;
@@ -58,6 +62,7 @@ struct Cli {
 enum Command {
     Run(Box<run::Run>),
     Explain(Box<explain::Explain>),
+    Audit(Box<audit::Audit>),
     Eval(Box<eval::Eval>),
     Test(test::Test),
     Lint(lint::Lint),
@@ -112,6 +117,7 @@ pub(crate) fn main() -> ExitCode {
     let ended = match cli.command {
         Command::Run(run) => run.execute(output).map_err(Box::from),
         Command::Explain(explain) => explain.execute(output).map_err(Box::from),
+        Command::Audit(audit) => audit.execute(output).map_err(Box::from),
         Command::Eval(eval) => eval.execute(output).map_err(Box::from),
         Command::Test(test) => test.execute(output).map_err(Box::from),
         Command::Lint(lint) => lint.execute(output).map_err(Box::from),

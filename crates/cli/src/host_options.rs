@@ -6,7 +6,6 @@ use std::sync::Arc;
 use clap::Args;
 
 use crate::answers::files::{ClusterFiles, Files, FilesError, ImageFile};
-#[cfg(feature = "live")]
 use crate::answers::live::{Live, LiveError, LiveOptions};
 use crate::answers::recorded::{Recorder, Recording, RecordingError};
 use crate::answers::{AnswerSource, Gate, Grants, HostAnswers};
@@ -58,29 +57,28 @@ impl HostOptions {
         Ok(Host { answers: Arc::new(Gate::new(grants, source)), recorder, remark })
     }
 
+    /// The real registries and cluster, as `--live` asks them.
+    ///
+    /// Fails when the kubeconfig that was named can't be used.
+    pub fn network(&self) -> Result<Live, LiveError> {
+        Live::new(&LiveOptions {
+            kubeconfig: self.kubeconfig.clone(),
+            insecure_registries: self.insecure_registry.clone(),
+        })
+    }
+
     /// What answers, and what its users should know of it.
     fn source(&self) -> Result<(Arc<dyn AnswerSource>, Option<String>), HostError> {
         if let Some(path) = &self.replay {
             return Ok((Arc::new(Recording::from_file(path)?), None));
         }
         if self.live {
-            return Ok((self.live()?, None));
+            return Ok((Arc::new(self.network()?), None));
         }
         let cluster = self.cluster.as_deref().map(ClusterFiles::from_folder).transpose()?;
         let images = self.images.as_deref().map(ImageFile::from_file).transpose()?;
         let remark = images.as_ref().zip(self.images.as_deref()).and_then(|(list, path)| list.remark(path));
         Ok((Arc::new(Files::new(cluster, images)), remark))
-    }
-
-    #[cfg(feature = "live")]
-    fn live(&self) -> Result<Arc<dyn AnswerSource>, HostError> {
-        let (kubeconfig, insecure_registries) = (self.kubeconfig.clone(), self.insecure_registry.clone());
-        Ok(Arc::new(Live::new(&LiveOptions { kubeconfig, insecure_registries })?))
-    }
-
-    #[cfg(not(feature = "live"))]
-    fn live(&self) -> Result<Arc<dyn AnswerSource>, HostError> {
-        Err(HostError::NotLive)
     }
 }
 
@@ -132,15 +130,8 @@ pub enum HostError {
     #[error(transparent)]
     Recording(#[from] RecordingError),
     /// `--live`.
-    #[cfg(feature = "live")]
     #[error(transparent)]
     Live(#[from] LiveError),
-    /// `--live`, of a command line that has no clients.
-    #[cfg(not(feature = "live"))]
-    #[error(
-        "this command line was built without the feature `live`: build it with `cargo install --locked --path crates/cli`"
-    )]
-    NotLive,
     /// `--record`.
     #[error("cannot write the recording `{}`: {problem}", path.display())]
     Save {

@@ -86,3 +86,13 @@ pub fn explain(
     let change = if causes.is_empty() { None } else { change::find(request, &settings, &read, host, now) };
     Ok((decision, Explanation { settings, causes, change }))
 }
+
+/// What rejects a request that was decided with these settings, as they are written and as they were read. No change of them is
+/// tried, and the host isn't asked; nothing rejects what is admitted.
+#[must_use]
+pub fn causes(decision: &Decision, request: Option<&RawValue>, written: &Value, read: &Settings) -> Vec<Cause> {
+    if decision.is_allowed() {
+        return Vec::new();
+    }
+    causes::causes(decision, request, &Settings::unwrapped(written), read)
+}

@@ -15,6 +15,9 @@ mod image_name;
 mod kubernetes;
 #[cfg(feature = "live")]
 pub mod live;
+#[cfg(not(feature = "live"))]
+#[path = "not_live.rs"]
+pub mod live;
 mod manifest;
 pub mod recorded;
 mod request;

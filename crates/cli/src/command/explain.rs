@@ -1,7 +1,6 @@
 //! `explain`: which settings reject a request, what to do about its images, and the smallest change of the settings that would
 //! have admitted it.
 
-mod kept;
 mod text;
 
 use std::io::{self, IsTerminal, Write};
@@ -17,13 +16,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::decision::DecisionOptions;
+use super::kept::Kept;
 use super::manifest::ManifestOptions;
 use super::policy::{self, Policy, PolicyError};
 use super::request::{Subject, requests_in};
 use super::run::RunError;
 use super::terminal::{Paint, json_without_commands};
 use super::{Ending, warn};
-use kept::Kept;
 
 const AFTER_HELP: &str = "\
 What to do about an image comes first: which packages to update, who must sign it, what to wait for. Then comes a change of the

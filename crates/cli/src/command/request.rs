@@ -71,10 +71,15 @@ pub(super) fn admission_request(document: &Document) -> Result<Option<&RawValue>
 
 /// The items of a list, or the one object that a document is.
 pub(super) fn objects(document: Document) -> Result<Vec<Document>, RequestError> {
-    let Some(objects) = items(&document) else { return Ok(vec![document]) };
-    if objects.is_empty() {
+    if items(&document).is_some_and(|items| items.is_empty()) {
         return Err(document.unreadable("the list has no items"));
     }
+    objects_if_any(document)
+}
+
+/// The items of a list, of which there may be none, or the one object that a document is.
+pub(super) fn objects_if_any(document: Document) -> Result<Vec<Document>, RequestError> {
+    let Some(objects) = items(&document) else { return Ok(vec![document]) };
     // What has lists in lists, to any depth, would have to be unpacked over and over.
     match objects.iter().find(|item| List::of(&item.json).is_some()) {
         Some(item) => Err(item.unreadable("a list within a list; take its items out")),

@@ -4,9 +4,7 @@
 mod coverage;
 mod identity;
 mod outcome;
-mod parallel;
 mod paths;
-mod progress;
 mod report;
 mod rules;
 mod suite;
@@ -27,14 +25,14 @@ use image_admission_cli::answers::{Gate, Grants};
 use image_admission_cli::runtime::{DEFAULT_DEADLINE, PolicyModule};
 use regex::Regex;
 
+use super::parallel::in_parallel;
 use super::policy::{ModuleError, ModuleOption, Policy, PolicyError};
+use super::progress::Progress;
 use super::rego::{Problems, Program, SourceError, Sources, VersionOptions};
 use super::terminal::{Paint, in_one_line, without_commands};
 use super::{Ending, complain, invalid_settings, seconds, warn};
 use coverage::Coverage;
-use parallel::in_parallel;
 use paths::Found;
-use progress::Progress;
 use report::{Complaint, Report, Tally};
 use rules::Test as RuleTest;
 use suite::{Case, InvalidSuites, Ran, Suite};
@@ -267,7 +265,7 @@ impl Test {
         if cases.is_empty() {
             return Ok(Vec::new());
         }
-        let progress = Progress::of(cases.len());
+        let progress = Progress::of(cases.len(), "cases");
         let module = self.module(compiled, &progress)?;
         let mut policies: BTreeMap<&str, Result<Policy, String>> = BTreeMap::new();
         for &(suite, case) in cases {

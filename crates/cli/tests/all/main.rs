@@ -12,6 +12,7 @@
 
 mod support;
 
+mod audit;
 mod bad_input;
 mod cases;
 mod cluster_files;

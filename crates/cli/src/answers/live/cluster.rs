@@ -4,11 +4,16 @@ use std::error::Error;
 
 use kube::api::{Api, ListParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::core::{ApiResource, DynamicObject};
+use kube::core::{ApiResource, DynamicObject, TypeMeta};
 use kube::{Client, Config};
 
 use super::super::kubernetes;
 use super::super::request::{GetResource, ListAll, ListByNamespace};
+
+/// How many objects a page of a long list has: as many as kubectl asks for.
+const PAGE: u32 = 500;
+/// The status of a page whose list is forgotten.
+const EXPIRED: u16 = 410;
 
 /// A client of one cluster.
 pub(super) struct Cluster {
@@ -64,6 +69,51 @@ impl Cluster {
         let selected = selected(wanted.label_selector.as_ref(), wanted.field_selector.as_ref());
         let list = self.api(&known).list(&selected).await.map_err(|e| e.to_string())?;
         kubernetes::list(api_version, kind, list.items, wanted.field_masks.as_ref())
+    }
+
+    /// Everything of a kind, in one namespace or in all of them, a page at a time: `read` hears of each how many objects it
+    /// has.
+    pub(super) async fn everything(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: Option<&str>,
+        read: &mut dyn FnMut(usize),
+    ) -> Result<Vec<DynamicObject>, String> {
+        let known = self.resource(api_version, kind).await?;
+        let api = match namespace.filter(|_| known.namespaced) {
+            Some(namespace) => self.api_in(namespace, &known),
+            None => self.api(&known),
+        };
+        let mut page = ListParams::default().limit(PAGE);
+        let mut objects = Vec::new();
+        loop {
+            let list = match api.list(&page).await {
+                // What a page continues is forgotten after some minutes; then everything is listed anew, in one piece.
+                Err(kube::Error::Api(status)) if status.code == EXPIRED && page.continue_token.is_some() => {
+                    objects.clear();
+                    page = ListParams::default();
+                    continue;
+                }
+                list => list.map_err(|error| match error {
+                    kube::Error::Api(status) if !status.message.is_empty() => status.message,
+                    other => other.to_string(),
+                })?,
+            };
+            read(list.items.len());
+            let more = list.metadata.continue_.filter(|token| !token.is_empty());
+            // In a list, objects may leave it to the list to say what they are.
+            let types = TypeMeta { api_version: api_version.to_owned(), kind: kind.to_owned() };
+            objects.extend(list.items.into_iter().map(|mut object| {
+                object.types = Some(types.clone());
+                object.metadata.managed_fields = None;
+                object
+            }));
+            match more {
+                Some(token) => page = page.continue_token(&token),
+                None => return Ok(objects),
+            }
+        }
     }
 
     fn api(&self, known: &Known) -> Api<DynamicObject> {

@@ -1,6 +1,7 @@
 //! Answers from a real registry and a real cluster, asked anew each time: this host has none of the server's caches.
 
 use kube::config::Kubeconfig;
+use serde_json::value::{RawValue, to_raw_value};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{AnswerSource, Request, kubernetes, not_answered, to_json};
@@ -50,6 +51,24 @@ impl Live {
         };
         let registry = Registry::new(options.insecure_registries.clone());
         Ok(Self { registry, signatures: Signatures::default(), cluster, runtime })
+    }
+
+    /// Everything of a kind in the cluster, in one namespace or in all of them, as JSON without managed fields. It is listed a
+    /// page at a time: `read` hears of each how many objects it has.
+    ///
+    /// Fails when there is no cluster, when it doesn't know the kind, and when it may not be listed.
+    pub fn everything(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: Option<&str>,
+        read: &mut dyn FnMut(usize),
+    ) -> Result<Vec<Box<RawValue>>, String> {
+        let cluster = self.cluster.as_ref().ok_or_else(|| {
+            "no cluster is configured; say with `--kubeconfig`, or in KUBECONFIG, how to reach it".to_owned()
+        })?;
+        let objects = self.runtime.block_on(cluster.everything(api_version, kind, namespace, read))?;
+        objects.iter().map(|object| to_raw_value(object).map_err(|error| error.to_string())).collect()
     }
 
     async fn ask(&self, request: &Request) -> Result<Vec<u8>, String> {

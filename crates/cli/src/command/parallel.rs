@@ -29,7 +29,7 @@ pub(super) fn in_parallel<T: Sync, R: Send>(
     let mut results = thread::scope(|scope| {
         let mut workers = Vec::new();
         for _ in 0..threads.get().min(items.len()) {
-            workers.push(Builder::new().name("test".to_owned()).stack_size(STACK).spawn_scoped(scope, worker)?);
+            workers.push(Builder::new().name("work".to_owned()).stack_size(STACK).spawn_scoped(scope, worker)?);
         }
         let mut results = Vec::new();
         for worker in workers {

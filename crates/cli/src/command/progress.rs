@@ -13,6 +13,8 @@ pub(super) struct Progress<W: Write>(Option<Mutex<Line<W>>>);
 
 struct Line<W> {
     terminal: W,
+    /// What there are several of: `cases`.
+    what: &'static str,
     all: usize,
     done: usize,
     /// How wide the line is that stands there now.
@@ -21,33 +23,33 @@ struct Line<W> {
 }
 
 impl Progress<io::Stderr> {
-    /// On the standard error stream, if that is a terminal which can write over a line.
-    pub(super) fn of(all: usize) -> Self {
+    /// Of so many `cases` or other things, on the standard error stream, if that is a terminal which can write over a line.
+    pub(super) fn of(all: usize, what: &'static str) -> Self {
         let unable = env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
         let terminal = io::stderr();
-        Self::on((terminal.is_terminal() && !unable).then_some(terminal), all)
+        Self::on((terminal.is_terminal() && !unable).then_some(terminal), all, what)
     }
 }
 
 impl<W: Write> Progress<W> {
-    fn on(terminal: Option<W>, all: usize) -> Self {
-        Self(terminal.map(|terminal| Mutex::new(Line { terminal, all, done: 0, width: 0, last: None })))
+    fn on(terminal: Option<W>, all: usize, what: &'static str) -> Self {
+        Self(terminal.map(|terminal| Mutex::new(Line { terminal, what, all, done: 0, width: 0, last: None })))
     }
 
-    /// What is done before the first case.
+    /// What is done before the first of them.
     pub(super) fn begin(&self, what: &str) {
         if let Some(mut line) = self.line() {
             line.write(what);
         }
     }
 
-    /// One more case is decided.
+    /// One more of them is done.
     pub(super) fn step(&self) {
         let Some(mut line) = self.line() else { return };
         line.done += 1;
         if line.last.is_none_or(|last| last.elapsed() >= EVERY) {
             line.last = Some(Instant::now());
-            let text = format!("{} of {} cases", line.done, line.all);
+            let text = format!("{} of {} {}", line.done, line.all, line.what);
             line.write(&text);
         }
     }
@@ -82,7 +84,7 @@ mod tests {
     #[test]
     fn the_line_is_written_over_and_gone_in_the_end() {
         let mut terminal = Vec::new();
-        let progress = Progress::on(Some(&mut terminal), 20);
+        let progress = Progress::on(Some(&mut terminal), 20, "cases");
         progress.begin("compiling policy.wasm");
         progress.step();
         // Too soon after the first.
@@ -94,7 +96,7 @@ mod tests {
 
     #[test]
     fn without_a_terminal_there_is_nothing() {
-        let progress = Progress::<Vec<u8>>::on(None, 20);
+        let progress = Progress::<Vec<u8>>::on(None, 20, "cases");
         progress.begin("compiling");
         progress.step();
         assert!(progress.line().is_none());

@@ -1,0 +1,319 @@
+//! `audit`: what settings would do to everything that runs in a cluster.
+
+mod cluster;
+mod collection;
+mod html;
+mod judgement;
+mod object;
+mod ownership;
+mod report;
+mod results;
+mod table;
+mod time_limit;
+
+use std::io::{self, IsTerminal, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::{Args, ValueEnum};
+use image_admission_cli::answers::Grants;
+use image_admission_cli::host_options::{HostError, HostOptions};
+use image_admission_engine::Timestamp;
+use serde_json::Value;
+
+use super::document::{self, DocumentError};
+use super::kept::Kept;
+use super::manifest::{Making, Operation};
+use super::output::{annotations, junit, sarif};
+use super::parallel::in_parallel;
+use super::progress::Progress;
+use super::rego::start_clock;
+use super::request::RequestError;
+use super::settings::settings;
+use super::terminal::{Paint, json_without_commands};
+use super::{Ending, HOW_TO_ANSWER, complain, invalid_settings, seconds, warn};
+use collection::{Collection, CollectionError};
+use judgement::{Judgement, Rules};
+use object::Object;
+use report::{Decided, NotJudged, Report};
+use time_limit::TimeLimited;
+
+const AFTER_HELP: &str = "\
+The engine that the policy's module is made of decides each object as if it were created now; the module isn't needed. What the
+settings aren't about is passed over and counted, and so are Pods and Jobs that have ended and the ReplicaSets that a Deployment
+keeps of earlier revisions. Pods and ReplicaSets are shown under the controller that has made them, if that is there too.
+
+Exit codes:
+  0  everything is admitted; with --against, nothing is newly denied
+  1  something went wrong, or there is nothing to judge: the error says what
+  2  something is denied; with --against, newly
+  3  the settings are not valid
+
+Examples:
+  image-admission audit --live --settings settings.yaml
+  image-admission audit --live -n shop --settings new.yaml --against current.yaml --denied-only
+  image-admission audit -f manifests/ --settings settings.yaml --images images.yaml --cluster cluster/
+  kubectl get pods,deployments -A -o yaml | image-admission audit -f - --settings settings.yaml --live -o html > audit.html";
+
+/// Say what settings would do to everything that runs in a cluster
+///
+/// Of a cluster every workload is listed and decided: Pods, Deployments, ReplicaSets, StatefulSets, DaemonSets,
+/// ReplicationControllers, Jobs and CronJobs. Of files, every object that the settings are about.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(super) struct Audit {
+    /// What to decide: files and folders with manifests, dumps of `kubectl get`, or what kustomize writes, as YAML or JSON. May
+    /// be repeated; `-` is the standard input. Without it the workloads of the cluster that `--live` asks
+    #[arg(short, long = "file", value_name = "PATH", required_unless_present = "live")]
+    files: Vec<PathBuf>,
+
+    /// Look at this namespace only. Objects in files that name none belong to it [default: all; those that name none belong to
+    /// `default`]
+    #[arg(short, long, value_name = "NAME")]
+    namespace: Option<String>,
+
+    /// The policy's settings: as they are, or in a ClusterAdmissionPolicy or AdmissionPolicy, also among other objects.
+    /// Without them, every default
+    #[arg(long, value_name = "FILE")]
+    settings: Option<PathBuf>,
+
+    /// Which policy's settings are meant, where a file has several: its name, or `<namespace>/<name>`
+    #[arg(long, value_name = "NAME", requires = "settings")]
+    settings_of: Option<String>,
+
+    /// Tell only what would change, compared with these settings: those that the cluster has now
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+
+    /// Which policy's settings are compared, where that file has several
+    #[arg(long, value_name = "NAME", requires = "against")]
+    against_of: Option<String>,
+
+    /// Tell only of what is denied, or newly denied
+    #[arg(long)]
+    denied_only: bool,
+
+    /// How to write what was found
+    #[arg(short, long, value_name = "FORMAT", value_enum, default_value = "table")]
+    output: Output,
+
+    /// How long to wait for one answer of a registry or the cluster
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    timeout: Duration,
+
+    #[command(flatten, next_help_heading = "Where the policy's questions are answered")]
+    host: HostOptions,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Output {
+    /// For people: by namespace and image
+    Table,
+    /// For programs: docs/audit.md has its shape
+    Json,
+    /// One page with charts, which needs nothing else
+    Html,
+    /// For code scanning: SARIF 2.1.0
+    Sarif,
+    /// For people, with annotations for GitHub's workflows
+    Github,
+    /// For CI systems: JUnit's XML
+    Junit,
+}
+
+/// Why nothing can be said.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AuditError {
+    /// Settings can't be read.
+    #[error(transparent)]
+    Document(#[from] DocumentError),
+    /// There is nothing to look at.
+    #[error(transparent)]
+    Collection(#[from] CollectionError),
+    /// There is no such host.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// No request can be made.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+    /// Everything was passed over.
+    #[error("nothing in {0} is judged by these settings")]
+    Nothing(String),
+    /// The output can't be written.
+    #[error("cannot write: {0}")]
+    Output(#[from] io::Error),
+}
+
+/// What came of one object.
+enum Came {
+    /// With these settings, and with those that they are compared with.
+    Judged(Judgement, Option<Judgement>),
+    /// The settings aren't about it.
+    NotJudged,
+    /// No request can be made of it.
+    Failed(String),
+}
+
+impl Audit {
+    /// Decides everything, and writes what was found to `output`.
+    pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, AuditError> {
+        start_clock();
+        let rules = rules(self.settings.as_deref(), self.settings_of.as_deref())?;
+        let against = self.against.as_deref().map(|path| rules_in(path, self.against_of.as_deref())).transpose()?;
+        let (Some(rules), Some(against)) = (rules, against.map_or(Some(None), |rules| rules.map(Some))) else {
+            return Ok(Ending::InvalidSettings);
+        };
+        let collection = self.collect()?;
+        let host = self.host.open(Grants::everything())?;
+        host.remark().into_iter().for_each(warn);
+        let kept = Kept::new(Arc::new(TimeLimited::new(host.answers(), self.timeout)));
+        let report = self.decide(&collection, &rules, against.as_ref(), &kept)?;
+        host.save_recording()?;
+        if let Some(call) = host.unanswered() {
+            warn(&format!("nobody is there to answer `{call}`: {HOW_TO_ANSWER}"));
+        }
+        report.problems.iter().for_each(|problem| complain(problem));
+        if report.summary.objects == 0 {
+            return Err(AuditError::Nothing(self.source()));
+        }
+        self.write(&report, output)?;
+        Ok(match (report.problems.is_empty(), report.denies()) {
+            (false, _) => Ending::Failed,
+            (true, true) => Ending::Denied,
+            (true, false) => Ending::Allowed,
+        })
+    }
+
+    /// The objects of the files, or of the cluster.
+    fn collect(&self) -> Result<Collection, AuditError> {
+        if !self.files.is_empty() {
+            return Ok(Collection::of_files(&self.files, self.namespace.as_deref())?);
+        }
+        let live = self.host.network().map_err(HostError::from)?;
+        Ok(cluster::workloads(&live, self.namespace.as_deref(), &Progress::of(0, "objects")))
+    }
+
+    /// What was looked at, for people.
+    fn source(&self) -> String {
+        let files: Vec<String> = self.files.iter().map(|path| document::name(path)).collect();
+        let source = if files.is_empty() { "the cluster".to_owned() } else { files.join(", ") };
+        match &self.namespace {
+            Some(namespace) => format!("namespace `{namespace}` of {source}"),
+            None => source,
+        }
+    }
+
+    fn decide(
+        &self,
+        collection: &Collection,
+        rules: &Rules,
+        against: Option<&Rules>,
+        host: &Kept,
+    ) -> Result<Report, AuditError> {
+        let now = now();
+        let making = Making::of_case(Operation::Create, None, None, None);
+        let mut not_judged = NotJudged { documents: collection.others, ..NotJudged::default() };
+        let mut problems = collection.problems.clone();
+        let owners = ownership::owners(collection);
+        let objects: Vec<(&Object, usize)> = collection.objects.iter().zip(owners).collect();
+        let progress = Progress::of(objects.len(), "objects");
+        let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        // Whoever waits for a network needs no processor.
+        let threads =
+            if self.host.live { threads.saturating_mul(NonZeroUsize::new(4).unwrap_or(threads)) } else { threads };
+        let came = in_parallel(&objects, threads, |(object, _)| {
+            let came = match (object.rest, making.request(&object.document)) {
+                (Some(_), _) => Came::NotJudged,
+                (None, Ok(request)) => {
+                    let judged = rules.judge(&request, host, now);
+                    let before = against.and_then(|rules| rules.judge(&request, host, now));
+                    match (judged, before) {
+                        (None, None) => Came::NotJudged,
+                        (judged, before) => {
+                            let admitted = || Judgement { is_admitted: true, ..Judgement::default() };
+                            let before = against.map(|_| before.unwrap_or_else(admitted));
+                            Came::Judged(judged.unwrap_or_else(admitted), before)
+                        }
+                    }
+                }
+                (None, Err(error)) => Came::Failed(error.to_string()),
+            };
+            progress.step();
+            came
+        })?;
+        drop(progress);
+        let mut decided = Vec::new();
+        for ((object, position), came) in objects.iter().zip(came) {
+            let owner = collection.objects.get(*position).unwrap_or(object);
+            match came {
+                Came::Judged(now, before) => decided.push(Decided {
+                    name: &object.name,
+                    owner: &owner.name,
+                    owner_position: *position,
+                    source: &owner.document.place,
+                    now,
+                    before,
+                }),
+                Came::NotJudged => match object.rest {
+                    Some(rest) => not_judged.at_rest(&object.name, rest),
+                    None => *not_judged.kinds.entry(object.name.kind_and_group()).or_default() += 1,
+                },
+                Came::Failed(problem) => problems.push(problem),
+            }
+        }
+        let files = (rules.file(), against.and_then(Rules::file));
+        let mut report = Report::new(&decided, now.to_string(), files, not_judged, problems);
+        if self.denied_only {
+            report.keep_denied();
+        }
+        Ok(report)
+    }
+
+    fn write(&self, report: &Report, output: &mut (impl Write + IsTerminal)) -> Result<(), AuditError> {
+        match self.output {
+            Output::Table => write!(output, "{}", table::table(report, Paint::for_output(output)))?,
+            Output::Json => {
+                let text = serde_json::to_string_pretty(report).map_err(io::Error::from)?;
+                writeln!(output, "{}", json_without_commands(&text))?;
+            }
+            Output::Html => write!(output, "{}", html::page(report))?,
+            Output::Sarif => write!(output, "{}", sarif(&results::all(report)))?,
+            Output::Github => {
+                write!(output, "{}", table::table(report, Paint::for_output(output)))?;
+                for check in &results::all(report).checks {
+                    write!(output, "{}", annotations(check))?;
+                }
+            }
+            Output::Junit => write!(output, "{}", junit(&results::all(report)))?,
+        }
+        Ok(output.flush()?)
+    }
+}
+
+/// The settings of a file, or every default; none when they are not valid, which has been said then.
+fn rules(path: Option<&Path>, policy: Option<&str>) -> Result<Option<Rules>, AuditError> {
+    match path {
+        Some(path) => rules_in(path, policy),
+        None => Ok(Rules::new(None, Value::Null).ok()),
+    }
+}
+
+fn rules_in(path: &Path, policy: Option<&str>) -> Result<Option<Rules>, AuditError> {
+    let written = settings(path, policy)?;
+    let written = written.map_or(Ok(Value::Null), |json| serde_json::from_str(json.get())).map_err(io::Error::from)?;
+    match Rules::new(Some(path.to_owned()), written) {
+        Ok(rules) => Ok(Some(rules)),
+        Err(problems) => {
+            complain(&invalid_settings(Some(path), &problems.to_string()));
+            Ok(None)
+        }
+    }
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}

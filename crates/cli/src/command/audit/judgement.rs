@@ -1,0 +1,155 @@
+//! What settings make of one object: whether it would be admitted, why not, and what its author would be told.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use image_admission_engine::explain::{Cause, Why, causes};
+use image_admission_engine::settings::{InvalidSettings, Settings};
+use image_admission_engine::{
+    Decision, Denial, NothingToJudge, Outcome, PlatformReport, Response, Timestamp, WireHost, check_settings, decide,
+};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::command::kept::Kept;
+
+/// Settings, as they are written and as they were read.
+#[derive(Debug)]
+pub(super) struct Rules {
+    /// The file; none: every default.
+    path: Option<PathBuf>,
+    written: Value,
+    read: Settings,
+}
+
+/// What settings make of an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Judgement {
+    /// Whether it would be admitted.
+    pub(super) is_admitted: bool,
+    /// Everything that rejects it by itself.
+    pub(super) reasons: BTreeSet<Reason>,
+    /// What whoever creates it would be told.
+    pub(super) warnings: BTreeSet<String>,
+    /// What it runs.
+    pub(super) images: BTreeSet<Image>,
+}
+
+/// Something that rejects an object by itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Reason {
+    /// The image that it is about, as the object names it; none: the object as a whole.
+    pub(super) image: Option<String>,
+    /// What kind of reason it is.
+    pub(super) rule: &'static str,
+    /// Why, for people.
+    pub(super) message: String,
+    /// The paths of the settings that decided, the most important first.
+    pub(super) settings: Vec<String>,
+    /// The vulnerabilities that break a limit, the worst first.
+    pub(super) findings: Vec<String>,
+}
+
+/// An image of an object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(super) struct Image {
+    /// As the object names it.
+    pub(super) image: String,
+    /// What it resolves to; none when nobody asked.
+    pub(super) digest: Option<String>,
+}
+
+impl Rules {
+    /// Reads settings.
+    pub(super) fn new(path: Option<PathBuf>, written: Value) -> Result<Self, InvalidSettings> {
+        let read = check_settings(&written)?;
+        Ok(Self { path, written, read })
+    }
+
+    /// The file, for people.
+    pub(super) fn file(&self) -> Option<String> {
+        self.path.as_ref().map(|path| path.display().to_string())
+    }
+
+    /// Decides a request; none if the settings aren't about objects of its kind.
+    pub(super) fn judge(&self, request: &RawValue, host: &Kept, now: Timestamp) -> Option<Judgement> {
+        let decision = decide(Some(request), &self.read, &WireHost(host), now);
+        let nobody_judged = decision.outcome == Outcome::NothingToJudge(NothingToJudge::NoPodSpec)
+            && decision.policies.is_empty()
+            && decision.verification.is_empty();
+        if nobody_judged {
+            return None;
+        }
+        let causes = causes(&decision, Some(request), &self.written, &self.read);
+        let mut reasons: BTreeSet<Reason> = causes.iter().map(|cause| Reason::new(cause, &decision)).collect();
+        let images = images(&decision);
+        let response = Response::from(decision);
+        if let (true, Some(message)) = (reasons.is_empty(), response.message) {
+            reasons.insert(Reason { image: None, rule: "other", message, settings: Vec::new(), findings: Vec::new() });
+        }
+        let warnings = response.warnings.into_iter().collect();
+        Some(Judgement { is_admitted: response.accepted, reasons, warnings, images })
+    }
+}
+
+impl Reason {
+    fn new(cause: &Cause, decision: &Decision) -> Self {
+        let mut settings: Vec<String> = cause.decided_by.iter().map(|decider| decider.path.clone()).collect();
+        // The first says that the scan decides; which limit, or which fallback, says more.
+        if matches!(cause.why, Why::Scan(..)) && settings.len() > 1 {
+            settings.rotate_left(1);
+        }
+        let findings = match cause.why {
+            Why::Scan(Denial::ScanResult, _) => broken_by(decision, cause.image.as_deref()),
+            _ => Vec::new(),
+        };
+        Self { image: cause.image.clone(), rule: rule(&cause.why), message: cause.why.to_string(), settings, findings }
+    }
+}
+
+/// A name for each kind of reason, by which results of different runs are compared.
+fn rule(why: &Why) -> &'static str {
+    match why {
+        Why::UnreadableRequest(_) | Why::UnreadableObject(_) => "unreadable-object",
+        Why::NotAnImage(_) => "not-an-image",
+        Why::TooManyImages { .. } => "too-many-images",
+        Why::TooManyHostCalls { .. } => "too-many-host-calls",
+        Why::PreScan => "pre-scan",
+        Why::PreScanRules(_) | Why::ScanRules(_) => "custom-rules",
+        Why::Verification(_) => "verification",
+        Why::Policy { .. } => "rego-policy",
+        Why::Scan(Denial::Policy, _) => "scan-policy",
+        Why::Scan(Denial::ScanResult, _) => "scan-result",
+        Why::Scan(Denial::ReportPending, _) => "report-pending",
+        Why::Scan(Denial::ScanFailed, _) => "scan-failed",
+    }
+}
+
+/// The vulnerabilities that break the limits in an image, each once, in the order in which the reports have them.
+fn broken_by(decision: &Decision, image: Option<&str>) -> Vec<String> {
+    let judged = decision.images.iter().find(|judged| Some(judged.image.text.as_str()) == image);
+    let report = judged.and_then(|judged| judged.scan.as_ref()?.report.as_ref());
+    let platforms = report.iter().flat_map(|report| &report.platforms);
+    let mut found = Vec::new();
+    for id in platforms.flat_map(PlatformReport::exceeded).flat_map(|limit| &limit.ids) {
+        if !found.contains(id) {
+            found.push(id.clone());
+        }
+    }
+    found
+}
+
+fn images(decision: &Decision) -> BTreeSet<Image> {
+    let judged = decision.images.iter().map(|judged| {
+        let report = judged.scan.as_ref().and_then(|scan| scan.report.as_ref());
+        let digest = report.and_then(|report| report.digest.clone()).or_else(|| judged.digest.clone());
+        Image { image: judged.image.text.clone(), digest }
+    });
+    let wrong = match &decision.outcome {
+        Outcome::NotImages(images) => images.as_slice(),
+        _ => &[],
+    };
+    judged.chain(wrong.iter().map(|image| Image { image: image.text.clone(), digest: None })).collect()
+}
