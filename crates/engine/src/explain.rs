@@ -94,5 +94,5 @@ pub fn causes(decision: &Decision, request: Option<&RawValue>, written: &Value, 
     if decision.is_allowed() {
         return Vec::new();
     }
-    causes::causes(decision, request, &Settings::unwrapped(written), read)
+    causes::causes(decision, request, &Settings::unwrapped(written), (read, read))
 }

@@ -51,9 +51,6 @@ pub(super) fn is_cluster_wide(api_version: &str, kind: &str) -> String {
     format!("resource {api_version}/{kind} is cluster wide. Cannot search for it inside of a namespace")
 }
 
-/// The text for any question about a cluster when there is none.
-pub(super) const NO_CLUSTER: &str = "kube::Client was not initialized properly";
-
 /// A mask never touches the API version, the kind and the metadata.
 fn mask(object: &mut DynamicObject, field_masks: Option<&BTreeSet<String>>) {
     if let Some(paths) = field_masks {

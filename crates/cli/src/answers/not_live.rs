@@ -44,5 +44,7 @@ impl AnswerSource for Live {
 
 /// Why there is nobody to ask.
 #[derive(Debug, thiserror::Error)]
-#[error("this command line can't ask registries and clusters; one that can is built by `cargo install --locked --path crates/cli`")]
+#[error(
+    "this command line can't ask registries and clusters; one that can is built by `cargo install --locked --path crates/cli`"
+)]
 pub struct LiveError;

@@ -188,7 +188,7 @@ impl Making {
     fn namespace<'a>(&'a self, manifest: &'a Manifest, document: &Document) -> Result<&'a str, RequestError> {
         match (&manifest.namespace, &self.options.namespace) {
             (Some(own), Some(asked)) if own != asked => Err(RequestError::OtherNamespace {
-                place: document.place.clone(),
+                place: Box::new(document.place.clone()),
                 own: own.clone(),
                 asked: asked.clone(),
                 word: self.words.namespace,

@@ -214,7 +214,7 @@ pub(crate) enum RequestError {
     #[error("{place} is in namespace `{own}`, but `{word}` says `{asked}`; leave one of them out")]
     OtherNamespace {
         /// Which document.
-        place: Place,
+        place: Box<Place>,
         /// The manifest's.
         own: String,
         /// The option's.

@@ -152,7 +152,7 @@ impl Run {
         for request in requests {
             let subject = Subject::of(&request.json);
             let answer = match policy.answer(&request.json, host.answers(), &mut log) {
-                Ok(answer) => Answered::Answer(answer),
+                Ok(answer) => Answered::Answer(Box::new(answer)),
                 Err(PolicyError::NoAnswer(why)) => Answered::Nothing(why.to_string()),
                 Err(other) => return Err(other.into()),
             };
@@ -181,7 +181,7 @@ impl Run {
                 Output::Github => write!(output, "{}", annotations(&check))?,
                 Output::Sarif | Output::Junit => checks.push(check),
                 Output::Json | Output::Yaml => entries.push(match answer {
-                    Answered::Answer(answer) => Entry::answered(&subject, answer),
+                    Answered::Answer(answer) => Entry::answered(&subject, *answer),
                     Answered::Nothing(why) => Entry::unanswered(&subject, why),
                 }),
             }

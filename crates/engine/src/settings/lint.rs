@@ -182,6 +182,7 @@ impl LintRule {
             | Self::TagOnly
             | Self::AnyRegistry
             | Self::ExemptionEnded
+            | Self::ReasonUnsaid
             | Self::Undated
             | Self::AnyAge => LintSeverity::Warning,
             Self::OpenPrefix
@@ -209,6 +210,7 @@ impl LintRule {
             Self::TagOnly => "a prefix of every tag that accepts no image named by its digest",
             Self::AnyRegistry => "any registry that a Pod names is asked",
             Self::ExemptionEnded => "an exemption whose last day is over",
+            Self::ReasonUnsaid => "an exemption whose reason nobody said yet",
             Self::OpenPackage => "a package of an exemption that goes on in any way",
             Self::Undated => "a limit that a source's reports can't keep",
             Self::AnyAge => "signed reports that are believed however old they are",

@@ -4,7 +4,7 @@ use kube::config::Kubeconfig;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::runtime::{Builder, Runtime};
 
-use super::{AnswerSource, Request, kubernetes, not_answered, to_json};
+use super::{AnswerSource, Request, not_answered, to_json};
 
 mod cluster;
 mod registry;
@@ -13,6 +13,9 @@ mod signatures;
 use cluster::Cluster;
 use registry::Registry;
 use signatures::Signatures;
+
+/// The host's text for any question about a cluster when there is none.
+const NO_CLUSTER: &str = "kube::Client was not initialized properly";
 
 /// A registry client, and a cluster client if there is a cluster.
 pub struct Live {
@@ -72,7 +75,7 @@ impl Live {
     }
 
     async fn ask(&self, request: &Request) -> Result<Vec<u8>, String> {
-        let cluster = || self.cluster.as_ref().ok_or(kubernetes::NO_CLUSTER);
+        let cluster = || self.cluster.as_ref().ok_or(NO_CLUSTER);
         match request {
             Request::OciManifestDigest { image } => {
                 let digest = self.registry.digest(image).await?;
