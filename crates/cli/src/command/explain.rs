@@ -41,7 +41,7 @@ Examples:
   image-admission explain -f pod.yaml --settings settings.yaml --live
   image-admission explain -f review.json --settings settings.yaml --replay session.yaml -o json";
 
-/// Say which settings reject a request, what to do about it, and the smallest change that admits it
+/// Say which settings reject a request, and what to do about it
 ///
 /// The policy's module decides, as for `run`; then changes of the settings are tried with the same answers to what the policy
 /// asks.
