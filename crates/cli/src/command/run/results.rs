@@ -90,7 +90,9 @@ impl About<'_> {
             if let Outcome::NotImages(images) = &decision.outcome {
                 for image in images {
                     let why = image.reference.as_ref().err().map(ToString::to_string).unwrap_or_default();
-                    let message = format!("`{}` is not an image reference, {why}", image.shown());
+                    let shown = Some(image.shown()).filter(|shown| !shown.is_empty());
+                    let shown = shown.map_or_else(|| "(no image)".to_owned(), |shown| format!("`{shown}`"));
+                    let message = format!("{shown} is not an image reference, {why}");
                     deny(NOT_AN_IMAGE, message, Some(&image.pointer));
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use image_admission_engine::Outcome;
+use image_admission_engine::{Outcome, WorkloadImage};
 
 use super::Group;
 use super::results::Answered;
@@ -42,7 +42,11 @@ impl Table {
         let mut own: Vec<(String, String)> =
             decision.images.iter().map(|judged| (judged.image.shown(), result(judged, &decision.outcome))).collect();
         if let Outcome::NotImages(images) = &decision.outcome {
-            own.extend(images.iter().map(|image| (image.shown(), "denied: not an image reference".to_owned())));
+            let shown = |image: &WorkloadImage| match image.shown() {
+                shown if shown.is_empty() => "(no image)".to_owned(),
+                shown => shown,
+            };
+            own.extend(images.iter().map(|image| (shown(image), "denied: not an image reference".to_owned())));
         }
         own.retain(|(_, result)| !denied_only || !result.starts_with("accepted"));
         own.sort();
