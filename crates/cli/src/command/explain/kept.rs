@@ -5,7 +5,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use image_admission_cli::answers::{HostAnswers, HostCall};
-use image_admission_engine::HostCalls;
 
 /// A call's namespace, operation and payload.
 type Asked = (String, String, Vec<u8>);
@@ -39,18 +38,5 @@ impl HostAnswers for Kept {
 
     fn may_block(&self) -> bool {
         self.host.may_block()
-    }
-}
-
-impl HostCalls for &Kept {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Answer {
-        let call = HostCall {
-            binding: "kubewarden".to_owned(),
-            namespace: namespace.to_owned(),
-            operation: operation.to_owned(),
-            payload: payload.to_owned(),
-        };
-        // The guest's side of waPC puts its own words before the host's.
-        self.answer(&call).map_err(|text| format!("Host error: {text}"))
     }
 }
