@@ -5,9 +5,9 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
 
 use image_admission_cli::answers::files::{ClusterFiles, Files};
-use image_admission_cli::answers::{Gate, Grants, HostAnswers, HostCall};
+use image_admission_cli::answers::{Gate, Grants, engine_calls};
 use image_admission_engine::settings::Settings;
-use image_admission_engine::{Clock, HostCalls, Timestamp, WireHost};
+use image_admission_engine::{Clock, Timestamp, WireHost};
 use serde::Deserialize;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -152,7 +152,8 @@ fn messages(
     }
     let settings = Settings::read(&settings).map_err(|error| error.to_string())?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    let host = WireHost(Calls(Gate::new(Grants::everything(), Arc::new(cluster(&entry.cluster)))));
+    let gate = Gate::new(Grants::everything(), Arc::new(cluster(&entry.cluster)));
+    let host = WireHost(engine_calls(&gate));
     let request = to_raw_value(request).unwrap();
     let decision = image_admission_engine::decide(Some(&request), &settings, &host, Timestamp(now.try_into().unwrap()));
     match decision.policies.as_slice() {
@@ -170,21 +171,6 @@ fn cluster(objects: &[Value]) -> Files {
     let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
     std::fs::write(folder.path().join("objects.json"), list.to_string()).unwrap();
     Files::new(Some(ClusterFiles::from_folder(folder.path()).unwrap()), None)
-}
-
-/// The engine's calls, answered.
-struct Calls(Gate);
-
-impl HostCalls for Calls {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        let answer = self.0.answer(&HostCall {
-            binding: "kubewarden".to_owned(),
-            namespace: namespace.to_owned(),
-            operation: operation.to_owned(),
-            payload: payload.to_owned(),
-        });
-        answer.map_err(|text| format!("Host error: {text}"))
-    }
 }
 
 /// The text of a file, which must be the one that the ledger is about.

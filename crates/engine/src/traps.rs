@@ -15,6 +15,7 @@ mod which_report_counts;
 mod world;
 
 use crate::remedy::{Remedy, without};
+use image_admission_stub_host::StubHost;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use world::{Answer, World, digest};
@@ -104,7 +105,7 @@ fn a_watch_that_filters_nothing_shows_other_namespaces() {
         report('a', &[]),
         &[("/metadata/namespace", json!("tenant")), ("/metadata/asked-in", json!("sbomscanner"))],
     );
-    let world = World { unfiltered: true, ..World::default() }.image(IMAGE, 'a').object(forged);
+    let world = World::default().image(IMAGE, 'a').object(forged).and(StubHost::unfiltered);
     trap(Remedy::MatchNamespace, &world, IMAGE, &json!({}), "denied other_image", "allowed fresh");
 }
 
@@ -123,15 +124,12 @@ fn a_report_of_another_platform_doesnt_count() {
 fn a_report_of_the_index_says_nothing_about_an_entry_without_a_platform() {
     let manifests = json!({"manifests": [
         {"digest": digest('a'), "platform": {"os": "linux", "architecture": "amd64"}}, {"digest": digest('c')}]});
-    let mut world = World::default().image(IMAGE, 'f').object(trivy("web", "pod-p-app", json!(digest('f'))));
-    world.manifests.insert(format!("reg.io/team/app@{}", digest('f')), manifests.clone());
-    world = world.proven('f');
+    let world = World::default().image(IMAGE, 'f').object(trivy("web", "pod-p-app", json!(digest('f'))));
+    let world = world.manifest('f', manifests.clone()).proven('f');
     let settings = json!({"reports": {"sources": [{"trivyOperator": {}}]}});
     let answer = world.decide(IMAGE, &settings);
     assert!(!answer.allowed, "{}", answer.response);
-    world
-        .manifests
-        .insert(format!("reg.io/team/app@{}", digest('f')), json!({"manifests": [manifests["manifests"][0]]}));
+    let world = world.manifest('f', json!({"manifests": [manifests["manifests"][0]]}));
     assert!(world.proven('f').decide(IMAGE, &settings).allowed);
 }
 
@@ -173,7 +171,7 @@ fn nothing_is_listed_before_a_get_was_answered() {
     let world = World::default().image(IMAGE, 'a').broken("VulnerabilityReport");
     let settings =
         json!({"reports": {"sources": [{"trivyOperator": {"namespaces": ["scans"], "workloadNamespace": false}}]}});
-    let lists = || world.calls.borrow().iter().filter(|call| call.starts_with("list")).count();
+    let lists = || world.host.count("list");
     let answer = world.decide(IMAGE, &settings);
     assert_eq!((answer.state.as_str(), lists()), ("look_up_failed", 0));
     without(Remedy::GetBeforeList, || world.decide(IMAGE, &settings));
@@ -184,9 +182,10 @@ fn nothing_is_listed_before_a_get_was_answered() {
 #[test]
 fn a_list_is_only_an_index() {
     let elsewhere = |entries: &[Value]| with(report('a', entries), &[("/metadata/name", json!("by-another-registry"))]);
-    let world = World { listed: Some(vec![elsewhere(&[])]), ..World::default() }
+    let world = World::default()
         .image(IMAGE, 'a')
-        .object(elsewhere(&[finding("CVE-1", "CRITICAL")]));
+        .object(elsewhere(&[finding("CVE-1", "CRITICAL")]))
+        .and(|host| host.listed([elsewhere(&[])]));
     trap(Remedy::ReadWhatIsListed, &world, IMAGE, &json!({}), "denied fresh", "allowed fresh");
 }
 
@@ -376,9 +375,8 @@ fn an_artifacts_tag_is_resolved_once() {
         .artifact(&beside('a'), 'd', Some('a'), json!({"status": "pass", "detail": {}}))
         .signed(&format!("reg.io/team/app@{}", digest('d')), KEY);
     assert!(world.decide(IMAGE, &signed_reports()).allowed);
-    let calls = world.calls.borrow();
-    let of_artifact: Vec<&String> =
-        calls.iter().filter(|call| call.contains(".scan") || call.contains(&digest('d'))).collect();
+    let calls = world.host.calls().into_iter().map(|call| call.to_string());
+    let of_artifact: Vec<String> = calls.filter(|call| call.contains(".scan") || call.contains(&digest('d'))).collect();
     assert_eq!(of_artifact.len(), 3, "{of_artifact:?}");
     assert!(of_artifact[0].starts_with("v1/manifest_digest"), "{of_artifact:?}");
     assert!(of_artifact[1].starts_with("v2/verify") && of_artifact[1].contains(&digest('d')), "{of_artifact:?}");
@@ -400,7 +398,7 @@ fn every_list_is_the_same_question() {
         known["imageMetadata"]["registryURI"] = json!(name.split_once('/').unwrap().0);
         let world = World::default().image(name, letter).object(known);
         world.decide(name, &settings);
-        lists.extend(world.calls.borrow().iter().filter(|call| call.starts_with("list")).cloned());
+        lists.extend(world.host.calls().iter().map(ToString::to_string).filter(|call| call.starts_with("list")));
     }
     let kinds: Vec<bool> = ["VulnerabilityReport", "Image", "ScanJob"]
         .map(|kind| lists.iter().filter(|list| list.contains(&format!("\"{kind}\""))).count() == 1)

@@ -72,6 +72,20 @@ pub trait HostAnswers: Send + Sync {
     }
 }
 
+/// The calls that the engine makes of a host, as the module would make them.
+pub fn engine_calls(host: &dyn HostAnswers) -> impl Fn(&str, &str, &[u8]) -> Result<Vec<u8>, String> {
+    |namespace, operation, payload| {
+        let call = HostCall {
+            binding: "kubewarden".to_owned(),
+            namespace: namespace.to_owned(),
+            operation: operation.to_owned(),
+            payload: payload.to_owned(),
+        };
+        // The guest's side of waPC puts its own words before the host's.
+        host.answer(&call).map_err(|text| format!("Host error: {text}"))
+    }
+}
+
 /// Where answers come from, behind the [`Gate`].
 pub trait AnswerSource: Send + Sync {
     /// The answer's JSON, or the cause of the failure: the gate writes before it what the host writes.

@@ -6,13 +6,12 @@ mod results;
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use image_admission_cli::answers::{Grants, HostAnswers, HostCall};
+use image_admission_cli::answers::{Grants, engine_calls};
 use image_admission_cli::host_options::{HostError, HostOptions};
-use image_admission_engine::{HostCalls, WireHost};
+use image_admission_engine::WireHost;
 use regorus::Value;
 use serde_json::value::RawValue;
 
@@ -200,7 +199,8 @@ impl Eval {
         let settings = self.settings.as_deref().map(own).transpose()?.flatten();
         let host = self.host.open(Grants::everything())?;
         let wanted = Wanted { phase: self.phase, policy: self.policy.as_deref() };
-        let found = documents(&request, settings.as_deref(), &WireHost(Asked(host.answers())), &wanted);
+        let answers = host.answers();
+        let found = documents(&request, settings.as_deref(), &WireHost(engine_calls(answers.as_ref())), &wanted);
         // What was asked until something went wrong is worth a look too.
         host.save_recording()?;
         Ok(found?)
@@ -227,22 +227,6 @@ fn input(path: &Path) -> Result<Value, EvalError> {
             Value::from_json_str(document.json.get()).map_err(|error| unusable(error.to_string()))
         }
         (Some(_), Some(_)) => Err(unusable("it has several documents; the input is one".to_owned())),
-    }
-}
-
-/// The host, asked as the module would ask it.
-struct Asked(Arc<dyn HostAnswers>);
-
-impl HostCalls for Asked {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        let call = HostCall {
-            binding: "kubewarden".to_owned(),
-            namespace: namespace.to_owned(),
-            operation: operation.to_owned(),
-            payload: payload.to_owned(),
-        };
-        // The guest's side of waPC puts its own words before the host's.
-        self.0.answer(&call).map_err(|text| format!("Host error: {text}"))
     }
 }
 

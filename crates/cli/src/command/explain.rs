@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use image_admission_cli::answers::{Grants, HostAnswers};
+use image_admission_cli::answers::{Grants, HostAnswers, engine_calls};
 use image_admission_cli::host_options::HostOptions;
 use image_admission_cli::runtime::LogEntry;
 use image_admission_engine::explain::{Explanation, explain};
@@ -109,7 +109,7 @@ impl Explain {
                 ending = Ending::Denied;
             }
             let now = answer.decision.decided_at;
-            let explained = explain(Some(&request.json), &written, &WireHost(answers.as_ref()), now);
+            let explained = explain(Some(&request.json), &written, &WireHost(engine_calls(answers.as_ref())), now);
             let (_, mut explanation): (Decision, Explanation) =
                 explained.map_err(|problems| PolicyError::InvalidSettings(problems.to_string()))?;
             // What the policy makes of having no answer is no change that anybody needs.

@@ -5,7 +5,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use image_admission_cli::answers::{HostAnswers, HostCall};
-use image_admission_engine::HostCalls;
 
 /// A call's namespace, operation and payload.
 type Asked = (String, String, Vec<u8>);
@@ -43,23 +42,11 @@ impl HostAnswers for Kept {
     }
 }
 
-impl HostCalls for &Kept {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Answer {
-        let call = HostCall {
-            binding: "kubewarden".to_owned(),
-            namespace: namespace.to_owned(),
-            operation: operation.to_owned(),
-            payload: payload.to_owned(),
-        };
-        // The guest's side of waPC puts its own words before the host's.
-        self.answer(&call).map_err(|text| format!("Host error: {text}"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::command::parallel::in_parallel;
+    use image_admission_cli::answers::engine_calls;
     use std::num::NonZeroUsize;
     use std::sync::Barrier;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -81,7 +68,7 @@ mod tests {
     fn the_same_is_asked_once_and_different_calls_at_the_same_time() {
         let host = Arc::new(Counting { asked: AtomicUsize::new(0), together: Barrier::new(2) });
         let kept = Kept::new(Arc::clone(&host) as Arc<dyn HostAnswers>);
-        let ask = |payload: &&str| (&kept).call("oci", "v1/manifest_digest", payload.as_bytes());
+        let ask = |payload: &&str| engine_calls(&kept)("oci", "v1/manifest_digest", payload.as_bytes());
         // Neither answer comes before the other was asked for.
         let said = in_parallel(&["a", "b", "a", "b"], NonZeroUsize::new(4).unwrap(), ask).unwrap();
         assert_eq!(said, ["a", "b", "a", "b"].map(|text| Ok(text.as_bytes().to_owned())));

@@ -13,7 +13,7 @@ use clap::Args;
 use image_admission_cli::answers::HostAnswers;
 use image_admission_cli::runtime::{HostExchange, LogEntry, PolicyModule, Reply, RuntimeError};
 use image_admission_engine::settings::Settings;
-use image_admission_engine::{Decision, HostCalls, Response, Timestamp, WireHost, decide};
+use image_admission_engine::{Decision, Response, Timestamp, WireHost, decide};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -121,7 +121,7 @@ impl Policy {
         let Reply { response, logs, exchanges } = self.module.call("validate", &payload, host);
         logs.iter().for_each(log);
         let said = response.map_err(PolicyError::NoAnswer)?;
-        let decision = decide(Some(request), &self.parsed, &WireHost(Replayed::new(exchanges)), now);
+        let decision = decide(Some(request), &self.parsed, &WireHost(replayed(exchanges)), now);
         let response = Response::from(decision.clone());
         let expected = serde_json::to_vec(&response).map_err(|error| PolicyError::Payload(error.to_string()))?;
         if said != expected {
@@ -148,17 +148,10 @@ fn now() -> Timestamp {
 }
 
 /// The answers that the module was given, in their order: the engine asks for the same.
-struct Replayed(RefCell<std::vec::IntoIter<HostExchange>>);
-
-impl Replayed {
-    fn new(exchanges: Vec<HostExchange>) -> Self {
-        Self(RefCell::new(exchanges.into_iter()))
-    }
-}
-
-impl HostCalls for Replayed {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        let next = self.0.borrow_mut().next();
+fn replayed(exchanges: Vec<HostExchange>) -> impl Fn(&str, &str, &[u8]) -> Result<Vec<u8>, String> {
+    let exchanges = RefCell::new(exchanges.into_iter());
+    move |namespace, operation, payload| {
+        let next = exchanges.borrow_mut().next();
         let is_it = |HostExchange { call, .. }: &HostExchange| {
             call.namespace == namespace && call.operation == operation && call.payload == payload
         };

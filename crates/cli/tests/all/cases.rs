@@ -8,11 +8,11 @@
 use crate::support;
 use crate::support::clock::use_read_clock;
 use image_admission_cli::answers::files::{ClusterFiles, Files, ImageFile};
-use image_admission_cli::answers::{Gate, Grants, HostAnswers, HostCall};
+use image_admission_cli::answers::{Gate, Grants, HostAnswers, engine_calls};
 use image_admission_cli::runtime::PolicyModule;
 use image_admission_engine::check_settings;
 use image_admission_engine::explain::{Cause, explain};
-use image_admission_engine::{HostCalls, Timestamp, WireHost, decide};
+use image_admission_engine::{Timestamp, WireHost, decide};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
@@ -317,26 +317,14 @@ fn world() -> Arc<dyn HostAnswers> {
     Arc::new(Gate::new(grants, Arc::new(Files::new(Some(cluster), Some(images)))))
 }
 
-/// Calls for the engine, counted.
-struct Counted<'a>(&'a dyn HostAnswers, &'a Cell<usize>);
-
-impl HostCalls for Counted<'_> {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        self.1.set(self.1.get() + 1);
-        let call = HostCall {
-            binding: "kubewarden".to_owned(),
-            namespace: namespace.to_owned(),
-            operation: operation.to_owned(),
-            payload: payload.to_owned(),
-        };
-        self.0.answer(&call)
-    }
-}
-
 fn by_engine(case: &Case, world: &dyn HostAnswers) -> (Vec<u8>, usize) {
     use_read_clock();
     let calls = Cell::new(0);
-    let host = WireHost(Counted(world, &calls));
+    let answer = engine_calls(world);
+    let host = WireHost(|namespace: &str, operation: &str, payload: &[u8]| {
+        calls.set(calls.get() + 1);
+        answer(namespace, operation, payload)
+    });
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let answer = image_admission_engine::validate(&case.payload(), &host, Timestamp(now.try_into().unwrap()));
     (answer.response, calls.get())
@@ -362,8 +350,7 @@ fn the_engine_decides_every_case_as_expected() {
 fn every_rejection_is_explained() {
     use_read_clock();
     let world = world();
-    let calls = Cell::new(0);
-    let host = WireHost(Counted(world.as_ref(), &calls));
+    let host = WireHost(engine_calls(world.as_ref()));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let now = Timestamp(now.try_into().unwrap());
     let (mut changed, mut unchanged) = (0, Vec::new());

@@ -3,9 +3,11 @@
 //! ends by itself. None traps. With `CONTAINED=1` and `--nocapture` a table of time and memory is written.
 
 use crate::support;
-use image_admission_cli::answers::{HostAnswers, HostCall};
+use crate::support::host::stub;
+use image_admission_cli::answers::HostAnswers;
 use image_admission_cli::memory::MemoryUse;
 use image_admission_cli::runtime::PolicyModule;
+use image_admission_stub_host::StubHost;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -38,16 +40,8 @@ struct Bomb {
     ends: bool,
 }
 
-struct Nobody;
-
-impl HostAnswers for Nobody {
-    fn answer(&self, call: &HostCall) -> Result<Vec<u8>, String> {
-        Err(format!("asked for {call:?}"))
-    }
-
-    fn may_block(&self) -> bool {
-        false
-    }
+fn nobody() -> Arc<dyn HostAnswers> {
+    stub(StubHost::default().fails("", "nobody answers"))
 }
 
 impl Bomb {
@@ -76,7 +70,7 @@ impl Bomb {
 }
 
 fn ask(function: &str, payload: &str) -> Result<Value, String> {
-    let reply = MODULE.call(function, payload.as_bytes(), Arc::new(Nobody));
+    let reply = MODULE.call(function, payload.as_bytes(), nobody());
     reply.response.map(|response| serde_json::from_slice(&response).unwrap()).map_err(|error| error.to_string())
 }
 
@@ -100,7 +94,7 @@ fn problem(bomb: &Bomb, settings: &Value, table: &mut String) -> Option<String> 
         Err(trap) => return Some(trap),
     };
     let took = start.elapsed();
-    let memory = MemoryUse::of_call(&MODULE, "validate", payload.as_bytes(), Arc::new(Nobody)).unwrap().answered;
+    let memory = MemoryUse::of_call(&MODULE, "validate", payload.as_bytes(), nobody()).unwrap().answered;
     let message = answer["message"].as_str().unwrap_or("it ends");
     writeln!(table, "| {} | {} ms | {} MiB | {message} |", bomb.name, took.as_millis(), memory >> 20).unwrap();
     if memory > MAX_MEMORY {
@@ -161,10 +155,10 @@ fn settings_of_many_policies_are_looked_into_within_the_memory_of_one() {
         let policies: Vec<Value> = (0..policies).map(policy).collect();
         let settings = json!({"regoPolicies": policies, "regoLibraries": [{"name": "a", "rego": library}]}).to_string();
         let module = &MODULE;
-        let reply = module.call("validate_settings", settings.as_bytes(), Arc::new(Nobody));
+        let reply = module.call("validate_settings", settings.as_bytes(), nobody());
         let response: Value = serde_json::from_slice(&reply.response.unwrap()).unwrap();
         assert_eq!(response["valid"], true, "{response}");
-        MemoryUse::of_call(module, "validate_settings", settings.as_bytes(), Arc::new(Nobody)).unwrap().answered
+        MemoryUse::of_call(module, "validate_settings", settings.as_bytes(), nobody()).unwrap().answered
     };
     let (one, many) = (memory(1), memory(40));
     assert!(many < one + (4 << 20), "{} KiB for one policy, {} KiB for forty", one >> 10, many >> 10);

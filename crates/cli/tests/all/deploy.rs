@@ -4,15 +4,14 @@
 use crate::support::clock::use_read_clock;
 use crate::support::kubewarden;
 use image_admission_engine::check_settings;
-use image_admission_engine::{HostCalls, Timestamp, WireHost, validate};
+use image_admission_engine::{Timestamp, WireHost, validate};
+use image_admission_stub_host::{Call, StubHost, digest_of};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubewarden::{FailurePolicy, Kind, Mode, PolicySpec, Resource, ServerSpec};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -184,10 +183,13 @@ struct Asked {
     is_list: bool,
 }
 
-/// A cluster in which everybody signed every image, and no scanner has finished a report. It writes down what it is asked.
-#[derive(Default)]
-struct Cluster {
-    asked: RefCell<BTreeSet<Asked>>,
+impl Asked {
+    fn of(call: &Call) -> Self {
+        let field = |key: &str| Some(call.field(key).to_owned()).filter(|text| !text.is_empty());
+        let kind = Kind { api_version: field("api_version").unwrap(), kind: field("kind").unwrap() };
+        let is_list = call.operation != "get_resource";
+        Self { kind, namespace: field("namespace"), name: field("name"), is_list }
+    }
 }
 
 const KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
@@ -209,53 +211,36 @@ fn index() -> Value {
 }
 
 fn index_digest() -> String {
-    let hex: String = Sha256::digest(index().to_string()).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
+    digest_of(&index().to_string())
 }
 
-impl HostCalls for Cluster {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        let payload: Value = serde_json::from_slice(payload).unwrap();
-        let field =
-            |key: &str| payload.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
-        if namespace == "kubernetes" {
-            let kind = Kind { api_version: field("api_version").unwrap(), kind: field("kind").unwrap() };
-            let is_list = operation != "get_resource";
-            self.asked.borrow_mut().insert(Asked { kind, namespace: field("namespace"), name: field("name"), is_list });
+/// A cluster in which everybody signed every image, and no scanner has finished a report.
+fn cluster() -> StubHost {
+    let digest = json!({"digest": index_digest(), "is_trusted": true}).to_string();
+    StubHost::default()
+        .says("v1/manifest_digest", digest.as_str())
+        .says("v1/oci_manifest", index().to_string())
+        .says("v2/verify", digest)
+        .answer_with(|call| (call.operation == "get_resource").then(|| object(call)).flatten().map(Ok))
+}
+
+/// The object of a name, where there is one: a key of that name, or an image that the scanner knows without a report, for
+/// which it looks for the scan that is under way.
+fn object(call: &Call) -> Option<Value> {
+    let metadata = json!({"name": call.field("name"), "namespace": call.field("namespace")});
+    let data = match call.field("kind") {
+        "Secret" => base64::Engine::encode(&base64::prelude::BASE64_STANDARD, KEY),
+        "ConfigMap" => KEY.to_owned(),
+        "Image" => {
+            return Some(json!({
+                "apiVersion": call.field("api_version"), "kind": "Image", "metadata": metadata,
+                "imageMetadata": {"registry": "team", "registryURI": "ghcr.io", "repository": "team/app", "tag": "1.0",
+                    "platform": "linux/amd64", "digest": digest('2'), "indexDigest": index_digest()},
+            }));
         }
-        let answer = match (namespace, operation) {
-            ("oci", "v1/manifest_digest") => json!({"digest": index_digest()}),
-            ("oci", "v1/oci_manifest") => index(),
-            ("oci", "v2/verify") => json!({"is_trusted": true, "digest": index_digest()}),
-            ("kubernetes", "get_resource") => match (field("kind").unwrap().as_str(), field("name").unwrap()) {
-                (kind @ ("Secret" | "ConfigMap"), name) => {
-                    let encoded = base64::Engine::encode(&base64::prelude::BASE64_STANDARD, KEY);
-                    let value = if kind == "Secret" { encoded } else { KEY.to_owned() };
-                    json!({"apiVersion": "v1", "kind": kind, "data": {"cosign.pub": value},
-                        "metadata": {"name": name, "namespace": field("namespace")}})
-                }
-                // An image that the scanner knows, without a report: it then looks for the scan that is under way.
-                ("Image", name) => json!({
-                    "apiVersion": field("api_version"), "kind": "Image",
-                    "metadata": {"name": name, "namespace": field("namespace")},
-                    "imageMetadata": {"registry": "team", "registryURI": "ghcr.io", "repository": "team/app", "tag": "1.0",
-                        "platform": "linux/amd64", "digest": digest('2'), "indexDigest": index_digest()},
-                }),
-                (kind, name) => {
-                    return Err(format!(
-                        "Host error: Callback evaluation failure: Cannot find {}/{kind} named '{name}' inside of namespace 'Some(\"{}\")'",
-                        field("api_version").unwrap(),
-                        field("namespace").unwrap_or_default(),
-                    ));
-                }
-            },
-            ("kubernetes", "list_resources_by_namespace" | "list_resources_all") => {
-                json!({"apiVersion": field("api_version"), "kind": field("kind").unwrap() + "List", "metadata": {}, "items": []})
-            }
-            other => panic!("nobody answers {other:?}"),
-        };
-        Ok(answer.to_string().into_bytes())
-    }
+        _ => return None,
+    };
+    Some(json!({"apiVersion": "v1", "kind": call.field("kind"), "data": {"cosign.pub": data}, "metadata": metadata}))
 }
 
 fn pod(images: &[&str]) -> Value {
@@ -274,10 +259,11 @@ fn answer(object: &Value, settings: &Value) -> (Value, BTreeSet<Asked>) {
         "userInfo": {"username": "someone"}, "object": object,
     });
     let payload = json!({"request": request, "settings": settings}).to_string();
-    let host = WireHost(Cluster::default());
+    let host = cluster();
     let now = Timestamp::parse("2026-11-01T00:00:00Z").unwrap();
-    let answer = validate(payload.as_bytes(), &host, now);
-    (serde_json::from_slice(&answer.response).unwrap(), host.0.asked.into_inner())
+    let answer = validate(payload.as_bytes(), &WireHost(host.wire()), now);
+    let asked = host.calls().into_iter().filter(|call| call.namespace == "kubernetes").map(|call| Asked::of(&call));
+    (serde_json::from_slice(&answer.response).unwrap(), asked.collect())
 }
 
 /// The kinds that images by tag and by digest make the policy ask for, in every way of finding a report.

@@ -44,6 +44,7 @@ mod run;
 mod runtime;
 mod selector;
 mod signatures;
+mod stub_host;
 mod suites;
 mod threat_model;
 mod toolchain;

@@ -1,59 +1,39 @@
 //! Reports through the module: large ones, real ones where they are at hand, and what the clock decides.
 
 use crate::support;
-use image_admission_cli::answers::{HostAnswers, HostCall};
+use crate::support::host::stub;
 use image_admission_cli::runtime::PolicyModule;
+use image_admission_stub_host::{Call, StubHost};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 static MODULE: LazyLock<PolicyModule> = LazyLock::new(|| PolicyModule::from_file(&support::module_path()).unwrap());
 
 const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
-/// A registry with one image, and a cluster whose report of it, whatever its name, has this body; `listed` are the items
-/// of every list.
-struct World {
-    report: Option<Value>,
-    listed: Vec<u8>,
+/// A registry with one image, and a cluster without a report of it.
+fn image() -> StubHost {
+    StubHost::default().image("ghcr.io/team/app:1.0", DIGEST)
 }
 
-impl HostAnswers for World {
-    fn answer(&self, call: &HostCall) -> Result<Vec<u8>, String> {
-        let payload: Value = serde_json::from_slice(&call.payload).unwrap();
-        match call.operation.as_str() {
-            "v1/manifest_digest" => Ok(json!({"digest": DIGEST}).to_string().into_bytes()),
-            "v1/oci_manifest" => Ok(br#"{"config":{},"layers":[]}"#.to_vec()),
-            "get_resource" => {
-                let absent = format!("Cannot find x named '{}' inside of namespace 'Some(\"n\")'", payload["name"]);
-                let mut report = self.report.clone().ok_or(absent)?;
-                report["metadata"] = json!({"name": payload["name"], "namespace": payload["namespace"]});
-                Ok(report.to_string().into_bytes())
-            }
-            "list_resources_by_namespace" => Ok(self.listed.clone()),
-            other => Err(format!("not answered: {other}")),
-        }
-    }
-
-    fn may_block(&self) -> bool {
-        false
-    }
-}
-
-impl World {
-    fn with(report: Value) -> Self {
-        Self { report: Some(report), listed: br#"{"items":[]}"#.to_vec() }
-    }
+/// The same, and a cluster whose report of it, whatever its name, has this body.
+fn with(report: Value) -> StubHost {
+    image().answer_with(move |call| {
+        let mut report = report.clone();
+        report["metadata"] = json!({"name": call.field("name"), "namespace": call.field("namespace")});
+        (call.operation == "get_resource").then_some(Ok(report))
+    })
 }
 
 #[track_caller]
-fn decide(world: World, settings: &Value) -> Value {
+fn decide(world: StubHost, settings: &Value) -> Value {
     let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "web"},
                         "spec": {"containers": [{"name": "c", "image": "ghcr.io/team/app:1.0"}]}});
     let payload =
         json!({"request": {"kind": {"kind": "Pod"}, "operation": "CREATE", "object": object}, "settings": settings});
-    let reply = MODULE.call("validate", payload.to_string().as_bytes(), Arc::new(world));
+    let reply = MODULE.call("validate", payload.to_string().as_bytes(), stub(world));
     serde_json::from_slice(&reply.response.unwrap_or_else(|error| panic!("no answer: {error}"))).unwrap()
 }
 
@@ -84,7 +64,7 @@ fn a_report_of_ten_megabytes_is_judged() {
     let report = sbomscanner(&body);
     assert!(report.to_string().len() > 10_000_000);
     let settings = json!({"acceptance": {"cvssScore": {"threshold": 7, "maxCount": 9_999}}});
-    let response = decide(World::with(report.clone()), &settings);
+    let response = decide(with(report.clone()), &settings);
     let message = response["message"].as_str().unwrap();
     assert!(
         message
@@ -92,7 +72,7 @@ fn a_report_of_ten_megabytes_is_judged() {
         "{message}"
     );
     let enough = json!({"acceptance": {"cvssScore": {"threshold": 7, "maxCount": 10_000}}});
-    assert_eq!(decide(World::with(report), &enough)["accepted"], true);
+    assert_eq!(decide(with(report), &enough)["accepted"], true);
 }
 
 /// No name can be computed for it, so that all ten thousand are looked through.
@@ -111,24 +91,15 @@ fn a_list_of_ten_thousand_reports_is_searched() {
     listed.push_str("]}");
     let body = json!({"summary": {"critical": 1, "high": 0, "medium": 0, "low": 0, "unknown": 0},
                       "results": [{"vulnerabilities": [{"cve": "CVE-1", "severity": "CRITICAL"}]}]});
-    struct ByName(World);
-    impl HostAnswers for ByName {
-        fn answer(&self, call: &HostCall) -> Result<Vec<u8>, String> {
-            let payload: Value = serde_json::from_slice(&call.payload).unwrap();
-            if call.operation == "get_resource" && payload["name"] != "report-7777" {
-                return Err("Cannot find x named 'y' inside of namespace 'Some(\"n\")'".to_owned());
-            }
-            self.0.answer(call)
-        }
-        fn may_block(&self) -> bool {
-            false
-        }
-    }
-    let world = ByName(World { report: Some(sbomscanner(&body)), listed: listed.into_bytes() });
+    let absent = |call: &Call| {
+        let is_other = call.operation == "get_resource" && call.field("name") != "report-7777";
+        is_other.then(|| Err("Cannot find x named 'y' inside of namespace 'Some(\"n\")'".to_owned()))
+    };
+    let world = with(sbomscanner(&body)).answer_with(absent).says("list_resources_by_namespace", listed);
     let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "ghcr.io/team/app:1.0"}]}});
     let payload = json!({"request": {"kind": {"kind": "Pod"}, "operation": "CREATE", "namespace": "n", "object": object}, "settings": {}});
     let start = Instant::now();
-    let reply = MODULE.call("validate", payload.to_string().as_bytes(), Arc::new(world));
+    let reply = MODULE.call("validate", payload.to_string().as_bytes(), stub(world));
     let response: Value = serde_json::from_slice(&reply.response.unwrap()).unwrap();
     let message = response["message"].as_str().unwrap();
     assert!(message.contains("1 critical finding, at most 0 accepted: CVE-1 (no fix) (sbomscanner: VulnerabilityReport sbomscanner/report-7777"), "{message}");
@@ -165,7 +136,7 @@ fn real_reports_are_read_where_they_are_at_hand() {
         ("sbomscanner/vulnerabilityreport.yaml", read("sbomscanner/vulnerabilityreport.yaml")["report"].clone()),
     ];
     for (name, body) in bodies {
-        let response = decide(World::with(sbomscanner(&body)), &entries);
+        let response = decide(with(sbomscanner(&body)), &entries);
         let critical = body["summary"]["critical"].as_u64().unwrap();
         assert!(critical > 0 && of(&response).contains(" critical finding"), "{name}: {response}");
         assert_eq!(response["audit_annotations"]["container-1.state"], "fresh", "{name}: {response}");
@@ -188,7 +159,7 @@ fn real_reports_are_read_where_they_are_at_hand() {
         report["report"]["artifact"] = json!({"repository": "team/app", "digest": DIGEST});
         let mut settings = entries.clone();
         settings["reports"] = json!({"sources": [{"trivyOperator": {}}]});
-        let response = decide(World::with(report), &settings);
+        let response = decide(with(report), &settings);
         assert_eq!(response["audit_annotations"]["container-1.state"], "fresh", "{name}: {response}");
         match says {
             Some(text) => assert!(of(&response).contains(text), "{name}: {response}"),
@@ -209,7 +180,7 @@ fn the_clock_ends_exemptions_and_warns_a_week_before() {
                       "results": [{"vulnerabilities": [{"cve": "CVE-1", "severity": "CRITICAL", "fixedVersions": ["2"]}]}]});
     let decide = |expires: String| {
         let settings = json!({"exemptions": [{"vulnerability": "CVE-1", "reason": "TICKET-7", "expires": expires}]});
-        decide(World::with(sbomscanner(&body)), &settings)
+        decide(with(sbomscanner(&body)), &settings)
     };
     let ended = decide(day(-2));
     let message = ended["message"].as_str().unwrap();
@@ -226,9 +197,9 @@ fn the_clock_ends_exemptions_and_warns_a_week_before() {
 /// The same Pod, before and after its report is there.
 #[test]
 fn a_pending_pod_is_admitted_by_the_identical_request_once_it_is_scanned() {
-    let before = decide(World { report: None, listed: br#"{"items":[]}"#.to_vec() }, &json!({}));
+    let before = decide(image(), &json!({}));
     assert_eq!(before["audit_annotations"]["container-1.state"], "not_scanned", "{before}");
     assert_eq!(before["accepted"], false);
-    let after = decide(World::with(sbomscanner(&json!({"summary": summary(3)}))), &json!({}));
+    let after = decide(with(sbomscanner(&json!({"summary": summary(3)}))), &json!({}));
     assert_eq!(after["accepted"], true, "{after}");
 }

@@ -1,41 +1,17 @@
 //! The runtime: clean instances, deadlines, and what comes back from a call.
 use std::path::Path;
-use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
-use image_admission_cli::answers::{HostAnswers, HostCall};
+use crate::support::host::{echo, silent};
 use image_admission_cli::memory::MemoryUse;
 use image_admission_cli::runtime::{PolicyModule, Reply, RuntimeError};
 
 const PROBE: &[u8] = include_bytes!("../guests/probe.wat");
 const DEADLINE: &str = "Policy execution interrupted because it exceeded the allowed execution time";
 
-/// Answers with what it was asked, or with an error if that begins with `no`.
-struct Echo;
-
-impl HostAnswers for Echo {
-    fn answer(&self, call: &HostCall) -> Result<Vec<u8>, String> {
-        match String::from_utf8_lossy(&call.payload) {
-            text if text.starts_with("no") => Err(text.into_owned()),
-            _ => Ok(call.payload.clone()),
-        }
-    }
-}
-
-/// Never answers.
-struct Silent;
-
-impl HostAnswers for Silent {
-    fn answer(&self, _: &HostCall) -> Result<Vec<u8>, String> {
-        thread::sleep(Duration::from_secs(60));
-        Err("too late to be seen".to_owned())
-    }
-}
-
 fn call(function: &str, payload: &str) -> Reply {
     let policy = PolicyModule::from_bytes(PROBE).unwrap();
-    policy.call(function, payload.as_bytes(), Arc::new(Echo))
+    policy.call(function, payload.as_bytes(), echo())
 }
 
 #[track_caller]
@@ -62,7 +38,7 @@ fn a_crash_names_its_place() {
 fn every_call_has_a_clean_instance() {
     let policy = PolicyModule::from_bytes(PROBE).unwrap();
     for _ in 0..3 {
-        assert_eq!(policy.call("count", b"", Arc::new(Echo)).response.unwrap(), b"1");
+        assert_eq!(policy.call("count", b"", echo()).response.unwrap(), b"1");
     }
 }
 
@@ -93,19 +69,19 @@ fn the_log_is_kept_apart_from_what_was_asked() {
 fn the_deadline_ends_an_endless_policy() {
     let policy = PolicyModule::from_bytes(PROBE).unwrap().with_deadline(Duration::from_millis(100));
     let started = Instant::now();
-    let reply = policy.call("endless", b"", Arc::new(Echo));
+    let reply = policy.call("endless", b"", echo());
     assert_eq!(reply.response.unwrap_err().to_string(), DEADLINE);
     let took = started.elapsed();
     assert!(took >= Duration::from_millis(90) && took < Duration::from_secs(5), "{took:?}");
     // What was interrupted leaves no trace behind.
-    assert_eq!(policy.call("count", b"", Arc::new(Echo)).response.unwrap(), b"1");
+    assert_eq!(policy.call("count", b"", echo()).response.unwrap(), b"1");
 }
 
 #[test]
 fn the_deadline_ends_a_host_call_that_hangs() {
     let policy = PolicyModule::from_bytes(PROBE).unwrap().with_deadline(Duration::from_millis(100));
     let started = Instant::now();
-    let reply = policy.call("ask", b"anybody there?", Arc::new(Silent));
+    let reply = policy.call("ask", b"anybody there?", silent());
     assert!(started.elapsed() < Duration::from_secs(5));
     assert_eq!(reply.response.unwrap_err().to_string(), DEADLINE);
     // Which call it was can still be told.
@@ -123,7 +99,7 @@ fn a_module_that_is_no_policy_says_so() {
     );
     let missing = PolicyModule::from_file(Path::new("no/such/policy.wasm")).unwrap_err();
     assert!(missing.to_string().starts_with("cannot read the policy `no/such/policy.wasm`: "));
-    let empty = PolicyModule::from_bytes(b"(module)").unwrap().call("count", b"", Arc::new(Echo));
+    let empty = PolicyModule::from_bytes(b"(module)").unwrap().call("count", b"", echo());
     assert!(matches!(empty.response, Err(RuntimeError::Init(_))), "{empty:?}");
 }
 
@@ -131,11 +107,11 @@ fn a_module_that_is_no_policy_says_so() {
 fn memory_is_measured_before_and_after_the_call() {
     const PAGE: usize = 65536;
     let policy = PolicyModule::from_bytes(PROBE).unwrap();
-    let measured = |function: &str| MemoryUse::of_call(&policy, function, b"what?", Arc::new(Echo)).unwrap();
+    let measured = |function: &str| MemoryUse::of_call(&policy, function, b"what?", echo()).unwrap();
     assert_eq!(measured("count"), MemoryUse { started: 4 * PAGE, answered: 4 * PAGE });
     assert_eq!(measured("ask"), MemoryUse { started: 4 * PAGE, answered: 4 * PAGE });
     assert_eq!(measured("grow"), MemoryUse { started: 4 * PAGE, answered: 5 * PAGE });
 
-    let failed = MemoryUse::of_call(&policy, "ask", b"no", Arc::new(Echo)).unwrap_err();
+    let failed = MemoryUse::of_call(&policy, "ask", b"no", echo()).unwrap_err();
     assert_eq!(failed.to_string(), "the policy failed: no");
 }

@@ -21,6 +21,12 @@ pub trait HostCalls {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String>;
 }
 
+impl<F: Fn(&str, &str, &[u8]) -> Result<Vec<u8>, String>> HostCalls for F {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        self(namespace, operation, payload)
+    }
+}
+
 /// A [`Host`] behind calls in Kubewarden's form.
 #[derive(Debug)]
 pub struct WireHost<C>(pub C);
@@ -219,20 +225,16 @@ struct ListResources<'a> {
 mod tests {
     use super::*;
     use crate::manifest::Manifest;
-
-    struct Says(Result<&'static str, &'static str>);
-
-    impl HostCalls for Says {
-        fn call(&self, _: &str, _: &str, _: &[u8]) -> Result<Vec<u8>, String> {
-            self.0.map(|text| text.as_bytes().to_vec()).map_err(str::to_owned)
-        }
-    }
+    use image_admission_stub_host::StubHost;
 
     const CONFIG_MAP: Resource<'_> = Resource { api_version: "v1", kind: "ConfigMap", namespace: "b", name: "a" };
 
     #[test]
     fn failures_are_told_apart_by_the_cause_in_the_first_line() {
-        let failure = |text| WireHost(Says(Err(text))).get_resource(&CONFIG_MAP, &[]).unwrap_err();
+        let failure = |text| {
+            let host = StubHost::default().fails("", text);
+            WireHost(host.wire()).get_resource(&CONFIG_MAP, &[]).unwrap_err()
+        };
         let not_found = "Cannot find v1/ConfigMap named 'a' inside of namespace 'Some(\"b\")'";
         assert_eq!(
             failure(
@@ -261,7 +263,8 @@ mod tests {
     fn nothing_that_a_registry_answered_is_repeated() {
         const SECRET: &str = "hunter2";
         let text = "Fail to interact with OCI registry: Server error: url u, code: 503, message: hunter2";
-        let refuses = WireHost(Says(Err(text)));
+        let host = StubHost::default().fails("", text);
+        let refuses = WireHost(host.wire());
         let identity = Identity::Key("k".to_owned());
         let failures = [
             refuses.manifest_digest("a").unwrap_err(),
@@ -280,7 +283,8 @@ mod tests {
             r#"{"digest": "hunter2", "digest": "hunter2", "layers": "hunter2", "layers": 1}"#,
             "hunter2",
         ] {
-            let answers = WireHost(Says(Ok(answer)));
+            let host = StubHost::default().says("", answer);
+            let answers = WireHost(host.wire());
             let manifest = answers.manifest("a").and_then(|document| Manifest::read(&document).map(drop));
             for failure in manifest.err().into_iter().chain([answers.manifest_digest("a").unwrap_err()]) {
                 assert!(!failure.to_string().contains(SECRET), "{answer}: {failure}");
@@ -293,10 +297,9 @@ mod tests {
     #[test]
     fn nonsense_is_a_failure() {
         for nonsense in ["", "null", "[]", "{}", "{\"digest\":1}", "\u{0}"] {
-            assert!(
-                matches!(WireHost(Says(Ok(nonsense))).manifest_digest("a"), Err(HostFailure::Malformed(_))),
-                "{nonsense}"
-            );
+            let host = StubHost::default().says("", nonsense);
+            let digest = WireHost(host.wire()).manifest_digest("a");
+            assert!(matches!(digest, Err(HostFailure::Malformed(_))), "{nonsense}");
         }
     }
 }

@@ -3,12 +3,13 @@
 use super::world::{NOW, World, digest};
 use super::{IMAGE, finding, report, scan_job, trivy, with};
 use crate::{WireHost, validate};
+use image_admission_stub_host::manifest;
 use serde_json::{Value, json};
 
 /// What the policy answers to a payload that no serialiser of ours would write.
 fn answer(world: &World, payload: &str) -> Value {
-    world.calls.borrow_mut().clear();
-    serde_json::from_slice(&validate(payload.as_bytes(), &WireHost(world), NOW).response).unwrap()
+    world.host.forget();
+    serde_json::from_slice(&validate(payload.as_bytes(), &WireHost(world.wire()), NOW).response).unwrap()
 }
 
 fn pod(images: &[&str]) -> Value {
@@ -47,7 +48,7 @@ fn a_resized_pod_brings_no_image_unseen() {
     let mut resized = pod(&[BAD]);
     resized["spec"]["containers"][0]["resources"] = json!({"limits": {"cpu": "2"}});
     decides(&world, &request("UPDATE", "resize", &resized, &pod(&[BAD])), &json!({}), true);
-    assert_eq!(world.calls.borrow().len(), 0, "what runs already is resized whatever its image is");
+    assert_eq!(world.host.calls().len(), 0, "what runs already is resized whatever its image is");
     decides(&world, &request("UPDATE", "resize", &resized, &pod(&[IMAGE])), &json!({}), false);
 }
 
@@ -137,7 +138,7 @@ fn a_key_of_the_request_that_stands_twice_rejects() {
         format!(r#"{{{about}, "namespace": "x", "operation": "CREATE", "object": {bad}}}"#),
     ] {
         let response = answer(&world, &format!(r#"{{"request": {request}, "settings": {{}}}}"#));
-        assert_eq!((&response["accepted"], world.calls.borrow().len()), (&json!(false), 0), "{request}: {response}");
+        assert_eq!((&response["accepted"], world.host.calls().len()), (&json!(false), 0), "{request}: {response}");
         assert!(response["message"].to_string().contains("duplicate field"), "{response}");
     }
     let both = format!(r#"{{{about}, "operation": "CREATE", "object": {good}}}"#);
@@ -160,10 +161,8 @@ fn a_digest_of_another_algorithm_is_another_digest() {
         (of("md5", 32), false),
     ] {
         // The report is of `sha256:aaa…`.
-        let mut world = World::default().image(IMAGE, 'a').object(report('a', &[]));
-        world
-            .manifests
-            .insert(image.clone(), json!({"schemaVersion": 2, "config": {"digest": digest('0')}, "layers": []}));
+        let world = World::default().image(IMAGE, 'a').object(report('a', &[]));
+        let world = world.and(|host| host.manifest(&image, manifest()));
         let response = decides(&world, &request("CREATE", "", &pod(&[&image]), &Value::Null), &json!({}), false);
         let is_refused = response["message"].to_string().contains("is not an image reference");
         assert_eq!(is_refused, !is_reference, "{image}: {response}");
@@ -190,7 +189,7 @@ fn a_name_has_one_digest() {
             false,
         );
         assert!(response["message"].to_string().contains("is not an image reference"), "{image}: {response}");
-        assert_eq!(world.calls.borrow().len(), 0, "{image}");
+        assert_eq!(world.host.calls().len(), 0, "{image}");
     }
 }
 
@@ -241,10 +240,10 @@ fn an_index_in_the_index_is_not_judged_by_the_others() {
     for media_type in
         ["application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"]
     {
-        let mut world = World::default().image(IMAGE, 'f').object(report('a', &[]));
+        let world = World::default().image(IMAGE, 'f').object(report('a', &[]));
         let amd64 = json!({"digest": digest('a'), "platform": {"os": "linux", "architecture": "amd64"}});
         let nested = json!({"digest": digest('c'), "mediaType": media_type, "platform": {"os": "linux", "architecture": "arm64"}});
-        world.manifests.insert(format!("reg.io/team/app@{}", digest('f')), json!({"manifests": [amd64, nested]}));
+        let world = world.manifest('f', json!({"manifests": [amd64, nested]}));
         // Even of its own digest a report is of another document.
         let world = world.object(with(report('c', &[]), &[("/imageMetadata/platform", json!("linux/arm64"))]));
         let answer = world.decide(IMAGE, &json!({}));

@@ -4,6 +4,7 @@ use super::world::{Answer, World, digest};
 use super::{IMAGE, KEY, beside, finding, report, scan_job, signed_reports, trap, trivy, with};
 use crate::Timestamp;
 use crate::remedy::Remedy;
+use image_admission_stub_host::{Call, REFUSED, StubHost, manifest};
 use serde_json::{Value, json};
 
 /// `allowed fresh`, `denied stale`.
@@ -45,10 +46,9 @@ fn index(entries: &[Value]) -> World {
     let mut world = World::default().image(IMAGE, 'f');
     for entry in entries {
         let at = format!("reg.io/team/app@{}", entry["digest"].as_str().unwrap());
-        world.manifests.insert(at, json!({"schemaVersion": 2, "config": {"digest": digest('0')}, "layers": []}));
+        world = world.and(|host| host.manifest(&at, manifest()));
     }
-    world.manifests.insert(format!("reg.io/team/app@{}", digest('f')), json!({"manifests": entries}));
-    world.proven('f')
+    world.manifest('f', json!({"manifests": entries})).proven('f')
 }
 
 /// trivy-operator's report of [`IMAGE`] with one finding of that severity.
@@ -233,17 +233,17 @@ fn what_is_old_doesnt_count_beside_what_is_fresh() {
 fn what_was_listed_and_became_another_images_says_nothing() {
     let elsewhere = with(report('a', &[]), &[("/metadata/name", json!("by-another-registry"))]);
     let other = with(elsewhere.clone(), &[("/imageMetadata/digest", json!(digest('b')))]);
-    let world = World { listed: Some(vec![elsewhere]), ..World::default() }.image(IMAGE, 'a').object(other);
+    let world = World::default().image(IMAGE, 'a').object(other).and(|host| host.listed([elsewhere]));
     decides(&world, IMAGE, &json!({}), "denied not_scanned");
 
     let elsewhere = trivy_with("replicaset-other-app", "LOW", TODAY);
     let other = with(elsewhere.clone(), &[("/report/artifact/digest", json!(digest('b')))]);
-    let world = World { listed: Some(vec![elsewhere]), ..World::default() }.image(IMAGE, 'a').object(other);
+    let world = World::default().image(IMAGE, 'a').object(other).and(|host| host.listed([elsewhere]));
     decides(&world, IMAGE, &trivy_settings(), "denied not_scanned");
 
     let elsewhere = custom("report", &json!({"app": "scans"}), 'a');
     let other = with(elsewhere.clone(), &[("/d", json!(digest('b')))]);
-    let world = World { listed: Some(vec![elsewhere]), ..World::default() }.image(IMAGE, 'a').object(other);
+    let world = World::default().image(IMAGE, 'a').object(other).and(|host| host.listed([elsewhere]));
     decides(&world, IMAGE, &custom_settings(), "denied not_scanned");
 }
 
@@ -265,17 +265,15 @@ fn a_selector_holds_although_a_watch_filters_nothing() {
     decides(&labelled(), IMAGE, &custom_settings(), "allowed fresh");
     let world = labelled();
     world.decide(IMAGE, &custom_settings());
-    let calls = world.calls.borrow();
-    assert!(calls.iter().any(|c| c.starts_with("list") && c.contains(r#""label_selector":"app=scans""#)), "{calls:?}");
-    for unfiltered in [false, true] {
-        let world = World { unfiltered, ..World::default() };
-        let world = world.image(IMAGE, 'a').object(custom("report", &json!({"app": "others"}), 'a'));
+    let calls = world.host.calls();
+    let is_selected = |call: &Call| call.operation.starts_with("list") && call.field("label_selector") == "app=scans";
+    assert!(calls.iter().any(is_selected), "{calls:?}");
+    let others = || World::default().image(IMAGE, 'a').object(custom("report", &json!({"app": "others"}), 'a'));
+    for world in [others(), others().and(StubHost::unfiltered)] {
         decides(&world, IMAGE, &custom_settings(), "denied not_scanned");
     }
     // Between the list and now it lost its label.
-    let listed = Some(vec![custom("report", &json!({"app": "scans"}), 'a')]);
-    let world = World { listed, ..World::default() };
-    let world = world.image(IMAGE, 'a').object(custom("report", &json!({"app": "others"}), 'a'));
+    let world = others().and(|host| host.listed([custom("report", &json!({"app": "scans"}), 'a')]));
     decides(&world, IMAGE, &custom_settings(), "denied not_scanned");
 }
 
@@ -397,7 +395,7 @@ fn a_signature_that_cant_be_looked_up_is_not_a_missing_one() {
     settings["scanPolicies"] = json!({"reportPending": "accept"});
     decides(&artifact(), IMAGE, &settings, "allowed not_scanned");
     decides(&artifact().signed(&at, KEY), IMAGE, &settings, "allowed fresh");
-    let world = World { unverifiable: true, ..artifact() };
+    let world = artifact().and(|host| host.fails("v2/verify", REFUSED));
     let answer = decides(&world, IMAGE, &settings, "denied look_up_failed");
     assert!(message(&answer).contains("the registry refuses the connection"), "{}", answer.response);
 }
@@ -464,7 +462,14 @@ fn an_artifacts_answer_is_of_the_digest_that_was_asked_for() {
     for (misnamed, expected) in
         [(None, "allowed fresh"), (Some('d'), "allowed fresh"), (Some('e'), "denied look_up_failed")]
     {
-        let world = World { misnamed: misnamed.map(digest), ..artifact() };
+        let world = match misnamed.map(digest) {
+            Some(misnamed) => artifact().and(|host| {
+                let manifest = json!({"subject": {"digest": digest('a')}});
+                let answer = json!({"manifest": manifest, "digest": misnamed, "config": verdict("pass")});
+                host.artifact_says(&format!("reg.io/team/app@{}", digest('d')), answer)
+            }),
+            None => artifact(),
+        };
         decides(&world, IMAGE, &settings, expected);
     }
 }
@@ -477,13 +482,11 @@ fn referrers(referrers: &[(&str, Value)]) -> World {
         let digest_of = format!("sha256:{position:064x}");
         let at = format!("reg.io/team/app@{digest_of}");
         let manifest = json!({"schemaVersion": 2, "config": {}, "layers": [], "subject": {"digest": digest('a')}});
-        world.manifests.insert(at.clone(), manifest);
-        world.configs.insert(at, document.clone());
+        world = world.and(|host| host.artifact(&at, manifest, document.clone()));
         entries.push(json!({"digest": digest_of, "artifactType": artifact_type}));
     }
-    world.tags.insert(format!("reg.io/team/app:sha256-{}", "a".repeat(64)), digest('e'));
-    world.manifests.insert(format!("reg.io/team/app@{}", digest('e')), json!({"manifests": entries}));
-    world.proven('e')
+    let tag = format!("reg.io/team/app:sha256-{}", "a".repeat(64));
+    world.and(|host| host.tag(&tag, &digest('e'))).manifest('e', json!({"manifests": entries})).proven('e')
 }
 
 /// What another reader finds in the index may be the report that says that the image is bad.
@@ -491,7 +494,7 @@ fn referrers(referrers: &[(&str, Value)]) -> World {
 fn referrers_with_something_hidden_are_a_failed_look_up() {
     const SCAN: &str = "application/vnd.example.scan+json";
     let settings = unsigned(&json!({"artifactType": SCAN}));
-    let world = World { proven: std::collections::BTreeMap::new(), ..referrers(&[(SCAN, verdict("pass"))]) };
+    let world = referrers(&[(SCAN, verdict("pass"))]).unproven();
     trap(Remedy::ProveIndexes, &world, IMAGE, &settings, "denied look_up_failed", "allowed fresh");
 }
 
@@ -558,8 +561,7 @@ fn a_report_that_decides_saves_the_list() {
     let lists = |report: &Value, image: &str, settings: &Value| {
         let world = World::default().image(IMAGE, 'a').object(report.clone());
         decides(&world, image, settings, "allowed fresh");
-        let calls = world.calls.borrow();
-        calls.iter().filter(|call| call.starts_with("list")).count()
+        world.host.count("list")
     };
     let (sbomscanners, trivys) = (report('a', &[]), trivy_with("pod-p-app", "LOW", TODAY));
     let by_tag_and_by_digest =
@@ -578,9 +580,8 @@ fn what_a_claimed_name_costs() {
         world = world.object(twin).object(with(other, &[("/report/artifact/repository", json!("team/other"))]));
     }
     decides(&world, IMAGE, &trivy_settings(), "allowed fresh");
-    let calls = world.calls.borrow();
-    let of = |operation: &str| calls.iter().filter(|call| call.starts_with(operation)).count();
-    assert_eq!((of("get_resource"), of("list")), (4, 1), "{calls:#?}");
+    let asked = (world.host.count("get_resource"), world.host.count("list"));
+    assert_eq!(asked, (4, 1), "{:#?}", world.host.calls());
 }
 
 /// Which of two entries for one platform was scanned nobody can tell.
@@ -683,12 +684,12 @@ fn the_previous_images_report_hides_none_of_the_same_image_elsewhere() {
 /// A tag that leads to what isn't there is no tag that isn't there.
 #[test]
 fn an_artifact_that_cant_be_read_is_a_failed_look_up() {
-    let mut world = World::default().image(IMAGE, 'a').artifact(&beside('a'), 'd', Some('a'), verdict("pass"));
+    let world = World::default().image(IMAGE, 'a').artifact(&beside('a'), 'd', Some('a'), verdict("pass"));
     let mut settings = unsigned(&json!({}));
     settings["scanPolicies"] = json!({"reportPending": "accept"});
     decides(&world, IMAGE, &settings, "allowed fresh");
-    world.manifests.remove(&format!("reg.io/team/app@{}", digest('d')));
+    let world = world.and(|host| host.without(&format!("reg.io/team/app@{}", digest('d'))));
     decides(&world, IMAGE, &settings, "denied look_up_failed");
-    world.tags.remove(&beside('a'));
+    let world = world.and(|host| host.without(&beside('a')));
     decides(&world, IMAGE, &settings, "allowed not_scanned");
 }

@@ -3,6 +3,7 @@
 use super::world::{World, digest};
 use super::{IMAGE, KEY, finding, report, with};
 use crate::{Clock, use_clock};
+use image_admission_stub_host::Call;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -26,22 +27,22 @@ warn[msg] {{ some image; report := input.scanReports[image]; msg := report.Diges
 /// The tag leads to a signed image that has findings, and as soon as it was asked for to a clean one.
 fn moving() -> World {
     let clean = with(report('b', &[]), &[("/imageMetadata/digest", json!(digest('b')))]);
-    let mut world = World::default()
+    World::default()
         .image(IMAGE, 'b')
         .image(IMAGE, 'a')
         .signed(&format!("reg.io/team/app@{}", digest('a')), KEY)
         .object(report('a', &[finding("CVE-1", "CRITICAL")]))
-        .object(clean);
-    world.moved.insert(IMAGE.to_owned(), digest('b'));
-    world
+        .object(clean)
+        .and(|host| host.moves(IMAGE, &digest('b')))
 }
 
 #[track_caller]
 fn judges_what_was_resolved_first(world: &World, image: &str, settings: &Value) {
     use_clock(&Stopped);
     let answer = world.decide(image, settings);
-    let calls = world.calls.borrow();
-    let resolved = calls.iter().filter(|call| call.starts_with("v1/manifest_digest") && call.contains(IMAGE)).count();
+    let calls = world.host.calls();
+    let is_resolved = |call: &&Call| call.operation == "v1/manifest_digest" && call.image().contains(IMAGE);
+    let resolved = calls.iter().filter(is_resolved).count();
     assert_eq!((answer.allowed, resolved), (false, 1), "{}", answer.response);
     let message = answer.response["message"].as_str().unwrap_or_default();
     assert!(
@@ -89,6 +90,5 @@ fn so_they_do_where_an_expression_asked_for_the_report() {
                           "regoPolicies": rule("")});
     let world = moving();
     judges_what_was_resolved_first(&world, IMAGE, &settings);
-    let reads = world.calls.borrow().iter().filter(|call| call.starts_with("v1/oci_manifest ")).count();
-    assert_eq!(reads, 1, "{:#?}", world.calls.borrow());
+    assert_eq!(world.host.count("v1/oci_manifest "), 1, "{:#?}", world.host.calls());
 }

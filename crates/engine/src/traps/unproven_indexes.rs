@@ -4,7 +4,6 @@ use super::world::{Answer, World, digest};
 use super::{IMAGE, report, with};
 use crate::{Clock, use_clock};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 struct Stopped;
@@ -18,9 +17,8 @@ impl Clock for Stopped {
 /// An index of these entries, where `a` (linux/amd64) and `c` (linux/arm64) have clean reports.
 fn index(entries: &[Value]) -> World {
     let arm64 = with(report('c', &[]), &[("/imageMetadata/platform", json!("linux/arm64"))]);
-    let mut world = World::default().image(IMAGE, 'f').object(report('a', &[])).object(arm64);
-    world.manifests.insert(format!("reg.io/team/app@{}", digest('f')), json!({"manifests": entries}));
-    world.proven('f')
+    let world = World::default().image(IMAGE, 'f').object(report('a', &[])).object(arm64);
+    world.manifest('f', json!({"manifests": entries})).proven('f')
 }
 
 fn of(letter: char, os: &str, architecture: &str, variant: &str) -> Value {
@@ -56,8 +54,7 @@ fn a_platform_in_the_words_of_containerd_is_judged() {
     }
     let entries = [of('e', "linux", "i386", ""), of('a', "linux", "386", ""), of('c', "linux", "arm64", "")];
     let of_386 = with(report('a', &[]), &[("/imageMetadata/platform", json!("linux/386"))]);
-    let mut world = index(&entries);
-    world.objects[0] = of_386;
+    let world = index(&entries).object(of_386);
     if world.decide(IMAGE, &json!({"reports": {"platforms": both}})).allowed {
         wrong.push("i386 beside 386");
     }
@@ -66,7 +63,7 @@ fn a_platform_in_the_words_of_containerd_is_judged() {
 
 /// The bytes of the index aren't what is shown.
 fn unproven() -> World {
-    World { proven: BTreeMap::new(), ..index(&[of('a', "linux", "amd64", "")]) }
+    index(&[of('a', "linux", "amd64", "")]).unproven()
 }
 
 /// Pre-scan accepts, so that nothing but an expression looks at reports: what it was told is what runs.
@@ -104,11 +101,8 @@ fn what_a_rule_was_told_is_what_runs() {
 fn an_image_outside_of_the_lists_is_not_taken_for_pinned() {
     let settings = json!({"reports": {"platforms": ["linux/amd64"]},
         "imageVerification": [{"name": "sidecar", "validations": [{"expression": "scanReport('reg.io/team/app:1.0').Passed"}]}]});
-    let mut world = unproven();
     // What runs is another image, which is clean.
-    world.tags.insert("reg.io/team/app:2.0".to_owned(), digest('a'));
-    let manifest = json!({"schemaVersion": 2, "config": {"digest": digest('0')}, "layers": []});
-    world.manifests.insert(format!("reg.io/team/app@{}", digest('a')), manifest);
+    let world = unproven().image("reg.io/team/app:2.0", 'a');
     let answer = world.decide("reg.io/team/app:2.0", &settings);
     assert!(!answer.allowed, "{}", answer.response);
 }
@@ -127,8 +121,7 @@ fn who_was_asked_and_did_not_sign_unpins_no_platform() {
 /// A scanner that names the index reports on what it saw in it, which may be what is hidden; what is pinned is what is shown.
 #[test]
 fn a_report_of_an_unproven_index_says_nothing_of_the_platform_that_is_pinned() {
-    let world = World { proven: BTreeMap::new(), ..World::default().index(IMAGE, 'f', &[("linux/amd64", 'e')]) };
-    let world = world.object(report('f', &[]));
+    let world = World::default().index(IMAGE, 'f', &[("linux/amd64", 'e')]).unproven().object(report('f', &[]));
     let answer = world.decide(IMAGE, &json!({"reports": {"platforms": ["linux/amd64"]}}));
     assert!(!answer.allowed, "runs {}: {}", runs(&answer), answer.response);
 }

@@ -32,7 +32,7 @@ fn of_platforms(platforms: &Value) -> Value {
 fn unproven() -> World {
     let arm64 = with(report('c', &[]), &[("/imageMetadata/platform", json!("linux/arm64"))]);
     let world = World::default().index(IMAGE, 'f', &[("linux/amd64", 'a'), ("linux/arm64", 'c')]);
-    World { proven: std::collections::BTreeMap::new(), ..world }.object(report('a', &[])).object(arm64)
+    world.unproven().object(report('a', &[])).object(arm64)
 }
 
 #[test]
@@ -98,9 +98,8 @@ fn an_image_id_counts_only_from_a_manifest_that_is_proven() {
 #[test]
 fn entries_without_a_platform_escape_no_list_of_platforms() {
     let index = |entries: &[Value]| {
-        let mut world = World::default().image(IMAGE, 'f').object(report('a', &[]));
-        world.manifests.insert(format!("reg.io/team/app@{}", digest('f')), json!({"manifests": entries}));
-        world.proven('f')
+        let world = World::default().image(IMAGE, 'f').object(report('a', &[]));
+        world.manifest('f', json!({"manifests": entries})).proven('f')
     };
     let of = |letter: char, os: &str, architecture: &str| json!({"digest": digest(letter), "platform": {"os": os, "architecture": architecture}});
     let bare: Vec<Value> = (0..80).map(|n| json!({"digest": format!("sha256:{n:064x}")})).collect();
@@ -129,16 +128,10 @@ fn only_outages_are_forgiven() {
         json!({"scanPolicies": {"scanFailed": "accept", "reportPending": "accept"}, "registries": ["reg.io"]});
     let clean = || World::default().image(IMAGE, 'a').object(report('a', &[]));
     let nested = || {
-        let mut world = clean();
         let entry = json!({"digest": digest('b'), "mediaType": "application/vnd.oci.image.index.v1+json"});
-        world.manifests.insert(format!("reg.io/team/app@{}", digest('a')), json!({"manifests": [entry]}));
-        world.proven('a')
+        clean().manifest('a', json!({"manifests": [entry]})).proven('a')
     };
-    let manifest = |manifest: Value| {
-        let mut world = clean();
-        world.manifests.insert(format!("reg.io/team/app@{}", digest('a')), manifest);
-        world.proven('a')
-    };
+    let manifest = |manifest: Value| clean().manifest('a', manifest).proven('a');
     let windows =
         json!({"manifests": [{"digest": digest('b'), "platform": {"os": "windows", "architecture": "amd64"}}]});
     let mut listed = forgives.clone();
@@ -187,11 +180,9 @@ fn a_manifest_that_is_yet_to_be_pushed_is_no_outage() {
         ))
     };
     let at = format!("reg.io/team/app@{}", digest('a'));
-    let mut missing = world();
-    missing.manifests.remove(&at);
+    let missing = world().and(|host| host.without(&at));
     decides(&missing, IMAGE, &settings, "denied other_image");
-    let mut malformed = world();
-    malformed.manifests.insert(at, json!({"schemaVersion": 2}));
+    let malformed = world().manifest('a', json!({"schemaVersion": 2}));
     decides(&malformed, IMAGE, &settings, "denied other_image");
 }
 
@@ -200,9 +191,8 @@ fn a_manifest_that_is_yet_to_be_pushed_is_no_outage() {
 fn fallbacks_hold_platform_by_platform() {
     let nested = json!({"digest": digest('d'), "mediaType": "application/vnd.oci.image.index.v1+json"});
     let index = |entries: &[Value]| {
-        let mut world = World::default().image(IMAGE, 'f').object(report('a', &[]));
-        world.manifests.insert(format!("reg.io/team/app@{}", digest('f')), json!({"manifests": entries}));
-        world.proven('f')
+        let world = World::default().image(IMAGE, 'f').object(report('a', &[]));
+        world.manifest('f', json!({"manifests": entries})).proven('f')
     };
     let of = |letter: char, architecture: &str| json!({"digest": digest(letter), "platform": {"os": "linux", "architecture": architecture}});
     let settings =
@@ -235,12 +225,12 @@ fn a_request_asks_the_host_a_limited_number_of_times() {
     let settings = |most: u64| json!({"maxHostCalls": most, "scanPolicies": {"reportPending": "accept", "scanFailed": "accept", "defaultPolicy": "accept"}});
     let enough = world.decide(IMAGE, &settings(400));
     assert!(enough.allowed, "{}", enough.response);
-    let calls = world.calls.borrow().len();
+    let calls = world.host.calls().len();
     assert!((10..400).contains(&calls), "{calls}");
     for (most, allowed) in [(calls as u64, true), (calls as u64 - 1, false), (1, false)] {
         let answer = world.decide(IMAGE, &settings(most));
         assert_eq!(answer.allowed, allowed, "{most}: {}", answer.response);
-        assert!(world.calls.borrow().len() <= usize::try_from(most).unwrap());
+        assert!(world.host.calls().len() <= usize::try_from(most).unwrap());
         if !allowed {
             let expected = format!("deciding about 1 different images takes more than the {most} host calls");
             assert!(message(&answer).contains(&expected), "{}", answer.response);

@@ -41,7 +41,7 @@ fn an_object_without_its_contents_is_not_clean() {
 fn a_report_that_shares_six_digits_is_another_images() {
     let same_end = format!("sha256:{}{}", "b".repeat(58), "f".repeat(6));
     let own = kubescape("ffffff", &digest('f'), &clean());
-    let world = |object| World { objects: vec![object], ..World::default() }.index(IMAGE, 'f', &[("linux/amd64", 'a')]);
+    let world = |object| World::default().object(object).index(IMAGE, 'f', &[("linux/amd64", 'a')]);
     assert!(world(own).decide(IMAGE, &kubescape_settings()).allowed);
     let other = world(kubescape("ffffff", &same_end, &clean()));
     trap(Remedy::WholeImageId, &other, IMAGE, &kubescape_settings(), "denied other_image", "allowed fresh");

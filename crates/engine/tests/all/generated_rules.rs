@@ -13,7 +13,7 @@ use custom::{Custom, How, PRE_SCAN_RULES, SCAN_RULES};
 use image_admission_engine::rego::generated::{ALWAYS, GeneratedRules, PRE_SCAN, SCAN};
 use image_admission_engine::rego::image_has_prefix::{IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, image_has_prefix};
 use image_admission_engine::settings::{ImageMatching, Settings};
-use image_admission_engine::{JudgedImage, Outcome, Response, Timestamp, decide};
+use image_admission_engine::{JudgedImage, Outcome, Response, Timestamp, WireHost, decide};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseResult, TestError, TestRunner};
@@ -165,6 +165,7 @@ impl Decided {
         let settings = Settings::read(&case.settings()).map_err(|error| error.to_string())?;
         let host = Cluster::new(case);
         let request = to_raw_value(&case.request()).map_err(|error| error.to_string())?;
+        let host = WireHost(host.stub.wire());
         let decision = decide(Some(&request), &settings, &host, Timestamp(1_790_000_000));
         let (pre_scan, scanned) = match &decision.outcome {
             Outcome::NothingToJudge(_) | Outcome::PreScanAccepted => (PreScan::Accepted, Vec::new()),

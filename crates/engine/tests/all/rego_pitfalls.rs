@@ -1,18 +1,10 @@
 //! What the Rego engine would get wrong without a word: refused when the policy is deployed, or made right.
 
 use crate::clock::use_clock_of;
-use image_admission_engine::{HostCalls, Timestamp, WireHost, validate, validate_settings};
+use image_admission_engine::{Timestamp, WireHost, validate, validate_settings};
+use image_admission_stub_host::StubHost;
 use serde_json::{Value, json};
 use std::time::Duration;
-
-/// A host that has nothing.
-struct Nothing;
-
-impl HostCalls for Nothing {
-    fn call(&self, _: &str, operation: &str, _: &[u8]) -> Result<Vec<u8>, String> {
-        Err(format!("`{operation}` has no answer"))
-    }
-}
 
 fn policy(rego: &str) -> Value {
     json!({"preScanPolicies": {"defaultPolicy": "accept"}, "regoPolicies": [{"name": "p", "kinds": ["*"], "rego": rego}]})
@@ -37,8 +29,9 @@ fn rejection(settings: &Value) -> Option<String> {
         "object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "namespace": "n"}, "spec": spec},
     });
     let payload = json!({"request": request, "settings": settings}).to_string();
-    let answer: Value =
-        serde_json::from_slice(&validate(payload.as_bytes(), &WireHost(Nothing), Timestamp(0)).response).unwrap();
+    let host = StubHost::default().fails("", "there is no answer");
+    let answer = validate(payload.as_bytes(), &WireHost(host.wire()), Timestamp(0));
+    let answer: Value = serde_json::from_slice(&answer.response).unwrap();
     answer["message"].as_str().map(str::to_owned)
 }
 

@@ -6,7 +6,7 @@
 //! `TWO_PHASES_CASES=100000 cargo test --test all two_phases` looks harder than the 2,000 cases of a plain run.
 
 use crate::cases::{Case, Change, Cluster, Container, Image, Level, List, Phase, Pin, Status, case};
-use image_admission_engine::{Timestamp, validate};
+use image_admission_engine::{Timestamp, WireHost, validate};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseResult, TestError, TestRunner};
 use serde_json::{Value, json};
@@ -239,12 +239,12 @@ fn check(case: &Case, expected: &Expected) -> TestCaseResult {
     let (settings, request) = (case.settings(), case.request());
     let host = Cluster::new(case);
     let payload = json!({"request": request, "settings": settings}).to_string();
-    let response = validate(payload.as_bytes(), &host, Timestamp(1_790_000_000)).response;
+    let response = validate(payload.as_bytes(), &WireHost(host.stub.wire()), Timestamp(1_790_000_000)).response;
     let answer: Value = serde_json::from_slice(&response).map_err(|error| TestCaseError::fail(error.to_string()))?;
 
-    let mut wrongs = host.wrongs.take();
+    let mut wrongs = host.wrongs();
     wrongs.extend(differences(expected, &answer).into_iter().map(str::to_owned));
-    wrongs.extend(calls_amiss(case, expected, &host.asked.take()));
+    wrongs.extend(calls_amiss(case, expected, &host.asked()));
     if wrongs.is_empty() {
         return Ok(());
     }

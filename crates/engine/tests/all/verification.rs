@@ -1,10 +1,9 @@
 //! `imageVerification` through the whole engine: what expressions ask of the host, what they say, and what is refused when
 //! the policy is deployed. Signatures and envelopes made with real keys are in the command line's tests.
 
-use image_admission_engine::{HostCalls, Timestamp, WireHost, validate, validate_settings};
+use image_admission_engine::{Timestamp, WireHost, validate, validate_settings};
+use image_admission_stub_host::StubHost;
 use serde_json::{Value, json};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 const KEY: &str = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEVwI5hlIdBJCqfU8SYSc8YNsw6Jlt\nVSpeGjgcYKdBdDVrMD6JEq2k/bxnkUb6DGcB/E8oPzHDIfKkXoAdWqvoMA==\n-----END PUBLIC KEY-----\n";
 const OTHER_KEY: &str = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEADLFD/uH8MUfmgA25ATXN2fJZMhQP7kyNDIq6slIEacE=\n-----END PUBLIC KEY-----\n";
@@ -14,83 +13,20 @@ fn digest(of: &str) -> String {
     format!("sha256:{hex}")
 }
 
-/// A host that knows a few images, who signed them, and some objects.
-#[derive(Default)]
-struct World {
-    /// Tags and what they resolve to.
-    tags: BTreeMap<String, String>,
-    /// Artifacts at their digests, as `v1/oci_manifest_config` answers.
-    artifacts: BTreeMap<String, Value>,
-    manifests: BTreeMap<String, Value>,
-    /// Artifact and a piece of the call that verifies.
-    signed: Vec<(String, &'static str)>,
-    objects: BTreeMap<String, Value>,
-    asked: RefCell<Vec<String>>,
-    /// What `v2/verify` was asked, whole.
-    verified: RefCell<Vec<Value>>,
+/// What stands at an image's tag.
+fn at(image: &str) -> String {
+    format!("{}@{}", image.rsplit_once(':').unwrap().0, digest(image))
 }
 
-impl World {
-    fn with(mut self, image: &str) -> Self {
-        let digest = digest(image);
-        let name = image.rsplit_once(':').unwrap().0;
-        self.tags.insert(image.to_owned(), digest.clone());
-        self.manifests.insert(format!("{name}@{digest}"), json!({"config": {"digest": digest}, "layers": []}));
-        self
-    }
-
-    fn signed(mut self, image: &str, by: &'static str) -> Self {
-        let name = image.rsplit_once(':').unwrap().0;
-        self.signed.push((format!("{name}@{}", digest(image)), by));
-        self
-    }
+/// Where [`beside`] has its document.
+fn artifact_at() -> String {
+    format!("ghcr.io/team/app@{}", digest("artifact"))
 }
 
-const UNKNOWN: &str = "Host error: Callback evaluation failure: Fail to interact with OCI registry: Registry error: url u, envelope: OCI API errors: [OCI API error: manifest unknown]";
-const REFUSED: &str = "Host error: Callback evaluation failure: Fail to interact with OCI registry: error sending request for url (u)\n\nCaused by:\n    0: error sending request for url (u)\n    1: Connection refused (os error 111)";
-
-impl HostCalls for World {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        let payload: Value = serde_json::from_slice(payload).unwrap();
-        let image = payload.get("image").or(Some(&payload)).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let kind = payload.get("type").and_then(Value::as_str).unwrap_or_default();
-        self.asked.borrow_mut().push(format!("{operation} {kind}{image}"));
-        let unknown = || UNKNOWN.to_owned();
-        let answer = match (namespace, operation) {
-            ("oci", "v1/manifest_digest") => {
-                if image.starts_with("down.io/") {
-                    return Err(REFUSED.to_owned());
-                }
-                json!({"digest": self.tags.get(&image).ok_or_else(unknown)?})
-            }
-            ("oci", "v1/oci_manifest") => self.manifests.get(&image).ok_or_else(unknown)?.clone(),
-            ("oci", "v1/oci_manifest_config") => self.artifacts.get(&image).ok_or_else(unknown)?.clone(),
-            ("oci", "v2/verify") => {
-                let text = payload.to_string();
-                self.verified.borrow_mut().push(payload.clone());
-                if image.starts_with("down.io/") {
-                    return Err(REFUSED.to_owned());
-                }
-                if image.starts_with("lies.io/") {
-                    return Ok(json!({"is_trusted": true, "digest": digest("other")}).to_string().into_bytes());
-                }
-                if !self.signed.iter().any(|(artifact, by)| *artifact == image && text.contains(by)) {
-                    return Err("Host error: Callback evaluation failure: no signatures found for image: x".to_owned());
-                }
-                json!({"is_trusted": true, "digest": image.rsplit_once('@').unwrap().1})
-            }
-            ("kubernetes", "get_resource") => {
-                let name = payload.get("name").and_then(Value::as_str).unwrap();
-                if name == "broken" {
-                    return Err("Host error: Callback evaluation failure: error trying to connect".to_owned());
-                }
-                let absent = format!("Cannot find v1/X named '{name}' inside of namespace 'None'");
-                self.objects.get(name).ok_or(absent)?.clone()
-            }
-            other => panic!("nobody answers {other:?}"),
-        };
-        Ok(answer.to_string().into_bytes())
-    }
+/// What `v2/verify` was asked, whole.
+fn verified(host: &StubHost) -> Vec<Value> {
+    let calls = host.calls().into_iter();
+    calls.filter(|call| call.operation == "v2/verify").map(|call| call.payload).collect()
 }
 
 fn pod(images: &[&str]) -> Value {
@@ -126,20 +62,39 @@ fn expression(text: &str) -> Value {
     json!({"verifications": [{"expression": text}]})
 }
 
-fn ask(settings: &Value, request: &Value, world: &WireHost<World>) -> Value {
+fn ask(settings: &Value, request: &Value, world: &StubHost) -> Value {
     let payload = json!({"settings": settings, "request": request}).to_string();
-    let answer = validate(payload.as_bytes(), world, Timestamp(1_790_000_000));
+    let answer = validate(payload.as_bytes(), &WireHost(world.wire()), Timestamp(1_790_000_000));
     serde_json::from_slice(&answer.response).unwrap()
 }
 
-fn world() -> WireHost<World> {
-    let world = World::default()
-        .with("ghcr.io/team/app:1")
-        .signed("ghcr.io/team/app:1", "VwI5hlIdBJCq")
-        .with("ghcr.io/team/unsigned:1")
-        .with("lies.io/team/app:1")
-        .with("quay.io/x/y:1");
-    WireHost(world)
+/// A host that has these images.
+fn known(images: &[&str]) -> StubHost {
+    images.iter().fold(StubHost::default(), |host, image| host.image(image, &digest(image)))
+}
+
+/// A host that knows a few images, who signed one of them, and a registry that lies.
+fn world() -> StubHost {
+    let images = ["ghcr.io/team/app:1", "ghcr.io/team/unsigned:1", "lies.io/team/app:1", "quay.io/x/y:1"];
+    let host = known(&images).signed(&at("ghcr.io/team/app:1"), KEY).down("down.io/").broken("broken");
+    host.answer_with(|call| {
+        assert!(!call.operation.starts_with("list"), "nobody answers {call}");
+        let lies = call.operation == "v2/verify" && call.image().starts_with("lies.io/");
+        lies.then(|| Ok(json!({"is_trusted": true, "digest": digest("other")})))
+    })
+}
+
+/// A document as an artifact of `ghcr.io/team/app`, at the tag that an image of that digest has for it.
+fn beside(host: StubHost, about: &str, suffix: &str, document: Value) -> StubHost {
+    let tag = format!("ghcr.io/team/app:{}.{suffix}", about.replace(':', "-"));
+    host.tag(&tag, &digest("artifact")).artifact_says(&artifact_at(), document)
+}
+
+/// An approval of the image of that digest.
+fn approved(host: StubHost, about: &str, approval: &Value) -> StubHost {
+    let manifest = json!({"config": {"mediaType": "application/vnd.acme.approval+json"}, "subject": {"digest": about}});
+    let document = json!({"manifest": manifest, "digest": digest("artifact"), "config": approval});
+    beside(host, about, "approval", document)
 }
 
 const SIGNED: &str = "images.containers.all(i, verifyImageSignatures(i, [attestors.team]) > 0)";
@@ -164,9 +119,9 @@ fn a_signed_image_is_admitted_and_pinned_to_the_digest_that_was_signed() {
     let pinned = format!("ghcr.io/team/app:1@{}", digest("ghcr.io/team/app:1"));
     assert_eq!(response["mutated_object"]["spec"]["containers"][0]["image"], json!(pinned));
     assert_eq!(response["audit_annotations"]["container-1.verified-by"], "team (signed)");
-    let asked = host.0.asked.borrow();
-    let of_tag: Vec<_> = asked.iter().filter(|call| call.ends_with("ghcr.io/team/app:1")).collect();
-    assert_eq!(of_tag.len(), 1, "the tag is resolved once: {asked:?}");
+    let asked = host.calls();
+    let of_tag = asked.iter().filter(|call| call.image().ends_with("ghcr.io/team/app:1")).count();
+    assert_eq!(of_tag, 1, "the tag is resolved once: {asked:?}");
 }
 
 #[test]
@@ -179,7 +134,7 @@ fn an_image_that_is_not_signed_is_rejected_without_a_scan() {
         "Policy signed failed: CEL expression validation failed at index 0\n'ghcr.io/team/unsigned:1': not signed at all; team (its key) must sign ghcr.io/team/unsigned@".to_owned()
             + &digest("ghcr.io/team/unsigned:1")
     );
-    let asked = host.0.asked.borrow();
+    let asked = host.calls();
     assert_eq!(asked.len(), 2, "the digest and the signature: {asked:?}");
 }
 
@@ -194,8 +149,7 @@ fn one_call_for_each_image_and_attestor_however_many_expressions_ask() {
     settings["imageVerification"].as_array_mut().unwrap().push(second);
     let response = ask(&settings, &request(&pod(&["ghcr.io/team/app:1", "ghcr.io/team/app:1"])), &host);
     assert_eq!(response["accepted"], true, "{response}");
-    let verified = host.0.asked.borrow().iter().filter(|call| call.starts_with("v2/verify")).count();
-    assert_eq!(verified, 2);
+    assert_eq!(host.count("v2/verify"), 2);
 }
 
 /// No function and no source asks a host that may be inside, unless the settings name it; then all of them do.
@@ -217,8 +171,7 @@ fn hosts_inside_are_asked_only_when_the_settings_name_them() {
             let host_calls = |settings: &Value| {
                 let world = world();
                 let response = ask(settings, &request(&pod(&[&image])), &world);
-                let asked = world.0.asked.borrow().len();
-                (response["message"].as_str().unwrap_or_default().to_owned(), asked)
+                (response["message"].as_str().unwrap_or_default().to_owned(), world.calls().len())
             };
             let (message, asked) = host_calls(&settings);
             assert_eq!(asked, 0, "{image} {text}: {message}");
@@ -295,7 +248,7 @@ fn where_a_rule_accepts_everything_no_image_is_missed() {
     let host = world();
     let response = ask(&settings, &request(&pod(&["quay.io/x/y:1"])), &host);
     assert_eq!((&response["accepted"], response.get("warnings")), (&json!(true), None), "{response}");
-    assert_eq!(host.0.asked.borrow().len(), 0);
+    assert_eq!(host.calls().len(), 0);
 }
 
 #[test]
@@ -399,7 +352,8 @@ fn what_ran_before_keeps_its_place_in_the_lists() {
     update["oldObject"] = pod(&["ghcr.io/team/unsigned:1", "quay.io/x/y:1"]);
     let host = world();
     assert_eq!(ask(&settings(&policy), &update, &host)["accepted"], true);
-    assert!(!host.0.asked.borrow().iter().any(|call| call.contains("unsigned")), "{:?}", host.0.asked.borrow());
+    let asked = host.calls();
+    assert!(!asked.iter().any(|call| call.image().contains("unsigned")), "{asked:?}");
     // New in another place, it is new.
     update["object"]["spec"]["containers"][1]["image"] = json!("ghcr.io/team/unsigned:1");
     assert_eq!(ask(&settings(&policy), &update, &world())["accepted"], false);
@@ -433,9 +387,8 @@ fn only_what_an_expression_comes_to_is_asked() {
         let answer = ask(&settings(&expression(&text)), &request(&pod(&[signed])), &world);
         assert_eq!(answer["accepted"], is_accepted, "{text}: {answer}");
         let verified: Vec<String> =
-            world.0.verified.borrow().iter().map(|call| call["image"].as_str().unwrap().to_owned()).collect();
-        let expected: Vec<String> =
-            asked.iter().map(|image| format!("{}@{}", image.rsplit_once(':').unwrap().0, digest(image))).collect();
+            verified(&world).iter().map(|call| call["image"].as_str().unwrap().to_owned()).collect();
+        let expected: Vec<String> = asked.iter().map(|image| at(image)).collect();
         assert_eq!(verified, expected, "{text}");
     }
 }
@@ -499,15 +452,10 @@ fn texts_that_are_too_long_are_limits() {
 fn a_payload_may_stand_before_who_vouches_for_it() {
     let image = "ghcr.io/team/app:1";
     let kind = "application/vnd.acme.approval+json";
-    let at = format!("ghcr.io/team/app@{}", digest("artifact"));
     for (is_signed, is_ok) in [(true, true), (true, false), (false, true)] {
-        let mut host = world();
-        host.0
-            .tags
-            .insert(format!("ghcr.io/team/app:{}.approval", digest(image).replace(':', "-")), digest("artifact"));
-        host.0.artifacts.insert(at.clone(), json!({"manifest": {"config": {"mediaType": kind}, "subject": {"digest": digest(image)}}, "digest": digest("artifact"), "config": {"ok": is_ok}}));
+        let mut host = approved(world(), &digest(image), &json!({"ok": is_ok}));
         if is_signed {
-            host.0.signed.push((at.clone(), "VwI5hlIdBJCq"));
+            host = host.signed(&artifact_at(), KEY);
         }
         let policy = json!({"attestations": [{"name": "approval", "referrer": {"type": kind}, "tagSuffix": "approval"}],
             "verifications": [{"expression": "images.all.all(i, payload(i, attestations.approval).ok && verifyAttestationSignatures(i, attestations.approval, [attestors.team]) > 0)"}]});
@@ -520,16 +468,13 @@ fn a_payload_may_stand_before_who_vouches_for_it() {
 fn loops_are_counted_once_however_often_an_expression_is_begun_again() {
     // That none of them is signed is another answer than the one that is assumed.
     let images: Vec<String> = (0..12).map(|n| format!("ghcr.io/team/app{n}:1")).collect();
-    let mut known = World::default();
-    for image in &images {
-        known = known.with(image);
-    }
+    let images: Vec<&str> = images.iter().map(String::as_str).collect();
     let policy = expression(
         "images.containers.all(i, verifyImageSignatures(i, [attestors.team]) == 0 && object.metadata.many.all(n, n > 0))",
     );
-    let mut object = pod(&images.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut object = pod(&images);
     object["metadata"]["many"] = json!(vec![1; 2000]);
-    let response = ask(&settings(&policy), &request(&object), &WireHost(known));
+    let response = ask(&settings(&policy), &request(&object), &known(&images));
     assert_eq!(response["accepted"], true, "{response}");
 }
 
@@ -541,8 +486,7 @@ fn documents_of_signed_artifacts() {
     let kind = "application/vnd.acme.approval+json";
     let artifact = |kind: &str, subject: &str| json!({"manifest": {"config": {"mediaType": kind}, "subject": {"digest": subject}}, "digest": digest("artifact"), "config": {"ok": true}});
     let other = digest("other");
-    let at = format!("ghcr.io/team/app@{}", digest("artifact"));
-    let tag = format!("ghcr.io/team/app:{}.approval", about.replace(':', "-"));
+    let at = artifact_at();
     for (document, is_signed, why) in [
         (artifact(kind, &about), true, "admitted".to_owned()),
         (
@@ -557,11 +501,9 @@ fn documents_of_signed_artifacts() {
         ),
         (artifact(kind, &other), true, format!("{at} doesn't name this image as its subject")),
     ] {
-        let mut host = world();
-        host.0.tags.insert(tag.clone(), digest("artifact"));
-        host.0.artifacts.insert(at.clone(), document);
+        let mut host = beside(world(), &about, "approval", document);
         if is_signed {
-            host.0.signed.push((at.clone(), "VwI5hlIdBJCq"));
+            host = host.signed(&at, KEY);
         }
         let policy = json!({"attestations": [{"name": "approval", "referrer": {"type": kind}, "tagSuffix": "approval"}],
             "verifications": [{"expression": "images.all.all(i, verifyAttestationSignatures(i, attestations.approval, [attestors.team]) > 0 && payload(i, attestations.approval).ok)"}]});
@@ -881,9 +823,7 @@ fn what_an_author_provokes_is_not_ignored() {
     ] {
         let mut host = world();
         if let Some(document) = document {
-            let tag = format!("ghcr.io/team/app:{}.x", digest(app).replace(':', "-"));
-            host.0.tags.insert(tag, digest("artifact"));
-            host.0.artifacts.insert(format!("ghcr.io/team/app@{}", digest("artifact")), document);
+            host = beside(host, &digest(app), "x", document);
         }
         let response = ask(&ignoring(&policy), &request(&pod(&[image])), &host);
         assert_eq!(response["accepted"], false, "{what}: {response}");
@@ -927,11 +867,7 @@ fn an_image_without_a_payload_is_left_out() {
     let (down, app) = ("down.io/a:1", "ghcr.io/team/app:1");
     let kind = "application/vnd.acme.approval+json";
     for (images, is_ok) in [([down, app], true), ([app, down], true), ([down, app], false), ([app, down], false)] {
-        let at = format!("ghcr.io/team/app@{}", digest("artifact"));
-        let mut host = world();
-        host.0.tags.insert(format!("ghcr.io/team/app:{}.approval", digest(app).replace(':', "-")), digest("artifact"));
-        host.0.artifacts.insert(at.clone(), json!({"manifest": {"config": {"mediaType": kind}, "subject": {"digest": digest(app)}}, "digest": digest("artifact"), "config": {"ok": is_ok}}));
-        host.0.signed.push((at, "VwI5hlIdBJCq"));
+        let host = approved(world(), &digest(app), &json!({"ok": is_ok})).signed(&artifact_at(), KEY);
         let policy = json!({"attestations": [{"name": "x", "referrer": {"type": kind}, "tagSuffix": "approval"}],
             "verifications": [{"expression": ATTESTED}, {"expression": "images.all.all(i, payload(i, attestations.x).ok)"}]});
         let response = ask(&ignoring(&policy), &request(&pod(&images)), &host);
@@ -998,9 +934,8 @@ fn a_configuration_that_parsers_disagree_about_is_none() {
         (json!({"config": {"User": "1000"}, "Config": {"User": "0"}}), false),
         (json!({"config": {"User": "1000", "Labels": {"a": "1", "A": "2"}}, "other": {"User": 1, "user": 2}}), true),
     ] {
-        let mut host = world();
         let answer = json!({"manifest": {}, "digest": digest(app), "config": config});
-        host.0.artifacts.insert(format!("ghcr.io/team/app@{}", digest(app)), answer);
+        let host = world().artifact_says(&at(app), answer);
         let text = "getImageData(images.all[0]).config.config.User == '1000'";
         // The manifest's digest is that of no document.
         let mut settings = ignoring(&expression(text));
@@ -1016,16 +951,12 @@ fn a_configuration_that_parsers_disagree_about_is_none() {
 fn a_payload_that_parsers_disagree_about_does_not_count() {
     let app = "ghcr.io/team/app:1";
     let kind = "application/vnd.acme.approval+json";
-    let at = format!("ghcr.io/team/app@{}", digest("artifact"));
     for (document, is_read) in [
         (json!({"ok": true, "args": {"http_proxy": 1, "HTTP_PROXY": 2}}), true),
         (json!({"ok": true, "Ok": false}), false),
         (json!({"ok": true, "nested": [{"ok": true, "OK": false}]}), false),
     ] {
-        let mut host = world();
-        host.0.tags.insert(format!("ghcr.io/team/app:{}.approval", digest(app).replace(':', "-")), digest("artifact"));
-        host.0.artifacts.insert(at.clone(), json!({"manifest": {"config": {"mediaType": kind}, "subject": {"digest": digest(app)}}, "digest": digest("artifact"), "config": document}));
-        host.0.signed.push((at.clone(), "VwI5hlIdBJCq"));
+        let host = approved(world(), &digest(app), &document).signed(&artifact_at(), KEY);
         let policy = json!({"attestations": [{"name": "x", "referrer": {"type": kind}, "tagSuffix": "approval"}],
             "verifications": [{"expression": ATTESTED}, {"expression": "images.all.all(i, payload(i, attestations.x).ok)"}]});
         let response = ask(&settings(&policy), &request(&pod(&[app])), &host);
@@ -1040,12 +971,8 @@ fn attestations_of_platforms_need_an_index_that_is_proven() {
     let app = "ghcr.io/team/app:1";
     let kind = "application/vnd.acme.approval+json";
     let entry = json!({"digest": digest("amd64"), "platform": {"os": "linux", "architecture": "amd64"}});
-    let mut host = world();
-    host.0.manifests.insert(format!("ghcr.io/team/app@{}", digest(app)), json!({"manifests": [entry]}));
-    host.0.tags.insert(format!("ghcr.io/team/app:{}.approval", digest("amd64").replace(':', "-")), digest("artifact"));
-    let at = format!("ghcr.io/team/app@{}", digest("artifact"));
-    host.0.artifacts.insert(at.clone(), json!({"manifest": {"config": {"mediaType": kind}, "subject": {"digest": digest("amd64")}}, "digest": digest("artifact"), "config": {}}));
-    host.0.signed.push((at, "VwI5hlIdBJCq"));
+    let host = world().manifest(&at(app), json!({"manifests": [entry]}));
+    let host = approved(host, &digest("amd64"), &json!({})).signed(&artifact_at(), KEY);
     let policy = json!({"attestations": [{"name": "x", "referrer": {"type": kind}, "tagSuffix": "approval"}],
         "verifications": [{"expression": ATTESTED}]});
     for (unproven, accepted) in [("reject", false), ("warn", true)] {
@@ -1084,10 +1011,9 @@ fn every_variable_and_function() {
         "type(1) == int && timestamp('2026-01-01T00:00:00Z') < timestamp('2027-01-01T00:00:00Z')",
         "has(object.metadata.labels.a) && !has(object.metadata.labels.c) && [1, 2].exists_one(i, i == 2)",
     ] {
-        let mut world = world();
-        world.0.objects.insert("prod".to_owned(), json!({"kind": "Namespace", "metadata": {"name": "prod"}}));
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "prod"}});
         let config = json!({"manifest": {}, "digest": digest, "config": {"config": {"User": "1"}}});
-        world.0.artifacts.insert(format!("ghcr.io/team/app@{digest}"), config);
+        let world = world().object(namespace).artifact_says(&format!("ghcr.io/team/app@{digest}"), config);
         let mut settings = settings(&expression(text));
         assert_eq!(problems(&settings), [""; 0], "{text}");
         if text.contains("getImageData") {
@@ -1201,17 +1127,16 @@ fn every_identity_is_asked_for_as_the_host_spells_it() {
         ask(&settings(&policy), &request(&pod(&["ghcr.io/team/app:1"])), &host);
         let mut expected = expected;
         expected["image"] = json!(artifact);
-        assert_eq!(*host.0.verified.borrow(), [expected]);
+        assert_eq!(verified(&host), [expected]);
     }
     // Of several identities one is enough, and those after it aren't asked for.
     let mut policy = expression(SIGNED);
     let keyless = json!({"identities": [{"issuer": issuer, "subject": "other"}, {"issuer": issuer, "subject": "mine"}, {"issuer": issuer, "subject": "last"}]});
     policy["attestors"] = json!([{"name": "team", "cosign": {"keyless": keyless}}]);
-    let mut host = world();
-    host.0.signed.push((artifact, "mine"));
+    let host = world().signed(&artifact, "mine");
     let response = ask(&settings(&policy), &request(&pod(&["ghcr.io/team/app:1"])), &host);
     assert_eq!(response["accepted"], true, "{response}");
-    assert_eq!(host.0.verified.borrow().len(), 2);
+    assert_eq!(verified(&host).len(), 2);
 }
 
 #[test]
@@ -1221,29 +1146,34 @@ fn keys_from_the_cluster() {
         policy["attestors"] = json!([{"name": "team", "cosign": {"key": {reference: key}}}]);
         policy
     };
-    let secret = |value: &str| json!({"kind": "Secret", "metadata": {"name": "keys", "namespace": "sec"}, "data": {"cosign.pub": value}});
+    let secret = |value: &str| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys", "namespace": "sec"}, "data": {"cosign.pub": value}});
     let encoded = "LS0tLS1CRUdJTiBQVUJMSUMgS0VZLS0tLS0KTUZrd0V3WUhLb1pJemowQ0FRWUlLb1pJemowREFRY0RRZ0FFVndJNWhsSWRCSkNxZlU4U1lTYzhZTnN3NkpsdApWU3BlR2pnY1lLZEJkRFZyTUQ2SkVxMmsvYnhua1ViNkRHY0IvRThvUHpIRElmS2tYb0FkV3F2b01BPT0KLS0tLS1FTkQgUFVCTElDIEtFWS0tLS0tCg==";
     let ask_with = |reference: &str, object: Option<Value>| {
-        let mut world = world();
-        if let Some(object) = object {
-            world.0.objects.insert("keys".to_owned(), object);
-        }
+        let absent = "Cannot find v1/X named 'keys' inside of namespace 'None'";
+        let world = match object {
+            Some(object) => world().object(object),
+            None => world().fails("get_resource", absent),
+        };
         let settings = settings(&policy(reference, json!({"name": "keys", "namespace": "sec"})));
         let response = ask(&settings, &request(&pod(&["ghcr.io/team/app:1"])), &world);
         response["message"].as_str().unwrap_or("admitted").to_owned()
     };
     assert_eq!(ask_with("secretRef", Some(secret(encoded))), "admitted");
-    let config_map =
-        json!({"kind": "ConfigMap", "metadata": {"name": "keys", "namespace": "sec"}, "data": {"cosign.pub": KEY}});
+    let config_map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "keys", "namespace": "sec"}, "data": {"cosign.pub": KEY}});
     assert_eq!(ask_with("configMapRef", Some(config_map.clone())), "admitted");
     for (object, why) in [
         (None, "can't be read: Cannot find v1/X named 'keys'"),
         (Some(secret("%%%")), "is no Base64 of a text"),
         (Some(secret("YWJj")), "is not a public key in PEM"),
-        (Some(json!({"kind": "Secret", "metadata": {"name": "keys", "namespace": "sec"}, "data": {}})), "is not there"),
         (
             Some(
-                json!({"kind": "Secret", "metadata": {"name": "keys", "namespace": "evil"}, "data": {"cosign.pub": encoded}}),
+                json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys", "namespace": "sec"}, "data": {}}),
+            ),
+            "is not there",
+        ),
+        (
+            Some(
+                json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "keys", "namespace": "evil", "asked-in": "sec"}, "data": {"cosign.pub": encoded}}),
             ),
             "the host gave another object",
         ),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use image_admission_cli::answers::engine_calls;
 use image_admission_engine::explain::{Cause, Why, causes};
 use image_admission_engine::settings::{InvalidSettings, Settings};
 use image_admission_engine::{
@@ -75,7 +76,7 @@ impl Rules {
 
     /// Decides a request; none if the settings aren't about objects of its kind.
     pub(super) fn judge(&self, request: &RawValue, host: &Kept, now: Timestamp) -> Option<Judgement> {
-        let decision = decide(Some(request), &self.read, &WireHost(host), now);
+        let decision = decide(Some(request), &self.read, &WireHost(engine_calls(host)), now);
         let nobody_judged = decision.outcome == Outcome::NothingToJudge(NothingToJudge::NoPodSpec)
             && decision.policies.is_empty()
             && decision.verification.is_empty();

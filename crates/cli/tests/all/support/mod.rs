@@ -1,6 +1,7 @@
 //! What several tests need: the policy's module, and the test world.
 
 pub(crate) mod clock;
+pub(crate) mod host;
 pub(crate) mod kubewarden;
 pub(crate) mod markdown;
 pub(crate) mod promql;

@@ -3,16 +3,15 @@
 use super::{KubescapeReports, slug};
 use crate::Timestamp;
 use crate::acceptance::{Judge, Judgement, Verdict};
-use crate::host::{Document, Host, HostFailure, Resource};
+use crate::host::WireHost;
 use crate::image::ImageReference;
 use crate::platform::Platform;
 use crate::report::document::in_time;
 use crate::report::source::{Knowledge, Source as _, Statement, WantedPlatform};
 use crate::resolve::{PlatformManifest, ResolvedImage};
-use crate::settings::{Identity, Kubescape, ReportSource, Settings};
+use crate::settings::{Kubescape, ReportSource, Settings};
+use image_admission_stub_host::StubHost;
 use serde_json::{Value, json};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 const NOW: Timestamp = Timestamp(1_700_000_000);
 
@@ -20,81 +19,21 @@ fn sha(digit: char) -> String {
     format!("sha256:{}", digit.to_string().repeat(64))
 }
 
-/// A cluster with these objects, of which only what is asked for comes out, and what it was asked.
-#[derive(Default)]
-struct Cluster {
-    objects: Vec<Value>,
-    /// A kind that can't be read.
-    broken: &'static str,
-    asked: RefCell<Vec<String>>,
+/// A cluster with these objects, which alone is asked: lists have no contents, and whole objects are large.
+fn cluster_of(objects: impl IntoIterator<Item = Value>) -> StubHost {
+    let cluster = StubHost::default().answer_with(|call| {
+        let asked = (call.operation.as_str(), call.field("api_version"), call.field("namespace"));
+        assert_eq!(asked, ("get_resource", "spdx.softwarecomposition.kubescape.io/v1beta1", "kubescape"));
+        assert!(call.masks().next().is_some(), "contents are large: {call}");
+        None
+    });
+    cluster.objects(objects)
 }
 
-impl Cluster {
-    fn of(objects: impl IntoIterator<Item = Value>) -> Self {
-        Self { objects: objects.into_iter().collect(), ..Self::default() }
-    }
-}
-
-fn prune(value: &mut Value, fields: &[&str]) {
-    match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| prune(item, fields)),
-        Value::Object(object) => object.retain(|key, value| {
-            let below: Vec<&str> =
-                fields.iter().filter_map(|field| field.strip_prefix(key.as_str())?.strip_prefix('.')).collect();
-            if !below.is_empty() {
-                prune(value, &below);
-            }
-            !below.is_empty() || fields.contains(&key.as_str())
-        }),
-        _ => {}
-    }
-}
-
-impl Host for Cluster {
-    fn manifest_digest(&self, _: &str) -> Result<String, HostFailure> {
-        panic!("no registry is asked")
-    }
-
-    fn artifact(&self, _: &str) -> Result<Document, HostFailure> {
-        panic!("no registry is asked")
-    }
-
-    fn manifest(&self, _: &str) -> Result<Document, HostFailure> {
-        panic!("nobody asks for manifests")
-    }
-
-    fn verify(&self, _: &str, _: &Identity, _: &BTreeMap<String, String>) -> Result<String, HostFailure> {
-        panic!("no registry is asked")
-    }
-
-    fn whole_resource(&self, _: &Resource<'_>) -> Result<Document, HostFailure> {
-        panic!("no rule is there that would see it")
-    }
-
-    fn list_all_resources(&self, _: &str, _: &str) -> Result<Document, HostFailure> {
-        panic!("no rule is there that would see it")
-    }
-
-    fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure> {
-        let Resource { api_version, kind, namespace, name } = *resource;
-        assert_eq!((api_version, namespace), ("spdx.softwarecomposition.kubescape.io/v1beta1", "kubescape"));
-        assert!(!fields.is_empty(), "contents are large");
-        self.asked.borrow_mut().push(format!("{kind} {name}"));
-        if kind == self.broken {
-            return Err(HostFailure::Failed("no route to host".to_owned()));
-        }
-        let is_asked = |object: &&Value| object["kind"] == kind && object["metadata"]["stored-as"] == name;
-        let mut object = match self.objects.iter().find(is_asked) {
-            Some(object) => object.clone(),
-            None => return Err(HostFailure::NotFound("Cannot find it".to_owned())),
-        };
-        prune(&mut object, &[fields, &["apiVersion", "kind", "metadata"]].concat());
-        Ok(Document(object.to_string().into_bytes()))
-    }
-
-    fn list_resources(&self, _: &str, _: &str, _: &str, _: Option<&str>, _: &[&str]) -> Result<Document, HostFailure> {
-        panic!("lists have no contents")
-    }
+/// The objects that were asked for, by kind and name.
+fn asked(cluster: &StubHost) -> Vec<String> {
+    let calls = cluster.calls();
+    calls.iter().map(|call| format!("{} {}", call.field("kind"), call.field("name"))).collect()
 }
 
 /// An object of Kubescape's about an image by this id, under a name.
@@ -103,7 +42,7 @@ fn object(kind: &str, name: &str, image_id: &str) -> Value {
         "apiVersion": "spdx.softwarecomposition.kubescape.io/v1beta1",
         "kind": kind,
         "metadata": {
-            "name": name, "stored-as": name, "namespace": "kubescape", "creationTimestamp": "2023-11-01T00:00:00Z",
+            "name": name, "asked-as": name, "namespace": "kubescape", "asked-in": "kubescape", "creationTimestamp": "2023-11-01T00:00:00Z",
             "annotations": {
                 "kubescape.io/image-id": image_id, "kubescape.io/image-tag": "ghcr.io/team/app:1.0",
                 "kubescape.io/status": "ready"
@@ -204,9 +143,10 @@ impl Question {
     }
 
     /// The statements about each platform, as texts.
-    fn ask(&self, cluster: &Cluster) -> Vec<Vec<String>> {
+    fn ask(&self, cluster: &StubHost) -> Vec<Vec<String>> {
         let judge = Judge::new(&self.settings, &self.reference, "shop", NOW);
-        let mut source = KubescapeReports::new(self.kubescape(), cluster);
+        let host = WireHost(cluster.wire());
+        let mut source = KubescapeReports::new(self.kubescape(), &host);
         let of_platform = self.image.platforms.iter().map(|manifest| {
             let wanted = WantedPlatform {
                 may_be_down: true,
@@ -224,7 +164,7 @@ impl Question {
 
     /// The one statement about an image that stands alone; none when it is empty.
     #[track_caller]
-    fn says(&self, cluster: &Cluster, expected: &str) {
+    fn says(&self, cluster: &StubHost, expected: &str) {
         let expected: Vec<String> = Some(expected.to_owned()).filter(|text| !text.is_empty()).into_iter().collect();
         assert_eq!(self.ask(cluster), vec![expected]);
     }
@@ -281,7 +221,7 @@ fn names_are_made_as_kubescape_makes_them() {
 
 #[test]
 fn every_name_that_it_can_have_is_asked_for_once() {
-    let cluster = Cluster::default();
+    let cluster = cluster_of([]);
     let pin = format!("sha256-{}", "1".repeat(64));
     assert_eq!(Question::new().ask(&cluster), [[""; 0]]);
     let names = |digit: &str| {
@@ -290,9 +230,9 @@ fn every_name_that_it_can_have_is_asked_for_once() {
     };
     let of_kind = |kind: &str, names: &[String]| names.iter().map(|name| format!("{kind} {name}")).collect::<Vec<_>>();
     let expected = [of_kind("VulnerabilityManifest", &names("1")), of_kind("SBOMSyft", &names("1"))].concat();
-    assert_eq!(*cluster.asked.borrow(), expected);
+    assert_eq!(asked(&cluster), expected);
     // Platforms that Kubescape doesn't scan are not asked for by their own digests.
-    let cluster = Cluster::default();
+    let cluster = cluster_of([]);
     let index = Question::new().index(&[('2', Some("linux/amd64")), ('3', Some("linux/arm64")), ('4', None)]);
     assert_eq!(index.ask(&cluster), [[""; 0], [""; 0], [""; 0]]);
     let (one, two, four) = (names("1"), names("2"), names("4"));
@@ -302,55 +242,55 @@ fn every_name_that_it_can_have_is_asked_for_once() {
         of_kind("VulnerabilityManifest", &four),
         of_kind("SBOMSyft", &four),
     ];
-    assert_eq!(*cluster.asked.borrow(), expected.concat());
+    assert_eq!(asked(&cluster), expected.concat());
     // Without a tag there is one spelling.
-    let cluster = Cluster::default();
+    let cluster = cluster_of([]);
     Question::new().of(&format!("ghcr.io/team/app@{}", sha('1'))).ask(&cluster);
-    assert_eq!(cluster.asked.borrow().len(), 2);
+    assert_eq!(cluster.calls().len(), 2);
 }
 
 #[test]
 fn a_clean_image_is_told_from_one_without_contents() {
     let question = Question::new();
-    question.says(&Cluster::of([report(json!([]))]), ACCEPTED);
-    question.says(&Cluster::of([report(json!(null))]), ACCEPTED);
+    question.says(&cluster_of([report(json!([]))]), ACCEPTED);
+    question.says(&cluster_of([report(json!(null))]), ACCEPTED);
     let failed = "VulnerabilityManifest …1.0-111111 failed: it has no `matches`, and doesn't say what was scanned: it \
                   may lack its contents";
     let mut older = report(json!(null));
     older["spec"]["payload"]["source"] = json!(null);
-    question.says(&Cluster::of([older.clone()]), failed);
+    question.says(&cluster_of([older.clone()]), failed);
     older["spec"]["payload"]["descriptor"]["name"] = json!("grype");
-    question.says(&Cluster::of([older]), ACCEPTED);
+    question.says(&cluster_of([older]), ACCEPTED);
     for key in ["spec", "spec/payload", "spec/payload/source"] {
         let mut bare = report(json!(null));
         *bare.pointer_mut(&format!("/{key}")).unwrap() = json!(null);
-        question.says(&Cluster::of([bare]), failed);
+        question.says(&cluster_of([bare]), failed);
     }
     let mut wrong = report(json!({}));
-    let said = question.ask(&Cluster::of([wrong.clone()])).concat().join("; ");
+    let said = question.ask(&cluster_of([wrong.clone()])).concat().join("; ");
     assert!(said.starts_with("look-up failed: its answer can't be read: invalid type: map"), "{said}");
     wrong["spec"]["payload"]["matches"] = json!([{}]);
-    question.says(&Cluster::of([wrong.clone()]), ACCEPTED);
+    question.says(&cluster_of([wrong.clone()]), ACCEPTED);
     Question::with(json!({"acceptance": {"maxSeverity": {"unknown": {"total": 0}}}})).says(
-        &Cluster::of([wrong]),
+        &cluster_of([wrong]),
         "VulnerabilityManifest …1.0-111111 rejected: 1 unknown finding, at most 0 accepted",
     );
 }
 
 #[test]
 fn what_rejects_is_explained() {
-    let cluster = Cluster::of([report(critical())]);
+    let cluster = cluster_of([report(critical())]);
     let rejected = "VulnerabilityManifest …1.0-111111 rejected: 1 critical finding, at most 0 accepted: CVE-2026-1 in \
                     zlib (fixed in 1.2)";
     Question::new().says(&cluster, rejected);
-    let asked = cluster.asked.borrow();
+    let asked = asked(&cluster);
     let reads = asked.iter().filter(|asked| asked.ends_with("app-1.0-111111"));
     assert_eq!(reads.count(), 2);
 }
 
 #[test]
 fn each_setting_gets_the_fields_that_it_needs() {
-    let cluster = || Cluster::of([report(critical())]);
+    let cluster = || cluster_of([report(critical())]);
     for (settings, expected) in [
         (
             json!({"acceptance": {"cvssScore": {"threshold": 9.0}}}),
@@ -380,7 +320,7 @@ fn only_the_whole_digest_makes_it_this_images() {
     let with = |key: &str, value: Value| {
         let mut report = report(json!([]));
         *report["metadata"].pointer_mut(key).unwrap() = value;
-        Cluster::of([report])
+        cluster_of([report])
     };
     let id = "/annotations/kubescape.io~1image-id";
     let tag = "/annotations/kubescape.io~1image-tag";
@@ -406,7 +346,7 @@ fn only_the_whole_digest_makes_it_this_images() {
     elsewhere["metadata"]["annotations"]["kubescape.io/image-id"] = json!(format!("ghcr.io/other/app@{}", sha('1')));
     elsewhere["metadata"]["annotations"]["kubescape.io/image-tag"] = json!("quay.io/team/app:1.0");
     let whose = format!("other image: ghcr.io/other/app@{}", sha('1'));
-    question.says(&Cluster::of([elsewhere]), &format!("VulnerabilityManifest …1.0-111111 {whose}"));
+    question.says(&cluster_of([elsewhere]), &format!("VulnerabilityManifest …1.0-111111 {whose}"));
     let filtered = with("/labels/kubescape.io~1context", json!("filtered"));
     let why = "not scanned: it lists only what one workload uses of the image";
     question.says(&filtered, &format!("VulnerabilityManifest …1.0-111111 {why}"));
@@ -415,19 +355,19 @@ fn only_the_whole_digest_makes_it_this_images() {
 #[test]
 fn an_index_is_known_for_one_platform() {
     let question = Question::new().index(&[('2', Some("linux/amd64")), ('3', Some("linux/arm64")), ('4', None)]);
-    assert_eq!(question.ask(&Cluster::of([report(json!([]))])), [vec![ACCEPTED], vec![], vec![]]);
+    assert_eq!(question.ask(&cluster_of([report(json!([]))])), [vec![ACCEPTED], vec![], vec![]]);
     // Its own words come before the setting.
     let mut arm = report(json!([]));
     arm["spec"]["payload"]["source"]["target"] =
         json!({"os": "linux", "architecture": "arm64", "architectureVariant": "v8"});
-    assert_eq!(question.ask(&Cluster::of([arm])), [vec![], vec![ACCEPTED], vec![]]);
+    assert_eq!(question.ask(&cluster_of([arm])), [vec![], vec![ACCEPTED], vec![]]);
     // A platform's own digest needs none.
     let mut own = report(json!([]));
     own["metadata"]["name"] = json!("ghcr.io-team-app-1.0-444444");
-    own["metadata"]["stored-as"] = own["metadata"]["name"].clone();
+    own["metadata"]["asked-as"] = own["metadata"]["name"].clone();
     own["metadata"]["annotations"]["kubescape.io/image-id"] = json!(format!("ghcr.io/team/app@{}", sha('4')));
     let accepted = ACCEPTED.replace("111111", "444444");
-    assert_eq!(question.ask(&Cluster::of([own])), [vec![], vec![], vec![accepted.as_str()]]);
+    assert_eq!(question.ask(&cluster_of([own])), [vec![], vec![], vec![accepted.as_str()]]);
 }
 
 #[test]
@@ -438,9 +378,9 @@ fn only_what_is_wanted_is_read() {
     let id = format!("ghcr.io/team/app@{}", sha('2'));
     of_another["metadata"]["annotations"]["kubescape.io/image-id"] = json!(id);
     let other = format!("VulnerabilityManifest …1.0-111111 other image: {id}");
-    Question::new().says(&Cluster::of([of_another]), &other);
+    Question::new().says(&cluster_of([of_another]), &other);
     let index = Question::new().index(&[('2', Some("linux/amd64")), ('4', None)]);
-    let said = index.ask(&Cluster::of([unreadable]));
+    let said = index.ask(&cluster_of([unreadable]));
     assert!(said[0][0].starts_with("look-up failed: its answer can't be read: invalid type: string"), "{said:?}");
     assert_eq!(said[1], [""; 0]);
 }
@@ -450,14 +390,14 @@ fn findings_are_read_once_for_all_platforms() {
     let matches = vec![critical()[0].clone(); 20_000];
     let platforms = vec![('1', Some("linux/amd64")); 64];
     let question = Question::new().index(&platforms);
-    let cluster = Cluster::of([report(json!(matches))]);
+    let cluster = cluster_of([report(json!(matches))]);
     let said = in_time(|| question.ask(&cluster));
     assert_eq!(said.len(), 64);
     for said in said {
         assert_eq!(said.len(), 1);
         assert!(said[0].starts_with("VulnerabilityManifest …1.0-111111 rejected: 1 critical finding"), "{said:?}");
     }
-    assert_eq!(cluster.asked.borrow().iter().filter(|asked| asked.ends_with("app-1.0-111111")).count(), 2);
+    assert_eq!(asked(&cluster).iter().filter(|asked| asked.ends_with("app-1.0-111111")).count(), 2);
 }
 
 #[test]
@@ -468,8 +408,9 @@ fn each_image_gets_the_fields_that_its_judge_needs() {
     }]}));
     let by_tag = &question.reference;
     let by_digest = ImageReference::parse(&format!("ghcr.io/team/app:1.0@{}", sha('1'))).unwrap();
-    let cluster = Cluster::of([report(critical())]);
-    let mut source = KubescapeReports::new(question.kubescape(), &cluster);
+    let cluster = cluster_of([report(critical())]);
+    let host = WireHost(cluster.wire());
+    let mut source = KubescapeReports::new(question.kubescape(), &host);
     let mut ask = |reference: &ImageReference| -> Vec<String> {
         let judge = Judge::new(&question.settings, reference, "shop", NOW);
         let wanted = WantedPlatform {
@@ -502,54 +443,54 @@ fn without_a_report_the_list_of_packages_says_how_far_it_is() {
         ("unauthorize", "failed: the list of its packages is `unauthorize`"),
         ("something new", "failed: the list of its packages is `something new`"),
     ] {
-        question.says(&Cluster::of([bom(status)]), &format!("SBOMSyft …1.0-111111 {expected}"));
+        question.says(&cluster_of([bom(status)]), &format!("SBOMSyft …1.0-111111 {expected}"));
     }
-    question.says(&Cluster::of([bom("")]), "");
+    question.says(&cluster_of([bom("")]), "");
     let mut reasoned = bom("too-large");
     reasoned["metadata"]["annotations"]["kubescape.io/status-reason"] = json!("scanner-oom");
     let words = "failed: the list of its packages is `too-large` (scanner-oom)";
-    question.says(&Cluster::of([reasoned]), &format!("SBOMSyft …1.0-111111 {words}"));
+    question.says(&cluster_of([reasoned]), &format!("SBOMSyft …1.0-111111 {words}"));
     let mut other = bom("too-large");
     other["metadata"]["annotations"]["kubescape.io/image-id"] = json!(format!("ghcr.io/team/app@{}", sha('2')));
-    question.says(&Cluster::of([other]), "");
+    question.says(&cluster_of([other]), "");
     // A report comes before it, another image's doesn't.
-    question.says(&Cluster::of([bom("too-large"), report(json!([]))]), ACCEPTED);
+    question.says(&cluster_of([bom("too-large"), report(json!([]))]), ACCEPTED);
     let mut collision = report(json!([]));
     collision["metadata"]["annotations"]["kubescape.io/image-id"] = json!(format!("ghcr.io/team/app@{}", sha('2')));
     let pending = "SBOMSyft …1.0-111111 pending: Kubescape is listing its packages";
-    question.says(&Cluster::of([collision, bom("initializing")]), pending);
+    question.says(&cluster_of([collision, bom("initializing")]), pending);
     // Of an index it is the platform's that Kubescape scans.
     let index = Question::new().index(&[('2', Some("linux/amd64")), ('3', Some("linux/arm64"))]);
-    assert_eq!(index.ask(&Cluster::of([bom("initializing")])), [vec![pending], vec![]]);
+    assert_eq!(index.ask(&cluster_of([bom("initializing")])), [vec![pending], vec![]]);
 }
 
 #[test]
 fn a_look_up_that_fails_is_no_absence() {
     let question = Question::new();
     for broken in ["VulnerabilityManifest", "SBOMSyft"] {
-        question.says(&Cluster { broken, ..Cluster::default() }, "look-up failed: no route to host");
+        question.says(&cluster_of([]).broken(broken), "look-up failed: no route to host");
     }
-    question.says(&Cluster { broken: "SBOMSyft", ..Cluster::of([report(json!([]))]) }, ACCEPTED);
+    question.says(&cluster_of([report(json!([]))]).broken("SBOMSyft"), ACCEPTED);
 }
 
 #[test]
 fn a_report_that_does_not_say_when_is_too_old() {
     let question = Question::with(json!({"maxAge": "30d"}));
     let stale = "stale: it doesn't say when it was scanned, so that it counts as older than 30d";
-    question.says(&Cluster::of([report(json!([]))]), &format!("VulnerabilityManifest …1.0-111111 {stale}"));
+    question.says(&cluster_of([report(json!([]))]), &format!("VulnerabilityManifest …1.0-111111 {stale}"));
     let mut dated = report(json!([]));
     dated["spec"]["metadata"]["report"]["createdAt"] = json!("2023-11-10T00:00:00Z");
     let accepted = "VulnerabilityManifest …1.0-111111 of 2023-11-10T00:00:00Z accepted";
-    question.says(&Cluster::of([dated.clone()]), accepted);
-    Question::new().says(&Cluster::of([dated]), accepted);
+    question.says(&cluster_of([dated.clone()]), accepted);
+    Question::new().says(&cluster_of([dated]), accepted);
 }
 
 #[test]
 fn it_says_where_it_looks() {
     let question = Question::new();
-    let cluster = Cluster::default();
+    let cluster = cluster_of([]);
     assert_eq!(
-        KubescapeReports::new(question.kubescape(), &cluster).whereabouts().to_string(),
+        KubescapeReports::new(question.kubescape(), &WireHost(cluster.wire())).whereabouts().to_string(),
         "from Kubescape in namespace kubescape"
     );
 }
