@@ -154,7 +154,7 @@ fn a_file_of_another_version_is_named_with_what_it_says() {
             "the module's tag is `9.9.9-rc.1`",
         ),
         ("deploy/monitor.yaml", tag.as_str(), "image-admission:v9.9.9", "the module's tag is `9.9.9`"),
-        ("deploy/README.md", tag.as_str(), "image-admission:v9.9.9", "the module's tag is `9.9.9`"),
+        ("docs/rollback.md", tag.as_str(), "image-admission:v9.9.9", "the module's tag is `9.9.9`"),
     ] {
         let problem = Copy::of_the_project().with(file, from, to).check(None).unwrap_err();
         assert!(problem.starts_with(&format!("{file}: ")) && problem.contains(said), "{file}: {problem}");
