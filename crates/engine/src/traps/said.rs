@@ -68,9 +68,7 @@ fn custom_rules_alone_are_named_beside_a_scan_that_passed() {
     let accepting = with(rules(""), &[("/scanPolicies", json!({"reportPending": "accept"}))]);
     assert_eq!(
         said(&unknown, &accepting),
-        format!(
-            "'{IMAGE}': {only}; what is known of it: no scan report yet from sbomscanner in namespace sbomscanner"
-        )
+        format!("'{IMAGE}': {only}; what is known of it: no scan report yet from sbomscanner in namespace sbomscanner")
     );
 }
 
