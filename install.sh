@@ -72,6 +72,8 @@ main() {
     downloads=${downloads%/}
     # Over anything else, checksums come from whoever is on the way.
     case $downloads in
+    # What stands before an @ is no host.
+    *@*) fail "\`$downloads\` is no address to download from: use https://" ;;
     https://*) protocol='=https' ;;
     http://127.0.0.1 | http://127.0.0.1[:/]* | http://localhost | http://localhost[:/]*) protocol='=http' ;;
     *) fail "\`$downloads\` is no address to download from: use https://" ;;
@@ -91,8 +93,13 @@ main() {
 
     mkdir -p "$folder"
     folder=$(CDPATH='' cd -- "$folder" && pwd)
-    place "$command" image-admission 755
-    place policy.wasm policy.wasm 644
+    for name in image-admission policy.wasm; do
+        [ ! -d "$folder/$name" ] || fail "\`$folder/$name\` is a folder: remove it, or name another with --to"
+    done
+    copy "$command" image-admission 755
+    copy policy.wasm policy.wasm 644
+    mv -f "$folder/.image-admission.new" "$folder/image-admission"
+    mv -f "$folder/.policy.wasm.new" "$folder/policy.wasm"
     printf 'installed image-admission %s: %s\n' "$version" "$folder/image-admission"
     printf 'it decides with the module %s; tell it so:\n    export IMAGE_ADMISSION_MODULE=%s\n' "$folder/policy.wasm" "$folder/policy.wasm"
 }
@@ -132,7 +139,7 @@ get() {
         --certificate-identity "$repository/.github/workflows/release.yml@refs/tags/v$version" \
         --certificate-oidc-issuer https://token.actions.githubusercontent.com "$own/$1" >"$own/cosign" 2>&1 || {
         cat "$own/cosign" >&2
-        fail "$1 was not signed by the release workflow of $repository at v$version"
+        fail "cosign finds no signature of the release workflow of $repository at v$version on $1 (cosign 3 or newer reads these signatures)"
     }
 }
 
@@ -152,11 +159,10 @@ checksum() {
     fi | cut -d ' ' -f 1
 }
 
-# Puts a file into the folder as a whole: one of another version, which may be running, stays until then.
-place() {
+# Puts a file beside the one that it replaces: one of another version, which may be running, stays until both are there.
+copy() {
     cp "$own/$1" "$folder/.$2.new"
     chmod "$3" "$folder/.$2.new"
-    mv -f "$folder/.$2.new" "$folder/$2"
 }
 
 main "$@"

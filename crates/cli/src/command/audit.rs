@@ -214,7 +214,7 @@ impl Audit {
         host: &Kept,
     ) -> Result<Report, AuditError> {
         let now = now();
-        let making = Making::of_case(Operation::Create, None, None, None);
+        let making = Making::of_case(Operation::Create, None, self.namespace.clone(), None);
         let mut not_judged = NotJudged { documents: collection.others, ..NotJudged::default() };
         let mut problems = collection.problems.clone();
         let owners = ownership::owners(collection);

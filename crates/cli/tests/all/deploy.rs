@@ -2,7 +2,7 @@
 //! engine asks of the cluster with their settings is what they grant.
 
 use crate::support::clock::use_read_clock;
-use crate::support::kubewarden;
+use crate::support::{kubewarden, markdown};
 use image_admission_engine::check_settings;
 use image_admission_engine::{Timestamp, WireHost, validate};
 use image_admission_stub_host::{Call, StubHost, digest_of};
@@ -351,6 +351,34 @@ fn rules_module_and_annotations_are_those_of_the_metadata() {
         assert_eq!(policy.spec.module, format!("registry://{url}:v{version}"), "{file}");
         for (key, value) in policy.metadata.annotations.as_ref().unwrap() {
             assert_eq!(*value, annotation(key), "{file}: {key}");
+        }
+    }
+}
+
+/// Kubewarden's audit scanner asks about what exists by rules that have CREATE. It gives up a policy at the first pair of a
+/// group and a resource that the cluster doesn't know, and it knows no subresources.
+#[test]
+fn the_audit_scanner_finds_every_rule() {
+    let kinds = [
+        ("", ["pods", "replicationcontrollers"].as_slice()),
+        ("apps", &["deployments", "replicasets", "statefulsets", "daemonsets"]),
+        ("batch", &["jobs", "cronjobs"]),
+    ];
+    let readme = markdown::fences(&fs::read_to_string(root().join("README.md")).unwrap()).unwrap();
+    let readme = readme.iter().find(|fence| fence.text.contains("kind: ClusterAdmissionPolicy")).unwrap();
+    let readme: Value = yaml_serde::from_str(&readme.text).unwrap();
+    for rules in [&metadata()["rules"], &readme["spec"]["rules"]] {
+        for rule in rules.as_array().unwrap() {
+            let list = |key: &str| -> Vec<String> { serde_json::from_value(rule[key].clone()).unwrap() };
+            if !list("operations").contains(&"CREATE".to_owned()) {
+                continue;
+            }
+            for group in list("apiGroups") {
+                let known = kinds.iter().find(|(name, _)| *name == group).unwrap().1;
+                for resource in list("resources") {
+                    assert!(known.contains(&resource.as_str()), "`{resource}` of `{group}`");
+                }
+            }
         }
     }
 }

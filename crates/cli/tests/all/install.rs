@@ -242,7 +242,7 @@ fn what_is_not_what_was_released_is_not_installed() {
                 put(files, "", EVIL);
                 put(files, ".sha256", &format!("{}  x\n", sum(EVIL.as_bytes())));
             },
-            "was not signed by the release workflow of https://github.com/team/image-admission at v1.2.3",
+            "finds no signature of the release workflow of https://github.com/team/image-admission at v1.2.3 on",
         ),
         ("a missing checksum", |files| drop(files.remove(&format!("{COMMAND}.sha256"))), "cannot download"),
         ("a checksum that is none", |files| put(files, ".sha256", "<html>\n"), "linux-amd64.sha256 has no checksum"),
@@ -335,6 +335,8 @@ fn addresses_that_anybody_on_the_way_can_answer_for_are_refused() {
         "http://127.0.0.1.example.org",
         "http://localhost.example.org",
         "http://localhost@example.org",
+        "http://127.0.0.1:80@example.org",
+        "https://somebody@example.org",
         "ftp://127.0.0.1",
         "file:///tmp",
         "downloads.example.org",

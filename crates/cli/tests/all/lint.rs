@@ -56,6 +56,28 @@ exemptions:
     assert_eq!(fs::read_to_string(&file).unwrap(), mended);
 }
 
+/// YAML would take a comma after the last entry, and whoever reads JSON wouldn't.
+#[test]
+fn json_stays_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("settings.json");
+    let exemption = |id: u8, year: u16| {
+        format!(
+            r#"    {{"vulnerability":"CVE-{id}","images":["ghcr.io/a/b:"],"reason":"because","expires":"{year}-01-01"}}"#
+        )
+    };
+    let text = format!(
+        "{{\"registries\": [\"ghcr.io\"],\n \"exemptions\": [\n{},\n{}\n ]}}\n",
+        exemption(1, 2999),
+        exemption(2, 2020)
+    );
+    fs::write(&file, &text).unwrap();
+    let told = image_admission(folder.path(), &["lint", "--fix", "settings.json"], b"");
+    let mended: serde_json::Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(mended["exemptions"].as_array().unwrap().len(), 1, "{told:?}");
+    assert_eq!(mended["exemptions"][0]["vulnerability"], "CVE-1");
+}
+
 /// What would have another meaning is left to its author, and a file in which nothing is certain stays as it is.
 #[test]
 fn what_needs_a_decision_is_not_mended() {

@@ -83,8 +83,10 @@ fn about_reason(reason: &ReportReason) -> Vec<Advice> {
         Decisive::OfAnotherImage(OtherImage::OnlyTag { source, .. }) => Advice::ReportDigest(source),
         Decisive::OfAnotherImage(_) => Advice::NameScannedDigest,
         Decisive::NotScanned(NotScanned::Unsigned { artifact, unsigned }) => about_unsigned(artifact, unsigned),
-        Decisive::NotScanned(NotScanned::ScanJobWithoutIt { registry, .. }) => {
-            Advice::StartScanJob { registry: registry.clone(), is_left_out: true }
+        Decisive::NotScanned(NotScanned::ScanJobWithoutIt { registry, completed, since, .. }) => {
+            // A scan that ended before the image was known left nothing out.
+            let is_left_out = since.zip(*completed).is_none_or(|(since, ended)| since <= ended);
+            Advice::StartScanJob { registry: registry.clone(), is_left_out }
         }
         Decisive::NotScanned(
             NotScanned::OtherPlatform { .. }

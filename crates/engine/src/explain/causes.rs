@@ -288,7 +288,9 @@ impl<'s> At<'s> {
                 } else {
                     cause.decided_by.push(self.decider(&["registries"], json!([])));
                     let host = judged.reference.host();
-                    let opens = Opens::Registry(host.to_owned());
+                    // A list that is empty has every registry but those inside: one that names a host has no other any more.
+                    let is_only = self.settings.registries.is_empty();
+                    let opens = Opens::Registry { host: host.to_owned(), is_only };
                     cause.undo.push(Edit::new(&["registries"], Action::Append(json!(host)), opens));
                 }
             }
@@ -352,7 +354,8 @@ impl<'s> At<'s> {
             over.into_iter().filter(|limit| limit.setting != ExceededSetting::DenyAlways).collect();
         if limits.iter().any(|limit| limit.setting == ExceededSetting::OwnVerdict) {
             cause.undo = self.entry(self.scan_key(), judged, "accept").into_iter().collect();
-        } else if has_all && !exempted.is_empty() && exempted.len() <= MAX_EXEMPTED {
+        } else if has_all && !exempted.is_empty() && exempted.len() <= MAX_EXEMPTED && !exempted.iter().any(is_pattern)
+        {
             cause.undo.push(self.exemption(&judged.reference, &exempted));
         } else if !limits.is_empty() {
             cause.undo.extend(self.raised(&limits));
@@ -368,7 +371,9 @@ impl<'s> At<'s> {
             [id] => set("vulnerability", json!(id)),
             ids => set("vulnerabilities", json!(ids)),
         };
-        set("images", json!([images]));
+        // Where the image is pinned, its digest stands in the tag's place.
+        let pinned = reference.digest().is_none().then(|| format!("{}@", reference.name()));
+        set("images", [images.clone()].into_iter().chain(pinned).collect());
         if !self.namespace.is_empty() {
             set("namespaces", json!([self.namespace]));
         }
@@ -507,6 +512,11 @@ fn rules(path: &str) -> Decider {
 
 fn is_named(entry: &Value, name: &str) -> bool {
     entry.get("name").and_then(Value::as_str) == Some(name)
+}
+
+/// Whether an exemption would take an id for the beginning of others: whoever wrote the report chose it.
+fn is_pattern(id: &&str) -> bool {
+    id.contains(['*', '?'])
 }
 
 /// The beginning of the names of a repository's images as far as their tags; of an image by digest, its whole name.

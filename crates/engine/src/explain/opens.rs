@@ -49,7 +49,12 @@ pub enum Opens {
     /// Images that can't be looked into by an outage.
     Outages(Whose),
     /// A registry is asked.
-    Registry(String),
+    Registry {
+        /// Its host.
+        host: String,
+        /// Whether it is the only one then: no list asks them all.
+        is_only: bool,
+    },
     /// Images are judged for all of their platforms.
     EveryPlatform,
     /// A policy of `imageVerification` leaves a namespace out.
@@ -89,9 +94,13 @@ impl fmt::Display for Opens {
             Self::Limits(whose) => write!(f, "every image {whose} with as many findings, whichever they are"),
             Self::Scanned { images, whose } => write!(f, "{} {whose}, as far as its scan is accepted", Of(images)),
             Self::Accepted { images, whose } => write!(f, "{} {whose}, whatever is found in it", Of(images)),
-            Self::Pending(whose) => write!(f, "every image {whose} that has no report yet"),
+            Self::Pending(whose) => write!(f, "every image {whose} that has no report that counts"),
             Self::Outages(whose) => write!(f, "every image {whose} whose registry or scanner doesn't answer"),
-            Self::Registry(host) => write!(f, "every image of {host}, as far as its scan is accepted"),
+            Self::Registry { host, is_only } => {
+                write!(f, "every image of {host}, as far as its scan is accepted")?;
+                let closed = "; it closes every other registry, unless you list that too";
+                f.write_str(if *is_only { closed } else { "" })
+            }
             Self::EveryPlatform => f.write_str("nothing: each image is judged for all of its platforms"),
             Self::Unverified { policy, whose } => {
                 write!(f, "every image {whose}, for which policy {} asks nothing then", cut(policy, 64))

@@ -255,6 +255,9 @@ impl Settings {
         lints.unsaid_reasons(self);
         lints.open_packages(self);
         lints.reports(self);
+        if !self.rego.pre_custom_rules.is_empty() || !self.rego.custom_rules.is_empty() {
+            lints.leave_what_rules_see();
+        }
         lints.0.sort_by_key(|lint| lint.rule);
         lints.0
     }
@@ -267,6 +270,15 @@ struct Lints(Vec<Lint>);
 impl Lints {
     fn add(&mut self, rule: LintRule, path: impl Into<String>, message: impl Into<String>) {
         self.0.push(Lint::new(rule, path, message));
+    }
+
+    /// Custom rules see the settings of both phases as data: what changes nothing there may change what rules say.
+    fn leave_what_rules_see(&mut self) {
+        let is_seen =
+            |path: &str| ["preScanPolicies", "scanPolicies", "policies"].iter().any(|key| path.starts_with(key));
+        for lint in self.0.iter_mut().filter(|lint| is_seen(&lint.path)) {
+            lint.fix = None;
+        }
     }
 
     fn any_registry(&mut self, settings: &Settings) {

@@ -53,7 +53,11 @@ impl Collection {
         }
         let known = self.known.entry(object.name.clone()).or_default();
         let is_same = |index: &usize| {
-            self.objects.get(*index).is_some_and(|other| other.document.json.get() == object.document.json.get())
+            self.objects.get(*index).is_some_and(|other| {
+                // Two dumps of one object may differ in what the API server notes about it.
+                let is_known = other.uid.is_some() && other.uid == object.uid;
+                is_known || other.document.json.get() == object.document.json.get()
+            })
         };
         if !known.iter().any(is_same) {
             known.push(self.objects.len());
@@ -89,7 +93,12 @@ impl Reading<'_> {
             } else if path.extension().and_then(OsStr::to_str).is_some_and(|end| ["yaml", "yml", "json"].contains(&end))
             {
                 has_files = true;
-                self.file(&path, false);
+                // A pipe or a device may never end.
+                if std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+                    self.collection.problems.push(format!("{} is no file that can be read", document::name(&path)));
+                } else {
+                    self.file(&path, false);
+                }
             }
         }
         Ok(has_files)

@@ -173,9 +173,9 @@ fn entries<'r>(workloads: &[&'r Workload]) -> Entries<'r> {
             }
             warnings(&mut entries, workload, Word::OldWarning, &before.warnings);
         }
-        let is_denied = |image: &str| workload.reasons.iter().any(|told| told.what.image.as_deref() == Some(image));
-        if !compares {
-            for image in workload.images.iter().filter(|image| !is_denied(&image.image)) {
+        // An image may be fine in a workload that something else denies: nothing of it is admitted.
+        if !compares && workload.reasons.is_empty() {
+            for image in &workload.images {
                 let key = Key { word: Word::Admitted, title: &image.image, reasons: Vec::new() };
                 entries.entry(key).or_default().push((workload, None));
             }
@@ -184,16 +184,15 @@ fn entries<'r>(workloads: &[&'r Workload]) -> Entries<'r> {
     entries
 }
 
-/// Reasons, those of one image together.
+/// Reasons, those of one image and of the same objects together.
 fn reasons<'r>(entries: &mut Entries<'r>, workload: &'r Workload, word: Word, told: &'r [Told<Reason>]) {
-    let mut by_image: BTreeMap<&str, Vec<&'r Told<Reason>>> = BTreeMap::new();
-    for reason in told {
-        by_image.entry(reason.what.image.as_deref().unwrap_or("the object as a whole")).or_default().push(reason);
+    let mut together: BTreeMap<(&str, &'r BTreeMap<String, usize>), Vec<&'r Reason>> = BTreeMap::new();
+    for Told { what, objects } in told {
+        let title = what.image.as_deref().unwrap_or("the object as a whole");
+        together.entry((title, objects)).or_default().push(what);
     }
-    for (title, told) in by_image {
-        let key = Key { word, title, reasons: told.iter().map(|told| &told.what).collect() };
-        let objects = told.first().map(|told| &told.objects);
-        entries.entry(key).or_default().push((workload, objects));
+    for ((title, objects), reasons) in together {
+        entries.entry(Key { word, title, reasons }).or_default().push((workload, Some(objects)));
     }
 }
 

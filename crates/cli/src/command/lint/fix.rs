@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use image_admission_engine::settings::{Lint as Remark, LintFix};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::Looked;
@@ -66,7 +67,14 @@ fn edited(path: &Path, text: &str, looked: &Looked, remark: &Remark) -> Option<S
             [replaced(text, lines.spot(number, &steps, Part::Value)?, &old, new), None]
         }
     };
-    attempts.into_iter().flatten().find(|after| values(path, after).as_ref() == Some(&wanted))
+    // YAML allows a comma after the last entry, and JSON doesn't.
+    let is_sound = |after: &String| !is_json(text) || is_json(after);
+    attempts.into_iter().flatten().find(|after| is_sound(after) && values(path, after).as_ref() == Some(&wanted))
+}
+
+/// Whether a text is JSON, of one document or several.
+fn is_json(text: &str) -> bool {
+    serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>().all(|document| document.is_ok())
 }
 
 /// Every document, by its number.

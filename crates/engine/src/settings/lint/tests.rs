@@ -335,5 +335,11 @@ fn what_gets_in_weighs_most() {
         (json!([entry("ghcr.io", "scan")]), vec![("open-prefix", Warning, false)]),
     ] {
         assert_eq!(weights(list(entries.clone())), expected, "{entries}");
+        // Custom rules see these entries as data: nothing that is taken away there is certain.
+        for rules in ["preCustomRules", "customRules"] {
+            let mut settings = list(entries.clone());
+            settings[rules] = json!("deny_pod[\"x\"] { data.preScanPolicies.customPolicies[_].prefix == \"x\" }");
+            assert!(weights(settings).iter().all(|(_, _, is_certain)| !is_certain), "{rules}: {entries}");
+        }
     }
 }
