@@ -11,10 +11,10 @@ failed() {
 }
 
 # Expects that the image $1 is admitted and pinned, and the audit annotations about its report: of the source $2, named $3,
-# which is accepted because $4.
+# which is accepted because $4. It is pinned to the digest of $5 where that isn't the tag's.
 expect_admitted() {
     expect <<END
-{"allowed": true, "patch": $(pins "$image/$1" "$(known "digest of team/$1")"), "auditAnnotations": {
+{"allowed": true, "patch": $(pins "$image/$1" "$(known "digest of team/${5:-$1}")"), "auditAnnotations": {
     "verdict": "allowed", "reason": "every image's scan is accepted", "container-1.image": "$image/$1", "container-1.digest": "$(known "digest of team/$1")",
     "container-1.pre-scan": "scan: Global default policy", "container-1.scan": "scan-result: Global default policy",
     "container-1.status": "accepted", "container-1.state": "fresh", "container-1.source": "$2", "container-1.reports": "$3", "container-1.reason": "${4:-accepted by $3}"}}
@@ -49,7 +49,7 @@ END
     expect_rejected worse:1.0 "scan result is 'reject'" "linux/arm64: 1 critical finding, at most 0 accepted: CVE-2025-10000 in pkg0 (fixed in 2) (sbomscanner: $(known "report of team/worse:1.0 linux/arm64"), first made 2026-11-01T00:00:00Z)"
     settings <<<'reports: {platforms: [linux/amd64]}'
     replay sbomscanner-platform
-    expect_admitted worse:1.0 sbomscanner "$(known "report of team/worse:1.0 linux/amd64")" "linux/amd64: accepted by $(known "report of team/worse:1.0 linux/amd64"), first made 2026-11-01T00:00:00Z"
+    expect_admitted worse:1.0 sbomscanner "$(known "report of team/worse:1.0 linux/amd64")" "linux/amd64: accepted by $(known "report of team/worse:1.0 linux/amd64"), first made 2026-11-01T00:00:00Z" "worse:1.0 linux/amd64"
 }
 
 @test "sbomscanner: a report that isn't there yet rejects a Pod" {

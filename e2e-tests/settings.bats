@@ -12,10 +12,11 @@ END
 }
 
 @test "the ClusterAdmissionPolicy in README.md has valid settings, which decide" {
-    # kwctl takes the module, the settings and the kinds that are granted from it, and asks no cluster before the policy does.
+    # kwctl takes the module, the settings and the kinds that are granted from it, and asks no cluster before the policy does. In
+    # monitor mode it would allow everything.
     MODULE=$BATS_TEST_TMPDIR/policy.yaml
     awk '/^```yaml manifest$/ { inside = 1; text = ""; next } /^```$/ { if (inside && text ~ /kind: ClusterAdmissionPolicy/) printf "%s", text; inside = 0 }
-        inside { text = text $0 "\n" }' "$ROOT/README.md" | sed "s|^  module: .*|  module: file://$POLICY|" >"$MODULE"
+        inside { text = text $0 "\n" }' "$ROOT/README.md" | sed "s|^  module: .*|  module: file://$POLICY|; s|^  mode: monitor |  mode: protect |" >"$MODULE"
     settings <<<'{}'
     pod bad-registry.com/app
     decide
