@@ -16,12 +16,11 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use image_admission_cli::answers::Grants;
 use image_admission_cli::host_options::{HostError, HostOptions};
-use image_admission_engine::Timestamp;
 use serde_json::Value;
 
 use super::document::{self, DocumentError};
@@ -29,6 +28,7 @@ use super::kept::Kept;
 use super::manifest::{Making, Operation};
 use super::output::{annotations, junit, sarif};
 use super::parallel::in_parallel;
+use super::policy::now;
 use super::progress::Progress;
 use super::rego::start_clock;
 use super::request::RequestError;
@@ -311,9 +311,4 @@ fn rules_in(path: &Path, policy: Option<&str>) -> Result<Option<Rules>, AuditErr
             Ok(None)
         }
     }
-}
-
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }

@@ -6,12 +6,10 @@ mod results;
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fmt, fs};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use image_admission_engine::Timestamp;
 use image_admission_engine::check_settings;
 use image_admission_engine::settings::{InvalidSettings, Lint as Remark, LintRule, LintSeverity};
 use serde::Serialize;
@@ -21,6 +19,7 @@ use similar::TextDiff;
 use super::document::{self, DocumentError, is_standard_input};
 use super::lines::Lines;
 use super::output::{annotations, junit, sarif};
+use super::policy::now;
 use super::settings::{Found, every_in};
 use super::terminal::{Paint, in_one_line, json_without_commands, printable, without_commands};
 use super::{Ending, complain, invalid_settings, warn};
@@ -418,9 +417,4 @@ fn leaves_out_kube_system(found: &Found) -> bool {
 
 fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
     value.pointer(pointer).and_then(Value::as_str)
-}
-
-fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }

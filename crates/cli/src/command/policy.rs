@@ -142,7 +142,8 @@ pub(super) fn log_line(entry: &LogEntry) -> String {
     format!("{}: {}{}", entry.level, printable(message), printable(&data))
 }
 
-fn now() -> Timestamp {
+/// The time that is decided for.
+pub(super) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }

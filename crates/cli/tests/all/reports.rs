@@ -21,9 +21,11 @@ fn image() -> StubHost {
 /// The same, and a cluster whose report of it, whatever its name, has this body.
 fn with(report: Value) -> StubHost {
     image().answer_with(move |call| {
-        let mut report = report.clone();
-        report["metadata"] = json!({"name": call.field("name"), "namespace": call.field("namespace")});
-        (call.operation == "get_resource").then_some(Ok(report))
+        (call.operation == "get_resource").then(|| {
+            let mut report = report.clone();
+            report["metadata"] = json!({"name": call.field("name"), "namespace": call.field("namespace")});
+            Ok(report)
+        })
     })
 }
 
