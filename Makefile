@@ -21,7 +21,7 @@ CA_CERTIFICATES ?= /etc/ssl/certs/ca-certificates.crt
 CLI_IMAGE = $(OCI_URL)-cli:v$(call METADATA,version)
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions test test-long test-libraries fuzz e2e-tests e2e-needs fmt lint deny bench clean
+.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries fuzz e2e-tests e2e-needs fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -91,9 +91,14 @@ artifacthub: has-kwctl ## what Artifact Hub reads, in target/artifacthub: the pa
 release-notes: ## what CHANGELOG.md says of the newest version
 	@awk '/^## / { section++; next } section == 1' CHANGELOG.md
 
-demo: policy.wasm ## a Pod that is admitted and pinned, one rejected, one pending, one from a bad registry
-	@$(CARGO) build --locked --package image-admission-cli --no-default-features
+# The module and the command line have no crate in common that is compiled once for both: they are built side by side.
+demo: ## a Pod that is admitted and pinned, one rejected, one pending, one from a bad registry
+	@$(CARGO) --version >/dev/null
+	@$(MAKE) --no-print-directory -j2 policy.wasm files-command
 	@$(MAKE) --no-print-directory demo-decisions CLI=target/debug/image-admission
+
+files-command:
+	$(CARGO) build --locked --package image-admission-cli --no-default-features
 
 demo-decisions:
 	$(DEMO) -f examples/demo/admitted.yaml

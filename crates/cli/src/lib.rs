@@ -6,5 +6,4 @@
 
 pub mod answers;
 pub mod host_options;
-pub mod memory;
 pub mod runtime;

@@ -1,23 +1,29 @@
 //! One policy module, compiled once and instantiated anew for each call.
 //!
-//! The crates and their settings are those of the policy server, so a module that runs here runs there. Two things are
-//! stricter: the clock ticks every 10 ms instead of every second, and the deadline also covers a host call that never
-//! returns, which blocks a worker of the server for as long as the other side stays silent.
+//! The runtime is the policy server's, and so are its settings: a module that runs here runs there. Three things are
+//! stricter. The module has of WASI only what it needs (`wasi`). The clock ticks every 10 ms instead of every second. And
+//! the deadline also covers a host call that never returns, which blocks a worker of the server for as long as the other
+//! side stays silent.
 
-use std::error::Error;
+mod conversation;
+mod guest_memory;
+mod wapc;
+mod wasi;
+
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use wasmtime_provider::wasmtime::{Cache, CacheConfig, Config, Engine, Module};
-use wasmtime_provider::{EpochDeadlines, WasmtimeEngineProviderBuilder, WasmtimeEngineProviderPre};
+use wasmtime::error::Error;
+use wasmtime::{Cache, CacheConfig, Config, Engine, Instance, InstancePre, Linker, Memory, Module, Store, Trap};
 
 use crate::answers::{HostAnswers, HostCall};
+use conversation::Conversation;
+use wapc::Guest;
 
 /// How long the policy server lets a policy run, unless it is told otherwise.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(2);
@@ -25,8 +31,8 @@ pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(2);
 /// How often the deadline is looked at.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What the engine provider says of an interrupted guest; it has no type for it.
-const INTERRUPTED: &str = "execution deadline exceeded";
+/// The bytes that every WebAssembly module begins with.
+const MAGIC: &[u8] = b"\0asm";
 
 /// What wasmtime says first of a guest that trapped.
 const TRAPPED: &str = "error while executing at wasm backtrace";
@@ -34,8 +40,7 @@ const TRAPPED: &str = "error while executing at wasm backtrace";
 /// A compiled policy.
 pub struct PolicyModule {
     engine: Engine,
-    module: Module,
-    pre: WasmtimeEngineProviderPre,
+    instance: InstancePre<Guest>,
     deadline: Duration,
     _ticker: Ticker,
 }
@@ -49,10 +54,13 @@ impl PolicyModule {
         Self::from_bytes(&bytes)
     }
 
-    /// Compiles a module, binary or WAT text.
+    /// Compiles a module.
     ///
     /// Fails when the bytes aren't WebAssembly, or import what a waPC host doesn't have.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, RuntimeError> {
+        if !bytes.starts_with(MAGIC) {
+            return Err(RuntimeError::NoModule);
+        }
         let mut config = Config::new();
         config.epoch_interruption(true);
         // Modules of recent Go compilers need it, so the server sets it.
@@ -64,12 +72,11 @@ impl PolicyModule {
         }
         let engine = Engine::new(&config).map_err(|e| RuntimeError::Compile(first_line(&e)))?;
         let module = Module::new(&engine, bytes).map_err(|e| RuntimeError::Compile(first_line(&e)))?;
-        let pre = WasmtimeEngineProviderBuilder::new()
-            .engine(engine.clone())
-            .module(module.clone())
-            .build_pre()
-            .map_err(|e| RuntimeError::Imports(first_line(&e)))?;
-        Ok(Self { _ticker: Ticker::start(engine.clone())?, engine, module, pre, deadline: DEFAULT_DEADLINE })
+        let mut linker = Linker::new(&engine);
+        let linked = wapc::link(&mut linker).and_then(|()| wasi::link(&mut linker));
+        let instance =
+            linked.and_then(|()| linker.instantiate_pre(&module)).map_err(|e| RuntimeError::Imports(first_line(&e)))?;
+        Ok(Self { _ticker: Ticker::start(engine.clone())?, engine, instance, deadline: DEFAULT_DEADLINE })
     }
 
     /// The same module with another limit to what one call may take.
@@ -85,52 +92,42 @@ impl PolicyModule {
     /// what the guest logged and asked until then.
     pub fn call(&self, function: &str, payload: &[u8], answers: Arc<dyn HostAnswers>) -> Reply {
         let conversation = Arc::new(Conversation::new(answers, self.deadline));
-        let response = self.converse(function, payload, &conversation);
-        let (logs, exchanges) = conversation.take_record();
+        let mut store = Store::new(&self.engine, Guest::new(function, payload, Arc::clone(&conversation)));
+        let mut memory = MemoryUse::default();
+        let response = self.converse(&mut store, &mut memory);
         let response = if conversation.is_expired() { Err(RuntimeError::Deadline) } else { response };
-        Reply { response, logs, exchanges }
+        let (logs, exchanges) = conversation.take_record();
+        Reply { response, logs, exchanges, memory }
     }
 
-    pub(crate) fn engine(&self) -> &Engine {
-        &self.engine
-    }
-
-    pub(crate) fn module(&self) -> &Module {
-        &self.module
-    }
-
-    pub(crate) fn deadline(&self) -> Duration {
-        self.deadline
-    }
-
-    fn converse(
-        &self,
-        function: &str,
-        payload: &[u8],
-        conversation: &Arc<Conversation>,
-    ) -> Result<Vec<u8>, RuntimeError> {
+    fn converse(&self, store: &mut Store<Guest>, memory_use: &mut MemoryUse) -> Result<Vec<u8>, RuntimeError> {
         let ticks = ticks(self.deadline);
-        let instance = self
-            .pre
-            .rehydrate(Some(EpochDeadlines { wapc_init: ticks, wapc_func: ticks }))
+        store.set_epoch_deadline(ticks);
+        let instance = self.instance.instantiate(&mut *store).map_err(|e| RuntimeError::of_start(&e))?;
+        for start in wapc::STARTS {
+            if let Ok(start) = instance.get_typed_func::<(), ()>(&mut *store, start) {
+                start.call(&mut *store, ()).map_err(|e| RuntimeError::of_start(&e))?;
+            }
+        }
+        let memory = memory_of(&instance, store)?;
+        memory_use.started = memory.data_size(&*store);
+        let lengths = (wapc::length(&store.data().function), wapc::length(&store.data().payload));
+        let call = instance
+            .get_typed_func::<(i32, i32), i32>(&mut *store, wapc::GUEST_CALL)
             .map_err(|e| RuntimeError::Init(first_line(&e)))?;
-        let host = wapc::WapcHost::new(
-            Box::new(instance),
-            Some(Box::new({
-                let conversation = Arc::clone(conversation);
-                move |_, binding, namespace, operation, payload| {
-                    conversation.answer(HostCall {
-                        binding: binding.to_owned(),
-                        namespace: namespace.to_owned(),
-                        operation: operation.to_owned(),
-                        payload: payload.to_owned(),
-                    })
-                }
-            })),
-        )
-        .map_err(|e| RuntimeError::of_init(&e))?;
-        host.call(function, payload).map_err(|e| RuntimeError::of_call(&e))
+        store.set_epoch_deadline(ticks);
+        let succeeded = call.call(&mut *store, lengths);
+        memory_use.answered = memory.data_size(&*store);
+        if succeeded.map_err(|e| RuntimeError::of_call(&e))? == 0 {
+            return Err(RuntimeError::Guest(store.data_mut().error.take().as_ref().map(first_line).unwrap_or_default()));
+        }
+        Ok(std::mem::take(&mut store.data_mut().response))
     }
+}
+
+fn memory_of(instance: &Instance, store: &mut Store<Guest>) -> Result<Memory, RuntimeError> {
+    let memory = instance.get_memory(store, "memory");
+    memory.ok_or_else(|| RuntimeError::Init("no exported memory".to_owned()))
 }
 
 impl std::fmt::Debug for PolicyModule {
@@ -148,6 +145,17 @@ pub struct Reply {
     pub logs: Vec<LogEntry>,
     /// What the guest asked its host and was told, in its order; the log is not among it.
     pub exchanges: Vec<HostExchange>,
+    /// How much memory the instance took.
+    pub memory: MemoryUse,
+}
+
+/// The linear memory of one instance, in bytes.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct MemoryUse {
+    /// When the instance was ready.
+    pub started: usize,
+    /// When it had answered, or failed to. Linear memory never shrinks, so this is the most it took.
+    pub answered: usize,
 }
 
 /// One line of the guest's log.
@@ -183,8 +191,11 @@ pub enum RuntimeError {
         /// What the system says.
         source: std::io::Error,
     },
-    /// The bytes are not a module that can be compiled.
-    #[error("not a WebAssembly module: {0}")]
+    /// The bytes are something else: a manifest, say.
+    #[error("not a WebAssembly module; name the file `policy.wasm` of a build or a release")]
+    NoModule,
+    /// The module can't be compiled.
+    #[error("a broken WebAssembly module: {0}")]
     Compile(String),
     /// The module needs what no waPC host offers.
     #[error("not a waPC policy: {0}; build it for `wasm32-wasip1`")]
@@ -207,26 +218,18 @@ pub enum RuntimeError {
 }
 
 impl RuntimeError {
-    fn of_init(error: &wapc::errors::Error) -> Self {
-        let text = error.to_string();
-        if text.contains(INTERRUPTED) {
-            Self::Deadline
-        } else {
-            Self::Init(trap(&text).unwrap_or_else(|| first_line(&text)))
-        }
+    fn of_start(error: &Error) -> Self {
+        Self::of_trap(error, |text| Self::Init(trap(text).unwrap_or_else(|| first_line(&text))))
     }
 
-    fn of_call(error: &wapc::errors::Error) -> Self {
-        let text = match error {
-            wapc::errors::Error::GuestCallFailure(text) => text.clone(),
-            other => other.to_string(),
-        };
-        if text.contains(INTERRUPTED) {
-            Self::Deadline
-        } else if let Some(place) = trap(&text) {
-            Self::Trap(place)
-        } else {
-            Self::Guest(first_line(&text))
+    fn of_call(error: &Error) -> Self {
+        Self::of_trap(error, |text| trap(text).map_or_else(|| Self::Guest(first_line(&text)), Self::Trap))
+    }
+
+    fn of_trap(error: &Error, other: impl FnOnce(&str) -> Self) -> Self {
+        match error.downcast_ref::<Trap>() {
+            Some(Trap::Interrupt) => Self::Deadline,
+            _ => other(&format!("{error:?}")),
         }
     }
 }
@@ -238,12 +241,12 @@ fn trap(text: &str) -> Option<String> {
     Some(frame.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-pub(crate) fn first_line(text: &impl ToString) -> String {
+fn first_line(text: &impl ToString) -> String {
     text.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
 /// How many ticks cover `deadline`. The first one may come at once, so there is one more.
-pub(crate) fn ticks(deadline: Duration) -> u64 {
+fn ticks(deadline: Duration) -> u64 {
     let ticks = deadline.as_millis().div_ceil(TICK.as_millis()) + 1;
     u64::try_from(ticks).unwrap_or(u64::MAX)
 }
@@ -265,74 +268,5 @@ impl Ticker {
             })
             .map_err(RuntimeError::Ticker)?;
         Ok(Self { _stop: stop })
-    }
-}
-
-/// One call's dealings with its host: who answers, until when, and what was said.
-pub(crate) struct Conversation {
-    answers: Arc<dyn HostAnswers>,
-    deadline: Instant,
-    expired: AtomicBool,
-    record: Mutex<(Vec<LogEntry>, Vec<HostExchange>)>,
-}
-
-impl Conversation {
-    pub(crate) fn new(answers: Arc<dyn HostAnswers>, deadline: Duration) -> Self {
-        Self { answers, deadline: Instant::now() + deadline, expired: AtomicBool::new(false), record: Mutex::default() }
-    }
-
-    /// Answers one host call, within the deadline of the whole conversation.
-    pub(crate) fn answer(&self, call: HostCall) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
-        if call.is_log() {
-            self.log(&call.payload);
-            return Ok(Vec::new());
-        }
-        let answer = if self.answers.may_block() { self.wait_for_answer(&call) } else { self.answers.answer(&call) };
-        self.record().1.push(HostExchange { call, answer: answer.clone() });
-        answer.map_err(Into::into)
-    }
-
-    fn is_expired(&self) -> bool {
-        self.expired.load(Ordering::SeqCst)
-    }
-
-    fn take_record(&self) -> (Vec<LogEntry>, Vec<HostExchange>) {
-        std::mem::take(&mut *self.record())
-    }
-
-    fn record(&self) -> MutexGuard<'_, (Vec<LogEntry>, Vec<HostExchange>)> {
-        self.record.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The epoch does not interrupt a host call, so it is made on its own thread, which is left behind when time is up.
-    fn wait_for_answer(&self, call: &HostCall) -> Result<Vec<u8>, String> {
-        let (sender, receiver) = mpsc::sync_channel(1);
-        let answers = Arc::clone(&self.answers);
-        let asked = call.clone();
-        thread::Builder::new()
-            .name("host-call".to_owned())
-            .spawn(move || {
-                // Nobody listens any more when the deadline has passed.
-                let _ = sender.send(answers.answer(&asked));
-            })
-            .map_err(|e| format!("cannot start a thread for the host call: {e}"))?;
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        receiver.recv_timeout(left).unwrap_or_else(|e| match e {
-            RecvTimeoutError::Timeout => {
-                self.expired.store(true, Ordering::SeqCst);
-                Err("no answer before the policy's deadline".to_owned())
-            }
-            RecvTimeoutError::Disconnected => Err("Error obtaining response over callback channel".to_owned()),
-        })
-    }
-
-    fn log(&self, payload: &[u8]) {
-        // What isn't a log entry is kept as its message: it is there to be read by people.
-        let entry = serde_json::from_slice(payload).unwrap_or_else(|_| LogEntry {
-            level: "error".to_owned(),
-            message: Some(String::from_utf8_lossy(payload).into_owned()),
-            data: Map::new(),
-        });
-        self.record().0.push(entry);
     }
 }

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use image_admission_cli::answers::HostAnswers;
-use image_admission_cli::memory::MemoryUse;
-use image_admission_cli::runtime::{PolicyModule, RuntimeError};
+use image_admission_cli::runtime::{MemoryUse, PolicyModule, RuntimeError};
 use serde_json::{Value, json};
 
 use super::Ending;
@@ -102,7 +101,8 @@ impl Bench {
         scene: Option<&Scene>,
     ) -> Result<Measured, BenchError> {
         // Once, to have the answers ready, and to see that what is measured is what is meant.
-        let answer = module.call(function, payload, Arc::clone(host)).response?;
+        let reply = module.call(function, payload, Arc::clone(host));
+        let (answer, memory) = (reply.response?, reply.memory);
         if let Some(scene) = scene {
             let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
             if answer.get("accepted").and_then(Value::as_bool) != Some(scene.accepted) {
@@ -118,7 +118,7 @@ impl Bench {
             times.push(start.elapsed() / self.requests);
         }
         times.sort();
-        Ok(Measured { times, memory: MemoryUse::of_call(module, function, payload, Arc::clone(host))? })
+        Ok(Measured { times, memory })
     }
 }
 

@@ -118,7 +118,7 @@ impl Policy {
         let payload = Payload { request, settings: &self.settings };
         let payload = serde_json::to_vec(&payload).map_err(|error| PolicyError::Payload(error.to_string()))?;
         let now = now();
-        let Reply { response, logs, exchanges } = self.module.call("validate", &payload, host);
+        let Reply { response, logs, exchanges, .. } = self.module.call("validate", &payload, host);
         logs.iter().for_each(log);
         let said = response.map_err(PolicyError::NoAnswer)?;
         let decision = decide(Some(request), &self.parsed, &WireHost(replayed(exchanges)), now);

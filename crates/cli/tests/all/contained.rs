@@ -5,7 +5,6 @@
 use crate::support;
 use crate::support::host::stub;
 use image_admission_cli::answers::HostAnswers;
-use image_admission_cli::memory::MemoryUse;
 use image_admission_cli::runtime::PolicyModule;
 use image_admission_stub_host::StubHost;
 use serde::Deserialize;
@@ -94,7 +93,7 @@ fn problem(bomb: &Bomb, settings: &Value, table: &mut String) -> Option<String> 
         Err(trap) => return Some(trap),
     };
     let took = start.elapsed();
-    let memory = MemoryUse::of_call(&MODULE, "validate", payload.as_bytes(), nobody()).unwrap().answered;
+    let memory = MODULE.call("validate", payload.as_bytes(), nobody()).memory.answered;
     let message = answer["message"].as_str().unwrap_or("it ends");
     writeln!(table, "| {} | {} ms | {} MiB | {message} |", bomb.name, took.as_millis(), memory >> 20).unwrap();
     if memory > MAX_MEMORY {
@@ -154,11 +153,10 @@ fn settings_of_many_policies_are_looked_into_within_the_memory_of_one() {
     let memory = |policies: usize| {
         let policies: Vec<Value> = (0..policies).map(policy).collect();
         let settings = json!({"regoPolicies": policies, "regoLibraries": [{"name": "a", "rego": library}]}).to_string();
-        let module = &MODULE;
-        let reply = module.call("validate_settings", settings.as_bytes(), nobody());
+        let reply = MODULE.call("validate_settings", settings.as_bytes(), nobody());
         let response: Value = serde_json::from_slice(&reply.response.unwrap()).unwrap();
         assert_eq!(response["valid"], true, "{response}");
-        MemoryUse::of_call(module, "validate_settings", settings.as_bytes(), nobody()).unwrap().answered
+        reply.memory.answered
     };
     let (one, many) = (memory(1), memory(40));
     assert!(many < one + (4 << 20), "{} KiB for one policy, {} KiB for forty", one >> 10, many >> 10);

@@ -293,7 +293,9 @@ fn usage_errors_and_help_have_their_exit_codes() {
 fn guest(folder: &TempDir, body: &str) -> String {
     let template = include_str!("../run/guest.wat");
     assert!(template.contains(";; VALIDATE"));
-    write(folder, "guest.wat", &template.replace(";; VALIDATE", body))
+    let path = folder.path().join("guest.wasm");
+    fs::write(&path, wat::parse_str(template.replace(";; VALIDATE", body)).unwrap()).unwrap();
+    path.display().to_string()
 }
 
 #[test]

@@ -3,14 +3,21 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::support::host::{echo, silent};
-use image_admission_cli::memory::MemoryUse;
-use image_admission_cli::runtime::{PolicyModule, Reply, RuntimeError};
+use image_admission_cli::runtime::{MemoryUse, PolicyModule, Reply, RuntimeError};
 
-const PROBE: &[u8] = include_bytes!("../guests/probe.wat");
+/// A guest, in WebAssembly's text form.
+fn compiled(text: &str) -> PolicyModule {
+    PolicyModule::from_bytes(&wat::parse_str(text).unwrap()).unwrap()
+}
+
+fn probe() -> PolicyModule {
+    compiled(include_str!("../guests/probe.wat"))
+}
+
 const DEADLINE: &str = "Policy execution interrupted because it exceeded the allowed execution time";
 
 fn call(function: &str, payload: &str) -> Reply {
-    let policy = PolicyModule::from_bytes(PROBE).unwrap();
+    let policy = probe();
     policy.call(function, payload.as_bytes(), echo())
 }
 
@@ -36,7 +43,7 @@ fn a_crash_names_its_place() {
 
 #[test]
 fn every_call_has_a_clean_instance() {
-    let policy = PolicyModule::from_bytes(PROBE).unwrap();
+    let policy = probe();
     for _ in 0..3 {
         assert_eq!(policy.call("count", b"", echo()).response.unwrap(), b"1");
     }
@@ -67,7 +74,7 @@ fn the_log_is_kept_apart_from_what_was_asked() {
 
 #[test]
 fn the_deadline_ends_an_endless_policy() {
-    let policy = PolicyModule::from_bytes(PROBE).unwrap().with_deadline(Duration::from_millis(100));
+    let policy = probe().with_deadline(Duration::from_millis(100));
     let started = Instant::now();
     let reply = policy.call("endless", b"", echo());
     assert_eq!(reply.response.unwrap_err().to_string(), DEADLINE);
@@ -79,7 +86,7 @@ fn the_deadline_ends_an_endless_policy() {
 
 #[test]
 fn the_deadline_ends_a_host_call_that_hangs() {
-    let policy = PolicyModule::from_bytes(PROBE).unwrap().with_deadline(Duration::from_millis(100));
+    let policy = probe().with_deadline(Duration::from_millis(100));
     let started = Instant::now();
     let reply = policy.call("ask", b"anybody there?", silent());
     assert!(started.elapsed() < Duration::from_secs(5));
@@ -90,28 +97,30 @@ fn the_deadline_ends_a_host_call_that_hangs() {
 
 #[test]
 fn a_module_that_is_no_policy_says_so() {
-    let error = |bytes| PolicyModule::from_bytes(bytes).unwrap_err().to_string();
-    assert!(error(b"not wasm").starts_with("not a WebAssembly module: "));
-    let browser = br#"(module (import "__wbindgen_placeholder__" "__wbindgen_throw" (func)))"#;
+    let error = |bytes: &[u8]| PolicyModule::from_bytes(bytes).unwrap_err().to_string();
+    assert_eq!(error(b"not wasm"), "not a WebAssembly module; name the file `policy.wasm` of a build or a release");
+    let broken = error(b"\0asm\x01\0\0\0\xff");
+    assert!(broken.starts_with("a broken WebAssembly module: "), "{broken}");
+    let browser = r#"(module (import "__wbindgen_placeholder__" "__wbindgen_throw" (func)))"#;
     assert_eq!(
-        error(browser),
+        error(&wat::parse_str(browser).unwrap()),
         "not a waPC policy: unknown import: `__wbindgen_placeholder__::__wbindgen_throw` has not been defined; build it for `wasm32-wasip1`"
     );
     let missing = PolicyModule::from_file(Path::new("no/such/policy.wasm")).unwrap_err();
     assert!(missing.to_string().starts_with("cannot read the policy `no/such/policy.wasm`: "));
-    let empty = PolicyModule::from_bytes(b"(module)").unwrap().call("count", b"", echo());
+    let empty = compiled("(module)").call("count", b"", echo());
     assert!(matches!(empty.response, Err(RuntimeError::Init(_))), "{empty:?}");
 }
 
 #[test]
 fn memory_is_measured_before_and_after_the_call() {
     const PAGE: usize = 65536;
-    let policy = PolicyModule::from_bytes(PROBE).unwrap();
-    let measured = |function: &str| MemoryUse::of_call(&policy, function, b"what?", echo()).unwrap();
+    let policy = probe();
+    let measured = |function: &str| policy.call(function, b"what?", echo()).memory;
     assert_eq!(measured("count"), MemoryUse { started: 4 * PAGE, answered: 4 * PAGE });
     assert_eq!(measured("ask"), MemoryUse { started: 4 * PAGE, answered: 4 * PAGE });
     assert_eq!(measured("grow"), MemoryUse { started: 4 * PAGE, answered: 5 * PAGE });
 
-    let failed = MemoryUse::of_call(&policy, "ask", b"no", echo()).unwrap_err();
-    assert_eq!(failed.to_string(), "the policy failed: no");
+    // A call that fails is measured too.
+    assert_eq!(policy.call("ask", b"no", echo()).memory, MemoryUse { started: 4 * PAGE, answered: 4 * PAGE });
 }
