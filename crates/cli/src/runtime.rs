@@ -119,7 +119,9 @@ impl PolicyModule {
         let succeeded = call.call(&mut *store, lengths);
         memory_use.answered = memory.data_size(&*store);
         if succeeded.map_err(|e| RuntimeError::of_call(&e))? == 0 {
-            return Err(RuntimeError::Guest(store.data_mut().error.take().as_ref().map(first_line).unwrap_or_default()));
+            return Err(RuntimeError::Guest(
+                store.data_mut().error.take().as_ref().map(first_line).unwrap_or_default(),
+            ));
         }
         Ok(std::mem::take(&mut store.data_mut().response))
     }
