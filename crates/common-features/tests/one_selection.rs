@@ -18,7 +18,8 @@ fn features(selection: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn no_crate_of_the_demo_is_compiled_again_for_the_tests() {
-    let demo = features(&["--package", "image-admission-cli", "--no-default-features", "--edges", "normal,no-proc-macro"]);
+    let demo =
+        features(&["--package", "image-admission-cli", "--no-default-features", "--edges", "normal,no-proc-macro"]);
     let tests = features(&["--workspace", "--edges", "normal,dev,no-proc-macro"]);
     assert!(demo.len() > 150 && tests.len() > demo.len(), "{} and {}", demo.len(), tests.len());
     let again: Vec<&String> = demo.difference(&tests).collect();

@@ -141,6 +141,17 @@ fn the_page_is_complete_in_itself() {
     }
 }
 
+#[test]
+fn the_page_begins_with_what_is_denied() {
+    let page = audit_html(&["-f", "dump.yaml", "--settings", "settings.yaml"]);
+    let verdicts: Vec<&str> =
+        page.split("<tr data-verdict=\"").skip(1).map(|row| row.split('"').next().unwrap()).collect();
+    let rank =
+        |verdict: &&str| ["denied", "admitted with warnings", "admitted"].iter().position(|known| known == verdict);
+    assert!(verdicts.first() == Some(&"denied") && verdicts.last() == Some(&"admitted"), "{verdicts:?}");
+    assert!(verdicts.is_sorted_by_key(rank), "{verdicts:?}");
+}
+
 /// Whoever writes a manifest writes into the page.
 #[test]
 fn names_are_nothing_but_text_in_the_page() {
