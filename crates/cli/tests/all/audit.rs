@@ -146,8 +146,7 @@ fn the_page_begins_with_what_is_denied() {
     let page = audit_html(&["-f", "dump.yaml", "--settings", "settings.yaml"]);
     let verdicts: Vec<&str> =
         page.split("<tr data-verdict=\"").skip(1).map(|row| row.split('"').next().unwrap()).collect();
-    let rank =
-        |verdict: &&str| ["denied", "admitted with warnings", "admitted"].iter().position(|known| known == verdict);
+    let rank = |verdict: &&str| ["denied", "warned", "admitted"].iter().position(|known| known == verdict);
     assert!(verdicts.first() == Some(&"denied") && verdicts.last() == Some(&"admitted"), "{verdicts:?}");
     assert!(verdicts.is_sorted_by_key(rank), "{verdicts:?}");
 }
