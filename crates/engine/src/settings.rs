@@ -38,8 +38,8 @@ pub use reports::{
 };
 pub(crate) use verification::IMAGE_LISTS;
 pub use verification::{
-    Attestation, AttestationKind, Expression, FailureAction, ImageRules, NamedExpression, ResourceRule, Verification,
-    VerificationPolicy,
+    Attestation, AttestationKind, Expression, FailureAction, Glob, ImageRules, NamedExpression, ResourceRule,
+    Verification, VerificationPolicy,
 };
 
 /// The most different images that one request may name, unless the settings say otherwise.

@@ -1298,6 +1298,18 @@ fn what_is_wrong_is_said_when_the_policy_is_deployed() {
             json!({"matchConstraints": {"namespaceSelector": {"matchLabels": {"a": "b"}}}, "verifications": [{"expression": "true"}]}),
             "matchConstraints.namespaceSelector: `namespaceSelector` is not supported: set the ClusterAdmissionPolicy's, or write a `matchConditions` entry",
         ),
+        (
+            json!({"matchConstraints": {"imageRules": {"references": ["ghcr.io/*", "ghcr.io/team/"]}}, "verifications": [{"expression": "true"}]}),
+            "matchConstraints.imageRules.references[1]: no image's name ends with `/`, so that `ghcr.io/team/` matches none; write `ghcr.io/team/*`",
+        ),
+        (
+            json!({"matchImageReferences": [{"glob": "*/"}, {"glob": ""}], "verifications": [{"expression": "true"}]}),
+            "matchImageReferences[0].glob: no image's name ends with `/`, so that `*/` matches none; write `*/*`",
+        ),
+        (
+            json!({"matchImageReferences": [{"glob": ""}], "verifications": [{"expression": "true"}]}),
+            "matchImageReferences[0].glob: the glob is empty and matches no image",
+        ),
     ] {
         let found = problems(&settings(&policy));
         let is_said = found.iter().any(|line| line.starts_with(own) && line.contains(expected));
