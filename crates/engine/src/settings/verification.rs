@@ -2,10 +2,11 @@
 //! ImageVerificationPolicy that Kyverno's design proposes, and in the spelling that it shipped with.
 
 use super::attestors::{self, Attestor, Keys};
+use super::is_empty;
 use super::read::{Choice, Path, Problems, SettingsMap};
 use crate::image::ImageList;
 use crate::workload::WorkloadKind;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// The default lists of images; a policy's own list of the same name adds to one.
@@ -292,10 +293,6 @@ fn read_policy(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -
         verify_pre_scan_accepted: map.boolean("verifyPreScanAccepted", false, problems),
         audit_annotations: read_named(map, "auditAnnotations", "key", "valueExpression", problems),
     })
-}
-
-fn is_empty(value: &Value) -> bool {
-    value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
 }
 
 /// `evaluation`: `mode: Kubernetes` is what every policy here is.

@@ -28,6 +28,20 @@ pub(crate) fn check(settings: &Settings) -> Vec<String> {
     problems
 }
 
+/// The variables that the expressions of a policy name.
+pub(crate) fn names(policy: &VerificationPolicy) -> BTreeSet<String> {
+    let named = [&policy.conditions, &policy.images, &policy.variables, &policy.audit_annotations];
+    let verifications = policy.verifications.iter();
+    let expressions = named
+        .into_iter()
+        .flatten()
+        .map(|named| &named.expression)
+        .chain(&policy.images_matched.expressions)
+        .chain(verifications.flat_map(|own| [Some(&own.expression), own.message_expression.as_ref()]).flatten());
+    let programs = expressions.filter_map(|expression| Program::read(&expression.text).ok());
+    programs.flat_map(|program| program.references.names).collect()
+}
+
 fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     let names = |named: &[crate::settings::NamedExpression]| -> Vec<String> {
         named.iter().map(|named| named.name.clone()).collect()
