@@ -4,6 +4,7 @@
 use super::attestors::{self, Attestor, Keys};
 use super::is_empty;
 use super::read::{Choice, Path, Problems, SettingsMap};
+use super::refused;
 use crate::image::ImageList;
 use crate::workload::WorkloadKind;
 use serde_json::Value;
@@ -238,7 +239,7 @@ const POLICY_KEYS: [&str; 20] = [
 
 fn read_policy(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -> Option<VerificationPolicy> {
     let path = map.path();
-    map.known(&POLICY_KEYS, &[], problems);
+    map.known(&POLICY_KEYS, &refused::VERIFICATION, problems);
     if name.is_empty() {
         problems.add(path.key("name"), "name the policy: messages say which one failed");
     }
@@ -255,7 +256,7 @@ fn read_policy(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -
     let constraints = SettingsMap::of(map.get("matchConstraints"), &constraints_path, problems)?;
     constraints.known(
         &["resourceRules", "imageRules", "matchPolicy", "namespaceSelector", "objectSelector", "excludeResourceRules"],
-        &[],
+        &refused::CONSTRAINTS,
         problems,
     );
     for key in ["namespaceSelector", "objectSelector", "excludeResourceRules"] {
