@@ -1,6 +1,7 @@
 //! Settings of a policy that is to be deployed: read, and the rules and expressions among them looked into.
 
-use crate::settings::{InvalidSettings, Settings};
+use crate::report::kinds_of;
+use crate::settings::{Identity, InvalidSettings, Settings};
 use crate::{rego, verification};
 use serde_json::Value;
 
@@ -17,4 +18,113 @@ pub fn check_settings(value: &Value) -> Result<Settings, InvalidSettings> {
     }
     problems.extend(verification::check::check(&settings));
     if problems.is_empty() { Ok(settings) } else { Err(InvalidSettings(problems)) }
+}
+
+/// A kind of the cluster that is read, which a ClusterAdmissionPolicy grants by its `contextAwareResources`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ReadKind {
+    /// `v1`, or `group/version`.
+    pub api_version: String,
+    /// `VulnerabilityReport`
+    pub kind: String,
+    /// The setting that has it read, `reports.sources[0]`.
+    pub path: String,
+}
+
+/// The kinds of the cluster that settings have read, each once: those of the sources of reports where reports may decide, of
+/// keys and namespaces of `imageVerification`, and of `context`.
+#[must_use]
+pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {
+    let mut kinds: Vec<ReadKind> = Vec::new();
+    let mut add = |api_version: &str, kind: &str, path: String| {
+        if !kinds.iter().any(|known| known.api_version == api_version && known.kind == kind) {
+            kinds.push(ReadKind { api_version: api_version.to_owned(), kind: kind.to_owned(), path });
+        }
+    };
+    let sources = settings.reports.sources.iter().enumerate().filter(|_| settings.reads_reports());
+    for (position, source) in sources {
+        for (api_version, kind) in kinds_of(source) {
+            add(api_version, kind, format!("reports.sources[{position}]"));
+        }
+    }
+    for policy in &settings.verification {
+        for attestor in &policy.attestors {
+            if let Identity::KeyInCluster(key) = &attestor.identity {
+                add("v1", key.kind, format!("{}.attestors", policy.path));
+            }
+        }
+        if verification::check::names(policy).contains("namespaceObject") {
+            add("v1", "Namespace", policy.path.clone());
+        }
+    }
+    for kind in &settings.rego.context {
+        add(&kind.api_version, &kind.kind, "context".to_owned());
+    }
+    kinds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(settings: Value, expected: &[&str]) {
+        let kinds = kinds_read(&check_settings(&settings).unwrap());
+        let kinds: Vec<String> =
+            kinds.iter().map(|read| format!("{}: {} {}", read.path, read.api_version, read.kind)).collect();
+        assert_eq!(kinds, expected, "{settings}");
+    }
+
+    #[test]
+    fn kinds_that_settings_have_read() {
+        let of_sbomscanner = [
+            "reports.sources[0]: storage.sbomscanner.kubewarden.io/v1alpha1 VulnerabilityReport",
+            "reports.sources[0]: storage.sbomscanner.kubewarden.io/v1alpha1 Image",
+            "reports.sources[0]: sbomscanner.kubewarden.io/v1alpha1 ScanJob",
+        ];
+        check(json!({}), &of_sbomscanner);
+        let sources = json!([
+            {"registry": {"allowUnsigned": true}}, {"trivyOperator": {"namespaces": ["a"]}}, {"kubescape": {}},
+            {"custom": {"apiVersion": "e.io/v1", "kind": "Report", "namespaces": ["a"], "name": "{digestHex}",
+                "fields": {"digest": "d", "verdict": "v"}}},
+        ]);
+        check(
+            json!({"reports": {"sources": sources}}),
+            &[
+                "reports.sources[1]: aquasecurity.github.io/v1alpha1 VulnerabilityReport",
+                "reports.sources[2]: spdx.softwarecomposition.kubescape.io/v1beta1 VulnerabilityManifest",
+                "reports.sources[2]: spdx.softwarecomposition.kubescape.io/v1beta1 SBOMSyft",
+                "reports.sources[3]: e.io/v1 Report",
+            ],
+        );
+        // No report decides.
+        check(json!({"preScanPolicies": {"defaultPolicy": "accept"}}), &[]);
+        check(json!({"scanPolicies": {"defaultPolicy": "reject"}}), &[]);
+        check(
+            json!({"scanPolicies": {"defaultPolicy": "reject"}, "customRules": "deny_image[img] { false; img := \"x\" }"}),
+            &of_sbomscanner,
+        );
+    }
+
+    #[test]
+    fn kinds_that_are_no_reports() {
+        let key = json!({"secretRef": {"namespace": "a", "name": "b"}});
+        let policy = |expression: &str| {
+            json!({"name": expression, "attestors": [{"name": "team", "cosign": {"key": key}}],
+                "verifications": [{"expression": expression}]})
+        };
+        check(
+            json!({
+                "preScanPolicies": {"defaultPolicy": "accept"},
+                "imageVerification": [policy("true"), policy("namespaceObject.metadata.name == 'a'")],
+                "context": [{"apiVersion": "networking.k8s.io/v1", "kind": "Ingress"}],
+            }),
+            &[
+                "imageVerification[0].attestors: v1 Secret",
+                "imageVerification[1]: v1 Namespace",
+                "context: networking.k8s.io/v1 Ingress",
+            ],
+        );
+    }
 }

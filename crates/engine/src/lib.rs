@@ -71,7 +71,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use settings::{InvalidSettings, Settings};
 
-pub use check::check_settings;
+pub use check::{ReadKind, check_settings, kinds_read};
 pub use decision::{Decision, NothingToJudge, Outcome};
 pub use host::{Document, Host, HostCalls, HostFailure, Resource, Untrusted, WireHost};
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};

@@ -37,6 +37,17 @@ const MAX_EXEMPTION_REASON: usize = 120;
 /// An exemption that ends within so many seconds is warned of: seven days.
 const SOON: i64 = 7 * 24 * 3600;
 
+/// The kinds of the cluster that a source reads, each with its `apiVersion`.
+pub(crate) fn kinds_of(source: &ReportSource) -> Vec<(&str, &str)> {
+    match source {
+        ReportSource::SbomScanner(_) => sbomscanner::KINDS.to_vec(),
+        ReportSource::TrivyOperator(_) => vec![(trivy_operator::API_VERSION, trivy_operator::KIND)],
+        ReportSource::Registry(_) => Vec::new(),
+        ReportSource::Kubescape(_) => kubescape::KINDS.to_vec(),
+        ReportSource::Custom(custom) => vec![(&custom.api_version, &custom.kind)],
+    }
+}
+
 /// What is known about one image: a status, why, and the digest that all of it speaks of.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]

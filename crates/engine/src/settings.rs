@@ -16,7 +16,7 @@ mod verification;
 
 use crate::image::canonical_host;
 use read::{Path, Problems, SettingsMap};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::fmt;
 
 pub use acceptance::{Acceptance, Count, CvssLimit, Limit, Limits, Severity};
@@ -38,8 +38,8 @@ pub use reports::{
 };
 pub(crate) use verification::IMAGE_LISTS;
 pub use verification::{
-    Attestation, AttestationKind, Expression, FailureAction, ImageRules, NamedExpression, ResourceRule, Verification,
-    VerificationPolicy,
+    Attestation, AttestationKind, Expression, FailureAction, Glob, ImageRules, NamedExpression, ResourceRule,
+    Verification, VerificationPolicy,
 };
 
 /// The most different images that one request may name, unless the settings say otherwise.
@@ -77,6 +77,19 @@ pub struct Settings {
     pub verification: Vec<VerificationPolicy>,
     /// Rules in Rego, and what they read.
     pub rego: Rego,
+    /// Which of the settings that only a scan reads are written, by their keys.
+    of_scan: Written,
+}
+
+/// Keys that are written, whatever stands there.
+#[derive(Clone)]
+struct Written(Vec<&'static str>);
+
+/// Settings that mean the same look the same: this is about how they are written.
+impl fmt::Debug for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("_")
+    }
 }
 
 impl Settings {
@@ -149,6 +162,9 @@ const KEYS: [&str; 19] = [
     "context",
 ];
 
+/// The settings that only a scan reads.
+const OF_SCAN: [&str; 5] = ["scanPolicies", "policies", "reports", "acceptance", "exemptions"];
+
 fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
     let map = SettingsMap::of(Some(value), Path::root(), problems)?;
     match config_map::unwrapped(&map, problems) {
@@ -195,6 +211,9 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
         exemptions: exemptions::read(&map, problems),
         verification: verification::read(&map, problems),
         rego: rego::read(&map, problems),
+        of_scan: Written(
+            OF_SCAN.into_iter().filter(|key| map.get(key).is_some_and(|value| !is_empty(value))).collect(),
+        ),
     };
     nothing_decides(&settings, scan_key, problems);
     let sources = &settings.reports.sources;
@@ -216,6 +235,10 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
         }
     }
     settings
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
 }
 
 /// A phase without generated rules and without custom ones would decide nothing.

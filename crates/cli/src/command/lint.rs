@@ -1,6 +1,7 @@
 //! `lint`: what settings say that may not be meant.
 
 mod fix;
+mod manifest;
 mod results;
 
 use std::collections::BTreeSet;
@@ -27,10 +28,11 @@ use fix::{Mended, mend};
 
 const AFTER_HELP: &str = "\
 A file has settings as they are, or policies (ClusterAdmissionPolicy, AdmissionPolicy) whose settings are looked at, as
-`kustomize build` writes them; other objects beside them are not.
+`kustomize build` writes them; other objects beside them are not. Of a policy it looks too whether the rest of the manifest
+fits its settings: the kinds that it grants, `mutating`, `failurePolicy`, and whether it leaves out `kube-system`.
 
 Severities:
-  error    something gets in that nobody can want
+  error    something gets in that nobody can want, or nothing does
   warning  it has no effect, or another one than it seems to
   note     it says again what holds without it
 
@@ -107,7 +109,7 @@ enum Severity {
     Note,
     /// What has no effect, or another one than it seems to, and errors
     Warning,
-    /// What lets in something that nobody can want
+    /// What lets in something that nobody can want, or nothing at all
     Error,
 }
 
@@ -258,9 +260,11 @@ impl Lint {
             let settings: Value = serde_json::from_str(json).unwrap_or_default();
             let said = check_settings(&settings).map(|settings| {
                 let mut remarks = settings.lint(now(), namespaces);
+                remarks.extend(manifest::remarks(&found, &settings));
                 remarks.retain(|remark| !self.allow.iter().any(|allowed| allowed == remark.rule.name()));
-                let never_sees = leaves_out_kube_system(&found);
-                remarks.retain(|remark| !(never_sees && remark.rule == LintRule::KubeSystem));
+                // Whoever keeps settings alone says elsewhere which namespaces they are for.
+                let may_see = found.policy.is_some() && !manifest::leaves_out_kube_system(&found);
+                remarks.retain(|remark| may_see || remark.rule != LintRule::KubeSystem);
                 remarks
             });
             Looked { found, said }
@@ -365,6 +369,10 @@ impl Looked {
     /// What leads from the document to a setting.
     fn steps(&self, path: &str) -> Vec<String> {
         let mut steps = self.found.path();
+        // What is said of the manifest stands beside the settings, and no setting is called `spec`.
+        if path.starts_with("spec.") {
+            steps.truncate(steps.len() - 2);
+        }
         steps.extend(path.split(['.', '[', ']']).filter(|step| !step.is_empty()).map(str::to_owned));
         steps
     }
@@ -392,29 +400,4 @@ impl Entry<'_> {
 fn names(text: &str) -> impl Iterator<Item = String> {
     let names = text.lines().map(|line| line.trim().trim_start_matches("namespace/"));
     names.filter(|name| !name.is_empty()).map(str::to_owned)
-}
-
-/// Whether the policy that settings belong to never sees `kube-system`: a ClusterAdmissionPolicy's selector says
-/// `kubernetes.io/metadata.name NotIn [kube-system, …]`, or an AdmissionPolicy stands in another namespace.
-fn leaves_out_kube_system(found: &Found) -> bool {
-    let Some(policy) = &found.policy else { return false };
-    let policy: Value = serde_json::from_str(policy.manifest.get()).unwrap_or_default();
-    if text(&policy, "/kind") == Some("AdmissionPolicy") {
-        return text(&policy, "/metadata/namespace") != Some("kube-system");
-    }
-    let expressions = policy.pointer("/spec/namespaceSelector/matchExpressions").and_then(Value::as_array);
-    expressions.into_iter().flatten().any(|expression| {
-        let values = expression.get("values").and_then(Value::as_array);
-        let is_named = values.into_iter().flatten().any(|value| value == "kube-system");
-        text(expression, "/key") == Some("kubernetes.io/metadata.name")
-            && match text(expression, "/operator") {
-                Some("NotIn") => is_named,
-                Some("In") => !is_named,
-                _ => false,
-            }
-    })
-}
-
-fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
-    value.pointer(pointer).and_then(Value::as_str)
 }

@@ -32,6 +32,8 @@ const API_VERSION: &str = "spdx.softwarecomposition.kubescape.io/v1beta1";
 const MANIFEST: &str = "VulnerabilityManifest";
 /// What an image is made of; it is there before anything is looked for in it.
 const BOM: &str = "SBOMSyft";
+/// The kinds that are read, each with its `apiVersion`.
+pub(super) const KINDS: [(&str, &str); 2] = [(API_VERSION, MANIFEST), (API_VERSION, BOM)];
 /// The longest name of an object.
 const MAX_NAME_LENGTH: usize = 253;
 /// How many digits of a digest stand in a name.

@@ -34,6 +34,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 const API_VERSION: &str = "storage.sbomscanner.kubewarden.io/v1alpha1";
+const REPORT: &str = "VulnerabilityReport";
+const IMAGE: &str = "Image";
+/// The kinds that are read, each with its `apiVersion`.
+pub(super) const KINDS: [(&str, &str); 3] =
+    [(API_VERSION, REPORT), (API_VERSION, IMAGE), (progress::API_VERSION, progress::KIND)];
 /// Docker Hub as the scanner writes it.
 const DOCKER_HUB: &str = "index.docker.io";
 /// What identifies a report; without it in the mask the host leaves it out.
@@ -68,8 +73,8 @@ impl<'a> SbomScannerReports<'a> {
         Self {
             namespaces: settings.namespaces.around(namespace),
             registry_resources: &settings.registry_resources,
-            reports: catalogue("VulnerabilityReport"),
-            images: catalogue("Image"),
+            reports: catalogue(REPORT),
+            images: catalogue(IMAGE),
             jobs: ScanJobs::new(host),
             needs_time,
             workload_scans: BTreeMap::new(),

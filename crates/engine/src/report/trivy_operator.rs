@@ -29,8 +29,8 @@ use std::rc::Rc;
 
 pub(crate) use owner::Owner;
 
-const API_VERSION: &str = "aquasecurity.github.io/v1alpha1";
-const KIND: &str = "VulnerabilityReport";
+pub(super) const API_VERSION: &str = "aquasecurity.github.io/v1alpha1";
+pub(super) const KIND: &str = "VulnerabilityReport";
 /// As the settings spell it.
 const SOURCE: &str = "trivyOperator";
 const ARTIFACT: &str = "report.artifact";

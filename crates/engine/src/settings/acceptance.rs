@@ -271,7 +271,7 @@ fn read_ids(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems) -> Op
 
 fn read_limit(limits: &SettingsMap<'_, '_>, severity: &str, problems: &mut Problems) -> Option<Limit> {
     let path = limits.path().key(severity);
-    let map = SettingsMap::of(limits.get(severity), &path, problems)?;
+    let map = SettingsMap::named(limits.get(severity), &path, "an object like `{total: 0}`", problems)?;
     map.known(&["total", "totalWithoutFixes"], &[], problems);
     if map.has("total") == map.has("totalWithoutFixes") {
         problems.add(path, "set one of `total` and `totalWithoutFixes`");

@@ -212,7 +212,13 @@ fn read_annotations(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> BT
 
 fn read_key(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems) -> Option<Identity> {
     let path = cosign.path().key("key");
-    let key = SettingsMap::of(cosign.get("key"), &path, problems)?;
+    let expected = match keys {
+        Keys::Inline => "an object like `{data: …}` with the public key's text",
+        Keys::InCluster => {
+            "an object like `{data: …}` with the public key's text, or `{secretRef: {namespace: …, name: …}}`"
+        }
+    };
+    let key = SettingsMap::named(cosign.get("key"), &path, expected, problems)?;
     if key.has("kms") {
         problems.add(
             path.key("kms"),

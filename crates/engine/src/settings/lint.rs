@@ -4,11 +4,12 @@
 
 use super::phases::PhaseAction;
 use super::{
-    CustomPolicy, Effect, ImageMatching, NamespaceOverride, Phase, PreScanAction, Prefix, ScanAction, Settings,
-    UNSAID_REASON,
+    CustomPolicy, Effect, Exemption, Glob, ImageMatching, NamespaceOverride, Phase, PreScanAction, Prefix, ScanAction,
+    Settings, UNSAID_REASON, VerificationPolicy,
 };
-use crate::image::canonical_host;
+use crate::image::{ImageReference, canonical_host};
 use crate::time::Timestamp;
+use crate::workload::WorkloadKind;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -40,7 +41,7 @@ pub enum LintSeverity {
     Note,
     /// It has no effect, or another one than it seems to.
     Warning,
-    /// It lets in what its author can't want.
+    /// It lets in what its author can't want, or nothing at all.
     Error,
 }
 
@@ -59,7 +60,8 @@ pub enum LintFix {
 }
 
 impl Lint {
-    fn new(rule: LintRule, path: impl Into<String>, message: impl Into<String>) -> Self {
+    /// Something that weighs what its rule does, and that nothing mends without a question.
+    pub fn new(rule: LintRule, path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { rule, severity: rule.severity(), path: path.into(), message: message.into(), fix: None }
     }
 
@@ -100,7 +102,8 @@ pub enum LintRule {
     UnknownNamespace,
     /// No rule for the namespace that runs the cluster.
     KubeSystem,
-    /// A prefix of every tag in an entry that accepts: it doesn't match where a digest stands.
+    /// A prefix of every tag in an entry that accepts, or one with a tag in an exemption: it doesn't match where a digest
+    /// stands.
     TagOnly,
     /// Any registry that a Pod names is asked.
     AnyRegistry,
@@ -118,11 +121,23 @@ pub enum LintRule {
     AttestorsUnused,
     /// Limits that say nothing of critical findings.
     CriticalUnlimited,
+    /// A glob of a policy about signatures that matches no image, or not those that it seems to.
+    NoImage,
+    /// A policy about signatures that isn't asked about images that run.
+    Unverified,
+    /// An exemption that holds whatever the image.
+    EveryImage,
+    /// A kind of the cluster that is read, and that the policy's manifest doesn't grant.
+    MissingKind,
+    /// Images are to be pinned by a policy that may change nothing.
+    NotMutating,
+    /// A policy that lets everything in while nobody answers.
+    FailsOpen,
 }
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 24] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -141,6 +156,12 @@ impl LintRule {
         Self::AnyAge,
         Self::AttestorsUnused,
         Self::CriticalUnlimited,
+        Self::NoImage,
+        Self::Unverified,
+        Self::EveryImage,
+        Self::MissingKind,
+        Self::NotMutating,
+        Self::FailsOpen,
     ];
 
     /// `open-prefix`, as people name it to leave it out.
@@ -165,6 +186,12 @@ impl LintRule {
             Self::AnyAge => "any-age",
             Self::AttestorsUnused => "attestors-unused",
             Self::CriticalUnlimited => "critical-unlimited",
+            Self::NoImage => "no-image",
+            Self::Unverified => "unverified",
+            Self::EveryImage => "every-image",
+            Self::MissingKind => "missing-kind",
+            Self::NotMutating => "not-mutating",
+            Self::FailsOpen => "fails-open",
         }
     }
 }
@@ -174,7 +201,7 @@ impl LintRule {
     #[must_use]
     pub fn severity(self) -> LintSeverity {
         match self {
-            Self::Redundant | Self::NamespaceWithoutEffect => LintSeverity::Note,
+            Self::Redundant | Self::NamespaceWithoutEffect | Self::EveryImage => LintSeverity::Note,
             Self::NeverMatches
             | Self::NeverReached
             | Self::UnknownNamespace
@@ -184,13 +211,18 @@ impl LintRule {
             | Self::ExemptionEnded
             | Self::ReasonUnsaid
             | Self::Undated
-            | Self::AnyAge => LintSeverity::Warning,
+            | Self::AnyAge
+            | Self::NotMutating
+            | Self::FailsOpen => LintSeverity::Warning,
             Self::OpenPrefix
             | Self::ShortName
             | Self::DenyList
             | Self::OpenPackage
             | Self::AttestorsUnused
-            | Self::CriticalUnlimited => LintSeverity::Error,
+            | Self::CriticalUnlimited
+            | Self::NoImage
+            | Self::Unverified
+            | Self::MissingKind => LintSeverity::Error,
         }
     }
 
@@ -207,7 +239,7 @@ impl LintRule {
             Self::NamespaceWithoutEffect => "a namespace that is decided as it would be without its entry",
             Self::UnknownNamespace => "a namespace that the cluster doesn't have",
             Self::KubeSystem => "no rule for the namespace that runs the cluster",
-            Self::TagOnly => "a prefix of every tag that accepts no image named by its digest",
+            Self::TagOnly => "a prefix with a tag that lets in no image named by its digest",
             Self::AnyRegistry => "any registry that a Pod names is asked",
             Self::ExemptionEnded => "an exemption whose last day is over",
             Self::ReasonUnsaid => "an exemption whose reason nobody said yet",
@@ -216,6 +248,12 @@ impl LintRule {
             Self::AnyAge => "signed reports that are believed however old they are",
             Self::AttestorsUnused => "attestors that are never asked",
             Self::CriticalUnlimited => "limits that say nothing of critical findings",
+            Self::NoImage => "a glob that matches no image, or not those that it seems to",
+            Self::Unverified => "a policy about signatures that isn't asked about images that run",
+            Self::EveryImage => "an exemption that holds whatever the image",
+            Self::MissingKind => "a kind of the cluster that is read and not granted",
+            Self::NotMutating => "images are to be pinned by a policy that may change nothing",
+            Self::FailsOpen => "a policy that lets everything in while nobody answers",
         }
     }
 }
@@ -231,6 +269,8 @@ impl Settings {
         lints.unsaid_reasons(self);
         lints.open_packages(self);
         lints.reports(self);
+        lints.globs(self);
+        lints.unverified(self);
         lints.0.iter().map(Lint::to_string).collect()
     }
 
@@ -255,6 +295,9 @@ impl Settings {
         lints.unsaid_reasons(self);
         lints.open_packages(self);
         lints.reports(self);
+        lints.globs(self);
+        lints.unverified(self);
+        lints.exempted_images(self);
         if !self.rego.pre_custom_rules.is_empty() || !self.rego.custom_rules.is_empty() {
             lints.leave_what_rules_see();
         }
@@ -485,18 +528,17 @@ impl Lints {
         }
     }
 
-    /// Rules of the scan that no image comes to.
+    /// What only a scan reads, where no image comes to it.
     fn unreachable(&mut self, settings: &Settings) {
-        let (pre_scan, scan) = (&settings.pre_scan, &settings.scan);
-        let has_rules =
-            !scan.custom_policies.is_empty() || !scan.by_namespace.is_empty() || !settings.exemptions.is_empty();
+        let scan = &settings.scan;
         let own = &settings.rego;
-        if pre_scan.auto_generate && own.pre_custom_rules.is_empty() && !may(pre_scan, PreScanAction::Scan) {
+        if settings.scans_nothing() {
             // Expressions and policies in Rego may look at reports themselves.
-            if has_rules && settings.verification.is_empty() && own.policies.is_empty() {
-                let message =
-                    "pre-scan has no `scan`, so that no image comes to them; say `scan` for those that they are about";
-                self.add(LintRule::NeverReached, "scanPolicies", message);
+            if own.policies.is_empty() && settings.verification.iter().all(is_left_out) {
+                for setting in &settings.of_scan.0 {
+                    let message = "pre-scan has no `scan`, so that no image comes to this and it is never read; say `scan` for those that it is about";
+                    self.add(LintRule::NeverReached, *setting, message);
+                }
             }
         } else if scan.auto_generate
             && own.custom_rules.is_empty()
@@ -508,6 +550,81 @@ impl Lints {
             let message =
                 "the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them";
             self.add(LintRule::NeverReached, "exemptions", message);
+        }
+    }
+
+    /// Globs that are written as prefixes of images are elsewhere, or as addresses.
+    fn globs(&mut self, settings: &Settings) {
+        for Glob { path, text } in settings.verification.iter().flat_map(|policy| &policy.images_matched.globs) {
+            let message = if is_only_host(text) {
+                format!(
+                    "`{text}` is the name of an image of Docker Hub; for the images of that registry write `{text}/*`"
+                )
+            } else if can_name_an_image(text) {
+                continue;
+            } else {
+                format!(
+                    "no image's name matches `{text}`; write a host and a path in lower case, without `https://`, like `ghcr.io/team/*`"
+                )
+            };
+            self.add(LintRule::NoImage, path, message);
+        }
+    }
+
+    /// Policies about signatures that are left out where pre-scan accepts a request, although that accepts images that are
+    /// to run.
+    fn unverified(&mut self, settings: &Settings) {
+        let scans_nothing = settings.scans_nothing();
+        let phase = &settings.pre_scan;
+        let is_open = phase.auto_generate && phase.default_policy == PreScanAction::Accept;
+        for policy in settings.verification.iter().filter(|policy| is_left_out(policy)) {
+            let (what, severity) = if scans_nothing {
+                ("pre-scan has no `scan`, and what it accepts isn't verified: no image is", LintSeverity::Error)
+            } else if is_open {
+                (
+                    "what pre-scan accepts isn't verified, and `preScanPolicies.defaultPolicy` is `accept`",
+                    LintSeverity::Warning,
+                )
+            } else {
+                continue;
+            };
+            let message =
+                format!("{what}; set `verifyPreScanAccepted: true` here, or `preScanPolicies.defaultPolicy: scan`");
+            self.0.push(Lint::new(LintRule::Unverified, &policy.path, message).weighing(severity));
+        }
+    }
+
+    /// Exemptions of more images than they seem to be about, or of fewer.
+    fn exempted_images(&mut self, settings: &Settings) {
+        for (position, Exemption { images, packages, .. }) in settings.exemptions.iter().enumerate() {
+            let path = format!("exemptions[{position}]");
+            if images.is_empty() && packages.is_empty() {
+                let message = "without `images` it holds whatever the image; name those that it is about";
+                self.add(LintRule::EveryImage, &path, message);
+            }
+            for prefix in images {
+                let Some(repository) = prefix.repository_of_tag() else { continue };
+                let by_digest = [repository, "@"].concat();
+                let pinned = Prefix::new(&by_digest);
+                if images.iter().any(|other| {
+                    other.goes_on_from(&pinned, ImageMatching::Canonical)
+                        || pinned.goes_on_from(other, ImageMatching::Canonical)
+                }) {
+                    continue;
+                }
+                let name = prefix.as_str();
+                let both = if prefix.names_every_tag() {
+                    format!("for them add `{by_digest}`")
+                } else {
+                    format!(
+                        "for them add the digest, or write `{repository}:` and `{by_digest}` for the whole repository"
+                    )
+                };
+                let message = format!(
+                    "the prefix `{name}` holds for no image that is named by its digest, as pinned ones are; {both}"
+                );
+                self.add(LintRule::TagOnly, format!("{path}.images"), message);
+            }
         }
     }
 
@@ -533,6 +650,44 @@ impl Lints {
             let message = format!("the cluster has no namespace `{name}`: whoever creates it gets what this says");
             self.add(LintRule::UnknownNamespace, path, message);
         }
+    }
+}
+
+impl Settings {
+    /// Whether reports of images may decide, by what the two phases say alone.
+    pub(crate) fn reads_reports(&self) -> bool {
+        let decides = !self.scan.auto_generate || !self.rego.custom_rules.is_empty();
+        !self.scans_nothing() && (decides || may(&self.scan, ScanAction::ScanResult))
+    }
+
+    /// Whether no image comes to the scan, because pre-scan accepts and rejects by names alone.
+    fn scans_nothing(&self) -> bool {
+        let is_whole = self.pre_scan.auto_generate && self.rego.pre_custom_rules.is_empty();
+        is_whole && !may(&self.pre_scan, PreScanAction::Scan)
+    }
+}
+
+/// Whether a policy about signatures isn't asked about what pre-scan accepts. Objects without a pod spec have no pre-scan.
+fn is_left_out(policy: &VerificationPolicy) -> bool {
+    let is_workload = |resource: &String| {
+        let resource = resource.split('/').next().unwrap_or_default();
+        WorkloadKind::ALL.into_iter().any(|kind| kind.resource() == resource)
+    };
+    let resources = policy.resource_rules.iter().flat_map(|rule| &rule.resources);
+    !policy.verify_pre_scan_accepted && resources.into_iter().all(is_workload)
+}
+
+/// Whether a glob is a registry's host alone, which is a name of an image all the same: Docker Hub's.
+fn is_only_host(glob: &str) -> bool {
+    let host = glob.split(':').next().unwrap_or_default();
+    (host.contains('.') || host == "localhost") && canonical_host(glob).is_ok()
+}
+
+/// Whether a glob may match the name of an image. Of one with wildcards what stands before the first is looked at.
+fn can_name_an_image(glob: &str) -> bool {
+    match glob.split_once(['*', '?']) {
+        None => ImageReference::parse(glob).is_ok(),
+        Some((literal, _)) => !literal.contains('/') || Prefix::new(literal).can_match(),
     }
 }
 

@@ -91,6 +91,12 @@ impl Prefix {
         self.written.ends_with(':')
     }
 
+    /// What it names the repository of, as written, where it goes as far as a tag and no digest.
+    pub(super) fn repository_of_tag(&self) -> Option<&str> {
+        let (before, tag) = self.written.rsplit_once(':')?;
+        (before.contains('/') && !tag.contains('/') && !before.contains('@')).then_some(before)
+    }
+
     /// Whether it goes as far as a tag.
     pub(super) fn names_a_tag(&self) -> bool {
         self.canonical.rsplit('/').next().is_some_and(|last| self.canonical.contains('/') && last.contains(':'))

@@ -115,11 +115,21 @@ pub(super) struct SettingsMap<'v, 'p> {
 impl<'v, 'p> SettingsMap<'v, 'p> {
     /// The object that a value is; an absent one has no keys. None, and a problem, when it is something else.
     pub(super) fn of(value: Option<&'v Value>, path: &'p Path<'p>, problems: &mut Problems) -> Option<Self> {
+        Self::named(value, path, "an object", problems)
+    }
+
+    /// The same, where people write something else in its place: `expected` says what it should be, with an example.
+    pub(super) fn named(
+        value: Option<&'v Value>,
+        path: &'p Path<'p>,
+        expected: &str,
+        problems: &mut Problems,
+    ) -> Option<Self> {
         match value {
             None | Some(Value::Null) => Some(Self { map: None, path }),
             Some(Value::Object(map)) => Some(Self { map: Some(map), path }),
             Some(other) => {
-                problems.add(*path, wrong_type("an object", other));
+                problems.add(*path, wrong_type(expected, other));
                 None
             }
         }
@@ -188,6 +198,10 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
 
     /// A span of time like `72h`; an empty text is none.
     pub(super) fn span(&self, key: &str, problems: &mut Problems) -> Option<Span> {
+        if let Some(number @ Value::Number(_)) = self.get(key) {
+            problems.add(self.path.key(key), format!("`{number}` has no unit; write a span of time like `{number}h`"));
+            return None;
+        }
         let text = self.text(key, problems).filter(|text| !text.is_empty())?;
         let span = Span::parse(text);
         if span.is_none() {

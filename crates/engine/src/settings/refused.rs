@@ -18,6 +18,8 @@ enum Why {
     NoMeaning(&'static str),
     /// What it is called here.
     Written(&'static str),
+    /// What to do about it.
+    Do(&'static str),
 }
 
 impl Refused {
@@ -26,6 +28,7 @@ impl Refused {
         match self.why {
             Why::NoMeaning(who) => format!("`{}` has no meaning here: {who}; remove it", self.name),
             Why::Written(how) => format!("`{}` is written {how} here", self.name),
+            Why::Do(what) => what.to_owned(),
         }
     }
 }
@@ -47,7 +50,11 @@ const ACCOUNT: &str = "the policy runs in a PolicyServer: name its account with 
 const PROXY: &str = "the policy runs in a PolicyServer: write environment variables into `env` there";
 
 /// Top-level settings, values of the charts, and settings of image-cve-policy.
-pub(super) const SETTINGS: [Refused; 40] = [
+pub(super) const SETTINGS: [Refused; 41] = [
+    Refused {
+        name: "settings",
+        why: Why::Do("settings stand at the top: take the line `settings:` out, and the indentation of those below it"),
+    },
     no_meaning("sysdigSecureToken", CREDENTIALS),
     no_meaning("sysdigSecureApiUrl", CREDENTIALS),
     no_meaning("sysdigSecureUrl", CREDENTIALS),
@@ -115,6 +122,20 @@ pub(super) const SETTINGS: [Refused; 40] = [
         "write ids into `acceptance.denyAlways` or `acceptance.allowAlways`, or rules about `input.ScanReport.InnerReport` into `customRules`",
     ),
 ];
+
+/// Sources of reports.
+pub(super) const SOURCES: [Refused; 2] =
+    [written("trivy", "`trivyOperator`"), written("trivy-operator", "`trivyOperator`")];
+
+/// Settings of a policy of `imageVerification`.
+pub(super) const VERIFICATION: [Refused; 3] = [
+    written("references", "`matchConstraints: {imageRules: {references: […]}}`"),
+    written("imageReferences", "`matchConstraints: {imageRules: {references: […]}}`"),
+    written("imageRules", "`matchConstraints: {imageRules: …}`"),
+];
+
+/// Settings of its `matchConstraints`.
+pub(super) const CONSTRAINTS: [Refused; 1] = [written("references", "`imageRules: {references: […]}`")];
 
 /// Settings of a phase.
 pub(super) const PHASE: [Refused; 1] = [no_meaning("scanPolicyId", SCAN_POLICY)];

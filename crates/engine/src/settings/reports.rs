@@ -2,6 +2,7 @@
 
 use super::attestors::{self, Attestor, Keys};
 use super::read::{Choice, Problems, SettingsMap, wrong_type};
+use super::refused;
 use crate::platform::Platform;
 use crate::time::Span;
 use serde_json::Value;
@@ -319,7 +320,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> R
                 continue;
             }
             let Some(source) = SettingsMap::of(Some(value), &path, problems) else { continue };
-            source.known(&SOURCES.map(|(name, _)| name), &[], problems);
+            source.known(&SOURCES.map(|(name, _)| name), &refused::SOURCES, problems);
             let names: Vec<&str> = source.entries().map(|(name, _)| name.as_str()).collect();
             match names.as_slice() {
                 [name] => reports.sources.extend(read_source(&source, name, problems)),

@@ -116,6 +116,38 @@ fn unknown_keys_name_the_nearest_one() {
 }
 
 #[test]
+fn what_newcomers_write_is_told_how_it_is_written() {
+    refuse(
+        json!({"settings": {"registries": ["ghcr.io"]}}),
+        &["settings: settings stand at the top: take the line `settings:` out, and the indentation of those below it"],
+    );
+    let attestor = json!({"name": "team", "cosign": {"key": "cosign.pub"}});
+    refuse(
+        json!({
+            "acceptance": {"maxSeverity": {"critical": 0}},
+            "reports": {"maxAge": 48, "sources": [
+                {"trivy": {}},
+                {"registry": {"format": "trivy", "attestors": [attestor]}},
+            ]},
+            "imageVerification": [
+                {"name": "a", "references": ["ghcr.io/*"], "matchConstraints": {"references": ["ghcr.io/*"]},
+                    "attestors": [attestor], "verifications": [{"expression": "true"}]},
+            ],
+        }),
+        &[
+            "reports.maxAge: `48` has no unit; write a span of time like `48h`",
+            "reports.sources[0].trivy: `trivy` is written `trivyOperator` here",
+            "reports.sources[1].registry.format: unknown setting `format`; known here: tagSuffix, artifactType, attestors, allowUnsigned, platform",
+            "reports.sources[1].registry.attestors[0].cosign.key: expected an object like `{data: …}` with the public key's text, but found the string `cosign.pub`",
+            "acceptance.maxSeverity.critical: expected an object like `{total: 0}`, but found `0`",
+            "imageVerification[0].references: `references` is written `matchConstraints: {imageRules: {references: […]}}` here",
+            "imageVerification[0].matchConstraints.references: `references` is written `imageRules: {references: […]}` here",
+            "imageVerification[0].attestors[0].cosign.key: expected an object like `{data: …}` with the public key's text, or `{secretRef: {namespace: …, name: …}}`, but found the string `cosign.pub`",
+        ],
+    );
+}
+
+#[test]
 fn every_wrong_type_is_reported_with_its_path() {
     refuse(json!([]), &["settings: expected an object, but found a list"]);
     refuse(json!("x"), &["settings: expected an object, but found the string `x`"]);
@@ -168,7 +200,7 @@ fn every_wrong_type_is_reported_with_its_path() {
             "reports.sources[2].sbomscanner.namespaces: expected a list, but found the string `x`",
             "reports.sources[2].sbomscanner.namespaces: no namespace is trusted, so that no report would ever count; name one",
             "reports.sources[2].sbomscanner.registryResources[0]: expected a string, but found `1`",
-            "acceptance.maxSeverity.high: expected an object, but found `1`",
+            "acceptance.maxSeverity.high: expected an object like `{total: 0}`, but found `1`",
             "acceptance.maxSeverity.low.total: expected a whole number from 0, but found the string `0`",
         ],
     );

@@ -2,10 +2,12 @@
 //! ImageVerificationPolicy that Kyverno's design proposes, and in the spelling that it shipped with.
 
 use super::attestors::{self, Attestor, Keys};
+use super::is_empty;
 use super::read::{Choice, Path, Problems, SettingsMap};
+use super::refused;
 use crate::image::ImageList;
 use crate::workload::WorkloadKind;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// The default lists of images; a policy's own list of the same name adds to one.
@@ -133,10 +135,19 @@ pub struct ResourceRule {
 /// Which images a policy is about: those that one of the globs or one of the expressions matches; without both, all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImageRules {
-    /// Patterns in which `*` stands for any text and `?` for one character.
-    pub globs: Vec<String>,
+    /// Patterns for names of images.
+    pub globs: Vec<Glob>,
     /// Expressions over `ref`, the image as the object names it.
     pub expressions: Vec<Expression>,
+}
+
+/// A pattern for names of images, in which `*` stands for any text, slashes too, and `?` for one character.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glob {
+    /// The path in the settings.
+    pub path: String,
+    /// The pattern.
+    pub text: String,
 }
 
 /// Something that may be attested of an image.
@@ -228,7 +239,7 @@ const POLICY_KEYS: [&str; 20] = [
 
 fn read_policy(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -> Option<VerificationPolicy> {
     let path = map.path();
-    map.known(&POLICY_KEYS, &[], problems);
+    map.known(&POLICY_KEYS, &refused::VERIFICATION, problems);
     if name.is_empty() {
         problems.add(path.key("name"), "name the policy: messages say which one failed");
     }
@@ -245,7 +256,7 @@ fn read_policy(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -
     let constraints = SettingsMap::of(map.get("matchConstraints"), &constraints_path, problems)?;
     constraints.known(
         &["resourceRules", "imageRules", "matchPolicy", "namespaceSelector", "objectSelector", "excludeResourceRules"],
-        &[],
+        &refused::CONSTRAINTS,
         problems,
     );
     for key in ["namespaceSelector", "objectSelector", "excludeResourceRules"] {
@@ -283,10 +294,6 @@ fn read_policy(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -
         verify_pre_scan_accepted: map.boolean("verifyPreScanAccepted", false, problems),
         audit_annotations: read_named(map, "auditAnnotations", "key", "valueExpression", problems),
     })
-}
-
-fn is_empty(value: &Value) -> bool {
-    value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
 }
 
 /// `evaluation`: `mode: Kubernetes` is what every policy here is.
@@ -394,7 +401,10 @@ fn read_image_rules(
     let path = constraints.path().key("imageRules");
     if let Some(own) = SettingsMap::of(constraints.get("imageRules"), &path, problems) {
         own.known(&["references", "expressions"], &[], problems);
-        rules.globs = own.texts("references", problems).into_iter().map(|(_, glob)| glob.to_owned()).collect();
+        let references = path.key("references");
+        for (position, glob) in own.texts("references", problems) {
+            rules.globs.push(read_glob(glob, references.position(position), problems));
+        }
         let path = path.key("expressions");
         for (position, text) in own.texts("expressions", problems) {
             // The proposal calls the image by what is no name in CEL, the shipped policies `ref`.
@@ -407,17 +417,25 @@ fn read_image_rules(
         let Some(entry) = SettingsMap::of(Some(value), &path, problems) else { continue };
         entry.known(&["glob", "expression"], &[], problems);
         match (entry.text("glob", problems), entry.text("expression", problems)) {
-            (Some(glob), None) => rules.globs.push(glob.to_owned()),
+            (Some(glob), None) => rules.globs.push(read_glob(glob, path.key("glob"), problems)),
             (None, Some(text)) => {
                 rules.expressions.push(expression(path.key("expression"), &text.replace("$image", "ref")));
             }
             _ => problems.add(path, "set one of `glob` and `expression`"),
         }
     }
-    for glob in rules.globs.iter().filter(|glob| glob.is_empty()) {
-        problems.add(*map.path(), format!("the glob `{glob}` is empty and matches no image"));
-    }
     rules
+}
+
+/// A policy that is about no image verifies nothing, and nobody would notice.
+fn read_glob(glob: &str, path: Path<'_>, problems: &mut Problems) -> Glob {
+    if glob.is_empty() {
+        problems.add(path, "the glob is empty and matches no image");
+    } else if glob.ends_with('/') {
+        // As prefixes of images are written elsewhere.
+        problems.add(path, format!("no image's name ends with `/`, so that `{glob}` matches none; write `{glob}*`"));
+    }
+    Glob { path: path.text(), text: glob.to_owned() }
 }
 
 fn read_attestations(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Attestation> {

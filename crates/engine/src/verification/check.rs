@@ -28,6 +28,20 @@ pub(crate) fn check(settings: &Settings) -> Vec<String> {
     problems
 }
 
+/// The variables that the expressions of a policy name.
+pub(crate) fn names(policy: &VerificationPolicy) -> BTreeSet<String> {
+    let named = [&policy.conditions, &policy.images, &policy.variables, &policy.audit_annotations];
+    let verifications = policy.verifications.iter();
+    let expressions = named
+        .into_iter()
+        .flatten()
+        .map(|named| &named.expression)
+        .chain(&policy.images_matched.expressions)
+        .chain(verifications.flat_map(|own| [Some(&own.expression), own.message_expression.as_ref()]).flatten());
+    let programs = expressions.filter_map(|expression| Program::read(&expression.text).ok());
+    programs.flat_map(|program| program.references.names).collect()
+}
+
 fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     let names = |named: &[crate::settings::NamedExpression]| -> Vec<String> {
         named.iter().map(|named| named.name.clone()).collect()
@@ -51,7 +65,7 @@ fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     }
     for condition in &policy.conditions {
         if let Some(program) = read(&condition.expression, &known, problems) {
-            no_number(&program, &condition.expression, problems);
+            no_number(&program, true, &condition.expression, problems);
             no_question(&program, &condition.expression, "which requests a policy is about", problems);
         }
     }
@@ -62,12 +76,14 @@ fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     }
     known.has_images = true;
     for variable in &policy.variables {
-        read(&variable.expression, &known, problems);
+        if let Some(program) = read(&variable.expression, &known, problems) {
+            no_number(&program, false, &variable.expression, problems);
+        }
         known.variables.push(variable.name.clone());
     }
     for verification in &policy.verifications {
         if let Some(program) = read(&verification.expression, &known, problems) {
-            no_number(&program, &verification.expression, problems);
+            no_number(&program, true, &verification.expression, problems);
             check_envelope_keys(policy, &program, &verification.expression, problems);
         }
         if let Some(message) = &verification.message_expression {
@@ -174,9 +190,9 @@ fn meant(name: &str, there: &[String], namespace: &str) -> String {
     }
 }
 
-/// A count is no verdict.
-fn no_number(program: &Program, expression: &Expression, problems: &mut Vec<String>) {
-    if let Some(name) = program.outermost_call().filter(|name| questions::counts(name)) {
+/// A count is no verdict. `is_verdict` is whether the whole expression is one.
+fn no_number(program: &Program, is_verdict: bool, expression: &Expression, problems: &mut Vec<String>) {
+    for name in program.called_as_verdict(is_verdict).into_iter().filter(|name| questions::counts(name)) {
         problems.push(format!(
             "{}: `{name}` says how many attestors verified it, which is neither true nor false: append `> 0`",
             expression.path

@@ -141,12 +141,32 @@ impl Program {
         Ok(Self { tree: limited(tree), references })
     }
 
-    /// The function that the whole expression is a call of.
-    pub(crate) fn outermost_call(&self) -> Option<&str> {
-        match &self.tree.expr {
-            Expr::Call(call) => Some(&call.func_name),
-            _ => None,
+    /// The functions that are called where only true or false can stand: beside `&&`, `||` and `!`, before `?`, and, where
+    /// `is_verdict`, as the whole expression.
+    pub(crate) fn called_as_verdict(&self, is_verdict: bool) -> BTreeSet<&str> {
+        let mut called = BTreeSet::new();
+        let mut rest = vec![(&self.tree, is_verdict)];
+        while let Some((node, is_verdict)) = rest.pop() {
+            let Expr::Call(call) = &node.expr else {
+                each_child(node, &mut |child| rest.push((child, false)));
+                continue;
+            };
+            let name = call.func_name.as_str();
+            let is_connective = [operators::LOGICAL_AND, operators::LOGICAL_OR, operators::LOGICAL_NOT].contains(&name);
+            if name == operators::CONDITIONAL {
+                for (position, part) in call.args.iter().enumerate() {
+                    rest.push((part, position == 0 || is_verdict));
+                }
+            } else if is_connective || name == STEP {
+                rest.extend(call.args.iter().map(|part| (part, is_connective || is_verdict)));
+            } else {
+                if is_verdict {
+                    called.insert(name);
+                }
+                each_child(node, &mut |child| rest.push((child, false)));
+            }
         }
+        called
     }
 
     /// The names of fields that it selects, and its texts, by which it may select others.

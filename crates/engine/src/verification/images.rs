@@ -144,7 +144,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         if rules.globs.is_empty() && rules.expressions.is_empty() {
             return Ok(true);
         }
-        if rules.globs.iter().any(|glob| matching::matches_image(glob, image)) {
+        if rules.globs.iter().any(|glob| matching::matches_image(&glob.text, image)) {
             return Ok(true);
         }
         let names = match ImageReference::parse(image) {
@@ -171,7 +171,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         let has_rules = !rules.globs.is_empty() || !rules.expressions.is_empty();
         !has_rules
             || images.matched.contains(image)
-            || rules.globs.iter().any(|glob| matching::matches_image(glob, image))
+            || rules.globs.iter().any(|glob| matching::matches_image(&glob.text, image))
     }
 }
 

@@ -1206,6 +1206,26 @@ fn what_is_wrong_is_said_when_the_policy_is_deployed() {
             "verifications[0].expression: `verifyImageSignatures` says how many attestors verified it, which is neither true nor false: append `> 0`",
         ),
         (
+            expression("images.all.size() > 0 && !verifyImageSignatures(images.all[0], [attestors.team])"),
+            "verifications[0].expression: `verifyImageSignatures` says how many",
+        ),
+        (
+            expression("images.all.all(i, verifyImageSignatures(i, [attestors.team]))"),
+            "verifications[0].expression: `verifyImageSignatures` says how many",
+        ),
+        (
+            expression("images.all.filter(i, verifyImageSignatures(i, [attestors.team])).size() > 0"),
+            "verifications[0].expression: `verifyImageSignatures` says how many",
+        ),
+        (
+            expression("true ? verifyImageSignatures(images.all[0], [attestors.team]) : false"),
+            "verifications[0].expression: `verifyImageSignatures` says how many",
+        ),
+        (
+            json!({"variables": [{"name": "v", "expression": "verifyImageSignatures(images.all[0], []) ? 1 : 0"}], "verifications": [{"expression": "true"}]}),
+            "variables[0].expression: `verifyImageSignatures` says how many",
+        ),
+        (
             expression("verifyAttestationSignatures(images.all[0], attestation.sbom, [attestors.team]) > 0"),
             "verifications[0].expression: unknown variable `attestation`; did you mean `attestations`?",
         ),
@@ -1298,10 +1318,35 @@ fn what_is_wrong_is_said_when_the_policy_is_deployed() {
             json!({"matchConstraints": {"namespaceSelector": {"matchLabels": {"a": "b"}}}, "verifications": [{"expression": "true"}]}),
             "matchConstraints.namespaceSelector: `namespaceSelector` is not supported: set the ClusterAdmissionPolicy's, or write a `matchConditions` entry",
         ),
+        (
+            json!({"matchConstraints": {"imageRules": {"references": ["ghcr.io/*", "ghcr.io/team/"]}}, "verifications": [{"expression": "true"}]}),
+            "matchConstraints.imageRules.references[1]: no image's name ends with `/`, so that `ghcr.io/team/` matches none; write `ghcr.io/team/*`",
+        ),
+        (
+            json!({"matchImageReferences": [{"glob": "*/"}, {"glob": ""}], "verifications": [{"expression": "true"}]}),
+            "matchImageReferences[0].glob: no image's name ends with `/`, so that `*/` matches none; write `*/*`",
+        ),
+        (
+            json!({"matchImageReferences": [{"glob": ""}], "verifications": [{"expression": "true"}]}),
+            "matchImageReferences[0].glob: the glob is empty and matches no image",
+        ),
     ] {
         let found = problems(&settings(&policy));
         let is_said = found.iter().any(|line| line.starts_with(own) && line.contains(expected));
         assert!(is_said, "{policy}\nexpected {expected}\nfound {found:#?}");
+    }
+}
+
+/// A count may stand wherever a number may.
+#[test]
+fn counts_that_are_compared_are_no_problem() {
+    for text in [
+        "images.all.all(i, verifyImageSignatures(i, [attestors.team]) > 0 && true)",
+        "(true ? verifyImageSignatures(images.all[0], [attestors.team]) : 0) > 0",
+        "images.all.map(i, verifyImageSignatures(i, [attestors.team])).all(n, n > 0)",
+        "images.all.exists_one(i, verifyImageSignatures(i, [attestors.team]) == 1) || !(0 == verifyImageSignatures('a', []))",
+    ] {
+        assert_eq!(problems(&settings(&expression(text))), Vec::<String>::new(), "{text}");
     }
 }
 

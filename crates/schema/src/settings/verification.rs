@@ -171,8 +171,8 @@ pub enum Operation {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImageRules {
-    /// Globs: `*` stands for any text, `?` for one letter.
-    #[schemars(inner(length(min = 1)), extend("default" = [], "examples" = [["ghcr.io/team/*"]]))]
+    /// Globs: `*` stands for any text, slashes too, `?` for one letter. A prefix of images ends with `*`.
+    #[schemars(inner(length(min = 1), regex(pattern = "[^/]$")), extend("default" = [], "examples" = [["ghcr.io/team/*"]]))]
     pub references: Option<Vec<String>>,
     /// CEL expressions over `ref`, the image as the object names it.
     #[schemars(extend("default" = []))]
@@ -184,8 +184,8 @@ pub struct ImageRules {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
 pub struct ImageReference {
-    /// A glob: `*` stands for any text, `?` for one letter.
-    #[schemars(length(min = 1))]
+    /// A glob: `*` stands for any text, slashes too, `?` for one letter. A prefix of images ends with `*`.
+    #[schemars(length(min = 1), regex(pattern = "[^/]$"))]
     pub glob: Option<String>,
     /// A CEL expression over `ref`, the image as the object names it.
     pub expression: Option<String>,

@@ -11,7 +11,8 @@ use crate::text::Text;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-const API_VERSION: &str = "sbomscanner.kubewarden.io/v1alpha1";
+pub(super) const API_VERSION: &str = "sbomscanner.kubewarden.io/v1alpha1";
+pub(super) const KIND: &str = "ScanJob";
 /// The same for every question: the host keeps a watch open for each different mask.
 const FIELDS: [&str; 4] = ["spec.registry", "status.conditions", "status.startTime", "status.completionTime"];
 /// The longest text of the scanner's that is passed on.
@@ -44,7 +45,7 @@ enum State {
 
 impl<'a> ScanJobs<'a> {
     pub(super) fn new(host: &'a dyn Host) -> Self {
-        Self { objects: Objects::new(host, API_VERSION, "ScanJob"), lists: BTreeMap::new() }
+        Self { objects: Objects::new(host, API_VERSION, KIND), lists: BTreeMap::new() }
     }
 
     /// When the ScanJob with that uid was done, or why that can't be known: only the last few of a registry are kept.

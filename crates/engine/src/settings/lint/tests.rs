@@ -65,6 +65,117 @@ fn prefixes_of_every_tag() {
 }
 
 #[test]
+fn exemptions_of_tags_and_of_every_image() {
+    let exempted = |images: Value, packages: Value| json!({"exemptions": [{"vulnerability": "CVE-1", "images": images, "packages": packages, "reason": "r", "expires": "2099-01-01"}]});
+    let of = |images: Value| exempted(images, json!([]));
+    let only = |name: &str, what: &str| {
+        format!(
+            "exemptions[0].images: the prefix `{name}` holds for no image that is named by its digest, as pinned ones are; for them {what}"
+        )
+    };
+    check(&of(json!(["ghcr.io/a:"])), &[("tag-only", &only("ghcr.io/a:", "add `ghcr.io/a@`"))]);
+    let tag = only("ghcr.io/a:1.0", "add the digest, or write `ghcr.io/a:` and `ghcr.io/a@` for the whole repository");
+    check(&of(json!(["ghcr.io/a:1.0"])), &[("tag-only", &tag)]);
+    check(&of(json!(["ghcr.io/a:1.0", "ghcr.io/b@"])), &[("tag-only", &tag)]);
+    for images in [
+        json!(["ghcr.io/a:", "ghcr.io/a@"]),
+        json!(["GHCR.IO/a@", "ghcr.io/a:1.0"]),
+        json!(["ghcr.io/a:1.0", "ghcr.io/a@sha256:0"]),
+        json!(["ghcr.io/a:1.0", "ghcr.io/"]),
+        json!(["localhost:5000/a/"]),
+    ] {
+        check(&of(images), &[]);
+    }
+    let every = "exemptions[0]: without `images` it holds whatever the image; name those that it is about";
+    check(&of(json!([])), &[("every-image", every)]);
+    check(&exempted(json!([]), json!(["pkg:apk/alpine/bash@"])), &[]);
+}
+
+/// A policy about signatures that lints are looked for in.
+fn verified(policy: &Value) -> Value {
+    let mut whole = json!({"name": "signed", "verifications": [{"expression": "true"}]});
+    whole.as_object_mut().unwrap().extend(policy.as_object().unwrap().clone());
+    json!({"imageVerification": [whole]})
+}
+
+#[test]
+fn globs_that_match_no_image() {
+    let of = |glob: &str| verified(&json!({"matchConstraints": {"imageRules": {"references": [glob]}}}));
+    let path = "imageVerification[0].matchConstraints.imageRules.references[0]";
+    for host in ["ghcr.io", "ghcr.io:5000", "localhost", "localhost:5000"] {
+        let said = format!(
+            "{path}: `{host}` is the name of an image of Docker Hub; for the images of that registry write `{host}/*`"
+        );
+        check(&of(host), &[("no-image", &said)]);
+    }
+    for none in ["https://ghcr.io/team/*", "ghcr.io/Team/*", "ghcr.io/team/App", "oci://ghcr.io/a", "ghcr.io/a b"] {
+        let said = format!(
+            "{path}: no image's name matches `{none}`; write a host and a path in lower case, without `https://`, like `ghcr.io/team/*`"
+        );
+        check(&of(none), &[("no-image", &said)]);
+    }
+    for some in [
+        "ghcr.io/*",
+        "*",
+        "*/Team/*",
+        "nginx",
+        "nginx:1.2",
+        "my_app*",
+        "nginx:V1*",
+        "GHCR.IO/a",
+        "ghcr.io/a:V?",
+        "ghcr.io*",
+        "ghcr.io/a@sha256:*",
+        "[::1]:5000/*",
+    ] {
+        check(&of(some), &[]);
+    }
+    let shipped = verified(&json!({"matchImageReferences": [{"expression": "true"}, {"glob": "ghcr.io"}]}));
+    check(
+        &shipped,
+        &[(
+            "no-image",
+            "imageVerification[0].matchImageReferences[1].glob: `ghcr.io` is the name of an image of Docker Hub; for the images of that registry write `ghcr.io/*`",
+        )],
+    );
+}
+
+#[test]
+fn policies_that_pre_scan_leaves_out() {
+    let of = |policy: Value, phase: Value| {
+        let mut settings = verified(&policy);
+        settings["preScanPolicies"] = phase;
+        settings
+    };
+    let fix = "set `verifyPreScanAccepted: true` here, or `preScanPolicies.defaultPolicy: scan`";
+    let none =
+        format!("imageVerification[0]: pre-scan has no `scan`, and what it accepts isn't verified: no image is; {fix}");
+    let some = format!(
+        "imageVerification[0]: what pre-scan accepts isn't verified, and `preScanPolicies.defaultPolicy` is `accept`; {fix}"
+    );
+    let weights = |settings: &Value| -> Vec<LintSeverity> {
+        let lints = Settings::read(settings).unwrap().lint(NOW, None);
+        lints.iter().filter(|lint| lint.rule == LintRule::Unverified).map(|lint| lint.severity).collect()
+    };
+    let accept = json!({"defaultPolicy": "accept"});
+    check(&of(json!({}), accept.clone()), &[("unverified", &none)]);
+    assert_eq!(weights(&of(json!({}), accept.clone())), [LintSeverity::Error]);
+    let listed = json!({"defaultPolicy": "reject", "customPolicies": [{"prefix": "ghcr.io/", "action": "accept"}]});
+    check(&of(json!({}), listed), &[("unverified", &none)]);
+    let one = json!({"defaultPolicy": "accept", "byNamespace": {"here": {"defaultPolicy": "scan"}}});
+    check(&of(json!({}), one.clone()), &[("unverified", &some)]);
+    assert_eq!(weights(&of(json!({}), one)), [LintSeverity::Warning]);
+    // It says so, isn't about Pods alone, or what is accepted is an exception.
+    check(&of(json!({"verifyPreScanAccepted": true}), accept.clone()), &[]);
+    let releases = json!({"matchConstraints": {"resourceRules": [{"resources": ["helmreleases"]}]}});
+    check(&of(releases, accept.clone()), &[]);
+    let pods = json!({"matchConstraints": {"resourceRules": [{"resources": ["pods", "deployments"]}]}});
+    check(&of(pods, accept), &[("unverified", &none)]);
+    let exception = json!({"byNamespace": {"kube-system": {"defaultPolicy": "accept"}}});
+    check(&of(json!({}), exception), &[]);
+}
+
+#[test]
 fn entries_that_never_decide() {
     let list = |entries: Value| json!({"scanPolicies": {"customPolicies": entries}});
     let hidden = "scanPolicies.customPolicies[1]: it never decides: customPolicies[0] (`ghcr.io/`) comes first and matches all that starts with `ghcr.io/team/`";
@@ -139,7 +250,7 @@ fn rules_that_no_image_comes_to() {
         &[
             (
                 "never-reached",
-                "scanPolicies: pre-scan has no `scan`, so that no image comes to them; say `scan` for those that they are about",
+                "scanPolicies: pre-scan has no `scan`, so that no image comes to this and it is never read; say `scan` for those that it is about",
             ),
             (
                 "deny-list",
@@ -157,7 +268,27 @@ fn rules_that_no_image_comes_to() {
         &json!({"preScanPolicies": {"defaultPolicy": "accept"}, "preCustomRules": "deny_pod[\"x\"] { false }", "scanPolicies": {"customPolicies": reject}}),
         &[],
     );
-    let exemption = json!([{"vulnerability": "CVE-1", "reason": "r", "expires": "2099-01-01"}]);
+    // Whatever only a scan reads, also where it says what holds without it.
+    let never = |key: &str| {
+        format!(
+            "{key}: pre-scan has no `scan`, so that no image comes to this and it is never read; say `scan` for those that it is about"
+        )
+    };
+    let read = json!({"policies": {"reportPending": "accept"}, "reports": {"platforms": ["linux/amd64"]},
+        "acceptance": {"maxSeverity": {"critical": {"total": 0}}}, "exemptions": []});
+    let with = |default: &str| {
+        let mut settings = read.clone();
+        settings["preScanPolicies"] = json!({"defaultPolicy": default});
+        settings
+    };
+    let all = ["policies", "reports", "acceptance"].map(never);
+    check(&with("accept"), &all.each_ref().map(|text| ("never-reached", text.as_str())));
+    check(&with("scan"), &[]);
+    // Rules in Rego may look at reports.
+    let mut seen = with("accept");
+    seen["regoPolicies"] = json!([{"name": "p", "kinds": ["Pod"], "rego": "package p"}]);
+    check(&seen, &[]);
+    let exemption = json!([{"vulnerability": "CVE-1", "images": ["ghcr.io/"], "reason": "r", "expires": "2099-01-01"}]);
     check(
         &json!({"scanPolicies": {"defaultPolicy": "accept"}, "exemptions": exemption}),
         &[(
@@ -173,8 +304,8 @@ fn namespaces_and_days() {
         &json!({
             "preScanPolicies": {"byNamespace": {"gone": {"defaultPolicy": "accept"}, "here": {"defaultPolicy": "accept"}}},
             "exemptions": [
-                {"vulnerability": "CVE-1", "reason": "r", "expires": "2024-01-31"},
-                {"vulnerability": "CVE-1", "reason": "r", "expires": "2099-01-31", "namespaces": ["here", "left"]},
+                {"vulnerability": "CVE-1", "images": ["ghcr.io/"], "reason": "r", "expires": "2024-01-31"},
+                {"vulnerability": "CVE-1", "images": ["ghcr.io/"], "reason": "r", "expires": "2099-01-31", "namespaces": ["here", "left"]},
             ],
         }),
         &[
@@ -299,8 +430,7 @@ fn limits_that_leave_out_the_worst() {
 
 #[test]
 fn an_exemption_without_a_reason_of_somebodys_own() {
-    let exempted =
-        |reason: &str| json!({"exemptions": [{"vulnerability": "CVE-1", "reason": reason, "expires": "2099-01-01"}]});
+    let exempted = |reason: &str| json!({"exemptions": [{"vulnerability": "CVE-1", "images": ["ghcr.io/"], "reason": reason, "expires": "2099-01-01"}]});
     let said =
         "exemptions[0].reason: nobody said it yet: write why the findings don't count, and where that is tracked";
     check(&exempted(UNSAID_REASON), &[("reason-unsaid", said)]);

@@ -1,0 +1,79 @@
+//! What the manifest of a policy says beside its settings, and doesn't fit them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use image_admission_engine::settings::{Lint as Remark, LintRule, Settings};
+use image_admission_engine::{ReadKind, kinds_read};
+use serde_json::Value;
+
+use crate::command::settings::Found;
+
+/// What is to be remarked of the manifest that settings stand in; nothing where they stand alone.
+pub(super) fn remarks(found: &Found, settings: &Settings) -> Vec<Remark> {
+    let Some(policy) = &found.policy else { return Vec::new() };
+    let policy: Value = serde_json::from_str(policy.manifest.get()).unwrap_or_default();
+    let mut remarks = missing_kinds(&policy, settings);
+    let mode = text(&policy, "/spec/mode").unwrap_or("protect");
+    if policy.pointer("/spec/mutating") == Some(&Value::Bool(false)) && settings.pin.enabled {
+        let message = "images are to be pinned, and the policy server rejects what a policy that isn't mutating would change; write `true`, or `pin: {enabled: false}` into the settings";
+        remarks.push(Remark::new(LintRule::NotMutating, "spec.mutating", message));
+    }
+    if mode == "protect" && text(&policy, "/spec/failurePolicy") == Some("Ignore") {
+        let message = "while the policy server is down, or takes too long, every image gets in, unseen; write `Fail`, and leave out the namespaces that must start all the same";
+        remarks.push(Remark::new(LintRule::FailsOpen, "spec.failurePolicy", message));
+    }
+    remarks
+}
+
+/// The kinds that the settings have read and the manifest doesn't grant.
+fn missing_kinds(policy: &Value, settings: &Settings) -> Vec<Remark> {
+    const PATH: &str = "spec.contextAwareResources";
+    let listed = policy.pointer("/spec/contextAwareResources").and_then(Value::as_array);
+    let granted: BTreeSet<(&str, &str)> = listed
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some((text(entry, "/apiVersion")?, text(entry, "/kind")?)))
+        .collect();
+    let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for ReadKind { api_version, kind, path } in kinds_read(settings) {
+        if !granted.contains(&(api_version.as_str(), kind.as_str())) {
+            missing.entry(path).or_default().push(format!("`{{apiVersion: {api_version}, kind: {kind}}}`"));
+        }
+    }
+    // Kubewarden lets policies of a namespace read nothing of the cluster.
+    let what_to_do = if text(policy, "/kind") == Some("AdmissionPolicy") {
+        "which an AdmissionPolicy can't be granted; deploy a ClusterAdmissionPolicy with a `namespaceSelector`"
+    } else {
+        "which isn't granted; add what is missing"
+    };
+    let remark = |(path, kinds): (String, Vec<String>)| {
+        let message = format!("look-ups of `{path}` fail, and reject: it reads {}, {what_to_do}", kinds.join(" and "));
+        Remark::new(LintRule::MissingKind, PATH, message)
+    };
+    missing.into_iter().map(remark).collect()
+}
+
+/// Whether the policy that settings belong to never sees `kube-system`: a ClusterAdmissionPolicy's selector says
+/// `kubernetes.io/metadata.name NotIn [kube-system, …]`, or an AdmissionPolicy stands in another namespace.
+pub(super) fn leaves_out_kube_system(found: &Found) -> bool {
+    let Some(policy) = &found.policy else { return false };
+    let policy: Value = serde_json::from_str(policy.manifest.get()).unwrap_or_default();
+    if text(&policy, "/kind") == Some("AdmissionPolicy") {
+        return text(&policy, "/metadata/namespace") != Some("kube-system");
+    }
+    let expressions = policy.pointer("/spec/namespaceSelector/matchExpressions").and_then(Value::as_array);
+    expressions.into_iter().flatten().any(|expression| {
+        let values = expression.get("values").and_then(Value::as_array);
+        let is_named = values.into_iter().flatten().any(|value| value == "kube-system");
+        text(expression, "/key") == Some("kubernetes.io/metadata.name")
+            && match text(expression, "/operator") {
+                Some("NotIn") => is_named,
+                Some("In") => !is_named,
+                _ => false,
+            }
+    })
+}
+
+fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
+    value.pointer(pointer).and_then(Value::as_str)
+}
