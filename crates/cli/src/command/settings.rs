@@ -34,7 +34,12 @@ pub(super) struct FoundPolicy {
 impl FoundPolicy {
     /// Whether people may mean it by a name.
     fn is_named(&self, name: &str) -> bool {
-        self.name == name || format!("{}/{}", self.namespace, self.name) == name
+        self.name == name || self.is_exactly(name)
+    }
+
+    /// Whether a name says all of it: of a policy of one namespace, also that namespace.
+    fn is_exactly(&self, name: &str) -> bool {
+        if self.namespace.is_empty() { self.name == name } else { format!("{}/{}", self.namespace, self.name) == name }
     }
 }
 
@@ -69,7 +74,12 @@ pub(super) fn settings(path: &Path, policy: Option<&str>) -> Result<Option<Box<R
     if let Some(wanted) = policy {
         let candidates = found.iter().filter_map(|found| found.policy.as_ref()).map(|policy| format!("`{policy}`"));
         let candidates = candidates.collect();
-        found.retain(|found| found.policy.as_ref().is_some_and(|policy| policy.is_named(wanted)));
+        let is = |found: &Found, test: fn(&FoundPolicy, &str) -> bool| {
+            found.policy.as_ref().is_some_and(|policy| test(policy, wanted))
+        };
+        // A policy of the whole cluster has no other name than this one.
+        let has_exact = found.iter().any(|found| is(found, FoundPolicy::is_exactly));
+        found.retain(|found| is(found, if has_exact { FoundPolicy::is_exactly } else { FoundPolicy::is_named }));
         if found.is_empty() {
             return Err(DocumentError::NoSuchPolicy { file, name: wanted.to_owned(), candidates });
         }
@@ -205,7 +215,10 @@ mod tests {
         let (cluster, own) = ("`ClusterAdmissionPolicy images`", "`AdmissionPolicy shop/images`");
         let several = format!("FILE has the settings of {cluster} and of {own}; {choose}");
         check(&[CLUSTER, OWN], None, Err(&several));
-        check(&[CLUSTER, OWN], Some("images"), Err(&several));
+        check(&[CLUSTER, OWN], Some("images"), Ok(Some("{\"maxImages\":1}")));
+        let other = OWN.replace("namespace: shop", "namespace: other");
+        let several = format!("FILE has the settings of {own} and of `AdmissionPolicy other/images`; {choose}");
+        check(&[OWN, &other], Some("images"), Err(&several));
         let bare = format!("FILE has the settings of no policy and of {cluster}; {choose}");
         check(&[BARE, CLUSTER], None, Err(&bare));
         let unknown = format!("FILE has no policy `other`; it has {cluster}, {own}");
