@@ -35,6 +35,9 @@ pub struct Explanation {
     pub settings: Value,
     /// Everything that rejects it by itself, in the order of the message; empty when it is admitted.
     pub causes: Vec<Cause>,
+    /// What the Pods wait for that are made from a workload which is admitted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<Cause>,
     /// The smallest change of the settings that was found to admit it; none when none was found.
     pub change: Option<Change>,
 }
@@ -45,6 +48,9 @@ pub struct Explanation {
 pub struct Cause {
     /// The image that it is about, as the object names it; none: the request as a whole.
     pub image: Option<String>,
+    /// Where the object names it: two containers of one image have one cause.
+    #[serde(rename = "where", skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<String>,
     /// Why; a sentence where it is written out.
     pub why: Why,
     /// The settings that decided, the most important first; none when no setting could have decided otherwise.
@@ -84,7 +90,8 @@ pub fn explain(
     let settings = Settings::unwrapped(settings);
     let causes = causes::causes(&decision, request, &settings, (&read, &read));
     let change = if causes.is_empty() { None } else { change::find(request, &settings, &read, host, now) };
-    Ok((decision, Explanation { settings, causes, change }))
+    let waiting = causes::waiting(&decision, request, &settings, &read);
+    Ok((decision, Explanation { settings, causes, waiting, change }))
 }
 
 /// What rejects a request that was decided with these settings, as they are written and as they were read. No change of them is

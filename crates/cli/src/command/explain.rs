@@ -21,7 +21,7 @@ use super::manifest::ManifestOptions;
 use super::policy::{self, Policy, PolicyError};
 use super::request::{Subject, requests_in};
 use super::run::RunError;
-use super::terminal::{Paint, json_without_commands};
+use super::terminal::{Paint, json_without_commands, without_commands};
 use super::{Ending, warn};
 
 const AFTER_HELP: &str = "\
@@ -78,6 +78,9 @@ struct Entry {
     allowed: bool,
     #[serde(flatten)]
     explanation: Explanation,
+    /// What whoever asks is told beside the verdict.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     /// What the policy asks and nobody is there to answer, so that no change can be tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     unanswered: Option<String>,
@@ -118,12 +121,16 @@ impl Explain {
                 explanation.change = None;
             }
             let subject = Subject::of(&request.json);
+            let warnings = answer.response.warnings;
             match self.output {
-                Output::Text => write!(output, "{}", text::text(&subject, &explanation, unanswered.as_deref(), paint))?,
+                Output::Text => {
+                    write!(output, "{}", text::text(&subject, &explanation, &warnings, unanswered.as_deref(), paint))?
+                }
                 Output::Json => entries.push(Entry {
                     request: subject.to_string(),
                     allowed: answer.response.accepted,
                     explanation,
+                    warnings,
                     unanswered,
                 }),
             }
@@ -140,5 +147,5 @@ impl Explain {
 
 /// Passes on a line of the policy's log.
 fn log(entry: &LogEntry) {
-    let _ = writeln!(io::stderr(), "{}", policy::log_line(entry));
+    let _ = writeln!(io::stderr(), "{}", without_commands(&policy::log_line(entry)));
 }

@@ -51,6 +51,8 @@ pub enum Advice {
     TakeAnother(&'static str),
     /// A scan is on its way.
     Wait,
+    /// What the Pods of a workload that is there wait for: it isn't applied again.
+    ForPods(Box<Advice>),
     /// Have it scanned.
     Scan,
     /// Have it scanned again: its report is too old, or can't be read.
@@ -150,6 +152,7 @@ impl fmt::Display for Advice {
             }
             Self::TakeAnother(phase) => return write!(f, "take an image whose name `{phase}` doesn't reject"),
             Self::Wait => "wait for the scan, and apply it again",
+            Self::ForPods(advice) => return for_pods(advice, f),
             Self::Scan => "have it scanned, and apply it again when its report is there",
             Self::ScanAgain => "have it scanned again",
             Self::ScanPlatform => "have it scanned for the platform that would run",
@@ -191,6 +194,19 @@ impl fmt::Display for Advice {
         };
         f.write_str(text)
     }
+}
+
+/// What is to do while Pods wait: their controller tries to make them until they are admitted.
+fn for_pods(advice: &Advice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let first = match advice {
+        Advice::Wait => "wait for the scan".to_owned(),
+        Advice::Scan => "have it scanned".to_owned(),
+        Advice::StartScanJob { registry, is_left_out: false } => {
+            format!("start a ScanJob of the Registry `{registry}`")
+        }
+        other => other.to_string(),
+    };
+    write!(f, "{first}; once its report is there, the Pods are made without anything applied again")
 }
 
 /// `openssl to 3.1 (CVE-1, CVE-2)`

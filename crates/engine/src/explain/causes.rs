@@ -5,10 +5,10 @@ use super::{Advice, Cause, Decider, Opens, Whose, Why, advise};
 use crate::Timestamp;
 use crate::decision::{Decision, Outcome};
 use crate::image::{ImageReference, WorkloadImage};
-use crate::judged::JudgedImage;
+use crate::judged::{JudgedImage, ScanOutcome};
 use crate::policy::Rule;
 use crate::prescan::PreScanRejection;
-use crate::reason::{ExceededLimit, ExceededSetting, Rejection, ReportState, ScanStatus};
+use crate::reason::{Denial, ExceededLimit, ExceededSetting, ImageWarning, Rejection, ReportState, ScanStatus};
 use crate::report::{PlatformReport, ScanReport};
 use crate::request::AdmissionRequest;
 use crate::resolve::may_ask;
@@ -41,8 +41,45 @@ pub(super) fn causes(
         causes.extend(decision.images.iter().filter_map(|judged| at.custom(judged)));
     }
     causes.extend(at.policies(decision));
+    placed(causes, decision)
+}
+
+/// What the Pods of a workload wait for that is admitted; nothing where it has none, or where it is rejected.
+pub(super) fn waiting(
+    decision: &Decision,
+    request: Option<&RawValue>,
+    written: &Value,
+    settings: &Settings,
+) -> Vec<Cause> {
+    if !decision.is_allowed() {
+        return Vec::new();
+    }
+    let namespace = namespace_of(request);
+    let at = At { written, settings, before: settings, namespace: &namespace, now: decision.decided_at };
+    let waiting = decision.images.iter().filter_map(|judged| {
+        let scan = judged.scan.as_ref()?;
+        if !matches!(scan.warning, Some(ImageWarning::PodsWait(_))) {
+            return None;
+        }
+        // What its Pods will be told.
+        let mut cause = at.denied(judged, scan, Denial::ReportPending)?;
+        cause.advice = cause.advice.into_iter().map(|advice| Advice::ForPods(Box::new(advice))).collect();
+        Some(cause)
+    });
+    placed(waiting.collect(), decision)
+}
+
+/// Each cause once, with where the object names its image.
+fn placed(causes: Vec<Cause>, decision: &Decision) -> Vec<Cause> {
+    let wrong = match &decision.outcome {
+        Outcome::NotImages(images) => images.as_slice(),
+        _ => &[],
+    };
     let mut different: Vec<Cause> = Vec::new();
-    for cause in causes {
+    for mut cause in causes {
+        let images = decision.images.iter().map(|judged| &judged.image).chain(wrong);
+        let own = images.filter(|image| cause.image.as_ref() == Some(&image.text));
+        cause.places = own.map(WorkloadImage::place).collect();
         // Two containers of one image have one cause.
         if !different.contains(&cause) {
             different.push(cause);
@@ -74,7 +111,7 @@ impl<'s> At<'s> {
     fn outcome(&self, decision: &Decision) -> Vec<Cause> {
         let no_setting = |why: Why| {
             let advice = vec![Advice::RepairObject];
-            Cause { image: None, why, decided_by: Vec::new(), advice, undo: Vec::new() }
+            Cause { image: None, places: Vec::new(), why, decided_by: Vec::new(), advice, undo: Vec::new() }
         };
         match &decision.outcome {
             Outcome::NothingToJudge(_) | Outcome::PreScanAccepted | Outcome::Scanned | Outcome::NotVerified => {
@@ -91,6 +128,7 @@ impl<'s> At<'s> {
             }
             Outcome::TooManyImages { images, max } => vec![Cause {
                 image: None,
+                places: Vec::new(),
                 why: Why::TooManyImages { images: *images, max: *max },
                 decided_by: vec![self.decider(&["maxImages"], json!(max))],
                 advice: vec![Advice::Split(*max)],
@@ -100,6 +138,7 @@ impl<'s> At<'s> {
                 let more = max.saturating_mul(2);
                 vec![Cause {
                     image: None,
+                    places: Vec::new(),
                     why: Why::TooManyHostCalls { images: *images, max: *max },
                     decided_by: vec![self.decider(&["maxHostCalls"], json!(max))],
                     advice: vec![Advice::AskForLess],
@@ -117,6 +156,7 @@ impl<'s> At<'s> {
             let Some(Rejection { policy: rule, .. }) = judged.pre_scan_rejection() else { continue };
             causes.push(Cause {
                 image: Some(judged.image.text.clone()),
+                places: Vec::new(),
                 why: Why::PreScan,
                 decided_by: vec![self.rule("preScanPolicies", rule)],
                 advice: vec![Advice::TakeAnother("preScanPolicies")],
@@ -126,6 +166,7 @@ impl<'s> At<'s> {
         for reason in &why.by_rules {
             causes.push(Cause {
                 image: None,
+                places: Vec::new(),
                 why: Why::PreScanRules(reason.clone()),
                 decided_by: vec![rules("preCustomRules")],
                 advice: vec![Advice::SatisfyRules("`preCustomRules`".to_owned())],
@@ -155,6 +196,7 @@ impl<'s> At<'s> {
             };
             Cause {
                 image: None,
+                places: Vec::new(),
                 why: Why::Verification(outcome.message().unwrap_or_default()),
                 decided_by: vec![
                     Decider { path: path_of(&keys), value: json!(outcome.name), is_default: false },
@@ -208,6 +250,7 @@ impl<'s> At<'s> {
             };
             Cause {
                 image: None,
+                places: Vec::new(),
                 why: Why::Policy { name: policy.name.clone(), said },
                 decided_by: vec![Decider { path, value: json!(policy.name), is_default: false }],
                 advice: vec![Advice::SatisfyRules(format!("policy {}", policy.name))],
@@ -240,6 +283,7 @@ impl<'s> At<'s> {
         let scan = judged.scan.as_ref().filter(|scan| !scan.custom.is_empty())?;
         Some(Cause {
             image: Some(judged.image.text.clone()),
+            places: Vec::new(),
             why: Why::ScanRules(scan.custom.iter().cloned().collect()),
             decided_by: vec![rules("customRules")],
             advice: vec![Advice::SatisfyRules("`customRules`".to_owned())],
@@ -250,10 +294,16 @@ impl<'s> At<'s> {
     /// What the scan phase says against an image.
     fn scan(&self, judged: &JudgedImage) -> Option<Cause> {
         let scan = judged.scan.as_ref()?;
-        let (denied, rule) = (scan.denied?, scan.rule.as_ref()?);
+        self.denied(judged, scan, scan.denied?)
+    }
+
+    /// What the scan phase says against an image that it denies for this reason.
+    fn denied(&self, judged: &JudgedImage, scan: &ScanOutcome, denied: Denial) -> Option<Cause> {
+        let rule = scan.rule.as_ref()?;
         let phase = self.scan_key();
         let mut cause = Cause {
             image: Some(judged.image.text.clone()),
+            places: Vec::new(),
             why: Why::Scan(denied, None),
             decided_by: vec![self.rule(phase, rule)],
             advice: vec![Advice::TakeAnother(phase)],

@@ -9,14 +9,32 @@ use crate::command::request::Subject;
 use crate::command::terminal::{Paint, in_one_line, printable, without_commands};
 
 /// The whole text of one request. `unanswered` is what the policy asked and nobody was there to answer.
-pub(super) fn text(subject: &Subject, explanation: &Explanation, unanswered: Option<&str>, paint: Paint) -> String {
-    without_commands(&written(subject, explanation, unanswered, paint)).into_owned()
+pub(super) fn text(
+    subject: &Subject,
+    explanation: &Explanation,
+    warnings: &[String],
+    unanswered: Option<&str>,
+    paint: Paint,
+) -> String {
+    without_commands(&written(subject, explanation, warnings, unanswered, paint)).into_owned()
 }
 
-fn written(subject: &Subject, explanation: &Explanation, unanswered: Option<&str>, paint: Paint) -> String {
+fn written(
+    subject: &Subject,
+    explanation: &Explanation,
+    warnings: &[String],
+    unanswered: Option<&str>,
+    paint: Paint,
+) -> String {
     let heading = paint.bold(&in_one_line(&subject.to_string())).into_owned();
+    let warned = || -> String {
+        warnings.iter().map(|warning| format!("{}: {}\n", paint.yellow("warning"), in_one_line(warning))).collect()
+    };
     if explanation.causes.is_empty() {
-        return format!("{heading}: {}\n", paint.green("allowed"));
+        let wait = if explanation.waiting.is_empty() { "" } else { ", but its Pods wait" };
+        let waiting: String = explanation.waiting.iter().map(|cause| described(cause, paint)).collect();
+        let gap = if waiting.is_empty() { "" } else { "\n" };
+        return format!("{heading}: {}{}\n{waiting}{gap}{}", paint.green("allowed"), paint.yellow(wait), warned());
     }
     let mut text = format!("{heading}: {}\n", paint.red("denied"));
     for cause in &explanation.causes {
@@ -38,6 +56,10 @@ fn written(subject: &Subject, explanation: &Explanation, unanswered: Option<&str
         }
         None => text.push_str(&format!("\n{}\n", why_not(&explanation.causes, unanswered))),
     }
+    let warned = warned();
+    if !warned.is_empty() {
+        text.push_str(&format!("\n{warned}"));
+    }
     text.push('\n');
     text
 }
@@ -49,6 +71,9 @@ fn described(cause: &Cause, paint: Paint) -> String {
     let mut row = |label: &str, value: &str| {
         text.push_str(&format!("    {}  {value}\n", paint.dim(&format!("{label:10}"))));
     };
+    for (index, place) in cause.places.iter().enumerate() {
+        row(if index == 0 { "where" } else { "" }, &in_one_line(place));
+    }
     for (index, line) in printable(&cause.why.to_string()).lines().enumerate() {
         row(if index == 0 { "why" } else { "" }, line);
     }

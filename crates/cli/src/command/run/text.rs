@@ -1,7 +1,7 @@
 //! A decision as people read it: each image with what was found and who decided, then the verdict.
 
 use image_admission_engine::settings::{PreScanAction, ScanAction};
-use image_admission_engine::{ImageList, JudgedImage, Outcome, ScanReport, ScanStatus, WorkloadImage};
+use image_admission_engine::{JudgedImage, Outcome, ScanReport, ScanStatus, WorkloadImage};
 use serde_json::Value;
 
 use crate::command::diff::diff;
@@ -79,14 +79,7 @@ impl Page {
         let shown = image.shown();
         let shown = if shown.is_empty() { "(no image)" } else { &shown };
         self.line(&format!("  {}", self.paint.bold(&in_one_line(shown))));
-        let list = match image.list {
-            ImageList::Init => "init container",
-            ImageList::Container => "container",
-            ImageList::Ephemeral => "ephemeral container",
-            ImageList::Volume => "volume",
-        };
-        let name = if image.container.is_empty() { "without a name" } else { &image.container };
-        self.row("where", &format!("{list} {name}, {}", image.pointer));
+        self.row("where", &image.place());
     }
 
     fn report(&mut self, report: &ScanReport) {
