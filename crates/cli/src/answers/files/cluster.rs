@@ -198,9 +198,14 @@ impl ClusterFiles {
 
     fn is_namespaced(&self, api_version: &str, kind: &str) -> bool {
         let group = group_of(api_version);
-        let is = |(g, k): &(&str, &str)| *g == group && *k == kind;
-        !CLUSTER_WIDE.iter().any(is) && !self.cluster_wide.iter().any(|(g, k)| g == group && k == kind)
+        !is_cluster_wide(group, kind) && !self.cluster_wide.iter().any(|(g, k)| g == group && k == kind)
     }
+}
+
+/// Whether a kind is one of Kubernetes' own that have no namespaces.
+#[must_use]
+pub fn is_cluster_wide(group: &str, kind: &str) -> bool {
+    CLUSTER_WIDE.contains(&(group, kind))
 }
 
 /// Kubernetes' own kinds without namespaces, with their group.

@@ -10,7 +10,7 @@ pub mod documents;
 pub mod images;
 mod signatures;
 
-pub use cluster::ClusterFiles;
+pub use cluster::{ClusterFiles, is_cluster_wide};
 pub use images::ImageFile;
 
 /// A cluster and a registry made of files; either may be missing.
