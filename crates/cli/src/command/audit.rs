@@ -34,7 +34,7 @@ use super::rego::start_clock;
 use super::request::RequestError;
 use super::settings::settings;
 use super::terminal::{Paint, json_without_commands};
-use super::{Ending, HOW_TO_ANSWER, complain, invalid_settings, seconds, warn};
+use super::{Ending, complain, invalid_settings, nobody_answers, seconds, warn};
 use collection::{Collection, CollectionError};
 use judgement::{Judgement, Rules};
 use object::Object;
@@ -48,7 +48,7 @@ keeps of earlier revisions. Pods and ReplicaSets are shown under the controller 
 
 Exit codes:
   0  everything is admitted; with --against, nothing is newly denied
-  1  something went wrong, or there is nothing to judge: the error says what
+  1  something went wrong, nobody was there to answer what was asked, or there is nothing to judge: the error says what
   2  something is denied; with --against, newly
   3  the settings are not valid
 
@@ -170,11 +170,10 @@ impl Audit {
         let host = self.host.open(Grants::everything())?;
         host.remark().into_iter().for_each(warn);
         let kept = Kept::new(Arc::new(TimeLimited::new(host.answers(), self.timeout)));
-        let report = self.decide(&collection, &rules, against.as_ref(), &kept)?;
+        let mut report = self.decide(&collection, &rules, against.as_ref(), &kept)?;
         host.save_recording()?;
-        if let Some(call) = host.unanswered() {
-            warn(&format!("nobody is there to answer `{call}`: {HOW_TO_ANSWER}"));
-        }
+        // What comes of it looks like a result, and isn't one.
+        report.problems.extend(host.unanswered().as_deref().map(nobody_answers));
         report.problems.iter().for_each(|problem| complain(problem));
         if report.summary.objects == 0 {
             return Err(AuditError::Nothing(self.source()));

@@ -31,8 +31,8 @@ isn't. What rules in Rego reject has no change but of the rules, and an object t
 exemption only the reason is missing, which is yours to say.
 
 Exit codes:
-  0  every request is allowed, so that there is nothing to explain
-  1  something went wrong: the error says what
+  0  every request is allowed; that its Pods wait is said
+  1  something went wrong, or nobody was there to answer what the policy asked: it is said what
   2  at least one request is denied
   3  the settings are not valid
 
@@ -108,7 +108,7 @@ impl Explain {
         let (paint, mut entries, mut ending) = (Paint::for_output(output), Vec::new(), Ending::Allowed);
         for request in &requests {
             let answer = policy.answer(&request.json, Arc::clone(&asked), &mut log)?;
-            if !answer.response.accepted {
+            if !answer.response.accepted && ending != Ending::Failed {
                 ending = Ending::Denied;
             }
             let now = answer.decision.decided_at;
@@ -119,6 +119,7 @@ impl Explain {
             let unanswered = host.unanswered();
             if unanswered.is_some() {
                 explanation.change = None;
+                ending = Ending::Failed;
             }
             let subject = Subject::of(&request.json);
             let warnings = answer.response.warnings;
