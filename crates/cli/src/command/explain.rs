@@ -1,4 +1,4 @@
-//! `explain`: which settings reject a request, what to do about its images, and the smallest change of the settings that would
+//! `explain`: which settings reject a request, what to do about its images, and a small change of the settings that would
 //! have admitted it.
 
 mod text;

@@ -94,6 +94,8 @@ pub enum Advice {
     RepairObject,
     /// Rules of this setting, or of this policy, reject it.
     SatisfyRules(String),
+    /// Rules of this setting, or of this policy, failed.
+    RepairRules(String),
 }
 
 /// A package to update.
@@ -180,7 +182,7 @@ impl fmt::Display for Advice {
                 "repair what made the look-up fail: a right that is missing, or an answer that makes no sense"
             }
             Self::TryAgain => "apply it again when what didn't answer is there again",
-            Self::NameWhatIsThere => "name an image that is there: look at its tag, or pull it again by its digest",
+            Self::NameWhatIsThere => "check its name and tag; with `--images`, add the image to the list",
             Self::GiveCredentials => "give the policy server credentials that may read it",
             Self::PushAnew => {
                 "push it anew with a tool whose indexes are proven (buildx, docker manifest, crane, ko, podman, regctl, oras)"
@@ -190,6 +192,9 @@ impl fmt::Display for Advice {
             Self::Split(max) => return write!(f, "split the object: {max} different images are the most"),
             Self::AskForLess => "name fewer images in one object, or images of fewer platforms",
             Self::RepairObject => "repair the object",
+            Self::RepairRules(whose) => {
+                return write!(f, "repair the rules of {whose}: one of them failed, and what fails rejects");
+            }
             Self::SatisfyRules(whose) => return write!(f, "change the object as {whose} asks for"),
         };
         f.write_str(text)
