@@ -89,9 +89,9 @@ struct Entry {
 impl Explain {
     /// Explains everything, and writes the explanations to `output`.
     pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, RunError> {
-        let settings = self.asked.settings()?;
-        let written: Value = serde_json::from_str(settings.get()).map_err(io::Error::from)?;
         let requests = requests_in(&self.asked.files, &self.manifests)?;
+        let settings = self.asked.settings(&requests)?;
+        let written: Value = serde_json::from_str(settings.get()).map_err(io::Error::from)?;
         let host = self.host.open(Grants::everything())?;
         host.remark().into_iter().for_each(warn);
         let answers = Arc::new(Kept::new(host.answers()));

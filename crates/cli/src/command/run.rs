@@ -104,8 +104,8 @@ impl Run {
         if self.group_by.is_some() && !self.is_for_people() {
             return Err(RunError::TableForPrograms);
         }
-        let settings = self.asked.settings()?;
         let requests = requests_in(&self.asked.files, &self.manifests)?;
+        let settings = self.asked.settings(&requests)?;
         let host = self.host.open(Grants::everything())?;
         host.remark().into_iter().for_each(warn);
         let module = Arc::new(self.asked.module.compile(self.asked.timeout)?);
