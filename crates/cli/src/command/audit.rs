@@ -67,7 +67,7 @@ Examples:
 pub(super) struct Audit {
     /// What to decide: files and folders with manifests, dumps of `kubectl get`, or what kustomize writes, as YAML or JSON. May
     /// be repeated; `-` is the standard input. Without it the workloads of the cluster that `--live` asks
-    #[arg(short, long = "file", value_name = "PATH", required_unless_present = "live")]
+    #[arg(short, long = "file", value_name = "PATH")]
     files: Vec<PathBuf>,
 
     /// Look at this namespace only. Objects in files that name none belong to it [default: all; those that name none belong to
@@ -139,6 +139,9 @@ pub(super) enum AuditError {
     /// No request can be made.
     #[error(transparent)]
     Request(#[from] RequestError),
+    /// Nobody says what to look at.
+    #[error("nothing to look at: name files or folders with `-f`, or ask the cluster with `--live`")]
+    NoSource,
     /// Everything was passed over.
     #[error("nothing in {0} is judged by these settings")]
     Nothing(String),
@@ -160,6 +163,9 @@ enum Came {
 impl Audit {
     /// Decides everything, and writes what was found to `output`.
     pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, AuditError> {
+        if self.files.is_empty() && !self.host.live {
+            return Err(AuditError::NoSource);
+        }
         start_clock();
         let rules = rules(self.settings.as_deref(), self.settings_of.as_deref())?;
         let against = self.against.as_deref().map(|path| rules_in(path, self.against_of.as_deref())).transpose()?;

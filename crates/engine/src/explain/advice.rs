@@ -76,6 +76,8 @@ pub enum Advice {
     RepairLookUp,
     /// A registry or the cluster didn't answer.
     TryAgain,
+    /// The command line wasn't told whom to ask.
+    GiveSomebodyToAsk,
     /// There is no such image.
     NameWhatIsThere,
     /// The registry denies access.
@@ -182,6 +184,7 @@ impl fmt::Display for Advice {
                 "repair what made the look-up fail: a right that is missing, or an answer that makes no sense"
             }
             Self::TryAgain => "apply it again when what didn't answer is there again",
+            Self::GiveSomebodyToAsk => "give `--images FILE`, or use `--live`",
             Self::NameWhatIsThere => "check its name and tag; with `--images`, add the image to the list",
             Self::GiveCredentials => "give the policy server credentials that may read it",
             Self::PushAnew => {

@@ -82,6 +82,9 @@ pub enum FilesError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// A file stands in a folder's place.
+    #[error("`{}` is a file; name its folder", _0.display())]
+    NoFolder(PathBuf),
     /// A folder holds no manifests: most likely it isn't the one that was meant.
     #[error("no `.yaml`, `.yml` or `.json` file in `{}`", _0.display())]
     Empty(PathBuf),
