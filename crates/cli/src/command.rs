@@ -157,6 +157,11 @@ fn invalid_settings(path: Option<&Path>, problems: &str) -> String {
     format!("the settings `{name}` are not valid\n{}", problems.join("\n"))
 }
 
+/// That nobody is there to answer a question, so that what is decided says nothing about the world.
+fn nobody_answers(call: &str) -> String {
+    format!("nobody is there to answer `{call}`: {HOW_TO_ANSWER}")
+}
+
 /// What to do about a question that nobody is there to answer.
 const HOW_TO_ANSWER: &str = "give `--images` and `--cluster`, a recording that has it, or `--live`";
 

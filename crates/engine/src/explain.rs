@@ -1,4 +1,4 @@
-//! Why a request is rejected: which settings decided, at which paths; what to do about the image; and the smallest change of
+//! Why a request is rejected: which settings decided, at which paths; what to do about the image; and a small change of
 //! the settings that would have admitted it, with what that opens.
 //!
 //! No such change is guessed: the request is decided with it, and with every part of it left out.
@@ -11,6 +11,7 @@ mod advice;
 mod advise;
 mod causes;
 mod change;
+mod left_out;
 mod opens;
 mod why;
 
@@ -23,7 +24,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 pub use advice::{Advice, PackageUpdate};
-pub use change::{Action, Change, Edit};
+pub use change::{Action, Change, Edit, Stuck};
 pub use opens::{Opens, Whose};
 pub use why::Why;
 
@@ -35,8 +36,14 @@ pub struct Explanation {
     pub settings: Value,
     /// Everything that rejects it by itself, in the order of the message; empty when it is admitted.
     pub causes: Vec<Cause>,
-    /// The smallest change of the settings that was found to admit it; none when none was found.
+    /// What the Pods wait for that are made from a workload which is admitted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<Cause>,
+    /// A change of the settings that was found to admit it, of which no part can be left out; none when none was found.
     pub change: Option<Change>,
+    /// Where none was found although something was changed: what rejects it then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<Stuck>,
 }
 
 /// Something that rejects a request by itself.
@@ -45,6 +52,9 @@ pub struct Explanation {
 pub struct Cause {
     /// The image that it is about, as the object names it; none: the request as a whole.
     pub image: Option<String>,
+    /// Where the object names it: two containers of one image have one cause.
+    #[serde(rename = "where", skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<String>,
     /// Why; a sentence where it is written out.
     pub why: Why,
     /// The settings that decided, the most important first; none when no setting could have decided otherwise.
@@ -83,8 +93,13 @@ pub fn explain(
     let decision = decide(request, &read, host, now);
     let settings = Settings::unwrapped(settings);
     let causes = causes::causes(&decision, request, &settings, (&read, &read));
-    let change = if causes.is_empty() { None } else { change::find(request, &settings, &read, host, now) };
-    Ok((decision, Explanation { settings, causes, change }))
+    let found = if causes.is_empty() { Err(None) } else { change::find(request, &settings, &read, host, now) };
+    let (change, stuck) = match found {
+        Ok(change) => (Some(change), None),
+        Err(stuck) => (None, stuck),
+    };
+    let waiting = causes::waiting(&decision, request, &settings, &read);
+    Ok((decision, Explanation { settings, causes, waiting, change, stuck }))
 }
 
 /// What rejects a request that was decided with these settings, as they are written and as they were read. No change of them is

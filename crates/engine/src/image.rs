@@ -85,6 +85,19 @@ impl WorkloadImage {
         [self.list.entry_name(), "-", &self.position.to_string()].concat()
     }
 
+    /// `init container setup, /spec/initContainers/0/image`: where people find it in the object.
+    #[must_use]
+    pub fn place(&self) -> String {
+        let list = match self.list {
+            ImageList::Init => "init container",
+            ImageList::Container => "container",
+            ImageList::Ephemeral => "ephemeral container",
+            ImageList::Volume => "volume",
+        };
+        let name = if self.container.is_empty() { "without a name" } else { &self.container };
+        format!("{list} {name}, {}", self.pointer)
+    }
+
     /// The JSON pointer of the container, or the volume, that names it.
     pub(crate) fn owner_pointer(&self) -> &str {
         let field = if self.list == ImageList::Volume { "/image/reference" } else { "/image" };

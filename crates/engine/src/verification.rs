@@ -32,6 +32,7 @@ use attestations::Attestations;
 use cel::Value;
 use expression::{EvaluationError, Program, References, Scope, Time, map_of, value_of};
 use images::{Images, not_looked_at, unpinned};
+pub(crate) use matching::names_of;
 use questions::{Answers, MAX_QUESTIONS, Question};
 use serde_json::{Map, Value as Json, json};
 use signatures::Signatures;

@@ -34,7 +34,7 @@ use super::rego::start_clock;
 use super::request::RequestError;
 use super::settings::settings;
 use super::terminal::{Paint, json_without_commands};
-use super::{Ending, HOW_TO_ANSWER, complain, invalid_settings, seconds, warn};
+use super::{Ending, complain, invalid_settings, nobody_answers, seconds, warn};
 use collection::{Collection, CollectionError};
 use judgement::{Judgement, Rules};
 use object::Object;
@@ -48,7 +48,7 @@ keeps of earlier revisions. Pods and ReplicaSets are shown under the controller 
 
 Exit codes:
   0  everything is admitted; with --against, nothing is newly denied
-  1  something went wrong, or there is nothing to judge: the error says what
+  1  something went wrong, nobody was there to answer what was asked, or there is nothing to judge: the error says what
   2  something is denied; with --against, newly
   3  the settings are not valid
 
@@ -67,7 +67,7 @@ Examples:
 pub(super) struct Audit {
     /// What to decide: files and folders with manifests, dumps of `kubectl get`, or what kustomize writes, as YAML or JSON. May
     /// be repeated; `-` is the standard input. Without it the workloads of the cluster that `--live` asks
-    #[arg(short, long = "file", value_name = "PATH", required_unless_present = "live")]
+    #[arg(short, long = "file", value_name = "PATH")]
     files: Vec<PathBuf>,
 
     /// Look at this namespace only. Objects in files that name none belong to it [default: all; those that name none belong to
@@ -139,6 +139,9 @@ pub(super) enum AuditError {
     /// No request can be made.
     #[error(transparent)]
     Request(#[from] RequestError),
+    /// Nobody says what to look at.
+    #[error("nothing to look at: name files or folders with `-f`, or ask the cluster with `--live`")]
+    NoSource,
     /// Everything was passed over.
     #[error("nothing in {0} is judged by these settings")]
     Nothing(String),
@@ -160,6 +163,9 @@ enum Came {
 impl Audit {
     /// Decides everything, and writes what was found to `output`.
     pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, AuditError> {
+        if self.files.is_empty() && !self.host.live {
+            return Err(AuditError::NoSource);
+        }
         start_clock();
         let rules = rules(self.settings.as_deref(), self.settings_of.as_deref())?;
         let against = self.against.as_deref().map(|path| rules_in(path, self.against_of.as_deref())).transpose()?;
@@ -170,11 +176,10 @@ impl Audit {
         let host = self.host.open(Grants::everything())?;
         host.remark().into_iter().for_each(warn);
         let kept = Kept::new(Arc::new(TimeLimited::new(host.answers(), self.timeout)));
-        let report = self.decide(&collection, &rules, against.as_ref(), &kept)?;
+        let mut report = self.decide(&collection, &rules, against.as_ref(), &kept)?;
         host.save_recording()?;
-        if let Some(call) = host.unanswered() {
-            warn(&format!("nobody is there to answer `{call}`: {HOW_TO_ANSWER}"));
-        }
+        // What comes of it looks like a result, and isn't one.
+        report.problems.extend(host.unanswered().as_deref().map(nobody_answers));
         report.problems.iter().for_each(|problem| complain(problem));
         if report.summary.objects == 0 {
             return Err(AuditError::Nothing(self.source()));

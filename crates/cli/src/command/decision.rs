@@ -1,5 +1,6 @@
 //! What `run` and `explain` have in common: requests to decide, and the policy that decides them.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,10 +8,12 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::value::RawValue;
 
+use super::fields::Fields;
 use super::policy::ModuleOption;
+use super::request::Request;
 use super::run::RunError;
-use super::settings::settings;
-use super::{complain, invalid_settings, seconds};
+use super::settings::chosen;
+use super::{complain, invalid_settings, seconds, warn};
 
 /// Which requests are decided, and by which policy.
 #[derive(Args, Debug)]
@@ -38,10 +41,16 @@ pub(super) struct DecisionOptions {
 }
 
 impl DecisionOptions {
-    /// The settings as JSON.
-    pub(super) fn settings(&self) -> Result<Box<RawValue>, RunError> {
-        let own = |path| settings(path, self.settings_of.as_deref());
-        match self.settings.as_deref().map(own).transpose()?.flatten() {
+    /// The settings as JSON. That their policy is never asked about the namespace of a request is said in a warning.
+    pub(super) fn settings(&self, requests: &[Request]) -> Result<Box<RawValue>, RunError> {
+        let own = |path| chosen(path, self.settings_of.as_deref());
+        let found = self.settings.as_deref().map(own).transpose()?.flatten();
+        if let Some(policy) = found.as_ref().and_then(|found| found.policy.as_ref()) {
+            let namespaces: BTreeSet<String> =
+                requests.iter().filter_map(|request| namespace_of(&request.json)).collect();
+            namespaces.iter().filter_map(|namespace| policy.leaves_out(namespace)).for_each(|why| warn(&why));
+        }
+        match found.and_then(|found| found.json) {
             Some(settings) => Ok(settings),
             None => Ok(RawValue::from_string("{}".to_owned()).map_err(io::Error::from)?),
         }
@@ -51,4 +60,10 @@ impl DecisionOptions {
     pub(super) fn complain_of_settings(&self, problems: &str) {
         complain(&invalid_settings(self.settings.as_deref(), problems));
     }
+}
+
+/// The namespace of a request's object; none of what has none.
+fn namespace_of(request: &RawValue) -> Option<String> {
+    let request = Fields::of(request)?;
+    request.object("object").or_else(|| request.object("oldObject"))?.object("metadata")?.text("namespace")
 }

@@ -59,7 +59,7 @@ pub(super) fn diff_of_texts(before: &str, after: &str) -> Vec<Line> {
 }
 
 /// Every JSON value can be written as YAML; should one ever not be, JSON is YAML too.
-fn yaml(value: &Value) -> String {
+pub(super) fn yaml(value: &Value) -> String {
     yaml_serde::to_string(value).unwrap_or_else(|_| value.to_string())
 }
 

@@ -89,6 +89,9 @@ pub(super) fn documents_in(path: &Path, text: &str) -> Result<Vec<Document>, Doc
 
 /// A file's text.
 pub(super) fn text(path: &Path) -> Result<String, DocumentError> {
+    if !is_standard_input(path) && path.is_dir() {
+        return Err(DocumentError::Folder(name(path)));
+    }
     let mut bytes = Vec::new();
     let read = if is_standard_input(path) {
         io::stdin().read_to_end(&mut bytes)
@@ -156,6 +159,9 @@ pub(crate) enum DocumentError {
         /// What the system says.
         source: io::Error,
     },
+    /// It is a folder.
+    #[error("{0} is a folder: name its files; `audit` takes folders of manifests, and `test` those of suites")]
+    Folder(String),
     /// It is no text.
     #[error("{file} is not UTF-8 text: its byte {position} is wrong")]
     NotUtf8 {

@@ -1,4 +1,4 @@
-//! `explain`: which settings reject a request, what to do about its images, and the smallest change of the settings that would
+//! `explain`: which settings reject a request, what to do about its images, and a small change of the settings that would
 //! have admitted it.
 
 mod text;
@@ -21,7 +21,7 @@ use super::manifest::ManifestOptions;
 use super::policy::{self, Policy, PolicyError};
 use super::request::{Subject, requests_in};
 use super::run::RunError;
-use super::terminal::{Paint, json_without_commands};
+use super::terminal::{Paint, json_without_commands, without_commands};
 use super::{Ending, warn};
 
 const AFTER_HELP: &str = "\
@@ -31,8 +31,8 @@ isn't. What rules in Rego reject has no change but of the rules, and an object t
 exemption only the reason is missing, which is yours to say.
 
 Exit codes:
-  0  every request is allowed, so that there is nothing to explain
-  1  something went wrong: the error says what
+  0  every request is allowed; that its Pods wait is said
+  1  something went wrong, or nobody was there to answer what the policy asked: it is said what
   2  at least one request is denied
   3  the settings are not valid
 
@@ -78,6 +78,9 @@ struct Entry {
     allowed: bool,
     #[serde(flatten)]
     explanation: Explanation,
+    /// What whoever asks is told beside the verdict.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
     /// What the policy asks and nobody is there to answer, so that no change can be tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     unanswered: Option<String>,
@@ -86,9 +89,9 @@ struct Entry {
 impl Explain {
     /// Explains everything, and writes the explanations to `output`.
     pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, RunError> {
-        let settings = self.asked.settings()?;
-        let written: Value = serde_json::from_str(settings.get()).map_err(io::Error::from)?;
         let requests = requests_in(&self.asked.files, &self.manifests)?;
+        let settings = self.asked.settings(&requests)?;
+        let written: Value = serde_json::from_str(settings.get()).map_err(io::Error::from)?;
         let host = self.host.open(Grants::everything())?;
         host.remark().into_iter().for_each(warn);
         let answers = Arc::new(Kept::new(host.answers()));
@@ -105,7 +108,7 @@ impl Explain {
         let (paint, mut entries, mut ending) = (Paint::for_output(output), Vec::new(), Ending::Allowed);
         for request in &requests {
             let answer = policy.answer(&request.json, Arc::clone(&asked), &mut log)?;
-            if !answer.response.accepted {
+            if !answer.response.accepted && ending != Ending::Failed {
                 ending = Ending::Denied;
             }
             let now = answer.decision.decided_at;
@@ -116,14 +119,19 @@ impl Explain {
             let unanswered = host.unanswered();
             if unanswered.is_some() {
                 explanation.change = None;
+                ending = Ending::Failed;
             }
             let subject = Subject::of(&request.json);
+            let warnings = answer.response.warnings;
             match self.output {
-                Output::Text => write!(output, "{}", text::text(&subject, &explanation, unanswered.as_deref(), paint))?,
+                Output::Text => {
+                    write!(output, "{}", text::text(&subject, &explanation, &warnings, unanswered.as_deref(), paint))?
+                }
                 Output::Json => entries.push(Entry {
                     request: subject.to_string(),
                     allowed: answer.response.accepted,
                     explanation,
+                    warnings,
                     unanswered,
                 }),
             }
@@ -140,5 +148,5 @@ impl Explain {
 
 /// Passes on a line of the policy's log.
 fn log(entry: &LogEntry) {
-    let _ = writeln!(io::stderr(), "{}", policy::log_line(entry));
+    let _ = writeln!(io::stderr(), "{}", without_commands(&policy::log_line(entry)));
 }

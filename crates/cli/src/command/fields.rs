@@ -21,6 +21,11 @@ impl<'a> Fields<'a> {
         self.0.get(name).copied().filter(|value| value.get() != "null")
     }
 
+    /// A field as it is written, also where that is null.
+    pub(super) fn written(&self, name: &str) -> Option<&'a RawValue> {
+        self.0.get(name).copied()
+    }
+
     /// Sets a field that is absent.
     pub(super) fn complete(&mut self, name: &str, value: &'a RawValue) {
         self.0.entry(name.to_owned()).or_insert(value);

@@ -1,8 +1,11 @@
 //! The request that a plain manifest makes: what the API server would send if someone created, changed or deleted it.
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use image_admission_cli::answers::files::is_cluster_wide;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -152,10 +155,11 @@ impl Making {
     pub(super) fn request(&self, document: &Document) -> Result<Box<RawValue>, RequestError> {
         let manifest = Manifest::read(document)?;
         let namespace = self.namespace(&manifest, document)?;
-        let new = (self.operation != Operation::Delete).then_some(&*document.json);
+        let placed = |json| manifest.placed(json, namespace);
+        let new = (self.operation != Operation::Delete).then(|| placed(&document.json));
         let old = match self.operation {
-            Operation::Delete => Some(&*document.json),
-            Operation::Update => self.old(&manifest, namespace, document)?,
+            Operation::Delete => Some(placed(&document.json)),
+            Operation::Update => self.old(&manifest, namespace, document)?.map(placed),
             Operation::Create | Operation::Connect => None,
         };
         let Manifest { group, version, kind, name, .. } = &manifest;
@@ -177,8 +181,8 @@ impl Making {
                 .user
                 .clone()
                 .unwrap_or_else(|| json!({"username": "image-admission", "groups": ["system:authenticated"]})),
-            object: new,
-            old_object: old,
+            object: new.as_deref(),
+            old_object: old.as_deref(),
             dry_run: self.dry_run,
             options: self.operation.options().map(|kind| json!({"apiVersion": "meta.k8s.io/v1", "kind": kind})),
         };
@@ -250,6 +254,42 @@ impl Manifest {
             namespace: text("namespace"),
         })
     }
+
+    /// An object of this kind in a namespace: the API server fills in `metadata.namespace` before it asks anybody. Everything
+    /// else stays the text that it is.
+    fn placed<'a>(&self, object: &'a RawValue, namespace: &str) -> Cow<'a, RawValue> {
+        let filled = || {
+            let text = object.get();
+            let metadata = Fields::of(object)?.value("metadata")?;
+            let name = serde_json::to_string(namespace).ok()?;
+            let (at, instead) = match Fields::of(metadata)?.written("namespace") {
+                // Nothing, spelt out.
+                Some(written) if ["null", "\"\""].contains(&written.get()) => (range_in(text, written.get())?, name),
+                Some(_) => return None,
+                None => {
+                    let inside = metadata.get().strip_prefix('{')?;
+                    let start = range_in(text, inside)?.start;
+                    let comma = if inside.trim_start().starts_with('}') { "" } else { "," };
+                    (start..start, format!("\"namespace\":{name}{comma}"))
+                }
+            };
+            let mut text = text.to_owned();
+            text.replace_range(at, &instead);
+            RawValue::from_string(text).ok()
+        };
+        // A kind of one's own says by its name that it has no namespaces, if it says it at all.
+        let has_none =
+            is_cluster_wide(&self.group, &self.kind) || (self.kind.starts_with("Cluster") && self.group.contains('.'));
+        let filled = if has_none || namespace.is_empty() { None } else { filled() };
+        filled.map_or(Cow::Borrowed(object), Cow::Owned)
+    }
+}
+
+/// Where a part of a text stands in it.
+fn range_in(text: &str, part: &str) -> Option<Range<usize>> {
+    let start = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
+    let range = start..start.checked_add(part.len())?;
+    (text.get(range.clone()) == Some(part)).then_some(range)
 }
 
 /// The resource of a kind, as `kubectl` guesses it. It is right for every kind of Kubernetes that has a pod spec.
@@ -290,7 +330,47 @@ struct AdmissionRequest<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::plural;
+    use super::*;
+    use crate::command::document::Place;
+
+    /// What an object is asked about as, where `-n shop` is said and it names no namespace.
+    #[track_caller]
+    fn check(object: &str, expected: &str) {
+        let json = RawValue::from_string(object.to_owned()).unwrap();
+        let document = Document { place: Place::within("test".to_owned()), json };
+        let making = Making::of_case(Operation::Create, None, Some("shop".to_owned()), None);
+        let request: Value = serde_json::from_str(making.request(&document).unwrap().get()).unwrap();
+        assert_eq!(request["object"], serde_json::from_str::<Value>(expected).unwrap());
+        let raw = Fields::of(&making.request(&document).unwrap()).unwrap().value("object").unwrap().get().to_owned();
+        assert_eq!(raw, expected);
+    }
+
+    #[test]
+    fn the_namespace_is_filled_in_as_the_api_server_does() {
+        check(
+            r#"{"apiVersion":"v1","kind":"Pod","metadata": {"name":"web"}}"#,
+            r#"{"apiVersion":"v1","kind":"Pod","metadata": {"namespace":"shop","name":"web"}}"#,
+        );
+        check(
+            r#"{"apiVersion":"v1","metadata":{ },"kind":"Pod"}"#,
+            r#"{"apiVersion":"v1","metadata":{"namespace":"shop" },"kind":"Pod"}"#,
+        );
+        check(
+            r#"{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":null}}"#,
+            r#"{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"shop"}}"#,
+        );
+        for alone in [
+            r#"{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"shop"}}"#,
+            r#"{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":7}}"#,
+            r#"{"apiVersion":"v1","kind":"Pod","metadata":null}"#,
+            r#"{"apiVersion":"v1","kind":"Pod"}"#,
+            r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"web"}}"#,
+            r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"web"}}"#,
+            r#"{"apiVersion":"cert-manager.io/v1","kind":"ClusterIssuer","metadata":{"name":"web"}}"#,
+        ] {
+            check(alone, alone);
+        }
+    }
 
     #[test]
     fn resources_are_plurals() {

@@ -22,7 +22,7 @@ use super::output::{annotations, junit, sarif};
 use super::policy::{self, Policy, PolicyError};
 use super::request::{Request, Subject, requests_in};
 use super::terminal::{Paint, json_without_commands, without_commands};
-use super::{Ending, HOW_TO_ANSWER, complain, warn};
+use super::{Ending, complain, nobody_answers, warn};
 use data::Entry;
 pub(super) use error::RunError;
 use results::{Answered, Files};
@@ -34,7 +34,7 @@ Several requests end with a table: each object, the verdict, and the first reaso
 
 Exit codes:
   0  every request is allowed
-  1  something went wrong: the error says what
+  1  something went wrong, or nobody was there to answer what the policy asked: the error says what
   2  at least one request is denied
   3  the settings are not valid
 
@@ -104,8 +104,8 @@ impl Run {
         if self.group_by.is_some() && !self.is_for_people() {
             return Err(RunError::TableForPrograms);
         }
-        let settings = self.asked.settings()?;
         let requests = requests_in(&self.asked.files, &self.manifests)?;
+        let settings = self.asked.settings(&requests)?;
         let host = self.host.open(Grants::everything())?;
         host.remark().into_iter().for_each(warn);
         let module = Arc::new(self.asked.module.compile(self.asked.timeout)?);
@@ -126,7 +126,9 @@ impl Run {
             return Err(RunError::Leftovers(leftovers));
         }
         if let Some(call) = host.unanswered() {
-            warn(&format!("nobody is there to answer `{call}`: {HOW_TO_ANSWER}"));
+            // An image that nobody could look up is denied too, and that looks like a result.
+            complain(&nobody_answers(&call));
+            return Ok(Ending::Failed);
         }
         Ok(ending)
     }

@@ -3,11 +3,15 @@
 use std::fmt;
 use std::path::Path;
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::document::{Document, DocumentError, Place, documents_in, name, text};
 use super::fields::Fields;
 use super::request::items;
+
+/// The label that each namespace has, with its name.
+const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// Settings that were found in a file.
 #[derive(Debug)]
@@ -34,7 +38,41 @@ pub(super) struct FoundPolicy {
 impl FoundPolicy {
     /// Whether people may mean it by a name.
     fn is_named(&self, name: &str) -> bool {
-        self.name == name || format!("{}/{}", self.namespace, self.name) == name
+        self.name == name || self.is_exactly(name)
+    }
+
+    /// Why it is never asked about objects of a namespace; none where it is, or where only the cluster can tell.
+    pub(super) fn leaves_out(&self, namespace: &str) -> Option<String> {
+        if self.kind == "AdmissionPolicy" {
+            let is_other = !self.namespace.is_empty() && self.namespace != namespace;
+            return is_other.then(|| {
+                format!("`{self}` is about objects of `{}` alone, and in a cluster isn't asked about those of `{namespace}`", self.namespace)
+            });
+        }
+        let manifest: Value = serde_json::from_str(self.manifest.get()).ok()?;
+        let selector = manifest.pointer("/spec/namespaceSelector")?;
+        let own = |expression: &&Value| expression.get("key").and_then(Value::as_str) == Some(NAME_LABEL);
+        let expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
+        let excludes = |expression: &Value| {
+            let values = expression.get("values").and_then(Value::as_array);
+            let is_named = values.into_iter().flatten().any(|value| value == namespace);
+            match expression.get("operator").and_then(Value::as_str) {
+                Some("In") => !is_named,
+                Some("NotIn") => is_named,
+                Some("DoesNotExist") => true,
+                _ => false,
+            }
+        };
+        let label = selector.get("matchLabels").and_then(|labels| labels.get(NAME_LABEL)).and_then(Value::as_str);
+        let is_left_out = expressions.filter(own).any(excludes) || label.is_some_and(|label| label != namespace);
+        is_left_out.then(|| {
+            format!("the `namespaceSelector` of `{self}` leaves `{namespace}` out: in a cluster it isn't asked about its objects")
+        })
+    }
+
+    /// Whether a name says all of it: of a policy of one namespace, also that namespace.
+    fn is_exactly(&self, name: &str) -> bool {
+        if self.namespace.is_empty() { self.name == name } else { format!("{}/{}", self.namespace, self.name) == name }
     }
 }
 
@@ -64,12 +102,22 @@ impl Found {
 /// The settings in a file: the only ones, or those of the policy of that name. None if everything in it is commented out, or
 /// if the policy has none.
 pub(super) fn settings(path: &Path, policy: Option<&str>) -> Result<Option<Box<RawValue>>, DocumentError> {
+    Ok(chosen(path, policy)?.and_then(|found| found.json))
+}
+
+/// The same, with the policy that they belong to.
+pub(super) fn chosen(path: &Path, policy: Option<&str>) -> Result<Option<Found>, DocumentError> {
     let mut found = every_in(path, &text(path)?)?;
     let file = name(path);
     if let Some(wanted) = policy {
         let candidates = found.iter().filter_map(|found| found.policy.as_ref()).map(|policy| format!("`{policy}`"));
         let candidates = candidates.collect();
-        found.retain(|found| found.policy.as_ref().is_some_and(|policy| policy.is_named(wanted)));
+        let is = |found: &Found, test: fn(&FoundPolicy, &str) -> bool| {
+            found.policy.as_ref().is_some_and(|policy| test(policy, wanted))
+        };
+        // A policy of the whole cluster has no other name than this one.
+        let has_exact = found.iter().any(|found| is(found, FoundPolicy::is_exactly));
+        found.retain(|found| is(found, if has_exact { FoundPolicy::is_exactly } else { FoundPolicy::is_named }));
         if found.is_empty() {
             return Err(DocumentError::NoSuchPolicy { file, name: wanted.to_owned(), candidates });
         }
@@ -77,7 +125,7 @@ pub(super) fn settings(path: &Path, policy: Option<&str>) -> Result<Option<Box<R
     if found.len() > 1 {
         return Err(DocumentError::SeveralSettings { file, candidates: found.iter().map(Found::shown).collect() });
     }
-    Ok(found.pop().and_then(|found| found.json))
+    Ok(found.pop())
 }
 
 /// All settings in a file that was read. An empty one has some that say nothing; objects that are no policies stand beside them.
@@ -205,12 +253,43 @@ mod tests {
         let (cluster, own) = ("`ClusterAdmissionPolicy images`", "`AdmissionPolicy shop/images`");
         let several = format!("FILE has the settings of {cluster} and of {own}; {choose}");
         check(&[CLUSTER, OWN], None, Err(&several));
-        check(&[CLUSTER, OWN], Some("images"), Err(&several));
+        check(&[CLUSTER, OWN], Some("images"), Ok(Some("{\"maxImages\":1}")));
+        let other = OWN.replace("namespace: shop", "namespace: other");
+        let several = format!("FILE has the settings of {own} and of `AdmissionPolicy other/images`; {choose}");
+        check(&[OWN, &other], Some("images"), Err(&several));
         let bare = format!("FILE has the settings of no policy and of {cluster}; {choose}");
         check(&[BARE, CLUSTER], None, Err(&bare));
         let unknown = format!("FILE has no policy `other`; it has {cluster}, {own}");
         check(&[CLUSTER, OWN], Some("other"), Err(&unknown));
         check(&[BARE], Some("images"), Err("FILE has no policy `images`; it has settings alone, or none"));
+    }
+
+    #[test]
+    fn namespaces_are_left_out_where_their_names_are_enough_to_tell() {
+        let check = |policy: &str, expected: &[&str]| {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("policy.yaml");
+            fs::write(&path, policy).unwrap();
+            let policy = chosen(&path, None).unwrap().unwrap().policy.unwrap();
+            let all = ["shop", "kube-system"].into_iter();
+            let left_out: Vec<&str> = all.filter(|namespace| policy.leaves_out(namespace).is_some()).collect();
+            assert_eq!(left_out, expected, "{policy}");
+        };
+        check(CLUSTER, &[]);
+        check(OWN, &["kube-system"]);
+        let with = |selector: &str| CLUSTER.replace("spec: {", &format!("spec: {{namespaceSelector: {selector}, "));
+        let name = "kubernetes.io/metadata.name";
+        check(
+            &with(&format!("{{matchExpressions: [{{key: {name}, operator: NotIn, values: [kube-system]}}]}}")),
+            &["kube-system"],
+        );
+        check(
+            &with(&format!("{{matchExpressions: [{{key: {name}, operator: In, values: [kube-system]}}]}}")),
+            &["shop"],
+        );
+        check(&with(&format!("{{matchLabels: {{{name}: shop}}}}")), &["kube-system"]);
+        // Only the cluster knows other labels.
+        check(&with("{matchExpressions: [{key: team, operator: In, values: [a]}], matchLabels: {a: b}}"), &[]);
     }
 
     #[test]

@@ -93,6 +93,21 @@ fn json_has_the_shape_that_is_documented() {
     assert_eq!(rules, ["scan-result", "pre-scan", "report-pending"]);
 }
 
+/// What nobody answers is no result: it is among the problems, on the page too, and the command fails.
+#[test]
+fn what_nobody_answers_is_a_problem() {
+    let run = |format| {
+        let arguments = ["audit", "-f", "folder/overlays", "--settings", "settings.yaml", "-o", format];
+        image_admission(&folder(), &arguments, b"")
+    };
+    let (json, html) = (run("json"), run("html"));
+    assert_eq!((json.code, html.code), (1, 1));
+    let report: Value = serde_json::from_str(&json.output).unwrap();
+    let problem = report["problems"][0].as_str().unwrap();
+    assert!(problem.starts_with("nobody is there to answer `oci/v1/manifest_digest"), "{problem}");
+    assert!(html.output.contains("nobody is there to answer"), "{}", html.output);
+}
+
 #[test]
 fn json_of_a_comparison_has_what_changes() {
     let report = audit_json(&["-f", "dump.yaml", "--settings", "settings.yaml", "--against", "current.yaml"]);

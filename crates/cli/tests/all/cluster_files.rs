@@ -212,6 +212,12 @@ fn check_refused(files: &[(&str, &str)], expected: &str) {
 }
 
 #[test]
+fn an_empty_folder_is_an_empty_cluster() {
+    let cluster = ClusterFiles::from_folder(folder(&[]).path()).unwrap();
+    assert_eq!(cluster.files().count(), 0);
+}
+
+#[test]
 fn a_file_that_cannot_be_used_is_named_with_the_document() {
     check_refused(&[("x.txt", "")], "no `.yaml`, `.yml` or `.json` file in `DIR`");
     check_refused(

@@ -51,6 +51,8 @@ pub enum Advice {
     TakeAnother(&'static str),
     /// A scan is on its way.
     Wait,
+    /// What the Pods of a workload that is there wait for: it isn't applied again.
+    ForPods(Box<Advice>),
     /// Have it scanned.
     Scan,
     /// Have it scanned again: its report is too old, or can't be read.
@@ -74,6 +76,8 @@ pub enum Advice {
     RepairLookUp,
     /// A registry or the cluster didn't answer.
     TryAgain,
+    /// The command line wasn't told whom to ask.
+    GiveSomebodyToAsk,
     /// There is no such image.
     NameWhatIsThere,
     /// The registry denies access.
@@ -92,6 +96,8 @@ pub enum Advice {
     RepairObject,
     /// Rules of this setting, or of this policy, reject it.
     SatisfyRules(String),
+    /// Rules of this setting, or of this policy, failed.
+    RepairRules(String),
 }
 
 /// A package to update.
@@ -150,6 +156,7 @@ impl fmt::Display for Advice {
             }
             Self::TakeAnother(phase) => return write!(f, "take an image whose name `{phase}` doesn't reject"),
             Self::Wait => "wait for the scan, and apply it again",
+            Self::ForPods(advice) => return for_pods(advice, f),
             Self::Scan => "have it scanned, and apply it again when its report is there",
             Self::ScanAgain => "have it scanned again",
             Self::ScanPlatform => "have it scanned for the platform that would run",
@@ -177,7 +184,8 @@ impl fmt::Display for Advice {
                 "repair what made the look-up fail: a right that is missing, or an answer that makes no sense"
             }
             Self::TryAgain => "apply it again when what didn't answer is there again",
-            Self::NameWhatIsThere => "name an image that is there: look at its tag, or pull it again by its digest",
+            Self::GiveSomebodyToAsk => "give `--images FILE`, or use `--live`",
+            Self::NameWhatIsThere => "check its name and tag; with `--images`, add the image to the list",
             Self::GiveCredentials => "give the policy server credentials that may read it",
             Self::PushAnew => {
                 "push it anew with a tool whose indexes are proven (buildx, docker manifest, crane, ko, podman, regctl, oras)"
@@ -187,10 +195,26 @@ impl fmt::Display for Advice {
             Self::Split(max) => return write!(f, "split the object: {max} different images are the most"),
             Self::AskForLess => "name fewer images in one object, or images of fewer platforms",
             Self::RepairObject => "repair the object",
+            Self::RepairRules(whose) => {
+                return write!(f, "repair the rules of {whose}: one of them failed, and what fails rejects");
+            }
             Self::SatisfyRules(whose) => return write!(f, "change the object as {whose} asks for"),
         };
         f.write_str(text)
     }
+}
+
+/// What is to do while Pods wait: their controller tries to make them until they are admitted.
+fn for_pods(advice: &Advice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let first = match advice {
+        Advice::Wait => "wait for the scan".to_owned(),
+        Advice::Scan => "have it scanned".to_owned(),
+        Advice::StartScanJob { registry, is_left_out: false } => {
+            format!("start a ScanJob of the Registry `{registry}`")
+        }
+        other => other.to_string(),
+    };
+    write!(f, "{first}; once its report is there, the Pods are made without anything applied again")
 }
 
 /// `openssl to 3.1 (CVE-1, CVE-2)`

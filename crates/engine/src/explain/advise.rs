@@ -10,6 +10,9 @@ use crate::report::ScanReport;
 use crate::settings::Settings;
 use crate::verification::{VerificationFailure, VerificationOutcome};
 
+/// How the command line's host says that there is no registry.
+const NOBODY_TO_ASK: &str = "there is no registry to ask";
+
 /// What to do about an image that its reports reject.
 pub(super) fn about_report(report: &ScanReport, settings: &Settings) -> Vec<Advice> {
     let mut advice = Vec::new();
@@ -64,6 +67,7 @@ fn about_unresolved(why: &Unresolved, settings: &Settings) -> Advice {
             HostFailure::NotFound(_) => Advice::NameWhatIsThere,
             HostFailure::Denied(_) => Advice::GiveCredentials,
             HostFailure::NotGranted(_) => Advice::RepairLookUp,
+            HostFailure::Failed(said) if said == NOBODY_TO_ASK => Advice::GiveSomebodyToAsk,
             HostFailure::Failed(_) => Advice::TryAgain,
             HostFailure::Malformed(_) | HostFailure::NotTrusted(_) => Advice::PushAnew,
         },

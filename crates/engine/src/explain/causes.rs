@@ -1,20 +1,24 @@
 //! What rejects a request, who decided it, and what would undo it.
 
 use super::change::{Action, Edit, path_of, position};
-use super::{Advice, Cause, Decider, Opens, Whose, Why, advise};
+use super::{Advice, Cause, Decider, Opens, Whose, Why, advise, left_out};
 use crate::Timestamp;
 use crate::decision::{Decision, Outcome};
 use crate::image::{ImageReference, WorkloadImage};
-use crate::judged::JudgedImage;
+use crate::judged::{JudgedImage, ScanOutcome};
 use crate::policy::Rule;
 use crate::prescan::PreScanRejection;
-use crate::reason::{ExceededLimit, ExceededSetting, Rejection, ReportState, ScanStatus};
+use crate::reason::{
+    Denial, ExceededLimit, ExceededSetting, ImageWarning, Rejection, ReportState, ScanReason, ScanStatus, Unresolved,
+    Unverified,
+};
 use crate::report::{PlatformReport, ScanReport};
 use crate::request::AdmissionRequest;
 use crate::resolve::may_ask;
 use crate::settings::{
     ImageMatching, Limit, Limits, PhaseAction, Platforms, ScanAction, Settings, Severity, UNSAID_REASON,
 };
+use crate::verification::{VerificationFailure, VerificationOutcome};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,8 +45,45 @@ pub(super) fn causes(
         causes.extend(decision.images.iter().filter_map(|judged| at.custom(judged)));
     }
     causes.extend(at.policies(decision));
+    placed(causes, decision)
+}
+
+/// What the Pods of a workload wait for that is admitted; nothing where it has none, or where it is rejected.
+pub(super) fn waiting(
+    decision: &Decision,
+    request: Option<&RawValue>,
+    written: &Value,
+    settings: &Settings,
+) -> Vec<Cause> {
+    if !decision.is_allowed() {
+        return Vec::new();
+    }
+    let namespace = namespace_of(request);
+    let at = At { written, settings, before: settings, namespace: &namespace, now: decision.decided_at };
+    let waiting = decision.images.iter().filter_map(|judged| {
+        let scan = judged.scan.as_ref()?;
+        if !matches!(scan.warning, Some(ImageWarning::PodsWait(_))) {
+            return None;
+        }
+        // What its Pods will be told.
+        let mut cause = at.denied(judged, scan, Denial::ReportPending)?;
+        cause.advice = cause.advice.into_iter().map(|advice| Advice::ForPods(Box::new(advice))).collect();
+        Some(cause)
+    });
+    placed(waiting.collect(), decision)
+}
+
+/// Each cause once, with where the object names its image.
+fn placed(causes: Vec<Cause>, decision: &Decision) -> Vec<Cause> {
+    let wrong = match &decision.outcome {
+        Outcome::NotImages(images) => images.as_slice(),
+        _ => &[],
+    };
     let mut different: Vec<Cause> = Vec::new();
-    for cause in causes {
+    for mut cause in causes {
+        let images = decision.images.iter().map(|judged| &judged.image).chain(wrong);
+        let own = images.filter(|image| cause.image.as_ref() == Some(&image.text));
+        cause.places = own.map(WorkloadImage::place).collect();
         // Two containers of one image have one cause.
         if !different.contains(&cause) {
             different.push(cause);
@@ -74,7 +115,7 @@ impl<'s> At<'s> {
     fn outcome(&self, decision: &Decision) -> Vec<Cause> {
         let no_setting = |why: Why| {
             let advice = vec![Advice::RepairObject];
-            Cause { image: None, why, decided_by: Vec::new(), advice, undo: Vec::new() }
+            Cause { image: None, places: Vec::new(), why, decided_by: Vec::new(), advice, undo: Vec::new() }
         };
         match &decision.outcome {
             Outcome::NothingToJudge(_) | Outcome::PreScanAccepted | Outcome::Scanned | Outcome::NotVerified => {
@@ -91,6 +132,7 @@ impl<'s> At<'s> {
             }
             Outcome::TooManyImages { images, max } => vec![Cause {
                 image: None,
+                places: Vec::new(),
                 why: Why::TooManyImages { images: *images, max: *max },
                 decided_by: vec![self.decider(&["maxImages"], json!(max))],
                 advice: vec![Advice::Split(*max)],
@@ -100,6 +142,7 @@ impl<'s> At<'s> {
                 let more = max.saturating_mul(2);
                 vec![Cause {
                     image: None,
+                    places: Vec::new(),
                     why: Why::TooManyHostCalls { images: *images, max: *max },
                     decided_by: vec![self.decider(&["maxHostCalls"], json!(max))],
                     advice: vec![Advice::AskForLess],
@@ -117,6 +160,7 @@ impl<'s> At<'s> {
             let Some(Rejection { policy: rule, .. }) = judged.pre_scan_rejection() else { continue };
             causes.push(Cause {
                 image: Some(judged.image.text.clone()),
+                places: Vec::new(),
                 why: Why::PreScan,
                 decided_by: vec![self.rule("preScanPolicies", rule)],
                 advice: vec![Advice::TakeAnother("preScanPolicies")],
@@ -126,9 +170,10 @@ impl<'s> At<'s> {
         for reason in &why.by_rules {
             causes.push(Cause {
                 image: None,
+                places: Vec::new(),
                 why: Why::PreScanRules(reason.clone()),
                 decided_by: vec![rules("preCustomRules")],
-                advice: vec![Advice::SatisfyRules("`preCustomRules`".to_owned())],
+                advice: of_custom_rules([reason], "`preCustomRules`"),
                 undo: Vec::new(),
             });
         }
@@ -155,6 +200,7 @@ impl<'s> At<'s> {
             };
             Cause {
                 image: None,
+                places: Vec::new(),
                 why: Why::Verification(outcome.message().unwrap_or_default()),
                 decided_by: vec![
                     Decider { path: path_of(&keys), value: json!(outcome.name), is_default: false },
@@ -162,7 +208,7 @@ impl<'s> At<'s> {
                 ],
                 advice: advise::about_verification(outcome),
                 undo: vec![
-                    self.left_out(&keys, &outcome.name)
+                    self.left_out(&keys, outcome, decision)
                         .unwrap_or_else(|| Edit::new(&action, Action::Set(warn), Opens::Warned(outcome.name.clone()))),
                 ],
             }
@@ -170,22 +216,12 @@ impl<'s> At<'s> {
         causes.collect()
     }
 
-    /// A condition that leaves the request's namespace out of a policy; none where there is none, or where that was tried.
-    fn left_out(&self, keys: &[&str], policy: &str) -> Option<Edit> {
-        // Whoever writes the object says its namespace, which must not say more in an expression than its name.
-        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        let namespace = Some(self.namespace).filter(|name| !name.is_empty() && name.chars().all(is_name))?;
-        let condition = json!({
-            "name": format!("not-in-{namespace}"),
-            "expression": format!("!has(object.metadata.namespace) || object.metadata.namespace != '{namespace}'"),
-        });
-        let conditions = [keys, &["matchConditions"]].concat();
-        let is_there = |list: &Value| list.as_array().is_some_and(|list| list.contains(&condition));
-        if self.find(&conditions).is_some_and(is_there) {
-            return None;
-        }
-        let opens = Opens::Unverified { policy: policy.to_owned(), whose: self.whose() };
-        Some(Edit::new(&conditions, Action::Append(condition), opens))
+    /// What makes a policy hold, the narrowest first: it leaves out the images that it rejects, or the namespace, or only warns.
+    fn left_out(&self, keys: &[&str], outcome: &VerificationOutcome, decision: &Decision) -> Option<Edit> {
+        let (policy, name) = (self.find(keys)?, outcome.name.as_str());
+        let written = left_out::Written { keys, policy, name, namespace: self.namespace };
+        let images = unverified_images(outcome, decision);
+        written.repositories(&images).or_else(|| written.namespace())
     }
 
     /// The policies in Rego that reject. No change is proposed: without one of them, all that it is about would get in.
@@ -208,9 +244,14 @@ impl<'s> At<'s> {
             };
             Cause {
                 image: None,
+                places: Vec::new(),
                 why: Why::Policy { name: policy.name.clone(), said },
                 decided_by: vec![Decider { path, value: json!(policy.name), is_default: false }],
-                advice: vec![Advice::SatisfyRules(format!("policy {}", policy.name))],
+                advice: rules_advice(
+                    policy.error.is_some(),
+                    !policy.denials.is_empty(),
+                    format!("policy {}", policy.name),
+                ),
                 undo: Vec::new(),
             }
         });
@@ -240,9 +281,10 @@ impl<'s> At<'s> {
         let scan = judged.scan.as_ref().filter(|scan| !scan.custom.is_empty())?;
         Some(Cause {
             image: Some(judged.image.text.clone()),
+            places: Vec::new(),
             why: Why::ScanRules(scan.custom.iter().cloned().collect()),
             decided_by: vec![rules("customRules")],
-            advice: vec![Advice::SatisfyRules("`customRules`".to_owned())],
+            advice: of_custom_rules(&scan.custom, "`customRules`"),
             undo: Vec::new(),
         })
     }
@@ -250,10 +292,16 @@ impl<'s> At<'s> {
     /// What the scan phase says against an image.
     fn scan(&self, judged: &JudgedImage) -> Option<Cause> {
         let scan = judged.scan.as_ref()?;
-        let (denied, rule) = (scan.denied?, scan.rule.as_ref()?);
+        self.denied(judged, scan, scan.denied?)
+    }
+
+    /// What the scan phase says against an image that it denies for this reason.
+    fn denied(&self, judged: &JudgedImage, scan: &ScanOutcome, denied: Denial) -> Option<Cause> {
+        let rule = scan.rule.as_ref()?;
         let phase = self.scan_key();
         let mut cause = Cause {
             image: Some(judged.image.text.clone()),
+            places: Vec::new(),
             why: Why::Scan(denied, None),
             decided_by: vec![self.rule(phase, rule)],
             advice: vec![Advice::TakeAnother(phase)],
@@ -280,7 +328,7 @@ impl<'s> At<'s> {
                         if self.before.names_registry(judged.reference.host()) {
                             self.fallback(phase, "scanFailed", Opens::Outages(self.whose()), &mut cause);
                         }
-                    } else if report.platforms.is_empty() && self.settings.reports.platforms != Platforms::All {
+                    } else if is_by_platforms(report) && self.settings.reports.platforms != Platforms::All {
                         cause.decided_by.push(self.decider(&["reports", "platforms"], json!("all")));
                         let all = Action::Set(json!("all"));
                         cause.undo.push(Edit::new(&["reports", "platforms"], all, Opens::EveryPlatform));
@@ -466,7 +514,8 @@ impl<'s> At<'s> {
         Decider { path: format!("{}[{position}]", keys.join(".")), value, is_default: false }
     }
 
-    /// An entry for the image's repository, before all others in the list that holds for the namespace; none where no prefix is
+    /// An entry for the image's repository, before all others in the list of the namespace, which replaces that of the top
+    /// level; none where no prefix is
     /// about this image alone: with raw matching what has no tag goes on in any way.
     fn entry(&self, phase: &str, judged: &JudgedImage, action: &str) -> Option<Edit> {
         let text = &judged.image.text;
@@ -479,15 +528,17 @@ impl<'s> At<'s> {
             }
         };
         let own = [phase, "byNamespace", self.namespace, "customPolicies"];
-        let (keys, whose): (&[&str], Whose) =
-            if self.find(&own).is_some() { (&own, self.whose()) } else { (&[phase, "customPolicies"], Whose(None)) };
+        let top = [phase, "customPolicies"];
+        // Who has a namespace of its own opens no other.
+        let keys: &[&str] = if self.namespace.is_empty() { &top } else { &own };
+        let whose = self.whose();
         let entry = Action::Prepend(json!({"prefix": prefix, "action": action}));
         let images = prefix;
         let opens = match action {
             "accept" => Opens::Accepted { images, whose },
             _ => Opens::Scanned { images, whose },
         };
-        Some(Edit::new(keys, entry, opens))
+        Some(Edit::new(keys, entry, opens).copying(&top, self.find(&top).filter(|_| !self.namespace.is_empty())))
     }
 
     fn decider(&self, keys: &[&str], default: Value) -> Decider {
@@ -503,6 +554,42 @@ impl<'s> At<'s> {
         };
         keys.iter().try_fold(self.written, below).filter(|value| !value.is_null())
     }
+}
+
+/// The images that a policy rejects a request for, as far as it says; the only one of the request, where it doesn't.
+fn unverified_images<'d>(outcome: &'d VerificationOutcome, decision: &'d Decision) -> BTreeSet<&'d str> {
+    let Some(VerificationFailure::Failed(_, unverified)) = &outcome.failure else { return BTreeSet::new() };
+    let image = |unverified: &'d Unverified| match unverified {
+        Unverified::Image { image, .. } => Some(image.as_str()),
+        Unverified::Attestation(_) => None,
+    };
+    let said: BTreeSet<&str> = unverified.iter().filter_map(image).collect();
+    let all: BTreeSet<&str> = decision.images.iter().map(|judged| judged.image.text.as_str()).collect();
+    if said.is_empty() && all.len() == 1 { all } else { said }
+}
+
+/// Whether it may depend on `reports.platforms` that an image can't be judged: it is there, and can be read.
+fn is_by_platforms(report: &ScanReport) -> bool {
+    let is_beside_it = match &report.reason {
+        ScanReason::Unresolved(why) => {
+            matches!(why, Unresolved::NoDigest(_) | Unresolved::NotADigest | Unresolved::NoManifest(_))
+        }
+        _ => false,
+    };
+    report.platforms.is_empty() && !is_beside_it
+}
+
+/// What to do about rules that fail, and about what they deny: no change of the object repairs a rule.
+fn rules_advice(has_failed: bool, denies: bool, whose: String) -> Vec<Advice> {
+    let satisfied = denies.then(|| Advice::SatisfyRules(whose.clone()));
+    has_failed.then_some(Advice::RepairRules(whose)).into_iter().chain(satisfied).collect()
+}
+
+/// The same for custom rules, whose failures stand among what they deny.
+fn of_custom_rules<'r>(said: impl IntoIterator<Item = &'r String>, whose: &str) -> Vec<Advice> {
+    let (failed, denied): (Vec<&String>, Vec<&String>) =
+        said.into_iter().partition(|reason| reason.starts_with("Evaluation error"));
+    rules_advice(!failed.is_empty(), !denied.is_empty(), whose.to_owned())
 }
 
 /// Rules of one's own, whose text is no value to show.

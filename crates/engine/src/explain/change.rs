@@ -9,6 +9,16 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+/// Why no change admits a request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stuck {
+    /// What was changed.
+    pub edits: Vec<Edit>,
+    /// What rejects it then, and no setting undoes.
+    pub still: String,
+}
+
 /// The most edits of a change: each is tried by itself.
 const MAX_EDITS: usize = 60;
 /// How often what still rejects may be undone: what one phase rejects hides what the next one would.
@@ -33,9 +43,15 @@ pub struct Edit {
     pub action: Action,
     /// What that lets in.
     pub opens: Opens,
+    /// A list that replaces another begins as a copy of that: its path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copies: Option<String>,
     /// The path, key by key.
     #[serde(skip)]
     keys: Vec<String>,
+    /// What it is a copy of.
+    #[serde(skip)]
+    copied: Value,
 }
 
 /// What happens at a path.
@@ -53,7 +69,30 @@ pub enum Action {
 impl Edit {
     /// A change at a path of keys; `[0]` is a position.
     pub(super) fn new(keys: &[&str], action: Action, opens: Opens) -> Self {
-        Self { path: path_of(keys), action, opens, keys: keys.iter().map(|key| (*key).to_owned()).collect() }
+        let owned = keys.iter().map(|key| (*key).to_owned()).collect();
+        Self { path: path_of(keys), action, opens, copies: None, keys: owned, copied: Value::Null }
+    }
+
+    /// The same, where a list that isn't there yet replaces another one.
+    pub(super) fn copying(self, keys: &[&str], list: Option<&Value>) -> Self {
+        let list = list.filter(|list| list.as_array().is_some_and(|list| !list.is_empty()));
+        Self { copies: list.map(|_| path_of(keys)), copied: list.cloned().unwrap_or_default(), ..self }
+    }
+
+    /// The last key of its path.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        self.keys.last().map_or("", String::as_str)
+    }
+
+    /// What settings have at its path; null is nothing.
+    #[must_use]
+    pub fn written_in<'s>(&self, settings: &'s Value) -> Option<&'s Value> {
+        let below = |at: &'s Value, key: &String| match at.as_array() {
+            Some(list) => list.get(position(key)?),
+            None => at.get(key),
+        };
+        self.keys.iter().try_fold(settings, below).filter(|value| !value.is_null())
     }
 
     /// The same for one vulnerability less of an exemption that names several; none when there is no such one.
@@ -77,10 +116,15 @@ impl Edit {
     }
 
     fn apply(&self, settings: &mut Value) {
-        at(settings, &self.keys, &|value| match &self.action {
-            Action::Set(new) => *value = new.clone(),
-            Action::Prepend(entry) => listed(value, |list| list.insert(0, entry.clone())),
-            Action::Append(entry) => listed(value, |list| list.push(entry.clone())),
+        at(settings, &self.keys, &|value| {
+            if value.is_null() {
+                *value = self.copied.clone();
+            }
+            match &self.action {
+                Action::Set(new) => *value = new.clone(),
+                Action::Prepend(entry) => listed(value, |list| list.insert(0, entry.clone())),
+                Action::Append(entry) => listed(value, |list| list.push(entry.clone())),
+            }
         });
     }
 }
@@ -126,27 +170,31 @@ fn listed(value: &mut Value, change: impl FnOnce(&mut Vec<Value>)) {
     }
 }
 
-/// The smallest change that admits the request; none when something rejects it that no setting undoes.
+/// A change that admits the request, as small as it can be made by leaving out parts of it.
+///
+/// # Errors
+/// What rejects it whatever is changed, where something was.
 pub(super) fn find(
     request: Option<&RawValue>,
     settings: &Value,
     before: &Settings,
     host: &dyn Host,
     now: Timestamp,
-) -> Option<Change> {
+) -> Result<Change, Option<Stuck>> {
     let mut edits: Vec<Edit> = Vec::new();
     for _ in 0..ROUNDS {
         let changed = with(settings, &edits);
-        let read = crate::check_settings(&changed).ok()?;
+        let read = crate::check_settings(&changed).map_err(|_| None)?;
         let decision = decide(request, &read, host, now);
         let causes = causes(&decision, request, &changed, (&read, before));
         if causes.is_empty() {
-            return decision.is_allowed().then(|| smallest(edits, request, settings, host, now));
+            return if decision.is_allowed() { Ok(smallest(edits, request, settings, host, now)) } else { Err(None) };
         }
         let before = edits.len();
         for cause in causes {
             if cause.undo.is_empty() {
-                return None;
+                let still = cause.why.to_string();
+                return Err((!edits.is_empty()).then_some(Stuck { edits, still }));
             }
             for edit in cause.undo {
                 if !edits.contains(&edit) {
@@ -155,10 +203,10 @@ pub(super) fn find(
             }
         }
         if edits.len() == before || edits.len() > MAX_EDITS {
-            return None;
+            return Err(None);
         }
     }
-    None
+    Err(None)
 }
 
 /// Leaves out what isn't needed.

@@ -64,6 +64,15 @@ pub enum Opens {
         /// Workloads of which namespace.
         whose: Whose,
     },
+    /// A policy of `imageVerification` leaves repositories out.
+    UnverifiedImages {
+        /// The policy.
+        policy: String,
+        /// How the images' names start.
+        images: Vec<String>,
+        /// Workloads of which namespace.
+        whose: Whose,
+    },
     /// A policy of `imageVerification` only warns.
     Warned(String),
     /// Objects of more images.
@@ -104,6 +113,11 @@ impl fmt::Display for Opens {
             Self::EveryPlatform => f.write_str("nothing: each image is judged for all of its platforms"),
             Self::Unverified { policy, whose } => {
                 write!(f, "every image {whose}, for which policy {} asks nothing then", cut(policy, 64))
+            }
+            Self::UnverifiedImages { policy, images, whose } => {
+                let images: Vec<String> = images.iter().map(|image| image.trim_end_matches(':').to_owned()).collect();
+                let policy = cut(policy, 64);
+                write!(f, "every image of {} {whose}, for which policy {policy} asks nothing then", named(&images))
             }
             Self::Warned(policy) => write!(f, "every image that policy {} is about, with a warning", cut(policy, 64)),
             Self::Images(max) => write!(f, "every object of up to {max} different images"),

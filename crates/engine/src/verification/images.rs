@@ -148,7 +148,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             return Ok(true);
         }
         let names = match ImageReference::parse(image) {
-            Ok(reference) => matching::names(image, &reference),
+            Ok(reference) => matching::names_of(image, &reference),
             Err(_) => BTreeSet::from([image.to_owned()]),
         };
         for (expression, program) in rules.expressions.iter().zip(&programs.image_rules) {

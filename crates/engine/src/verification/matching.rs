@@ -54,7 +54,7 @@ fn is_plural(resource: &str, kind: &str) -> bool {
     }
 }
 
-/// Whether a pattern takes an image in: by any of its [`names`]. Where a reference has a digest, the pattern's tag says
+/// Whether a pattern takes an image in: by any of its [`names_of`]. Where a reference has a digest, the pattern's tag says
 /// nothing: the digest decides what runs, and whoever writes the Pod whether a tag stands beside it.
 pub(super) fn matches_image(pattern: &str, image: &str) -> bool {
     let same = |a: u8, b: u8| a == b;
@@ -65,7 +65,7 @@ pub(super) fn matches_image(pattern: &str, image: &str) -> bool {
     };
     let canonical = host.and_then(|host| canonical_host(host).ok());
     let pattern = canonical.map_or_else(|| pattern.to_owned(), |host| format!("{host}/{path}"));
-    let names = names(image, &reference);
+    let names = names_of(image, &reference);
     let matches = |pattern: &str| names.iter().any(|name| glob::matches(pattern, name, same));
     matches(&pattern) || reference.digest().is_some() && without_tag(&pattern).is_some_and(matches)
 }
@@ -78,7 +78,7 @@ fn without_tag(pattern: &str) -> Option<&str> {
 
 /// Every name that an image goes by: as it is written, its canonical names, Docker Hub's without the host too, each with
 /// its tag, with its digest, with both and with neither.
-pub(super) fn names(image: &str, reference: &ImageReference) -> BTreeSet<String> {
+pub(crate) fn names_of(image: &str, reference: &ImageReference) -> BTreeSet<String> {
     let mut names = BTreeSet::from([image.to_owned(), reference.name()]);
     names.extend(reference.compared_names(true));
     names.extend(reference.compared_names(false));

@@ -34,10 +34,14 @@ impl ClusterFiles {
     /// Reads every `.yaml`, `.yml` and `.json` file in and below `folder`. A file may hold several documents, and
     /// lists. A namespaced object that doesn't name its namespace is in `default`.
     ///
-    /// Fails when there is no such file, and at the first document that isn't an object or repeats one.
+    /// Fails when there are files and no such one, and at the first document that isn't an object or repeats one.
     pub fn from_folder(folder: &Path) -> Result<Self, FilesError> {
+        if folder.is_file() {
+            return Err(FilesError::NoFolder(folder.to_owned()));
+        }
         let files = manifests(folder)?;
-        if files.is_empty() {
+        // An empty folder is an empty cluster; one of something else is another than the one that was meant.
+        if files.is_empty() && has_file(folder) {
             return Err(FilesError::Empty(folder.to_owned()));
         }
         let mut objects = Vec::new();
@@ -198,9 +202,14 @@ impl ClusterFiles {
 
     fn is_namespaced(&self, api_version: &str, kind: &str) -> bool {
         let group = group_of(api_version);
-        let is = |(g, k): &(&str, &str)| *g == group && *k == kind;
-        !CLUSTER_WIDE.iter().any(is) && !self.cluster_wide.iter().any(|(g, k)| g == group && k == kind)
+        !is_cluster_wide(group, kind) && !self.cluster_wide.iter().any(|(g, k)| g == group && k == kind)
     }
+}
+
+/// Whether a kind is one of Kubernetes' own that have no namespaces.
+#[must_use]
+pub fn is_cluster_wide(group: &str, kind: &str) -> bool {
+    CLUSTER_WIDE.contains(&(group, kind))
 }
 
 /// Kubernetes' own kinds without namespaces, with their group.
@@ -257,6 +266,12 @@ fn declared(object: &DynamicObject) -> Option<(String, String, String)> {
     let group = spec.get("group")?.as_str()?.to_owned();
     let kind = spec.get("names")?.get("kind")?.as_str()?.to_owned();
     Some((group, kind, scope))
+}
+
+/// Whether there is any file in or below a folder.
+fn has_file(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| if path.is_dir() { has_file(&path) } else { true })
 }
 
 /// The manifests in and below a folder, in the order of their paths.

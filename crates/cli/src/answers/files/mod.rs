@@ -10,7 +10,7 @@ pub mod documents;
 pub mod images;
 mod signatures;
 
-pub use cluster::ClusterFiles;
+pub use cluster::{ClusterFiles, is_cluster_wide};
 pub use images::ImageFile;
 
 /// A cluster and a registry made of files; either may be missing.
@@ -82,6 +82,9 @@ pub enum FilesError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// A file stands in a folder's place.
+    #[error("`{}` is a file; name its folder", _0.display())]
+    NoFolder(PathBuf),
     /// A folder holds no manifests: most likely it isn't the one that was meant.
     #[error("no `.yaml`, `.yml` or `.json` file in `{}`", _0.display())]
     Empty(PathBuf),

@@ -56,7 +56,10 @@ fn problems(page: &mut String, report: &Report) -> std::fmt::Result {
     if report.problems.is_empty() {
         return Ok(());
     }
-    writeln!(page, "<section class=\"panel problems\"><h2 class=\"denied\">Not everything could be read</h2><ul>")?;
+    writeln!(
+        page,
+        "<section class=\"panel problems\"><h2 class=\"denied\">Not everything could be read, or answered</h2><ul>"
+    )?;
     for problem in &report.problems {
         writeln!(page, "<li>{}</li>", escaped(problem))?;
     }

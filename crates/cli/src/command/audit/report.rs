@@ -36,7 +36,7 @@ pub(super) struct Report {
     /// By namespace, kind and name; compared with other settings, only those that change.
     pub(super) workloads: Vec<Workload>,
     pub(super) not_judged: NotJudged,
-    /// What could not be read or listed.
+    /// What could not be read, listed or answered.
     pub(super) problems: Vec<String>,
     /// Whether only denials are asked for.
     #[serde(skip)]

@@ -23,7 +23,7 @@ const RULES: [Rule; 16] = [
     denial("report-pending", "an image that has no scan report yet"),
     denial("scan-failed", "an image that couldn't be scanned or looked up"),
     denial("other", "an object that is rejected for another reason"),
-    denial(UNREADABLE, "something that couldn't be read or listed"),
+    denial(UNREADABLE, "something that couldn't be read, listed or answered"),
     Rule { id: WARNING, summary: "what whoever creates an object would be told", level: Level::Warning },
     Rule { id: NEWLY_ADMITTED, summary: "what other settings deny", level: Level::Note },
 ];
@@ -38,7 +38,7 @@ pub(super) fn all(report: &Report) -> Results {
         let location = Location::default();
         let finding =
             Finding { rule: UNREADABLE, level: Level::Unknown, title: None, message: problem.clone(), location };
-        Check { name: "everything can be read".to_owned(), findings: vec![finding], ..Check::default() }
+        Check { name: "everything can be read and answered".to_owned(), findings: vec![finding], ..Check::default() }
     });
     let checks = report.workloads.iter().map(check).chain(unread).collect();
     Results { command: "audit", rules: RULES.to_vec(), checks, fail_on: Level::Error }

@@ -19,6 +19,11 @@ pub(super) fn table(report: &Report, paint: Paint) -> String {
     for workload in &report.workloads {
         namespaces.entry(&workload.name.namespace).or_default().push(workload);
     }
+    if let Some(against) = &report.against {
+        let settings = report.settings.as_deref().unwrap_or("every default");
+        page.line(&in_one_line(&format!("{settings} compared with {against}")));
+        page.line("");
+    }
     for (namespace, workloads) in namespaces {
         page.namespace(report, namespace, &workloads);
     }

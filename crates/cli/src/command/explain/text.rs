@@ -1,22 +1,40 @@
 //! An explanation as people read it.
 
-use image_admission_engine::explain::{Cause, Decider, Explanation};
-use serde_json::Value;
+use image_admission_engine::explain::{Action, Advice, Cause, Change, Decider, Edit, Explanation, Opens, Stuck};
+use serde_json::{Value, json};
 
 use crate::command::HOW_TO_ANSWER;
-use crate::command::diff::diff;
+use crate::command::diff::yaml;
 use crate::command::request::Subject;
 use crate::command::terminal::{Paint, in_one_line, printable, without_commands};
 
 /// The whole text of one request. `unanswered` is what the policy asked and nobody was there to answer.
-pub(super) fn text(subject: &Subject, explanation: &Explanation, unanswered: Option<&str>, paint: Paint) -> String {
-    without_commands(&written(subject, explanation, unanswered, paint)).into_owned()
+pub(super) fn text(
+    subject: &Subject,
+    explanation: &Explanation,
+    warnings: &[String],
+    unanswered: Option<&str>,
+    paint: Paint,
+) -> String {
+    without_commands(&written(subject, explanation, warnings, unanswered, paint)).into_owned()
 }
 
-fn written(subject: &Subject, explanation: &Explanation, unanswered: Option<&str>, paint: Paint) -> String {
+fn written(
+    subject: &Subject,
+    explanation: &Explanation,
+    warnings: &[String],
+    unanswered: Option<&str>,
+    paint: Paint,
+) -> String {
     let heading = paint.bold(&in_one_line(&subject.to_string())).into_owned();
+    let warned = || -> String {
+        warnings.iter().map(|warning| format!("{}: {}\n", paint.yellow("warning"), in_one_line(warning))).collect()
+    };
     if explanation.causes.is_empty() {
-        return format!("{heading}: {}\n", paint.green("allowed"));
+        let wait = if explanation.waiting.is_empty() { "" } else { ", but its Pods wait" };
+        let waiting: String = explanation.waiting.iter().map(|cause| described(cause, paint)).collect();
+        let gap = if waiting.is_empty() { "" } else { "\n" };
+        return format!("{heading}: {}{}\n{waiting}{gap}{}", paint.green("allowed"), paint.yellow(wait), warned());
     }
     let mut text = format!("{heading}: {}\n", paint.red("denied"));
     for cause in &explanation.causes {
@@ -25,21 +43,55 @@ fn written(subject: &Subject, explanation: &Explanation, unanswered: Option<&str
     match &explanation.change {
         Some(change) => {
             text.push_str(
-                "\nIf that can't be done: the smallest change of the settings that would have admitted it. It opens\n",
+                "\nIf that can't be done: a small change of the settings that would have admitted it. It opens\n",
             );
             for edit in &change.edits {
                 text.push_str(&format!("  - {}\n", in_one_line(&edit.opens.to_string())));
             }
-            text.push('\n');
-            for line in diff(&explanation.settings, &change.settings) {
-                text.push_str(&line.shown(paint));
-                text.push('\n');
+            for (index, edit) in change.edits.iter().enumerate() {
+                // A list that is written out has all that is put into it.
+                let earlier = change.edits.iter().take(index);
+                if !earlier.into_iter().any(|earlier| earlier.copies.is_some() && earlier.path == edit.path) {
+                    text.push_str(&changed(edit, change, &explanation.settings, paint));
+                }
             }
         }
-        None => text.push_str(&format!("\n{}\n", why_not(&explanation.causes, unanswered))),
+        None => text.push_str(&format!("\n{}\n", why_not(explanation, unanswered))),
+    }
+    let warned = warned();
+    if !warned.is_empty() {
+        text.push_str(&format!("\n{warned}"));
     }
     text.push('\n');
     text
+}
+
+/// A change as it can be pasted: its path, and below it what is to stand there.
+fn changed(edit: &Edit, change: &Change, settings: &Value, paint: Paint) -> String {
+    let path = in_one_line(&edit.path);
+    let (head, block) = match (&edit.copies, &edit.action) {
+        (Some(other), _) => (
+            format!("set `{path}`, which replaces `{}` there", in_one_line(other)),
+            json!({edit.key(): edit.written_in(&change.settings)}),
+        ),
+        (None, Action::Set(value)) => (format!("set `{path}`{}", before(edit, settings)), json!({edit.key(): value})),
+        (None, Action::Prepend(entry)) => (format!("put at the beginning of the list `{path}`"), json!([entry])),
+        (None, Action::Append(entry)) => (format!("put at the end of the list `{path}`"), json!([entry])),
+    };
+    let mut text = format!("\n  {head}:\n\n");
+    for line in yaml(&block).lines() {
+        text.push_str(&paint.green(&format!("    {}", in_one_line(line))));
+        text.push('\n');
+    }
+    text
+}
+
+/// What stood in the place of what is set, if that is short.
+fn before(edit: &Edit, settings: &Value) -> String {
+    match edit.written_in(settings).map(Value::to_string) {
+        Some(text) if text.len() <= 60 => format!(", instead of `{}`", in_one_line(&text)),
+        _ => String::new(),
+    }
 }
 
 fn described(cause: &Cause, paint: Paint) -> String {
@@ -49,6 +101,9 @@ fn described(cause: &Cause, paint: Paint) -> String {
     let mut row = |label: &str, value: &str| {
         text.push_str(&format!("    {}  {value}\n", paint.dim(&format!("{label:10}"))));
     };
+    for (index, place) in cause.places.iter().enumerate() {
+        row(if index == 0 { "where" } else { "" }, &in_one_line(place));
+    }
     for (index, line) in printable(&cause.why.to_string()).lines().enumerate() {
         row(if index == 0 { "why" } else { "" }, line);
     }
@@ -72,7 +127,8 @@ fn setting(decider: &Decider) -> String {
 }
 
 /// Why there is no change.
-fn why_not(causes: &[Cause], unanswered: Option<&str>) -> String {
+fn why_not(explanation: &Explanation, unanswered: Option<&str>) -> String {
+    let causes = &explanation.causes;
     if let Some(call) = unanswered {
         return format!(
             "No change can be tried, since nobody is there to answer `{}`: {HOW_TO_ANSWER}.",
@@ -89,13 +145,38 @@ fn why_not(causes: &[Cause], unanswered: Option<&str>) -> String {
         _ if causes.iter().any(|cause| cause.decided_by.is_empty()) => {
             "No change of the settings admits it: the object is wrong by itself.".to_owned()
         }
+        Some(path)
+            if causes.iter().flat_map(|cause| &cause.advice).any(|advice| matches!(advice, Advice::RepairRules(_))) =>
+        {
+            format!("No change of the settings is proposed: the rules in `{path}` failed, and must be repaired.")
+        }
         Some(path) => {
             format!(
                 "No change of the settings is proposed: the rules in `{path}` reject it, and must change, or the object."
             )
         }
-        None => "No change of the settings was found that admits it and opens no more than is needed.".to_owned(),
+        None => match &explanation.stuck {
+            Some(stuck) => still(stuck),
+            None => "No change of the settings was found that admits it and opens no more than is needed.".to_owned(),
+        },
     }
+}
+
+/// What rejects it whatever is changed.
+fn still(stuck: &Stuck) -> String {
+    let listed = stuck.edits.iter().filter_map(|edit| match &edit.opens {
+        Opens::Registry { host, .. } => Some(format!("with `{}` listed", in_one_line(host))),
+        _ => None,
+    });
+    let others = stuck.edits.iter().filter(|edit| !matches!(edit.opens, Opens::Registry { .. }));
+    let others = others.map(|edit| format!("with `{}` changed", in_one_line(&edit.path)));
+    let mut tried: Vec<String> = listed.chain(others).collect();
+    tried.dedup();
+    let tried = tried.join(", and ");
+    format!(
+        "No change of the settings was found that admits it: {tried} it is still denied: {}.",
+        in_one_line(&stuck.still)
+    )
 }
 
 /// Whether rules of one's own stand at a path.

@@ -1,7 +1,7 @@
 //! A decision as people read it: each image with what was found and who decided, then the verdict.
 
 use image_admission_engine::settings::{PreScanAction, ScanAction};
-use image_admission_engine::{ImageList, JudgedImage, Outcome, ScanReport, ScanStatus, WorkloadImage};
+use image_admission_engine::{Decision, JudgedImage, Outcome, ScanReport, ScanStatus, WorkloadImage};
 use serde_json::Value;
 
 use crate::command::diff::diff;
@@ -17,7 +17,7 @@ pub(super) fn text(subject: &Subject, answer: &Answer, object: Option<&Value>, p
         images.iter().for_each(|image| page.not_an_image(image));
     }
     for judged in &answer.decision.images {
-        page.image(judged, &answer.decision.outcome);
+        page.image(judged, &answer.decision);
     }
     page.verdict(answer);
     if let (Some(before), Some(after)) = (object, &answer.response.mutated_object) {
@@ -41,7 +41,7 @@ impl Page {
         self.line(&heading);
     }
 
-    fn image(&mut self, judged: &JudgedImage, outcome: &Outcome) {
+    fn image(&mut self, judged: &JudgedImage, decision: &Decision) {
         self.image_heading(&judged.image);
         let canonical = judged.reference.to_string();
         if canonical != judged.image.text {
@@ -55,6 +55,12 @@ impl Page {
             };
             self.row("pre-scan", &format!("{}: {rule}{all_the_same}", rule.action));
         }
+        for outcome in &decision.verification {
+            if let Some(attestors) = outcome.verified.get(&judged.image.text) {
+                let attestors: Vec<&str> = attestors.iter().map(String::as_str).collect();
+                self.row("verified", &format!("{}: {}", outcome.name, attestors.join(", ")));
+            }
+        }
         if let Some(scan) = &judged.scan {
             match &scan.rule {
                 Some(rule) => self.row("scan", &format!("{}: {rule}", rule.action)),
@@ -64,7 +70,7 @@ impl Page {
                 self.report(report);
             }
         }
-        self.result(&result(judged, outcome));
+        self.result(&result(judged, &decision.outcome));
     }
 
     fn not_an_image(&mut self, image: &WorkloadImage) {
@@ -79,14 +85,7 @@ impl Page {
         let shown = image.shown();
         let shown = if shown.is_empty() { "(no image)" } else { &shown };
         self.line(&format!("  {}", self.paint.bold(&in_one_line(shown))));
-        let list = match image.list {
-            ImageList::Init => "init container",
-            ImageList::Container => "container",
-            ImageList::Ephemeral => "ephemeral container",
-            ImageList::Volume => "volume",
-        };
-        let name = if image.container.is_empty() { "without a name" } else { &image.container };
-        self.row("where", &format!("{list} {name}, {}", image.pointer));
+        self.row("where", &image.place());
     }
 
     fn report(&mut self, report: &ScanReport) {
@@ -103,6 +102,9 @@ impl Page {
                 let label = if index == 0 { "reason" } else { "" };
                 self.row(label, &format!("{:width$}  {}", name(&platform.platform), platform.reason()));
             }
+        }
+        for (index, exemption) in report.exemptions.iter().enumerate() {
+            self.row(if index == 0 { "exempted" } else { "" }, &exemption.to_string());
         }
         // A reason names the one report that decided.
         for platform in report.platforms.iter().filter(|platform| platform.reports.len() > 1) {

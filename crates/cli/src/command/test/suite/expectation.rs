@@ -131,13 +131,26 @@ impl Mutation {
                 parts.push(text("expect.mutated: a change was expected, and the policy leaves the object as it is"));
             }
             (Self::Into(expected), Some(after)) => {
-                if expected != after {
+                let expected = in_namespace_of(expected, object);
+                if expected != *after {
                     parts.push(text(format!("expect.mutated: {SIGNS}:")));
-                    parts.push(Part::Difference(diff(expected, after)));
+                    parts.push(Part::Difference(diff(&expected, after)));
                 }
             }
         }
     }
+}
+
+/// An object as it is expected, in the namespace of the request's where it names none: a manifest that names none gets it
+/// filled in, and what is expected of it is written like it.
+fn in_namespace_of(expected: &Value, object: Option<&Value>) -> Value {
+    let mut expected = expected.clone();
+    let namespace = object.and_then(|object| object.pointer("/metadata/namespace"));
+    let metadata = expected.pointer_mut("/metadata").and_then(Value::as_object_mut);
+    if let (Some(namespace), Some(metadata)) = (namespace, metadata) {
+        metadata.entry("namespace").or_insert_with(|| namespace.clone());
+    }
+    expected
 }
 
 impl Message {

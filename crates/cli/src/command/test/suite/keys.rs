@@ -37,7 +37,9 @@ impl<'v> Keys<'v> {
         };
         let keys = Self { path: path.to_owned(), value, map };
         for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
-            let help = match nearest(key, known.iter().copied()) {
+            // As other tools call them.
+            let is_cases = ["cases", "testCases"].contains(&key.as_str()) && known.contains(&"tests");
+            let help = match is_cases.then_some("tests").or_else(|| nearest(key, known.iter().copied())) {
                 Some(name) => format!("did you mean `{name}`?"),
                 None => format!("known here: {}", known.join(", ")),
             };

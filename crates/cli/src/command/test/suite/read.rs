@@ -287,7 +287,15 @@ impl Reading {
         match Answers::read(place) {
             Ok(answers) => drop(self.answers.insert(place.clone(), answers)),
             Err(problem) => {
-                let key = ["replay", "images", "cluster"].into_iter().find(|key| keys.get(key).is_some());
+                // Errors name what they are about.
+                let is_of_cluster = match place {
+                    Place::Files { cluster: Some(folder), .. } => {
+                        problem.to_string().contains(&format!("`{}", folder.display()))
+                    }
+                    _ => false,
+                };
+                let all = if is_of_cluster { ["cluster", "replay", "images"] } else { ["replay", "images", "cluster"] };
+                let key = all.into_iter().find(|key| keys.get(key).is_some());
                 self.problems.add(&keys.at(key.unwrap_or_default()), problem);
             }
         }
