@@ -94,7 +94,7 @@ release-notes: ## what CHANGELOG.md says of the newest version
 # The module and the command line have no crate in common that is compiled once for both: they are built side by side.
 demo: ## a Pod that is admitted and pinned, one rejected, one pending, one from a bad registry
 	@$(CARGO) --version >/dev/null
-	@$(MAKE) --no-print-directory -j2 policy.wasm files-command
+	@$(MAKE) --no-print-directory $(if $(findstring --jobserver,$(MAKEFLAGS)),,-j2) policy.wasm files-command
 	@$(MAKE) --no-print-directory demo-decisions CLI=target/debug/image-admission
 
 files-command:

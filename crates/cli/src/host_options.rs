@@ -1,5 +1,6 @@
 //! Which host a command runs a policy in: the options are the same for every command that runs one.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -107,6 +108,12 @@ impl Host {
     #[must_use]
     pub fn unanswered(&self) -> Option<String> {
         self.answers.unanswered()
+    }
+
+    /// See [`Gate::unanswered_of`].
+    #[must_use]
+    pub fn unanswered_of(&self, calls: &BTreeSet<String>) -> Option<String> {
+        self.answers.unanswered_of(calls)
     }
 
     /// Writes the recording, if one was asked for. Fails when the file can't be written.

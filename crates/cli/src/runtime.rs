@@ -24,6 +24,7 @@ use wasmtime::{Cache, CacheConfig, Config, Engine, Instance, InstancePre, Linker
 use crate::answers::{HostAnswers, HostCall};
 use conversation::Conversation;
 use wapc::Guest;
+use wasi::Exit;
 
 /// How long the policy server lets a policy run, unless it is told otherwise.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(2);
@@ -106,7 +107,11 @@ impl PolicyModule {
         let instance = self.instance.instantiate(&mut *store).map_err(|e| RuntimeError::of_start(&e))?;
         for start in wapc::STARTS {
             if let Ok(start) = instance.get_typed_func::<(), ()>(&mut *store, start) {
-                start.call(&mut *store, ()).map_err(|e| RuntimeError::of_start(&e))?;
+                match start.call(&mut *store, ()) {
+                    // A command of WASI ends itself so.
+                    Err(error) if error.downcast_ref::<Exit>() == Some(&Exit(0)) => {}
+                    started => started.map_err(|e| RuntimeError::of_start(&e))?,
+                }
             }
         }
         let memory = memory_of(&instance, store)?;
@@ -118,12 +123,14 @@ impl PolicyModule {
         store.set_epoch_deadline(ticks);
         let succeeded = call.call(&mut *store, lengths);
         memory_use.answered = memory.data_size(&*store);
-        if succeeded.map_err(|e| RuntimeError::of_call(&e))? == 0 {
-            return Err(RuntimeError::Guest(
-                store.data_mut().error.take().as_ref().map(first_line).unwrap_or_default(),
-            ));
+        let succeeded = succeeded.map_err(|e| RuntimeError::of_call(&e))? != 0;
+        let guest = store.data_mut();
+        match (guest.error.take(), guest.response.take()) {
+            (None, Some(response)) if succeeded => Ok(response),
+            (error, _) => Err(RuntimeError::Guest(
+                error.map_or_else(|| "it neither answered nor said why".to_owned(), |error| first_line(&error)),
+            )),
         }
-        Ok(std::mem::take(&mut store.data_mut().response))
     }
 }
 
@@ -231,7 +238,9 @@ impl RuntimeError {
     fn of_trap(error: &Error, other: impl FnOnce(&str) -> Self) -> Self {
         match error.downcast_ref::<Trap>() {
             Some(Trap::Interrupt) => Self::Deadline,
-            _ => other(&format!("{error:?}")),
+            Some(_) => other(&format!("{error:?}")),
+            // The host's own words: the guest asked for what can't be.
+            None => other(&error.root_cause().to_string()),
         }
     }
 }

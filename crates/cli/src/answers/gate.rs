@@ -28,6 +28,12 @@ impl Gate {
     pub fn unanswered(&self) -> Option<String> {
         self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).first().cloned()
     }
+
+    /// The first of these calls that nobody was there to answer.
+    #[must_use]
+    pub fn unanswered_of(&self, calls: &BTreeSet<String>) -> Option<String> {
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).intersection(calls).next().cloned()
+    }
 }
 
 impl HostAnswers for Gate {

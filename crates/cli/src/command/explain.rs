@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::decision::DecisionOptions;
-use super::kept::Kept;
+use super::kept::{Kept, Observed};
 use super::manifest::ManifestOptions;
 use super::policy::{self, Policy, PolicyError};
 use super::request::{Subject, requests_in};
@@ -107,19 +107,24 @@ impl Explain {
             };
         let (paint, mut entries, mut ending) = (Paint::for_output(output), Vec::new(), Ending::Allowed);
         for request in &requests {
-            let answer = policy.answer(&request.json, Arc::clone(&asked), &mut log)?;
+            let asked = Arc::new(Observed::new(Arc::clone(&answers) as Arc<dyn HostAnswers>));
+            let answer = policy.answer(&request.json, Arc::clone(&asked) as Arc<dyn HostAnswers>, &mut log)?;
             if !answer.response.accepted && ending != Ending::Failed {
                 ending = Ending::Denied;
             }
             let now = answer.decision.decided_at;
-            let explained = explain(Some(&request.json), &written, &WireHost(engine_calls(answers.as_ref())), now);
+            let tried = Observed::new(Arc::clone(&answers) as Arc<dyn HostAnswers>);
+            let explained = explain(Some(&request.json), &written, &WireHost(engine_calls(&tried)), now);
             let (_, mut explanation): (Decision, Explanation) =
                 explained.map_err(|problems| PolicyError::InvalidSettings(problems.to_string()))?;
-            // What the policy makes of having no answer is no change that anybody needs.
-            let unanswered = host.unanswered();
-            if unanswered.is_some() {
-                explanation.change = None;
+            // What the policy makes of having no answer is no change that anybody needs. A question that only a change
+            // brings up leaves the policy's own answer as it is.
+            if host.unanswered_of(&asked.calls()).is_some() {
                 ending = Ending::Failed;
+            }
+            let unanswered = host.unanswered_of(&tried.calls());
+            if unanswered.is_some() {
+                (explanation.change, explanation.stuck) = (None, None);
             }
             let subject = Subject::of(&request.json);
             let warnings = answer.response.warnings;

@@ -1,6 +1,6 @@
 //! Answers to host calls, kept: what was asked once is answered the same again, by a recording too, and without a network.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -20,6 +20,35 @@ impl Kept {
     /// Keeps what `host` answers.
     pub(super) fn new(host: Arc<dyn HostAnswers>) -> Self {
         Self { host, said: Mutex::default() }
+    }
+}
+
+/// A host that remembers what it was asked.
+pub(super) struct Observed {
+    host: Arc<dyn HostAnswers>,
+    calls: Mutex<BTreeSet<String>>,
+}
+
+impl Observed {
+    /// Remembers what `host` is asked from now on.
+    pub(super) fn new(host: Arc<dyn HostAnswers>) -> Self {
+        Self { host, calls: Mutex::default() }
+    }
+
+    /// The calls, as texts.
+    pub(super) fn calls(&self) -> BTreeSet<String> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl HostAnswers for Observed {
+    fn answer(&self, call: &HostCall) -> Answer {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).insert(format!("{call:?}"));
+        self.host.answer(call)
+    }
+
+    fn may_block(&self) -> bool {
+        self.host.may_block()
     }
 }
 

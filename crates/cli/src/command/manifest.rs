@@ -277,12 +277,20 @@ impl Manifest {
             text.replace_range(at, &instead);
             RawValue::from_string(text).ok()
         };
-        // A kind of one's own says by its name that it has no namespaces, if it says it at all.
-        let has_none =
-            is_cluster_wide(&self.group, &self.kind) || (self.kind.starts_with("Cluster") && self.group.contains('.'));
+        let has_none = is_cluster_wide(&self.group, &self.kind) || is_cluster_wide_by_its_name(&self.group, &self.kind);
         let filled = if has_none || namespace.is_empty() { None } else { filled() };
         filled.map_or(Cow::Borrowed(object), Cow::Owned)
     }
+}
+
+/// Whether a custom kind most likely has no namespaces: nobody is there to be asked. Kinds of Cluster API, and those that are
+/// called `Cluster`, have them.
+fn is_cluster_wide_by_its_name(group: &str, kind: &str) -> bool {
+    const KNOWN: [&str; 3] = ["GatewayClass", "NodePool", "PolicyServer"];
+    let is_of_the_cluster = kind.strip_prefix("Cluster").is_some_and(|rest| !rest.is_empty());
+    group.contains('.')
+        && group != "cluster.x-k8s.io"
+        && (is_of_the_cluster || kind.contains("Clusterwide") || KNOWN.contains(&kind))
 }
 
 /// Where a part of a text stands in it.
@@ -359,6 +367,17 @@ mod tests {
             r#"{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":null}}"#,
             r#"{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"shop"}}"#,
         );
+        // Custom kinds say by their names whether they have namespaces, as far as they say it.
+        for (group, kind, has_none) in [
+            ("postgresql.cnpg.io", "Cluster", false),
+            ("cluster.x-k8s.io", "ClusterClass", false),
+            ("cert-manager.io", "ClusterIssuer", true),
+            ("karpenter.sh", "NodePool", true),
+            ("cilium.io", "CiliumClusterwideNetworkPolicy", true),
+            ("example.com", "App", false),
+        ] {
+            assert_eq!(is_cluster_wide_by_its_name(group, kind), has_none, "{group} {kind}");
+        }
         for alone in [
             r#"{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"shop"}}"#,
             r#"{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":7}}"#,

@@ -11,6 +11,9 @@ use serde_json::Map;
 use super::{HostExchange, LogEntry};
 use crate::answers::{HostAnswers, HostCall};
 
+/// How much later than the deadline the clock of the guest may tick.
+const GRACE: Duration = Duration::from_millis(100);
+
 /// The host's side of one call.
 pub(super) struct Conversation {
     answers: Arc<dyn HostAnswers>,
@@ -35,9 +38,9 @@ impl Conversation {
         answer
     }
 
-    /// Whether a host call was still unanswered when the time was up.
+    /// Whether the time is up, or was while a host call was still unanswered.
     pub(super) fn is_expired(&self) -> bool {
-        self.expired.load(Ordering::SeqCst)
+        self.expired.load(Ordering::SeqCst) || Instant::now() > self.deadline + GRACE
     }
 
     /// What was logged, and what was asked, until now.

@@ -25,7 +25,7 @@ pub(super) struct Guest {
     /// The answer to the guest's last host call.
     answer: Result<Vec<u8>, String>,
     /// What the guest answered, where it did.
-    pub(super) response: Vec<u8>,
+    pub(super) response: Option<Vec<u8>>,
     /// What the guest said of its failure, where it did.
     pub(super) error: Option<String>,
 }
@@ -37,7 +37,7 @@ impl Guest {
             payload: payload.to_vec(),
             conversation,
             answer: Ok(Vec::new()),
-            response: Vec::new(),
+            response: None,
             error: None,
         }
     }
@@ -51,7 +51,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> Result<(), Error> {
         write(&mut guest, payload, &bytes)
     })?;
     linker.func_wrap(WAPC, "__guest_response", |mut guest: Caller<'_, Guest>, at: i32, length: i32| {
-        guest.data_mut().response = read(&mut guest, at, length)?;
+        guest.data_mut().response = Some(read(&mut guest, at, length)?);
         Ok(())
     })?;
     linker.func_wrap(WAPC, "__guest_error", |mut guest: Caller<'_, Guest>, at: i32, length: i32| {

@@ -3,6 +3,7 @@
 //!
 //! The functions and their numbers are those of `wasi_snapshot_preview1`.
 
+use std::fmt;
 use std::io::Write;
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime};
@@ -21,6 +22,10 @@ const BAD_FILE: i32 = 8;
 const INVALID: i32 = 28;
 /// `io`: the system failed.
 const SYSTEM_FAILED: i32 = 29;
+
+/// How many bytes and pieces one `fd_write` takes: a writer goes on with the rest, and the clock looks in between.
+const MAX_WRITTEN: usize = 64 * 1024;
+const MAX_PIECES: i32 = 1024;
 
 const STANDARD_OUTPUT: i32 = 1;
 const STANDARD_ERROR: i32 = 2;
@@ -62,24 +67,42 @@ pub(super) fn link<T: 'static>(linker: &mut Linker<T>) -> Result<(), Error> {
             if !matches!(file, STANDARD_OUTPUT | STANDARD_ERROR) {
                 return Ok(BAD_FILE);
             }
-            let pieces = read(&mut guest, pieces, count.saturating_mul(8))?;
-            let mut written: u32 = 0;
+            if !(0..=MAX_PIECES).contains(&count) {
+                return Ok(INVALID);
+            }
+            let pieces = read(&mut guest, pieces, count * 8)?;
+            let mut text = Vec::new();
             for piece in pieces.as_chunks::<8>().0 {
                 let [a, b, c, d, e, f, g, h] = *piece;
-                let text = read(&mut guest, i32::from_le_bytes([a, b, c, d]), i32::from_le_bytes([e, f, g, h]))?;
-                // Nobody is told where standard error is closed.
-                let _ = std::io::stderr().write_all(&text);
-                written = written.saturating_add(u32::try_from(text.len()).unwrap_or(u32::MAX));
+                let (at, length) = (i32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+                let room = MAX_WRITTEN - text.len();
+                let taken = usize::try_from(length).unwrap_or(room).min(room);
+                text.extend(read(&mut guest, at, i32::try_from(taken).unwrap_or(0))?);
             }
+            // Nobody is told where standard error is closed.
+            let _ = std::io::stderr().write_all(&text);
+            let written = u32::try_from(text.len()).unwrap_or(u32::MAX);
             write(&mut guest, written_at, &written.to_le_bytes())?;
             Ok(SUCCESS)
         },
     )?;
     linker.func_wrap(WASI, "proc_exit", |_: Caller<'_, T>, code: i32| -> Result<(), Error> {
-        Err(Error::msg(format!("the policy ended itself with code {code}")))
+        Err(Error::new(Exit(code)))
     })?;
     Ok(())
 }
+
+/// The guest ended itself, with this code.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Exit(pub(super) i32);
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "it ended itself with code {}", self.0)
+    }
+}
+
+impl std::error::Error for Exit {}
 
 /// A monotonic clock needs a moment to count from; which one is nobody's business.
 fn started() -> Instant {

@@ -41,6 +41,52 @@ fn a_crash_names_its_place() {
     assert!(matches!(&error, RuntimeError::Trap(place) if place.starts_with("0: 0x")), "{error}");
 }
 
+/// A guest with a page of memory, whose call does what `body` does.
+fn guest(body: &str) -> PolicyModule {
+    compiled(&format!(
+        r#"(module
+          (import "wapc" "__guest_response" (func $respond (param i32 i32)))
+          (import "wapc" "__guest_error" (func $fail (param i32 i32)))
+          (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+          (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+          (import "wasi_snapshot_preview1" "random_get" (func $random (param i32 i32) (result i32)))
+          (memory (export "memory") 1)
+          (data (i32.const 0) "NO")
+          (func (export "__guest_call") (param i32 i32) (result i32) {body}))"#
+    ))
+}
+
+#[test]
+fn what_a_guest_does_wrong_is_told_in_words() {
+    for (body, expected) in [
+        ("(i32.const 1)", "the policy failed: it neither answered nor said why"),
+        ("(i32.const 0)", "the policy failed: it neither answered nor said why"),
+        ("(call $fail (i32.const 0) (i32.const 2)) (i32.const 1)", "the policy failed: NO"),
+        ("(call $exit (i32.const 7)) (i32.const 1)", "the policy failed: it ended itself with code 7"),
+        (
+            "(call $respond (i32.const 65535) (i32.const 2)) (i32.const 1)",
+            "the policy failed: read outside of the memory",
+        ),
+        (
+            "(drop (call $random (i32.const 0) (i32.const -1))) (i32.const 1)",
+            "the policy failed: read outside of the memory",
+        ),
+    ] {
+        let failed = guest(body).call("validate", b"", echo()).response.unwrap_err();
+        assert_eq!(failed.to_string(), expected, "{body}");
+    }
+}
+
+/// Sixty thousand pieces that overlap are more than anybody may write.
+#[test]
+fn a_guest_writes_little_at_a_time() {
+    let started = Instant::now();
+    let many = "(drop (call $write (i32.const 2) (i32.const 0) (i32.const 8000) (i32.const 0))) (i32.const 0)";
+    let failed = guest(many).call("validate", b"", echo()).response.unwrap_err();
+    assert_eq!(failed.to_string(), "the policy failed: it neither answered nor said why");
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+}
+
 #[test]
 fn every_call_has_a_clean_instance() {
     let policy = probe();

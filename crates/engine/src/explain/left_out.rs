@@ -115,7 +115,9 @@ fn narrowed<'v>(
     condition: &str,
 ) -> Option<Vec<String>> {
     let globs = globs.map(|glob| as_expression(glob.as_str()?));
-    let expressions = expressions.map(|text| Some(format!("({})", text.as_str()?)));
+    // A comment goes on to the end of its line.
+    let end = |text: &str| if text.contains("//") { "\n" } else { "" };
+    let expressions = expressions.map(|text| text.as_str().map(|text| format!("({text}{})", end(text))));
     let all: Vec<String> = globs.chain(expressions).collect::<Option<_>>()?;
     if all.is_empty() {
         return Some(vec![condition.to_owned()]);
@@ -186,6 +188,9 @@ mod tests {
         let some = rules(json!({"references": ["ghcr.io/*"], "expressions": ["a || b"]}));
         let all = [format!("ref.matches('^ghcr[.]io/.*$') && {not}"), format!("(a || b) && {not}")];
         check("ghcr.io/team/app:1", &some, Some(&json!({"expressions": all})));
+        // A comment ends with its line, and not with the condition.
+        let remarked = rules(json!({"expressions": ["a // mine"]}));
+        check("ghcr.io/team/app:1", &remarked, Some(&json!({"expressions": [format!("(a // mine\n) && {not}")]})));
         // That was tried.
         check("ghcr.io/team/app:1", &rules(json!({"expressions": [not]})), None);
         let shipped = json!({"matchImageReferences": [{"glob": "ghcr.io/team/*"}]});

@@ -660,6 +660,12 @@ impl Settings {
         !self.scans_nothing() && (decides || may(&self.scan, ScanAction::ScanResult))
     }
 
+    /// Whether anything is ever pinned: what is scanned or verified is, and what pre-scan accepts isn't.
+    #[must_use]
+    pub fn may_pin(&self) -> bool {
+        self.pin.enabled && (!self.scans_nothing() || !self.verification.is_empty())
+    }
+
     /// Whether no image comes to the scan, because pre-scan accepts and rejects by names alone.
     fn scans_nothing(&self) -> bool {
         let is_whole = self.pre_scan.auto_generate && self.rego.pre_custom_rules.is_empty();

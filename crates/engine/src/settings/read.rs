@@ -199,7 +199,9 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
     /// A span of time like `72h`; an empty text is none.
     pub(super) fn span(&self, key: &str, problems: &mut Problems) -> Option<Span> {
         if let Some(number @ Value::Number(_)) = self.get(key) {
-            problems.add(self.path.key(key), format!("`{number}` has no unit; write a span of time like `{number}h`"));
+            let example =
+                number.as_u64().filter(|count| *count > 0).map_or("72h".to_owned(), |count| format!("{count}h"));
+            problems.add(self.path.key(key), format!("`{number}` has no unit; write a span of time like `{example}`"));
             return None;
         }
         let text = self.text(key, problems).filter(|text| !text.is_empty())?;

@@ -1,5 +1,7 @@
 //! An explanation as people read it.
 
+use std::collections::BTreeSet;
+
 use image_admission_engine::explain::{Action, Advice, Cause, Change, Decider, Edit, Explanation, Opens, Stuck};
 use serde_json::{Value, json};
 
@@ -45,8 +47,12 @@ fn written(
             text.push_str(
                 "\nIf that can't be done: a small change of the settings that would have admitted it. It opens\n",
             );
+            let mut said = BTreeSet::new();
             for edit in &change.edits {
-                text.push_str(&format!("  - {}\n", in_one_line(&edit.opens.to_string())));
+                let opens = edit.opens.to_string();
+                text.push_str(
+                    &format!("  - {}\n", in_one_line(&opens)).repeat(usize::from(said.insert(opens.clone()))),
+                );
             }
             for (index, edit) in change.edits.iter().enumerate() {
                 // A list that is written out has all that is put into it.

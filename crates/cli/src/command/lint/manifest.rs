@@ -14,7 +14,7 @@ pub(super) fn remarks(found: &Found, settings: &Settings) -> Vec<Remark> {
     let policy: Value = serde_json::from_str(policy.manifest.get()).unwrap_or_default();
     let mut remarks = missing_kinds(&policy, settings);
     let mode = text(&policy, "/spec/mode").unwrap_or("protect");
-    if policy.pointer("/spec/mutating") == Some(&Value::Bool(false)) && settings.pin.enabled {
+    if policy.pointer("/spec/mutating") == Some(&Value::Bool(false)) && settings.may_pin() {
         let message = "images are to be pinned, and the policy server rejects what a policy that isn't mutating would change; write `true`, or `pin: {enabled: false}` into the settings";
         remarks.push(Remark::new(LintRule::NotMutating, "spec.mutating", message));
     }
