@@ -21,7 +21,7 @@ CA_CERTIFICATES ?= /etc/ssl/certs/ca-certificates.crt
 CLI_IMAGE = $(OCI_URL)-cli:v$(call METADATA,version)
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries fuzz e2e-tests e2e-needs fmt lint deny bench clean
+.PHONY: policy.wasm playground playground-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries fuzz e2e-tests e2e-needs fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -111,6 +111,14 @@ demo-decisions:
 test: lint policy.wasm ## everything that must hold
 	$(CARGO) lint test --locked --workspace
 	$(MAKE) demo-decisions CLI=target/debug/image-admission
+
+playground: ## the engine and the command line for a browser, in target/playground
+	$(CARGO) lint build --locked --profile playground --package image-admission-playground --target wasm32-unknown-unknown
+	$(CARGO) bindgen --target web --remove-name-section --remove-producers-section --out-dir target/playground target/wasm32-unknown-unknown/playground/image_admission_playground.wasm
+
+playground-tests: playground ## the same answers in a browser's module, in Node
+	$(CARGO) test --locked --package image-admission-cli --test all cases_are_written_for_the_playground -- --ignored
+	node --test crates/playground/tests/page.test.mjs
 
 test-long: policy.wasm ## the property tests, with many more cases
 	TWO_PHASES_CASES=100000 PROPTEST_CASES=100000 $(CARGO) test --locked --release --package image-admission-engine

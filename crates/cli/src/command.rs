@@ -34,6 +34,8 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
+use terminal::{StandardOutput, errors};
+
 const AFTER_HELP: &str = "\
 What the policy decides, its module decides here too: `policy.wasm` in the working directory, or what `--module` or the
 variable IMAGE_ADMISSION_MODULE names. It is among the files of each release.
@@ -90,19 +92,26 @@ enum Ending {
     Failed,
 }
 
-impl From<Ending> for ExitCode {
-    fn from(ending: Ending) -> Self {
-        match ending {
-            Ending::Done | Ending::Allowed => Self::SUCCESS,
-            Ending::Failed => Self::FAILURE,
-            Ending::Denied | Ending::TestsFailed | Ending::Remarked => Self::from(2),
-            Ending::InvalidSettings => Self::from(3),
+impl Ending {
+    fn code(self) -> u8 {
+        match self {
+            Self::Done | Self::Allowed => 0,
+            Self::Failed => 1,
+            Self::Denied | Self::TestsFailed | Self::Remarked => 2,
+            Self::InvalidSettings => 3,
         }
     }
 }
 
+impl From<Ending> for ExitCode {
+    fn from(ending: Ending) -> Self {
+        Self::from(ending.code())
+    }
+}
+
 /// Reads the arguments, does what they ask, and says on the standard error stream what went wrong.
-pub(crate) fn main() -> ExitCode {
+#[must_use]
+pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(other) => {
@@ -113,7 +122,40 @@ pub(crate) fn main() -> ExitCode {
             return ending.into();
         }
     };
-    let output = &mut io::stdout();
+    perform(cli, &mut io::stdout()).into()
+}
+
+/// Does what `arguments` ask, as [`main`] does: the first of them is the command's own name.
+#[cfg(target_family = "wasm")]
+pub fn execute(arguments: impl IntoIterator<Item = String>) -> Outcome {
+    let mut output = Vec::new();
+    let ending = match Cli::try_parse_from(arguments) {
+        Ok(cli) => perform(cli, &mut output),
+        Err(other) if other.use_stderr() => {
+            let _ = write!(errors(), "{other}");
+            Ending::Failed
+        }
+        Err(help) => {
+            output = help.to_string().into_bytes();
+            Ending::Done
+        }
+    };
+    Outcome { code: ending.code(), output, errors: terminal::take_errors() }
+}
+
+/// What a command said, and how it ended.
+#[cfg(target_family = "wasm")]
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its exit code.
+    pub code: u8,
+    /// Its standard output.
+    pub output: Vec<u8>,
+    /// Its standard error stream.
+    pub errors: Vec<u8>,
+}
+
+fn perform(cli: Cli, output: &mut impl StandardOutput) -> Ending {
     let ended = match cli.command {
         Command::Run(run) => run.execute(output).map_err(Box::from),
         Command::Explain(explain) => explain.execute(output).map_err(Box::from),
@@ -125,14 +167,12 @@ pub(crate) fn main() -> ExitCode {
         Command::Bench(bench) => bench.execute(output).map_err(Box::from),
         Command::Completions(completions) => completions.execute(output).map_err(Box::from),
     };
-    ended
-        .unwrap_or_else(|error: Box<dyn Error>| {
-            if !is_nobody_listening(&*error) {
-                complain(&error.to_string());
-            }
-            Ending::Failed
-        })
-        .into()
+    ended.unwrap_or_else(|error: Box<dyn Error>| {
+        if !is_nobody_listening(&*error) {
+            complain(&error.to_string());
+        }
+        Ending::Failed
+    })
 }
 
 /// Whether the reader of the output has gone, as `head` does.
@@ -167,10 +207,10 @@ const HOW_TO_ANSWER: &str = "give `--images` and `--cluster`, a recording that h
 
 /// Writes to the standard error stream what may explain an unexpected decision.
 fn warn(remark: &str) {
-    let _ = writeln!(io::stderr(), "warning: {}", terminal::without_commands(&terminal::printable(remark)));
+    let _ = writeln!(errors(), "warning: {}", terminal::without_commands(&terminal::printable(remark)));
 }
 
 /// Writes an error to the standard error stream.
 fn complain(problem: &str) {
-    let _ = writeln!(io::stderr(), "error: {}", terminal::without_commands(&terminal::printable(problem)));
+    let _ = writeln!(errors(), "error: {}", terminal::without_commands(&terminal::printable(problem)));
 }

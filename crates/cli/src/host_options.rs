@@ -123,7 +123,7 @@ impl Host {
         };
         let failed = |problem: String| HostError::Save { path: path.clone(), problem };
         let session = recorder.to_yaml().map_err(failed)?;
-        std::fs::write(path, session).map_err(|e| failed(e.to_string()))
+        crate::disk::write(path, session).map_err(|e| failed(e.to_string()))
     }
 }
 

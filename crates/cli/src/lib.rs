@@ -5,5 +5,7 @@
 //! types play no part, so any waPC policy runs.
 
 pub mod answers;
+pub mod command;
+pub mod disk;
 pub mod host_options;
 pub mod runtime;

@@ -1,9 +1,5 @@
 //! `image-admission`: the policy on the command line.
 
-mod command;
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    command::main()
+fn main() -> std::process::ExitCode {
+    image_admission_cli::command::main()
 }

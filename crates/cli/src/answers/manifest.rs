@@ -11,7 +11,10 @@ use serde::{Deserialize, Serialize};
 /// What a digest or a tag names.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(untagged)]
-#[expect(clippy::large_enum_variant, reason = "there are as few as a list has images")]
+#[cfg_attr(
+    not(target_family = "wasm"),
+    expect(clippy::large_enum_variant, reason = "there are as few as a list has images")
+)]
 pub enum Manifest {
     /// An image of one platform, or an artifact.
     Image(ImageManifest),

@@ -26,8 +26,8 @@ impl Recording {
     ///
     /// Fails when the file can't be read, and with the number of the first exchange that isn't one.
     pub fn from_file(path: &Path) -> Result<Self, RecordingError> {
-        let yaml =
-            std::fs::read_to_string(path).map_err(|source| RecordingError::Read { path: path.to_owned(), source })?;
+        let yaml = crate::disk::read_to_string(path)
+            .map_err(|source| RecordingError::Read { path: path.to_owned(), source })?;
         Self::from_yaml(&yaml).map_err(|problem| RecordingError::Format { path: path.to_owned(), problem })
     }
 

@@ -11,16 +11,16 @@ mod results;
 mod table;
 mod time_limit;
 
-use std::io::{self, IsTerminal, Write};
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use crate::answers::Grants;
+use crate::host_options::{HostError, HostOptions};
 use clap::{Args, ValueEnum};
-use image_admission_cli::answers::Grants;
-use image_admission_cli::host_options::{HostError, HostOptions};
 use serde_json::Value;
 
 use super::document::{self, DocumentError};
@@ -33,7 +33,7 @@ use super::progress::Progress;
 use super::rego::start_clock;
 use super::request::RequestError;
 use super::settings::settings;
-use super::terminal::{Paint, json_without_commands};
+use super::terminal::{Paint, StandardOutput, json_without_commands};
 use super::{Ending, complain, invalid_settings, nobody_answers, seconds, warn};
 use collection::{Collection, CollectionError};
 use judgement::{Judgement, Rules};
@@ -162,7 +162,7 @@ enum Came {
 
 impl Audit {
     /// Decides everything, and writes what was found to `output`.
-    pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, AuditError> {
+    pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, AuditError> {
         if self.files.is_empty() && !self.host.live {
             return Err(AuditError::NoSource);
         }
@@ -277,7 +277,7 @@ impl Audit {
         Ok(report)
     }
 
-    fn write(&self, report: &Report, output: &mut (impl Write + IsTerminal)) -> Result<(), AuditError> {
+    fn write(&self, report: &Report, output: &mut impl StandardOutput) -> Result<(), AuditError> {
         match self.output {
             Output::Table => write!(output, "{}", table::table(report, Paint::for_output(output)))?,
             Output::Json => {

@@ -4,11 +4,13 @@ mod world;
 
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use web_time::Instant;
+
+use crate::answers::HostAnswers;
+use crate::runtime::{MemoryUse, PolicyModule, RuntimeError};
 use clap::Args;
-use image_admission_cli::answers::HostAnswers;
-use image_admission_cli::runtime::{MemoryUse, PolicyModule, RuntimeError};
 use serde_json::{Value, json};
 
 use super::Ending;

@@ -4,15 +4,15 @@ mod documents;
 mod names;
 mod replacement;
 
+use crate::disk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::answers::files::ImageFile;
+use crate::answers::files::documents::Document;
 use clap::Args;
-use image_admission_cli::answers::files::ImageFile;
-use image_admission_cli::answers::files::documents::Document;
 use serde_json::Value;
 
 use super::rego::{SourceError, entries, is_folder};
@@ -156,7 +156,7 @@ impl Digests {
         let changed = || before.iter().zip(after).filter(|(file, after)| file.text != **after);
         for (File { path, .. }, after) in changed() {
             if !self.check {
-                fs::write(path, after).map_err(|source| DigestsError::Write { path: path.clone(), source })?;
+                disk::write(path, after).map_err(|source| DigestsError::Write { path: path.clone(), source })?;
             }
             let verb = if self.check { "would be rewritten" } else { "rewritten" };
             writeln!(output, "{}", without_commands(&in_one_line(&format!("{}: {verb}", path.display()))))?;
@@ -174,14 +174,15 @@ fn files(paths: &[PathBuf]) -> Result<Vec<File>, DigestsError> {
     while let Some((path, is_named)) = waiting.pop() {
         let is_folder = is_folder(&path)?;
         // Links may lead back, and paths may overlap.
-        let real = fs::canonicalize(&path).map_err(|source| SourceError::missing(&path, source))?;
+        let real = disk::real(&path).map_err(|source| SourceError::missing(&path, source))?;
         if !(is_folder || is_named || may_have_digests(&path)) || !seen.insert(real) {
             continue;
         }
         if is_folder {
             waiting.extend(entries(&path)?.into_iter().rev().map(|entry| (entry, false)));
         } else {
-            let text = fs::read_to_string(&path).map_err(|source| DigestsError::Read { path: path.clone(), source })?;
+            let text =
+                disk::read_to_string(&path).map_err(|source| DigestsError::Read { path: path.clone(), source })?;
             files.push(File { path, text });
         }
     }

@@ -1,5 +1,6 @@
 //! Files as they are given to the command: YAML or JSON, one document or several, from a file or the standard input.
 
+use crate::disk;
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -96,7 +97,10 @@ pub(super) fn text(path: &Path) -> Result<String, DocumentError> {
     let read = if is_standard_input(path) {
         io::stdin().read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))
+        disk::read(path).map(|read| {
+            bytes = read;
+            bytes.len()
+        })
     };
     read.map_err(|source| DocumentError::Read { file: name(path), source })?;
     let text = String::from_utf8(bytes)

@@ -4,13 +4,13 @@ mod documents;
 mod results;
 
 use std::collections::BTreeSet;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::answers::{Grants, engine_calls};
+use crate::host_options::{HostError, HostOptions};
 use clap::{Args, ValueEnum};
-use image_admission_cli::answers::{Grants, engine_calls};
-use image_admission_cli::host_options::{HostError, HostOptions};
 use image_admission_engine::WireHost;
 use regorus::Value;
 use serde_json::value::RawValue;
@@ -22,6 +22,7 @@ use super::rego::{
 };
 use super::request::{RequestError, requests_in};
 use super::settings::settings;
+use super::terminal::{StandardOutput, errors};
 use super::terminal::{printable, without_commands};
 use super::{Ending, complain, document, invalid_settings, seconds};
 use documents::{Documents, DocumentsError, Wanted, documents};
@@ -134,7 +135,7 @@ enum Format {
 
 impl Eval {
     /// Evaluates the query, and writes the results to `output`.
-    pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, EvalError> {
+    pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, EvalError> {
         let version = self.version.version();
         let Documents { input, data, mut modules } = match self.documents() {
             Err(EvalError::Documents(DocumentsError::InvalidSettings(problems))) => {
@@ -174,7 +175,7 @@ impl Eval {
         let evaluated = engine.eval_query(query.to_owned(), false);
         for print in engine.take_prints().unwrap_or_default() {
             // Nobody listening is no reason to write no results.
-            let _ = writeln!(io::stderr(), "{}", without_commands(&printable(&print)));
+            let _ = writeln!(errors(), "{}", without_commands(&printable(&print)));
         }
         let found = evaluated.map_err(|error| EvalError::Failure(failure!(error)))?;
         match self.output {

@@ -3,13 +3,13 @@
 
 mod text;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::sync::Arc;
 
+use crate::answers::{Grants, HostAnswers, engine_calls};
+use crate::host_options::HostOptions;
+use crate::runtime::LogEntry;
 use clap::{Args, ValueEnum};
-use image_admission_cli::answers::{Grants, HostAnswers, engine_calls};
-use image_admission_cli::host_options::HostOptions;
-use image_admission_cli::runtime::LogEntry;
 use image_admission_engine::explain::{Explanation, explain};
 use image_admission_engine::{Decision, WireHost};
 use serde::Serialize;
@@ -21,7 +21,7 @@ use super::manifest::ManifestOptions;
 use super::policy::{self, Policy, PolicyError};
 use super::request::{Subject, requests_in};
 use super::run::RunError;
-use super::terminal::{Paint, json_without_commands, without_commands};
+use super::terminal::{Paint, StandardOutput, errors, json_without_commands, without_commands};
 use super::{Ending, warn};
 
 const AFTER_HELP: &str = "\
@@ -88,7 +88,7 @@ struct Entry {
 
 impl Explain {
     /// Explains everything, and writes the explanations to `output`.
-    pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, RunError> {
+    pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, RunError> {
         let requests = requests_in(&self.asked.files, &self.manifests)?;
         let settings = self.asked.settings(&requests)?;
         let written: Value = serde_json::from_str(settings.get()).map_err(io::Error::from)?;
@@ -153,5 +153,5 @@ impl Explain {
 
 /// Passes on a line of the policy's log.
 fn log(entry: &LogEntry) {
-    let _ = writeln!(io::stderr(), "{}", without_commands(&policy::log_line(entry)));
+    let _ = writeln!(errors(), "{}", without_commands(&policy::log_line(entry)));
 }

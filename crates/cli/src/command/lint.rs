@@ -4,10 +4,11 @@ mod fix;
 mod manifest;
 mod results;
 
+use crate::disk;
 use std::collections::BTreeSet;
-use std::io::{self, IsTerminal, Write};
+use std::fmt;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::{fmt, fs};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -23,6 +24,7 @@ use super::output::{annotations, junit, sarif};
 use super::policy::now;
 use super::settings::{Found, every_in};
 use super::terminal::{Paint, in_one_line, json_without_commands, printable, without_commands};
+use super::terminal::{StandardOutput, errors};
 use super::{Ending, complain, invalid_settings, warn};
 use fix::{Mended, mend};
 
@@ -195,7 +197,7 @@ pub(super) enum LintError {
 
 impl Lint {
     /// Looks at every file, and writes what was found to `output`.
-    pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, LintError> {
+    pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, LintError> {
         let paths: Vec<&PathBuf> = self.files.iter().chain(&self.file).collect();
         let has_input = paths.iter().any(|path| is_standard_input(path));
         if self.namespaces.as_deref().is_some_and(is_standard_input) && has_input {
@@ -282,7 +284,7 @@ impl Lint {
             let diff = TextDiff::from_lines(before, after).unified_diff().header(&name, &name).to_string();
             write!(output, "{}", without_commands(&printable(&diff)))?;
         } else {
-            fs::write(path, after).map_err(|source| LintError::Write { path: path.to_owned(), source })?;
+            disk::write(path, after).map_err(|source| LintError::Write { path: path.to_owned(), source })?;
         }
         Ok(true)
     }
@@ -294,14 +296,14 @@ impl Lint {
         for Remark { rule, path, .. } in fixed {
             let line = format!("{word}: {name}: {path} [{}]", rule.name());
             // Nobody listening is no reason to mend nothing.
-            let _ = writeln!(io::stderr(), "{}", without_commands(&in_one_line(&line)));
+            let _ = writeln!(errors(), "{}", without_commands(&in_one_line(&line)));
         }
         for Remark { rule, path, .. } in refused {
             warn(&format!("{name}: {path} [{}] is written so that it has to be mended by hand", rule.name()));
         }
     }
 
-    fn write(&self, files: &[File], output: &mut (impl Write + IsTerminal)) -> io::Result<()> {
+    fn write(&self, files: &[File], output: &mut impl StandardOutput) -> io::Result<()> {
         let results = || results::results(files, self.fail_on);
         match self.output {
             Output::Text | Output::Github => {

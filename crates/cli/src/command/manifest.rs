@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use crate::answers::files::is_cluster_wide;
 use clap::{Args, ValueEnum};
-use image_admission_cli::answers::files::is_cluster_wide;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

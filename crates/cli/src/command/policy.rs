@@ -7,11 +7,13 @@ use std::cell::RefCell;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use web_time::{SystemTime, UNIX_EPOCH};
+
+use crate::answers::HostAnswers;
+use crate::runtime::{HostExchange, LogEntry, PolicyModule, Reply, RuntimeError};
 use clap::Args;
-use image_admission_cli::answers::HostAnswers;
-use image_admission_cli::runtime::{HostExchange, LogEntry, PolicyModule, Reply, RuntimeError};
 use image_admission_engine::settings::Settings;
 use image_admission_engine::{Decision, Response, Timestamp, WireHost, decide};
 use serde::{Deserialize, Serialize};

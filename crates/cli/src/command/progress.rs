@@ -3,7 +3,9 @@
 use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use web_time::Instant;
 
 /// How often the line changes.
 const EVERY: Duration = Duration::from_millis(100);

@@ -5,7 +5,9 @@ mod problem;
 mod sources;
 
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
+
+use web_time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use image_admission_engine::Timestamp;

@@ -7,13 +7,13 @@ mod table;
 mod tally;
 mod text;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::sync::Arc;
 
+use crate::answers::Grants;
+use crate::host_options::{Host, HostOptions};
+use crate::runtime::LogEntry;
 use clap::{Args, ValueEnum};
-use image_admission_cli::answers::Grants;
-use image_admission_cli::host_options::{Host, HostOptions};
-use image_admission_cli::runtime::LogEntry;
 use image_admission_engine::AdmissionRequest;
 
 use super::decision::DecisionOptions;
@@ -21,7 +21,7 @@ use super::manifest::ManifestOptions;
 use super::output::{annotations, junit, sarif};
 use super::policy::{self, Policy, PolicyError};
 use super::request::{Request, Subject, requests_in};
-use super::terminal::{Paint, json_without_commands, without_commands};
+use super::terminal::{Paint, StandardOutput, errors, json_without_commands, without_commands};
 use super::{Ending, complain, nobody_answers, warn};
 use data::Entry;
 pub(super) use error::RunError;
@@ -100,7 +100,7 @@ enum Group {
 
 impl Run {
     /// Decides everything, and writes the decisions to `output`.
-    pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, RunError> {
+    pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, RunError> {
         if self.group_by.is_some() && !self.is_for_people() {
             return Err(RunError::TableForPrograms);
         }
@@ -142,7 +142,7 @@ impl Run {
         policy: &Policy,
         requests: &[Request],
         host: &Host,
-        output: &mut (impl Write + IsTerminal),
+        output: &mut impl StandardOutput,
     ) -> Result<Ending, RunError> {
         let paint = Paint::for_output(output);
         let (mut tally, mut table) = (Tally::default(), Table::new(self.group_by.unwrap_or(Group::Object)));
@@ -210,5 +210,5 @@ impl Run {
 /// Passes on a line of the policy's log.
 fn log(entry: &LogEntry) {
     // Nobody listening is no reason to decide nothing.
-    let _ = writeln!(io::stderr(), "{}", without_commands(&policy::log_line(entry)));
+    let _ = writeln!(errors(), "{}", without_commands(&policy::log_line(entry)));
 }

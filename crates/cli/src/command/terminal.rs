@@ -2,7 +2,40 @@
 
 use std::borrow::Cow;
 use std::env;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
+
+/// Where results go.
+pub(super) trait StandardOutput: Write {
+    /// Whether somebody watches it who has colours, and lines that can be written over.
+    fn is_terminal(&self) -> bool;
+}
+
+impl StandardOutput for io::Stdout {
+    fn is_terminal(&self) -> bool {
+        IsTerminal::is_terminal(self)
+    }
+}
+
+impl StandardOutput for io::Stderr {
+    fn is_terminal(&self) -> bool {
+        IsTerminal::is_terminal(self)
+    }
+}
+
+impl StandardOutput for Vec<u8> {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+/// The standard error stream: what may explain a result, and what went wrong.
+#[cfg(not(target_family = "wasm"))]
+pub(super) use std::io::stderr as errors;
+
+#[cfg(target_family = "wasm")]
+mod captured;
+#[cfg(target_family = "wasm")]
+pub(super) use captured::{errors, take_errors};
 
 /// Whether text has colours.
 #[derive(Clone, Copy, Debug)]
@@ -10,7 +43,7 @@ pub(super) struct Paint(bool);
 
 impl Paint {
     /// Colours for a terminal, unless its user has set `NO_COLOR` (<https://no-color.org>).
-    pub(super) fn for_output(output: &impl IsTerminal) -> Self {
+    pub(super) fn for_output(output: &impl StandardOutput) -> Self {
         let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let unable = env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
         Self(output.is_terminal() && !unwanted && !unable)

@@ -11,7 +11,7 @@ mod suite;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::mem;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,17 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use crate::answers::files::Files;
+use crate::answers::{Gate, Grants};
+use crate::runtime::{DEFAULT_DEADLINE, PolicyModule};
 use clap::{Args, ValueEnum};
-use image_admission_cli::answers::files::Files;
-use image_admission_cli::answers::{Gate, Grants};
-use image_admission_cli::runtime::{DEFAULT_DEADLINE, PolicyModule};
 use regex::Regex;
 
 use super::parallel::in_parallel;
 use super::policy::{ModuleError, ModuleOption, Policy, PolicyError};
 use super::progress::Progress;
 use super::rego::{Problems, Program, SourceError, Sources, VersionOptions};
+use super::terminal::StandardOutput;
 use super::terminal::{Paint, in_one_line, without_commands};
 use super::{Ending, complain, invalid_settings, seconds, warn};
 use coverage::Coverage;
@@ -148,7 +149,7 @@ fn percent(text: &str) -> Result<f64, String> {
 
 impl Test {
     /// Runs the tests, and writes the results to `output`. With `--watch`, again after each change, until it is interrupted.
-    pub(super) fn execute(&self, output: &mut (impl Write + IsTerminal)) -> Result<Ending, TestError> {
+    pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, TestError> {
         let mut module = None;
         if !self.watch {
             return self.once(output, &mut module, &mut |_| {});
@@ -183,7 +184,7 @@ impl Test {
     /// Runs the tests once. `naming` is told what suites name, before anything is decided.
     fn once(
         &self,
-        output: &mut (impl Write + IsTerminal),
+        output: &mut impl StandardOutput,
         module: &mut Option<Compiled>,
         naming: &mut dyn FnMut(BTreeSet<PathBuf>),
     ) -> Result<Ending, TestError> {

@@ -15,7 +15,7 @@ use image_admission_engine::explain::{Cause, explain};
 use image_admission_engine::{Timestamp, WireHost, decide};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -218,8 +218,6 @@ impl Case {
         }
     }
 
-    /// Holds a response against what the case expects.
-    #[track_caller]
     /// Writes the words of the response into the case's file, where others are expected.
     fn bless(&self, response: &Response) {
         let path = root().join(&self.file);
@@ -234,6 +232,8 @@ impl Case {
         }
     }
 
+    /// Holds a response against what the case expects.
+    #[track_caller]
     fn check(&self, response: &Response, calls: usize) {
         let (name, expect) = (&self.name, &self.expect);
         assert_eq!(response.accepted, expect.allowed, "{name}: {:?}", response.message);
@@ -328,6 +328,37 @@ fn by_engine(case: &Case, world: &dyn HostAnswers) -> (Vec<u8>, usize) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let answer = image_admission_engine::validate(&case.payload(), &host, Timestamp(now.try_into().unwrap()));
     (answer.response, calls.get())
+}
+
+/// What `crates/playground/tests` asks a browser's module again: each case with its host's answers, and the response.
+#[test]
+#[ignore = "writes a file for the playground's tests: `make playground-tests`"]
+fn cases_are_written_for_the_playground() {
+    use_read_clock();
+    let world = world();
+    let answer = engine_calls(world.as_ref());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let mut lines = String::new();
+    for case in cases() {
+        let calls = RefCell::new(Vec::new());
+        let host = WireHost(|namespace: &str, operation: &str, payload: &[u8]| {
+            let answered = answer(namespace, operation, payload);
+            let text = |bytes: &[u8]| String::from_utf8(bytes.to_owned()).unwrap();
+            calls.borrow_mut().push(json!({
+                "namespace": namespace, "operation": operation, "payload": text(payload),
+                "answer": answered.as_deref().ok().map(text),
+                "failure": answered.as_ref().err().map(|words| words.trim_start_matches("Host error: ")),
+            }));
+            answered
+        });
+        let payload = case.payload();
+        let answer = image_admission_engine::validate(&payload, &host, Timestamp(now.try_into().unwrap()));
+        let (payload, response) = (String::from_utf8(payload).unwrap(), String::from_utf8(answer.response).unwrap());
+        let calls = calls.into_inner();
+        let line = json!({"name": case.name, "seconds": now, "payload": payload, "calls": calls, "response": response});
+        lines.push_str(&format!("{line}\n"));
+    }
+    std::fs::write(root().join("target/playground-cases.jsonl"), lines).unwrap();
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! kind". Kinds are namespaced unless they are Kubernetes' own cluster-wide ones, or a `CustomResourceDefinition` among
 //! the files says so.
 
+use crate::disk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -270,22 +271,20 @@ fn declared(object: &DynamicObject) -> Option<(String, String, String)> {
 
 /// Whether there is any file in or below a folder.
 fn has_file(folder: &Path) -> bool {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).any(|path| if path.is_dir() { has_file(&path) } else { true })
+    let entries = disk::entries(folder).into_iter().flatten().map(|name| folder.join(name));
+    let mut entries = entries;
+    entries.any(|path| if disk::is_folder(&path).unwrap_or(false) { has_file(&path) } else { true })
 }
 
 /// The manifests in and below a folder, in the order of their paths.
 fn manifests(folder: &Path) -> Result<Vec<PathBuf>, FilesError> {
     let unreadable = |source| FilesError::Read { path: folder.to_owned(), source };
-    let mut entries = std::fs::read_dir(folder)
-        .map_err(unreadable)?
-        .map(|entry| entry.map(|e| e.path()))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(unreadable)?;
+    let mut entries: Vec<PathBuf> =
+        disk::entries(folder).map_err(unreadable)?.into_iter().map(|name| folder.join(name)).collect();
     entries.sort();
     let mut found = Vec::new();
     for path in entries {
-        if path.is_dir() {
+        if disk::is_folder(&path).unwrap_or(false) {
             found.extend(manifests(&path)?);
         } else if matches!(extension(&path), "yaml" | "yml" | "json") {
             found.push(path);

@@ -109,5 +109,5 @@ pub enum FilesError {
 }
 
 fn read(path: &Path) -> Result<String, FilesError> {
-    std::fs::read_to_string(path).map_err(|source| FilesError::Read { path: path.to_owned(), source })
+    crate::disk::read_to_string(path).map_err(|source| FilesError::Read { path: path.to_owned(), source })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use image_admission_cli::answers::live::Live;
+use crate::answers::live::Live;
 use image_admission_engine::WorkloadKind;
 
 use super::collection::Collection;

@@ -1,8 +1,8 @@
 //! The objects that are looked at: those of files and folders, or of a cluster.
 
+use crate::disk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::object::{Object, ObjectName, Read};
@@ -94,7 +94,7 @@ impl Reading<'_> {
             {
                 has_files = true;
                 // A pipe or a device may never end.
-                if std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+                if disk::is_special(&path) {
                     self.collection.problems.push(format!("{} is no file that can be read", document::name(&path)));
                 } else {
                     self.file(&path, false);
@@ -138,7 +138,7 @@ impl Reading<'_> {
 
     fn is_new(&mut self, path: &Path) -> bool {
         // What has no real path is read, and its problem told.
-        fs::canonicalize(path).map_or(true, |real| self.seen.insert(real))
+        disk::real(path).map_or(true, |real| self.seen.insert(real))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use image_admission_cli::answers::engine_calls;
+use crate::answers::engine_calls;
 use image_admission_engine::explain::{Cause, Why, causes};
 use image_admission_engine::settings::{InvalidSettings, Settings};
 use image_admission_engine::{

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use image_admission_cli::answers::{HostAnswers, HostCall};
+use crate::answers::{HostAnswers, HostCall};
 
 /// What the engine takes for an outage that has to do with time.
 const TIMED_OUT: &str = "Callback evaluation failure: operation timed out";

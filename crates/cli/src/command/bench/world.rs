@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use image_admission_cli::answers::field_mask::FieldMask;
-use image_admission_cli::answers::{HostAnswers, HostCall};
+use crate::answers::field_mask::FieldMask;
+use crate::answers::{HostAnswers, HostCall};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

@@ -5,7 +5,7 @@ use image_admission_engine::settings::{KindPattern, RegoPolicy, RegoVersion as S
 use image_admission_engine::{Host, Timestamp, decide};
 use regorus::Value;
 use serde_json::value::RawValue;
-use std::time::{SystemTime, UNIX_EPOCH};
+use web_time::{SystemTime, UNIX_EPOCH};
 
 use super::Phase;
 use crate::command::rego::{Module, RegoVersion, start_clock};

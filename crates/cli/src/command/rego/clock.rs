@@ -1,7 +1,9 @@
 //! The clock by which evaluations are stopped. The engine has none of its own, as in the policy's module.
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use web_time::Instant;
 
 use regorus::utils::limits::{TimeSource, set_time_source};
 

@@ -1,9 +1,9 @@
 //! Files and folders to modules and data, as `opa` loads them: everything in a folder belongs together, and data in a
 //! folder within it is found under that folder's name.
 
+use crate::disk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -113,7 +113,7 @@ impl Reading {
     }
 
     fn is_new(&mut self, path: &Path) -> Result<bool, SourceError> {
-        let real = fs::canonicalize(path).map_err(|source| SourceError::missing(path, source))?;
+        let real = disk::real(path).map_err(|source| SourceError::missing(path, source))?;
         Ok(self.seen.insert(real))
     }
 }
@@ -126,9 +126,7 @@ fn name(path: &Path) -> String {
 /// What is in a folder and isn't hidden, in the order of the names.
 pub(in crate::command) fn entries(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
     let failed = |source| SourceError::Folder { path: folder.to_owned(), source };
-    let entries = fs::read_dir(folder).map_err(failed)?;
-    let mut names =
-        entries.map(|entry| entry.map_err(failed).map(|entry| entry.file_name())).collect::<Result<Vec<_>, _>>()?;
+    let mut names = disk::entries(folder).map_err(failed)?;
     names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
     names.sort();
     let path = |name| if folder == Path::new(".") { PathBuf::from(name) } else { folder.join(name) };
@@ -137,7 +135,7 @@ pub(in crate::command) fn entries(folder: &Path) -> Result<Vec<PathBuf>, SourceE
 
 /// Whether a path is a folder; fails when there is nothing.
 pub(in crate::command) fn is_folder(path: &Path) -> Result<bool, SourceError> {
-    fs::metadata(path).map(|found| found.is_dir()).map_err(|source| SourceError::missing(path, source))
+    disk::is_folder(path).map_err(|source| SourceError::missing(path, source))
 }
 
 /// What a file is, by its name.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use image_admission_cli::host_options::HostError;
+use crate::host_options::HostError;
 
 use crate::command::document::DocumentError;
 use crate::command::policy::{ModuleError, PolicyError};

@@ -1,7 +1,7 @@
 //! Which of the files that are to be tested are suites, and whether there is anything else.
 
+use crate::disk;
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::command::rego::{SourceError, entries, is_folder};
@@ -61,7 +61,7 @@ impl Found {
 
     /// Links may lead back, and paths may overlap.
     fn is_new(&mut self, path: &Path) -> Result<bool, SourceError> {
-        let real = fs::canonicalize(path).map_err(|source| SourceError::missing(path, source))?;
+        let real = disk::real(path).map_err(|source| SourceError::missing(path, source))?;
         Ok(self.seen.insert(real))
     }
 }

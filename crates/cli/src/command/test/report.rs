@@ -12,7 +12,7 @@ use super::identity::{Identity, Scope};
 use super::outcome::{Outcome, Stop, Verdict};
 use crate::command::output::{annotations, junit, sarif};
 use crate::command::rego::{Failure, Problem, shown};
-use crate::command::terminal::{Paint, in_one_line, printable, without_commands};
+use crate::command::terminal::{Paint, errors, in_one_line, printable, without_commands};
 
 /// How many tests ended in which way.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ impl Report {
                 if !is_well && !matches!(finished.outcome.verdict, Verdict::Skipped) {
                     let text = text(&finished, self.verbose, Paint::for_output(&io::stderr()));
                     // Nobody listening is no reason to run no further tests.
-                    let _ = io::stderr().write_all(text.as_bytes());
+                    let _ = errors().write_all(text.as_bytes());
                 }
                 Ok(())
             }

@@ -1,7 +1,9 @@
 //! The rules that are tests, and what becomes of each.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use web_time::Instant;
 
 use regorus::Value;
 use regorus::unstable::{Expr, Module, NodeRef, Rule, RuleBody, RuleHead, Span};

@@ -9,10 +9,10 @@ mod read;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use web_time::Instant;
 
-use image_admission_cli::answers::recorded::Recorder;
-use image_admission_cli::answers::{AnswerSource, Gate, Grants, Request};
+use crate::answers::recorded::Recorder;
+use crate::answers::{AnswerSource, Gate, Grants, Request};
 use image_admission_engine::AdmissionRequest;
 use serde_json::value::RawValue;
 

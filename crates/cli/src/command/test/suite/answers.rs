@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use image_admission_cli::answers::files::{ClusterFiles, Files, ImageFile};
-use image_admission_cli::answers::recorded::Recording;
-use image_admission_cli::answers::{AnswerSource, Request};
+use crate::answers::files::{ClusterFiles, Files, ImageFile};
+use crate::answers::recorded::Recording;
+use crate::answers::{AnswerSource, Request};
 
 use super::calls;
 

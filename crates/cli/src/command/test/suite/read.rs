@@ -1,7 +1,7 @@
 //! A file into a [`Suite`]: everything that it names is read, and every problem is noted with its path in the suite.
 
+use crate::disk;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::value::{RawValue, to_raw_value};
@@ -537,7 +537,7 @@ impl Reading {
     fn file(&mut self, relative: &str, path: &str) -> Option<PathBuf> {
         let file = self.folder.join(relative);
         self.belongs(&file);
-        if !file.exists() {
+        if disk::is_folder(&file).is_err() {
             let problem = format!("there is no `{}`; paths are relative to the suite's folder", file.display());
             self.problems.add(path, problem);
             return None;
@@ -547,7 +547,7 @@ impl Reading {
 
     /// Notes that a file or folder is the suite's, and no data for rules.
     fn belongs(&mut self, file: &Path) {
-        self.files.insert(fs::canonicalize(file).unwrap_or_else(|_| file.to_owned()));
+        self.files.insert(disk::real(file).unwrap_or_else(|_| file.to_owned()));
     }
 }
 
