@@ -117,7 +117,7 @@ playground: ## the engine and the command line for a browser, in target/playgrou
 	$(CARGO) bindgen --target web --remove-name-section --remove-producers-section --out-dir target/playground target/wasm32-unknown-unknown/playground/image_admission_playground.wasm
 
 playground-tests: playground ## the same answers in a browser's module, in Node
-	$(CARGO) test --locked --package image-admission-cli --test all cases_are_written_for_the_playground -- --ignored
+	$(CARGO) lint test --locked --workspace --test all -- --ignored cases_are_written_for_the_playground
 	node --test crates/playground/tests/page.test.mjs
 
 test-long: policy.wasm ## the property tests, with many more cases

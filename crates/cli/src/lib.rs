@@ -1,8 +1,13 @@
-//! Runs a Kubewarden policy's module as the policy server does: a clean instance for each request, a deadline, and
-//! answers to its host calls from a registry and a cluster, from files, or from a recording.
+//! The command line, as a library: `main.rs` runs it on a machine, and `crates/playground` in a browser.
 //!
-//! Everything here is at the level of the wire: JSON bytes in, JSON bytes or an error text out. The policy's own
-//! types play no part, so any waPC policy runs.
+//! ```text
+//! command ── one file for each command
+//!    │
+//! runtime ── the policy's module, a clean instance for each request (in a browser the engine, which it is made of)
+//!    │
+//! answers ── what its host calls are answered: from files, a recording, or a live registry and cluster
+//! ```
+//! `runtime` and `answers` are at the level of the wire: JSON bytes in, JSON bytes or an error text out. `disk` has the files.
 
 pub mod answers;
 pub mod command;
