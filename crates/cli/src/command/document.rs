@@ -90,19 +90,16 @@ pub(super) fn documents_in(path: &Path, text: &str) -> Result<Vec<Document>, Doc
 
 /// A file's text.
 pub(super) fn text(path: &Path) -> Result<String, DocumentError> {
-    if !is_standard_input(path) && path.is_dir() {
+    if !is_standard_input(path) && disk::is_folder(path).unwrap_or(false) {
         return Err(DocumentError::Folder(name(path)));
     }
-    let mut bytes = Vec::new();
     let read = if is_standard_input(path) {
-        io::stdin().read_to_end(&mut bytes)
+        let mut bytes = Vec::new();
+        io::stdin().read_to_end(&mut bytes).map(|_| bytes)
     } else {
-        disk::read(path).map(|read| {
-            bytes = read;
-            bytes.len()
-        })
+        disk::read(path)
     };
-    read.map_err(|source| DocumentError::Read { file: name(path), source })?;
+    let bytes = read.map_err(|source| DocumentError::Read { file: name(path), source })?;
     let text = String::from_utf8(bytes)
         .map_err(|error| DocumentError::NotUtf8 { file: name(path), position: error.utf8_error().valid_up_to() + 1 })?;
     // Windows' editors mark UTF-8 so.

@@ -81,7 +81,7 @@ struct Entry {
     /// What whoever asks is told beside the verdict.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
-    /// What the policy asks and nobody is there to answer, so that no change can be tried.
+    /// What the policy asks, or would ask after a change, and nobody is there to answer: no change can be tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     unanswered: Option<String>,
 }
@@ -94,11 +94,10 @@ impl Explain {
         let written: Value = serde_json::from_str(settings.get()).map_err(io::Error::from)?;
         let host = self.host.open(Grants::everything())?;
         host.remark().into_iter().for_each(warn);
-        let answers = Arc::new(Kept::new(host.answers()));
+        let answers: Arc<dyn HostAnswers> = Arc::new(Kept::new(host.answers()));
         let module = Arc::new(self.asked.module.compile(self.asked.timeout)?);
-        let asked = Arc::clone(&answers) as Arc<dyn HostAnswers>;
         let policy =
-            match Policy::new(module, self.asked.module.path().to_owned(), settings, Arc::clone(&asked), &mut log) {
+            match Policy::new(module, self.asked.module.path().to_owned(), settings, Arc::clone(&answers), &mut log) {
                 Err(PolicyError::InvalidSettings(problems)) => {
                     self.asked.complain_of_settings(&problems);
                     return Ok(Ending::InvalidSettings);
@@ -107,13 +106,13 @@ impl Explain {
             };
         let (paint, mut entries, mut ending) = (Paint::for_output(output), Vec::new(), Ending::Allowed);
         for request in &requests {
-            let asked = Arc::new(Observed::new(Arc::clone(&answers) as Arc<dyn HostAnswers>));
+            let asked = Arc::new(Observed::new(Arc::clone(&answers)));
             let answer = policy.answer(&request.json, Arc::clone(&asked) as Arc<dyn HostAnswers>, &mut log)?;
             if !answer.response.accepted && ending != Ending::Failed {
                 ending = Ending::Denied;
             }
             let now = answer.decision.decided_at;
-            let tried = Observed::new(Arc::clone(&answers) as Arc<dyn HostAnswers>);
+            let tried = Observed::new(Arc::clone(&answers));
             let explained = explain(Some(&request.json), &written, &WireHost(engine_calls(&tried)), now);
             let (_, mut explanation): (Decision, Explanation) =
                 explained.map_err(|problems| PolicyError::InvalidSettings(problems.to_string()))?;
@@ -130,7 +129,8 @@ impl Explain {
             let warnings = answer.response.warnings;
             match self.output {
                 Output::Text => {
-                    write!(output, "{}", text::text(&subject, &explanation, &warnings, unanswered.as_deref(), paint))?
+                    let text = text::text(&subject, &explanation, &warnings, unanswered.as_deref(), paint);
+                    write!(output, "{}", without_commands(&text))?
                 }
                 Output::Json => entries.push(Entry {
                     request: subject.to_string(),

@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use web_time::Instant;
-
 use serde_json::Map;
+use web_time::Instant;
 
 use super::{HostExchange, LogEntry};
 use crate::answers::{HostAnswers, HostCall};
@@ -27,17 +26,6 @@ pub(super) struct Conversation {
 impl Conversation {
     pub(super) fn new(answers: Arc<dyn HostAnswers>, deadline: Duration) -> Self {
         Self { answers, deadline: Instant::now() + deadline, expired: AtomicBool::new(false), record: Mutex::default() }
-    }
-
-    /// Answers one host call, within the deadline of the whole conversation.
-    pub(super) fn answer(&self, call: HostCall) -> Result<Vec<u8>, String> {
-        if call.is_log() {
-            self.log(&call.payload);
-            return Ok(Vec::new());
-        }
-        let answer = if self.answers.may_block() { self.wait_for_answer(&call) } else { self.answers.answer(&call) };
-        self.record().1.push(HostExchange { call, answer: answer.clone() });
-        answer
     }
 
     /// Whether the time is up, or was while a host call was still unanswered.
@@ -84,5 +72,18 @@ impl Conversation {
             data: Map::new(),
         });
         self.record().0.push(entry);
+    }
+}
+
+/// Answers each call within the deadline of the whole conversation.
+impl HostAnswers for Conversation {
+    fn answer(&self, call: &HostCall) -> Result<Vec<u8>, String> {
+        if call.is_log() {
+            self.log(&call.payload);
+            return Ok(Vec::new());
+        }
+        let answer = if self.answers.may_block() { self.wait_for_answer(call) } else { self.answers.answer(call) };
+        self.record().1.push(HostExchange { call: call.clone(), answer: answer.clone() });
+        answer
     }
 }

@@ -9,7 +9,7 @@ use web_time::{SystemTime, UNIX_EPOCH};
 
 use super::conversation::Conversation;
 use super::{DEFAULT_DEADLINE, LogEntry, MemoryUse, Reply, RuntimeError};
-use crate::answers::{HostAnswers, HostCall};
+use crate::answers::{HostAnswers, engine_calls};
 
 /// What answers as the policy's module does.
 #[derive(Debug)]
@@ -35,21 +35,11 @@ impl PolicyModule {
     /// What the module would answer.
     pub fn call(&self, function: &str, payload: &[u8], answers: Arc<dyn HostAnswers>) -> Reply {
         let conversation = Conversation::new(answers, self.deadline);
-        let host = |namespace: &str, operation: &str, payload: &[u8]| {
-            let call = HostCall {
-                binding: "kubewarden".to_owned(),
-                namespace: namespace.to_owned(),
-                operation: operation.to_owned(),
-                payload: payload.to_owned(),
-            };
-            // The guest's side of waPC puts its own words before the host's.
-            conversation.answer(call).map_err(|text| format!("Host error: {text}"))
-        };
         let answer = match function {
             "validate" => {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 let now = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
-                Ok(validate(payload, &WireHost(host), image_admission_engine::Timestamp(now)))
+                Ok(validate(payload, &WireHost(engine_calls(&conversation)), image_admission_engine::Timestamp(now)))
             }
             "validate_settings" => Ok(validate_settings(payload)),
             other => Err(RuntimeError::Guest(format!("no function is called `{other}`"))),

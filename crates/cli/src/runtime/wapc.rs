@@ -7,7 +7,7 @@ use wasmtime::{Caller, Linker};
 
 use super::conversation::Conversation;
 use super::guest_memory::{read, read_text, write};
-use crate::answers::HostCall;
+use crate::answers::{HostAnswers, HostCall};
 
 const WAPC: &str = "wapc";
 
@@ -77,7 +77,7 @@ pub(super) fn link(linker: &mut Linker<Guest>) -> Result<(), Error> {
                 operation: read_text(&mut guest, operation, operation_length)?,
                 payload: read(&mut guest, payload, payload_length)?,
             };
-            let answer = guest.data().conversation.answer(call);
+            let answer = guest.data().conversation.answer(&call);
             let succeeded = i32::from(answer.is_ok());
             guest.data_mut().answer = answer;
             Ok(succeeded)

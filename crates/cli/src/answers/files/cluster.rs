@@ -37,7 +37,7 @@ impl ClusterFiles {
     ///
     /// Fails when there are files and no such one, and at the first document that isn't an object or repeats one.
     pub fn from_folder(folder: &Path) -> Result<Self, FilesError> {
-        if folder.is_file() {
+        if disk::is_folder(folder).is_ok_and(|is_folder| !is_folder) {
             return Err(FilesError::NoFolder(folder.to_owned()));
         }
         let files = manifests(folder)?;

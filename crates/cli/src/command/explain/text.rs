@@ -8,20 +8,11 @@ use serde_json::{Value, json};
 use crate::command::HOW_TO_ANSWER;
 use crate::command::diff::yaml;
 use crate::command::request::Subject;
-use crate::command::terminal::{Paint, in_one_line, printable, without_commands};
+use crate::command::terminal::{Paint, in_one_line, printable};
 
-/// The whole text of one request. `unanswered` is what the policy asked and nobody was there to answer.
+/// The whole text of one request. `unanswered` is what the policy asked, or would ask after a change, and nobody was there to
+/// answer.
 pub(super) fn text(
-    subject: &Subject,
-    explanation: &Explanation,
-    warnings: &[String],
-    unanswered: Option<&str>,
-    paint: Paint,
-) -> String {
-    without_commands(&written(subject, explanation, warnings, unanswered, paint)).into_owned()
-}
-
-fn written(
     subject: &Subject,
     explanation: &Explanation,
     warnings: &[String],
