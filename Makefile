@@ -112,9 +112,9 @@ test: lint policy.wasm ## everything that must hold
 	$(CARGO) lint test --locked --workspace
 	$(MAKE) demo-decisions CLI=target/debug/image-admission
 
-playground: ## the engine and the command line for a browser, in target/playground
+playground: ## the engine and the command line for a browser, in target/playground-module
 	$(CARGO) lint build --locked --profile playground --package image-admission-playground --target wasm32-unknown-unknown
-	$(CARGO) bindgen --target web --remove-name-section --remove-producers-section --out-dir target/playground target/wasm32-unknown-unknown/playground/image_admission_playground.wasm
+	$(CARGO) bindgen --target web --remove-name-section --remove-producers-section --out-dir target/playground-module target/wasm32-unknown-unknown/playground/image_admission_playground.wasm
 
 playground-tests: playground ## the same answers in a browser's module, in Node
 	$(CARGO) lint test --locked --workspace --test all -- --ignored cases_are_written_for_the_playground

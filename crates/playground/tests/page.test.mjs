@@ -10,7 +10,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const built = join(root, "target/playground");
+const built = join(root, "target/playground-module");
 const { initSync, command, validate, validateSettings } = await import(join(built, "image_admission_playground.js"));
 const module = readFileSync(join(built, "image_admission_playground_bg.wasm"));
 initSync({ module });
