@@ -9,6 +9,7 @@ use crate::image::ImageList;
 use crate::workload::WorkloadKind;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// The default lists of images; a policy's own list of the same name adds to one.
 pub(crate) const IMAGE_LISTS: [&str; 5] = [
@@ -104,6 +105,17 @@ pub enum FailureAction {
 impl Choice for FailureAction {
     const CHOICES: &'static [(&'static str, Self)] =
         &[("Enforce", Self::Enforce), ("Audit", Self::Audit), ("Warn", Self::Warn)];
+}
+
+/// As the settings spell it.
+impl fmt::Display for FailureAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Enforce => "Enforce",
+            Self::Warn => "Warn",
+            Self::Audit => "Audit",
+        })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

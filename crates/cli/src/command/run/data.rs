@@ -1,15 +1,17 @@
-//! A decision as data, for other programs: the fields of the response, and each image with what was found.
+//! A decision as data, for other programs: the fields of the response, each image with what was found, and what policies said.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use image_admission_engine::{
-    Decision, ImageWarning, JudgedImage, Outcome, Rule, ScanOutcome, ScanReport, WorkloadImage,
+    Decision, ImageWarning, JudgedImage, Outcome, PolicyOutcome, Rule, ScanOutcome, ScanReport, VerificationOutcome,
+    WorkloadImage,
 };
 use serde::Serialize;
 use serde_json::Value;
 
+use super::text::result;
 use crate::command::policy::Answer;
 use crate::command::request::Subject;
 
@@ -31,6 +33,15 @@ pub(super) struct Entry {
     warnings: Vec<String>,
     audit_annotations: BTreeMap<String, String>,
     images: Vec<ImageEntry>,
+    /// What `preCustomRules` say against the workload as a whole.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pre_custom_rules: BTreeSet<String>,
+    /// What each policy of `imageVerification` says that was asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    verification: Vec<VerificationEntry>,
+    /// What each policy of `regoPolicies` says that was asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    policies: Vec<PolicyEntry>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mutated_object: Option<Value>,
 }
@@ -47,6 +58,12 @@ impl Entry {
             warnings: response.warnings,
             audit_annotations: response.audit_annotations,
             images: images(&decision),
+            pre_custom_rules: match decision.outcome {
+                Outcome::PreScanRejected(why) => why.by_rules,
+                _ => BTreeSet::new(),
+            },
+            verification: decision.verification.into_iter().map(VerificationEntry::from).collect(),
+            policies: decision.policies.into_iter().map(PolicyEntry::from).collect(),
             mutated_object: response.mutated_object,
         }
     }
@@ -62,6 +79,9 @@ impl Entry {
             warnings: Vec::new(),
             audit_annotations: BTreeMap::new(),
             images: Vec::new(),
+            pre_custom_rules: BTreeSet::new(),
+            verification: Vec::new(),
+            policies: Vec::new(),
             mutated_object: None,
         }
     }
@@ -103,9 +123,14 @@ struct ImageEntry {
     pre_scan: Option<RuleEntry>,
     #[serde(skip_serializing_if = "Option::is_none")]
     scan: Option<ScanEntry>,
+    /// By policy of `imageVerification`, the attestors that verified it or an attestation of it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    verified: BTreeMap<String, BTreeSet<String>>,
     /// The string that is written in its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pinned: Option<String>,
+    /// What came of it, as people read it.
+    result: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -133,13 +158,13 @@ struct ScanEntry {
 
 fn images(decision: &Decision) -> Vec<ImageEntry> {
     match &decision.outcome {
-        Outcome::NotImages(images) => images.iter().map(ImageEntry::from).collect(),
-        _ => decision.images.iter().map(ImageEntry::from).collect(),
+        Outcome::NotImages(images) => images.iter().map(ImageEntry::not_an_image).collect(),
+        _ => decision.images.iter().map(|judged| ImageEntry::judged(judged, decision)).collect(),
     }
 }
 
-impl From<&WorkloadImage> for ImageEntry {
-    fn from(image: &WorkloadImage) -> Self {
+impl ImageEntry {
+    fn new(image: &WorkloadImage, result: String) -> Self {
         Self {
             image: image.text.clone(),
             canonical_name: image.reference.as_ref().ok().map(ToString::to_string),
@@ -148,18 +173,29 @@ impl From<&WorkloadImage> for ImageEntry {
             not_an_image: image.reference.as_ref().err().map(ToString::to_string),
             pre_scan: None,
             scan: None,
+            verified: BTreeMap::new(),
             pinned: None,
+            result,
         }
     }
-}
 
-impl From<&JudgedImage> for ImageEntry {
-    fn from(judged: &JudgedImage) -> Self {
+    /// A text that is no image reference.
+    fn not_an_image(image: &WorkloadImage) -> Self {
+        Self::new(image, "denied: not an image reference".to_owned())
+    }
+
+    /// An image, with what was said of it.
+    fn judged(judged: &JudgedImage, decision: &Decision) -> Self {
+        let verified = decision.verification.iter().filter_map(|policy| {
+            let attestors = policy.verified.get(&judged.image.text)?;
+            Some((policy.name.clone(), attestors.clone()))
+        });
         Self {
             pre_scan: judged.pre_scan.as_ref().map(RuleEntry::from),
             scan: judged.scan.as_ref().map(ScanEntry::from),
+            verified: verified.collect(),
             pinned: judged.pinned.clone(),
-            ..Self::from(&judged.image)
+            ..Self::new(&judged.image, result(judged, &decision.outcome))
         }
     }
 }
@@ -179,5 +215,55 @@ impl From<&ScanOutcome> for ScanEntry {
             custom: scan.custom.clone(),
             warning: scan.warning.clone(),
         }
+    }
+}
+
+/// What a policy of `imageVerification` says.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct VerificationEntry {
+    name: String,
+    /// What becomes of a request that it doesn't hold for.
+    action: String,
+    holds: bool,
+    /// Why it doesn't, in the words of the response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    /// By image, as expressions named it, the attestors that verified it or an attestation of it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    verified: BTreeMap<String, BTreeSet<String>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    annotations: BTreeMap<String, String>,
+    /// What couldn't be asked, and counts as though it were as it should be.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ignored: Vec<String>,
+}
+
+impl From<VerificationOutcome> for VerificationEntry {
+    fn from(outcome: VerificationOutcome) -> Self {
+        let message = outcome.message();
+        let VerificationOutcome { name, action, failure, verified, annotations, ignored } = outcome;
+        Self { name, action: action.to_string(), holds: failure.is_none(), message, verified, annotations, ignored }
+    }
+}
+
+/// What a policy of `regoPolicies` says.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PolicyEntry {
+    name: String,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    denials: BTreeSet<String>,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    warnings: BTreeSet<String>,
+    /// Why it could not decide, which rejects too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl From<PolicyOutcome> for PolicyEntry {
+    fn from(outcome: PolicyOutcome) -> Self {
+        let PolicyOutcome { name, denials, warnings, error } = outcome;
+        Self { name, denials, warnings, error }
     }
 }
