@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 #[cfg(target_family = "wasm")]
-pub use memory::mount;
+pub use memory::{changed, mount};
 
 /// The bytes of a file. Fails when there is none, or when it can't be read.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {

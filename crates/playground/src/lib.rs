@@ -50,6 +50,8 @@ pub struct Outcome {
     pub output: String,
     /// Its standard error stream.
     pub errors: String,
+    /// The files that it wrote, as `lint --fix` does, and that aren't as they were: paths and texts alternate.
+    pub files: Vec<String>,
 }
 
 /// Runs the command line with `args`, the command first, on files whose paths and texts alternate in `files`.
@@ -65,10 +67,13 @@ pub fn command(args: Vec<String>, files: Vec<String>) -> Outcome {
     disk::mount(mounted);
     let name = std::iter::once("image-admission".to_owned());
     let outcome = command::execute(name.chain(args));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let changed = disk::changed().into_iter();
     Outcome {
         code: outcome.code,
-        output: String::from_utf8_lossy(&outcome.output).into_owned(),
-        errors: String::from_utf8_lossy(&outcome.errors).into_owned(),
+        output: text(&outcome.output),
+        errors: text(&outcome.errors),
+        files: changed.flat_map(|(path, bytes)| [path.display().to_string(), text(&bytes)]).collect(),
     }
 }
 

@@ -71,6 +71,15 @@ test("what lint and explain say is there as JSON", () => {
   assert.ok(JSON.parse(explained.output));
 });
 
+test("what a command wrote comes back, and nothing else", () => {
+  const settings = "registries: [ghcr.io]\npreScanPolicies:\n  customPolicies:\n    - {prefix: ghcr.io, action: accept} # ours\n";
+  const mounted = ["./settings.yaml", settings, "other.yaml", "registries: [ghcr.io]\n"];
+  const fixed = command(["lint", "--fix", "settings.yaml", "other.yaml"], mounted);
+  assert.deepEqual(fixed.files, ["settings.yaml", settings.replace("prefix: ghcr.io,", "prefix: ghcr.io/,")], fixed.errors);
+  assert.deepEqual(command(["lint", "--diff", "settings.yaml"], mounted).files, []);
+  assert.deepEqual(command(["lint", "--fix", "settings.yaml"], fixed.files).files, []);
+});
+
 test("whatever comes in, an answer comes out", () => {
   for (const bad of ["", "{", "[]", "null", '"x"', '{"request":1}', '{"request":{},"settings":[]}', "\u0000", "[".repeat(100_000)]) {
     const answer = JSON.parse(text(validate(bytes(bad), () => bytes("{}"), 0)));

@@ -8,12 +8,26 @@ use std::path::{Component, Path, PathBuf};
 
 thread_local! {
     static FILES: RefCell<BTreeMap<PathBuf, Vec<u8>>> = const { RefCell::new(BTreeMap::new()) };
+    /// What stood in the files that were written, before they were.
+    static BEFORE: RefCell<BTreeMap<PathBuf, Option<Vec<u8>>>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// Has these files, by their paths, instead of those before.
 pub fn mount(files: BTreeMap<PathBuf, Vec<u8>>) {
     let files = files.into_iter().map(|(path, bytes)| (plain(&path), bytes)).collect();
     FILES.with_borrow_mut(|all| *all = files);
+    BEFORE.with_borrow_mut(BTreeMap::clear);
+}
+
+/// The files that aren't as they were mounted, by their paths from the root, without detours.
+pub fn changed() -> BTreeMap<PathBuf, Vec<u8>> {
+    BEFORE.with_borrow(|before| {
+        FILES.with_borrow(|files| {
+            let now = before.iter().filter_map(|(path, before)| Some((path, before, files.get(path)?)));
+            let changed = now.filter(|(_, before, now)| before.as_ref() != Some(now));
+            changed.map(|(path, _, now)| (path.clone(), now.clone())).collect()
+        })
+    })
 }
 
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
@@ -21,7 +35,9 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    FILES.with_borrow_mut(|files| files.insert(plain(path), bytes.to_vec()));
+    let path = plain(path);
+    let before = FILES.with_borrow_mut(|files| files.insert(path.clone(), bytes.to_vec()));
+    BEFORE.with_borrow_mut(|all| all.entry(path).or_insert(before));
     Ok(())
 }
 
