@@ -77,7 +77,7 @@ pub(super) struct Lint {
     #[arg(long, value_name = "SEVERITY", value_enum, default_value = "warning")]
     fail_on: Severity,
 
-    /// Mend in the files what can be mended without a question: nothing more is admitted then than before, and comments outside of what is taken away stay
+    /// Mend in the files what can be mended without a question: nothing is admitted then that the settings don't admit, and comments outside of what is taken away stay
     #[arg(long)]
     fix: bool,
 

@@ -56,6 +56,30 @@ exemptions:
     assert_eq!(fs::read_to_string(&file).unwrap(), mended);
 }
 
+/// What a policy reads of the cluster is granted in its manifest, and what a policy of a namespace can't be granted stays.
+#[test]
+fn missing_kinds_are_granted_in_the_file() {
+    let tests = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lint"));
+    let folder = tempfile::tempdir().unwrap();
+    let before = fs::read_to_string(tests.join("grants.yaml")).unwrap();
+    let file = folder.path().join("policy.yaml");
+    fs::write(&file, &before).unwrap();
+    let fix = || image_admission(folder.path(), &["lint", "--fix", "policy.yaml"], b"");
+    let first = fix();
+    let granted = "  contextAwareResources:
+    - {apiVersion: v1, kind: Namespace}
+    - {apiVersion: storage.sbomscanner.kubewarden.io/v1alpha1, kind: VulnerabilityReport}
+    - {apiVersion: storage.sbomscanner.kubewarden.io/v1alpha1, kind: Image}
+    - {apiVersion: sbomscanner.kubewarden.io/v1alpha1, kind: ScanJob}
+  # What is admitted.
+";
+    let after = before.replacen("  # What is admitted.\n", granted, 1);
+    assert_eq!(fs::read_to_string(&file).unwrap(), after, "{first:?}");
+    let second = fix();
+    assert_eq!((second.errors.as_str(), second.output, second.code), ("", first.output, first.code));
+    assert_eq!(fs::read_to_string(&file).unwrap(), after);
+}
+
 /// YAML would take a comma after the last entry, and whoever reads JSON wouldn't.
 #[test]
 fn json_stays_json() {

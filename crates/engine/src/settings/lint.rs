@@ -45,7 +45,7 @@ pub enum LintSeverity {
     Error,
 }
 
-/// A change of the settings after which nothing more is admitted than before, and which is what the author wanted.
+/// A change after which nothing is admitted that the settings don't admit, and which is what the author wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LintFix {
     /// What stands at [`Lint::path`] is taken away.
@@ -56,6 +56,13 @@ pub enum LintFix {
         path: String,
         /// The text.
         text: String,
+    },
+    /// The list at a path of the manifest gets more entries; where there is none it is made.
+    Append {
+        /// Where.
+        path: String,
+        /// Each with its keys and their texts, in order.
+        entries: Vec<Vec<(&'static str, String)>>,
     },
 }
 
@@ -69,7 +76,9 @@ impl Lint {
         Self { severity, ..self }
     }
 
-    fn fixed_by(self, fix: Option<LintFix>) -> Self {
+    /// The same with what mends it.
+    #[must_use]
+    pub fn fixed_by(self, fix: Option<LintFix>) -> Self {
         Self { fix, ..self }
     }
 }

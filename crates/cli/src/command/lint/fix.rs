@@ -1,5 +1,7 @@
-//! Mends settings where they are written: a piece of the text is taken away or replaced, and everything else stays, comments
-//! too. An edit counts only if the file then says exactly what was meant.
+//! Mends settings where they are written: a piece of the text is taken away, replaced or added, and everything else stays,
+//! comments too. An edit counts only if the file then says exactly what was meant.
+
+mod append;
 
 use std::path::Path;
 
@@ -53,7 +55,7 @@ fn edited(path: &Path, text: &str, looked: &Looked, remark: &Remark) -> Option<S
     let lines = Lines::of(text);
     let mut wanted = values(path, text)?;
     let document = wanted.iter_mut().find(|(of, _)| *of == number).map(|(_, value)| value)?;
-    let attempts = match remark.fix.as_ref()? {
+    let attempts: [Option<String>; 2] = match remark.fix.as_ref()? {
         LintFix::Remove => {
             let removed = remove(document, looked.steps(&remark.path), looked.found.path().len())?;
             let spot = lines.spot(number, &removed, Part::Key)?;
@@ -66,6 +68,7 @@ fn edited(path: &Path, text: &str, looked: &Looked, remark: &Remark) -> Option<S
             *value = Value::String(new.clone());
             [replaced(text, lines.spot(number, &steps, Part::Value)?, &old, new), None]
         }
+        LintFix::Append { path: at, entries } => append::attempts(text, number, document, &looked.steps(at), entries)?,
     };
     // YAML allows a comma after the last entry, and JSON doesn't.
     let is_sound = |after: &String| !is_json(text) || is_json(after);
@@ -129,29 +132,45 @@ fn offset(text: &str, spot: Spot) -> Option<usize> {
 /// Without the lines of an entry of a list or a map that has lines of its own.
 fn without_lines(text: &str, spot: Spot) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let start = spot.line - 1;
-    let first = lines.get(start)?;
-    let before: String = first.chars().take(spot.column - 1).collect();
-    let is_item = before.trim() == "-";
-    if !is_item && !before.trim().is_empty() {
-        return None;
-    }
-    let indent = if is_item { before.chars().take_while(|c| *c == ' ').count() } else { before.chars().count() };
-    let mut end = start + 1;
-    for (number, line) in lines.iter().enumerate().skip(end) {
-        let own = line.chars().take_while(|c| *c == ' ').count();
-        let content = line.trim();
-        // The entries of a list may stand right below its key.
-        let is_below = own > indent || (!is_item && own == indent && (content == "-" || content.starts_with("- ")));
-        if content.is_empty() {
-            continue;
-        }
-        if !is_below {
-            break;
-        }
-        end = number + 1;
-    }
+    let OwnLines { start, end, .. } = OwnLines::at(&lines, spot)?;
     Some([lines.get(..start)?.concat(), lines.get(end..)?.concat()].concat())
+}
+
+/// The lines of an entry of a list or a map that has lines of its own.
+struct OwnLines {
+    start: usize,
+    /// The line after its last.
+    end: usize,
+    /// How far it is indented, its `-` too.
+    indent: usize,
+}
+
+impl OwnLines {
+    fn at(lines: &[&str], spot: Spot) -> Option<Self> {
+        let start = spot.line - 1;
+        let first = lines.get(start)?;
+        let before: String = first.chars().take(spot.column - 1).collect();
+        let is_item = before.trim() == "-";
+        if !is_item && !before.trim().is_empty() {
+            return None;
+        }
+        let indent = if is_item { before.chars().take_while(|c| *c == ' ').count() } else { before.chars().count() };
+        let mut end = start + 1;
+        for (number, line) in lines.iter().enumerate().skip(end) {
+            let own = line.chars().take_while(|c| *c == ' ').count();
+            let content = line.trim();
+            // The entries of a list may stand right below its key.
+            let is_below = own > indent || (!is_item && own == indent && (content == "-" || content.starts_with("- ")));
+            if content.is_empty() {
+                continue;
+            }
+            if !is_below {
+                break;
+            }
+            end = number + 1;
+        }
+        Some(Self { start, end, indent })
+    }
 }
 
 /// Without an entry between brackets, and the comma that kept it from the next one or from the one before.

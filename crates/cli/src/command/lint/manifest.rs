@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use image_admission_engine::settings::{Lint as Remark, LintRule, Settings};
+use image_admission_engine::settings::{Lint as Remark, LintFix, LintRule, Settings};
 use image_admission_engine::{ReadKind, kinds_read};
 use serde_json::Value;
 
@@ -34,21 +34,28 @@ fn missing_kinds(policy: &Value, settings: &Settings) -> Vec<Remark> {
         .flatten()
         .filter_map(|entry| Some((text(entry, "/apiVersion")?, text(entry, "/kind")?)))
         .collect();
-    let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for ReadKind { api_version, kind, path } in kinds_read(settings) {
-        if !granted.contains(&(api_version.as_str(), kind.as_str())) {
-            missing.entry(path).or_default().push(format!("`{{apiVersion: {api_version}, kind: {kind}}}`"));
+    let mut missing: BTreeMap<String, Vec<ReadKind>> = BTreeMap::new();
+    for read in kinds_read(settings) {
+        if !granted.contains(&(read.api_version.as_str(), read.kind.as_str())) {
+            missing.entry(read.path.clone()).or_default().push(read);
         }
     }
     // Kubewarden lets policies of a namespace read nothing of the cluster.
-    let what_to_do = if text(policy, "/kind") == Some("AdmissionPolicy") {
-        "which an AdmissionPolicy can't be granted; deploy a ClusterAdmissionPolicy with a `namespaceSelector`"
-    } else {
+    let can_be_granted = text(policy, "/kind") != Some("AdmissionPolicy");
+    let what_to_do = if can_be_granted {
         "which isn't granted; add what is missing"
+    } else {
+        "which an AdmissionPolicy can't be granted; deploy a ClusterAdmissionPolicy with a `namespaceSelector`"
     };
-    let remark = |(path, kinds): (String, Vec<String>)| {
-        let message = format!("look-ups of `{path}` fail, and reject: it reads {}, {what_to_do}", kinds.join(" and "));
-        Remark::new(LintRule::MissingKind, PATH, message)
+    let remark = |(path, kinds): (String, Vec<ReadKind>)| {
+        let names: Vec<String> = kinds
+            .iter()
+            .map(|ReadKind { api_version, kind, .. }| format!("`{{apiVersion: {api_version}, kind: {kind}}}`"))
+            .collect();
+        let message = format!("look-ups of `{path}` fail, and reject: it reads {}, {what_to_do}", names.join(" and "));
+        let entries = kinds.into_iter().map(|read| vec![("apiVersion", read.api_version), ("kind", read.kind)]);
+        let fix = can_be_granted.then(|| LintFix::Append { path: PATH.to_owned(), entries: entries.collect() });
+        Remark::new(LintRule::MissingKind, PATH, message).fixed_by(fix)
     };
     missing.into_iter().map(remark).collect()
 }
