@@ -21,7 +21,7 @@ CA_CERTIFICATES ?= /etc/ssl/certs/ca-certificates.crt
 CLI_IMAGE = $(OCI_URL)-cli:v$(call METADATA,version)
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm playground playground-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries fuzz e2e-tests e2e-needs fmt lint deny bench clean
+.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries fuzz e2e-tests e2e-needs fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -115,10 +115,26 @@ test: lint policy.wasm ## everything that must hold
 playground: ## the engine and the command line for a browser, in target/playground-module
 	$(CARGO) lint build --locked --profile playground --package image-admission-playground --target wasm32-unknown-unknown
 	$(CARGO) bindgen --target web --remove-name-section --remove-producers-section --out-dir target/playground-module target/wasm32-unknown-unknown/playground/image_admission_playground.wasm
+	@echo '{"type": "module"}' >target/playground-module/package.json
 
 playground-tests: playground ## the same answers in a browser's module, in Node
 	$(CARGO) lint test --locked --workspace --test all -- --ignored cases_are_written_for_the_playground
 	node --test crates/playground/tests/page.test.mjs
+
+NODE_MODULES := site/node_modules/.package-lock.json
+
+site: playground $(NODE_MODULES) ## the documentation as a site, with the playground in it, in target/site
+	npm --prefix site run --silent check
+	npm --prefix site run --silent build
+
+$(NODE_MODULES): site/package-lock.json
+	@command -v npm >/dev/null || { echo "npm is not on PATH, which builds the site: install Node.js 20 or newer (Debian: apt-get install npm)" >&2; exit 1; }
+	npm --prefix site ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+site-tests: site ## what the site and the playground do in Chromium, which $CHROMIUM names if it isn't /usr/bin/chromium
+	@test -x "$${CHROMIUM:-/usr/bin/chromium}" || { echo "Chromium is missing, which the tests drive: install it (Debian: apt-get install chromium), or name another with CHROMIUM=<path>" >&2; exit 1; }
+	npm --prefix site test
 
 test-long: policy.wasm ## the property tests, with many more cases
 	TWO_PHASES_CASES=100000 PROPTEST_CASES=100000 $(CARGO) test --locked --release --package image-admission-engine

@@ -27,6 +27,7 @@ use super::terminal::{Paint, in_one_line, json_without_commands, printable, with
 use super::terminal::{StandardOutput, errors};
 use super::{Ending, complain, invalid_settings, warn};
 use fix::{Mended, mend};
+use results::INVALID;
 
 const AFTER_HELP: &str = "\
 A file has settings as they are, or policies (ClusterAdmissionPolicy, AdmissionPolicy) whose settings are looked at, as
@@ -317,7 +318,8 @@ impl Lint {
                 }
             }
             Output::Json => {
-                let entries: Vec<Entry<'_>> = files.iter().flat_map(File::entries).collect();
+                let all = files.iter().flat_map(|file| file.invalid().into_iter().chain(file.entries()));
+                let entries: Vec<Entry<'_>> = all.collect();
                 let text = serde_json::to_string_pretty(&entries).map_err(io::Error::from)?;
                 writeln!(output, "{}", json_without_commands(&text))?;
             }
@@ -350,6 +352,27 @@ impl File {
                     path: &remark.path,
                     message: &remark.message,
                     fixable: remark.fix.is_some(),
+                });
+            }
+        }
+        entries
+    }
+
+    /// Why settings are not valid, for programs; people are told on the standard error stream.
+    fn invalid(&self) -> Vec<Entry<'_>> {
+        let lines = self.lines();
+        let mut entries = Vec::new();
+        for looked in &self.settings {
+            for problem in looked.said.as_ref().err().into_iter().flat_map(|problems| &problems.0) {
+                let (path, message) = problem.split_once(": ").unwrap_or(("", problem));
+                entries.push(Entry {
+                    file: self.path.display().to_string(),
+                    line: lines.as_ref().and_then(|lines| looked.line(lines, path)),
+                    rule: INVALID.id,
+                    severity: Severity::Error.to_string(),
+                    path,
+                    message,
+                    fixable: false,
                 });
             }
         }

@@ -37,7 +37,9 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
 pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = plain(path);
     let before = FILES.with_borrow_mut(|files| files.insert(path.clone(), bytes.to_vec()));
-    BEFORE.with_borrow_mut(|all| all.entry(path).or_insert(before));
+    BEFORE.with_borrow_mut(|all| {
+        all.entry(path).or_insert(before);
+    });
     Ok(())
 }
 

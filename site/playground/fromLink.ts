@@ -1,0 +1,40 @@
+// What a link holds, as a workspace: all of one, or what a guide shows. Nothing in a link is believed.
+
+import { casesOf, isSuite, joined } from "./examples";
+import { NO_OPTIONS, USUAL, type Workspace, withText } from "./workspace";
+
+/** A workspace of what a link holds: all of one, or a part of an example. What it leaves out is the demo's. */
+export function read(value: unknown, base: Workspace): Workspace {
+  const given = map(value);
+  if (given.files !== undefined && given.shown !== undefined) {
+    const shown = Object.entries(texts(given.shown)).filter(([role]) => role in USUAL);
+    return { files: texts(given.files), shown: Object.fromEntries(shown), request: { ...NO_OPTIONS, ...texts(given.request) } };
+  }
+  return fromGuide(given, base);
+}
+
+/** What a guide has: settings or a suite, and the files of its page. The rest is the demo's, but for its suite, which is of other settings. */
+function fromGuide(given: Record<string, unknown>, base: Workspace): Workspace {
+  const own = joined(texts(given.files));
+  if (typeof given.suite === "string") {
+    const files = { ...own, [USUAL.suite]: given.suite };
+    return casesOf(USUAL.suite, files)[0]?.workspace ?? { ...base, files: { ...base.files, ...files }, shown: { ...base.shown, suite: USUAL.suite } };
+  }
+  const { suite: _, ...shown } = base.shown;
+  const files = Object.fromEntries(Object.entries(base.files).filter(([name]) => !isSuite(name)));
+  let workspace: Workspace = { ...base, files: { ...files, ...own }, shown };
+  for (const role of ["manifest", "images", "cluster"] as const) {
+    const file = Object.keys(own).find((name) => (role === "manifest" ? /(^|\/)(pod|deployment)\.yaml$/u.test(name) : name === USUAL[role]));
+    if (file !== undefined) workspace = { ...workspace, shown: { ...workspace.shown, [role]: file } };
+  }
+  return typeof given.settings === "string" ? withText({ ...workspace, shown: { ...workspace.shown, settings: USUAL.settings } }, "settings", given.settings) : workspace;
+}
+
+function map(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}
+
+function texts(value: unknown): Record<string, string> {
+  const own = Object.entries(map(value)).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return Object.fromEntries(own);
+}

@@ -1,0 +1,99 @@
+// The playground's own logic, without a browser: where the cursor is, what a schema says of it, and how a text is changed.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { yaml } from "@codemirror/lang-yaml";
+import { ensureSyntaxTree } from "@codemirror/language";
+import { EditorState } from "@codemirror/state";
+import { expect, test } from "@playwright/test";
+import { parse } from "yaml";
+import { root } from "../.vitepress/repository";
+import { patched, settingsIn } from "../playground/examples";
+import { decode, encode } from "../playground/link";
+import { at, ITEM, keys, kind, place, type Schema, values } from "../playground/schema";
+import { Lines, withValue } from "../playground/text";
+
+const schema: Schema = JSON.parse(readFileSync(join(root, "settings.schema.json"), "utf8"));
+
+/** The place of `|` in a text. */
+function placeOf(marked: string): string {
+  const position = marked.indexOf("|");
+  const state = EditorState.create({ doc: marked.replace("|", ""), extensions: [yaml()] });
+  ensureSyntaxTree(state, state.doc.length, 5000);
+  const { path, isValue } = place(state, position);
+  return `${path.map((step) => (step === ITEM ? "[]" : String(step))).join(".")}${isValue ? " =" : ""}`;
+}
+
+test("the place of the cursor is told", () => {
+  const places: [string, string][] = [
+    ["|", ""],
+    ["reg|", ""],
+    ["registries: |", "registries ="],
+    ["registries: [gh|]", "registries.[] ="],
+    ["registries:\n  - |", "registries.[]"],
+    ["registries:\n- |", "registries.[]"],
+    ["acceptance:\n  |", "acceptance"],
+    ["acceptance:\n  maxSeverity:\n    critical: {to|}", "acceptance.maxSeverity.critical"],
+    ["acceptance:\n  maxSeverity:\n    critical: {total: |}", "acceptance.maxSeverity.critical.total ="],
+    ["acceptance: {maxSeverity: {high: {total: 1}, |}}", "acceptance.maxSeverity"],
+    ["preScanPolicies:\n  customPolicies:\n    - prefix: ghcr.io/\n      |", "preScanPolicies.customPolicies.[]"],
+    ["preScanPolicies:\n  customPolicies:\n    - prefix: ghcr.io/\n      action: |", "preScanPolicies.customPolicies.[].action ="],
+    ["preScanPolicies:\n  customPolicies:\n    - {prefix: ghcr.io/, action: |}", "preScanPolicies.customPolicies.[].action ="],
+    ["preScanPolicies:\n  customPolicies:\n    - prefix: ghcr.io/\n    - |", "preScanPolicies.customPolicies.[]"],
+    ["preScanPolicies:\n  # a remark: x\n\n  |\nscanPolicies: {}", "preScanPolicies"],
+    ["preScanPolicies:\n  defaultPolicy: scan\n|", ""],
+    ["regoPolicies:\n  - name: x\n    rego: >\n      package a: b\n      deny: c\n    |", "regoPolicies.[]"],
+    ['acceptance:\n  byNamespace:\n    "a.b":\n      |', "acceptance.byNamespace.a.b"],
+    ["a:\n  - - b: |", "a.[].[].b ="],
+  ];
+  for (const [text, expected] of places) expect(placeOf(text), text).toBe(expected);
+});
+
+test("the schema says what may stand at a place", () => {
+  expect([...keys(schema, []).keys()]).toContain("registries");
+  expect([...keys(schema, ["acceptance", "maxSeverity", "critical"]).keys()]).toContain("total");
+  expect([...keys(schema, ["acceptance", "byNamespace", "shop"]).keys()]).toContain("maxSeverity");
+  expect([...values(schema, ["preScanPolicies", "customPolicies", ITEM, "action"]).keys()]).toEqual(expect.arrayContaining(["accept", "reject"]));
+  expect([...values(schema, ["verboseLog"]).keys()]).toEqual(expect.arrayContaining(["true", "false"]));
+  expect(at(schema, ["nothing"])).toEqual([]);
+  expect(kind(at(schema, ["registries"])[0]!)).toContain("list");
+});
+
+test("a text is changed and keeps its comments", () => {
+  const text = "# ours\nregistries: [ghcr.io] # the only one\nacceptance:\n  # none\n  maxSeverity: {critical: {total: 0}}\ncustomRules: |\n  deny_image[x] { x := 1 }\n";
+  const settings = parse(text);
+  expect(withValue(text, settings)).toBe(text);
+  const changed = withValue(text, { ...settings, exemptions: [{ vulnerability: "CVE-1" }], registries: ["ghcr.io", "docker.io"] });
+  expect(parse(changed)).toEqual({ ...settings, exemptions: [{ vulnerability: "CVE-1" }], registries: ["ghcr.io", "docker.io"] });
+  for (const kept of ["# ours", "# the only one", "# none", "customRules: |", "{critical: {total: 0}}"]) expect(changed).toContain(kept);
+  const policy = "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy # it\nspec:\n  settings:\n    registries: [a] # one\n";
+  expect(parse(withValue(policy, { registries: ["a", "b"] })).spec.settings).toEqual({ registries: ["a", "b"] });
+  expect(parse(withValue("", { a: 1 }))).toEqual({ a: 1 });
+  expect(parse(withValue("# nothing yet\n", { a: 1 }))).toEqual({ a: 1 });
+  expect(parse(withValue("exemptions:\n  - a: 1\n", { exemptions: [{ b: 2 }, { a: 1 }] }))).toEqual({ exemptions: [{ b: 2 }, { a: 1 }] });
+});
+
+test("lines are found", () => {
+  const lines = new Lines("a:\n  b.c:\n    - d: 1\n    - d: 2\n---\nspec:\n  containers:\n    - image: x\n");
+  expect(lines.ofPath("a.b.c[1].d")).toBe(4);
+  expect(lines.ofPath("a.nothing")).toBe(1);
+  expect(lines.ofPointer(1, "/spec/containers/0/image")).toBe(8);
+  expect(lines.ofPointer(7, "/spec")).toBeUndefined();
+  expect(new Lines("a: [").ofPath("a")).toBe(1);
+});
+
+test("a link holds everything, and a broken one is refused", () => {
+  for (const value of [{}, { files: { "a.yaml": "ü: \u0000 ".repeat(1000) } }, [1, null, "x"]]) {
+    expect(decode(encode(value))).toEqual(value);
+    expect(encode(value)).toMatch(/^[\w-]+$/);
+  }
+  for (const broken of ["", "!", "AAAA", encode({ a: 1 }).slice(0, -3)]) expect(() => decode(broken), broken).toThrow();
+  expect(() => decode(encode("x".repeat(9 * 1024 * 1024)))).toThrow(/8 MiB/);
+});
+
+test("settings of a suite are patched as the suite says", () => {
+  expect(patched({ a: { b: 1, c: 2 }, d: [1] }, { a: { b: null, e: 3 }, d: [2] })).toEqual({ a: { c: 2, e: 3 }, d: [2] });
+  const two = "kind: ClusterAdmissionPolicy\nmetadata: {name: a}\nspec: {settings: {maxImages: 1}}\n---\nkind: AdmissionPolicy\nmetadata: {name: b, namespace: n}\nspec: {settings: {maxImages: 2}}\n";
+  expect(settingsIn(two, "n/b")).toEqual({ maxImages: 2 });
+  expect(settingsIn("maxImages: 3\n")).toEqual({ maxImages: 3 });
+});
