@@ -240,6 +240,31 @@ END
     run ! "$ROOT/.ci/artifacthub-branch" made 'the fourth'
 }
 
+@test "each version of the site stays, and the top leads to the newest" {
+    local work=$BATS_TEST_TMPDIR/work remote=$BATS_TEST_TMPDIR/remote.git
+    export GIT_AUTHOR_NAME=release GIT_AUTHOR_EMAIL=release@example.com GIT_COMMITTER_NAME=release GIT_COMMITTER_EMAIL=release@example.com
+    git init --quiet --bare "$remote"
+    git init --quiet "$work"
+    cd "$work"
+    git remote add origin "$remote"
+    version() { # its number, and what it says
+        rm -rf built
+        mkdir -p "built/v$1"
+        echo "$2" | tee "built/v$1/index.html" >"built/v$1/404.html"
+        "$ROOT/.ci/site-branch" built "site $1"
+    }
+    version 0.9.0 first
+    version 0.10.0 second
+    # Once more, nothing is new; and a version that was mended.
+    version 0.10.0 second
+    version 0.9.0 mended
+    [ "$(git -C "$remote" log --format=%s gh-pages | tr '\n' ,)" = 'site 0.9.0,site 0.10.0,site 0.9.0,' ]
+    [ "$(git -C "$remote" show gh-pages:v0.9.0/index.html)" = mended ]
+    [ "$(git -C "$remote" show gh-pages:v0.10.0/index.html)" = second ]
+    [ "$(git -C "$remote" show gh-pages:versions.json)" = '["0.10.0","0.9.0"]' ]
+    git -C "$remote" show gh-pages:index.html | grep -qF 'url=v0.10.0/'
+}
+
 @test "kwctl measures it from the registry" {
     settings <<<'preScanPolicies: {defaultPolicy: reject}'
     pod nginx

@@ -122,12 +122,13 @@ fn jobs_have_the_rights_that_they_name_and_one_can_sign() {
             .filter(|step| step["uses"].as_str().is_some_and(|used| used.starts_with("actions/checkout@")))
         {
             let keeps = checkout["with"]["persist-credentials"].as_bool();
-            assert_eq!(keeps, Some(name.ends_with(": artifacthub")), "{name} keeps credentials on disk");
+            let pushes = [": artifacthub", ": site"].iter().any(|job| name.ends_with(job));
+            assert_eq!(keeps, Some(pushes), "{name} keeps credentials on disk");
         }
     });
     let of = |jobs: &[&str]| jobs.iter().map(|job| format!("{RELEASE}: {job}")).collect::<Vec<_>>();
     let wanted =
-        [("contents", of(&["artifacthub", "release"])), ("id-token", of(&["publish"])), ("packages", of(&["publish"]))];
+        [("contents", of(&["artifacthub", "release", "site"])), ("id-token", of(&["publish"])), ("packages", of(&["publish"]))];
     for jobs in who_can_write.values_mut() {
         jobs.sort();
     }
@@ -206,10 +207,12 @@ fn what_scripts_call_exists() {
         "push",
         "push-image",
         "release-notes",
+        "site",
         "version-check",
     ];
     assert_eq!(made, expected.into_iter().map(str::to_owned).collect());
-    assert_eq!(called, [".ci/artifacthub-branch", ".ci/install", ".ci/run"].into_iter().map(str::to_owned).collect());
+    let scripts = [".ci/artifacthub-branch", ".ci/install", ".ci/run", ".ci/site-branch"];
+    assert_eq!(called, scripts.into_iter().map(str::to_owned).collect());
     // Each of them is a script that bash can read.
     for file in fs::read_dir(path(".ci")).unwrap() {
         let file = file.unwrap().path();
@@ -333,6 +336,9 @@ fn nothing_is_published_that_was_not_tested() {
     for (job, before) in [
         ("release", "publish"),
         ("artifacthub", "release"),
+        ("site", "release"),
+        ("site", "build-site"),
+        ("build-site", "version-check"),
         ("publish", "ci"),
         ("publish", "build"),
         ("publish", "command-line"),
