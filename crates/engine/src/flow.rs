@@ -17,23 +17,24 @@ use crate::report::ReportSearch;
 use crate::request::{AdmissionRequest, Operation};
 use crate::scan;
 use crate::settings::Settings;
-use crate::verification;
+use crate::verification::{self, Recorder};
 use crate::workload::WorkloadKind;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Decides a request. What took more calls to the host than the settings allow is rejected, whatever else it came to.
+/// Decides a request; a recorder is told what expressions come to. What took more calls to the host than the settings allow is rejected, whatever else it came to.
 pub(crate) fn decide_request(
     request: &AdmissionRequest<'_>,
     settings: &Settings,
     host: &dyn Host,
     now: Timestamp,
+    recorder: Option<&dyn Recorder>,
 ) -> Decision {
     let host = CountedHost::new(host, settings.max_host_calls);
     let context = RequestContext { request, settings, host: &host, now };
     let budget = Budget::default();
     let mut decision = match RequestRules::load(context, &budget) {
-        Ok(rules) => review(context, rules),
+        Ok(rules) => review(context, rules, recorder),
         Err(unreadable) => Decision::new(Outcome::UnreadableRequest(unreadable), now),
     };
     if host.is_exceeded() {
@@ -45,7 +46,11 @@ pub(crate) fn decide_request(
 }
 
 /// Patches of rules come first: everything else sees what they leave. Their policies come last: they see what was decided.
-fn review(context: RequestContext<'_>, mut rules: Option<Box<RequestRules<'_>>>) -> Decision {
+fn review(
+    context: RequestContext<'_>,
+    mut rules: Option<Box<RequestRules<'_>>>,
+    recorder: Option<&dyn Recorder>,
+) -> Decision {
     let patched = rules.as_mut().and_then(|rules| rules.patch());
     let mut decision = Decision::new(Outcome::Scanned, context.now);
     if let Some(why) = nothing_to_judge(context) {
@@ -53,7 +58,7 @@ fn review(context: RequestContext<'_>, mut rules: Option<Box<RequestRules<'_>>>)
         decision.mutated_object = patched;
     } else {
         match ReviewedObject::read(context.request, patched) {
-            Ok(reviewed) => return judge(context, reviewed, decision, rules),
+            Ok(reviewed) => return judge(context, reviewed, decision, rules, recorder),
             Err(unreadable) => decision.outcome = Outcome::UnreadableRequest(unreadable),
         }
     }
@@ -78,12 +83,13 @@ fn judge(
     reviewed: ReviewedObject,
     mut decision: Decision,
     mut rules: Option<Box<RequestRules<'_>>>,
+    recorder: Option<&dyn Recorder>,
 ) -> Decision {
     name_images(context, &reviewed, &mut decision);
     pre_scan(context, &reviewed, &mut decision, rules.as_deref_mut());
     let subject = scan::subject(context, &reviewed, &decision.images, decision.outcome == Outcome::Scanned);
     let mut search = ReportSearch::new(context, &subject);
-    verify(context, &reviewed, &mut decision, &mut search);
+    verify(context, &reviewed, &mut decision, &mut search, recorder);
     scan(context, &reviewed, &mut decision, rules.as_deref_mut(), &mut search);
     write(context, reviewed, &mut decision);
     if let Some(rules) = rules {
@@ -196,6 +202,7 @@ fn verify(
     reviewed: &ReviewedObject,
     decision: &mut Decision,
     search: &mut ReportSearch<'_>,
+    recorder: Option<&dyn Recorder>,
 ) {
     let is_accepted = decision.outcome == Outcome::PreScanAccepted;
     let mut policies = context.settings.verification.iter();
@@ -221,7 +228,7 @@ fn verify(
         is_accepted,
         is_pinned: is_workload_pinned && !decision.images.is_empty(),
     };
-    let verified = verification::verify(subject, search);
+    let verified = verification::verify(subject, search, recorder);
     decision.set_verified(verified, search);
 }
 

@@ -69,7 +69,8 @@ mod workload;
 use instance::finish_with;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use settings::{InvalidSettings, Settings};
+use settings::{InvalidSettings, Settings, VerificationPolicy};
+use verification::Record;
 
 pub use check::{ReadKind, check_settings, kinds_read};
 pub use decision::{Decision, NothingToJudge, Outcome};
@@ -92,7 +93,9 @@ pub use report::{PlatformReport, ScanReport};
 pub use request::{AdmissionRequest, Operation, UnreadableRequest};
 pub use response::Response;
 pub use time::{Span, Timestamp};
-pub use verification::{VerificationFailure, VerificationOutcome};
+pub use verification::{
+    CallRecord, ErrorKind, ErrorRecord, ExpressionRecord, PolicyRecord, VerificationFailure, VerificationOutcome,
+};
 pub use workload::WorkloadKind;
 
 /// What the engine answers: the bytes for the host, and lines for its log.
@@ -147,8 +150,42 @@ pub fn validate_settings(payload: &[u8]) -> Answer {
 #[must_use]
 pub fn decide(request: Option<&RawValue>, settings: &Settings, host: &dyn Host, now: Timestamp) -> Decision {
     match AdmissionRequest::read(request) {
-        Ok(request) => flow::decide_request(&request, settings, host, now),
+        Ok(request) => flow::decide_request(&request, settings, host, now, None),
         Err(unreadable) => Decision::new(Outcome::UnreadableRequest(unreadable), now),
+    }
+}
+
+/// Decides a request as [`decide`] does, and says of each policy of `imageVerification` what its expressions came to, and what
+/// they saw: for whoever writes them. What a Secret holds is left out.
+///
+/// Settings needn't be such that they could be deployed, as long as they can be read: what is wrong with an expression is said
+/// beside it.
+#[must_use]
+pub fn decide_and_record(
+    request: Option<&RawValue>,
+    settings: &Settings,
+    host: &dyn Host,
+    now: Timestamp,
+) -> (Decision, Vec<PolicyRecord>) {
+    let request = match AdmissionRequest::read(request) {
+        Ok(request) => request,
+        Err(unreadable) => return (Decision::new(Outcome::UnreadableRequest(unreadable), now), Vec::new()),
+    };
+    let record = Record::of(&request);
+    let decision = flow::decide_request(&request, settings, host, now, Some(&record));
+    let policies = record.policies(settings, &decision.verification, |policy| why_not(policy, &decision));
+    (decision, policies)
+}
+
+/// Why a policy of `imageVerification` said nothing of a request, of which it isn't known that it leaves the request out.
+fn why_not(policy: &VerificationPolicy, decision: &Decision) -> &'static str {
+    match &decision.outcome {
+        Outcome::NothingToJudge(NothingToJudge::NothingNew) => "nothing new would run",
+        Outcome::PreScanAccepted if !policy.verify_pre_scan_accepted => {
+            "pre-scan accepts the request, and `verifyPreScanAccepted` isn't set"
+        }
+        _ if decision.is_rejected_for_good() => "the request is rejected before policies are asked",
+        _ => "the request has nothing that it is about",
     }
 }
 

@@ -20,5 +20,5 @@ pub(crate) use engine::Budget;
 pub use engine::image_has_prefix;
 pub use engine::{Clock, NO_TIME, make_alike, use_clock};
 pub use request::generated;
-pub(crate) use request::{PoliciesSaid, RequestRules, hide};
+pub(crate) use request::{HIDDEN, PoliciesSaid, RequestRules, hide};
 pub use request::{PolicyOutcome, Seen, SeenModule};

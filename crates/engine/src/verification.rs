@@ -16,6 +16,7 @@ mod functions;
 mod images;
 mod matching;
 mod questions;
+mod record;
 mod signatures;
 
 use crate::Timestamp;
@@ -34,6 +35,9 @@ use expression::{EvaluationError, Program, References, Scope, Time, map_of, valu
 use images::{Images, not_looked_at, unpinned};
 pub(crate) use matching::names_of;
 use questions::{Answers, MAX_QUESTIONS, Question};
+use record::Evaluation;
+pub use record::{CallRecord, ErrorKind, ErrorRecord, ExpressionRecord, PolicyRecord};
+pub(crate) use record::{Record, Recorder};
 use serde_json::{Map, Value as Json, json};
 use signatures::Signatures;
 use std::collections::{BTreeMap, BTreeSet};
@@ -120,22 +124,35 @@ impl Subject<'_> {
     }
 }
 
-/// Asks every policy that is about the request.
-pub(crate) fn verify<'a>(subject: Subject<'a>, search: &mut ReportSearch<'_>) -> Verified {
-    let RequestContext { request, settings, host, .. } = subject.context;
+/// Asks every policy that is about the request; a recorder is told what their expressions come to.
+pub(crate) fn verify<'a>(
+    subject: Subject<'a>,
+    search: &mut ReportSearch<'_>,
+    recorder: Option<&'a dyn Recorder>,
+) -> Verified {
+    let RequestContext { settings, host, .. } = subject.context;
     let mut signatures = Signatures::new(settings, host);
     let time = Time::default();
     let mut said: Vec<(&VerificationPolicy, VerificationOutcome, Images)> = Vec::new();
     for policy in &settings.verification {
-        if !matching::is_about(policy, request, &subject.reviewed.object)
-            || subject.is_accepted && !policy.verify_pre_scan_accepted
-        {
+        if let Some(why) = left_out(policy, subject) {
+            if let Some(recorder) = recorder {
+                recorder.leaves_out(policy, why);
+            }
             continue;
         }
-        let mut verification =
-            PolicyVerification { policy, subject, time: &time, signatures: &mut signatures, search: &mut *search };
+        let mut verification = PolicyVerification {
+            policy,
+            subject,
+            time: &time,
+            signatures: &mut signatures,
+            search: &mut *search,
+            recorder,
+        };
         if let Some((outcome, images)) = verification.run() {
             said.push((policy, outcome, images));
+        } else if let Some(recorder) = recorder {
+            recorder.leaves_out(policy, "one of its conditions is false");
         }
     }
     let unpinned = unpinned(&said);
@@ -159,6 +176,18 @@ pub(crate) fn verify<'a>(subject: Subject<'a>, search: &mut ReportSearch<'_>) ->
     Verified { outcomes, warnings, digests: signatures.into_digests(), unpinned }
 }
 
+/// Why a policy isn't about the request, whatever its conditions say.
+fn left_out(policy: &VerificationPolicy, subject: Subject<'_>) -> Option<&'static str> {
+    if !matching::is_about(policy, subject.context.request, &subject.reviewed.object) {
+        return Some(match policy.resource_rules.is_empty() {
+            true => "the kind has no pod spec, and the policy has no resource rules",
+            false => "none of its resource rules takes the request in",
+        });
+    }
+    let is_left_out = subject.is_accepted && !policy.verify_pre_scan_accepted;
+    is_left_out.then_some("pre-scan accepts the request, and `verifyPreScanAccepted` isn't set")
+}
+
 /// One policy, asked about one request.
 struct PolicyVerification<'a, 's, 'r> {
     policy: &'a VerificationPolicy,
@@ -166,6 +195,7 @@ struct PolicyVerification<'a, 's, 'r> {
     time: &'s Time,
     signatures: &'s mut Signatures<'a>,
     search: &'s mut ReportSearch<'r>,
+    recorder: Option<&'a dyn Recorder>,
 }
 
 /// The programs of a policy.
@@ -253,7 +283,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         let programs = Programs::read(policy)?;
         let words = if policy.attestations.is_empty() { BTreeSet::new() } else { programs.words() };
         let mut asking = Asking {
-            answers: Answers::default(),
+            answers: Answers::heard_by(self.recorder.map(Recorder::listener)),
             attestations: Attestations::new(policy, words),
             ignored: BTreeSet::new(),
             unasked: BTreeMap::new(),
@@ -293,12 +323,15 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         images: &mut Images,
     ) -> Result<bool, EvaluationError> {
         let policy = self.policy;
+        if let Some(recorder) = self.recorder {
+            recorder.begins(policy);
+        }
         let mut scope = self.scope(programs, asking)?;
         for (condition, program) in policy.conditions.iter().zip(&programs.conditions) {
             match self.answer(&condition.expression, program, &scope, asking, images) {
                 Ok(Value::Bool(true)) => {}
                 Ok(Value::Bool(false)) => return Ok(false),
-                Ok(other) => return Err(no_boolean(&condition.expression, &other)),
+                Ok(other) => return Err(self.no_boolean(&condition.expression, &other)),
                 Err(error) => self.ignore(error, asking)?,
             }
         }
@@ -319,7 +352,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             let value = self.answer(&verification.expression, program, &scope, asking, images);
             let value = value.and_then(|value| match value {
                 Value::Bool(value) => Ok(value),
-                other => Err(no_boolean(&verification.expression, &other)),
+                other => Err(self.no_boolean(&verification.expression, &other)),
             });
             match value {
                 Ok(true) => {}
@@ -481,8 +514,23 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     }
 
     /// The value of an expression; what it asks on the way is answered.
-    #[inline(never)]
     fn answer(
+        &mut self,
+        expression: &Expression,
+        program: &Program,
+        scope: &Scope<'_>,
+        asking: &mut Asking<'a>,
+        images: &mut Images,
+    ) -> Result<Value, EvaluationError> {
+        let value = self.find_answer(expression, program, scope, asking, images);
+        if let Some(recorder) = self.recorder {
+            recorder.evaluated(&Evaluation { expression, program, scope, image: None, value: &value });
+        }
+        value
+    }
+
+    #[inline(never)]
+    fn find_answer(
         &mut self,
         expression: &Expression,
         program: &Program,
@@ -500,6 +548,9 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         loop {
             // What is evaluated again is counted once.
             scope.set_steps(steps);
+            if let Some(recorder) = self.recorder {
+                recorder.forgets_calls();
+            }
             let value = program.evaluate(scope);
             let outages = asking.answers.take_outages();
             let (questions, is_unsure) = asking.answers.take_open();
@@ -536,6 +587,20 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 return value.map_err(|why| why.at(&expression.path));
             }
         }
+    }
+
+    /// That an expression gives neither true nor false.
+    fn no_boolean(&self, expression: &Expression, value: &Value) -> EvaluationError {
+        self.wrong(expression, format!("it must give true or false, but gives {}", value.type_of()))
+    }
+
+    /// That an expression gives something of another type than it must.
+    fn wrong(&self, expression: &Expression, why: String) -> EvaluationError {
+        let error = EvaluationError::Failed(why).at(&expression.path);
+        if let Some(recorder) = self.recorder {
+            recorder.failed(expression, &error);
+        }
+        error
     }
 
     #[inline(never)]
@@ -610,10 +675,6 @@ impl Asking<'_> {
             self.unasked.insert((image.clone(), attestation.clone()), outage);
         }
     }
-}
-
-fn no_boolean(expression: &Expression, value: &Value) -> EvaluationError {
-    EvaluationError::Failed(format!("it must give true or false, but gives {}", value.type_of())).at(&expression.path)
 }
 
 /// A scan report as rules in Rego see it, without the scanner's own.

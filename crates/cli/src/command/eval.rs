@@ -1,6 +1,7 @@
 //! `eval`: evaluates a query against what the policy's rules see of a request.
 
 mod documents;
+mod expressions;
 mod results;
 
 use std::collections::BTreeSet;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use crate::answers::{Grants, engine_calls};
 use crate::host_options::{HostError, HostOptions};
 use clap::{Args, ValueEnum};
-use image_admission_engine::WireHost;
+use image_admission_engine::{Host as EngineHost, WireHost};
 use regorus::Value;
 use serde_json::value::RawValue;
 
@@ -36,6 +37,7 @@ Exit codes:
 Examples:
   image-admission eval -f pod.yaml --settings settings.yaml data.kubernetes.admission.deny
   image-admission eval -f review.json --settings settings.yaml --phase scan --images images.yaml --show input
+  image-admission eval -f pod.yaml --settings settings.yaml --images images.yaml --show expressions
   image-admission eval --data policies/ --input review.json -o text 'input.request.object.spec.containers[i].image'";
 
 /// Evaluate a Rego query against a request
@@ -79,7 +81,7 @@ pub(super) struct Eval {
     #[arg(short, long, visible_alias = "rego", value_name = "PATH")]
     data: Vec<PathBuf>,
 
-    /// Write what rules see, and evaluate nothing
+    /// Write what rules see, or what the settings' own expressions come to, and evaluate no query
     #[arg(long, value_name = "WHAT", value_enum)]
     show: Option<Show>,
 
@@ -120,6 +122,8 @@ enum Show {
     Data,
     /// The rules' texts
     Rules,
+    /// As JSON, what every expression of `imageVerification` came to, what it saw, and what it asked
+    Expressions,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -136,14 +140,32 @@ enum Format {
 impl Eval {
     /// Evaluates the query, and writes the results to `output`.
     pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, EvalError> {
-        let version = self.version.version();
-        let Documents { input, data, mut modules } = match self.documents() {
+        let ended = match self.show {
+            Some(Show::Expressions) => self.expressions(output),
+            _ => self.answer(output),
+        };
+        match ended {
             Err(EvalError::Documents(DocumentsError::InvalidSettings(problems))) => {
                 complain(&invalid_settings(self.settings.as_deref(), &problems));
-                return Ok(Ending::InvalidSettings);
+                Ok(Ending::InvalidSettings)
             }
-            documents => documents?,
-        };
+            ended => ended.map(|()| Ending::Done),
+        }
+    }
+
+    /// Writes what the expressions of `imageVerification` came to.
+    fn expressions(&self, output: &mut impl StandardOutput) -> Result<(), EvalError> {
+        let file = self.file.as_ref().ok_or(EvalError::WithoutRequest("--show expressions"))?;
+        let found = self.ask(file, |request, settings, host| expressions::expressions(request, settings, host))?;
+        results::data(&found, output)?;
+        output.flush()?;
+        Ok(())
+    }
+
+    /// Writes the answer to the query, or what rules see.
+    fn answer(&self, output: &mut impl StandardOutput) -> Result<(), EvalError> {
+        let version = self.version.version();
+        let Documents { input, data, mut modules } = self.documents()?;
         let mut data = vec![Data { name: "the policy's data".to_owned(), value: data }];
         let sources = Sources::load(&self.data, version, BTreeSet::new())?;
         modules.extend(sources.modules);
@@ -155,10 +177,10 @@ impl Eval {
                 let program = Program::new(Vec::new(), data, version, self.timeout)?;
                 results::document(&program.engine().get_data(), output)?;
             }
-            (None, Some(Show::Rules) | None) => results::rules(&modules, output)?,
+            (None, Some(Show::Rules | Show::Expressions) | None) => results::rules(&modules, output)?,
         }
         output.flush()?;
-        Ok(Ending::Done)
+        Ok(())
     }
 
     fn evaluate(
@@ -195,13 +217,22 @@ impl Eval {
             let input = self.input.as_deref().map(input).transpose()?;
             return Ok(Documents::of_input(input.unwrap_or(Value::Undefined)));
         };
+        let wanted = Wanted { phase: self.phase, policy: self.policy.as_deref() };
+        self.ask(file, |request, settings, host| documents(request, settings, host, &wanted))
+    }
+
+    /// What something makes of the request in a file, by the settings, with the host that the options name.
+    fn ask<T>(
+        &self,
+        file: &Path,
+        of: impl FnOnce(&RawValue, Option<&RawValue>, &dyn EngineHost) -> Result<T, DocumentsError>,
+    ) -> Result<T, EvalError> {
         let request = self.request(file)?;
         let own = |path| settings(path, self.settings_of.as_deref());
         let settings = self.settings.as_deref().map(own).transpose()?.flatten();
         let host = self.host.open(Grants::everything())?;
-        let wanted = Wanted { phase: self.phase, policy: self.policy.as_deref() };
         let answers = host.answers();
-        let found = documents(&request, settings.as_deref(), &WireHost(engine_calls(answers.as_ref())), &wanted);
+        let found = of(&request, settings.as_deref(), &WireHost(engine_calls(answers.as_ref())));
         // What was asked until something went wrong is worth a look too.
         host.save_recording()?;
         Ok(found?)

@@ -22,5 +22,5 @@ pub(crate) use library::{Pool, package, unmet};
 pub(crate) use phases::{Modules, Phase, load_modules, with_package};
 pub use policies::PolicyOutcome;
 pub(crate) use rules::{PoliciesSaid, RequestRules};
-pub(crate) use seen::hide;
+pub(crate) use seen::{HIDDEN, hide};
 pub use seen::{Seen, SeenModule};

@@ -42,7 +42,8 @@ pub(crate) fn names(policy: &VerificationPolicy) -> BTreeSet<String> {
     programs.flat_map(|program| program.references.names).collect()
 }
 
-fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<String>) {
+/// Every problem of one policy, each with its path.
+pub(super) fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     let names = |named: &[crate::settings::NamedExpression]| -> Vec<String> {
         named.iter().map(|named| named.name.clone()).collect()
     };

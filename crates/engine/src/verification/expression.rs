@@ -48,7 +48,7 @@ pub(crate) type Function =
 /// An expression that was read.
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
-    tree: IdedExpr,
+    pub(super) tree: IdedExpr,
     /// What it is about.
     pub(crate) references: References,
 }
@@ -112,7 +112,7 @@ impl fmt::Display for EvaluationError {
 }
 
 /// What may be referred to below a variable by its name alone, so that it is known when the policy is deployed.
-const NAMESPACES: [&str; 4] = ["images", "attestors", "attestations", "variables"];
+pub(super) const NAMESPACES: [&str; 4] = ["images", "attestors", "attestations", "variables"];
 
 impl Program {
     /// Reads an expression.
@@ -367,6 +367,11 @@ impl Scope<'_> {
         self.context.add_variable_from_value(name, value);
     }
 
+    /// What a name stands for, if for anything.
+    pub(crate) fn get(&self, name: &str) -> Option<Value> {
+        Value::try_from(self.context.get_variable(name)?.as_ref()).ok()
+    }
+
     /// How many steps the loops took.
     pub(crate) fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed)
@@ -482,7 +487,7 @@ impl References {
 }
 
 /// Hands over the parts of a node.
-fn each_child<'t>(tree: &'t IdedExpr, take: &mut impl FnMut(&'t IdedExpr)) {
+pub(super) fn each_child<'t>(tree: &'t IdedExpr, take: &mut impl FnMut(&'t IdedExpr)) {
     fn entry<'t>(entry: &'t EntryExpr, take: &mut impl FnMut(&'t IdedExpr)) {
         match entry {
             EntryExpr::StructField(field) => take(&field.value),

@@ -2,7 +2,8 @@
 
 use super::expression::{EvaluationError, Program, Scope, map_of};
 use super::matching;
-use super::{Asking, PolicyVerification, Programs, Subject, VerificationOutcome, no_boolean};
+use super::record::Evaluation;
+use super::{Asking, PolicyVerification, Programs, Subject, VerificationOutcome};
 use crate::image::ImageReference;
 use crate::request::Operation;
 use crate::settings::{Expression, IMAGE_LISTS, VerificationPolicy};
@@ -104,9 +105,8 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         scope: &Scope<'_>,
         asking: &mut Asking<'a>,
     ) -> Result<Vec<String>, EvaluationError> {
-        let wrong =
-            || EvaluationError::Failed("it must give a string or a list of strings".to_owned()).at(&expression.path);
         let value = self.answer(expression, program, scope, asking, &mut Images::default())?;
+        let wrong = || self.wrong(expression, "it must give a string or a list of strings".to_owned());
         let texts = match &value {
             Value::String(text) => return Ok(vec![text.to_string()]),
             Value::List(texts) => texts,
@@ -133,7 +133,13 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         }
         let Some(old) = self.subject.context.request.old_object() else { return Ok(Vec::new()) };
         self.set_object(&old, programs, scope)?;
+        if let Some(recorder) = self.recorder {
+            recorder.sees_old_object(true);
+        }
         let before = self.own_images(expression, program, scope, asking).unwrap_or_default();
+        if let Some(recorder) = self.recorder {
+            recorder.sees_old_object(false);
+        }
         self.set_object(&self.subject.reviewed.object, programs, scope)?;
         Ok(before)
     }
@@ -154,10 +160,14 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         for (expression, program) in rules.expressions.iter().zip(&programs.image_rules) {
             for name in &names {
                 scope.set("ref", Value::from(name.as_str()));
-                match program.evaluate(scope).map_err(|error| error.at(&expression.path))? {
+                let value = program.evaluate(scope).map_err(|error| error.at(&expression.path));
+                if let Some(recorder) = self.recorder {
+                    recorder.evaluated(&Evaluation { expression, program, scope, image: Some(image), value: &value });
+                }
+                match value? {
                     Value::Bool(true) => return Ok(true),
                     Value::Bool(false) => {}
-                    other => return Err(no_boolean(expression, &other)),
+                    other => return Err(self.no_boolean(expression, &other)),
                 }
             }
         }

@@ -67,8 +67,15 @@ struct Table {
 }
 
 /// The answers, shared with the functions.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Answers(Arc<Mutex<Table>>);
+#[derive(Clone, Default)]
+pub(crate) struct Answers {
+    table: Arc<Mutex<Table>>,
+    /// Who is told of each call that asks, if anybody is.
+    listener: Option<Listener>,
+}
+
+/// Who is told of a call that asks: its name, its arguments and what it gave, and whether that is an outage.
+pub(crate) type Listener = Arc<dyn Fn(&str, &[Value], &Result<Value, ExecutionError>, bool) + Send + Sync>;
 
 /// The functions of this module, each by the names that it has. What those answer that ask isn't known where images are
 /// only chosen.
@@ -124,9 +131,14 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Answers {
+    /// No answers yet, with somebody who is told of calls.
+    pub(crate) fn heard_by(listener: Option<Listener>) -> Self {
+        Self { table: Arc::default(), listener }
+    }
+
     fn table(&self) -> MutexGuard<'_, Table> {
         // A panic while it was held would have ended the module.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What the last evaluation asked and nobody answered yet, in its order, and whether its value may be another one when
@@ -150,11 +162,17 @@ impl Answers {
     /// Adds the functions of these names to a scope.
     pub(crate) fn add_functions<'n>(&self, scope: &mut Scope<'_>, names: impl Iterator<Item = &'n str>) {
         for name in names {
-            let Some((name, _, asks)) = FUNCTIONS.into_iter().find(|(known, ..)| *known == name) else { continue };
+            let Some((name, kind, asks)) = FUNCTIONS.into_iter().find(|(known, ..)| *known == name) else { continue };
             let answers = self.clone();
             let function: Function = Box::new(move |context| {
                 let call = Call::of(context);
-                let value: Box<dyn Val> = asks(&answers, &call)?.try_into()?;
+                let value = asks(&answers, &call);
+                if let Some(listener) = answers.listener.as_ref().filter(|_| kind != Kind::Computes) {
+                    let error = value.as_ref().err().map(describe);
+                    let is_outage = error.is_some_and(|own| answers.table().outages.iter().any(|(why, _)| *why == own));
+                    listener(name, &call.arguments, &value, is_outage);
+                }
+                let value: Box<dyn Val> = value?.try_into()?;
                 Ok(CowVal::Owned(value))
             });
             scope.add_function(name, function);

@@ -7,6 +7,7 @@ mod clock;
 mod generated_rules;
 mod layers;
 mod purity;
+mod recorded_expressions;
 mod rego_pitfalls;
 mod two_phases;
 mod verification;

@@ -2,12 +2,12 @@
 //! as it would for a cluster, and says what its rules saw on the way.
 
 use image_admission_engine::settings::{KindPattern, RegoPolicy, RegoVersion as SettingsVersion, Settings};
-use image_admission_engine::{Host, Timestamp, decide};
+use image_admission_engine::{Host, decide};
 use regorus::Value;
 use serde_json::value::RawValue;
-use web_time::{SystemTime, UNIX_EPOCH};
 
 use super::Phase;
+use crate::command::policy::now;
 use crate::command::rego::{Module, RegoVersion, start_clock};
 
 /// What stands for a policy where the settings have none.
@@ -49,13 +49,7 @@ pub(super) fn documents(
     host: &dyn Host,
     wanted: &Wanted<'_>,
 ) -> Result<Documents, DocumentsError> {
-    let settings = match settings {
-        Some(settings) => {
-            serde_json::from_str(settings.get()).map_err(|error| DocumentsError::InvalidSettings(error.to_string()))?
-        }
-        None => serde_json::Value::Null,
-    };
-    let mut settings = Settings::read(&settings).map_err(|error| DocumentsError::InvalidSettings(error.to_string()))?;
+    let mut settings = read(settings)?;
     settings.verbose_log = true;
     // A query needs no policy to see what policies would see.
     if settings.rego.policies.is_empty() && wanted.policy.is_none() {
@@ -73,9 +67,7 @@ pub(super) fn documents(
         Phase::Policies => policy(&settings, wanted.policy)?,
     };
     start_clock();
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = Timestamp(i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
-    let decision = decide(Some(request), &settings, host, now);
+    let decision = decide(Some(request), &settings, host, now());
     let Some(seen) = decision.seen.into_iter().find(|seen| seen.by == by) else {
         let failed = decision.policies.into_iter().find(|policy| policy.name == by).and_then(|policy| policy.error);
         return Err(DocumentsError::NothingSeen { by, why: failed.map(|why| format!(": {why}")).unwrap_or_default() });
@@ -90,6 +82,17 @@ pub(super) fn documents(
         data: Value::from(seen.data),
         modules: seen.rules.into_iter().filter(|module| module.name != QUERY).map(module).collect(),
     })
+}
+
+/// The settings; without any, every default.
+pub(super) fn read(settings: Option<&RawValue>) -> Result<Settings, DocumentsError> {
+    let settings = match settings {
+        Some(settings) => {
+            serde_json::from_str(settings.get()).map_err(|error| DocumentsError::InvalidSettings(error.to_string()))?
+        }
+        None => serde_json::Value::Null,
+    };
+    Settings::read(&settings).map_err(|error| DocumentsError::InvalidSettings(error.to_string()))
 }
 
 /// The name of the policy that is meant.

@@ -7,7 +7,7 @@ use regorus::{QueryResult, QueryResults, Value};
 use serde::Serialize;
 
 use crate::command::rego::{Module, RegoVersion};
-use crate::command::terminal::printable;
+use crate::command::terminal::{json_without_commands, printable};
 
 /// As `opa eval` writes it; `{}` where nothing is defined.
 pub(super) fn json(found: &QueryResults, output: &mut impl Write) -> io::Result<()> {
@@ -70,6 +70,12 @@ pub(super) fn document(value: &Value, output: &mut impl Write) -> io::Result<()>
         Value::Undefined => writeln!(output, "undefined"),
         value => pretty_json(value, output),
     }
+}
+
+/// Data as JSON.
+pub(super) fn data(value: &impl Serialize, output: &mut impl Write) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(value)?;
+    writeln!(output, "{}", json_without_commands(&text))
 }
 
 /// The modules, one after the other.

@@ -10,7 +10,7 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// The largest document that is logged, in bytes as bounds measure them.
 const MAX_LOGGED: usize = 8 * 1024 * 1024;
 /// What stands in the place of what isn't logged.
-const HIDDEN: &str = "not logged";
+pub(crate) const HIDDEN: &str = "not logged";
 
 /// What the rules of one policy, or of one phase, saw.
 #[derive(Debug, Clone, PartialEq)]
