@@ -144,17 +144,42 @@ export interface CaseResult {
 export interface EvaluatedPolicy {
   policy: string;
   isAbout: boolean;
+  /** Why it isn't. */
+  whyNot?: string;
+  holds?: boolean;
+  message?: string;
+  /** What couldn't be asked, and counts as though it were as it should be. */
+  ignored?: string[];
   expressions: EvaluatedExpression[];
 }
 
 export interface EvaluatedExpression {
   path: string;
+  name?: string;
   text: string;
-  /** The image that it is about, as `ref`. */
+  /** The image that it was evaluated for, by the name `ref`. */
   image?: string;
+  seesOldObject?: boolean;
+  notEvaluated?: boolean;
   value?: unknown;
-  error?: string;
-  /** By name, what it refers to. */
+  error?: EvaluationError;
+  /** What it refers to, by name. */
   saw?: Record<string, unknown>;
-  calls?: { function: string; [more: string]: unknown }[];
+  /** What it refers to that isn't there. */
+  absent?: string[];
+  calls?: Call[];
+  /** Why the policy couldn't be deployed with it. */
+  problems?: string[];
+}
+
+export interface Call {
+  function: string;
+  arguments: unknown[];
+  answer?: unknown;
+  error?: EvaluationError;
+}
+
+export interface EvaluationError {
+  kind: string;
+  message: string;
 }

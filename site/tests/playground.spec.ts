@@ -3,6 +3,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import AxeBuilder from "@axe-core/playwright";
 import { expect, type Locator, type Page, test as base } from "@playwright/test";
 import { unzipSync } from "fflate";
@@ -389,8 +390,14 @@ test("everything is reached by the keyboard", async ({ watched: page }) => {
 });
 
 test("it is fast", async ({ watched: page }) => {
+  const bodies: Promise<Buffer>[] = [];
+  page.on("response", (response) => bodies.push(response.body()));
   await page.goto("playground");
   await decided(page);
+  const loaded = await Promise.all(bodies);
+  const load = await page.evaluate(() => performance.getEntriesByType("navigation").map((entry) => (entry as PerformanceNavigationTiming).loadEventEnd)[0] ?? NaN);
+  const megabytes = (all: Buffer[]) => (all.reduce((sum, { length }) => sum + length, 0) / 1e6).toFixed(2);
+  console.log(`loaded ${load.toFixed(0)} ms after the navigation: ${loaded.length} answers, ${megabytes(loaded)} MB, ${megabytes(loaded.map((body) => gzipSync(body)))} MB by gzip`);
   const first = await page.evaluate(() => performance.getEntriesByName("first verdict")[0]?.startTime ?? NaN);
   await editor(page, "Settings").focus();
   await page.keyboard.press("ControlOrMeta+End");

@@ -16,7 +16,7 @@ test("the types are those of what the engine says", async () => {
   test.setTimeout(180_000);
   const { initSync, command } = await import(pathToFileURL(join(built, "image_admission_playground.js")).href);
   initSync({ module: readFileSync(join(built, "image_admission_playground_bg.wasm")) });
-  const all: Record<string, Set<string>> = { Decision: new Set(), Explanation: new Set(), Problem: new Set(), CaseResult: new Set() };
+  const all: Record<string, Set<string>> = { Decision: new Set(), Explanation: new Set(), Problem: new Set(), CaseResult: new Set(), EvaluatedPolicy: new Set() };
   const add = (type: string, args: string[], files: Record<string, string>) => {
     const { code, output, errors } = command(args, Object.entries(files).flat());
     if (output === "") return expect(errors, `${args.join(" ")} ended with ${code} and says nothing`).not.toBe("");
@@ -32,6 +32,7 @@ test("the types are those of what the engine says", async () => {
         if (text(workspace, "manifest") === "") continue;
         add("Decision", ["run", "-o", "json", ...options(workspace)], workspace.files);
         add("Explanation", ["explain", "-o", "json", ...options(workspace)], workspace.files);
+        add("EvaluatedPolicy", ["eval", "--show", "expressions", ...options(workspace)], workspace.files);
       }
     }
   }
