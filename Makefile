@@ -114,7 +114,7 @@ test: lint policy.wasm ## everything that must hold
 
 playground: ## the engine and the command line for a browser, in target/playground-module
 	$(CARGO) lint build --locked --profile playground --package image-admission-playground --target wasm32-unknown-unknown
-	$(CARGO) bindgen --target web --remove-name-section --remove-producers-section --out-dir target/playground-module target/wasm32-unknown-unknown/playground/image_admission_playground.wasm
+	CARGO_TARGET_DIR=target/bindgen $(CARGO) run --locked --quiet --manifest-path crates/playground/bindgen/Cargo.toml -- target/wasm32-unknown-unknown/playground/image_admission_playground.wasm target/playground-module
 	@echo '{"type": "module"}' >target/playground-module/package.json
 
 playground-tests: playground ## the same answers in a browser's module, in Node
