@@ -68,7 +68,7 @@ export function options(workspace: Workspace): string[] {
   const old = shown.old !== undefined && isWritten(text(workspace, "old"));
   if (old) args.push("--old", path(workspace, "old"));
   // With an old object it is an update, and nothing else.
-  else if (request.operation) args.push("--operation", request.operation);
+  else if (request.operation || shown.old !== undefined) args.push("--operation", request.operation || "update");
   if (shown.recording !== undefined) return [...args, "--replay", path(workspace, "recording")];
   if (isWritten(text(workspace, "images"))) args.push("--images", path(workspace, "images"));
   if (isWritten(text(workspace, "cluster"))) args.push("--cluster", folder(path(workspace, "cluster")));

@@ -169,6 +169,26 @@ test("keys and values are completed, and explained where the mouse is", async ({
   await expect(page.locator(".pg-hover")).toContainText("acceptance.maxSeverity");
 });
 
+test("an update has the object before it, and a manifest without a namespace one of its own", async ({ watched: page }) => {
+  await open(page);
+  const operation = page.getByLabel("operation");
+  await operation.selectOption("delete");
+  expect(await verdicts(page)).toEqual(["admitted"]);
+  await operation.selectOption("update");
+  expect(await verdicts(page)).toEqual(["rejected"]);
+  await expect(page.locator(".pg-subject")).toContainText("update");
+  // What ran before may go on running.
+  await paste(page, "Before the update", readFileSync(join(root, "examples/demo/rejected.yaml"), "utf8"));
+  expect(await verdicts(page)).toEqual(["admitted"]);
+  await operation.selectOption("create");
+  await expect(editor(page, "Before the update")).toHaveCount(0);
+  expect(await verdicts(page)).toEqual(["rejected"]);
+  await paste(page, "Manifest", POD.replace(", namespace: shop", "").replace("IMAGE", "a"));
+  await page.getByLabel("namespace").fill("billing");
+  await decided(page);
+  await expect(page.locator(".pg-subject")).toContainText("namespace billing");
+});
+
 test("somebody starts from nothing", async ({ watched: page }) => {
   await open(page);
   await page.getByRole("button", { name: "Empty", exact: true }).click();
