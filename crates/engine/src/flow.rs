@@ -28,7 +28,7 @@ pub(crate) fn decide_request(
     settings: &Settings,
     host: &dyn Host,
     now: Timestamp,
-    recorder: Option<&dyn Recorder>,
+    recorder: &dyn Recorder,
 ) -> Decision {
     let host = CountedHost::new(host, settings.max_host_calls);
     let context = RequestContext { request, settings, host: &host, now };
@@ -46,11 +46,7 @@ pub(crate) fn decide_request(
 }
 
 /// Patches of rules come first: everything else sees what they leave. Their policies come last: they see what was decided.
-fn review(
-    context: RequestContext<'_>,
-    mut rules: Option<Box<RequestRules<'_>>>,
-    recorder: Option<&dyn Recorder>,
-) -> Decision {
+fn review(context: RequestContext<'_>, mut rules: Option<Box<RequestRules<'_>>>, recorder: &dyn Recorder) -> Decision {
     let patched = rules.as_mut().and_then(|rules| rules.patch());
     let mut decision = Decision::new(Outcome::Scanned, context.now);
     if let Some(why) = nothing_to_judge(context) {
@@ -83,7 +79,7 @@ fn judge(
     reviewed: ReviewedObject,
     mut decision: Decision,
     mut rules: Option<Box<RequestRules<'_>>>,
-    recorder: Option<&dyn Recorder>,
+    recorder: &dyn Recorder,
 ) -> Decision {
     name_images(context, &reviewed, &mut decision);
     pre_scan(context, &reviewed, &mut decision, rules.as_deref_mut());
@@ -202,7 +198,7 @@ fn verify(
     reviewed: &ReviewedObject,
     decision: &mut Decision,
     search: &mut ReportSearch<'_>,
-    recorder: Option<&dyn Recorder>,
+    recorder: &dyn Recorder,
 ) {
     let is_accepted = decision.outcome == Outcome::PreScanAccepted;
     let mut policies = context.settings.verification.iter();

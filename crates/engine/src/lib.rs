@@ -70,7 +70,7 @@ use instance::finish_with;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use settings::{InvalidSettings, Settings, VerificationPolicy};
-use verification::Record;
+use verification::{Nobody, Record};
 
 pub use check::{ReadKind, check_settings, kinds_read};
 pub use decision::{Decision, NothingToJudge, Outcome};
@@ -150,7 +150,7 @@ pub fn validate_settings(payload: &[u8]) -> Answer {
 #[must_use]
 pub fn decide(request: Option<&RawValue>, settings: &Settings, host: &dyn Host, now: Timestamp) -> Decision {
     match AdmissionRequest::read(request) {
-        Ok(request) => flow::decide_request(&request, settings, host, now, None),
+        Ok(request) => flow::decide_request(&request, settings, host, now, &Nobody),
         Err(unreadable) => Decision::new(Outcome::UnreadableRequest(unreadable), now),
     }
 }
@@ -172,7 +172,7 @@ pub fn decide_and_record(
         Err(unreadable) => return (Decision::new(Outcome::UnreadableRequest(unreadable), now), Vec::new()),
     };
     let record = Record::of(&request);
-    let decision = flow::decide_request(&request, settings, host, now, Some(&record));
+    let decision = flow::decide_request(&request, settings, host, now, &record);
     let policies = record.policies(settings, &decision.verification, |policy| why_not(policy, &decision));
     (decision, policies)
 }

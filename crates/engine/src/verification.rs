@@ -37,7 +37,7 @@ pub(crate) use matching::names_of;
 use questions::{Answers, MAX_QUESTIONS, Question};
 use record::Evaluation;
 pub use record::{CallRecord, ErrorKind, ErrorRecord, ExpressionRecord, PolicyRecord};
-pub(crate) use record::{Record, Recorder};
+pub(crate) use record::{Nobody, Record, Recorder};
 use serde_json::{Map, Value as Json, json};
 use signatures::Signatures;
 use std::collections::{BTreeMap, BTreeSet};
@@ -125,20 +125,14 @@ impl Subject<'_> {
 }
 
 /// Asks every policy that is about the request; a recorder is told what their expressions come to.
-pub(crate) fn verify<'a>(
-    subject: Subject<'a>,
-    search: &mut ReportSearch<'_>,
-    recorder: Option<&'a dyn Recorder>,
-) -> Verified {
+pub(crate) fn verify<'a>(subject: Subject<'a>, search: &mut ReportSearch<'_>, recorder: &'a dyn Recorder) -> Verified {
     let RequestContext { settings, host, .. } = subject.context;
     let mut signatures = Signatures::new(settings, host);
     let time = Time::default();
     let mut said: Vec<(&VerificationPolicy, VerificationOutcome, Images)> = Vec::new();
     for policy in &settings.verification {
         if let Some(why) = left_out(policy, subject) {
-            if let Some(recorder) = recorder {
-                recorder.leaves_out(policy, why);
-            }
+            recorder.leaves_out(policy, why);
             continue;
         }
         let mut verification = PolicyVerification {
@@ -151,7 +145,7 @@ pub(crate) fn verify<'a>(
         };
         if let Some((outcome, images)) = verification.run() {
             said.push((policy, outcome, images));
-        } else if let Some(recorder) = recorder {
+        } else {
             recorder.leaves_out(policy, "one of its conditions is false");
         }
     }
@@ -195,7 +189,7 @@ struct PolicyVerification<'a, 's, 'r> {
     time: &'s Time,
     signatures: &'s mut Signatures<'a>,
     search: &'s mut ReportSearch<'r>,
-    recorder: Option<&'a dyn Recorder>,
+    recorder: &'a dyn Recorder,
 }
 
 /// The programs of a policy.
@@ -283,7 +277,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         let programs = Programs::read(policy)?;
         let words = if policy.attestations.is_empty() { BTreeSet::new() } else { programs.words() };
         let mut asking = Asking {
-            answers: Answers::heard_by(self.recorder.map(Recorder::listener)),
+            answers: Answers::heard_by(self.recorder.listener()),
             attestations: Attestations::new(policy, words),
             ignored: BTreeSet::new(),
             unasked: BTreeMap::new(),
@@ -323,9 +317,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         images: &mut Images,
     ) -> Result<bool, EvaluationError> {
         let policy = self.policy;
-        if let Some(recorder) = self.recorder {
-            recorder.begins(policy);
-        }
+        self.recorder.begins(policy);
         let mut scope = self.scope(programs, asking)?;
         for (condition, program) in policy.conditions.iter().zip(&programs.conditions) {
             match self.answer(&condition.expression, program, &scope, asking, images) {
@@ -514,6 +506,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     }
 
     /// The value of an expression; what it asks on the way is answered.
+    #[inline(never)]
     fn answer(
         &mut self,
         expression: &Expression,
@@ -523,13 +516,10 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         images: &mut Images,
     ) -> Result<Value, EvaluationError> {
         let value = self.find_answer(expression, program, scope, asking, images);
-        if let Some(recorder) = self.recorder {
-            recorder.evaluated(&Evaluation { expression, program, scope, image: None, value: &value });
-        }
+        self.recorder.evaluated(&Evaluation { expression, program, scope, image: None, value: &value });
         value
     }
 
-    #[inline(never)]
     fn find_answer(
         &mut self,
         expression: &Expression,
@@ -548,9 +538,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         loop {
             // What is evaluated again is counted once.
             scope.set_steps(steps);
-            if let Some(recorder) = self.recorder {
-                recorder.forgets_calls();
-            }
+            self.recorder.forgets_calls();
             let value = program.evaluate(scope);
             let outages = asking.answers.take_outages();
             let (questions, is_unsure) = asking.answers.take_open();
@@ -597,9 +585,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     /// That an expression gives something of another type than it must.
     fn wrong(&self, expression: &Expression, why: String) -> EvaluationError {
         let error = EvaluationError::Failed(why).at(&expression.path);
-        if let Some(recorder) = self.recorder {
-            recorder.failed(expression, &error);
-        }
+        self.recorder.failed(expression, &error);
         error
     }
 

@@ -133,13 +133,9 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         }
         let Some(old) = self.subject.context.request.old_object() else { return Ok(Vec::new()) };
         self.set_object(&old, programs, scope)?;
-        if let Some(recorder) = self.recorder {
-            recorder.sees_old_object(true);
-        }
+        self.recorder.sees_old_object(true);
         let before = self.own_images(expression, program, scope, asking).unwrap_or_default();
-        if let Some(recorder) = self.recorder {
-            recorder.sees_old_object(false);
-        }
+        self.recorder.sees_old_object(false);
         self.set_object(&self.subject.reviewed.object, programs, scope)?;
         Ok(before)
     }
@@ -161,9 +157,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             for name in &names {
                 scope.set("ref", Value::from(name.as_str()));
                 let value = program.evaluate(scope).map_err(|error| error.at(&expression.path));
-                if let Some(recorder) = self.recorder {
-                    recorder.evaluated(&Evaluation { expression, program, scope, image: Some(image), value: &value });
-                }
+                self.recorder.evaluated(&Evaluation { expression, program, scope, image: Some(image), value: &value });
                 match value? {
                     Value::Bool(true) => return Ok(true),
                     Value::Bool(false) => {}

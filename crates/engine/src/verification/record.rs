@@ -1,7 +1,7 @@
 //! What expressions come to, what they see, and what is asked on the way: for whoever writes them.
 //!
 //! It is told while a request is decided, by the evaluation that decides. Where nobody wants to know, as in the policy's
-//! module, there is no [`Recorder`], and nothing is kept.
+//! module, the [`Recorder`] is [`Nobody`], and nothing is kept.
 
 use super::VerificationOutcome;
 use super::check::check_policy;
@@ -135,20 +135,28 @@ pub enum ErrorKind {
 /// Who is told what expressions come to.
 pub(crate) trait Recorder {
     /// A policy's expressions are evaluated, from the first on.
-    fn begins(&self, policy: &VerificationPolicy);
+    fn begins(&self, _: &VerificationPolicy) {}
     /// A policy isn't about the request.
-    fn leaves_out(&self, policy: &VerificationPolicy, why: &'static str);
+    fn leaves_out(&self, _: &VerificationPolicy, _why: &'static str) {}
     /// What expressions see as the object is the one before the update, or no longer is.
-    fn sees_old_object(&self, is_old: bool);
+    fn sees_old_object(&self, _: bool) {}
     /// An expression is evaluated, or evaluated again: what it asked before doesn't count.
-    fn forgets_calls(&self);
+    fn forgets_calls(&self) {}
     /// An expression came to something.
-    fn evaluated(&self, evaluation: &Evaluation<'_, '_>);
+    fn evaluated(&self, _: &Evaluation<'_, '_>) {}
     /// What the last evaluation of an expression came to is nothing that it may come to.
-    fn failed(&self, expression: &Expression, why: &EvaluationError);
-    /// Who is told of calls.
-    fn listener(&self) -> Listener;
+    fn failed(&self, _: &Expression, _why: &EvaluationError) {}
+    /// Who is told of calls, if anybody is.
+    fn listener(&self) -> Option<Listener> {
+        None
+    }
 }
+
+/// Nobody wants to know. That this is somebody too keeps what others do with it out of the policy's module: were there a place
+/// for one recorder or none, the compiler would take any for the one that it knows.
+pub(crate) struct Nobody;
+
+impl Recorder for Nobody {}
 
 /// What an expression came to.
 pub(crate) struct Evaluation<'e, 's> {
@@ -323,9 +331,9 @@ impl Recorder for Record {
         }
     }
 
-    fn listener(&self) -> Listener {
+    fn listener(&self) -> Option<Listener> {
         let (veil, calls) = (self.veil, Arc::clone(&self.calls));
-        Arc::new(move |function, arguments, answer, is_outage| {
+        Some(Arc::new(move |function, arguments, answer, is_outage| {
             let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
             if calls.len() < MAX_CALLS {
                 calls.push(CallRecord {
@@ -335,7 +343,7 @@ impl Recorder for Record {
                     error: answer.as_ref().err().map(|why| veil.call_error(function, why, is_outage)),
                 });
             }
-        })
+        }))
     }
 }
 
