@@ -127,8 +127,11 @@ fn jobs_have_the_rights_that_they_name_and_one_can_sign() {
         }
     });
     let of = |jobs: &[&str]| jobs.iter().map(|job| format!("{RELEASE}: {job}")).collect::<Vec<_>>();
-    let wanted =
-        [("contents", of(&["artifacthub", "release", "site"])), ("id-token", of(&["publish"])), ("packages", of(&["publish"]))];
+    let wanted = [
+        ("contents", of(&["artifacthub", "release", "site"])),
+        ("id-token", of(&["publish"])),
+        ("packages", of(&["publish"])),
+    ];
     for jobs in who_can_write.values_mut() {
         jobs.sort();
     }

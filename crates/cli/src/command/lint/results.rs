@@ -7,7 +7,8 @@ use crate::command::lines::Lines;
 use crate::command::output::{Check, Finding, Level, Location, Results, Rule};
 
 /// What makes settings useless, beside what the lint looks for.
-pub(super) const INVALID: Rule = Rule { id: "invalid-settings", summary: "settings that are not valid", level: Level::Error };
+pub(super) const INVALID: Rule =
+    Rule { id: "invalid-settings", summary: "settings that are not valid", level: Level::Error };
 
 /// Everything that was looked at.
 pub(super) fn results(files: &[File], fail_on: Severity) -> Results {
