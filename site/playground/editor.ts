@@ -32,12 +32,13 @@ const colours = HighlightStyle.define([
 /** Makes an editor in `parent`. Whoever types is heard by `typed`; texts that `setText` writes are not. */
 export class Editor {
   readonly view: EditorView;
+  readonly #extensions: Extension[];
   #language = new Compartment();
   #isQuiet = false;
 
   constructor(parent: HTMLElement, text: string, options: { label: string; hint: string; schema?: Schema; typed: (text: string) => void }) {
     const { label, hint, schema, typed } = options;
-    const extensions: Extension[] = [
+    this.#extensions = [
       lineNumbers(),
       foldGutter(),
       lintGutter(),
@@ -52,7 +53,6 @@ export class Editor {
       highlightSelectionMatches(),
       syntaxHighlighting(colours),
       placeholder(hint),
-      this.#language.of(language(text)),
       EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
       // The Tab key moves on, as everywhere: nobody is caught in an editor.
       keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap]),
@@ -60,11 +60,20 @@ export class Editor {
         if (update.docChanged && !this.#isQuiet) typed(update.state.doc.toString());
       }),
     ];
-    if (schema) extensions.push(autocompletion({ override: [completions(schema)] }), hover(schema));
-    this.view = new EditorView({ parent, state: EditorState.create({ doc: text, extensions }) });
+    if (schema) this.#extensions.push(autocompletion({ override: [completions(schema)] }), hover(schema));
+    this.view = new EditorView({ parent, state: this.#state(text) });
   }
 
-  /** Another text, as if nothing had been there before. */
+  /** Another file's text: nothing can be undone that was done to the file before. */
+  open(text: string): void {
+    this.view.setState(this.#state(text));
+  }
+
+  #state(text: string): EditorState {
+    return EditorState.create({ doc: text, extensions: [...this.#extensions, this.#language.of(language(text))] });
+  }
+
+  /** Another text of the same file, which can be undone. */
   setText(text: string): void {
     if (text === this.view.state.doc.toString()) return;
     this.#isQuiet = true;
@@ -103,9 +112,10 @@ function language(text: string): Extension {
   return text.length > COLOURED ? [] : yaml();
 }
 
-/** The steps below the settings: those above, of a policy's manifest, say nothing. */
-function ofSettings(path: Step[]): Step[] {
-  return path[0] === "spec" && path[1] === "settings" ? path.slice(2) : path;
+/** The steps below the settings; undefined for what stands around them in a policy's manifest. */
+function ofSettings(path: Step[], state: EditorState): Step[] | undefined {
+  if (!/^kind: *["']?\w*AdmissionPolicy\b/mu.test(state.sliceDoc(0, 10_000))) return path;
+  return path[0] === "spec" && path[1] === "settings" ? path.slice(2) : undefined;
 }
 
 function completions(schema: Schema) {
@@ -113,20 +123,25 @@ function completions(schema: Schema) {
     const { state, pos } = context;
     const word = context.matchBefore(/[\w.\-/]*/u) ?? { from: pos, text: "" };
     if (!context.explicit && word.text === "" && !/[:[{,-]\s$/u.test(state.sliceDoc(Math.max(pos - 2, 0), pos))) return null;
-    const { path, isValue } = place(state, pos);
-    const steps = ofSettings(path);
+    const { path, isValue, beside } = place(state, pos);
+    const steps = ofSettings(path, state);
+    if (steps === undefined) return null;
+    // The whole word is replaced, and what stands around it stays: a colon, a quote.
+    const line = state.doc.lineAt(pos);
+    const rest = /^[\w.\-/]*/u.exec(state.sliceDoc(pos, line.to))?.[0] ?? "";
+    const [before, behind] = [state.sliceDoc(line.from, word.from), state.sliceDoc(pos + rest.length, line.to)];
     const found: Completion[] = [];
-    if (isValue || steps.at(-1) !== undefined) {
-      for (const [value, about] of values(schema, steps)) {
-        found.push({ label: value, type: "constant", ...(about ? { detail: firstLine(about) } : {}) });
-      }
+    for (const [value, about] of values(schema, steps)) {
+      found.push({ label: value, type: "constant", apply: before.endsWith(":") ? ` ${value}` : value, ...(about ? { detail: firstLine(about) } : {}) });
     }
     if (!isValue) {
+      const end = /^["']?\s*:/u.test(behind) || /["']$/u.test(before) ? "" : ": ";
       for (const [key, about] of keys(schema, steps)) {
-        found.push({ label: key, type: "property", detail: kind(about), info: about.description ?? "", apply: `${key}: ` });
+        if (beside.has(key) && key !== word.text + rest) continue;
+        found.push({ label: key, type: "property", detail: kind(about), info: about.description ?? "", apply: key + end });
       }
     }
-    return found.length === 0 ? null : { from: word.from, options: found, validFor: /^[\w.\-/]*$/u };
+    return found.length === 0 ? null : { from: word.from, to: pos + rest.length, options: found, validFor: /^[\w.\-/]*$/u };
   };
 }
 
@@ -138,8 +153,8 @@ function hover(schema: Schema) {
     const line = view.state.doc.lineAt(word.to);
     const behind = /^["']?\s*:\s?/u.exec(view.state.sliceDoc(word.to, line.to));
     const { path, isValue } = place(view.state, behind === null ? word.to : word.to + behind[0].length);
-    if (!isValue) return null;
-    const steps = ofSettings(path);
+    const steps = ofSettings(path, view.state);
+    if (!isValue || steps === undefined) return null;
     const [about] = at(schema, steps);
     if (about?.description === undefined) return null;
     return { pos: word.from, end: word.to, above: true, create: () => ({ dom: card(steps, about, schema) }) };

@@ -23,7 +23,7 @@ export interface Case {
 
 /** The files of a folder as the editors have them: all objects of a cluster in one file. */
 export function joined(files: Files): Files {
-  const result: Files = {};
+  const result: Files = Object.create(null);
   for (const [path, content] of Object.entries(files)) {
     const inside = folder(path);
     const target = inside === "" ? path : `${inside}/objects.yaml`;

@@ -92,6 +92,8 @@ export interface Place {
   path: Step[];
   /** Whether a value stands there; else a key does. */
   isValue: boolean;
+  /** The keys that stand beside it in its map. */
+  beside: Set<string>;
 }
 
 /** The place of a position: by the syntax tree within `{}` and `[]`, by the indentation of lines elsewhere. */
@@ -115,7 +117,9 @@ function inFlow(state: EditorState, node: SyntaxNode, position: number): Place {
   const steps: Step[] = node.name === "FlowSequence" ? [ITEM] : [];
   const pair = node.name === "FlowMapping" ? /^\s*("?)([^:"]+)\1\s*:\s/u.exec(open) : null;
   if (pair?.[2] !== undefined) steps.push(pair[2].trim());
-  return { path: [...around(state, node), ...steps], isValue: node.name === "FlowSequence" || pair !== null };
+  const keys = node.getChildren("Pair").flatMap((own) => own.getChildren("Key"));
+  const beside = new Set(keys.map(({ from, to }) => unquoted(state.sliceDoc(from, to))));
+  return { path: [...around(state, node), ...steps], isValue: node.name === "FlowSequence" || pair !== null, beside };
 }
 
 /** What stands behind the last comma that isn't in brackets of its own. */
@@ -158,7 +162,7 @@ function block(state: EditorState, position: number): Place {
     if (!isLast && /^\s*(?:#|$)/u.test(line)) continue;
     if (indent > text) {
       // Within a text of several lines there are no keys.
-      if (isLast) return { path: [...around.map(({ step }) => step)], isValue: true };
+      if (isLast) return { path: around.map(({ step }) => step), isValue: true, beside: new Set() };
       continue;
     }
     text = Infinity;
@@ -174,7 +178,29 @@ function block(state: EditorState, position: number): Place {
     isValue = key !== null;
     if (BLOCK_TEXT.test(line)) text = indent;
   }
-  return { path: around.map(({ step }) => step), isValue };
+  const { length } = DASHES.exec(last.text.slice(0, position - last.from))?.[0] ?? "";
+  return { path: around.map(({ step }) => step), isValue, beside: keysBeside(state, last.number, length) };
+}
+
+/** The keys of a map whose keys stand as deep as those of a line. */
+function keysBeside(state: EditorState, from: number, indent: number): Set<string> {
+  const found = new Set<string>();
+  for (const direction of [-1, 1]) {
+    for (let number = from + direction; number >= 1 && number <= state.doc.lines; number += direction) {
+      const line = state.doc.line(number).text;
+      if (/^\s*(?:#|$)/u.test(line)) continue;
+      const head = DASHES.exec(line)?.[0] ?? "";
+      const dash = line.search(/\S/u);
+      if (head.length < indent || line.startsWith("---")) break;
+      // Another item of the same list has keys of its own; the first line of this one has a key of it.
+      const isItem = head.includes("-") && head.length === indent;
+      if (isItem && direction === 1) break;
+      const key = head.length === indent ? KEY.exec(line.slice(head.length))?.[1] : undefined;
+      if (key !== undefined) found.add(unquoted(key));
+      if (isItem && dash < indent) break;
+    }
+  }
+  return found;
 }
 
 function unquoted(key: string): string {

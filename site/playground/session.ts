@@ -4,7 +4,7 @@ import { computed, nextTick, type Ref, ref, shallowRef, watch } from "vue";
 import { type Answer, Engine, Stopped } from "./engine";
 import type { Mark } from "./editor";
 import type { CaseResult, Decision, Explanation, Problem } from "./results";
-import { Lines } from "./text";
+import { YamlText } from "./text";
 import { isWritten, options, path, type Role, text, type Workspace } from "./workspace";
 
 /** What came of the workspace as it was last decided. */
@@ -27,6 +27,8 @@ export interface Session {
   isBusy: Ref<boolean>;
   verdict: Ref<Verdict | null>;
   explanations: Ref<Explanation[]>;
+  /** Whether the explanations are about the workspace as it is now. */
+  isExplained: Ref<boolean>;
   problems: Ref<Problem[]>;
   suite: Ref<SuiteResult | null>;
   marks: Ref<Partial<Record<Role, Mark[]>>>;
@@ -38,6 +40,7 @@ export interface Session {
 export function useSession(workspace: Ref<Workspace>, engine: Engine): Session {
   const verdict = shallowRef<Verdict | null>(null);
   const explanations = shallowRef<Explanation[]>([]);
+  const explained = shallowRef<Workspace | null>(null);
   const problems = shallowRef<Problem[]>([]);
   const suite = shallowRef<SuiteResult | null>(null);
   const isReady = ref(false);
@@ -46,7 +49,7 @@ export function useSession(workspace: Ref<Workspace>, engine: Engine): Session {
   let isStale = true;
 
   const decide = async () => {
-    if (isBusy.value) return;
+    if (isBusy.value || !isReady.value) return;
     isBusy.value = true;
     while (isStale) {
       isStale = false;
@@ -91,6 +94,7 @@ export function useSession(workspace: Ref<Workspace>, engine: Engine): Session {
   const explain = async (now: Workspace) => {
     const needed = verdict.value?.decisions.some(({ allowed, warnings }) => allowed === false || warnings.length > 0);
     explanations.value = needed ? list<Explanation>(await run(["explain", "-o", "json", ...options(now)], now)) : [];
+    explained.value = now;
   };
 
   const test = async (now: Workspace) => {
@@ -107,13 +111,19 @@ export function useSession(workspace: Ref<Workspace>, engine: Engine): Session {
     isStale = true;
     void decide();
   });
-  void engine.ready.then(() => {
-    isReady.value = true;
-    void decide();
-  });
+  engine.ready.then(
+    () => {
+      isReady.value = true;
+      void decide();
+    },
+    (error: Error) => {
+      verdict.value = { decisions: [], complaint: `error: the policy can't be loaded (${error.message}); load the page again`, took: 0 };
+    },
+  );
 
   const marks = computed(() => marksOf(workspace.value, verdict.value, problems.value));
-  return { isReady, isBusy, verdict, explanations, problems, suite, marks, ask: (args) => run(args, workspace.value) };
+  const isExplained = computed(() => explained.value === workspace.value);
+  return { isReady, isBusy, verdict, explanations, isExplained, problems, suite, marks, ask: (args) => run(args, workspace.value) };
 }
 
 /** The list that a command wrote; none where it wrote something else. */
@@ -145,12 +155,12 @@ function marksOf(workspace: Workspace, verdict: Verdict | null, problems: Proble
     const position = /at line (\d+)/u.exec(line)?.[1];
     add(role, { line: Number(position ?? 1), severity: "error", message: line.replace("error: ", "") });
   }
-  const lines = new Lines(text(workspace, "manifest"));
-  const documents = lines.values().map((value, index) => ({ value, index })).filter(({ value }) => value !== null);
+  const manifest = new YamlText(text(workspace, "manifest"));
+  const isEach = manifest.objects().length === verdict?.decisions.length;
   verdict?.decisions.forEach(({ images }, index) => {
     for (const image of images) {
       const why = image.notAnImage ?? (image.preScan?.action === "reject" ? image.preScan.rule : image.scan?.denied);
-      const line = why === undefined ? undefined : lines.ofPointer(documents[index]?.index ?? 0, image.pointer);
+      const line = why === undefined || !isEach ? undefined : manifest.ofPointer(index, image.pointer);
       if (why !== undefined && line !== undefined) add("manifest", { line, severity: "error", message: `${image.image}: ${why}` });
     }
   });

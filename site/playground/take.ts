@@ -1,76 +1,105 @@
 // What people take with them: a ClusterAdmissionPolicy with their settings, and a folder with a suite.
 
 import { strToU8, zipSync } from "fflate";
-import { isMap, parseDocument, stringify } from "yaml";
-import manifest from "../../deploy/cluster-admission-policy.yaml?raw";
+import { isMap, type Node, parseAllDocuments, parseDocument, stringify } from "yaml";
 import type { Engine, Files } from "./engine";
 import type { Decision } from "./results";
-import { options, path, text, type Workspace } from "./workspace";
+import { YamlText } from "./text";
+import { isWritten, options, path, text, type Workspace } from "./workspace";
 
-/** The manifest of `deploy/` with these settings, and with the kinds that they have read. Settings in a manifest stay in their own. */
-export async function clusterAdmissionPolicy(workspace: Workspace, engine: Engine): Promise<string> {
-  const own = parseDocument(text(workspace, "settings"));
-  if (own.errors.length > 0) throw new Error("the settings are not YAML");
-  if (isMap(own.contents) && String(own.get("kind")).endsWith("AdmissionPolicy")) return text(workspace, "settings");
-  const policy = parseDocument(manifest);
-  policy.setIn(["spec", "contextAwareResources"], policy.createNode([]));
-  // With the comments of both.
-  policy.setIn(["spec", "settings"], own.contents ?? policy.createNode({}));
+/** Codes that `lint` ends with: 0 where it remarks nothing, 2 where it does. Any other, and there are no settings. */
+const LOOKED_AT = [0, 2];
+
+/**
+ * A manifest, that of `deploy/`, with these settings, and with the kinds that they have read. Settings that stand in a policy's
+ * manifest already stay in their own. Throws what is wrong with them.
+ */
+export async function clusterAdmissionPolicy(workspace: Workspace, manifest: string, engine: Engine): Promise<string> {
+  const own = text(workspace, "settings");
+  if (isWritten(own)) {
+    const { code } = await engine.run(["lint", path(workspace, "settings")], workspace.files);
+    if (!LOOKED_AT.includes(code)) throw new Error("the settings are not valid: mend them first");
+  }
+  const all = parseAllDocuments(own);
+  const policy = all.find(({ contents }) => isMap(contents) && String(contents.get("kind")).endsWith("AdmissionPolicy"));
+  if (policy) return all.length === 1 ? own : policy.toString({ lineWidth: 0 });
+  const written = parseDocument(manifest);
+  const settings = parseDocument(own);
+  written.setIn(["spec", "contextAwareResources"], written.createNode([]));
+  // With the comments of both: what stands behind the last key belongs to the document.
+  const contents: Node = settings.contents ?? written.createNode({});
+  contents.commentBefore = [settings.commentBefore, contents.commentBefore].filter(Boolean).join("\n") || null;
+  contents.comment = [contents.comment, settings.comment].filter(Boolean).join("\n") || null;
+  written.setIn(["spec", "settings"], contents);
   const file = "cluster-admission-policy.yaml";
-  const written = policy.toString({ lineWidth: 0 });
-  const answer = await engine.run(["lint", "--fix", file], { ...workspace.files, [file]: written });
-  return answer.files[file] ?? written;
+  const { files } = await engine.run(["lint", "--fix", file], { [file]: written.toString({ lineWidth: 0 }) });
+  // Nothing else is mended: these are the settings as they are.
+  const granted = parseDocument(files[file] ?? "").getIn(["spec", "contextAwareResources"], true);
+  if (granted !== undefined) written.setIn(["spec", "contextAwareResources"], granted);
+  return written.toString({ lineWidth: 0 });
 }
 
-/** The files as they are, with a suite that says what was decided now; zipped. */
-export function folder(workspace: Workspace, decisions: Decision[]): Uint8Array<ArrayBuffer> {
+/** The files as they are, with a suite that says what was decided now and what was answered; zipped. */
+export async function folder(workspace: Workspace, decisions: Decision[], engine: Engine): Promise<Uint8Array<ArrayBuffer>> {
   const files: Files = { ...workspace.files };
-  const [decision] = decisions;
-  if (text(workspace, "suite").trim() === "" && decision?.allowed !== undefined) files["suite_test.yaml"] = suite(workspace, decision);
-  files["README.md"] = README.replace("RUN", ["run", ...options(workspace)].join(" "));
+  const lines = [`$ image-admission ${["run", ...options(workspace)].map(quoted).join(" ")}`];
+  if (decisions.length > 0 && decisions.every(({ allowed }) => allowed !== undefined)) {
+    const recording = "decided-answers.yaml";
+    const answered = workspace.shown.recording ?? recording;
+    if (workspace.shown.recording === undefined) {
+      const { files: written } = await engine.run(["run", "-o", "json", ...options(workspace), "--record", recording], workspace.files);
+      Object.assign(files, written);
+    }
+    const cases = suite(workspace, decisions, Object.hasOwn(files, answered) && isWritten(files[answered] ?? "") && files[answered]?.trim() !== "[]" ? answered : undefined);
+    if (cases !== undefined) {
+      files["decided_test.yaml"] = cases;
+      lines.push("$ image-admission test decided_test.yaml");
+    }
+  }
+  files["README.md"] = `# From the playground\n\n\`\`\`console\n${lines.join("\n")}\n\`\`\`\n`;
   const entries = Object.entries(files).filter(([, content]) => content.trim() !== "");
   return zipSync(Object.fromEntries(entries.map(([name, content]) => [`image-admission/${name}`, strToU8(content)])), { mtime: "1980-01-01" });
 }
 
-const README = `# From the playground
+/** An argument as a shell takes it. */
+function quoted(argument: string): string {
+  return /^[\w./:=-]+$/u.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`;
+}
 
-\`\`\`console
-$ image-admission RUN
-$ image-admission test .
-\`\`\`
-`;
-
-/** A suite of the one case that the page shows. */
-function suite(workspace: Workspace, decision: Decision): string {
-  const args = options(workspace);
-  const option = (name: string) => args[args.indexOf(name) + 1];
-  const has = (name: string) => args.includes(name);
+/** A suite of what was decided: a case for each object. None where it can't be told which object is which. */
+function suite(workspace: Workspace, decisions: Decision[], recording: string | undefined): string | undefined {
+  const asked = new YamlText(text(workspace, "manifest")).asked();
+  if (asked.length !== decisions.length) return undefined;
   const { namespace, operation, subresource } = workspace.request;
-  return stringify(
-    {
-      ...(has("--settings") ? { settings: option("--settings") } : {}),
-      ...(has("--images") ? { images: option("--images") } : {}),
-      ...(has("--cluster") ? { cluster: option("--cluster") } : {}),
-      ...(has("--replay") ? { replay: option("--replay") } : {}),
-      tests: [
-        {
-          name: `${decision.request.kind} ${decision.request.name} is ${decision.allowed ? "admitted" : "rejected"}`,
-          manifest: path(workspace, "manifest"),
-          ...(namespace ? { namespace } : {}),
-          ...(operation && !has("--old") ? { operation: operation.toUpperCase() } : {}),
-          ...(has("--old") ? { oldObject: option("--old") } : {}),
-          ...(subresource ? { subResource: subresource } : {}),
-          expect: {
-            verdict: decision.allowed ? "allowed" : "rejected",
-            ...(decision.allowed ? {} : { message: decision.message }),
-            ...(decision.warnings.length > 0 ? { warnings: decision.warnings } : {}),
-            ...(decision.mutatedObject === undefined ? {} : { mutated: true }),
-          },
-        },
-      ],
-    },
-    { lineWidth: 0 },
-  );
+  const old = workspace.shown.old !== undefined && isWritten(text(workspace, "old"));
+  const options = {
+    ...(namespace ? { namespace } : {}),
+    ...(old ? { oldObject: path(workspace, "old") } : operation ? { operation: operation.toUpperCase() } : {}),
+    ...(subresource ? { subResource: subresource } : {}),
+  };
+  const names = new Set<string>();
+  const cases = decisions.map((decision, index) => {
+    const { object, request, isAlone } = asked[index]!;
+    const { kind, name } = decision.request;
+    let title = `${kind} ${name} is ${decision.allowed ? "admitted" : "rejected"}`;
+    if (names.has(title)) title += ` (${index + 1})`;
+    names.add(title);
+    return {
+      name: title,
+      ...(request !== undefined ? { request } : { ...(isAlone ? { manifest: path(workspace, "manifest") } : { object }), ...options }),
+      expect: {
+        verdict: decision.allowed ? "allowed" : "rejected",
+        ...(decision.allowed ? {} : { message: decision.message }),
+        ...(decision.warnings.length > 0 ? { warnings: decision.warnings } : {}),
+        ...(decision.mutatedObject === undefined ? {} : { mutated: true }),
+      },
+    };
+  });
+  const shared = {
+    ...(isWritten(text(workspace, "settings")) ? { settings: path(workspace, "settings") } : {}),
+    ...(recording === undefined ? {} : { replay: recording }),
+  };
+  return stringify({ ...shared, tests: cases }, { lineWidth: 0, aliasDuplicateObjects: false });
 }
 
 /** Has the browser save a file. */

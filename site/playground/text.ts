@@ -1,49 +1,91 @@
-// YAML texts with their comments: on which line something stands, and how a value is changed without the rest.
+// YAML texts with their comments: which objects and settings are in them, on which line something stands, and how settings are
+// changed without the rest.
 
-import { type Document, isCollection, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, parseDocument, stringify } from "yaml";
+import { type Document, isCollection, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, stringify, type YAMLMap } from "yaml";
+
+import { isWritten } from "./workspace";
 
 /** The longest text that is looked into while somebody types, in characters. */
 const LOOKED_INTO = 300_000;
 
-/** Finds lines in the documents of a text. */
-export class Lines {
+type Step = string | number;
+
+/** An object that is decided: where it stands, and what it is. */
+interface Placed {
+  document: number;
+  /** The way to it in its document. */
+  steps: Step[];
+  value: unknown;
+  /** The request that it is the object of. */
+  request?: unknown;
+}
+
+/** What is asked: an object, or a whole request. */
+export interface Asked {
+  object: unknown;
+  request?: unknown;
+  /** Whether the text has nothing else, and no list around it. */
+  isAlone: boolean;
+}
+
+/** The documents of a text. What is no YAML has none; the policy tells why. */
+function documents(text: string, counter?: LineCounter): Document[] {
+  const found = parseAllDocuments(text, { logLevel: "silent", ...(counter ? { lineCounter: counter } : {}) }) as Document[];
+  return found.some(({ errors }) => errors.length > 0) ? [] : found;
+}
+
+/** What a text says, and where. */
+export class YamlText {
   readonly #counter = new LineCounter();
   readonly #documents: Document[];
 
   constructor(text: string) {
-    const parsed = text.length > LOOKED_INTO ? [] : parseAllDocuments(text, { lineCounter: this.#counter, logLevel: "silent" });
-    this.#documents = [...parsed] as Document[];
+    this.#documents = text.length > LOOKED_INTO ? [] : documents(text, this.#counter);
   }
 
-  /** The values of all documents. */
-  values(): unknown[] {
-    return this.#documents.map((document) => {
-      try {
-        return document.toJS({ maxAliasCount: 1000 });
-      } catch {
-        return null;
-      }
-    });
+  /** The objects in it, in the order in which they are decided: those of Lists one by one, and those of requests. */
+  objects(): unknown[] {
+    return this.#objects().map(({ value }) => value);
   }
 
-  /** The line of what a JSON pointer leads to, or of what is nearest around it; undefined where there is no such document. */
+  /** What is asked with each of them. */
+  asked(): Asked[] {
+    const all = this.#objects();
+    return all.map(({ value, request, steps }) => ({ object: value, ...(request === undefined ? {} : { request }), isAlone: all.length === 1 && steps.length === 0 }));
+  }
+
+  /** The settings in it: as they are, or in a policy's manifest. */
+  settings(): Record<string, unknown> {
+    const found = settingsIn(this.#documents);
+    return map(found === undefined ? undefined : valueOf(found.document.getIn(found.steps), found.document));
+  }
+
+  /** The line of what a JSON pointer leads to in an object, or of what is nearest around it. */
   ofPointer(index: number, pointer: string): number | undefined {
+    const object = this.#objects()[index];
     const steps = pointer.split("/").slice(1).map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
-    return this.#line(index, steps);
+    return object && this.#line(object.document, [...object.steps, ...steps]);
   }
 
-  /** The line of a path of settings, `a.b[0].c`. Keys may have dots. */
+  /** The line of a path of settings, `a.b[0].c`, or of one in the policy's manifest, `spec.mode`. Keys may have dots. */
   ofPath(path: string): number | undefined {
-    return this.#line(0, steps(this.#documents[0]?.contents, path));
+    const found = settingsIn(this.#documents);
+    if (found === undefined) return undefined;
+    const start = path.startsWith("spec.") ? [] : found.steps;
+    const from = start.length === 0 ? found.document.contents : found.document.getIn(start, true);
+    return this.#line(this.#documents.indexOf(found.document), [...start, ...stepsOf(from, path)]);
   }
 
-  #line(index: number, steps: (string | number)[]): number | undefined {
-    const document = this.#documents[index];
-    let node: unknown = document?.contents;
+  #objects(): Placed[] {
+    return this.#documents.flatMap((document, index) => placed(index, [], valueOf(document.contents, document)));
+  }
+
+  #line(index: number, steps: Step[]): number | undefined {
+    let node: unknown = this.#documents[index]?.contents;
     let offset: number | undefined = isNode(node) ? node.range?.[0] : undefined;
     for (const step of steps) {
       if (isMap(node)) {
-        const pair = node.items.find((pair) => keyOf(pair.key) === String(step));
+        const pair = node.items.find(({ key }) => keyOf(key) === String(step));
         if (pair === undefined) break;
         offset = isNode(pair.key) ? (pair.key.range?.[0] ?? offset) : offset;
         node = pair.value;
@@ -57,13 +99,89 @@ export class Lines {
   }
 }
 
-function keyOf(key: unknown): string {
-  return isScalar(key) ? String(key.value) : String(key);
+/** The objects in a value: those of a List, that of a request, or itself. */
+function placed(document: number, steps: Step[], value: unknown): Placed[] {
+  const own = map(value);
+  if (value === null || value === undefined) return [];
+  if (String(own.kind ?? "").endsWith("List") && Array.isArray(own.items)) {
+    return own.items.flatMap((item, index) => placed(document, [...steps, "items", index], item));
+  }
+  if (own.request !== undefined && own.apiVersion !== undefined) return placed(document, [...steps, "request"], own.request);
+  if (own.uid !== undefined && own.operation !== undefined) return [{ document, steps: [...steps, "object"], value: own.object, request: own }];
+  return [{ document, steps, value }];
+}
+
+/** Where the settings stand: below `spec.settings` of a policy, or alone. */
+function settingsIn(all: Document[]): { document: Document; steps: Step[] } | undefined {
+  const isPolicy = (document: Document) => isMap(document.contents) && String(document.contents.get("kind")).endsWith("AdmissionPolicy");
+  const policy = all.find(isPolicy);
+  if (policy) return { document: policy, steps: ["spec", "settings"] };
+  return all[0] && { document: all[0], steps: [] };
+}
+
+/** The text with other settings, and with everything else as it is; undefined where it is no YAML. */
+export function withSettings(text: string, value: unknown): string | undefined {
+  const all = documents(text);
+  const found = settingsIn(all);
+  // Nothing yet, but for what is said of it.
+  if (found === undefined) return !isWritten(text) ? text + stringify(value, { lineWidth: 0 }) : undefined;
+  if (/^\s*\{/u.test(text)) return asJson(text, found.steps, value);
+  const { document, steps } = found;
+  change(document, steps, steps.length === 0 ? document.contents : document.getIn(steps, true), value);
+  return all.map((one) => one.toString({ lineWidth: 0, ...style(text) }).replace(/^---\n/u, "")).join("---\n");
+}
+
+/** JSON stays JSON. */
+function asJson(text: string, steps: Step[], value: unknown): string | undefined {
+  try {
+    const whole: unknown = JSON.parse(text);
+    if (steps.length > 0) map(map(whole).spec).settings = value;
+    return `${JSON.stringify(steps.length > 0 ? whole : value, null, 2)}\n`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** How a text is written: how deep, whether lists stand deeper than their keys, and `{a: 1}` or `{ a: 1 }`. */
+function style(text: string): { indent: number; indentSeq: boolean; flowCollectionPadding: boolean } {
+  const indent = /:[ ]*\n(?: *#[^\n]*\n)*( +)\S/u.exec(text)?.[1]?.length ?? 2;
+  return { indent, indentSeq: !/^( *)[^\s#-][^\n]*:[ ]*\n\1- /mu.test(text), flowCollectionPadding: /[:,-] +[{[] \S/u.test(text) };
+}
+
+/** Makes what stands at a path have a value: key by key, item by item. */
+function change(document: Document, path: Step[], node: unknown, value: unknown): void {
+  const now = valueOf(node, document);
+  if (same(now, value)) return;
+  if (isMap(node) && isPlain(value)) {
+    for (const key of Object.keys(map(now))) if (!Object.hasOwn(value, key)) document.deleteIn([...path, key]);
+    for (const [key, own] of Object.entries(value)) change(document, [...path, key], node.get(key, true), own);
+    return;
+  }
+  if (isSeq(node) && Array.isArray(value) && Array.isArray(now)) {
+    // What is the same at both ends stays; what differs between is changed, item by item.
+    const least = Math.min(now.length, value.length);
+    let first = 0;
+    while (first < least && same(now[first], value[first])) first += 1;
+    let last = 0;
+    while (last < least - first && same(now.at(-1 - last), value.at(-1 - last))) last += 1;
+    const [old, wanted] = [now.length - first - last, value.length - first - last];
+    for (let index = 0; index < Math.min(old, wanted); index += 1) {
+      change(document, [...path, first + index], node.items[first + index], value[first + index]);
+    }
+    const at = first + Math.min(old, wanted);
+    const more = value.slice(at, first + wanted).map((own) => document.createNode(own) as Node);
+    node.items.splice(at, Math.max(old - wanted, 0), ...more);
+    return;
+  }
+  const created = document.createNode(value);
+  if (isCollection(created) && isCollection(node)) created.flow = node.flow ?? false;
+  if (path.length === 0) document.contents = created as typeof document.contents;
+  else document.setIn(path, created);
 }
 
 /** The steps of a path. At each map the longest key that fits is meant: `byNamespace.team.a` may be two steps or three. */
-function steps(from: unknown, path: string): (string | number)[] {
-  const found: (string | number)[] = [];
+function stepsOf(from: unknown, path: string): Step[] {
+  const found: Step[] = [];
   let node = from;
   let rest = path;
   while (rest !== "") {
@@ -75,47 +193,30 @@ function steps(from: unknown, path: string): (string | number)[] {
       continue;
     }
     const keys = isMap(node) ? node.items.map(({ key }) => keyOf(key)) : [];
-    const fits = (key: string) => rest === key || rest.startsWith(`${key}.`) || rest.startsWith(`${key}[`);
-    const key = keys.filter(fits).sort((a, b) => b.length - a.length)[0] ?? rest.split(/[.[]/u, 1)[0] ?? rest;
+    const fits = (key: string) => key !== "" && (rest === key || rest.startsWith(`${key}.`) || rest.startsWith(`${key}[`));
+    const key = keys.filter(fits).sort((a, b) => b.length - a.length)[0] ?? /^\.?[^.[]*/u.exec(rest)?.[0] ?? rest;
     found.push(key);
-    node = isMap(node) ? node.get(key, true) : undefined;
-    rest = rest.slice(key.length).replace(/^\./u, "");
+    node = isMap(node) ? (node as YAMLMap).get(key, true) : undefined;
+    rest = rest.slice(key.length || 1).replace(/^\./u, "");
   }
   return found;
 }
 
-/** The text of settings with another value, and with all of its comments where nothing changed. */
-export function withValue(text: string, value: unknown): string {
-  const document = parseDocument(text);
-  if (document.errors.length > 0 || !isMap(document.contents)) return stringify(value, { lineWidth: 0 });
-  const kind: unknown = document.contents.get("kind");
-  const inside = typeof kind === "string" && kind.endsWith("AdmissionPolicy") ? ["spec", "settings"] : [];
-  change(document, inside, inside.length === 0 ? document.contents : document.getIn(inside, true), value);
-  // `{a: 1}` or `{ a: 1 }`, as the text has it.
-  return document.toString({ lineWidth: 0, flowCollectionPadding: /[:,-] +[{[] \S/u.test(text) });
+function keyOf(key: unknown): string {
+  return isScalar(key) ? String(key.value) : String(key);
 }
 
-/** Makes what stands at a path have a value: key by key, and in lists by what is put at either end. */
-function change(document: Document, path: (string | number)[], node: unknown, value: unknown): void {
-  const now = isNode(node) ? node.toJS(document) : node;
-  if (same(now, value)) return;
-  if (isMap(node) && isPlain(value)) {
-    for (const key of Object.keys(now as object)) if (!(key in value)) document.deleteIn([...path, key]);
-    for (const [key, own] of Object.entries(value)) change(document, [...path, key], node.get(key, true), own);
-    return;
+/** A node's value; null where it has none, or where what it stands for grows without end. */
+function valueOf(node: unknown, document: Document): unknown {
+  try {
+    return isNode(node) ? (node.toJS(document, { maxAliasCount: 1000 }) as unknown) : (node ?? null);
+  } catch {
+    return null;
   }
-  if (isSeq(node) && Array.isArray(value)) {
-    const old = now as unknown[];
-    const more = value.length - old.length;
-    const create = (own: unknown) => document.createNode(own) as Node;
-    if (more > 0 && same(value.slice(0, old.length), old)) return void node.items.push(...value.slice(old.length).map(create));
-    if (more > 0 && same(value.slice(more), old)) return void node.items.unshift(...value.slice(0, more).map(create));
-  }
-  // A text keeps its block; everything else is written anew.
-  const created = document.createNode(value);
-  if (isCollection(created) && isCollection(node)) created.flow = node.flow ?? false;
-  if (path.length === 0) document.contents = created as typeof document.contents;
-  else document.setIn(path, created);
+}
+
+function map(value: unknown): Record<string, unknown> {
+  return isPlain(value) ? value : {};
 }
 
 function isPlain(value: unknown): value is Record<string, unknown> {
@@ -131,4 +232,3 @@ function sorted(value: unknown): unknown {
   if (!isPlain(value)) return value;
   return Object.fromEntries(Object.keys(value).sort().map((key) => [key, sorted(value[key])]));
 }
-

@@ -39,7 +39,8 @@ export function path(workspace: Workspace, role: Role): string {
 
 /** The text of a role's file; empty where there is none. */
 export function text(workspace: Workspace, role: Role): string {
-  return workspace.files[path(workspace, role)] ?? "";
+  const name = path(workspace, role);
+  return Object.hasOwn(workspace.files, name) ? (workspace.files[name] ?? "") : "";
 }
 
 /** The same workspace with another text in a role's file. */
@@ -71,6 +72,7 @@ export function options(workspace: Workspace): string[] {
   else if (request.operation || shown.old !== undefined) args.push("--operation", request.operation || "update");
   if (shown.recording !== undefined) return [...args, "--replay", path(workspace, "recording")];
   if (isWritten(text(workspace, "images"))) args.push("--images", path(workspace, "images"));
-  if (isWritten(text(workspace, "cluster"))) args.push("--cluster", folder(path(workspace, "cluster")));
+  const cluster = folder(path(workspace, "cluster"));
+  if (cluster !== "" && isWritten(text(workspace, "cluster"))) args.push("--cluster", cluster);
   return args;
 }

@@ -10,7 +10,7 @@ import { unzipSync } from "fflate";
 import { parse } from "yaml";
 import { root, version } from "../.vitepress/repository";
 import { casesOf, isSuite, joined } from "../playground/examples";
-import { decode } from "../playground/link";
+import { decode, encode } from "../playground/link";
 
 /** A page that is watched: what it asks of other hosts, and what it complains of, fails the test. */
 const test = base.extend<{ watched: Page }>({
@@ -189,6 +189,69 @@ test("an update has the object before it, and a manifest without a namespace one
   await expect(page.locator(".pg-subject")).toContainText("namespace billing");
 });
 
+test("a file's changes are undone in that file alone", async ({ watched: page }) => {
+  await open(page);
+  await page.getByLabel("File of Manifest").selectOption("admitted.yaml");
+  await editor(page, "Manifest").focus();
+  await page.keyboard.press("ControlOrMeta+z");
+  await expect(editor(page, "Manifest")).toContainText("name: web");
+  await page.getByLabel("File of Manifest").selectOption("rejected.yaml");
+  await page.getByRole("button", { name: "Apply it to the settings" }).click();
+  expect(await verdicts(page)).toEqual(["admitted"]);
+  await editor(page, "Settings").focus();
+  await page.keyboard.press("ControlOrMeta+z");
+  expect(await verdicts(page)).toEqual(["rejected"]);
+});
+
+test("a key is put in the place of the one that is there", async ({ watched: page }) => {
+  await open(page);
+  const complete = async (text: string, left: number, wanted: string) => {
+    await paste(page, "Settings", text);
+    for (let index = 0; index < left; index += 1) await page.keyboard.press("ArrowLeft");
+    await page.keyboard.press("Control+Space");
+    await expect(page.locator(".cm-tooltip-autocomplete [aria-selected]")).toContainText(wanted);
+    await page.waitForTimeout(150);
+    await page.keyboard.press("Enter");
+    return editor(page, "Settings").innerText();
+  };
+  expect(await complete("preScanPolicies: {}", "Policies: {}".length, "preScanPolicies")).toBe("preScanPolicies: {}");
+  expect(await complete("verboseLog:", 0, "false")).toBe("verboseLog: false");
+  expect(await complete("acceptance:\n  maxSeverity:\n    critical: {total: 0, }", 1, "totalWithoutFixes")).toContain("{total: 0, totalWithoutFixes: }");
+});
+
+test("objects of one text are told apart: their lines, and what is changed in each", async ({ watched: page }) => {
+  await open(page);
+  const pod = (name: string, image: string) => `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}, namespace: shop}\nspec:\n  containers:\n    - name: a\n      image: ${image}\n`;
+  const item = (text: string) => `  - ${text.trimEnd().replaceAll("\n", "\n    ")}\n`;
+  const list = `apiVersion: v1\nkind: List\nitems:\n${item(pod("one", "localhost:5000/shop/web:2.1"))}${item(pod("two", "bad-registry.com/y:1"))}`;
+  await paste(page, "Manifest", `${list}---\n${pod("three", "bad-registry.com/z:1")}`);
+  expect(await verdicts(page)).toEqual(["admitted", "rejected", "rejected"]);
+  await expect(page.locator(".pg-diff")).toHaveCount(1);
+  await expect(page.locator(".pg-diff del")).toHaveCount(1);
+  const problems = page.getByRole("list", { name: "Problems of Manifest" }).getByRole("listitem");
+  await expect(problems.nth(0)).toContainText(/^line 17 bad-registry.com\/y/);
+  await expect(problems.nth(1)).toContainText(/^line 25 bad-registry.com\/z/);
+});
+
+test("a hostile link does no harm", async ({ watched: page }) => {
+  for (const held of [
+    { files: { "settings.yaml": "a: 1" }, shown: { settings: "__proto__", manifest: "toString", images: "constructor" } },
+    { files: { "../../evil.yaml": "x", "/etc/x": "x", "-f": "x", "ok.yaml": "y: 1" }, shown: { manifest: "../../evil.yaml", __proto__: "x", settings: 7 } },
+    { files: [], shown: {}, request: { operation: "; rm -rf /", namespace: "$(x)" } },
+    [],
+    null,
+    "x",
+  ]) {
+    await open(page, `#w=${encode(held)}`);
+    await expect(page.locator(".pg-panel")).not.toContainText("Loading");
+    await expect(editor(page, "Settings")).toBeVisible();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download" }).click()]);
+    const names = Object.keys(unzipSync(readFileSync(await download.path())));
+    expect(names.filter((name) => !/^image-admission\/[\w.-]+$/.test(name) && !/^image-admission\/cluster\/\w+\.yaml$/.test(name) && !/^image-admission\/case\//.test(name))).toEqual([]);
+    await page.goto("about:blank");
+  }
+});
+
 test("somebody starts from nothing", async ({ watched: page }) => {
   await open(page);
   await page.getByRole("button", { name: "Empty", exact: true }).click();
@@ -285,7 +348,7 @@ test("an engine that never answers is ended, and the next one decides", async ({
 test("an engine that can't be loaded is told", async ({ page }) => {
   await page.route(/\.wasm$/, (route) => route.abort());
   await page.goto("playground");
-  await expect(page.getByRole("status")).not.toBeEmpty();
+  await expect(page.locator(".pg-complaint")).toContainText("the policy can't be loaded");
   await expect(editor(page, "Settings")).toContainText("registries");
 });
 

@@ -35,6 +35,11 @@ async function find(path) {
 createServer(async (request, response) => {
   const path = decodeURIComponent(new URL(request.url, "http://localhost").pathname);
   const found = path.startsWith(base) ? await find(path.slice(base.length)) : undefined;
+  // A folder's page is below the folder.
+  if (!found && path.startsWith(base) && (await find(`${path.slice(base.length)}/`))) {
+    response.writeHead(301, { location: `${path}/` }).end();
+    return;
+  }
   const file = found ?? join(site, "404.html");
   response.writeHead(found ? 200 : 404, { "content-type": TYPES[extname(file)] ?? "application/octet-stream" });
   response.end(await readFile(file));

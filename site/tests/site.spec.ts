@@ -149,6 +149,13 @@ test("an address that doesn't exist gets a page that says so, at any depth", asy
   }
 });
 
+test("an address with a slash too many, or one too few, leads to its page", async ({ page }) => {
+  for (const [path, heading] of [["docs/settings/", "Settings"], ["examples", "Examples"], ["examples/", "Examples"]] as const) {
+    await page.goto(path);
+    await expect(page.locator(".vp-doc h1"), path).toContainText(heading);
+  }
+});
+
 test("the root leads to this version, and names it", async ({ page, baseURL }) => {
   const found = await watched(page);
   await page.goto("..");

@@ -11,7 +11,7 @@ import { root } from "../.vitepress/repository";
 import { patched, settingsIn } from "../playground/examples";
 import { decode, encode } from "../playground/link";
 import { at, ITEM, keys, kind, place, type Schema, values } from "../playground/schema";
-import { Lines, withValue } from "../playground/text";
+import { withSettings, YamlText } from "../playground/text";
 
 const schema: Schema = JSON.parse(readFileSync(join(root, "settings.schema.json"), "utf8"));
 
@@ -62,24 +62,53 @@ test("the schema says what may stand at a place", () => {
 test("a text is changed and keeps its comments", () => {
   const text = "# ours\nregistries: [ghcr.io] # the only one\nacceptance:\n  # none\n  maxSeverity: {critical: {total: 0}}\ncustomRules: |\n  deny_image[x] { x := 1 }\n";
   const settings = parse(text);
-  expect(withValue(text, settings)).toBe(text);
-  const changed = withValue(text, { ...settings, exemptions: [{ vulnerability: "CVE-1" }], registries: ["ghcr.io", "docker.io"] });
-  expect(parse(changed)).toEqual({ ...settings, exemptions: [{ vulnerability: "CVE-1" }], registries: ["ghcr.io", "docker.io"] });
+  expect(withSettings(text, settings)).toBe(text);
+  const changed = withSettings(text, { ...settings, exemptions: [{ vulnerability: "CVE-1" }], registries: ["ghcr.io", "docker.io"] });
+  expect(parse(changed ?? "")).toEqual({ ...settings, exemptions: [{ vulnerability: "CVE-1" }], registries: ["ghcr.io", "docker.io"] });
   for (const kept of ["# ours", "# the only one", "# none", "customRules: |", "{critical: {total: 0}}"]) expect(changed).toContain(kept);
   const policy = "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy # it\nspec:\n  settings:\n    registries: [a] # one\n";
-  expect(parse(withValue(policy, { registries: ["a", "b"] })).spec.settings).toEqual({ registries: ["a", "b"] });
-  expect(parse(withValue("", { a: 1 }))).toEqual({ a: 1 });
-  expect(parse(withValue("# nothing yet\n", { a: 1 }))).toEqual({ a: 1 });
-  expect(parse(withValue("exemptions:\n  - a: 1\n", { exemptions: [{ b: 2 }, { a: 1 }] }))).toEqual({ exemptions: [{ b: 2 }, { a: 1 }] });
+  expect(parse(withSettings(policy, { registries: ["a", "b"] }) ?? "").spec.settings).toEqual({ registries: ["a", "b"] });
+  expect(parse(withSettings("", { a: 1 }) ?? "")).toEqual({ a: 1 });
+  expect(parse(withSettings("# nothing yet\n", { a: 1 }) ?? "")).toEqual({ a: 1 });
+  expect(parse(withSettings("exemptions:\n  - a: 1\n", { exemptions: [{ b: 2 }, { a: 1 }] }) ?? "")).toEqual({ exemptions: [{ b: 2 }, { a: 1 }] });
+});
+
+test("what stands around the settings stays", () => {
+  const objects = "apiVersion: v1\nkind: Namespace # first\nmetadata: {name: a}\n---\n# the policy\nkind: ClusterAdmissionPolicy\nspec:\n  mode: protect # on\n  settings:\n    # theirs\n    registries: [a]\n---\nkind: ConfigMap\n";
+  const changed = withSettings(objects, { registries: ["a"], maxImages: 3 }) ?? "";
+  for (const kept of ["kind: Namespace # first", "# the policy", "mode: protect # on", "# theirs", "registries: [a]", "maxImages: 3", "---\nkind: ConfigMap\n"]) expect(changed).toContain(kept);
+  expect(changed.split("---").length).toBe(3);
+  expect(withSettings("registries: [a] # one\n---\n", { registries: ["a", "b"] })).toContain("# one");
+  expect(withSettings("a: [", {})).toBeUndefined();
+  expect(withSettings('{\n  "registries": ["a"]\n}\n', { registries: [] })).toBe('{\n  "registries": []\n}\n');
+});
+
+test("items of lists keep their comments", () => {
+  const text = "exemptions:\n    # the first\n    - id: 1 # one\n    # the second\n    - id: 2\n    # the third\n    - id: 3 # three\n";
+  const list = (...ids: unknown[]) => withSettings(text, { exemptions: ids.map((id) => ({ id })) }) ?? "";
+  expect(parse(list(1, 9, 3))).toEqual({ exemptions: [{ id: 1 }, { id: 9 }, { id: 3 }] });
+  for (const kept of ["    # the first\n", "# one", "# the second", "# three"]) expect(list(1, 9, 3)).toContain(kept);
+  expect(parse(list(1, 3))).toEqual({ exemptions: [{ id: 1 }, { id: 3 }] });
+  expect(list(1, 3)).toContain("# three");
+  expect(parse(list(0, 1, 2, 3, 4))).toEqual({ exemptions: [0, 1, 2, 3, 4].map((id) => ({ id })) });
+  const flush = "a:\n- b: 1\n- c: 2\n";
+  expect(withSettings(flush, { a: [{ b: 1 }, { c: 2 }, { d: 3 }] })).toBe("a:\n- b: 1\n- c: 2\n- d: 3\n");
+});
+
+test("objects of Lists and of requests are found where they stand", () => {
+  const text = new YamlText("kind: List\nitems:\n  - spec: {image: a}\n  - spec:\n      image: b\n---\nspec: {image: c}\n---\napiVersion: admission.k8s.io/v1\nrequest:\n  uid: x\n  operation: CREATE\n  object:\n    spec: {image: d}\n");
+  expect(text.objects()).toEqual(["a", "b", "c", "d"].map((image) => ({ spec: { image } })));
+  expect([0, 1, 2, 3].map((index) => text.ofPointer(index, "/spec/image"))).toEqual([3, 5, 7, 14]);
+  expect(text.asked().map(({ request }) => request !== undefined)).toEqual([false, false, false, true]);
 });
 
 test("lines are found", () => {
-  const lines = new Lines("a:\n  b.c:\n    - d: 1\n    - d: 2\n---\nspec:\n  containers:\n    - image: x\n");
+  const lines = new YamlText("a:\n  b.c:\n    - d: 1\n    - d: 2\n---\nspec:\n  containers:\n    - image: x\n");
   expect(lines.ofPath("a.b.c[1].d")).toBe(4);
   expect(lines.ofPath("a.nothing")).toBe(1);
   expect(lines.ofPointer(1, "/spec/containers/0/image")).toBe(8);
   expect(lines.ofPointer(7, "/spec")).toBeUndefined();
-  expect(new Lines("a: [").ofPath("a")).toBe(1);
+  expect(new YamlText("a: [").ofPath("a")).toBeUndefined();
 });
 
 test("a link holds everything, and a broken one is refused", () => {

@@ -20,6 +20,12 @@ export default {
     // that doesn't begin with it, and show whatever page is called like the rest.
     router.onBeforePageLoad = (to) => import.meta.env.SSR || to.startsWith(siteData.value.base);
 
+    // A page has no slash behind it. Hosts answer such an address with the page for what is missing, and the router would show
+    // an empty one.
+    if (!import.meta.env.SSR && document.title.startsWith("404") && /[^/]\/+$/.test(location.pathname)) {
+      location.replace(location.pathname.replace(/\/+$/, "") + location.search + location.hash);
+    }
+
     // The page's `layout: playground`. It has an editor and a worker, which no server can render.
     app.component("playground", defineClientComponent(() => import("../../playground/Playground.vue")));
   },
