@@ -12,6 +12,7 @@ import { checkSite } from "./deadLinks";
 import { tryIt } from "./fences";
 import { copyFiles } from "./files";
 import { markdown } from "./markdown";
+import { preloaded } from "./preload";
 import { noPages, pages, place, root, version } from "./repository";
 import { secured } from "./security";
 
@@ -44,7 +45,7 @@ export default defineConfig({
   cleanUrls: true,
   head: [["link", { rel: "icon", href: icon }]],
   markdown: markdown(base),
-  transformHtml: secured,
+  transformHtml: (html, _, { page, siteConfig }) => secured(page === "playground.md" ? preloaded(html, siteConfig.outDir, base) : html),
 
   buildEnd(site) {
     const found = [...site.pages].sort().join("\n");
