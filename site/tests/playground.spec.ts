@@ -312,6 +312,10 @@ test("a reload loses nothing", async ({ watched: page }) => {
   await expect(page).toHaveURL(/#w=/);
   await page.reload();
   expect(await verdicts(page)).toEqual(["admitted"]);
+  await page.getByLabel("Main Navigation").getByRole("link", { name: "Playground" }).click();
+  await expect(page).toHaveURL(/#w=/);
+  await page.reload();
+  expect(await verdicts(page)).toEqual(["admitted"]);
 });
 
 test("a broken link is told, and the demo is there", async ({ watched: page }) => {

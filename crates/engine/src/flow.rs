@@ -22,7 +22,8 @@ use crate::workload::WorkloadKind;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Decides a request; a recorder is told what expressions come to. What took more calls to the host than the settings allow is rejected, whatever else it came to.
+/// Decides a request; a recorder is told what expressions come to. What took more calls to the host than the settings allow is
+/// rejected, whatever else it came to.
 pub(crate) fn decide_request(
     request: &AdmissionRequest<'_>,
     settings: &Settings,
