@@ -1,7 +1,7 @@
 // A text editor for YAML: colours, folding, problems at their lines, and, where there is a schema, completion and hover.
 
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap, type Completion, type CompletionContext, type CompletionResult } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap, isolateHistory } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, foldGutter, foldKeymap, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
@@ -80,6 +80,8 @@ export class Editor {
     this.view.dispatch({
       changes: { from: 0, to: this.view.state.doc.length, insert: text },
       effects: this.#language.reconfigure(language(text)),
+      // One step to undo, apart from what was typed just before.
+      annotations: isolateHistory.of("full"),
     });
     this.#isQuiet = false;
   }
@@ -130,6 +132,7 @@ function completions(schema: Schema) {
     const line = state.doc.lineAt(pos);
     const rest = /^[\w.\-/]*/u.exec(state.sliceDoc(pos, line.to))?.[0] ?? "";
     const [before, behind] = [state.sliceDoc(line.from, word.from), state.sliceDoc(pos + rest.length, line.to)];
+    if (/(?:^|\s)#/u.test(before)) return null;
     const found: Completion[] = [];
     for (const [value, about] of values(schema, steps)) {
       found.push({ label: value, type: "constant", apply: before.endsWith(":") ? ` ${value}` : value, ...(about ? { detail: firstLine(about) } : {}) });

@@ -1,7 +1,7 @@
 // What people take with them: a ClusterAdmissionPolicy with their settings, and a folder with a suite.
 
 import { strToU8, zipSync } from "fflate";
-import { isMap, type Node, parseAllDocuments, parseDocument, stringify } from "yaml";
+import { type Node, parseDocument, stringify } from "yaml";
 import type { Engine, Files } from "./engine";
 import type { Decision } from "./results";
 import { YamlText } from "./text";
@@ -20,19 +20,21 @@ export async function clusterAdmissionPolicy(workspace: Workspace, manifest: str
     const { code } = await engine.run(["lint", path(workspace, "settings")], workspace.files);
     if (!LOOKED_AT.includes(code)) throw new Error("the settings are not valid: mend them first");
   }
-  const all = parseAllDocuments(own);
-  const policy = all.find(({ contents }) => isMap(contents) && String(contents.get("kind")).endsWith("AdmissionPolicy"));
-  if (policy) return all.length === 1 ? own : policy.toString({ lineWidth: 0 });
+  const found = new YamlText(own);
+  const policy = found.policy();
+  if (policy !== undefined) return policy;
   const written = parseDocument(manifest);
-  const settings = parseDocument(own);
+  const settings = isWritten(own) ? found.alone() : parseDocument("");
+  if (settings === undefined) throw new Error("there are several documents: keep the one with the settings");
   written.setIn(["spec", "contextAwareResources"], written.createNode([]));
   // With the comments of both: what stands behind the last key belongs to the document.
-  const contents: Node = settings.contents ?? written.createNode({});
+  const contents = (settings.contents ?? written.createNode({})) as Node;
   contents.commentBefore = [settings.commentBefore, contents.commentBefore].filter(Boolean).join("\n") || null;
   contents.comment = [contents.comment, settings.comment].filter(Boolean).join("\n") || null;
   written.setIn(["spec", "settings"], contents);
   const file = "cluster-admission-policy.yaml";
-  const { files } = await engine.run(["lint", "--fix", file], { [file]: written.toString({ lineWidth: 0 }) });
+  const { files, code } = await engine.run(["lint", "--fix", file], { [file]: written.toString({ lineWidth: 0 }) });
+  if (!LOOKED_AT.includes(code)) throw new Error("the settings are not valid: mend them first");
   // Nothing else is mended: these are the settings as they are.
   const granted = parseDocument(files[file] ?? "").getIn(["spec", "contextAwareResources"], true);
   if (granted !== undefined) written.setIn(["spec", "contextAwareResources"], granted);
@@ -48,7 +50,9 @@ export async function folder(workspace: Workspace, decisions: Decision[], engine
     const answered = workspace.shown.recording ?? recording;
     if (workspace.shown.recording === undefined) {
       const { files: written } = await engine.run(["run", "-o", "json", ...options(workspace), "--record", recording], workspace.files);
-      Object.assign(files, written);
+      // What is asked twice is answered once.
+      const exchanges = new Set((written[recording] ?? "").split(/^(?=- )/mu));
+      if (exchanges.size > 0) files[recording] = [...exchanges].join("");
     }
     const cases = suite(workspace, decisions, Object.hasOwn(files, answered) && isWritten(files[answered] ?? "") && files[answered]?.trim() !== "[]" ? answered : undefined);
     if (cases !== undefined) {
@@ -68,16 +72,18 @@ function quoted(argument: string): string {
 
 /** A suite of what was decided: a case for each object. None where it can't be told which object is which. */
 function suite(workspace: Workspace, decisions: Decision[], recording: string | undefined): string | undefined {
-  const asked = new YamlText(text(workspace, "manifest")).asked();
+  const asked = new YamlText(text(workspace, "manifest"), true).asked();
   if (asked.length !== decisions.length) return undefined;
   const { namespace, operation, subresource } = workspace.request;
   const old = workspace.shown.old !== undefined && isWritten(text(workspace, "old"));
+  const before = old ? new YamlText(text(workspace, "old"), true).objects() : [];
   const options = {
     ...(namespace ? { namespace } : {}),
-    ...(old ? { oldObject: path(workspace, "old") } : operation ? { operation: operation.toUpperCase() } : {}),
+    ...(old && before.length === 1 ? { oldObject: path(workspace, "old") } : operation && !old ? { operation: operation.toUpperCase() } : {}),
     ...(subresource ? { subResource: subresource } : {}),
   };
   const names = new Set<string>();
+  const same = (one: unknown, other: unknown) => identity(one) === identity(other);
   const cases = decisions.map((decision, index) => {
     const { object, request, isAlone } = asked[index]!;
     const { kind, name } = decision.request;
@@ -86,7 +92,7 @@ function suite(workspace: Workspace, decisions: Decision[], recording: string | 
     names.add(title);
     return {
       name: title,
-      ...(request !== undefined ? { request } : { ...(isAlone ? { manifest: path(workspace, "manifest") } : { object }), ...options }),
+      ...(request !== undefined ? { request } : { ...(isAlone ? { manifest: path(workspace, "manifest") } : { object }), ...options, ...(before.length > 1 ? { oldObject: before.find((own) => same(own, object)) } : {}) }),
       expect: {
         verdict: decision.allowed ? "allowed" : "rejected",
         ...(decision.allowed ? {} : { message: decision.message }),
@@ -100,6 +106,12 @@ function suite(workspace: Workspace, decisions: Decision[], recording: string | 
     ...(recording === undefined ? {} : { replay: recording }),
   };
   return stringify({ ...shared, tests: cases }, { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** What tells objects of a cluster apart. */
+function identity(object: unknown): string {
+  const { kind, metadata } = (object ?? {}) as { kind?: unknown; metadata?: { name?: unknown; namespace?: unknown } };
+  return JSON.stringify([kind, metadata?.namespace, metadata?.name].map(String));
 }
 
 /** Has the browser save a file. */

@@ -1,7 +1,7 @@
 // YAML texts with their comments: which objects and settings are in them, on which line something stands, and how settings are
 // changed without the rest.
 
-import { type Document, isCollection, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, stringify, type YAMLMap } from "yaml";
+import { type Document, type DocumentOptions, isCollection, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, type ParseOptions, type SchemaOptions, stringify, type YAMLMap } from "yaml";
 
 import { isWritten } from "./workspace";
 
@@ -29,18 +29,21 @@ export interface Asked {
 }
 
 /** The documents of a text. What is no YAML has none; the policy tells why. */
-function documents(text: string, counter?: LineCounter): Document[] {
-  const found = parseAllDocuments(text, { logLevel: "silent", ...(counter ? { lineCounter: counter } : {}) }) as Document[];
+function documents(text: string, options: ParseOptions & DocumentOptions & SchemaOptions = {}): Document[] {
+  const found = parseAllDocuments(text, { logLevel: "silent", ...options }) as Document[];
   return found.some(({ errors }) => errors.length > 0) ? [] : found;
 }
 
 /** What a text says, and where. */
 export class YamlText {
   readonly #counter = new LineCounter();
+  readonly #text: string;
   readonly #documents: Document[];
 
-  constructor(text: string) {
-    this.#documents = text.length > LOOKED_INTO ? [] : documents(text, this.#counter);
+  /** Where `isExact`, whole numbers of any size are what they are: as BigInt. */
+  constructor(text: string, isExact = false) {
+    this.#text = text;
+    this.#documents = text.length > LOOKED_INTO ? [] : documents(text, { lineCounter: this.#counter, intAsBigInt: isExact });
   }
 
   /** The objects in it, in the order in which they are decided: those of Lists one by one, and those of requests. */
@@ -58,6 +61,21 @@ export class YamlText {
   settings(): Record<string, unknown> {
     const found = settingsIn(this.#documents);
     return map(found === undefined ? undefined : valueOf(found.document.getIn(found.steps), found.document));
+  }
+
+  /** The manifest of the policy that the settings stand in, if they do. */
+  policy(): string | undefined {
+    const found = settingsIn(this.#documents);
+    if (found === undefined || found.steps.length === 0) return undefined;
+    const steps = found.steps.slice(0, -2);
+    if (this.#documents.length === 1 && steps.length === 0) return this.#text;
+    return steps.length === 0 ? found.document.toString({ lineWidth: 0 }) : stringify(found.document.getIn(steps, true), { lineWidth: 0 });
+  }
+
+  /** The document of settings that stand alone; undefined where there are several, or none. */
+  alone(): Document | undefined {
+    const all = this.#documents.filter(hasValue);
+    return all.length === 1 ? all[0] : undefined;
   }
 
   /** The line of what a JSON pointer leads to in an object, or of what is nearest around it. */
@@ -111,12 +129,22 @@ function placed(document: number, steps: Step[], value: unknown): Placed[] {
   return [{ document, steps, value }];
 }
 
+function hasValue({ contents }: Document): boolean {
+  return contents !== null && !(isScalar(contents) && contents.value === null);
+}
+
 /** Where the settings stand: below `spec.settings` of a policy, or alone. */
 function settingsIn(all: Document[]): { document: Document; steps: Step[] } | undefined {
-  const isPolicy = (document: Document) => isMap(document.contents) && String(document.contents.get("kind")).endsWith("AdmissionPolicy");
-  const policy = all.find(isPolicy);
-  if (policy) return { document: policy, steps: ["spec", "settings"] };
-  return all[0] && { document: all[0], steps: [] };
+  const isPolicy = (node: unknown) => isMap(node) && String(node.get("kind")).endsWith("AdmissionPolicy");
+  for (const document of all) {
+    if (isPolicy(document.contents)) return { document, steps: ["spec", "settings"] };
+    // A List, as kubectl writes it.
+    const items: unknown = isMap(document.contents) && document.contents.has("kind") ? document.contents.get("items") : undefined;
+    const index = isSeq(items) ? items.items.findIndex(isPolicy) : -1;
+    if (index >= 0) return { document, steps: ["items", index, "spec", "settings"] };
+  }
+  const document = all.find(hasValue);
+  return document && { document, steps: [] };
 }
 
 /** The text with other settings, and with everything else as it is; undefined where it is no YAML. */
@@ -124,9 +152,11 @@ export function withSettings(text: string, value: unknown): string | undefined {
   const all = documents(text);
   const found = settingsIn(all);
   // Nothing yet, but for what is said of it.
-  if (found === undefined) return !isWritten(text) ? text + stringify(value, { lineWidth: 0 }) : undefined;
+  if (found === undefined) return !isWritten(text) ? text + (/[^\n]$/u.test(text) ? "\n" : "") + stringify(value, { lineWidth: 0 }) : undefined;
   if (/^\s*\{/u.test(text)) return asJson(text, found.steps, value);
   const { document, steps } = found;
+  const [above, own] = [steps.slice(0, -1), steps.slice(-1)];
+  if (steps.length > 0 && !isMap(document.getIn(above, true))) document.setIn(above, document.createNode({ [String(own)]: {} }));
   change(document, steps, steps.length === 0 ? document.contents : document.getIn(steps, true), value);
   return all.map((one) => one.toString({ lineWidth: 0, ...style(text) }).replace(/^---\n/u, "")).join("---\n");
 }
@@ -134,9 +164,11 @@ export function withSettings(text: string, value: unknown): string | undefined {
 /** JSON stays JSON. */
 function asJson(text: string, steps: Step[], value: unknown): string | undefined {
   try {
-    const whole: unknown = JSON.parse(text);
-    if (steps.length > 0) map(map(whole).spec).settings = value;
-    return `${JSON.stringify(steps.length > 0 ? whole : value, null, 2)}\n`;
+    const whole = JSON.parse(text) as Record<Step, unknown>;
+    if (steps.length === 0) return `${JSON.stringify(value, null, 2)}\n`;
+    const policy = steps.slice(0, -2).reduce((at, step) => at[step] as Record<Step, unknown>, whole);
+    policy.spec = { ...map(policy.spec), settings: value };
+    return `${JSON.stringify(whole, null, 2)}\n`;
   } catch {
     return undefined;
   }

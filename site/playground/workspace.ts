@@ -64,12 +64,12 @@ export function options(workspace: Workspace): string[] {
   const { request, shown } = workspace;
   const args = ["-f", path(workspace, "manifest")];
   if (isWritten(text(workspace, "settings"))) args.push("--settings", path(workspace, "settings"));
-  if (request.namespace) args.push("--namespace", request.namespace);
-  if (request.subresource) args.push("--subresource", request.subresource);
+  if (request.namespace) args.push(`--namespace=${request.namespace}`);
+  if (request.subresource) args.push(`--subresource=${request.subresource}`);
   const old = shown.old !== undefined && isWritten(text(workspace, "old"));
   if (old) args.push("--old", path(workspace, "old"));
   // With an old object it is an update, and nothing else.
-  else if (request.operation || shown.old !== undefined) args.push("--operation", request.operation || "update");
+  else if (request.operation || shown.old !== undefined) args.push(`--operation=${request.operation || "update"}`);
   if (shown.recording !== undefined) return [...args, "--replay", path(workspace, "recording")];
   if (isWritten(text(workspace, "images"))) args.push("--images", path(workspace, "images"));
   const cluster = folder(path(workspace, "cluster"));

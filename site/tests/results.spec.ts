@@ -75,6 +75,26 @@ test("what is downloaded passes its own suite, and each change that is offered a
   expect(changes).toBeGreaterThan(80);
 });
 
+test("what is downloaded passes, whatever was asked", async () => {
+  const { run, page } = await engine();
+  const demo = examples().find((files) => "bad-registry.yaml" in files)!;
+  const workspace = cases(demo)[0]!.workspace;
+  const pod = (name: string, namespace: string, more = "") => `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}, namespace: ${namespace}}\nspec: {containers: [{name: a, image: "localhost:5000/shop/legacy:1.4"}]${more}}\n`;
+  const item = (text: string) => `  - ${text.trimEnd().replaceAll("\n", "\n    ")}\n`;
+  const two = `${pod("a", "n1")}---\n${pod("a", "n2", ", securityContext: {runAsUser: 9007199254740993}")}`;
+  const review = `apiVersion: admission.k8s.io/v1\nkind: AdmissionReview\nrequest:\n  uid: x\n  kind: {group: "", version: v1, kind: Pod}\n  resource: {group: "", version: v1, resource: pods}\n  operation: CREATE\n  name: a\n  namespace: n1\n  userInfo: {}\n  object:\n    ${pod("a", "n1").replaceAll("\n", "\n    ")}\n`;
+  for (const [manifest, old] of [[two, ""], [two, two], [pod("a", "n1"), two.split("---")[0]!], [`apiVersion: v1\nkind: List\nitems:\n${item(pod("a", "n"))}${item(pod("b", "n"))}`, ""], [review, ""]] as const) {
+    let asked = withText(workspace, "manifest", manifest);
+    if (old) asked = withText(asked, "old", old);
+    asked = { ...asked, files: Object.fromEntries(Object.entries(asked.files).filter(([name]) => !isSuite(name))) };
+    const decisions = JSON.parse(run(["run", "-o", "json", ...options(asked)], asked.files).output);
+    const taken = Object.fromEntries(Object.entries(unzipSync(await folder(asked, decisions, page))).map(([name, bytes]) => [name.replace("image-admission/", ""), new TextDecoder().decode(bytes)]));
+    const { code, errors, output } = run(["test", "decided_test.yaml"], taken);
+    expect(`${code} ${errors}`, `${taken["decided_test.yaml"]}\n${output}`).toBe("0 ");
+    if (manifest === two) expect(taken["decided_test.yaml"]).toContain("runAsUser: 9007199254740993");
+  }
+});
+
 test("a policy that is copied has the settings as they are, and lint has no more to say of it", async () => {
   const { run, page } = await engine();
   for (const files of examples()) {
@@ -86,6 +106,8 @@ test("a policy that is copied has the settings as they are, and lint has no more
   }
   const wrong = { files: { "settings.yaml": "registris: [a]\n" }, shown: {}, request: { namespace: "", operation: "", subresource: "" } };
   await expect(clusterAdmissionPolicy(wrong, manifest, page)).rejects.toThrow(/not valid/);
+  const several = { ...wrong, files: { "settings.yaml": "maxImages: 5\n---\nregistries: [quay.io]\n" } };
+  await expect(clusterAdmissionPolicy(several, manifest, page)).rejects.toThrow(/several documents/);
 });
 
 test("the types are those of what the engine says", async () => {

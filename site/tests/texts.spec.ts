@@ -83,6 +83,21 @@ test("what stands around the settings stays", () => {
   expect(withSettings('{\n  "registries": ["a"]\n}\n', { registries: [] })).toBe('{\n  "registries": []\n}\n');
 });
 
+test("settings are found wherever the policy reads them", () => {
+  expect(withSettings("# hi", { a: 1 })).toBe("# hi\na: 1\n");
+  expect(parse((withSettings("---\n# ours\n---\nmaxImages: 5\n", { maxImages: 6 }) ?? "").split("---\n").at(-1)!)).toEqual({ maxImages: 6 });
+  const list = "apiVersion: v1\nkind: List\nitems:\n  - kind: ConfigMap\n  - kind: ClusterAdmissionPolicy # it\n    metadata: {name: x}\n    spec: {settings: {maxImages: 1}}\n";
+  expect(new YamlText(list).settings()).toEqual({ maxImages: 1 });
+  expect(parse(new YamlText(list).policy()!).metadata).toEqual({ name: "x" });
+  const changed = withSettings(list, { maxImages: 2 }) ?? "";
+  expect(parse(changed).items[1].spec.settings).toEqual({ maxImages: 2 });
+  expect(changed).toContain("# it");
+  const bare = "kind: ClusterAdmissionPolicy\nspec:\n";
+  expect(parse(withSettings(bare, { maxImages: 2 }) ?? "").spec.settings).toEqual({ maxImages: 2 });
+  expect(JSON.parse(withSettings('{"kind": "ClusterAdmissionPolicy"}', { maxImages: 2 }) ?? "").spec.settings).toEqual({ maxImages: 2 });
+  expect(new YamlText("a: 1\n---\nb: 2\n").alone()).toBeUndefined();
+});
+
 test("items of lists keep their comments", () => {
   const text = "exemptions:\n    # the first\n    - id: 1 # one\n    # the second\n    - id: 2\n    # the third\n    - id: 3 # three\n";
   const list = (...ids: unknown[]) => withSettings(text, { exemptions: ids.map((id) => ({ id })) }) ?? "";
