@@ -10,14 +10,13 @@ export interface Question {
   files: Files;
 }
 
-/** What it answers: the command's exit code, standard output and error stream, the files that it wrote, and the milliseconds it took. */
+/** What it answers: the command's exit code, standard output and error stream, and the files that it wrote. */
 export interface Answer {
   id: number;
   code: number;
   output: string;
   errors: string;
   files: Files;
-  took: number;
 }
 
 /** A command took too long, and was ended. */

@@ -8,13 +8,12 @@ const ready = start({ module_or_path: module });
 
 addEventListener("message", async ({ data: { id, args, files } }: MessageEvent<Question>) => {
   await ready;
-  const began = performance.now();
   const outcome = command(args, Object.entries(files).flat());
   const { code, output, errors, files: paired } = outcome;
   outcome.free();
   const written: Files = {};
   for (let index = 0; index + 1 < paired.length; index += 2) written[paired[index]!] = paired[index + 1]!;
-  const answer: Answer = { id, code, output, errors, files: written, took: performance.now() - began };
+  const answer: Answer = { id, code, output, errors, files: written };
   postMessage(answer);
 });
 

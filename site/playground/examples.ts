@@ -2,6 +2,7 @@
 
 import { parseDocument, stringify } from "yaml";
 import type { Files } from "./engine";
+import { map } from "./text";
 import { type Role, type Workspace, NO_OPTIONS, USUAL, folder } from "./workspace";
 
 /** A folder of `examples/`. */
@@ -13,9 +14,8 @@ export interface Example {
   files: Files;
 }
 
-/** Each suite of an example, with its cases. */
+/** A case of a suite. */
 export interface Case {
-  suite: string;
   name: string;
   verdict: string;
   workspace: Workspace;
@@ -44,12 +44,11 @@ export function cases(files: Files): Case[] {
 
 /** The cases of one suite. */
 export function casesOf(suite: string, files: Files): Case[] {
-  const shared = plain(parsed(files[suite] ?? ""));
+  const shared = map(parsed(files[suite] ?? ""));
   const tests = Array.isArray(shared.tests) ? shared.tests : [];
-  return tests.map(plain).map((own, index) => ({
-    suite,
+  return tests.map(map).map((own, index) => ({
     name: String(own.name ?? `case ${index + 1}`),
-    verdict: String(plain(own.expect).verdict ?? ""),
+    verdict: String(map(own.expect).verdict ?? ""),
     workspace: workspaceOf(shared, own, suite, files),
   }));
 }
@@ -75,7 +74,7 @@ function workspaceOf(shared: Plain, own: Plain, suite: string, files: Files): Wo
   else write("settings", yaml(patched(settingsIn(file(settings), policy), own.settingsPatch ?? {})));
 
   if (own.userInfo !== undefined || own.dryRun !== undefined) {
-    write("manifest", yaml(requestOf(plain(parsed(file(own.object ?? own.manifest))), own)));
+    write("manifest", yaml(requestOf(map(parsed(file(own.object ?? own.manifest))), own)));
   } else {
     show("manifest", own.request ?? own.object ?? own.manifest);
     show("old", own.oldObject);
@@ -94,13 +93,9 @@ function workspaceOf(shared: Plain, own: Plain, suite: string, files: Files): Wo
 
 type Plain = Record<string, unknown>;
 
-function plain(value: unknown): Plain {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Plain) : {};
-}
-
 /** A value as the text of a file; nothing is an empty one. */
 function yaml(value: unknown): string {
-  const isEmpty = Object.keys(plain(value)).length === 0;
+  const isEmpty = Object.keys(map(value)).length === 0;
   return isEmpty ? "" : stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
 }
 
@@ -114,9 +109,9 @@ function parsed(text: string): unknown {
 export function settingsIn(text: string, policy = ""): Plain {
   const name = policy.slice(policy.indexOf("/") + 1);
   for (const part of text.split(/^---$/m)) {
-    const object = plain(parsed(part));
+    const object = map(parsed(part));
     const isPolicy = typeof object.kind === "string" && object.kind.endsWith("AdmissionPolicy");
-    if (isPolicy && (name === "" || plain(object.metadata).name === name)) return plain(plain(object.spec).settings);
+    if (isPolicy && (name === "" || map(object.metadata).name === name)) return map(map(object.spec).settings);
     if (!isPolicy && policy === "") return object;
   }
   return {};
@@ -125,7 +120,7 @@ export function settingsIn(text: string, policy = ""): Plain {
 /** A JSON merge patch, RFC 7396. */
 export function patched(target: unknown, patch: unknown): unknown {
   if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch;
-  const result: Plain = { ...plain(target) };
+  const result: Plain = { ...map(target) };
   for (const [key, value] of Object.entries(patch)) {
     if (value === null) delete result[key];
     else result[key] = patched(result[key], value);
@@ -136,7 +131,7 @@ export function patched(target: unknown, patch: unknown): unknown {
 /** A request by somebody, which a manifest alone can't say. */
 function requestOf(object: Plain, own: Plain): Plain {
   const [group, version] = String(object.apiVersion ?? "v1").includes("/") ? String(object.apiVersion).split("/") : ["", object.apiVersion];
-  const { name = "", namespace } = plain(object.metadata);
+  const { name = "", namespace } = map(object.metadata);
   const kind = String(object.kind ?? "");
   return {
     uid: "00000000-0000-0000-0000-000000000000",

@@ -2,6 +2,7 @@
 
 import type { Files } from "./engine";
 import { casesOf, isSuite, joined } from "./examples";
+import { map } from "./text";
 import { NO_OPTIONS, USUAL, type Workspace, withText } from "./workspace";
 
 /** A workspace of what a link holds: all of one, or a part of an example. What it leaves out is the demo's. */
@@ -39,10 +40,6 @@ function files(value: unknown): Files {
 /** Whether it is the path of a file in a folder, and nothing that leads out of it or reads like an option. */
 function isPath(path: string): boolean {
   return /^[^\p{Cc}\\]{1,200}$/u.test(path) && path.split("/").every((step) => step !== "" && step !== "." && step !== ".." && step !== "__proto__" && !step.startsWith("-"));
-}
-
-function map(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
 function texts(value: unknown): Record<string, string> {

@@ -1,5 +1,15 @@
 // What the command line says in JSON, as types. `npm run check` compares them with what it really says.
 
+/** The list that a command wrote; none where it wrote something else. */
+export function list<Entry>(output: string): Entry[] {
+  try {
+    const found: unknown = JSON.parse(output);
+    return Array.isArray(found) ? (found as Entry[]) : [];
+  } catch {
+    return [];
+  }
+}
+
 /** A decision: an entry of `image-admission run -o json`. */
 export interface Decision {
   request: { kind: string; namespace: string; name: string; operation: string; subResource?: string };

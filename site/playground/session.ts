@@ -3,7 +3,7 @@
 import { computed, nextTick, type Ref, ref, shallowRef, watch } from "vue";
 import { type Answer, Engine, Stopped } from "./engine";
 import type { Mark } from "./editor";
-import type { CaseResult, Decision, Explanation, Problem } from "./results";
+import { type CaseResult, type Decision, type Explanation, list, type Problem } from "./results";
 import { YamlText } from "./text";
 import { isWritten, options, path, type Role, text, type Workspace } from "./workspace";
 
@@ -29,7 +29,8 @@ export interface Session {
   explanations: Ref<Explanation[]>;
   /** Whether the explanations are about the workspace as it is now. */
   isExplained: Ref<boolean>;
-  problems: Ref<Problem[]>;
+  /** The manifest, as it is looked into: once for each of its texts. */
+  manifest: Ref<YamlText>;
   suite: Ref<SuiteResult | null>;
   marks: Ref<Partial<Record<Role, Mark[]>>>;
   /** Runs a command beside the rest, on the files as they are. */
@@ -66,14 +67,14 @@ export function useSession(workspace: Ref<Workspace>, engine: Engine): Session {
       return await engine.run(args, files);
     } catch (error) {
       const why = error instanceof Stopped ? `${error.message}; the engine was started again` : String(error);
-      return { id: 0, code: 1, output: "", errors: `error: ${why}`, files: {}, took: 0 };
+      return { id: 0, code: 1, output: "", errors: `error: ${why}`, files: {} };
     }
   };
 
   const decisions = async (now: Workspace) => {
     const began = changed;
     const answer = isWritten(text(now, "manifest")) ? await run(["run", "-o", "json", ...options(now)], now) : await withoutManifest(now);
-    verdict.value = { decisions: list<Decision>(answer), complaint: complaint(answer), took: performance.now() - began };
+    verdict.value = { decisions: list<Decision>(answer.output), complaint: complaint(answer), took: performance.now() - began };
     await nextTick();
     // For whoever measures the page: from a change to what is shown of it.
     if (performance.getEntriesByName("first verdict").length === 0) performance.mark("first verdict");
@@ -82,18 +83,18 @@ export function useSession(workspace: Ref<Workspace>, engine: Engine): Session {
 
   /** What is wrong with the settings, where there is nothing to decide. */
   const withoutManifest = async (now: Workspace): Promise<Answer> => {
-    const nothing: Answer = { id: 0, code: 0, output: "", errors: "", files: {}, took: 0 };
+    const nothing: Answer = { id: 0, code: 0, output: "", errors: "", files: {} };
     return isWritten(text(now, "settings")) ? { ...(await run(["lint", path(now, "settings")], now)), output: "" } : nothing;
   };
 
   const lint = async (now: Workspace) => {
     if (!isWritten(text(now, "settings"))) problems.value = [];
-    else problems.value = list<Problem>(await run(["lint", "-o", "json", path(now, "settings")], now));
+    else problems.value = list<Problem>((await run(["lint", "-o", "json", path(now, "settings")], now)).output);
   };
 
   const explain = async (now: Workspace) => {
     const needed = verdict.value?.decisions.some(({ allowed, warnings }) => allowed === false || warnings.length > 0);
-    explanations.value = needed ? list<Explanation>(await run(["explain", "-o", "json", ...options(now)], now)) : [];
+    explanations.value = needed ? list<Explanation>((await run(["explain", "-o", "json", ...options(now)], now)).output) : [];
     explained.value = now;
   };
 
@@ -103,7 +104,7 @@ export function useSession(workspace: Ref<Workspace>, engine: Engine): Session {
       return;
     }
     const answer = await run(["test", "-o", "json", path(now, "suite")], now);
-    suite.value = { cases: list<CaseResult>(answer), complaint: complaint(answer) };
+    suite.value = { cases: list<CaseResult>(answer.output), complaint: complaint(answer) };
   };
 
   watch(workspace, () => {
@@ -121,19 +122,11 @@ export function useSession(workspace: Ref<Workspace>, engine: Engine): Session {
     },
   );
 
-  const marks = computed(() => marksOf(workspace.value, verdict.value, problems.value));
+  const manifestText = computed(() => text(workspace.value, "manifest"));
+  const manifest = computed(() => new YamlText(manifestText.value));
+  const marks = computed(() => marksOf(workspace.value, manifest.value, verdict.value, problems.value));
   const isExplained = computed(() => explained.value === workspace.value);
-  return { isReady, isBusy, verdict, explanations, isExplained, problems, suite, marks, ask: (args) => run(args, workspace.value) };
-}
-
-/** The list that a command wrote; none where it wrote something else. */
-function list<Entry>({ output }: Answer): Entry[] {
-  try {
-    const found: unknown = JSON.parse(output);
-    return Array.isArray(found) ? (found as Entry[]) : [];
-  } catch {
-    return [];
-  }
+  return { isReady, isBusy, verdict, explanations, isExplained, manifest, suite, marks, ask: (args) => run(args, workspace.value) };
 }
 
 /** What a command wrote beside its list. Warnings of settings stand at their lines, too. */
@@ -142,7 +135,7 @@ function complaint({ errors }: Answer): string {
 }
 
 /** What is to be said of lines: problems of settings, what is no YAML, and images that are rejected. */
-function marksOf(workspace: Workspace, verdict: Verdict | null, problems: Problem[]): Partial<Record<Role, Mark[]>> {
+function marksOf(workspace: Workspace, manifest: YamlText, verdict: Verdict | null, problems: Problem[]): Partial<Record<Role, Mark[]>> {
   const marks: Partial<Record<Role, Mark[]>> = {};
   const add = (role: Role, mark: Mark) => (marks[role] ??= []).push(mark);
   for (const { line, severity, path, message } of problems) {
@@ -155,7 +148,6 @@ function marksOf(workspace: Workspace, verdict: Verdict | null, problems: Proble
     const position = /at line (\d+)/u.exec(line)?.[1];
     add(role, { line: Number(position ?? 1), severity: "error", message: line.replace("error: ", "") });
   }
-  const manifest = new YamlText(text(workspace, "manifest"));
   const isEach = manifest.objects().length === verdict?.decisions.length;
   verdict?.decisions.forEach(({ images }, index) => {
     for (const image of images) {

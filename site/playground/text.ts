@@ -39,6 +39,7 @@ export class YamlText {
   readonly #counter = new LineCounter();
   readonly #text: string;
   readonly #documents: Document[];
+  #placed: Placed[] | undefined;
 
   /** Where `isExact`, whole numbers of any size are what they are: as BigInt. */
   constructor(text: string, isExact = false) {
@@ -94,8 +95,9 @@ export class YamlText {
     return this.#line(this.#documents.indexOf(found.document), [...start, ...stepsOf(from, path)]);
   }
 
+  /** Looked for once: every rejected image of a List asks for its object. */
   #objects(): Placed[] {
-    return this.#documents.flatMap((document, index) => placed(index, [], valueOf(document.contents, document)));
+    return (this.#placed ??= this.#documents.flatMap((document, index) => placed(index, [], valueOf(document.contents, document))));
   }
 
   #line(index: number, steps: Step[]): number | undefined {
@@ -247,7 +249,8 @@ function valueOf(node: unknown, document: Document): unknown {
   }
 }
 
-function map(value: unknown): Record<string, unknown> {
+/** A value as a map; anything else is an empty one. */
+export function map(value: unknown): Record<string, unknown> {
   return isPlain(value) ? value : {};
 }
 

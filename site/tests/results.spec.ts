@@ -27,7 +27,7 @@ async function engine() {
     const { code, output, errors, files: paired } = command(args, Object.entries(given).flat());
     const files: Files = {};
     for (let index = 0; index + 1 < paired.length; index += 2) files[paired[index]] = paired[index + 1];
-    return { id: 0, code, output, errors, files, took: 0 };
+    return { id: 0, code, output, errors, files };
   };
   return { run, page: { run: async (args: string[], files: Files) => run(args, files) } as unknown as Engine };
 }

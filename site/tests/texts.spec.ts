@@ -117,6 +117,14 @@ test("objects of Lists and of requests are found where they stand", () => {
   expect(text.asked().map(({ request }) => request !== undefined)).toEqual([false, false, false, true]);
 });
 
+test("a thousand objects are looked for once, and not once for each line that is asked for", () => {
+  const items = Array.from({ length: 1000 }, (_, index) => `  - {kind: Pod, metadata: {name: p${index}}, spec: {containers: [{name: a, image: "a.example/b:${index}"}]}}\n`);
+  const text = new YamlText(`kind: List\nitems:\n${items.join("")}`);
+  const began = performance.now();
+  expect(text.objects().map((_, index) => text.ofPointer(index, "/spec/containers/0/image")).at(-1)).toBe(1002);
+  expect(performance.now() - began).toBeLessThan(2_000);
+});
+
 test("lines are found", () => {
   const lines = new YamlText("a:\n  b.c:\n    - d: 1\n    - d: 2\n---\nspec:\n  containers:\n    - image: x\n");
   expect(lines.ofPath("a.b.c[1].d")).toBe(4);
