@@ -2,7 +2,7 @@
 
 import { parseDocument, stringify } from "yaml";
 import type { Files } from "./engine";
-import { map } from "./text";
+import { map, YamlText } from "./text";
 import { type Role, type Workspace, NO_OPTIONS, USUAL, folder } from "./workspace";
 
 /** A folder of `examples/`. */
@@ -71,7 +71,7 @@ function workspaceOf(shared: Plain, own: Plain, suite: string, files: Files): Wo
   const settings = own.settings ?? shared.settings ?? {};
   const policy = String((own.settings === undefined ? shared : own).settingsOf ?? "");
   if (own.settingsPatch === undefined && policy === "") show("settings", settings);
-  else write("settings", yaml(patched(settingsIn(file(settings), policy), own.settingsPatch ?? {})));
+  else write("settings", yaml(patched(new YamlText(file(settings)).settings(policy), own.settingsPatch ?? {})));
 
   if (own.userInfo !== undefined || own.dryRun !== undefined) {
     write("manifest", yaml(requestOf(map(parsed(file(own.object ?? own.manifest))), own)));
@@ -103,18 +103,6 @@ function yaml(value: unknown): string {
 function parsed(text: string): unknown {
   const document = parseDocument(text, { merge: true });
   return document.errors.length > 0 ? null : document.toJS({ maxAliasCount: 1000 });
-}
-
-/** The settings of a file: as they are, or in a policy's manifest. */
-export function settingsIn(text: string, policy = ""): Plain {
-  const name = policy.slice(policy.indexOf("/") + 1);
-  for (const part of text.split(/^---$/m)) {
-    const object = map(parsed(part));
-    const isPolicy = typeof object.kind === "string" && object.kind.endsWith("AdmissionPolicy");
-    if (isPolicy && (name === "" || map(object.metadata).name === name)) return map(map(object.spec).settings);
-    if (!isPolicy && policy === "") return object;
-  }
-  return {};
 }
 
 /** A JSON merge patch, RFC 7396. */

@@ -58,9 +58,9 @@ export class YamlText {
     return all.map(({ value, request, steps }) => ({ object: value, ...(request === undefined ? {} : { request }), isAlone: all.length === 1 && steps.length === 0 }));
   }
 
-  /** The settings in it: as they are, or in a policy's manifest. */
-  settings(): Record<string, unknown> {
-    const found = settingsIn(this.#documents);
+  /** The settings in it: as they are, or in a policy's manifest, of the one that is named where there are several. */
+  settings(policy = ""): Record<string, unknown> {
+    const found = settingsIn(this.#documents, policy);
     return map(found === undefined ? undefined : valueOf(found.document.getIn(found.steps), found.document));
   }
 
@@ -136,8 +136,11 @@ function hasValue({ contents }: Document): boolean {
 }
 
 /** Where the settings stand: below `spec.settings` of a policy, or alone. */
-function settingsIn(all: Document[]): { document: Document; steps: Step[] } | undefined {
-  const isPolicy = (node: unknown) => isMap(node) && String(node.get("kind")).endsWith("AdmissionPolicy");
+function settingsIn(all: Document[], policy = ""): { document: Document; steps: Step[] } | undefined {
+  // `namespace/name`, or the name alone.
+  const name = policy.slice(policy.indexOf("/") + 1);
+  const isMeant = (node: YAMLMap) => name === "" || node.getIn(["metadata", "name"]) === name;
+  const isPolicy = (node: unknown) => isMap(node) && String(node.get("kind")).endsWith("AdmissionPolicy") && isMeant(node);
   for (const document of all) {
     if (isPolicy(document.contents)) return { document, steps: ["spec", "settings"] };
     // A List, as kubectl writes it.

@@ -8,7 +8,7 @@ import { EditorState } from "@codemirror/state";
 import { expect, test } from "@playwright/test";
 import { parse } from "yaml";
 import { root } from "../.vitepress/repository";
-import { patched, settingsIn } from "../playground/examples";
+import { patched } from "../playground/examples";
 import { decode, encode } from "../playground/link";
 import { at, ITEM, keys, kind, place, type Schema, values } from "../playground/schema";
 import { withSettings, YamlText } from "../playground/text";
@@ -122,7 +122,7 @@ test("a thousand objects are looked for once, and not once for each line that is
   const text = new YamlText(`kind: List\nitems:\n${items.join("")}`);
   const began = performance.now();
   expect(text.objects().map((_, index) => text.ofPointer(index, "/spec/containers/0/image")).at(-1)).toBe(1002);
-  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(performance.now() - began).toBeLessThan(1_000);
 });
 
 test("lines are found", () => {
@@ -146,6 +146,6 @@ test("a link holds everything, and a broken one is refused", () => {
 test("settings of a suite are patched as the suite says", () => {
   expect(patched({ a: { b: 1, c: 2 }, d: [1] }, { a: { b: null, e: 3 }, d: [2] })).toEqual({ a: { c: 2, e: 3 }, d: [2] });
   const two = "kind: ClusterAdmissionPolicy\nmetadata: {name: a}\nspec: {settings: {maxImages: 1}}\n---\nkind: AdmissionPolicy\nmetadata: {name: b, namespace: n}\nspec: {settings: {maxImages: 2}}\n";
-  expect(settingsIn(two, "n/b")).toEqual({ maxImages: 2 });
-  expect(settingsIn("maxImages: 3\n")).toEqual({ maxImages: 3 });
+  expect(new YamlText(two).settings("n/b")).toEqual({ maxImages: 2 });
+  expect(new YamlText("maxImages: 3\n").settings()).toEqual({ maxImages: 3 });
 });
