@@ -21,7 +21,7 @@ CA_CERTIFICATES ?= /etc/ssl/certs/ca-certificates.crt
 CLI_IMAGE = $(OCI_URL)-cli:v$(call METADATA,version)
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries fuzz e2e-tests e2e-needs fmt lint deny bench clean
+.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries fuzz e2e-tests e2e-needs cluster-tests cluster-soak cluster-programs fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -161,6 +161,21 @@ e2e-needs:
 		command -v "$$tool" >/dev/null || missing="$$missing $$tool"; \
 	done; \
 	if [ -n "$$missing" ]; then echo "the e2e tests need what is not on PATH:$$missing (see e2e-tests/README.md)" >&2; exit 1; fi
+
+# Kubernetes is built from its modules, which have no version but the one that is said here.
+KUBERNETES = $(shell sed -n 's/^.*[[:space:]]k8s.io\/kubernetes \(v[0-9.]*\).*/\1/p' e2e-tests/cluster/$(1)go.mod)
+KUBERNETES_FLAGS = -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$(1) -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(word 2,$(subst ., ,$(1)))"
+
+cluster-programs: ## etcd, Kubernetes (the newest and the oldest version), kubectl and helm, built from their Go modules into target/cluster
+	@command -v go >/dev/null || { echo "go is not on PATH, which builds Kubernetes: install Go 1.26 or newer" >&2; exit 1; }
+	mkdir -p target/cluster/newest target/cluster/oldest
+	cd e2e-tests/cluster && go build -ldflags "-s -w" -o ../../target/cluster/newest/etcd go.etcd.io/etcd/server/v3
+	cd e2e-tests/cluster && go build -ldflags "-s -w" -o ../../target/cluster/newest/ helm.sh/helm/v4/cmd/helm
+	cd e2e-tests/cluster && go build $(call KUBERNETES_FLAGS,$(call KUBERNETES)) -o ../../target/cluster/newest/ k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kubectl
+	cd e2e-tests/cluster/oldest && go build $(call KUBERNETES_FLAGS,$(call KUBERNETES,oldest/)) -o ../../../target/cluster/oldest/ k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager
+
+cluster-tests: ## what users do, and what breaks, in a real cluster on loopback: e2e-tests/cluster/README.md
+	cd e2e-tests/cluster && go test -count=1 -timeout 30m $(CLUSTER_TESTS) ./...
 
 fmt: ## format the code
 	$(CARGO) fmt --all

@@ -1,0 +1,203 @@
+package harness
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+)
+
+// A Deployment is how a user deploys the policy: deploy/ and what is theirs in an overlay.
+type Deployment struct {
+	// Monitor deploys monitor.yaml instead of the enforced policy. Validating adds the twin.
+	Monitor, Validating bool
+	// Replicas of the policy server.
+	Replicas int
+	// Workers of each replica.
+	Workers int
+	// Settings are merged into those of deploy/.
+	Settings map[string]any
+}
+
+const moduleRepository = "image-admission"
+
+// pushModule puts the policy into the registry, as `make push` does.
+func (c *Cluster) pushModule() (string, error) {
+	reference := c.Registry.Modules + "/" + moduleRepository + ":v1"
+	sources := filepath.Join(c.Folder, "sources.yaml")
+	if err := os.WriteFile(sources, []byte(fmt.Sprintf("insecure_sources: [%q]\n", c.Registry.Modules)), 0o644); err != nil {
+		return "", err
+	}
+	_, err := c.must("", c.Tools.Kwctl, "push", "--sources-path", sources, c.Tools.Module, "registry://"+reference)
+	return "registry://" + reference, err
+}
+
+// Rights are files of deploy/rbac, by name.
+func (c *Cluster) Rights(names ...string) error {
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(c.Tools.Deploy, "rbac", name+".yaml"))
+		if err != nil {
+			return err
+		}
+		if err := c.apply(string(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TakeRights takes them away again.
+func (c *Cluster) TakeRights(name string) error {
+	_, err := c.must("", c.Tools.Kubectl, "--kubeconfig", c.kubeconfig("admin"), "delete", "-f", filepath.Join(c.Tools.Deploy, "rbac", name+".yaml"))
+	return err
+}
+
+// Render is what `kubectl kustomize` makes of deploy/ with the user's overlay.
+func (c *Cluster) Render(deployment Deployment) (string, error) {
+	module, err := c.pushModule()
+	if err != nil {
+		return "", err
+	}
+	folder := filepath.Join(c.Folder, "overlay")
+	if err := os.RemoveAll(folder); err != nil {
+		return "", err
+	}
+	if err := os.CopyFS(filepath.Join(folder, "deploy"), os.DirFS(c.Tools.Deploy)); err != nil {
+		return "", err
+	}
+	settings := map[string]any{"registries": []string{c.Registry.Host}}
+	for key, value := range deployment.Settings {
+		settings[key] = value
+	}
+	policy := []map[string]any{
+		{"op": "replace", "path": "/spec/module", "value": module},
+	}
+	for key, value := range settings {
+		policy = append(policy, map[string]any{"op": "add", "path": "/spec/settings/" + key, "value": value})
+	}
+	server := []map[string]any{
+		{"op": "replace", "path": "/spec/replicas", "value": max(1, deployment.Replicas)},
+		{"op": "add", "path": "/spec/insecureSources", "value": []string{c.Registry.Modules, c.Registry.Host}},
+		{"op": "add", "path": "/spec/env/-", "value": map[string]string{"name": "KUBEWARDEN_WORKERS", "value": fmt.Sprint(max(1, deployment.Workers))}},
+	}
+	if deployment.Replicas < 2 {
+		server = append(server, map[string]any{"op": "remove", "path": "/spec/minAvailable"})
+	}
+	resources := []string{"deploy/policy-server.yaml", "deploy/cluster-admission-policy.yaml"}
+	if deployment.Monitor {
+		resources[1] = "deploy/monitor.yaml"
+	}
+	if deployment.Validating {
+		resources = append(resources, "deploy/cluster-admission-policy-validating.yaml")
+	}
+	overlay := map[string]any{
+		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources,
+		"patches": []map[string]any{
+			{"target": map[string]string{"kind": "ClusterAdmissionPolicy"}, "patch": text(policy)},
+			{"target": map[string]string{"kind": "PolicyServer"}, "patch": text(server)},
+		},
+	}
+	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text(overlay)), 0o644); err != nil {
+		return "", err
+	}
+	return c.must("", c.Tools.Kubectl, "kustomize", folder)
+}
+
+func text(value any) string {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+// Deploy applies deploy/ with the overlay, and waits until the policy server that has these settings alone is asked.
+func (c *Cluster) Deploy(deployment Deployment) error {
+	rendered, err := c.Render(deployment)
+	if err != nil {
+		return err
+	}
+	if err := c.apply(rendered); err != nil {
+		return err
+	}
+	return c.WaitDeployed(120 * time.Second)
+}
+
+var policies = schema.GroupVersionResource{Group: "policies.kubewarden.io", Version: "v1", Resource: "clusteradmissionpolicies"}
+
+// WaitDeployed waits as deploy/README.md says it: for the rollout, and until no older replica is asked.
+func (c *Cluster) WaitDeployed(within time.Duration) error {
+	client, err := dynamic.NewForConfig(c.Config)
+	if err != nil {
+		return err
+	}
+	return c.Eventually(within, func() error {
+		listed, err := client.Resource(policies).List(c.ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		config, err := c.Client.CoreV1().ConfigMaps(Namespace).Get(c.ctx, "policy-server-image-admission", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		for _, policy := range listed.Items {
+			if status, reason := condition(policy.Object, "PolicyUniquelyReachable"); status != "True" {
+				return fmt.Errorf("the policy %s is not reachable alone (%s); the policy servers say:\n%s", policy.GetName(), reason, c.policyServerLogs(4))
+			}
+			name := "clusterwide-" + policy.GetName()
+			if !strings.Contains(config.Data["policies.yml"], name) {
+				return fmt.Errorf("the policy server's configuration doesn't have %s yet", name)
+			}
+		}
+		deployment, err := c.Client.AppsV1().Deployments(Namespace).Get(c.ctx, "policy-server-image-admission", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		status := deployment.Status
+		wanted := *deployment.Spec.Replicas
+		if deployment.Spec.Template.Labels["kubewarden/config-version"] != config.ResourceVersion || status.ObservedGeneration < deployment.Generation ||
+			status.UpdatedReplicas != wanted || status.AvailableReplicas != wanted || status.Replicas != wanted {
+			return fmt.Errorf("the policy server isn't rolled out: %+v; it says:\n%s", status, c.policyServerLogs(4))
+		}
+		return nil
+	})
+}
+
+func condition(object map[string]any, kind string) (status, reason string) {
+	state, _ := object["status"].(map[string]any)
+	conditions, _ := state["conditions"].([]any)
+	for _, entry := range conditions {
+		if found, ok := entry.(map[string]any); ok && found["type"] == kind {
+			return fmt.Sprint(found["status"]), fmt.Sprint(found["reason"])
+		}
+	}
+	return "", "no such condition"
+}
+
+var policyServerSelector = labels.SelectorFromSet(labels.Set{"kubewarden/policy-server": "image-admission"})
+
+// PolicyServers are the processes of the policy server, by the names of their Pods.
+func (c *Cluster) PolicyServers() map[string]*Process { return c.node.processes(policyServerSelector) }
+
+// PolicyServerLink is the way from the API server to the policy servers.
+func (c *Cluster) PolicyServerLink() *Link {
+	return c.network.link(Namespace, "policy-server-image-admission")
+}
+
+// PolicyServerLog is what all policy servers that run now have written.
+func (c *Cluster) PolicyServerLog() string { return c.policyServerLogs(1 << 30) }
+
+func (c *Cluster) policyServerLogs(lines int) string {
+	var all []string
+	for name, process := range c.PolicyServers() {
+		all = append(all, name+": "+lastLines(process.Log(), lines))
+	}
+	return strings.Join(all, "\n")
+}

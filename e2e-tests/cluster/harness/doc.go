@@ -1,0 +1,22 @@
+// Package harness starts a whole Kubernetes cluster on loopback, and Kubewarden in it: etcd, the API server, its controllers,
+// Kubewarden's controller, policy servers over TLS, and a registry. All of them are the real programs.
+//
+// Three parts of a cluster are played here, because nothing runs in it but Kubewarden: the node that runs the Pods of
+// Kubewarden's namespace as processes ([node]), the network that routes the addresses of Services ([network]), and the
+// connections between them, which can be made to fail ([Link]).
+//
+//	cluster.go       the cluster, and what is started when
+//	tools.go         the programs, and how to get what is missing
+//	process.go       one program that runs
+//	certificates.go  the authority of the cluster
+//	api.go           etcd, the API server and its controllers
+//	node.go          Pods of Kubewarden as processes
+//	network.go       addresses of Services
+//	names.go         names of Services
+//	link.go          connections that fail
+//	kubewarden.go    Kubewarden's charts
+//	deployment.go    this project's deploy/, and the module
+//	registry.go      images, and a registry that fails
+//	scanner.go       reports, and the scanner's aggregated API
+//	kubectl.go       what a user types
+package harness

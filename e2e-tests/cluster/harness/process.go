@@ -1,0 +1,136 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A Process is a program that runs, with its output in a file.
+type Process struct {
+	name    string
+	path    string
+	args    []string
+	environ []string
+	log     string
+
+	mutex   sync.Mutex
+	command *exec.Cmd
+	ended   chan struct{}
+	status  error
+}
+
+// start runs a program. Its output is added to `<folder>/<name>.log`.
+func start(folder, name, path string, args []string, environ ...string) (*Process, error) {
+	process := &Process{name: name, path: path, args: args, environ: environ, log: filepath.Join(folder, name+".log")}
+	return process, process.Start()
+}
+
+// Start runs the program, again after it was stopped.
+func (p *Process) Start() error {
+	output, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer output.Close()
+	command := exec.Command(p.path, p.args...)
+	command.Env = append(os.Environ(), p.environ...)
+	command.Stdout, command.Stderr = output, output
+	// Whoever kills the tests ends what they started.
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := command.Start(); err != nil {
+		return fmt.Errorf("%s doesn't start: %w", p.name, err)
+	}
+	ended := make(chan struct{})
+	p.mutex.Lock()
+	p.command, p.ended = command, ended
+	p.mutex.Unlock()
+	go func() {
+		p.status = command.Wait()
+		close(ended)
+	}()
+	return nil
+}
+
+// Stop asks the program to end, and ends it after a grace period.
+func (p *Process) Stop(grace time.Duration) {
+	p.signal(syscall.SIGTERM)
+	select {
+	case <-p.Ended():
+	case <-time.After(grace):
+		p.Kill()
+	}
+}
+
+// Kill ends the program at once.
+func (p *Process) Kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.Ended()
+}
+
+// Pause stops the program's time, as a machine does that swaps; Resume lets it go on.
+func (p *Process) Pause()  { p.signal(syscall.SIGSTOP) }
+func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
+
+func (p *Process) signal(signal syscall.Signal) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.command != nil && p.command.Process != nil {
+		_ = p.command.Process.Signal(signal)
+	}
+}
+
+// Ended is closed when the program has ended.
+func (p *Process) Ended() <-chan struct{} {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.ended
+}
+
+func (p *Process) running() bool {
+	select {
+	case <-p.Ended():
+		return false
+	default:
+		return true
+	}
+}
+
+// Log is all that the program has written.
+func (p *Process) Log() string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// ResidentBytes is the memory of the program that is in RAM.
+func (p *Process) ResidentBytes() (int64, error) {
+	p.mutex.Lock()
+	id := p.command.Process.Pid
+	p.mutex.Unlock()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", id))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 {
+		return 0, errors.New("`/proc/<id>/statm` has no second field")
+	}
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	return pages * int64(os.Getpagesize()), err
+}
+
+// lastLines of a log, for messages.
+func lastLines(text string, lines int) string {
+	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
