@@ -33,7 +33,16 @@ func run(tests *testing.M) int {
 		fmt.Fprintf(os.Stderr, "logs are in %s\n", folder)
 		return fail(err)
 	}
-	code := tests.Run()
+	err = cluster.InstallScanners()
+	if err == nil {
+		err = cluster.Rights("sbomscanner")
+	}
+	code := 1
+	if err != nil {
+		fail(err)
+	} else {
+		code = tests.Run()
+	}
 	cluster.Close()
 	if code != 0 || os.Getenv("KEEP") != "" {
 		fmt.Fprintf(os.Stderr, "logs are in %s\n", folder)

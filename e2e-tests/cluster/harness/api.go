@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // serviceRange has the addresses of Services. All of 127.0.0.0/8 is this machine, so the network can listen on each.
@@ -163,4 +165,23 @@ func startControllerManager(folder, kubeconfig string, tools Tools, authority *a
 		"--service-account-private-key-file=" + authority.file("accounts.key"), "--root-ca-file=" + authority.file("ca.crt"),
 		"--kube-api-qps=200", "--kube-api-burst=400",
 	})
+}
+
+// Stored is what etcd has under a key of the API server, like `pods/<namespace>/<name>`: bytes, in which names can be read.
+func (c *Cluster) Stored(key string) (string, error) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{c.etcd}, DialTimeout: 5 * time.Second})
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(c.ctx, 5*time.Second)
+	defer cancel()
+	found, err := client.Get(ctx, "/registry/"+key)
+	if err != nil {
+		return "", err
+	}
+	if len(found.Kvs) == 0 {
+		return "", fmt.Errorf("etcd has no `%s`", key)
+	}
+	return string(found.Kvs[0].Value), nil
 }

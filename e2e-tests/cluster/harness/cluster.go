@@ -31,6 +31,8 @@ type Cluster struct {
 	APILink  *Link
 	Registry *Registry
 
+	// etcd is where it listens.
+	etcd              string
 	ctx               context.Context
 	cancel            context.CancelFunc
 	authority         *authority
@@ -104,6 +106,7 @@ func (c *Cluster) startAPI() (err error) {
 	if c.Etcd, port, err = startEtcd(c.Folder, c.Tools); err != nil {
 		return err
 	}
+	c.etcd = fmt.Sprintf("127.0.0.1:%d", port)
 	if c.EtcdLink, err = newLink("127.0.0.1:0", to(port)); err != nil {
 		return err
 	}

@@ -201,3 +201,17 @@ func (c *Cluster) policyServerLogs(lines int) string {
 	}
 	return strings.Join(all, "\n")
 }
+
+// Undeploy deletes the policies, and waits until nobody is asked any more.
+func (c *Cluster) Undeploy() error {
+	if _, err := c.must("", c.Tools.Kubectl, "--kubeconfig", c.kubeconfig("admin"), "delete", "clusteradmissionpolicies", "--all"); err != nil {
+		return err
+	}
+	return c.Eventually(60*time.Second, func() error {
+		webhooks, err := c.must("", c.Tools.Kubectl, "--kubeconfig", c.kubeconfig("admin"), "get", "mutatingwebhookconfigurations,validatingwebhookconfigurations", "--output", "name")
+		if err == nil && strings.Contains(webhooks, "clusterwide-image-admission") {
+			return fmt.Errorf("webhooks are left: %s", webhooks)
+		}
+		return err
+	})
+}

@@ -113,8 +113,8 @@ type Image struct {
 	Platforms                     map[string]string
 }
 
-// Pinned is the reference that the policy pins.
-func (i Image) Pinned() string { return i.Name + "@" + i.Digest }
+// Pinned is the reference that the policy pins: of the one platform that deploy/ lists, as its nodes run it.
+func (i Image) Pinned() string { return i.Name + "@" + i.Platforms["linux/amd64"] }
 
 // Push pushes an image, an index where it has several platforms. The salt tells apart images of one name.
 func (r *Registry) Push(repository, tag, salt string, platforms ...string) (Image, error) {

@@ -1,0 +1,341 @@
+package cluster_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"cluster-tests/harness"
+)
+
+// enforced is what failures are tried on: two replicas, each with two workers.
+var enforced = harness.Deployment{Replicas: 2, Workers: 2}
+
+// underLoad has four users create Pods while something breaks, and until all is well again. Images are new, so that no answer
+// about them is known; more of them come with fresh.
+func underLoad(t *testing.T, during func(space string)) seen {
+	t.Helper()
+	space := namespace(t)
+	var good, wrong []harness.Image
+	for number := range 4 {
+		good = append(good, scanned(t, fmt.Sprintf("%s/good-%d", space, number), clean))
+		wrong = append(wrong, scanned(t, fmt.Sprintf("%s/bad-%d", space, number), broken), pushed(t, fmt.Sprintf("%s/unscanned-%d", space, number)))
+	}
+	running := startLoad(t, space, 4, 50*time.Millisecond, good, wrong)
+	waitAdmitted(t, running, 20*time.Second)
+	during(space)
+	waitAdmitted(t, running, 60*time.Second)
+	waitDenied(t, running, 60*time.Second)
+	result := running.stop()
+	t.Log(result)
+	return result
+}
+
+// waitAdmitted waits until a Pod that may run was created from now on.
+func waitAdmitted(t *testing.T, running *load, within time.Duration) {
+	t.Helper()
+	waitOutcome(t, running, within, true, admitted)
+}
+
+// waitDenied waits until a Pod that may not run was judged from now on.
+func waitDenied(t *testing.T, running *load, within time.Duration) {
+	t.Helper()
+	waitOutcome(t, running, within, false, denied)
+}
+
+func waitOutcome(t *testing.T, running *load, within time.Duration, clean bool, wanted outcome) {
+	t.Helper()
+	from := time.Now()
+	eventually(t, within, func() error {
+		last := ""
+		for _, made := range running.soFar().attempts {
+			if made.clean == clean && made.started.After(from) {
+				if made.outcome == wanted {
+					return nil
+				}
+				last = made.message
+			}
+		}
+		return fmt.Errorf("since %v no Pod was %s: %s", from.Format(time.TimeOnly), wanted, last)
+	})
+}
+
+func TestTheAPIServerRestarts(t *testing.T) {
+	deploy(t, enforced)
+	result := underLoad(t, func(string) { must(t, cluster.RestartAPI(2*time.Second)) })
+	if result.of(true)[unreached] > 0 {
+		t.Errorf("the policy wasn't reached: %v", result.messages(unreached))
+	}
+	seenByDigest(t)
+}
+
+// seenByDigest: an image by digest alone takes a list, which the policy server watches. A report that is made now must be found.
+func seenByDigest(t *testing.T) {
+	t.Helper()
+	space := namespace(t)
+	image := pushed(t, space+"/by-digest")
+	byDigest := cluster.Registry.Host + "/" + image.Repository + "@" + image.Digest
+	rejected(t, apply(pod("app", byDigest), space), "scan report is pending")
+	must(t, cluster.Report(image, amd64, clean))
+	started := time.Now()
+	eventually(t, 60*time.Second, func() error {
+		if answer := apply(pod("app", byDigest), space); answer.Code != 0 {
+			return fmt.Errorf("%s", answer.Text())
+		}
+		return nil
+	})
+	t.Logf("a new report of an image by digest counted after %v", time.Since(started).Round(100*time.Millisecond))
+	// And a finding in it counts too.
+	must(t, cluster.Report(image, amd64, broken))
+	started = time.Now()
+	eventually(t, 60*time.Second, func() error {
+		if answer := apply(pod("again", byDigest), space, "--dry-run=server"); answer.Code == 0 {
+			return fmt.Errorf("still admitted")
+		}
+		return nil
+	})
+	t.Logf("a finding in it counted after %v", time.Since(started).Round(100*time.Millisecond))
+}
+
+func TestEtcdIsSlow(t *testing.T) {
+	deploy(t, enforced)
+	result := underLoad(t, func(string) {
+		cluster.EtcdLink.Delay(150 * time.Millisecond)
+		time.Sleep(8 * time.Second)
+		cluster.EtcdLink.Delay(0)
+	})
+	if result.of(true)[denied] > 0 {
+		t.Errorf("a slow disk made the policy reject: %v", result.messages(denied))
+	}
+	t.Logf("the slowest took %v", result.slowest().Round(10*time.Millisecond))
+}
+
+func TestAWatchIsCut(t *testing.T) {
+	deploy(t, enforced)
+	seenByDigest(t)
+	cluster.APILink.Cut()
+	seenByDigest(t)
+	result := underLoad(t, func(string) { cluster.APILink.Cut() })
+	if result.of(true)[denied] > 2 {
+		t.Errorf("a cut connection made the policy reject more than what was under way: %v", result.messages(denied))
+	}
+}
+
+// A right too few is said as such, and counts as a failed look-up: nothing gets in for want of it.
+func TestRightsAreTakenAway(t *testing.T) {
+	deploy(t, enforced)
+	result := underLoad(t, func(space string) {
+		must(t, cluster.TakeRights("sbomscanner"))
+		// What was read before is good for five seconds.
+		time.Sleep(6 * time.Second)
+		image := scanned(t, space+"/without-rights", clean)
+		rejected(t, apply(pod("without-rights", image.Name), space), "scan failed")
+		byDigest := cluster.Registry.Host + "/" + image.Repository + "@" + image.Digest
+		rejected(t, apply(pod("by-digest", byDigest), space), "scan failed")
+		must(t, cluster.Rights("sbomscanner"))
+	})
+	if result.of(true)[denied] == 0 {
+		t.Error("nothing was rejected while the policy server had no right to read reports")
+	}
+	t.Logf("users saw: %s", strings.Join(result.messages(denied), "\n"))
+	seenByDigest(t)
+}
+
+// The registry fails in five ways. Answers that the policy server has are good for a minute, so each way has images of its own.
+func TestTheRegistryFails(t *testing.T) {
+	deploy(t, enforced)
+	for name, test := range map[string]struct {
+		fault http.HandlerFunc
+		words string
+	}{
+		"refuses":      {harness.Refuse, "scan failed"},
+		"answers 429":  {harness.Status(http.StatusTooManyRequests), "scan failed"},
+		"answers 500":  {harness.Status(http.StatusInternalServerError), "scan failed"},
+		"answers 401":  {harness.Status(http.StatusUnauthorized), "scan failed"},
+		"answers 404":  {harness.Status(http.StatusNotFound), "scan failed"},
+		"answers html": {func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, "<html>") }, "scan failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			space := namespace(t)
+			image := scanned(t, space+"/app", clean)
+			cluster.Registry.Fail(test.fault)
+			t.Cleanup(func() { cluster.Registry.Fail(nil) })
+			started := time.Now()
+			answer := apply(pod("app", image.Name), space)
+			rejected(t, answer, test.words)
+			t.Logf("after %v: %s", time.Since(started).Round(10*time.Millisecond), answer.Err)
+			cluster.Registry.Fail(nil)
+			started = time.Now()
+			eventually(t, 20*time.Second, func() error {
+				if answer := apply(pod("app", image.Name), space); answer.Code != 0 {
+					return fmt.Errorf("%s", answer.Text())
+				}
+				return nil
+			})
+			t.Logf("well again after %v", time.Since(started).Round(10*time.Millisecond))
+		})
+	}
+}
+
+// A registry that serves another digest than it says, or another image than was scanned, gets nothing in.
+func TestTheRegistryServesAnotherDigest(t *testing.T) {
+	deploy(t, enforced)
+	space := namespace(t)
+	good, bad := scanned(t, space+"/good", clean), scanned(t, space+"/bad", broken)
+	pretend := func(digest string) http.HandlerFunc {
+		return func(writer http.ResponseWriter, request *http.Request) {
+			if strings.Contains(request.URL.Path, "/manifests/") {
+				response, err := http.Get("http://" + cluster.Registry.Modules + "/v2/" + bad.Repository + "/manifests/" + bad.Digest)
+				if err != nil {
+					panic(http.ErrAbortHandler)
+				}
+				defer response.Body.Close()
+				writer.Header().Set("Content-Type", response.Header.Get("Content-Type"))
+				writer.Header().Set("Docker-Content-Digest", digest)
+				if request.Method == http.MethodGet {
+					_, _ = fmt.Fprint(writer, body(response))
+				}
+			}
+		}
+	}
+	t.Cleanup(func() { cluster.Registry.Fail(nil) })
+	// It says the digest of what was scanned, and has the bytes of another image.
+	cluster.Registry.Fail(pretend(good.Digest))
+	answer := apply(pod("lies", good.Name), space)
+	rejected(t, answer)
+	t.Logf("it says one digest and serves another: %s", answer.Err)
+	// It serves another image under the tag, and says so. Then that one is judged.
+	other := scanned(t, space+"/other", clean)
+	cluster.Registry.Fail(pretend(bad.Digest))
+	answer = apply(pod("other", other.Name), space)
+	rejected(t, answer)
+	t.Logf("it serves another image: %s", answer.Err)
+}
+
+// A registry that takes connections and stays silent holds the workers that ask it.
+func TestTheRegistryIsSilent(t *testing.T) {
+	deploy(t, enforced)
+	space := namespace(t)
+	known, silent := scanned(t, space+"/known", clean), scanned(t, space+"/silent", clean)
+	succeeds(t, apply(pod("known", known.Name), space))
+	cluster.Registry.Fail(harness.Silent)
+	t.Cleanup(func() { cluster.Registry.Fail(nil) })
+	started := time.Now()
+	answer := apply(pod("silent", silent.Name), space)
+	if answer.Code == 0 {
+		t.Fatal("a Pod was admitted whose image nobody could look up")
+	}
+	t.Logf("after %v: %s", time.Since(started).Round(100*time.Millisecond), answer.Err)
+	// What is known goes on, as long as a worker is free.
+	answer = apply(pod("known-2", known.Name), space)
+	t.Logf("a known image meanwhile: %d %s", answer.Code, answer.Text())
+	cluster.Registry.Fail(nil)
+	started = time.Now()
+	eventually(t, 120*time.Second, func() error {
+		for _, image := range []harness.Image{known, silent} {
+			if answer := apply(pod("again", image.Name), space, "--dry-run=server"); answer.Code != 0 {
+				return fmt.Errorf("%s", answer.Text())
+			}
+		}
+		return nil
+	})
+	t.Logf("well again %v after the registry", time.Since(started).Round(100*time.Millisecond))
+}
+
+// A policy server is killed in the middle of requests. The other one goes on.
+func TestAPolicyServerIsKilled(t *testing.T) {
+	deploy(t, enforced)
+	result := underLoad(t, func(string) {
+		for _, process := range cluster.PolicyServers() {
+			process.Kill()
+			break
+		}
+		time.Sleep(5 * time.Second)
+	})
+	t.Logf("users saw: %s", strings.Join(result.messages(unreached), "\n"))
+	if gap := result.gap(); gap > 5*time.Second {
+		t.Errorf("with two replicas nothing was admitted for %v", gap)
+	}
+}
+
+// The only policy server is killed: nothing is admitted until it is there again.
+func TestTheOnlyPolicyServerIsKilled(t *testing.T) {
+	deploy(t, harness.Deployment{Replicas: 1, Workers: 2})
+	result := underLoad(t, func(string) {
+		for _, process := range cluster.PolicyServers() {
+			process.Kill()
+		}
+	})
+	if result.of(true)[unreached] == 0 {
+		t.Error("nobody noticed that the only policy server was killed")
+	}
+	t.Logf("users saw: %s", strings.Join(result.messages(unreached), "\n"))
+}
+
+// Settings change under load: the old policy servers answer until the new ones are ready.
+func TestARolloutOfSettings(t *testing.T) {
+	deploy(t, enforced)
+	changed := enforced
+	changed.Settings = map[string]any{"maxImages": 49}
+	result := underLoad(t, func(string) { deploy(t, changed) })
+	if lost := result.of(true)[unreached] + result.of(true)[denied]; lost > 0 {
+		t.Errorf("a rollout lost %d Pods: %v %v", lost, result.messages(unreached), result.messages(denied))
+	}
+}
+
+// Settings that the policy refuses never reach the Pods that answer.
+func TestARolloutOfSettingsThatAreRefused(t *testing.T) {
+	deploy(t, enforced)
+	wrong := enforced
+	wrong.Settings = map[string]any{"maxImages": "many"}
+	result := underLoad(t, func(string) {
+		rendered, err := cluster.Render(wrong)
+		must(t, err)
+		answer := cluster.KubectlWith(rendered, "apply", "--server-side", "--force-conflicts", "--filename", "-")
+		succeeds(t, answer)
+		eventually(t, 30*time.Second, func() error {
+			if log := cluster.PolicyServerLog(); !strings.Contains(log, "maxImages") {
+				return fmt.Errorf("no policy server says what is wrong with the settings")
+			}
+			return nil
+		})
+		time.Sleep(3 * time.Second)
+	})
+	if lost := result.of(true)[unreached] + result.of(true)[denied]; lost > 0 {
+		t.Errorf("settings that are refused lost %d Pods: %v %v", lost, result.messages(unreached), result.messages(denied))
+	}
+	deployed = nil
+	deploy(t, enforced)
+}
+
+// More requests than one worker gets done: who waits too long is refused, and nobody gets in unjudged.
+func TestOutOfWorkers(t *testing.T) {
+	deploy(t, harness.Deployment{Replicas: 1, Workers: 1})
+	space := namespace(t)
+	good, bad := scanned(t, space+"/good", clean), scanned(t, space+"/bad", broken)
+	running := startLoad(t, space, 60, 0, []harness.Image{good}, []harness.Image{bad, pushed(t, space+"/unscanned")})
+	time.Sleep(10 * time.Second)
+	result := running.stop()
+	t.Log(result)
+	t.Logf("the slowest took %v; users saw: %s", result.slowest().Round(10*time.Millisecond), strings.Join(result.messages(unreached), "\n"))
+	succeeds(t, apply(pod("after", good.Name), space))
+}
+
+// The scanner's own API is away. That is no missing report.
+func TestTheScannersAPIIsAway(t *testing.T) {
+	deploy(t, enforced)
+	result := underLoad(t, func(space string) {
+		image := scanned(t, space+"/away", clean)
+		cluster.ScannerLink().Refuse(true)
+		cluster.ScannerLink().Cut()
+		time.Sleep(6 * time.Second)
+		rejected(t, apply(pod("away", image.Name), space), "scan failed")
+		byDigest := cluster.Registry.Host + "/" + image.Repository + "@" + image.Digest
+		rejected(t, apply(pod("by-digest", byDigest), space), "scan failed")
+		cluster.ScannerLink().Refuse(false)
+	})
+	t.Logf("users saw: %s", strings.Join(result.messages(denied), "\n"))
+	seenByDigest(t)
+}
