@@ -146,16 +146,23 @@ func TestRightsAreTakenAway(t *testing.T) {
 // The registry fails in five ways. Answers that the policy server has are good for a minute, so each way has images of its own.
 func TestTheRegistryFails(t *testing.T) {
 	deploy(t, enforced)
+	// What isn't even an error is an answer: the host keeps it for a minute.
+	space := namespace(t)
+	nonsense := scanned(t, space+"/app", clean)
+	cluster.Registry.Fail(func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, "<html>") })
+	t.Cleanup(func() { cluster.Registry.Fail(nil) })
+	rejected(t, apply(pod("app", nonsense.Name), space), "the registry's answer is no manifest")
+	cluster.Registry.Fail(nil)
+	answered := time.Now()
 	for name, test := range map[string]struct {
 		fault http.HandlerFunc
 		words string
 	}{
-		"refuses":      {harness.Refuse, "scan failed"},
-		"answers 429":  {harness.Status(http.StatusTooManyRequests), "scan failed"},
-		"answers 500":  {harness.Status(http.StatusInternalServerError), "scan failed"},
-		"answers 401":  {harness.Status(http.StatusUnauthorized), "scan failed"},
-		"answers 404":  {harness.Status(http.StatusNotFound), "scan failed"},
-		"answers html": {func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, "<html>") }, "scan failed"},
+		"refuses":     {harness.Refuse, "scan failed"},
+		"answers 429": {harness.Status(http.StatusTooManyRequests), "scan failed"},
+		"answers 500": {harness.Status(http.StatusInternalServerError), "scan failed"},
+		"answers 401": {harness.Status(http.StatusUnauthorized), "scan failed"},
+		"answers 404": {harness.Status(http.StatusNotFound), "scan failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			space := namespace(t)
@@ -177,6 +184,13 @@ func TestTheRegistryFails(t *testing.T) {
 			t.Logf("well again after %v", time.Since(started).Round(10*time.Millisecond))
 		})
 	}
+	eventually(t, 70*time.Second, func() error {
+		if answer := apply(pod("app", nonsense.Name), space); answer.Code != 0 {
+			return fmt.Errorf("%s", answer.Text())
+		}
+		return nil
+	})
+	t.Logf("a page instead of a manifest was forgotten after %v", time.Since(answered).Round(time.Second))
 }
 
 // A registry that serves another digest than it says, or another image than was scanned, gets nothing in.
@@ -214,11 +228,13 @@ func TestTheRegistryServesAnotherDigest(t *testing.T) {
 	t.Logf("it serves another image: %s", answer.Err)
 }
 
-// A registry that takes connections and stays silent holds the workers that ask it.
+// A registry that takes connections and stays silent. Kubewarden looks up one image after another, and waits for ever: what is
+// known is refused too, and a policy server that has waited doesn't recover by itself.
 func TestTheRegistryIsSilent(t *testing.T) {
 	deploy(t, enforced)
 	space := namespace(t)
 	known, silent := scanned(t, space+"/known", clean), scanned(t, space+"/silent", clean)
+	accepted := scanned(t, space+"/accepted", clean)
 	succeeds(t, apply(pod("known", known.Name), space))
 	cluster.Registry.Fail(harness.Silent)
 	t.Cleanup(func() { cluster.Registry.Fail(nil) })
@@ -228,12 +244,19 @@ func TestTheRegistryIsSilent(t *testing.T) {
 		t.Fatal("a Pod was admitted whose image nobody could look up")
 	}
 	t.Logf("after %v: %s", time.Since(started).Round(100*time.Millisecond), answer.Err)
-	// What is known goes on, as long as a worker is free.
-	answer = apply(pod("known-2", known.Name), space)
-	t.Logf("a known image meanwhile: %d %s", answer.Code, answer.Text())
+	// What users of known images see meanwhile.
+	running := startLoad(t, space, 4, 50*time.Millisecond, []harness.Image{known}, []harness.Image{accepted})
+	time.Sleep(20 * time.Second)
+	result := running.stop()
+	t.Logf("with known images meanwhile: %v; the slowest took %v", result, result.slowest().Round(100*time.Millisecond))
+	// The registry answers again, but not to what was asked before.
 	cluster.Registry.Fail(nil)
 	started = time.Now()
-	eventually(t, 120*time.Second, func() error {
+	if answer = apply(pod("again", known.Name), space); answer.Code == 0 {
+		t.Error("the policy servers have recovered by themselves, which docs/operations.md says they don't")
+	}
+	must(t, cluster.RestartPolicyServers())
+	eventually(t, 60*time.Second, func() error {
 		for _, image := range []harness.Image{known, silent} {
 			if answer := apply(pod("again", image.Name), space, "--dry-run=server"); answer.Code != 0 {
 				return fmt.Errorf("%s", answer.Text())
@@ -241,7 +264,7 @@ func TestTheRegistryIsSilent(t *testing.T) {
 		}
 		return nil
 	})
-	t.Logf("well again %v after the registry", time.Since(started).Round(100*time.Millisecond))
+	t.Logf("well again %v after the registry, by a restart", time.Since(started).Round(100*time.Millisecond))
 }
 
 // A policy server is killed in the middle of requests. The other one goes on.
@@ -282,6 +305,41 @@ func TestARolloutOfSettings(t *testing.T) {
 	result := underLoad(t, func(string) { deploy(t, changed) })
 	if lost := result.of(true)[unreached] + result.of(true)[denied]; lost > 0 {
 		t.Errorf("a rollout lost %d Pods: %v %v", lost, result.messages(unreached), result.messages(denied))
+	}
+}
+
+// A rollout that Kubernetes calls done isn't over: the API server keeps its connection to a policy server that was told to end,
+// and that one decides by the old settings until it is killed. Kubewarden's condition waits for that.
+func TestOldSettingsAfterARollout(t *testing.T) {
+	deploy(t, enforced)
+	space := namespace(t)
+	image := scanned(t, space+"/app", clean)
+	succeeds(t, apply(pod("app", image.Name), space))
+	cluster.Grace(30 * time.Second)
+	t.Cleanup(func() { cluster.Grace(2 * time.Second) })
+	changed := enforced
+	changed.Settings = map[string]any{"preScanPolicies": map[string]any{"defaultPolicy": "reject"}}
+	deployed = nil
+	must(t, cluster.Apply(changed))
+	// The controller writes the new configuration first.
+	time.Sleep(3 * time.Second)
+	succeeds(t, cluster.Kubectl("rollout", "status", "--namespace", harness.Namespace, "deployment/policy-server-image-admission"))
+	done, old := time.Now(), time.Duration(0)
+	unique := make(chan time.Duration, 1)
+	go func() {
+		_ = cluster.WaitDeployed(90 * time.Second)
+		unique <- time.Since(done)
+	}()
+	for time.Since(done) < 45*time.Second {
+		if answer := apply(pod("app-2", image.Name), space, "--dry-run=server"); answer.Code == 0 {
+			old = time.Since(done)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	alone := <-unique
+	t.Logf("after `kubectl rollout status` the old settings decided for %v; the condition PolicyUniquelyReachable was there after %v", old.Round(100*time.Millisecond), alone.Round(100*time.Millisecond))
+	if old > alone+time.Second {
+		t.Errorf("PolicyUniquelyReachable came before the new settings decided, which docs/operations.md says it doesn't")
 	}
 }
 
@@ -338,4 +396,84 @@ func TestTheScannersAPIIsAway(t *testing.T) {
 	})
 	t.Logf("users saw: %s", strings.Join(result.messages(denied), "\n"))
 	seenByDigest(t)
+}
+
+// `kubectl rollout restart` restarts no policy server: Kubewarden's controller takes its annotation away again.
+func TestRolloutRestart(t *testing.T) {
+	deploy(t, enforced)
+	before := cluster.PolicyServers()
+	succeeds(t, cluster.Kubectl("rollout", "restart", "--namespace", harness.Namespace, "deployment/policy-server-image-admission"))
+	time.Sleep(10 * time.Second)
+	must(t, cluster.WaitDeployed(90*time.Second))
+	kept := 0
+	for name := range cluster.PolicyServers() {
+		if before[name] != nil {
+			kept++
+		}
+	}
+	t.Logf("of %d policy servers, %d were not restarted", len(before), kept)
+	if kept == 0 {
+		t.Error("all were restarted, which docs/operations.md says they aren't")
+	}
+}
+
+// The policy server's certificate expires. Policy servers take up a new one by themselves, once it is in their Secret;
+// Kubewarden's controller puts it there two months before.
+func TestTheCertificateExpires(t *testing.T) {
+	deploy(t, enforced)
+	space := namespace(t)
+	image := scanned(t, space+"/app", clean)
+	succeeds(t, apply(pod("before", image.Name), space))
+	must(t, cluster.ServePolicyServersWith(10*time.Second))
+	eventually(t, 60*time.Second, func() error {
+		// Connections that are there go on: an expired certificate is noticed by the next one.
+		cluster.PolicyServerLink().Cut()
+		answer := apply(pod("app", image.Name), space, "--dry-run=server")
+		if answer.Code == 0 {
+			return fmt.Errorf("Pods are still admitted")
+		}
+		if !strings.Contains(answer.Text(), "certificate has expired") {
+			return fmt.Errorf("%s", answer.Text())
+		}
+		t.Logf("users see: %s", answer.Text())
+		return nil
+	})
+	must(t, cluster.ServePolicyServersWith(24*time.Hour))
+	started := time.Now()
+	eventually(t, 60*time.Second, func() error {
+		if answer := apply(pod("app", image.Name), space); answer.Code != 0 {
+			return fmt.Errorf("%s", answer.Text())
+		}
+		return nil
+	})
+	t.Logf("well again %v after the Secret has a good one", time.Since(started).Round(100*time.Millisecond))
+}
+
+// The policy server's clock is ten minutes behind the others', and then ten minutes ahead. Ages of reports are counted by the
+// policy server's clock: a report that isn't made yet counts, one that seems too old doesn't.
+func TestClocksDiffer(t *testing.T) {
+	aged := enforced
+	aged.Settings = map[string]any{"reports": map[string]any{
+		"sources": []any{map[string]any{"trivyOperator": map[string]any{"namespaces": []string{"trivy-system"}}}}, "platforms": []string{amd64}, "maxAge": "5m",
+	}}
+	deploy(t, enforced)
+	t.Cleanup(func() {
+		must(t, cluster.Clock(0))
+		must(t, cluster.RestartPolicyServers())
+	})
+	for _, clock := range []struct {
+		name    string
+		seconds int
+	}{{"behind", -600}, {"ahead", 600}} {
+		t.Run(clock.name, func(t *testing.T) {
+			must(t, cluster.Clock(clock.seconds))
+			must(t, cluster.RestartPolicyServers())
+			space := namespace(t)
+			good, bad := scanned(t, space+"/good", clean), scanned(t, space+"/bad", broken)
+			rejected(t, apply(pod("bad", bad.Name), space))
+			answer := apply(pod("good", good.Name), space)
+			t.Logf("a report that was made now: %d %s", answer.Code, answer.Text())
+		})
+	}
+	_ = aged
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -13,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // An authority signs the certificates of one cluster. All of them are files in one folder: `<name>.crt` and `<name>.key`.
@@ -84,4 +87,44 @@ func (a *authority) write(name string, certificate []byte, key *ecdsa.PrivateKey
 		return err
 	}
 	return os.WriteFile(a.file(name+".key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}), 0o600)
+}
+
+// ServePolicyServersWith writes a certificate for the policy servers into their Secret that Kubewarden's authority has signed, and
+// that is good for this long.
+func (c *Cluster) ServePolicyServersWith(validity time.Duration) error {
+	const service = "policy-server-image-admission"
+	signer, err := c.Client.CoreV1().Secrets(Namespace).Get(c.ctx, "kubewarden-ca", metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	pair, err := tls.X509KeyPair(signer.Data["ca.crt"], signer.Data["ca.key"])
+	if err != nil {
+		return err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	name := service + "." + Namespace + ".svc"
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(validity),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	raw, err := x509.CreateCertificate(rand.Reader, template, pair.Leaf, key.Public(), pair.PrivateKey)
+	if err != nil {
+		return err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	secret, err := c.Client.CoreV1().Secrets(Namespace).Get(c.ctx, service, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	secret.Data["tls.crt"] = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
+	secret.Data["tls.key"] = pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})
+	_, err = c.Client.CoreV1().Secrets(Namespace).Update(c.ctx, secret, metav1.UpdateOptions{})
+	return err
 }

@@ -120,15 +120,23 @@ func text(value any) string {
 
 // Deploy applies deploy/ with the overlay, and waits until the policy server that has these settings alone is asked.
 func (c *Cluster) Deploy(deployment Deployment) error {
-	rendered, err := c.Render(deployment)
-	if err != nil {
-		return err
-	}
-	if err := c.apply(rendered); err != nil {
+	if err := c.Apply(deployment); err != nil {
 		return err
 	}
 	return c.WaitDeployed(120 * time.Second)
 }
+
+// Apply applies deploy/ with the overlay, and waits for nothing.
+func (c *Cluster) Apply(deployment Deployment) error {
+	rendered, err := c.Render(deployment)
+	if err != nil {
+		return err
+	}
+	return c.apply(rendered)
+}
+
+// Grace is how long processes of Pods get to end: 2 s, so that tests go on, or the 30 s that Kubernetes gives.
+func (c *Cluster) Grace(grace time.Duration) { c.node.setGrace(grace) }
 
 var policies = schema.GroupVersionResource{Group: "policies.kubewarden.io", Version: "v1", Resource: "clusteradmissionpolicies"}
 
@@ -214,4 +222,24 @@ func (c *Cluster) Undeploy() error {
 		}
 		return err
 	})
+}
+
+// RestartPolicyServers deletes their Pods, and waits for new ones. `kubectl rollout restart` doesn't: Kubewarden's controller takes
+// its annotation away again.
+func (c *Cluster) RestartPolicyServers() error {
+	before := c.PolicyServers()
+	if _, err := c.must("", c.Tools.Kubectl, "--kubeconfig", c.kubeconfig("admin"), "delete", "pods", "--namespace", Namespace, "--selector", policyServerSelector.String()); err != nil {
+		return err
+	}
+	if err := c.Eventually(60*time.Second, func() error {
+		for name := range c.PolicyServers() {
+			if before[name] != nil {
+				return fmt.Errorf("%s is still there", name)
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return c.WaitDeployed(120 * time.Second)
 }

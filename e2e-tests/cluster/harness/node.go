@@ -37,6 +37,8 @@ type node struct {
 	authority *authority
 	// programs has a program for the last part of an image's name.
 	programs map[string]program
+	// grace is how long a process is given to end, where its Pod says no less. A real node has no such bound.
+	grace time.Duration
 	// server is the address of the API server, as processes reach it.
 	server string
 
@@ -67,7 +69,7 @@ type runningPod struct {
 }
 
 func newNode(client kubernetes.Interface, namespace, folder, server string, authority *authority, programs map[string]program) *node {
-	return &node{client: client, namespace: namespace, folder: folder, server: server, authority: authority, programs: programs, pods: map[types.UID]*runningPod{}}
+	return &node{client: client, namespace: namespace, folder: folder, server: server, authority: authority, programs: programs, grace: 2 * time.Second, pods: map[types.UID]*runningPod{}}
 }
 
 func (n *node) run(ctx context.Context) {
@@ -165,6 +167,8 @@ func (n *node) syncPod(ctx context.Context, pod *corev1.Pod, running *runningPod
 
 func (n *node) programOf(container corev1.Container) program {
 	name, _, _ := strings.Cut(path.Base(container.Image), ":")
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
 	return n.programs[name]
 }
 
@@ -194,8 +198,8 @@ func (n *node) begin(ctx context.Context, pod *corev1.Pod) error {
 	for _, variable := range container.Env {
 		environ = append(environ, variable.Name+"="+n.place(variable.Value, container, running))
 	}
-	process, err := start(running.folder, "container", program.path, arguments, environ...)
-	if err != nil {
+	process := &Process{name: "container", path: program.path, args: arguments, environ: environ, log: filepath.Join(running.folder, "container.log"), contained: true}
+	if err := process.Start(); err != nil {
 		return err
 	}
 	running.process, running.started = process, time.Now()
@@ -256,14 +260,29 @@ func (n *node) end(ctx context.Context, pod *corev1.Pod, running *runningPod) er
 			return nil
 		}
 	}
+	n.mutex.Lock()
+	grace := n.grace
+	n.mutex.Unlock()
 	go func() {
 		if running != nil {
-			running.process.Stop(10 * time.Second)
+			running.process.Stop(min(grace, time.Duration(*pod.Spec.TerminationGracePeriodSeconds)*time.Second))
 		}
 		zero := int64(0)
 		_ = n.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &zero, Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
 	}()
 	return nil
+}
+
+func (n *node) setEnviron(image string, environ []string) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.programs[image] = program{path: n.programs[image].path, environ: environ}
+}
+
+func (n *node) setGrace(grace time.Duration) {
+	n.mutex.Lock()
+	defer n.mutex.Unlock()
+	n.grace = grace
 }
 
 func (n *node) probe(ctx context.Context, container corev1.Container, running *runningPod) bool {
@@ -360,10 +379,8 @@ func (n *node) mount(ctx context.Context, pod *corev1.Pod, running *runningPod) 
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return err
 		}
-		for name, content := range files {
-			if err := replace(filepath.Join(folder, name), content); err != nil {
-				return err
-			}
+		if err := project(folder, files); err != nil {
+			return err
 		}
 	}
 	running.mounted = time.Now()
@@ -419,6 +436,43 @@ func (n *node) admit(ctx context.Context, pod *corev1.Pod, running *runningPod) 
 	}
 	running.token = time.Now()
 	return n.authority.kubeconfig(filepath.Join(running.folder, "kubeconfig"), n.server, fmt.Sprintf(`{tokenFile: "%s"}`, file))
+}
+
+// project writes the files of a volume as a kubelet does: into a new folder, to which a link is turned at once, so that whoever
+// reads sees all of the old files or all of the new ones. Whoever watches a file sees no change of it, but that it is gone.
+func project(folder string, files map[string][]byte) error {
+	data := filepath.Join(folder, "..data")
+	same := true
+	for name, content := range files {
+		before, err := os.ReadFile(filepath.Join(data, name))
+		same = same && err == nil && string(before) == string(content)
+	}
+	if same {
+		return nil
+	}
+	made, err := os.MkdirTemp(folder, "..")
+	if err != nil {
+		return err
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(made, name), content, 0o600); err != nil {
+			return err
+		}
+	}
+	old, _ := os.Readlink(data)
+	link := data + "_tmp"
+	if err := errors.Join(os.Symlink(filepath.Base(made), link), os.Rename(link, data)); err != nil {
+		return err
+	}
+	for name := range files {
+		if err := os.Symlink(filepath.Join("..data", name), filepath.Join(folder, name)); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	if old != "" {
+		return os.RemoveAll(filepath.Join(folder, old))
+	}
+	return nil
 }
 
 // replace writes a file at once, if it has another content.

@@ -20,6 +20,9 @@ type Process struct {
 	args    []string
 	environ []string
 	log     string
+	// contained is the first process of a namespace of its own, as in a container. Such a program ignores what it has no
+	// handler for: policy-server has none for SIGTERM, and ends when it is killed.
+	contained bool
 
 	mutex   sync.Mutex
 	command *exec.Cmd
@@ -45,6 +48,13 @@ func (p *Process) Start() error {
 	command.Stdout, command.Stderr = output, output
 	// Whoever kills the tests ends what they started.
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if p.contained {
+		command.SysProcAttr.Cloneflags = syscall.CLONE_NEWPID
+		if os.Getuid() != 0 {
+			command.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+			command.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
+		}
+	}
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("%s doesn't start: %w", p.name, err)
 	}

@@ -13,6 +13,8 @@ type Tools struct {
 	Etcd, APIServer, ControllerManager, Kubectl, Helm     string
 	Controller, PolicyServer, AuditScanner, Charts, Kwctl string
 	Registry                                              string
+	// Compiler makes what sets a program's clock off.
+	Compiler string
 	// Module is the policy, with its metadata in it. Deploy is the folder of manifests.
 	Module, Deploy, CommandLine string
 }
@@ -51,6 +53,7 @@ func FindTools(root string) (Tools, error) {
 		{&tools.AuditScanner, "KUBEWARDEN_AUDIT_SCANNER", "kubewarden-audit-scanner", kubewarden + " (`go build ./cmd/audit-scanner`)"},
 		{&tools.Charts, "KUBEWARDEN_CHARTS", "", "the folder `charts` of a checkout of Kubewarden's repository"},
 		{&tools.Registry, "DOCKER_REGISTRY", "docker-registry", "Debian: apt-get install docker-registry"},
+		{&tools.Compiler, "CC", "cc", "Debian: apt-get install gcc libc6-dev"},
 		{&tools.Module, "POLICY_MODULE", filepath.Join(root, "annotated-policy.wasm"), "make annotated-policy.wasm"},
 		{&tools.CommandLine, "IMAGE_ADMISSION", filepath.Join(root, "target", "debug", "image-admission"), "make files-command"},
 		{&tools.Deploy, "", filepath.Join(root, "deploy"), "it is part of this repository"},
