@@ -2,6 +2,7 @@
 //! policies say one thing, and that what the engine asks of the cluster with their settings is what they grant.
 
 use crate::support::asked::{answer, asked, digest, index_digest, pod};
+use crate::support::deployed::{grants_first, is_granted_exactly, is_twin, is_valid_without_a_notice};
 use crate::support::kubewarden::{FailurePolicy, Kind, Mode, PolicySpec, Resource};
 use crate::support::rendered::{Rendered, Rights};
 use crate::support::transcripts::image_admission;
@@ -79,14 +80,6 @@ fn settings_in_head(component: &str) -> Value {
 
 fn metadata() -> Value {
     yaml_serde::from_str(&fs::read_to_string(root().join("policy-metadata.yml")).unwrap()).unwrap()
-}
-
-#[track_caller]
-fn is_valid_without_a_notice(settings: &Value) {
-    match check_settings(settings) {
-        Ok(settings) => assert!(settings.notices().is_empty(), "{:?}", settings.notices()),
-        Err(problems) => panic!("{problems:?} in {settings:#}"),
-    }
 }
 
 // === the policies ===
@@ -167,20 +160,6 @@ fn the_validating_policy_is_the_first_one_but_for_what_makes_it_validating() {
         let Some(rendered) = overlay(components) else { return };
         is_twin(&rendered.policy(POLICY), &rendered.policy(VALIDATING));
     }
-}
-
-#[track_caller]
-fn is_twin(first: &Resource<PolicySpec>, second: &Resource<PolicySpec>) {
-    assert!(second.metadata.name > first.metadata.name, "names are listed and called in their order");
-    assert!(first.spec.mutating);
-    assert!(!second.spec.mutating);
-    assert_eq!(second.spec.settings["pin"], json!({"enabled": false}), "it may not change anything");
-    assert_eq!(first.spec.settings.get("pin"), None);
-    let mut same = second.spec.clone();
-    same.mutating = true;
-    same.background_audit = first.spec.background_audit;
-    same.settings.as_object_mut().unwrap().remove("pin");
-    assert_eq!(json!(same), json!(first.spec));
 }
 
 /// What comes before it is copied, and what comes after it is about both.
@@ -264,29 +243,6 @@ fn namespaces_that_judging_needs_are_left_out() {
 
 // === rights ===
 
-/// What is asked with these settings is granted, in these namespaces and kinds and with these verbs alone.
-#[track_caller]
-fn is_granted_exactly(settings: &Value, spec: &PolicySpec, granted: &[Rights], of: &str) {
-    let asked = asked(settings);
-    let listed: BTreeSet<Kind> = spec.context_aware_resources.clone().unwrap().into_iter().collect();
-    let kinds: BTreeSet<Kind> = asked.iter().map(|asked| asked.kind.clone()).collect();
-    assert_eq!(kinds, listed, "{of}: contextAwareResources are the kinds that are asked for");
-    for asked in &asked {
-        assert!(granted.iter().any(|rights| rights.allow(asked)), "{of}: {asked:?} is not granted");
-    }
-    let resources: BTreeSet<(String, String)> = kinds.iter().map(Rights::resource).collect();
-    let all: BTreeSet<(String, String)> = granted.iter().flat_map(Rights::resources).collect();
-    assert_eq!(all, resources, "{of}");
-    // Where nothing is listed, no verb but `get` is needed; where anything is, all three are, by the host's watches.
-    let is_listed: BTreeSet<&Kind> = asked.iter().filter(|asked| asked.is_list).map(|asked| &asked.kind).collect();
-    let groups: BTreeSet<String> = is_listed.iter().map(|kind| Rights::resource(kind).0).collect();
-    for rule in granted.iter().flat_map(|rights| &rights.rules) {
-        let lists = rule.api_groups.iter().flatten().any(|group| groups.contains(group));
-        let verbs: &[&str] = if lists { &["get", "list", "watch"] } else { &["get"] };
-        assert_eq!(rule.verbs, verbs, "{of}: {rule:?}");
-    }
-}
-
 #[test]
 fn every_source_grants_what_its_settings_ask_for_and_nothing_else() {
     for source in SOURCES {
@@ -314,18 +270,11 @@ fn what_comes_beside_a_source_grants_what_its_settings_ask_for_and_nothing_else(
     }
 }
 
-/// Without `list` or `watch` a call hangs: a policy that is there before its rights blocks its server.
 #[test]
 fn rights_are_applied_before_what_needs_them() {
     for components in all() {
         let Some(rendered) = overlay(&components) else { return };
-        let place = |is_it: fn(&str) -> bool| {
-            let kinds = rendered.objects.iter().map(|object| object["kind"].as_str().unwrap());
-            kinds.enumerate().filter(move |(_, kind)| is_it(kind)).map(|(place, _)| place)
-        };
-        let last_right = place(|kind| kind.contains("Role")).max();
-        let first_own = place(|kind| kind == "ClusterAdmissionPolicy" || kind == "PolicyServer").min();
-        assert!(last_right < first_own, "{components:?}: {last_right:?} and {first_own:?}");
+        grants_first(&rendered);
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod asked;
 pub(crate) mod clock;
+pub(crate) mod deployed;
 pub(crate) mod host;
 pub(crate) mod kubectl;
 pub(crate) mod kubewarden;
