@@ -191,37 +191,12 @@ impl Init {
     /// What was chosen by options, and by answers to the questions where there is somebody to ask; and where to write it.
     fn choices<R: io::BufRead, W: Write>(
         &self,
-        mut questions: Option<&mut Questions<R, W>>,
+        mut questions: Asked<'_, R, W>,
     ) -> Result<(Choices, PathBuf), InitError> {
         let questions = &mut questions;
         let scanner = chosen(self.scanner, questions, questions::SCANNER, None, choices::scanner)?;
-        let signer = match (scanner, &self.signer) {
-            (Scanner::Registry, Some(signer)) => Some(Signer::read(signer).map_err(InitError::Unfit)?),
-            (Scanner::Registry, None) => Some(chosen(None, questions, questions::SIGNER, None, Signer::read)?),
-            (_, Some(_)) => {
-                let name = scanner.name();
-                let why =
-                    format!("`--signer` is about reports in a registry, and `{name}` has none there: leave it out");
-                return Err(InitError::Unfit(why));
-            }
-            (_, None) => None,
-        };
-        let namespaces = match scanner.namespace() {
-            Some(own) => {
-                let read = |text: &str| scanner.namespaces(choices::list(text, choices::namespace)?);
-                let given = some(&self.report_namespaces).map(|all| scanner.namespaces(all)).transpose();
-                let given = given.map_err(InitError::Unfit)?;
-                chosen(given, questions, questions::NAMESPACES, Some(own), read)?
-            }
-            None if self.report_namespaces.is_empty() => Vec::new(),
-            None => {
-                let name = scanner.name();
-                let why = format!(
-                    "`--report-namespaces` is about reports in the cluster, and `{name}` has none there: leave it out"
-                );
-                return Err(InitError::Unfit(why));
-            }
-        };
+        let signer = self.signer(scanner, questions)?;
+        let namespaces = self.namespaces(scanner, questions)?;
         let registries = |text: &str| choices::list(text, choices::registry);
         let registries = chosen(some(&self.registries), questions, questions::REGISTRIES, None, registries)?;
         let left_out = |text: &str| choices::list(text, choices::left_out);
@@ -249,6 +224,37 @@ impl Init {
         Ok((choices, folder))
     }
 
+    /// Who signs reports in a registry. None for a scanner that has none there.
+    fn signer<R: io::BufRead, W: Write>(
+        &self,
+        scanner: Scanner,
+        questions: &mut Asked<'_, R, W>,
+    ) -> Result<Option<Signer>, InitError> {
+        match (scanner, &self.signer) {
+            (Scanner::Registry, Some(signer)) => Ok(Some(Signer::read(signer).map_err(InitError::Unfit)?)),
+            (Scanner::Registry, None) => Ok(Some(chosen(None, questions, questions::SIGNER, None, Signer::read)?)),
+            (_, Some(_)) => Err(unfit("--signer", "reports in a registry", scanner)),
+            (_, None) => Ok(None),
+        }
+    }
+
+    /// The namespaces with the scanner's reports. None for a scanner that has none in the cluster.
+    fn namespaces<R: io::BufRead, W: Write>(
+        &self,
+        scanner: Scanner,
+        questions: &mut Asked<'_, R, W>,
+    ) -> Result<Vec<String>, InitError> {
+        match scanner.namespace() {
+            Some(own) => {
+                let read = |text: &str| scanner.namespaces(choices::list(text, choices::namespace)?);
+                let given = some(&self.report_namespaces).map(|all| scanner.namespaces(all)).transpose();
+                chosen(given.map_err(InitError::Unfit)?, questions, questions::NAMESPACES, Some(own), read)
+            }
+            None if self.report_namespaces.is_empty() => Ok(Vec::new()),
+            None => Err(unfit("--report-namespaces", "reports in the cluster", scanner)),
+        }
+    }
+
     /// Writes everything, or nothing where something is there already that may not be written anew.
     fn write(&self, folder: &Path, files: &[File]) -> Result<(), InitError> {
         let path = |file: &File| folder.join(&file.path);
@@ -269,6 +275,14 @@ impl Init {
     }
 }
 
+/// Somebody to ask, where there is somebody.
+type Asked<'q, R, W> = Option<&'q mut Questions<R, W>>;
+
+/// That an option is about something that a scanner doesn't have.
+fn unfit(option: &str, what: &str, scanner: Scanner) -> InitError {
+    InitError::Unfit(format!("`{option}` is about {what}, and `{}` has none there: leave it out", scanner.name()))
+}
+
 /// The values of an option, if it was given.
 fn some<T: Clone>(values: &[T]) -> Option<Vec<T>> {
     (!values.is_empty()).then(|| values.to_vec())
@@ -277,7 +291,7 @@ fn some<T: Clone>(values: &[T]) -> Option<Vec<T>> {
 /// What was given; else what is answered; else, where nobody is asked, the default.
 fn chosen<T, R: io::BufRead, W: Write>(
     given: Option<T>,
-    questions: &mut Option<&mut Questions<R, W>>,
+    questions: &mut Asked<'_, R, W>,
     question: &str,
     default: Option<&str>,
     read: impl Fn(&str) -> Result<T, String>,
@@ -311,8 +325,9 @@ fn tell(choices: &Choices, folder: &Path, files: &[File], output: &mut impl Writ
         Mode::Monitor => " | grep 'monitor mode' | grep 'allowed: false'",
         Mode::Enforce => "",
     };
-    lines.push("\nNext:".to_owned());
     lines.extend([
+        String::new(),
+        "Next:".to_owned(),
         format!("  image-admission test {folder}"),
         format!("  kubectl apply -k {folder}"),
         "  kubectl rollout status --namespace kubewarden deployment/policy-server-image-admission".to_owned(),
@@ -320,7 +335,7 @@ fn tell(choices: &Choices, folder: &Path, files: &[File], output: &mut impl Writ
         format!("  {logs}{rejections}"),
     ]);
     for line in lines {
-        writeln!(output, "{}", without_commands(&in_one_line(&line).replace("\\n", "\n")))?;
+        writeln!(output, "{}", without_commands(&in_one_line(&line)))?;
     }
     output.flush()
 }
