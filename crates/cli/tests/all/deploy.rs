@@ -465,6 +465,18 @@ fn the_overlay_of_the_page_renders() {
     }
 }
 
+/// What the page about monitoring has to be patched is patched.
+#[test]
+fn the_labels_of_the_page_are_those_of_what_is_monitored() {
+    let page = fs::read_to_string(root().join("docs/monitoring.md")).unwrap();
+    let fences = markdown::fences(&page).unwrap();
+    let patches = fences.iter().find(|fence| fence.kind == "overlay monitoring.yaml").unwrap();
+    let Some(rendered) = overlay_with(&["sources/none", "monitoring"], &patches.text) else { return };
+    let monitored = rendered.objects.iter().filter(|object| object["apiVersion"] == "monitoring.coreos.com/v1");
+    let labels: Vec<&Value> = monitored.map(|object| &object["metadata"]["labels"]).collect();
+    assert_eq!(labels, [&json!({"release": "kube-prometheus-stack"}); 2]);
+}
+
 /// What Kubewarden's controller calls the webhooks of a ClusterAdmissionPolicy.
 #[test]
 fn the_page_names_every_webhook() {
