@@ -192,6 +192,27 @@ fn every_suite_passes_at_once() {
     assert_eq!((outcome.output, outcome.errors), (format!("PASS: {cases}/{cases}\n"), String::new()));
 }
 
+/// Whatever the first registry is called, its images are those of the suite.
+#[test]
+fn suites_are_about_the_first_registry() {
+    let folder = TempDir::new().unwrap();
+    copy_all(&tests().join("world"), folder.path());
+    let hosts = ["docker.io", "10.0.0.1:5000", "registry.registry.svc", "elsewhere.example", "localhost"];
+    let scanners: [&[&str]; 5] =
+        [&["sbomscanner"], &["trivy-operator"], &["kubescape"], &["registry", "--signer", "ci.pub"], &["none"]];
+    for (number, host) in hosts.iter().enumerate() {
+        for scanner in scanners {
+            let name = format!("{}-{number}", scanner[0]);
+            let options = ["--registries", host, "--module", "ghcr.io/team/policy:v1.0.0", &name];
+            let outcome = image_admission(folder.path(), &[&["init", "--scanner"], scanner, &options].concat(), b"");
+            assert_eq!((outcome.code, outcome.errors.as_str()), (0, ""), "{host}: {scanner:?}");
+        }
+    }
+    let module = module_path().display().to_string();
+    let outcome = image_admission(folder.path(), &["test", "--module", &module, "."], b"");
+    assert_eq!((outcome.output.as_str(), outcome.errors.as_str()), ("PASS: 70/70\n", ""));
+}
+
 /// The texts of all files of a folder, by their paths.
 fn texts(folder: &Path) -> BTreeMap<PathBuf, String> {
     let (mut texts, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);

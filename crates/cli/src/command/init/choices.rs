@@ -257,6 +257,10 @@ pub(super) fn left_out(text: &str) -> Result<String, String> {
 
 /// The host of a registry, by its one name: that of its images.
 pub(super) fn registry(text: &str) -> Result<String, String> {
+    // Lists of images don't take these, so that the suite could not be run.
+    if text.starts_with('[') {
+        return Err(format!("`{text}` is an IPv6 address: give the registry a name, and use that"));
+    }
     match Settings::read(&json!({"registries": [text]})) {
         Ok(settings) => settings.registries.into_iter().next().ok_or_else(|| "name a registry".to_owned()),
         Err(problems) => Err(without_path(&problems.to_string())),
@@ -317,6 +321,7 @@ mod tests {
             "ghcr.io/team",
             "`ghcr.io/team` is not a registry host; use a host like `ghcr.io` or `registry.example.com:5000`",
         );
+        refused(registry, "[::1]:5000", "`[::1]:5000` is an IPv6 address: give the registry a name, and use that");
         assert_eq!(registry("GHCR.io").as_deref(), Ok("ghcr.io"));
         assert_eq!(registry("index.docker.io").as_deref(), Ok("docker.io"));
         refused(
