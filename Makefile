@@ -1,5 +1,5 @@
 # Everything that people and CI do with this project. Each target works on a fresh machine with rustup alone; what
-# else makes `test` look closer (docker-registry, kwctl), and what `e2e-tests` needs, is named where it is missing.
+# else makes `test` look closer (docker-registry, kubectl, kwctl), and what `e2e-tests` needs, is named where it is missing.
 
 # cargo, with the toolchain, target and components that it needs.
 CARGO ?= .ci/cargo

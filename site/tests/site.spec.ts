@@ -128,7 +128,7 @@ test("each fence of settings or of a suite opens in the playground as it is writ
 });
 
 test("a link to a file of the repository opens it as text", async ({ page }) => {
-  await open(page, "docs/suites-in-ci");
+  await open(page, "docs/migrating-from-gatekeeper");
   await page.locator('.vp-doc a[href$="deploy/cluster-admission-policy.yaml.txt"]').click();
   await expect(page.locator("body")).toContainText("kind: ClusterAdmissionPolicy");
 });

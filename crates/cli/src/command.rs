@@ -10,6 +10,8 @@ mod document;
 mod eval;
 mod explain;
 mod fields;
+#[cfg(not(target_family = "wasm"))]
+mod init;
 mod kept;
 mod lines;
 mod lint;
@@ -62,6 +64,9 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    // In a browser there is no folder to write to, and nobody applies anything.
+    #[cfg(not(target_family = "wasm"))]
+    Init(Box<init::Init>),
     Run(Box<run::Run>),
     Explain(Box<explain::Explain>),
     Audit(Box<audit::Audit>),
@@ -157,6 +162,8 @@ pub struct Outcome {
 
 fn perform(cli: Cli, output: &mut impl StandardOutput) -> Ending {
     let ended = match cli.command {
+        #[cfg(not(target_family = "wasm"))]
+        Command::Init(init) => init.execute(output).map_err(Box::from),
         Command::Run(run) => run.execute(output).map_err(Box::from),
         Command::Explain(explain) => explain.execute(output).map_err(Box::from),
         Command::Audit(audit) => audit.execute(output).map_err(Box::from),

@@ -47,7 +47,7 @@ Exit codes:
 
 Examples:
   image-admission lint settings.yaml
-  image-admission lint --fail-on error --allow any-registry deploy/cluster-admission-policy.yaml
+  image-admission lint --fail-on error --allow any-registry policy.yaml
   image-admission lint --diff settings.yaml
   kubectl get namespaces -o name | image-admission lint --namespaces - settings.yaml
   kustomize build overlays/production | image-admission lint -o sarif -";

@@ -1,358 +1,204 @@
-//! The manifests of `deploy/`: that the API server would take them as they are, that they say one thing, and that what the
-//! engine asks of the cluster with their settings is what they grant.
+//! The manifests of `deploy/`, as kustomize puts them together: that the API server would take them as they are, that the
+//! policies say one thing, and that what the engine asks of the cluster with their settings is what they grant.
 
-use crate::support::clock::use_read_clock;
-use crate::support::{kubewarden, markdown};
+use crate::support::asked::{answer, asked, digest, index_digest, pod};
+use crate::support::deployed::{grants_first, is_granted_exactly, is_twin, is_valid_without_a_notice};
+use crate::support::kubewarden::{FailurePolicy, Kind, Mode, PolicySpec, Resource};
+use crate::support::rendered::{Rendered, Rights};
+use crate::support::transcripts::image_admission;
+use crate::support::{copy_all, kubectl, markdown, root};
 use image_admission_engine::check_settings;
-use image_admission_engine::{Timestamp, WireHost, validate};
-use image_admission_stub_host::{Call, StubHost, digest_of};
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kubewarden::{FailurePolicy, Kind, Mode, PolicySpec, Resource, ServerSpec};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
+use tempfile::TempDir;
 
-const POLICY: &str = "cluster-admission-policy.yaml";
-const VALIDATING: &str = "cluster-admission-policy-validating.yaml";
-const MONITOR: &str = "monitor.yaml";
-const SERVER: &str = "policy-server.yaml";
-const POLICIES: [&str; 3] = [POLICY, VALIDATING, MONITOR];
+const POLICY: &str = "image-admission";
+const VALIDATING: &str = "image-admission-validating";
 
-/// What the scanners' manifests have a place for; each is bound to the account of the policy server.
-const RIGHTS: [&str; 6] = [
-    "rbac/sbomscanner.yaml",
-    "rbac/trivy-operator.yaml",
-    "rbac/kubescape.yaml",
-    "rbac/custom.yaml",
-    "rbac/keys.yaml",
-    "rbac/context.yaml",
-];
+/// Each reads other kinds.
+const SOURCES: [&str; 5] =
+    ["sources/sbomscanner", "sources/trivy-operator", "sources/kubescape", "sources/custom", "sources/none"];
 
-/// Another test looks at these: `monitoring.rs`.
-const MONITORING: [&str; 3] =
-    ["monitoring/service-monitor.yaml", "monitoring/alerts.yaml", "monitoring/grafana-dashboard.json"];
+/// What overlays may add beside a source of reports and the two below. Their heads have the settings that they go with.
+const BESIDE: [&str; 2] = ["keys", "context"];
 
-// === reading ===
-
-fn root() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-}
+// === overlays ===
 
 fn text(file: &str) -> String {
     let path = root().join("deploy").join(file);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn documents(file: &str) -> Vec<Value> {
-    let text = text(file);
-    yaml_serde::Deserializer::from_str(&text).map(|document| Value::deserialize(document).unwrap()).collect()
+fn document(file: &str) -> Value {
+    yaml_serde::from_str(&text(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
+/// What an overlay of the base is rendered to that has these components and nothing else. None where `kubectl` is missing.
 #[track_caller]
-fn lossless<T: DeserializeOwned + Serialize>(document: &Value) -> T {
-    kubewarden::lossless(document).unwrap_or_else(|error| panic!("{error}"))
+fn overlay(components: &[&str]) -> Option<Rendered> {
+    overlay_with(components, "")
 }
 
+/// The same, with more in its `kustomization.yaml`.
 #[track_caller]
-fn policy(file: &str) -> Resource<PolicySpec> {
-    let documents = documents(file);
-    assert_eq!(documents.len(), 1, "{file}");
-    let policy: Resource<PolicySpec> = lossless(&documents[0]);
-    assert_eq!(
-        (policy.api_version.as_str(), policy.kind.as_str()),
-        ("policies.kubewarden.io/v1", "ClusterAdmissionPolicy")
-    );
-    policy
+fn overlay_with(components: &[&str], more: &str) -> Option<Rendered> {
+    let folder = TempDir::new().unwrap();
+    copy_all(&root().join("deploy"), &folder.path().join("deploy"));
+    let components: Vec<String> = components.iter().map(|name| format!("../deploy/{name}")).collect();
+    let overlay = folder.path().join("overlay");
+    fs::create_dir(&overlay).unwrap();
+    let text = format!("resources: [../deploy]\ncomponents: {}\n{more}", json!(components));
+    fs::write(overlay.join("kustomization.yaml"), text).unwrap();
+    Rendered::of(&overlay)
 }
 
-fn name(policy: &Resource<PolicySpec>) -> &str {
-    policy.metadata.name.as_deref().unwrap()
+/// Every overlay: each source, enforced and not, with and without what comes beside it, by its components.
+fn all() -> Vec<Vec<&'static str>> {
+    let mut all = Vec::new();
+    for source in SOURCES {
+        for mode in [&[][..], &["monitor"]] {
+            for twin in [&[][..], &["validating"]] {
+                for beside in [&[][..], &["keys", "context", "monitoring"]] {
+                    all.push([&[source][..], mode, twin, beside].concat());
+                }
+            }
+        }
+    }
+    all
 }
 
-fn server() -> Resource<ServerSpec> {
-    let documents = documents(SERVER);
-    assert_eq!(documents.len(), 1);
-    let server: Resource<ServerSpec> = lossless(&documents[0]);
-    assert_eq!((server.api_version.as_str(), server.kind.as_str()), ("policies.kubewarden.io/v1", "PolicyServer"));
-    server
+/// The settings that a component says in its head that it goes with.
+fn settings_in_head(component: &str) -> Value {
+    let text = text(&format!("{component}/kustomization.yaml"));
+    let lines = text.lines().skip_while(|line| *line != "#   settings:").take_while(|line| line.starts_with('#'));
+    let yaml: String = lines.map(|line| line.strip_prefix("#   ").unwrap_or_default().to_owned() + "\n").collect();
+    let head: Value = yaml_serde::from_str(&yaml).unwrap_or_else(|error| panic!("{component}: {error} in\n{yaml}"));
+    head["settings"].clone()
 }
 
 fn metadata() -> Value {
     yaml_serde::from_str(&fs::read_to_string(root().join("policy-metadata.yml")).unwrap()).unwrap()
 }
 
-/// The part of the policies that a file with rights says it goes with: YAML in the comment at its head.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct GoesWith {
-    context_aware_resources: Vec<Kind>,
-    settings: Value,
-}
-
-fn goes_with(file: &str) -> GoesWith {
-    let text = text(file);
-    let (_, rest) = text.split_once("# It goes with this in both policies:\n").unwrap_or_else(|| panic!("{file}"));
-    let lines = rest.lines().take_while(|line| line.starts_with('#'));
-    let yaml: String = lines.map(|line| line.strip_prefix("#   ").unwrap_or_default().to_owned() + "\n").collect();
-    yaml_serde::from_str(&yaml).unwrap_or_else(|error| panic!("{file}: {error} in\n{yaml}"))
-}
-
-// === rights ===
-
-/// The rules that a file grants to the policy server: of one namespace, or of the whole cluster.
-struct Rights {
-    namespace: Option<String>,
-    rules: Vec<PolicyRule>,
-}
-
-fn rights(file: &str) -> Rights {
-    let documents = documents(file);
-    let [role, binding] = documents.as_slice() else { panic!("{file}: a role and its binding are expected") };
-    let (metadata, rules, bound): (ObjectMeta, _, (ObjectMeta, RoleRef, Option<Vec<Subject>>)) =
-        match role["kind"].as_str().unwrap() {
-            "Role" => {
-                let (role, binding): (Role, RoleBinding) = (lossless(role), lossless(binding));
-                (role.metadata, role.rules, (binding.metadata, binding.role_ref, binding.subjects))
-            }
-            "ClusterRole" => {
-                let (role, binding): (ClusterRole, ClusterRoleBinding) = (lossless(role), lossless(binding));
-                (role.metadata, role.rules, (binding.metadata, binding.role_ref, binding.subjects))
-            }
-            other => panic!("{file}: `{other}` is no role"),
-        };
-    let (bound_metadata, reference, subjects) = bound;
-    assert_eq!(bound_metadata, metadata, "{file}: the binding has the name and the namespace of the role");
-    assert_eq!(reference.api_group, "rbac.authorization.k8s.io", "{file}");
-    assert_eq!((Some(reference.kind.as_str()), Some(&reference.name)), (role["kind"].as_str(), metadata.name.as_ref()));
-    let subjects: Vec<Subject> = subjects.unwrap();
-    assert_eq!(subjects.len(), 1, "{file}");
-    assert_eq!(subjects[0].kind, "ServiceAccount");
-    assert_eq!(subjects[0].namespace.as_deref(), Some("kubewarden"));
-    assert_eq!(Some(subjects[0].name.clone()), server().spec.service_account_name, "{file}: the server's own account");
-    Rights { namespace: metadata.namespace, rules: rules.unwrap() }
-}
-
-impl Rights {
-    /// Whether a call may be made: for a list the host also lists and watches.
-    fn allow(&self, asked: &Asked) -> bool {
-        let (group, _) = asked.kind.api_version.split_once('/').unwrap_or_default();
-        // True for all kinds here.
-        let resource = asked.kind.kind.to_lowercase() + "s";
-        let verbs: &[&str] = if asked.is_list { &["list", "watch"] } else { &["get"] };
-        let of = |list: &Option<Vec<String>>, wanted: &str| list.iter().flatten().any(|one| one == wanted);
-        let is_named = |rule: &PolicyRule| match (&rule.resource_names, &asked.name) {
-            (None, _) => true,
-            (Some(names), Some(name)) => names.contains(name),
-            (Some(_), None) => false,
-        };
-        self.namespace.as_ref().is_none_or(|own| Some(own) == asked.namespace.as_ref())
-            && verbs.iter().all(|verb| {
-                self.rules.iter().any(|rule| {
-                    of(&rule.api_groups, group)
-                        && of(&rule.resources, &resource)
-                        && rule.verbs.iter().any(|one| one == verb)
-                        && is_named(rule)
-                })
-            })
-    }
-
-    /// What is granted, as kinds would be called.
-    fn resources(&self) -> BTreeSet<(String, String)> {
-        let pairs = self.rules.iter().flat_map(|rule| {
-            let groups = rule.api_groups.iter().flatten();
-            groups.flat_map(|group| rule.resources.iter().flatten().map(move |one| (group.clone(), one.clone())))
-        });
-        pairs.collect()
-    }
-}
-
-// === what the engine asks ===
-
-/// A call to the cluster.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Asked {
-    kind: Kind,
-    namespace: Option<String>,
-    /// None for a list.
-    name: Option<String>,
-    is_list: bool,
-}
-
-impl Asked {
-    fn of(call: &Call) -> Self {
-        let field = |key: &str| Some(call.field(key).to_owned()).filter(|text| !text.is_empty());
-        let kind = Kind { api_version: field("api_version").unwrap(), kind: field("kind").unwrap() };
-        let is_list = call.operation != "get_resource";
-        Self { kind, namespace: field("namespace"), name: field("name"), is_list }
-    }
-}
-
-const KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
-    MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEZd4V/st+w837Vw+oercc4fGOidWX\n\
-    awcFfNu/9f+Ft2Bn2FCYtpA7rYK+sMmI958fKV6cEoXFgLGZg2Eg7Ru/fg==\n\
-    -----END PUBLIC KEY-----\n";
-
-fn digest(digit: char) -> String {
-    format!("sha256:{}", digit.to_string().repeat(64))
-}
-
-/// The index of the only image.
-fn index() -> Value {
-    json!({
-        "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
-        "manifests": [{"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest('2'), "size": 2,
-            "platform": {"os": "linux", "architecture": "amd64"}}],
-    })
-}
-
-fn index_digest() -> String {
-    digest_of(&index().to_string())
-}
-
-/// A cluster in which everybody signed every image, and no scanner has finished a report.
-fn cluster() -> StubHost {
-    let digest = json!({"digest": index_digest(), "is_trusted": true}).to_string();
-    StubHost::default()
-        .says("v1/manifest_digest", digest.as_str())
-        .says("v1/oci_manifest", index().to_string())
-        .says("v2/verify", digest)
-        .answer_with(|call| (call.operation == "get_resource").then(|| object(call)).flatten().map(Ok))
-}
-
-/// The object of a name, where there is one: a key of that name, or an image that the scanner knows without a report, for
-/// which it looks for the scan that is under way.
-fn object(call: &Call) -> Option<Value> {
-    let metadata = json!({"name": call.field("name"), "namespace": call.field("namespace")});
-    let data = match call.field("kind") {
-        "Secret" => base64::Engine::encode(&base64::prelude::BASE64_STANDARD, KEY),
-        "ConfigMap" => KEY.to_owned(),
-        "Image" => {
-            return Some(json!({
-                "apiVersion": call.field("api_version"), "kind": "Image", "metadata": metadata,
-                "imageMetadata": {"registry": "team", "registryURI": "ghcr.io", "repository": "team/app", "tag": "1.0",
-                    "platform": "linux/amd64", "digest": digest('2'), "indexDigest": index_digest()},
-            }));
-        }
-        _ => return None,
-    };
-    Some(json!({"apiVersion": "v1", "kind": call.field("kind"), "data": {"cosign.pub": data}, "metadata": metadata}))
-}
-
-fn pod(images: &[&str]) -> Value {
-    let containers: Vec<Value> =
-        images.iter().enumerate().map(|(n, image)| json!({"name": format!("c{n}"), "image": image})).collect();
-    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "app", "namespace": "shop"},
-        "spec": {"containers": containers}})
-}
-
-/// The policy's answer to the creation of an object, with what it asked of the cluster for that.
-fn answer(object: &Value, settings: &Value) -> (Value, BTreeSet<Asked>) {
-    use_read_clock();
-    let request = json!({
-        "uid": "1", "operation": "CREATE", "name": "app", "namespace": "shop",
-        "kind": {"group": "", "version": "v1", "kind": "Pod"}, "resource": {"group": "", "version": "v1", "resource": "pods"},
-        "userInfo": {"username": "someone"}, "object": object,
-    });
-    let payload = json!({"request": request, "settings": settings}).to_string();
-    let host = cluster();
-    let now = Timestamp::parse("2026-11-01T00:00:00Z").unwrap();
-    let answer = validate(payload.as_bytes(), &WireHost(host.wire()), now);
-    let asked = host.calls().into_iter().filter(|call| call.namespace == "kubernetes").map(|call| Asked::of(&call));
-    (serde_json::from_slice(&answer.response).unwrap(), asked.collect())
-}
-
-/// The kinds that images by tag and by digest make the policy ask for, in every way of finding a report.
-fn asked(settings: &Value) -> BTreeSet<Asked> {
-    let by_digest = format!("ghcr.io/team/app@{}", index_digest());
-    let mut asked = answer(&pod(&["ghcr.io/team/app:1.0"]), settings).1;
-    asked.extend(answer(&pod(&[&by_digest]), settings).1);
-    asked
-}
-
 // === the policies ===
 
 #[test]
-fn the_settings_are_valid_without_a_notice() {
-    let of_policies = POLICIES.map(|file| (file, policy(file).spec.settings));
-    // What goes with rights is added to the policies' own settings.
-    let of_rights = RIGHTS.map(|file| {
-        let mut settings = goes_with(file).settings;
-        settings["registries"] = policy(POLICY).spec.settings["registries"].clone();
-        (file, settings)
-    });
-    for (file, settings) in of_policies.into_iter().chain(of_rights) {
-        match check_settings(&settings) {
-            Ok(settings) => assert!(settings.notices().is_empty(), "{file}: {:?}", settings.notices()),
-            Err(problems) => panic!("{file}: {problems:?}"),
+fn every_overlay_is_what_the_api_server_takes() {
+    let metadata = metadata();
+    let annotation = |key: &str| metadata["annotations"][key].as_str().unwrap().to_owned();
+    let (url, version) = (annotation("io.kubewarden.policy.ociUrl"), annotation("io.kubewarden.policy.version"));
+    for components in all() {
+        let Some(rendered) = overlay(&components) else { return };
+        let server = rendered.server();
+        assert!(server.spec.replicas >= 2, "with one replica a drained node stops the cluster");
+        let policies = rendered.policies();
+        assert_eq!(policies.len(), if components.contains(&"validating") { 2 } else { 1 }, "{components:?}");
+        for policy in policies {
+            let spec = &policy.spec;
+            is_valid_without_a_notice(&spec.settings);
+            let registries = spec.settings["registries"].as_array().unwrap();
+            assert!(!registries.is_empty(), "{components:?}: an empty list is any registry");
+            assert_eq!(spec.policy_server, server.metadata.name);
+            assert_eq!(json!(spec.rules), metadata["rules"]);
+            assert_eq!(spec.module, format!("registry://{url}:v{version}"));
+            for (key, value) in policy.metadata.annotations.as_ref().unwrap() {
+                assert_eq!(*value, annotation(key), "{components:?}: {key}");
+            }
+            // The CRD takes 2 to 30 of both, and the controller no evaluation that is longer than the webhook waits.
+            let (evaluation, webhook) = (spec.timeout_eval_seconds.unwrap(), spec.timeout_seconds.unwrap());
+            assert!((2..=30).contains(&evaluation) && (2..=30).contains(&webhook));
+            assert!(evaluation < webhook, "the policy's own answer comes before the webhook gives up");
+            let (mode, failure_policy) = match components.contains(&"monitor") {
+                true => (Mode::Monitor, FailurePolicy::Ignore),
+                false => (Mode::Protect, FailurePolicy::Fail),
+            };
+            assert_eq!((spec.mode, spec.failure_policy), (Some(mode), Some(failure_policy)), "{components:?}");
+        }
+    }
+}
+
+#[test]
+fn every_overlay_means_what_it_says() {
+    for components in all() {
+        let Some(rendered) = overlay(&components) else { return };
+        let objects: Vec<String> = rendered.objects.iter().map(Value::to_string).collect();
+        let outcome = image_admission(&root(), &["lint", "-"], objects.join("\n").as_bytes());
+        assert_eq!((outcome.code, outcome.output.as_str(), outcome.errors.as_str()), (0, "", ""), "{components:?}");
+    }
+}
+
+/// Who forgets the source is told, and nothing is let in meanwhile.
+#[test]
+fn the_base_alone_is_refused() {
+    let Some(rendered) = overlay(&[]) else { return };
+    let problems = check_settings(&rendered.policy(POLICY).spec.settings).unwrap_err().to_string();
+    assert!(problems.starts_with("reports.sources: without a source no image has a report"), "{problems}");
+}
+
+#[test]
+fn monitoring_is_the_policy_but_for_what_lets_everything_in() {
+    for source in SOURCES {
+        let (Some(enforced), Some(monitor)) =
+            (overlay(&[source, "validating"]), overlay(&[source, "validating", "monitor"]))
+        else {
+            return;
+        };
+        for (enforced, monitor) in enforced.policies().iter().zip(monitor.policies()) {
+            assert_eq!(monitor.metadata.name, enforced.metadata.name, "applying the one replaces the other");
+            let mut same = monitor.spec;
+            (same.mode, same.failure_policy) = (enforced.spec.mode, enforced.spec.failure_policy);
+            assert_eq!(json!(same), json!(enforced.spec));
         }
     }
 }
 
 #[test]
 fn the_validating_policy_is_the_first_one_but_for_what_makes_it_validating() {
-    let (first, second) = (policy(POLICY), policy(VALIDATING));
-    assert!(name(&second) > name(&first), "names are listed and called in their order");
-    assert!(first.spec.mutating);
-    assert!(!second.spec.mutating);
-    assert_eq!(second.spec.settings["pin"], json!({"enabled": false}), "it may not change anything");
-    assert_eq!(first.spec.settings.get("pin"), None);
-    let mut same = second.spec.clone();
-    same.mutating = true;
-    same.background_audit = first.spec.background_audit;
-    same.settings.as_object_mut().unwrap().remove("pin");
-    assert_eq!(json!(same), json!(first.spec));
-}
-
-#[test]
-fn monitoring_is_the_policy_but_for_what_lets_everything_in() {
-    let (enforced, monitor) = (policy(POLICY), policy(MONITOR));
-    assert_eq!(name(&monitor), name(&enforced), "applying the one replaces the other");
-    assert_eq!((monitor.spec.mode, monitor.spec.failure_policy), (Some(Mode::Monitor), Some(FailurePolicy::Ignore)));
-    let mut same = monitor.spec;
-    same.mode = enforced.spec.mode;
-    same.failure_policy = enforced.spec.failure_policy;
-    assert_eq!(json!(same), json!(enforced.spec));
-}
-
-#[test]
-fn what_enforces_fails_closed() {
-    for file in [POLICY, VALIDATING] {
-        let spec = policy(file).spec;
-        assert_eq!((spec.mode, spec.failure_policy), (Some(Mode::Protect), Some(FailurePolicy::Fail)), "{file}");
-        let registries = spec.settings["registries"].as_array().unwrap();
-        assert!(!registries.is_empty(), "{file}: an empty list is any registry");
+    for components in all().iter().filter(|components| components.contains(&"validating")) {
+        let Some(rendered) = overlay(components) else { return };
+        is_twin(&rendered.policy(POLICY), &rendered.policy(VALIDATING));
     }
 }
 
+/// What comes before it is copied, and what comes after it is about both.
 #[test]
-fn the_policys_own_answer_comes_before_the_webhook_gives_up() {
-    for file in POLICIES {
-        let spec = policy(file).spec;
-        let (evaluation, webhook) = (spec.timeout_eval_seconds.unwrap(), spec.timeout_seconds.unwrap());
-        // The CRD takes 2 to 30 of both, and the controller no evaluation that is longer than the webhook waits.
-        assert!((2..=30).contains(&evaluation) && (2..=30).contains(&webhook), "{file}");
-        assert!(evaluation < webhook, "{file}");
+fn the_order_of_components_does_not_matter() {
+    let own = "patches:\n  - target: {kind: ClusterAdmissionPolicy, name: image-admission.*}\n    patch: |-\n      \
+               - {op: replace, path: /spec/settings/registries, value: [registry.example.com]}\n";
+    let components = ["sources/sbomscanner", "validating", "monitor", "keys"];
+    let Some(expected) = overlay_with(&components, own) else { return };
+    assert_eq!(expected.policy(VALIDATING).spec.settings["registries"], json!(["registry.example.com"]));
+    is_twin(&expected.policy(POLICY), &expected.policy(VALIDATING));
+    for turn in 1..components.len() {
+        let mut turned = components;
+        turned.rotate_left(turn);
+        // The kinds have no order, and stand in that of their components.
+        let policies = |rendered: &Rendered| -> Vec<Value> {
+            let sorted = |mut policy: Resource<PolicySpec>| {
+                policy.spec.context_aware_resources.as_mut().unwrap().sort();
+                json!(policy)
+            };
+            rendered.policies().into_iter().map(sorted).collect()
+        };
+        assert_eq!(policies(&overlay_with(&turned, own).unwrap()), policies(&expected), "{turned:?}");
     }
 }
 
+/// Two sources are asked in their order, and both are granted.
 #[test]
-fn rules_module_and_annotations_are_those_of_the_metadata() {
-    let metadata = metadata();
-    let annotation = |key: &str| metadata["annotations"][key].as_str().unwrap().to_owned();
-    let (url, version) = (annotation("io.kubewarden.policy.ociUrl"), annotation("io.kubewarden.policy.version"));
-    for file in POLICIES {
-        let policy = policy(file);
-        assert_eq!(json!(policy.spec.rules), metadata["rules"], "{file}");
-        assert_eq!(policy.spec.module, format!("registry://{url}:v{version}"), "{file}");
-        for (key, value) in policy.metadata.annotations.as_ref().unwrap() {
-            assert_eq!(*value, annotation(key), "{file}: {key}");
-        }
-    }
+fn sources_add_up() {
+    let Some(rendered) = overlay(&["sources/kubescape", "sources/sbomscanner"]) else { return };
+    let spec = rendered.policy(POLICY).spec;
+    let sources: Vec<&String> = spec.settings["reports"]["sources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|source| source.as_object().unwrap().keys())
+        .collect();
+    assert_eq!(sources, ["kubescape", "sbomscanner"]);
+    is_granted_exactly(&spec.settings, &spec, &rendered.granted(), "two sources");
 }
 
 /// Kubewarden's audit scanner asks about what exists by rules that have CREATE. It gives up a policy at the first pair of a
@@ -364,20 +210,15 @@ fn the_audit_scanner_finds_every_rule() {
         ("apps", &["deployments", "replicasets", "statefulsets", "daemonsets"]),
         ("batch", &["jobs", "cronjobs"]),
     ];
-    let readme = markdown::fences(&fs::read_to_string(root().join("README.md")).unwrap()).unwrap();
-    let readme = readme.iter().find(|fence| fence.text.contains("kind: ClusterAdmissionPolicy")).unwrap();
-    let readme: Value = yaml_serde::from_str(&readme.text).unwrap();
-    for rules in [&metadata()["rules"], &readme["spec"]["rules"]] {
-        for rule in rules.as_array().unwrap() {
-            let list = |key: &str| -> Vec<String> { serde_json::from_value(rule[key].clone()).unwrap() };
-            if !list("operations").contains(&"CREATE".to_owned()) {
-                continue;
-            }
-            for group in list("apiGroups") {
-                let known = kinds.iter().find(|(name, _)| *name == group).unwrap().1;
-                for resource in list("resources") {
-                    assert!(known.contains(&resource.as_str()), "`{resource}` of `{group}`");
-                }
+    for rule in metadata()["rules"].as_array().unwrap() {
+        let list = |key: &str| -> Vec<String> { serde_json::from_value(rule[key].clone()).unwrap() };
+        if !list("operations").contains(&"CREATE".to_owned()) {
+            continue;
+        }
+        for group in list("apiGroups") {
+            let known = kinds.iter().find(|(name, _)| *name == group).unwrap().1;
+            for resource in list("resources") {
+                assert!(known.contains(&resource.as_str()), "`{resource}` of `{group}`");
             }
         }
     }
@@ -385,101 +226,76 @@ fn the_audit_scanner_finds_every_rule() {
 
 #[test]
 fn namespaces_that_judging_needs_are_left_out() {
-    for file in POLICIES {
-        let policy = policy(file);
-        let selector = policy.spec.namespace_selector.unwrap();
-        assert_eq!(selector.match_labels, None, "{file}: the controller drops labels");
-        let expressions = selector.match_expressions.unwrap();
-        assert_eq!(expressions.len(), 1, "{file}");
-        // Nobody else can set this label.
-        assert_eq!(
-            (expressions[0].key.as_str(), expressions[0].operator.as_str()),
-            ("kubernetes.io/metadata.name", "NotIn")
-        );
-        let left_out = expressions[0].values.as_ref().unwrap();
-        // No other: one that doesn't exist is left out for whoever creates it.
-        assert_eq!(*left_out, ["kube-system", "kubewarden"], "{file}");
-    }
-}
-
-#[test]
-fn the_policy_server_is_the_policies_own() {
-    let server = server();
-    for file in POLICIES {
-        assert_eq!(policy(file).spec.policy_server, server.metadata.name, "{file}");
-    }
-    assert!(server.spec.replicas >= 2, "with one replica a drained node stops the cluster");
+    let policy: Resource<PolicySpec> = serde_json::from_value(document("cluster-admission-policy.yaml")).unwrap();
+    let selector = policy.spec.namespace_selector.unwrap();
+    assert_eq!(selector.match_labels, None, "the controller drops labels");
+    let expressions = selector.match_expressions.unwrap();
+    assert_eq!(expressions.len(), 1);
+    // Nobody else can set this label.
+    assert_eq!(
+        (expressions[0].key.as_str(), expressions[0].operator.as_str()),
+        ("kubernetes.io/metadata.name", "NotIn")
+    );
+    let left_out = expressions[0].values.as_ref().unwrap();
+    // No other: one that doesn't exist is left out for whoever creates it.
+    assert_eq!(*left_out, ["kube-system", "kubewarden"]);
 }
 
 // === rights ===
 
 #[test]
-fn what_is_asked_with_the_policies_settings_is_granted() {
-    let granted = rights("rbac/sbomscanner.yaml");
-    for file in POLICIES {
-        let spec = policy(file).spec;
-        let asked = asked(&spec.settings);
-        let kinds: BTreeSet<Kind> = asked.iter().map(|asked| asked.kind.clone()).collect();
-        let listed: BTreeSet<Kind> = spec.context_aware_resources.unwrap().into_iter().collect();
-        assert_eq!(kinds, listed, "{file}: contextAwareResources are the kinds that are asked for");
-        for asked in asked {
-            assert!(granted.allow(&asked), "{file}: {asked:?} is not granted");
-        }
+fn every_source_grants_what_its_settings_ask_for_and_nothing_else() {
+    for source in SOURCES {
+        let Some(rendered) = overlay(&[source]) else { return };
+        let spec = rendered.policy(POLICY).spec;
+        is_granted_exactly(&spec.settings, &spec, &rendered.granted(), source);
     }
 }
 
 #[test]
-fn every_file_grants_what_its_settings_ask_for_and_nothing_else() {
-    for file in RIGHTS {
-        let (goes_with, granted) = (goes_with(file), rights(file));
-        let mut settings = goes_with.settings;
-        if settings.get("reports").is_none() {
-            // The default source has a file of its own.
-            settings["reports"] = json!({"sources": [{"registry": {"allowUnsigned": true}}]});
-            settings["preScanPolicies"] = json!({"defaultPolicy": "accept"});
-            for policy in settings.get_mut("imageVerification").and_then(Value::as_array_mut).into_iter().flatten() {
-                policy["verifyPreScanAccepted"] = json!(true);
-            }
+fn what_comes_beside_a_source_grants_what_its_settings_ask_for_and_nothing_else() {
+    for component in BESIDE {
+        let Some(rendered) = overlay(&["sources/none", component]) else { return };
+        let spec = rendered.policy(POLICY).spec;
+        let mut settings = spec.settings.clone();
+        for (key, value) in settings_in_head(component).as_object().unwrap() {
+            settings[key] = value.clone();
         }
-        let asked = asked(&settings);
-        let listed: BTreeSet<Kind> = goes_with.context_aware_resources.into_iter().collect();
-        let kinds: BTreeSet<Kind> = asked.iter().map(|asked| asked.kind.clone()).collect();
-        assert_eq!(kinds, listed, "{file}: contextAwareResources are the kinds that are asked for");
-        for asked in &asked {
-            assert!(granted.allow(asked), "{file}: {asked:?} is not granted");
+        // Pre-scan accepts everything that may run.
+        for policy in settings.get_mut("imageVerification").and_then(Value::as_array_mut).into_iter().flatten() {
+            policy["verifyPreScanAccepted"] = json!(true);
         }
-        let resources: BTreeSet<(String, String)> = kinds
-            .iter()
-            .map(|kind| {
-                let (group, _) = kind.api_version.split_once('/').unwrap_or_default();
-                (group.to_owned(), kind.kind.to_lowercase() + "s")
-            })
-            .collect();
-        assert_eq!(granted.resources(), resources, "{file}");
-        // Where nothing is listed, no verb but `get` is needed; where anything is, all three are, by the host's watches.
-        let is_listed = asked.iter().any(|asked| asked.is_list);
-        let verbs: &[&str] = if is_listed { &["get", "list", "watch"] } else { &["get"] };
-        for rule in &granted.rules {
-            assert_eq!(rule.verbs, verbs, "{file}");
-        }
+        is_valid_without_a_notice(&settings);
+        is_granted_exactly(&settings, &spec, &rendered.granted(), component);
     }
 }
 
-/// What isn't in the metadata, `kwctl` and whoever looks at the policy are not told of. Which kinds these files are about is
-/// for whoever edits them to say: their own reports, keys, and kinds for rules.
+#[test]
+fn rights_are_applied_before_what_needs_them() {
+    for components in all() {
+        let Some(rendered) = overlay(&components) else { return };
+        grants_first(&rendered);
+    }
+}
+
+/// What isn't in the metadata, `kwctl` and whoever looks at the policy are not told of. Which kinds `custom`, `keys` and
+/// `context` are about is for whoever uses them to say.
 #[test]
 fn the_metadata_lists_the_kinds_of_every_source() {
-    let own = ["rbac/custom.yaml", "rbac/keys.yaml", "rbac/context.yaml"];
-    let files = RIGHTS.into_iter().filter(|file| !own.contains(file));
-    let asked: BTreeSet<Kind> = files.flat_map(|file| goes_with(file).context_aware_resources).collect();
+    let mut asked = BTreeSet::new();
+    for source in SOURCES.into_iter().filter(|source| *source != "sources/custom") {
+        let Some(rendered) = overlay(&[source]) else { return };
+        asked.extend(rendered.policy(POLICY).spec.context_aware_resources.unwrap());
+    }
     let listed: BTreeSet<Kind> = serde_json::from_value(metadata()["contextAwareResources"].clone()).unwrap();
     assert_eq!(asked, listed, "contextAwareResources of policy-metadata.yml");
 }
 
 #[test]
 fn a_right_that_is_missing_is_seen() {
-    let Rights { namespace, rules } = rights("rbac/sbomscanner.yaml");
-    let listed = asked(&policy(POLICY).spec.settings).into_iter().find(|asked| asked.is_list).unwrap();
+    let Some(rendered) = overlay(&["sources/sbomscanner"]) else { return };
+    let [Rights { namespace, rules }] = <[Rights; 1]>::try_from(rendered.granted()).unwrap();
+    let listed = asked(&rendered.policy(POLICY).spec.settings).into_iter().find(|asked| asked.is_list).unwrap();
     let without = |verb: &str| {
         let mut rules = rules.clone();
         rules.iter_mut().for_each(|rule| rule.verbs.retain(|one| one != verb));
@@ -494,37 +310,47 @@ fn a_right_that_is_missing_is_seen() {
 
 // === both policies, one after the other ===
 
-/// The settings of a file, with a scan phase that accepts: the stand-in for a cluster has no reports.
-fn accepting(file: &str) -> Value {
-    let mut settings = policy(file).spec.settings;
-    settings["scanPolicies"] = json!({"defaultPolicy": "accept"});
-    settings
+/// The settings of both policies.
+fn both() -> Option<[Value; 2]> {
+    let rendered = overlay(&["sources/sbomscanner", "validating"])?;
+    Some([POLICY, VALIDATING].map(|name| rendered.policy(name).spec.settings))
+}
+
+/// The same, with a scan phase that accepts: the stand-in for a cluster has no reports.
+fn accepting() -> Option<[Value; 2]> {
+    let mut both = both()?;
+    for settings in &mut both {
+        settings["scanPolicies"] = json!({"defaultPolicy": "accept"});
+    }
+    Some(both)
 }
 
 #[test]
 fn what_the_first_pinned_the_second_leaves_alone() {
-    let (first, _) = answer(&pod(&["ghcr.io/team/app:1.0"]), &accepting(POLICY));
+    let Some([own, validating]) = accepting() else { return };
+    let (first, _) = answer(&pod(&["ghcr.io/team/app:1.0"]), &own);
     assert_eq!(first["accepted"], json!(true), "{first:#}");
     let pinned = &first["mutated_object"];
     assert_eq!(pinned["spec"]["containers"][0]["image"], json!(format!("ghcr.io/team/app:1.0@{}", digest('2'))));
-    let (second, _) = answer(pinned, &accepting(VALIDATING));
+    let (second, _) = answer(pinned, &validating);
     assert_eq!(second["accepted"], json!(true), "{second:#}");
     assert_eq!(second.get("mutated_object").filter(|object| !object.is_null()), None);
 }
 
 #[test]
 fn what_was_injected_after_the_first_the_second_judges_and_leaves_alone() {
-    let (first, _) = answer(&pod(&["ghcr.io/team/app:1.0"]), &accepting(POLICY));
+    let Some([own, validating]) = accepting() else { return };
+    let (first, _) = answer(&pod(&["ghcr.io/team/app:1.0"]), &own);
     let inject = |image: &str| {
         let mut object = first["mutated_object"].clone();
         object["spec"]["containers"].as_array_mut().unwrap().push(json!({"name": "sidecar", "image": image}));
         object
     };
-    let (second, _) = answer(&inject("ghcr.io/team/proxy:2.0"), &accepting(VALIDATING));
+    let (second, _) = answer(&inject("ghcr.io/team/proxy:2.0"), &validating);
     assert_eq!(second["accepted"], json!(true), "{second:#}");
     // The policy server rejects a validating policy that changes an object.
     assert_eq!(second.get("mutated_object").filter(|object| !object.is_null()), None);
-    let mut settings = policy(VALIDATING).spec.settings;
+    let Some([_, mut settings]) = both() else { return };
     settings["preScanPolicies"] = json!({"customPolicies": [{"prefix": "bad-registry.com/", "action": "reject"}]});
     let (second, _) = answer(&inject("bad-registry.com/proxy:2.0"), &settings);
     assert_eq!(second["accepted"], json!(false));
@@ -532,8 +358,9 @@ fn what_was_injected_after_the_first_the_second_judges_and_leaves_alone() {
 
 #[test]
 fn an_entry_that_accepts_by_tag_doesnt_match_what_is_pinned() {
-    let with = |file: &str, prefixes: &[&str]| {
-        let mut settings = policy(file).spec.settings;
+    let Some([own, validating]) = both() else { return };
+    let with = |settings: &Value, prefixes: &[&str]| {
+        let mut settings = settings.clone();
         let entries: Vec<Value> = prefixes.iter().map(|prefix| json!({"prefix": prefix, "action": "accept"})).collect();
         settings["preScanPolicies"] = json!({"customPolicies": entries});
         settings
@@ -541,134 +368,122 @@ fn an_entry_that_accepts_by_tag_doesnt_match_what_is_pinned() {
     let by_tag = pod(&["ghcr.io/team/app:1.0"]);
     let pinned = pod(&[&format!("ghcr.io/team/app:1.0@{}", index_digest())]);
     let accepts = |object: &Value, settings: &Value| answer(object, settings).0["accepted"] == json!(true);
-    assert!(accepts(&by_tag, &with(POLICY, &["ghcr.io/team/app:1.0"])));
-    assert!(!accepts(&pinned, &with(VALIDATING, &["ghcr.io/team/app:1.0"])));
-    assert!(accepts(&pinned, &with(VALIDATING, &["ghcr.io/team/app:", "ghcr.io/team/app@"])));
+    assert!(accepts(&by_tag, &with(&own, &["ghcr.io/team/app:1.0"])));
+    assert!(!accepts(&pinned, &with(&validating, &["ghcr.io/team/app:1.0"])));
+    assert!(accepts(&pinned, &with(&validating, &["ghcr.io/team/app:", "ghcr.io/team/app@"])));
 }
 
-// === the overlay ===
+// === the example ===
 
-const OVERLAY: &str = "../examples/overlay-trivy-operator";
+/// What an overlay of `examples/` is rendered to, with something else written in its `kustomization.yaml`.
+fn example(change: impl Fn(&str) -> String) -> Option<Rendered> {
+    let folder = TempDir::new().unwrap();
+    copy_all(&root().join("deploy"), &folder.path().join("deploy"));
+    let example = folder.path().join("examples/overlay-trivy-operator");
+    copy_all(&root().join("examples/overlay-trivy-operator"), &example);
+    let kustomization = example.join("kustomization.yaml");
+    fs::write(&kustomization, change(&fs::read_to_string(&kustomization).unwrap())).unwrap();
+    Rendered::of(&example)
+}
 
-/// What kustomize makes of the base and the overlay's patches, as far as these manifests need it: maps are merged, and a
-/// list stands in the place of another.
-fn overlaid(patches: &[&str]) -> Vec<Value> {
-    let listed = |folder: &str, key: &str| -> Vec<String> {
-        let kustomization = documents(&format!("{folder}/kustomization.yaml")).remove(0);
-        serde_json::from_value(kustomization[key].clone()).unwrap()
+#[test]
+fn the_example_is_the_policy_with_trivy_operator() {
+    let enforced = |text: &str| -> String {
+        text.lines().filter(|line| !line.contains("/monitor ")).map(|line| line.to_owned() + "\n").collect()
     };
-    let mut objects: Vec<Value> = Vec::new();
-    for resource in listed(OVERLAY, "resources") {
-        match resource.as_str() {
-            "../../deploy" => objects.extend(listed(".", "resources").iter().flat_map(|file| documents(file))),
-            file => objects.extend(documents(&format!("{OVERLAY}/{file}"))),
-        }
-    }
-    for patch in patches.iter().flat_map(|file| documents(&format!("{OVERLAY}/{file}"))) {
-        let is_meant = |object: &&mut Value| {
-            object["kind"] == patch["kind"] && object["metadata"]["name"] == patch["metadata"]["name"]
-        };
-        json_patch::merge(objects.iter_mut().find(is_meant).unwrap(), &patch);
-    }
-    objects
-}
-
-fn overlaid_policy(patches: &[&str]) -> Resource<PolicySpec> {
-    let objects = overlaid(patches);
-    lossless(objects.iter().find(|object| object["kind"] == "ClusterAdmissionPolicy").unwrap())
-}
-
-#[test]
-fn the_overlay_is_the_policy_with_trivy_operator() {
-    let (enforced, own) = (overlaid_policy(&["policy.yaml"]).spec, policy(POLICY).spec);
-    assert_eq!(
-        (enforced.mode, enforced.failure_policy),
-        (own.mode, own.failure_policy),
-        "without monitor.yaml it enforces"
-    );
-    let mut same = enforced.clone();
-    (same.settings, same.namespace_selector) = (own.settings.clone(), own.namespace_selector.clone());
-    same.context_aware_resources = own.context_aware_resources.clone();
-    assert_eq!(json!(same), json!(own), "the rest is the base's");
-
-    let left_out = enforced.namespace_selector.unwrap().match_expressions.unwrap().remove(0).values.unwrap();
-    assert_eq!(left_out, ["kube-system", "kubewarden", "trivy-system"]);
-    match check_settings(&enforced.settings) {
-        Ok(settings) => assert!(settings.notices().is_empty(), "{:?}", settings.notices()),
-        Err(problems) => panic!("{problems:?}"),
-    }
-    let granted = rights(&format!("{OVERLAY}/rights.yaml"));
-    let asked = asked(&enforced.settings);
-    assert!(asked.iter().all(|asked| granted.allow(asked)), "{asked:?} is not granted");
-    let kinds: BTreeSet<Kind> = asked.into_iter().map(|asked| asked.kind).collect();
-    assert_eq!(kinds, enforced.context_aware_resources.unwrap().into_iter().collect());
-}
-
-#[test]
-fn the_overlay_only_watches_first() {
-    let patches = documents(&format!("{OVERLAY}/kustomization.yaml")).remove(0)["patches"].clone();
-    assert_eq!(patches, json!([{"path": "policy.yaml"}, {"path": "monitor.yaml"}]));
-    let (monitor, enforced) = (overlaid_policy(&["policy.yaml", "monitor.yaml"]), overlaid_policy(&["policy.yaml"]));
-    assert_eq!((monitor.spec.mode, monitor.spec.failure_policy), (Some(Mode::Monitor), Some(FailurePolicy::Ignore)));
-    let mut same = monitor.spec;
-    (same.mode, same.failure_policy) = (enforced.spec.mode, enforced.spec.failure_policy);
-    assert_eq!(json!(same), json!(enforced.spec));
-}
-
-/// Where kubectl is installed, its kustomize makes the same of it.
-#[test]
-fn kustomize_builds_the_overlay() {
-    let Ok(output) = Command::new("kubectl").current_dir(root().join("deploy")).args(["kustomize", OVERLAY]).output()
+    let (Some(base), Some(monitor), Some(rendered)) =
+        (overlay(&["sources/trivy-operator"]), example(str::to_owned), example(enforced))
     else {
-        eprintln!("kubectl is not on PATH: the overlay was not built");
         return;
     };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let built =
-        yaml_serde::Deserializer::from_slice(&output.stdout).map(|document| Value::deserialize(document).unwrap());
-    let sorted = |objects: Vec<Value>| {
-        let mut objects: Vec<String> = objects.iter().map(Value::to_string).collect();
-        objects.sort();
-        objects
-    };
-    assert_eq!(sorted(built.collect()), sorted(overlaid(&["policy.yaml", "monitor.yaml"])));
+    let (spec, mut own) = (rendered.policy(POLICY).spec, base.policy(POLICY).spec);
+    is_valid_without_a_notice(&spec.settings);
+    is_granted_exactly(&spec.settings, &spec, &rendered.granted(), "the example");
+    let left_out = spec.namespace_selector.clone().unwrap().match_expressions.unwrap().remove(0).values.unwrap();
+    assert_eq!(left_out, ["kube-system", "kubewarden", "trivy-system"]);
+    own.settings = spec.settings.clone();
+    own.namespace_selector = spec.namespace_selector.clone();
+    assert_eq!(json!(spec), json!(own), "the rest is the base's");
+
+    let mut watching = monitor.policy(POLICY).spec;
+    assert_eq!((watching.mode, watching.failure_policy), (Some(Mode::Monitor), Some(FailurePolicy::Ignore)));
+    (watching.mode, watching.failure_policy) = (spec.mode, spec.failure_policy);
+    assert_eq!(json!(watching), json!(spec));
 }
 
 // === the page ===
 
-#[test]
-fn the_readme_names_every_file_and_webhook() {
-    let readme = text("README.md");
-    // What Kubewarden's controller calls the webhooks of a ClusterAdmissionPolicy.
-    for file in [POLICY, VALIDATING] {
-        let policy = policy(file);
-        let kind = if policy.spec.mutating { "mutating" } else { "validating" };
-        let command = format!("kubectl delete {kind}webhookconfiguration clusterwide-{}\n", name(&policy));
-        assert!(readme.contains(&command), "deploy/README.md doesn't have `{command}`");
+/// The folders and files below `deploy/`, by their paths.
+fn files() -> Vec<PathBuf> {
+    let (mut files, mut folders) = (Vec::new(), vec![root().join("deploy")]);
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
     }
-    let files = |folder: &Path| -> Vec<String> {
-        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        entries
-            .filter(|path| path.is_file())
-            .map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
-            .collect()
-    };
-    let folder = root().join("deploy");
-    let below = |part: &str| -> Vec<String> {
-        files(&folder.join(part)).into_iter().map(|name| format!("{part}/{name}")).collect()
-    };
-    let manifests: BTreeSet<String> =
-        files(&folder).into_iter().chain(below("rbac")).chain(below("monitoring")).collect();
-    let known: BTreeSet<String> = POLICIES
-        .iter()
-        .chain(&RIGHTS)
-        .chain(&MONITORING)
-        .chain(&[SERVER, "kustomization.yaml", "README.md"])
-        .map(|&file| file.to_owned())
-        .collect();
-    assert_eq!(manifests, known, "every file has its test");
-    for file in known.iter().filter(|file| *file != "README.md") {
-        assert!(readme.contains(&format!("`{file}`")), "deploy/README.md doesn't name {file}");
+    files
+}
+
+#[test]
+fn every_component_is_rendered_and_named() {
+    let readme = text("README.md");
+    let mut components = BTreeSet::new();
+    for path in files() {
+        let name = path.strip_prefix(root().join("deploy")).unwrap().to_str().unwrap().to_owned();
+        if let Some(component) = name.strip_suffix("/kustomization.yaml") {
+            components.insert(component.to_owned());
+            assert_eq!(document(&name)["kind"], "Component", "{name}");
+        } else if !name.contains('/') && name != "README.md" {
+            assert!(readme.contains(&format!("`{name}`")), "deploy/README.md doesn't name {name}");
+        }
+    }
+    // It is a part of `validating`.
+    assert!(components.remove("validating/copy"));
+    let rendered: BTreeSet<String> = all().concat().into_iter().map(str::to_owned).collect();
+    assert_eq!(components, rendered, "every component has its test");
+    for component in components {
+        assert!(readme.contains(&format!("`{component}`")), "deploy/README.md doesn't name {component}");
+    }
+}
+
+/// The overlay that the page shows is one.
+#[test]
+fn the_overlay_of_the_page_renders() {
+    let fences = markdown::fences(&text("README.md")).unwrap();
+    let folder = TempDir::new().unwrap();
+    copy_all(&root().join("deploy"), &folder.path().join("deploy"));
+    let overlay = folder.path().join("overlay");
+    fs::create_dir(&overlay).unwrap();
+    for name in ["kustomization.yaml", "policy.yaml"] {
+        let fence = fences.iter().find(|fence| fence.kind == format!("overlay {name}"));
+        fs::write(overlay.join(name), &fence.unwrap_or_else(|| panic!("where is {name}?")).text).unwrap();
+    }
+    let Some(rendered) = Rendered::of(&overlay) else { return };
+    for policy in rendered.policies() {
+        is_valid_without_a_notice(&policy.spec.settings);
+        is_granted_exactly(&policy.spec.settings, &policy.spec, &rendered.granted(), "the page");
+    }
+}
+
+/// What the page about monitoring has to be patched is patched.
+#[test]
+fn the_labels_of_the_page_are_those_of_what_is_monitored() {
+    let page = fs::read_to_string(root().join("docs/monitoring.md")).unwrap();
+    let fences = markdown::fences(&page).unwrap();
+    let patches = fences.iter().find(|fence| fence.kind == "overlay monitoring.yaml").unwrap();
+    let Some(rendered) = overlay_with(&["sources/none", "monitoring"], &patches.text) else { return };
+    let monitored = rendered.objects.iter().filter(|object| object["apiVersion"] == "monitoring.coreos.com/v1");
+    let labels: Vec<&Value> = monitored.map(|object| &object["metadata"]["labels"]).collect();
+    assert_eq!(labels, [&json!({"release": "kube-prometheus-stack"}); 2]);
+}
+
+/// What Kubewarden's controller calls the webhooks of a ClusterAdmissionPolicy.
+#[test]
+fn the_page_names_every_webhook() {
+    let readme = text("README.md");
+    for (name, kind) in [(POLICY, "mutating"), (VALIDATING, "validating")] {
+        let command = format!("kubectl delete {kind}webhookconfiguration clusterwide-{name}\n");
+        assert!(readme.contains(&command), "deploy/README.md doesn't have `{command}`");
     }
 }
 
@@ -681,6 +496,22 @@ fn the_server_that_verifies_is_this_one() {
     let mut verifying: Value = yaml_serde::from_str(fields).unwrap();
     let config = verifying["spec"].as_object_mut().unwrap().remove("verificationConfig");
     assert!(config.is_some_and(|name| name.is_string()));
-    let own = &documents(SERVER)[0];
+    let own = document("policy-server.yaml");
     assert_eq!((&verifying["metadata"], &verifying["spec"]), (&own["metadata"], &own["spec"]));
+}
+
+/// The checks above can fail: a folder that isn't rendered is an error, and no kustomization without objects.
+#[test]
+fn what_does_not_render_is_an_error() {
+    let Some(kubectl) = kubectl::program() else { return };
+    let folder = TempDir::new().unwrap();
+    for (text, said) in [
+        ("resources: [nothing.yaml]\n", "nothing.yaml"),
+        ("bases: [.]\n", ""),
+        ("patches: [{patch: '- {op: remove, path: /spec}', target: {kind: Pod}}]\nresource: []\n", "unknown field"),
+    ] {
+        fs::write(folder.path().join("kustomization.yaml"), text).unwrap();
+        let error = kubectl::kustomize(&kubectl, folder.path()).unwrap_err();
+        assert!(error.contains(said), "{text}: {error}");
+    }
 }

@@ -10,6 +10,7 @@
 //! | `yaml policy` | a part of a ClusterAdmissionPolicy's `spec` |
 //! | `yaml suite` | a suite of cases as `docs/testing.md` has it, which passes |
 //! | `yaml file NAME`, in any language | a file that suites and commands of the page find under that name |
+//! | `yaml overlay NAME` | a file of an overlay of `deploy/`, which `deploy.rs` renders |
 //! | `yaml` alone | the whole text of a file below `examples/`, where it is run |
 //! | `rego` | a policy that compiles; `rego test`: tests that pass, with the page's policies that they name |
 //! | `promql` | one query a line, of metrics and labels that the policy server has |
@@ -375,6 +376,7 @@ impl Guide {
                 ("console", "") => self.console(fence, &mut problems),
                 ("console", "run") => self.run(fence, &mut problems, &mut blessed),
                 (_, kind) if kind.starts_with("file ") => self.is_used(fence),
+                ("yaml", kind) if kind.starts_with("overlay ") => documents(fence).map(drop),
                 (language, kind) => Err(format!("a fence `{language}` of the kind `{kind}` is not understood")),
             };
             if let Err(problem) = checked {

@@ -45,7 +45,9 @@ fn words(line: &str) -> Vec<String> {
 fn outcome(words: &[String]) -> Output {
     let folder = TempDir::new().unwrap();
     let output = image_admission(folder.path()).args(words).output().unwrap();
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{words:?} wrote something");
+    // One command is there to write.
+    let writes = words.first().is_some_and(|command| command == "init");
+    assert!(writes || fs::read_dir(folder.path()).unwrap().count() == 0, "{words:?} wrote something");
     output
 }
 

@@ -11,19 +11,6 @@ fn transcripts_are_as_they_were_read() {
     transcripts::check(&folder, |arguments, input| image_admission(&folder, arguments, input));
 }
 
-#[test]
-fn the_manifests_to_deploy_by_mean_what_they_say() {
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy"));
-    let policies = [
-        "cluster-admission-policy.yaml",
-        "cluster-admission-policy-validating.yaml",
-        "monitor.yaml",
-        "policy-server.yaml",
-    ];
-    let outcome = image_admission(&folder, &[&["lint"], &policies[..]].concat(), b"");
-    assert_eq!((outcome.code, outcome.output.as_str(), outcome.errors.as_str()), (0, "", ""));
-}
-
 /// What needs no decision is mended in the file, comments stay, and a second time nothing is left to mend.
 #[test]
 fn files_are_mended_in_place() {

@@ -28,6 +28,7 @@ mod guides;
 mod help;
 mod host_options;
 mod image_file;
+mod init;
 mod install;
 mod lint;
 mod live;

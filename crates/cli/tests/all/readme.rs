@@ -1,13 +1,11 @@
 //! README.md fits on a screen, and its links lead somewhere on Artifact Hub too.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
 use regex::Regex;
-use serde_json::{Value, json};
 
-use crate::support::{markdown, root};
+use crate::support::root;
 
 /// The tag of the version that all files name.
 const TAG: &str = concat!("v", env!("CARGO_PKG_VERSION"));
@@ -20,25 +18,6 @@ fn readme() -> String {
 fn it_fits_on_a_screen() {
     let lines = readme().lines().count();
     assert!(lines <= 90, "README.md has {lines} lines; what doesn't fit belongs into docs/");
-}
-
-#[test]
-fn its_manifest_leaves_out_what_judging_needs_and_judges_every_kind() {
-    let fences = markdown::fences(&readme()).unwrap();
-    let policy = fences.iter().find(|fence| fence.text.contains("kind: ClusterAdmissionPolicy")).unwrap();
-    let policy: Value = yaml_serde::from_str(&policy.text).unwrap();
-    let left_out = &policy["spec"]["namespaceSelector"]["matchExpressions"][0];
-    assert_eq!(left_out["key"], "kubernetes.io/metadata.name");
-    assert_eq!(left_out["operator"], "NotIn");
-    assert_eq!(left_out["values"], json!(["kube-system", "kubewarden", "sbomscanner"]));
-
-    let metadata: Value =
-        yaml_serde::from_str(&fs::read_to_string(root().join("policy-metadata.yml")).unwrap()).unwrap();
-    let resources = |rules: &Value| -> BTreeSet<String> {
-        let rules = rules.as_array().unwrap().iter();
-        rules.flat_map(|rule| serde_json::from_value::<Vec<String>>(rule["resources"].clone()).unwrap()).collect()
-    };
-    assert_eq!(resources(&policy["spec"]["rules"]), resources(&metadata["rules"]));
 }
 
 /// What the module's page gets, of a text as README.md.

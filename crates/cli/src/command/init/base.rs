@@ -1,0 +1,76 @@
+//! The manifests to deploy by, as they are in `deploy/`: what is written applies without them being anywhere else.
+
+/// A file of `deploy/`, by its path there, with its text.
+macro_rules! files {
+    ($($path:literal),* $(,)?) => {
+        &[$(($path, include_str!(concat!("../../../../../deploy/", $path)))),*]
+    };
+}
+
+/// All of them but the page about them. A test compares the list with the folder.
+pub(super) const FILES: &[(&str, &str)] = files![
+    "cluster-admission-policy.yaml",
+    "context/kustomization.yaml",
+    "context/rights.yaml",
+    "keys/kustomization.yaml",
+    "keys/rights.yaml",
+    "kustomization.yaml",
+    "monitor/kustomization.yaml",
+    "monitoring/alerts.yaml",
+    "monitoring/grafana-dashboard.json",
+    "monitoring/kustomization.yaml",
+    "monitoring/service-monitor.yaml",
+    "policy-server.yaml",
+    "sources/custom/kustomization.yaml",
+    "sources/custom/rights.yaml",
+    "sources/kubescape/kustomization.yaml",
+    "sources/kubescape/rights.yaml",
+    "sources/none/kustomization.yaml",
+    "sources/sbomscanner/kustomization.yaml",
+    "sources/sbomscanner/rights.yaml",
+    "sources/trivy-operator/kustomization.yaml",
+    "sources/trivy-operator/namespace.yaml",
+    "sources/trivy-operator/rights.yaml",
+    "validating/copy/kustomization.yaml",
+    "validating/copy/policy.yaml",
+    "validating/kustomization.yaml",
+];
+
+/// The text of one of them; nothing where there is none.
+pub(super) fn text(path: &str) -> &'static str {
+    FILES.iter().find(|(own, _)| *own == path).map_or("", |(_, text)| text)
+}
+
+/// The image of the policy server, which is that of the Kubewarden that this version was tried with.
+pub(super) fn server_image() -> String {
+    let image = text("policy-server.yaml").lines().find_map(|line| line.trim_start().strip_prefix("image: "));
+    image.unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    #[test]
+    fn they_are_those_of_the_folder() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
+        let (mut there, mut folders) = (Vec::new(), vec![PathBuf::new()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(root.join(&folder)).unwrap().map(Result::unwrap) {
+                let path = folder.join(entry.file_name());
+                if entry.path().is_dir() { folders.push(path) } else { there.push(path.display().to_string()) }
+            }
+        }
+        there.retain(|path| path != "README.md");
+        there.sort();
+        let own: Vec<&str> = FILES.iter().map(|(path, _)| *path).collect();
+        assert_eq!(own, there);
+    }
+
+    #[test]
+    fn the_server_has_an_image() {
+        assert_eq!(server_image().split(':').next(), Some("ghcr.io/kubewarden/adm-controller/policy-server"));
+    }
+}

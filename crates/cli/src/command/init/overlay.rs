@@ -1,0 +1,225 @@
+//! The overlay: what is applied of the base, and what is the user's to say.
+
+use super::BASE;
+use super::base;
+use super::choices::{Choices, Mode, Scanner, Signer};
+use super::yaml::{block, list, text};
+
+/// The file with the module, the namespaces and the settings.
+pub(super) const POLICY: &str = "policy.yaml";
+
+/// The overlay's files, by their names.
+pub(super) fn files(choices: &Choices) -> Vec<(&'static str, String)> {
+    let rights = rights(choices);
+    let mut files = vec![
+        ("kustomization.yaml", kustomization(choices, rights.is_some())),
+        (POLICY, policy(choices)),
+        ("policy-server.yaml", policy_server(choices)),
+    ];
+    files.extend(rights.map(|rights| ("rights.yaml", rights)));
+    files
+}
+
+fn kustomization(choices: &Choices, has_rights: bool) -> String {
+    let mut all = format!(
+        "\
+# Everything that is applied: kubectl apply -k, with this folder. {BASE}/ stays as it is; a new version of it is copied over it. Its
+# components say in their heads what they add.
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources:
+  - {BASE}
+"
+    );
+    if has_rights {
+        all.push_str("  - rights.yaml\n");
+    }
+    let mut components = Vec::new();
+    components.extend(choices.scanner.component().map(|component| format!("  - {BASE}/{component}\n")));
+    components.extend(choices.is_validating.then(|| format!("  - {BASE}/validating\n")));
+    let monitor = format!("  - {BASE}/monitor          # to enforce, take this line out, and apply it again\n");
+    components.extend((choices.mode == Mode::Monitor).then_some(monitor));
+    if !components.is_empty() {
+        all.push_str("components:\n");
+        all.extend(components);
+    }
+    all.push_str(
+        "\
+patches:
+  # Of all policies: they have the same settings.
+  - path: policy.yaml
+    target: {kind: ClusterAdmissionPolicy, name: image-admission.*}
+  - path: policy-server.yaml
+",
+    );
+    all.push_str(&without_own_namespace(choices).unwrap_or_default());
+    all
+}
+
+/// Patches that take away what the scanner's component has in its own namespace. None where reports are there.
+fn without_own_namespace(choices: &Choices) -> Option<String> {
+    let own = choices.scanner.namespace().filter(|own| !choices.namespaces.iter().any(|namespace| namespace == own))?;
+    let mut patches = format!(
+        "  # There are no reports in the component's own namespace.
+  - patch: |-
+      $patch: delete
+      apiVersion: rbac.authorization.k8s.io/v1
+      kind: RoleBinding
+      metadata: {{name: {}, namespace: {own}}}
+",
+        role(choices.scanner)?
+    );
+    // One component brings its namespace with it.
+    if choices.scanner == Scanner::TrivyOperator {
+        patches.push_str(&format!(
+            "  - patch: |-
+      $patch: delete
+      apiVersion: v1
+      kind: Namespace
+      metadata: {{name: {own}}}
+"
+        ));
+    }
+    Some(patches)
+}
+
+/// What the scanner's component calls its rights.
+fn role(scanner: Scanner) -> Option<String> {
+    scanner
+        .component()
+        .and_then(|component| component.strip_prefix("sources/"))
+        .map(|name| format!("image-admission-{name}"))
+}
+
+/// The rights of the scanner's component, in each namespace that it doesn't grant them in itself. None where it does everywhere.
+fn rights(choices: &Choices) -> Option<String> {
+    let (component, own) = (choices.scanner.component()?, choices.scanner.namespace()?);
+    let (_, binding) = base::text(&format!("{component}/rights.yaml")).split_once("---\n")?;
+    let others = choices.namespaces.iter().filter(|namespace| *namespace != own);
+    let bindings: Vec<String> = others
+        .map(|other| binding.replace(&format!("namespace: {own}}}"), &format!("namespace: {}}}", text(other))))
+        .collect();
+    if bindings.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "# What the policy server may read beside what {BASE}/{component} grants: the same, in the other namespaces with reports.\n{}",
+        bindings.join("---\n")
+    ))
+}
+
+fn policy_server(choices: &Choices) -> String {
+    format!(
+        "\
+# What is yours to say of the policy server; {BASE}/policy-server.yaml has the rest.
+apiVersion: policies.kubewarden.io/v1
+kind: PolicyServer
+metadata:
+  name: image-admission
+spec:
+  image: {}
+  # A Secret in the namespace kubewarden, of type kubernetes.io/dockerconfigjson. It pulls the policy's module, and its credentials
+  # are those that images, reports and signatures are looked up with: they must read every private repository that runs here.
+  # imagePullSecret: registry-credentials
+",
+        text(&choices.server_image)
+    )
+}
+
+fn policy(choices: &Choices) -> String {
+    format!(
+        "\
+# What is yours to say of the policy: the module, the namespaces and the settings, which the suite in tests/ tests. A list stands in
+# the place of the base's list; all else of {BASE}/ stays.
+apiVersion: policies.kubewarden.io/v1
+kind: ClusterAdmissionPolicy
+metadata:
+  name: image-admission
+spec:
+  module: {}
+  # What judging itself needs must start while nothing can be judged. Whoever may create Pods in these namespaces runs what they
+  # like. Name only what is there: a namespace that doesn't exist is unguarded as soon as somebody creates it.
+  namespaceSelector:
+    matchExpressions:
+      - key: kubernetes.io/metadata.name
+        operator: NotIn
+        values: {}
+  settings:
+    # The only registries that are asked about images; any other image is rejected without a call.
+    registries: {}
+{}",
+        text(&choices.module),
+        list(&choices.left_out),
+        list(&choices.registries),
+        judging(choices)
+    )
+}
+
+/// The settings that say how images are judged.
+fn judging(choices: &Choices) -> String {
+    let namespaces = list(&choices.namespaces);
+    let source = match choices.scanner {
+        Scanner::Sbomscanner => format!("        - sbomscanner: {{namespaces: {namespaces}}}\n"),
+        Scanner::TrivyOperator => {
+            format!("        - trivyOperator: {{namespaces: {namespaces}, workloadNamespace: false}}\n")
+        }
+        Scanner::Kubescape => {
+            let namespace = choices.namespaces.first().map(|name| text(name)).unwrap_or_default();
+            format!("        - kubescape: {{namespace: {namespace}}}\n")
+        }
+        Scanner::Registry => {
+            let signer = choices.signer.as_ref().map(|signer| cosign(signer, 16)).unwrap_or_default();
+            format!(
+                "        - registry:\n            attestors:\n              - name: ci\n                cosign:\n{signer}"
+            )
+        }
+        Scanner::None => return unscanned(choices),
+    };
+    let age = match choices.scanner {
+        Scanner::TrivyOperator => "      # The operator renews its reports every 24 hours.\n      maxAge: 48h\n",
+        Scanner::Registry => {
+            "      # Within this time CI scans each image anew that runs. An older signed report, which whoever may push can put back, doesn't\n      # count.\n      maxAge: 4w\n"
+        }
+        // A report of SBOMscanner is as old as its ScanJob, which may be gone. One of Kubescape doesn't say.
+        Scanner::Sbomscanner | Scanner::Kubescape | Scanner::None => "",
+    };
+    format!(
+        "    reports:
+      sources:
+{source}      # The platforms of the cluster's nodes that are scanned; the others never have a report.
+      platforms: [linux/amd64]
+{age}    acceptance:
+      maxSeverity:
+        critical: {{total: 0}}
+"
+    )
+}
+
+/// Without reports names decide alone.
+fn unscanned(choices: &Choices) -> String {
+    let entries = choices
+        .registries
+        .iter()
+        .map(|registry| format!("        - {{prefix: {}, action: accept}}\n", text(&format!("{registry}/"))));
+    format!(
+        "    # What comes from one of them runs, unseen. With a scanner, all of this is replaced by `reports`.
+    preScanPolicies:
+      defaultPolicy: reject
+      customPolicies:
+{}",
+        entries.collect::<String>()
+    )
+}
+
+/// How a signer is recognised, at a depth.
+pub(super) fn cosign(signer: &Signer, depth: usize) -> String {
+    let lines = match signer {
+        Signer::Key(key) => format!("  key:\n    data: |\n{}", block(key, 6)),
+        Signer::Github { owner, repository } => {
+            let repository =
+                repository.as_ref().map(|name| format!(", repository: {}", text(name))).unwrap_or_default();
+            format!("  keyless:\n    githubActions: {{owner: {}{repository}}}\n", text(owner))
+        }
+    };
+    block(&lines, depth)
+}

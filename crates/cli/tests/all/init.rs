@@ -1,0 +1,268 @@
+//! `image-admission init`: what it says (each file `init/*.txt` is a transcript, see `support/transcripts.rs`), and that what it
+//! writes applies unchanged, is valid, and grants what is read and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use image_admission_engine::{check_settings, kinds_read};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::deployed::{grants_first, is_granted_exactly, is_twin, is_valid_without_a_notice};
+use crate::support::kubewarden::{FailurePolicy, Kind, Mode};
+use crate::support::rendered::Rendered;
+use crate::support::transcripts::{self, image_admission};
+use crate::support::{copy_all, module_path};
+
+fn tests() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/init"))
+}
+
+#[test]
+fn transcripts_are_as_they_were_read() {
+    transcripts::check(&tests(), |arguments, input| {
+        let folder = TempDir::new().unwrap();
+        copy_all(&tests().join("world"), folder.path());
+        image_admission(folder.path(), arguments, input)
+    });
+}
+
+/// What somebody chooses.
+#[derive(Clone, Copy, Debug)]
+struct Chosen {
+    scanner: &'static str,
+    signer: Option<&'static str>,
+    /// Of the reports. Empty: those that it takes by itself.
+    namespaces: &'static [&'static str],
+    mode: &'static str,
+    is_validating: bool,
+}
+
+impl Chosen {
+    /// Everything that can be chosen of these, one with another.
+    fn all() -> Vec<Self> {
+        // The scanner's own namespace, others, both, and names that YAML takes for something else.
+        const NAMESPACES: [&[&str]; 5] = [
+            &[],
+            &["scans"],
+            &["a", "b", "sbomscanner", "image-scans"],
+            &["c", "image-scans", "d", "e"],
+            &["no", "1e3", "null"],
+        ];
+        let of = |scanner, signer, namespaces: &[&'static [&'static str]]| -> Vec<(_, _, &'static [&'static str])> {
+            namespaces.iter().map(|namespaces| (scanner, signer, *namespaces)).collect()
+        };
+        let sources = [
+            of("sbomscanner", None, &NAMESPACES),
+            of("trivy-operator", None, &NAMESPACES),
+            of("kubescape", None, &[&[], &["scans"], &["on"]]),
+            of("registry", Some("ci.pub"), &[&[]]),
+            of("registry", Some("github:team/app"), &[&[]]),
+            of("registry", Some("github:team"), &[&[]]),
+            of("none", None, &[&[]]),
+        ];
+        let mut all = Vec::new();
+        for (scanner, signer, namespaces) in sources.into_iter().flatten() {
+            for mode in ["monitor", "enforce"] {
+                for is_validating in [false, true] {
+                    all.push(Self { scanner, signer, namespaces, mode, is_validating });
+                }
+            }
+        }
+        all
+    }
+
+    /// Where the reports are.
+    fn trusted(&self) -> BTreeSet<String> {
+        let own: &[&str] = match self.scanner {
+            _ if !self.namespaces.is_empty() => self.namespaces,
+            "sbomscanner" => &["sbomscanner"],
+            "trivy-operator" => &["image-scans"],
+            "kubescape" => &["kubescape"],
+            _ => &[],
+        };
+        own.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    /// Has everything written, below a folder that has the signers' keys.
+    #[track_caller]
+    fn write(&self, folder: &Path, name: &str) -> PathBuf {
+        let namespaces = self.namespaces.join(",");
+        let mut arguments = vec!["init", "--scanner", self.scanner, "--registries", "localhost:5000,ghcr.io"];
+        arguments.extend([
+            "--module",
+            "ghcr.io/team/policy:v1.0.0",
+            "--leave-out",
+            "off,cert-manager",
+            "--mode",
+            self.mode,
+        ]);
+        arguments.extend(self.signer.into_iter().flat_map(|signer| ["--signer", signer]));
+        arguments.extend(self.is_validating.then_some("--validating"));
+        if !namespaces.is_empty() {
+            arguments.extend(["--report-namespaces", &namespaces]);
+        }
+        arguments.push(name);
+        let outcome = image_admission(folder, &arguments, b"");
+        assert_eq!((outcome.code, outcome.errors.as_str()), (0, ""), "{self:?}");
+        folder.join(name)
+    }
+
+    /// What must hold of what was written.
+    #[track_caller]
+    fn check(&self, folder: &Path, rendered: &Rendered) {
+        let written: Value = yaml_serde::from_str(&fs::read_to_string(folder.join("policy.yaml")).unwrap()).unwrap();
+        let settings = &written["spec"]["settings"];
+        let policies = rendered.policies();
+        let first = rendered.policy("image-admission");
+        assert_eq!(first.spec.settings, *settings, "{self:?}: the suite tests what is applied");
+        is_valid_without_a_notice(settings);
+
+        let wanted = match self.mode {
+            "monitor" => (Some(Mode::Monitor), Some(FailurePolicy::Ignore)),
+            _ => (Some(Mode::Protect), Some(FailurePolicy::Fail)),
+        };
+        assert_eq!(policies.len(), if self.is_validating { 2 } else { 1 }, "{self:?}");
+        for policy in &policies {
+            assert_eq!((policy.spec.mode, policy.spec.failure_policy), wanted, "{self:?}");
+            assert_eq!(policy.spec.module, "registry://ghcr.io/team/policy:v1.0.0");
+            assert_eq!(policy.spec.policy_server, rendered.server().metadata.name);
+            let selector = policy.spec.namespace_selector.as_ref().unwrap();
+            let left_out = selector.match_expressions.as_ref().unwrap()[0].values.as_ref().unwrap();
+            assert_eq!(*left_out, ["kube-system", "kubewarden", "off", "cert-manager"], "{self:?}");
+        }
+        if self.is_validating {
+            is_twin(&first, &rendered.policy("image-admission-validating"));
+        }
+
+        let read = kinds_read(&check_settings(settings).unwrap()).into_iter();
+        let read: BTreeSet<Kind> = read.map(|read| Kind { api_version: read.api_version, kind: read.kind }).collect();
+        let listed: Vec<Kind> = first.spec.context_aware_resources.clone().unwrap();
+        assert_eq!(listed.iter().cloned().collect::<BTreeSet<Kind>>(), read, "{self:?}");
+        assert_eq!(listed.len(), read.len(), "{self:?}: none is there twice");
+        let granted = rendered.granted();
+        is_granted_exactly(settings, &first.spec, &granted, &format!("{self:?}"));
+        let namespaces: Vec<String> = granted.iter().map(|rights| rights.namespace.clone().unwrap()).collect();
+        assert_eq!(namespaces.iter().cloned().collect::<BTreeSet<String>>(), self.trusted(), "{self:?}");
+        assert_eq!(namespaces.len(), self.trusted().len(), "{self:?}: once in each");
+        let everywhere: BTreeSet<_> = granted.iter().map(|rights| json!(rights.rules).to_string()).collect();
+        assert!(everywhere.len() <= 1, "{self:?}: the same in each");
+        grants_first(rendered);
+
+        // Who deletes what was applied deletes no namespace of others.
+        let made: Vec<&str> = rendered
+            .objects
+            .iter()
+            .filter(|object| object["kind"] == "Namespace")
+            .map(|object| object["metadata"]["name"].as_str().unwrap())
+            .collect();
+        let is_made = self.scanner == "trivy-operator" && self.trusted().contains("image-scans");
+        assert_eq!(made, if is_made { &["image-scans"][..] } else { &[] }, "{self:?}");
+    }
+}
+
+#[test]
+fn whatever_is_chosen_applies_unchanged_and_grants_what_is_read_and_nothing_else() {
+    let folder = TempDir::new().unwrap();
+    copy_all(&tests().join("world"), folder.path());
+    for (number, chosen) in Chosen::all().iter().enumerate() {
+        let overlay = chosen.write(folder.path(), &format!("overlay-{number}"));
+        let Some(rendered) = Rendered::of(&overlay) else { return };
+        chosen.check(&overlay, &rendered);
+        let objects: Vec<String> = rendered.objects.iter().map(Value::to_string).collect();
+        let outcome = image_admission(folder.path(), &["lint", "-"], objects.join("\n").as_bytes());
+        assert_eq!((outcome.code, outcome.output.as_str(), outcome.errors.as_str()), (0, "", ""), "{chosen:?}");
+    }
+}
+
+#[test]
+fn every_suite_passes_at_once() {
+    let folder = TempDir::new().unwrap();
+    copy_all(&tests().join("world"), folder.path());
+    let (mut suites, mut cases) = (Vec::new(), 0);
+    for (number, chosen) in Chosen::all().iter().enumerate() {
+        suites.push(chosen.write(folder.path(), &format!("overlay-{number}")).display().to_string());
+        cases += if chosen.scanner == "none" { 2 } else { 3 };
+    }
+    let module = module_path().display().to_string();
+    let arguments: Vec<&str> =
+        ["test", "--module", &module].into_iter().chain(suites.iter().map(String::as_str)).collect();
+    let outcome = image_admission(folder.path(), &arguments, b"");
+    assert_eq!((outcome.output, outcome.errors), (format!("PASS: {cases}/{cases}\n"), String::new()));
+}
+
+/// Whatever the first registry is called, its images are those of the suite.
+#[test]
+fn suites_are_about_the_first_registry() {
+    let folder = TempDir::new().unwrap();
+    copy_all(&tests().join("world"), folder.path());
+    let hosts = ["docker.io", "10.0.0.1:5000", "registry.registry.svc", "elsewhere.example", "localhost"];
+    let scanners: [&[&str]; 5] =
+        [&["sbomscanner"], &["trivy-operator"], &["kubescape"], &["registry", "--signer", "ci.pub"], &["none"]];
+    for (number, host) in hosts.iter().enumerate() {
+        for scanner in scanners {
+            let name = format!("{}-{number}", scanner[0]);
+            let options = ["--registries", host, "--module", "ghcr.io/team/policy:v1.0.0", &name];
+            let outcome = image_admission(folder.path(), &[&["init", "--scanner"], scanner, &options].concat(), b"");
+            assert_eq!((outcome.code, outcome.errors.as_str()), (0, ""), "{host}: {scanner:?}");
+        }
+    }
+    let module = module_path().display().to_string();
+    let outcome = image_admission(folder.path(), &["test", "--module", &module, "."], b"");
+    assert_eq!((outcome.output.as_str(), outcome.errors.as_str()), ("PASS: 70/70\n", ""));
+}
+
+/// The texts of all files of a folder, by their paths.
+fn texts(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let (mut texts, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
+    while let Some(next) = folders.pop() {
+        for path in fs::read_dir(next).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                texts.insert(path.strip_prefix(folder).unwrap().to_owned(), fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    texts
+}
+
+#[test]
+fn the_same_choices_give_the_same_bytes() {
+    let folder = TempDir::new().unwrap();
+    for chosen in Chosen::all().iter().filter(|chosen| chosen.signer.is_none()) {
+        let [one, other] = [0, 1].map(|number| {
+            let name = format!("{number}");
+            let texts = texts(&chosen.write(folder.path(), &name));
+            fs::remove_dir_all(folder.path().join(name)).unwrap();
+            texts
+        });
+        assert_eq!(one, other, "{chosen:?}");
+        for (path, text) in one {
+            assert!(text.ends_with('\n') && !text.contains(" \n"), "{chosen:?}: {}", path.display());
+        }
+    }
+}
+
+/// Nothing is lost, and nothing is half there.
+#[test]
+fn what_is_there_stays() {
+    let folder = TempDir::new().unwrap();
+    let chosen = Chosen { scanner: "none", signer: None, namespaces: &[], mode: "monitor", is_validating: false };
+    let overlay = chosen.write(folder.path(), "overlay");
+    fs::write(overlay.join("mine.yaml"), "mine: true\n").unwrap();
+    fs::remove_file(overlay.join("kustomization.yaml")).unwrap();
+    let before = texts(&overlay);
+    let arguments =
+        ["init", "--scanner", "none", "--registries", "ghcr.io", "--module", "ghcr.io/team/policy:v2.0.0", "overlay"];
+    let refused = image_admission(folder.path(), &arguments, b"");
+    assert_eq!(refused.code, 1);
+    assert!(refused.errors.contains("give another folder, or `--force`"), "{}", refused.errors);
+    assert_eq!(texts(&overlay), before);
+    let forced = image_admission(folder.path(), &[&arguments[..], &["--force"]].concat(), b"");
+    assert_eq!((forced.code, forced.errors.as_str()), (0, ""));
+    let after = texts(&overlay);
+    assert_eq!(after[Path::new("mine.yaml")], "mine: true\n");
+    assert!(after[Path::new("policy.yaml")].contains("team/policy:v2.0.0"));
+}

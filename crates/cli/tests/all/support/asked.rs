@@ -1,0 +1,109 @@
+//! What the policy asks of the cluster with some settings, as the engine does.
+
+use super::clock::use_read_clock;
+use super::kubewarden::Kind;
+use image_admission_engine::{Timestamp, WireHost, validate};
+use image_admission_stub_host::{Call, StubHost, digest_of};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// A call to the cluster.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Asked {
+    pub(crate) kind: Kind,
+    pub(crate) namespace: Option<String>,
+    /// None for a list.
+    pub(crate) name: Option<String>,
+    pub(crate) is_list: bool,
+}
+
+impl Asked {
+    fn of(call: &Call) -> Self {
+        let field = |key: &str| Some(call.field(key).to_owned()).filter(|text| !text.is_empty());
+        let kind = Kind { api_version: field("api_version").unwrap(), kind: field("kind").unwrap() };
+        let is_list = call.operation != "get_resource";
+        Self { kind, namespace: field("namespace"), name: field("name"), is_list }
+    }
+}
+
+const KEY: &str = "-----BEGIN PUBLIC KEY-----\n\
+    MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEZd4V/st+w837Vw+oercc4fGOidWX\n\
+    awcFfNu/9f+Ft2Bn2FCYtpA7rYK+sMmI958fKV6cEoXFgLGZg2Eg7Ru/fg==\n\
+    -----END PUBLIC KEY-----\n";
+
+pub(crate) fn digest(digit: char) -> String {
+    format!("sha256:{}", digit.to_string().repeat(64))
+}
+
+/// The index of the only image.
+fn index() -> Value {
+    json!({
+        "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
+        "manifests": [{"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest('2'), "size": 2,
+            "platform": {"os": "linux", "architecture": "amd64"}}],
+    })
+}
+
+pub(crate) fn index_digest() -> String {
+    digest_of(&index().to_string())
+}
+
+/// A cluster in which everybody signed every image, and no scanner has finished a report.
+fn cluster() -> StubHost {
+    let digest = json!({"digest": index_digest(), "is_trusted": true}).to_string();
+    StubHost::default()
+        .says("v1/manifest_digest", digest.as_str())
+        .says("v1/oci_manifest", index().to_string())
+        .says("v2/verify", digest)
+        .answer_with(|call| (call.operation == "get_resource").then(|| object(call)).flatten().map(Ok))
+}
+
+/// The object of a name, where there is one: a key of that name, or an image that the scanner knows without a report, for
+/// which it looks for the scan that is under way.
+fn object(call: &Call) -> Option<Value> {
+    let metadata = json!({"name": call.field("name"), "namespace": call.field("namespace")});
+    let data = match call.field("kind") {
+        "Secret" => base64::Engine::encode(&base64::prelude::BASE64_STANDARD, KEY),
+        "ConfigMap" => KEY.to_owned(),
+        "Image" => {
+            return Some(json!({
+                "apiVersion": call.field("api_version"), "kind": "Image", "metadata": metadata,
+                "imageMetadata": {"registry": "team", "registryURI": "ghcr.io", "repository": "team/app", "tag": "1.0",
+                    "platform": "linux/amd64", "digest": digest('2'), "indexDigest": index_digest()},
+            }));
+        }
+        _ => return None,
+    };
+    Some(json!({"apiVersion": "v1", "kind": call.field("kind"), "data": {"cosign.pub": data}, "metadata": metadata}))
+}
+
+pub(crate) fn pod(images: &[&str]) -> Value {
+    let containers: Vec<Value> =
+        images.iter().enumerate().map(|(n, image)| json!({"name": format!("c{n}"), "image": image})).collect();
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "app", "namespace": "shop"},
+        "spec": {"containers": containers}})
+}
+
+/// The policy's answer to the creation of an object, with what it asked of the cluster for that.
+pub(crate) fn answer(object: &Value, settings: &Value) -> (Value, BTreeSet<Asked>) {
+    use_read_clock();
+    let request = json!({
+        "uid": "1", "operation": "CREATE", "name": "app", "namespace": "shop",
+        "kind": {"group": "", "version": "v1", "kind": "Pod"}, "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "userInfo": {"username": "someone"}, "object": object,
+    });
+    let payload = json!({"request": request, "settings": settings}).to_string();
+    let host = cluster();
+    let now = Timestamp::parse("2026-11-01T00:00:00Z").unwrap();
+    let answer = validate(payload.as_bytes(), &WireHost(host.wire()), now);
+    let asked = host.calls().into_iter().filter(|call| call.namespace == "kubernetes").map(|call| Asked::of(&call));
+    (serde_json::from_slice(&answer.response).unwrap(), asked.collect())
+}
+
+/// The kinds that images by tag and by digest make the policy ask for, in every way of finding a report.
+pub(crate) fn asked(settings: &Value) -> BTreeSet<Asked> {
+    let by_digest = format!("ghcr.io/team/app@{}", index_digest());
+    let mut asked = answer(&pod(&["ghcr.io/team/app:1.0"]), settings).1;
+    asked.extend(answer(&pod(&[&by_digest]), settings).1);
+    asked
+}
