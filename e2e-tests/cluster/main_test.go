@@ -33,12 +33,8 @@ func run(tests *testing.M) int {
 		fmt.Fprintf(os.Stderr, "logs are in %s\n", folder)
 		return fail(err)
 	}
-	err = cluster.InstallScanners()
-	if err == nil {
-		err = cluster.Rights("sbomscanner")
-	}
 	code := 1
-	if err != nil {
+	if err = cluster.InstallScanners(); err != nil {
 		fail(err)
 	} else {
 		code = tests.Run()

@@ -11,7 +11,7 @@ import (
 
 // What a user does on the first day: nothing is stopped, and the log says what would have been.
 func TestMonitorThenEnforce(t *testing.T) {
-	deploy(t, harness.Deployment{Monitor: true})
+	deploy(t, harness.Deployment{Components: []string{"monitor"}})
 	space := namespace(t)
 	good, bad, unscanned := scanned(t, "rollout/good", clean), scanned(t, "rollout/bad", broken), pushed(t, "rollout/unscanned")
 	for name, image := range map[string]harness.Image{"good": good, "bad": bad, "unscanned": unscanned} {

@@ -23,7 +23,7 @@ func deploy(t *testing.T, wanted harness.Deployment) {
 	if deployed != nil && reflect.DeepEqual(*deployed, wanted) {
 		return
 	}
-	if deployed != nil && wanted.Monitor != deployed.Monitor && wanted.Monitor {
+	if deployed != nil && wanted.Monitors() && !deployed.Monitors() {
 		// Kubewarden refuses to turn an enforced policy back.
 		must(t, cluster.Undeploy())
 	}

@@ -3,8 +3,10 @@ package harness
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,17 +16,22 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// A Deployment is how a user deploys the policy: deploy/ and what is theirs in an overlay.
+// A Deployment is how a user deploys the policy: the base of deploy/, its components, and what is theirs in an overlay.
 type Deployment struct {
-	// Monitor deploys monitor.yaml instead of the enforced policy. Validating adds the twin.
-	Monitor, Validating bool
-	// Replicas of the policy server.
+	// Components beside the source of reports, like `monitor`.
+	Components []string
+	// Source is the component of the scanner: `sbomscanner` where it is empty.
+	Source string
+	// Replicas of the policy server: one where it is zero.
 	Replicas int
-	// Workers of each replica.
+	// Workers of each replica: one where it is zero.
 	Workers int
-	// Settings are merged into those of deploy/.
+	// Settings take the place of those of deploy/, each under its name.
 	Settings map[string]any
 }
+
+// Monitors is whether the policy only watches.
+func (d Deployment) Monitors() bool { return slices.Contains(d.Components, "monitor") }
 
 const moduleRepository = "image-admission"
 
@@ -37,26 +44,6 @@ func (c *Cluster) pushModule() (string, error) {
 	}
 	_, err := c.must("", c.Tools.Kwctl, "push", "--sources-path", sources, c.Tools.Module, "registry://"+reference)
 	return "registry://" + reference, err
-}
-
-// Rights are files of deploy/rbac, by name.
-func (c *Cluster) Rights(names ...string) error {
-	for _, name := range names {
-		text, err := os.ReadFile(filepath.Join(c.Tools.Deploy, "rbac", name+".yaml"))
-		if err != nil {
-			return err
-		}
-		if err := c.apply(string(text)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// TakeRights takes them away again.
-func (c *Cluster) TakeRights(name string) error {
-	_, err := c.must("", c.Tools.Kubectl, "--kubeconfig", c.kubeconfig("admin"), "delete", "-f", filepath.Join(c.Tools.Deploy, "rbac", name+".yaml"))
-	return err
 }
 
 // Render is what `kubectl kustomize` makes of deploy/ with the user's overlay.
@@ -72,35 +59,34 @@ func (c *Cluster) Render(deployment Deployment) (string, error) {
 	if err := os.CopyFS(filepath.Join(folder, "deploy"), os.DirFS(c.Tools.Deploy)); err != nil {
 		return "", err
 	}
-	settings := map[string]any{"registries": []string{c.Registry.Host}}
-	for key, value := range deployment.Settings {
-		settings[key] = value
-	}
 	policy := []map[string]any{
 		{"op": "replace", "path": "/spec/module", "value": module},
+		{"op": "add", "path": "/spec/settings/registries", "value": []string{c.Registry.Host}},
 	}
-	for key, value := range settings {
-		policy = append(policy, map[string]any{"op": "add", "path": "/spec/settings/" + key, "value": value})
+	for _, key := range slices.Sorted(maps.Keys(deployment.Settings)) {
+		policy = append(policy, map[string]any{"op": "add", "path": "/spec/settings/" + key, "value": deployment.Settings[key]})
 	}
+	replicas := max(1, deployment.Replicas)
 	server := []map[string]any{
-		{"op": "replace", "path": "/spec/replicas", "value": max(1, deployment.Replicas)},
+		{"op": "replace", "path": "/spec/replicas", "value": replicas},
 		{"op": "add", "path": "/spec/insecureSources", "value": []string{c.Registry.Modules, c.Registry.Host}},
 		{"op": "add", "path": "/spec/env/-", "value": map[string]string{"name": "KUBEWARDEN_WORKERS", "value": fmt.Sprint(max(1, deployment.Workers))}},
 	}
-	if deployment.Replicas < 2 {
+	if replicas == 1 {
 		server = append(server, map[string]any{"op": "remove", "path": "/spec/minAvailable"})
 	}
-	resources := []string{"deploy/policy-server.yaml", "deploy/cluster-admission-policy.yaml"}
-	if deployment.Monitor {
-		resources[1] = "deploy/monitor.yaml"
+	source := deployment.Source
+	if source == "" {
+		source = "sbomscanner"
 	}
-	if deployment.Validating {
-		resources = append(resources, "deploy/cluster-admission-policy-validating.yaml")
+	components := []string{"deploy/sources/" + source}
+	for _, name := range deployment.Components {
+		components = append(components, "deploy/"+name)
 	}
 	overlay := map[string]any{
-		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources,
+		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": []string{"deploy"}, "components": components,
 		"patches": []map[string]any{
-			{"target": map[string]string{"kind": "ClusterAdmissionPolicy"}, "patch": text(policy)},
+			{"target": map[string]string{"kind": "ClusterAdmissionPolicy", "name": "image-admission.*"}, "patch": text(policy)},
 			{"target": map[string]string{"kind": "PolicyServer"}, "patch": text(server)},
 		},
 	}
@@ -108,6 +94,22 @@ func (c *Cluster) Render(deployment Deployment) (string, error) {
 		return "", err
 	}
 	return c.must("", c.Tools.Kubectl, "kustomize", folder)
+}
+
+func (c *Cluster) rights(source string) string {
+	return filepath.Join(c.Tools.Deploy, "sources", source, "rights.yaml")
+}
+
+// TakeRights takes away what the policy server may read of a source, and GiveRights gives it back.
+func (c *Cluster) TakeRights(source string) error {
+	_, err := c.must("", c.Tools.Kubectl, "delete", "-f", c.rights(source))
+	return err
+}
+
+// GiveRights is as the component does it.
+func (c *Cluster) GiveRights(source string) error {
+	_, err := c.must("", c.Tools.Kubectl, "apply", "-f", c.rights(source))
+	return err
 }
 
 func text(value any) string {
