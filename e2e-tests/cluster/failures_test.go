@@ -451,25 +451,44 @@ func TestTheCertificateExpires(t *testing.T) {
 }
 
 // The policy server's clock is ten minutes behind the others', and then ten minutes ahead. Ages of reports are counted by the
-// policy server's clock: a report that isn't made yet counts, one that seems too old doesn't.
+// policy server's clock.
 func TestClocksDiffer(t *testing.T) {
-	deploy(t, enforced)
+	aged := enforced
+	aged.Source = "trivy-operator"
+	aged.Settings = map[string]any{"reports": map[string]any{
+		"sources": []any{map[string]any{"trivyOperator": map[string]any{"namespaces": []string{"image-scans"}, "workloadNamespace": false}}}, "platforms": []string{amd64}, "maxAge": "5m",
+	}}
+	deploy(t, aged)
 	t.Cleanup(func() {
 		must(t, cluster.Clock(0))
 		must(t, cluster.RestartPolicyServers())
 	})
+	now := map[string]time.Duration{"made now": 0, "seven minutes old": -7 * time.Minute, "twelve minutes old": -12 * time.Minute}
 	for _, clock := range []struct {
 		name    string
 		seconds int
-	}{{"behind", -600}, {"ahead", 600}} {
+		counts  map[string]bool
+	}{
+		{"right", 0, map[string]bool{"made now": true}},
+		{"behind", -600, map[string]bool{"made now": true, "seven minutes old": true, "twelve minutes old": true}},
+		{"ahead", 600, map[string]bool{}},
+	} {
 		t.Run(clock.name, func(t *testing.T) {
 			must(t, cluster.Clock(clock.seconds))
 			must(t, cluster.RestartPolicyServers())
 			space := namespace(t)
-			good, bad := scanned(t, space+"/good", clean), scanned(t, space+"/bad", broken)
+			bad := pushed(t, space+"/bad")
+			must(t, cluster.TrivyReport(bad, broken, time.Now()))
 			rejected(t, apply(pod("bad", bad.Name), space))
-			answer := apply(pod("good", good.Name), space)
-			t.Logf("a report that was made now: %d %s", answer.Code, answer.Text())
+			for name, age := range now {
+				image := pushed(t, space+"/"+strings.ReplaceAll(name, " ", "-"))
+				must(t, cluster.TrivyReport(image, clean, time.Now().Add(age)))
+				answer := apply(pod(strings.ReplaceAll(name, " ", "-"), image.Name), space)
+				if (answer.Code == 0) != clock.counts[name] {
+					t.Errorf("a report that is %s: %s", name, answer.Text())
+				}
+				t.Logf("a report that is %s: %s", name, answer.Text())
+			}
 		})
 	}
 }

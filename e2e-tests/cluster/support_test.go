@@ -23,8 +23,7 @@ func deploy(t *testing.T, wanted harness.Deployment) {
 	if deployed != nil && reflect.DeepEqual(*deployed, wanted) {
 		return
 	}
-	if deployed != nil && wanted.Monitors() && !deployed.Monitors() {
-		// Kubewarden refuses to turn an enforced policy back.
+	if deployed != nil && !deployed.Becomes(wanted) {
 		must(t, cluster.Undeploy())
 	}
 	deployed = nil
@@ -77,7 +76,7 @@ func scanned(t *testing.T, repository string, findings harness.Findings) harness
 // pushed is an image of two platforms that nobody has scanned.
 func pushed(t *testing.T, repository string) harness.Image {
 	t.Helper()
-	image, err := cluster.Registry.Push(repository, "1.0", t.Name(), amd64, "linux/arm64")
+	image, err := cluster.Registry.Push(repository, "1.0", repository, amd64, "linux/arm64")
 	must(t, err)
 	return image
 }

@@ -306,3 +306,21 @@ func TestAuditScanner(t *testing.T) {
 		return nil
 	})
 }
+
+// The same with trivy-operator's reports, whose kind has the operator's own schema.
+func TestTrivyOperator(t *testing.T) {
+	deploy(t, harness.Deployment{Source: "trivy-operator"})
+	space := namespace(t)
+	image, bad := pushed(t, "trivy/app"), pushed(t, "trivy/bad")
+	rejected(t, apply(pod("app", image.Name), space), "scan report is pending")
+	must(t, cluster.TrivyReport(image, clean, time.Now()))
+	must(t, cluster.TrivyReport(bad, broken, time.Now()))
+	eventually(t, 20*time.Second, func() error {
+		if answer := apply(pod("app", image.Name), space); answer.Code != 0 {
+			return fmt.Errorf("%s", answer.Text())
+		}
+		return nil
+	})
+	runs(t, space, image.Pinned())
+	rejected(t, apply(pod("bad", bad.Name), space), "CVE-2026-1000")
+}

@@ -30,13 +30,19 @@ type Deployment struct {
 	Settings map[string]any
 }
 
-// Monitors is whether the policy only watches.
-func (d Deployment) Monitors() bool { return slices.Contains(d.Components, "monitor") }
+// Becomes is whether applying another deployment over this one leaves nothing of this one: Kubewarden refuses to turn an enforced
+// policy back to monitor, and a twin that isn't applied any more stays.
+func (d Deployment) Becomes(other Deployment) bool {
+	has := func(deployment Deployment, component string) bool {
+		return slices.Contains(deployment.Components, component)
+	}
+	return (has(d, "monitor") || !has(other, "monitor")) && (!has(d, "validating") || has(other, "validating"))
+}
 
 const moduleRepository = "image-admission"
 
-// pushModule puts the policy into the registry, as `make push` does.
-func (c *Cluster) pushModule() (string, error) {
+// PushModule puts the policy into the registry, as `make push` does.
+func (c *Cluster) PushModule() (string, error) {
 	reference := c.Registry.Modules + "/" + moduleRepository + ":v1"
 	sources := filepath.Join(c.Folder, "sources.yaml")
 	if err := os.WriteFile(sources, []byte(fmt.Sprintf("insecure_sources: [%q]\n", c.Registry.Modules)), 0o644); err != nil {
@@ -48,7 +54,7 @@ func (c *Cluster) pushModule() (string, error) {
 
 // Render is what `kubectl kustomize` makes of deploy/ with the user's overlay.
 func (c *Cluster) Render(deployment Deployment) (string, error) {
-	module, err := c.pushModule()
+	module, err := c.PushModule()
 	if err != nil {
 		return "", err
 	}
@@ -244,4 +250,11 @@ func (c *Cluster) RestartPolicyServers() error {
 		return err
 	}
 	return c.WaitDeployed(120 * time.Second)
+}
+
+// InsecureSources lets the policy server pull from the registry of this cluster, which has no TLS.
+func (c *Cluster) InsecureSources() error {
+	patch := text(map[string]any{"spec": map[string]any{"insecureSources": []string{c.Registry.Modules, c.Registry.Host}}})
+	_, err := c.must("", c.Tools.Kubectl, "patch", "policyserver", "image-admission", "--type", "merge", "--patch", patch)
+	return err
 }
