@@ -26,9 +26,9 @@ func TestInitAppliesUnchanged(t *testing.T) {
 		t.Fatalf("%v: %s", err, said)
 	}
 	t.Logf("%s", said)
-	// The registry of this test has no TLS, which a user would say in policy-server.yaml.
+	// The authority of this test's registry is not a public one, which a user would say in policy-server.yaml.
 	succeeds(t, cluster.Kubectl("apply", "-k", folder))
-	must(t, cluster.InsecureSources())
+	must(t, cluster.TrustRegistry())
 	must(t, cluster.WaitDeployed(2*time.Minute))
 	space := namespace(t)
 	good, bad := scanned(t, "init/good", clean), scanned(t, "init/bad", broken)

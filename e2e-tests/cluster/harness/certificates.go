@@ -53,6 +53,12 @@ func newAuthority(folder string) (*authority, error) {
 
 func (a *authority) file(name string) string { return filepath.Join(a.folder, name) }
 
+// pem is the authority's own certificate.
+func (a *authority) pem() (string, error) {
+	block, err := os.ReadFile(a.file("ca.crt"))
+	return string(block), err
+}
+
 // sign makes a certificate for a server on loopback and for a client: user with its groups.
 func (a *authority) sign(name, user string, groups ...string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -161,7 +161,7 @@ func (c *Cluster) startNode() error {
 }
 
 func (c *Cluster) startRegistry() (err error) {
-	c.Registry, err = startRegistry(c.ctx, c.Folder, c.Tools)
+	c.Registry, err = startRegistry(c.ctx, c.Folder, c.Tools, c.authority)
 	return err
 }
 

@@ -72,10 +72,15 @@ func (c *Cluster) Render(deployment Deployment) (string, error) {
 	for _, key := range slices.Sorted(maps.Keys(deployment.Settings)) {
 		policy = append(policy, map[string]any{"op": "add", "path": "/spec/settings/" + key, "value": deployment.Settings[key]})
 	}
+	authority, err := c.authority.pem()
+	if err != nil {
+		return "", err
+	}
 	replicas := max(1, deployment.Replicas)
 	server := []map[string]any{
 		{"op": "replace", "path": "/spec/replicas", "value": replicas},
-		{"op": "add", "path": "/spec/insecureSources", "value": []string{c.Registry.Modules, c.Registry.Host}},
+		{"op": "add", "path": "/spec/insecureSources", "value": []string{c.Registry.Modules}},
+		{"op": "add", "path": "/spec/sourceAuthorities", "value": map[string][]string{c.Registry.Host: {authority}}},
 		{"op": "add", "path": "/spec/env/-", "value": map[string]string{"name": "KUBEWARDEN_WORKERS", "value": fmt.Sprint(max(1, deployment.Workers))}},
 	}
 	if replicas == 1 {
@@ -252,9 +257,13 @@ func (c *Cluster) RestartPolicyServers() error {
 	return c.WaitDeployed(120 * time.Second)
 }
 
-// InsecureSources lets the policy server pull from the registry of this cluster, which has no TLS.
-func (c *Cluster) InsecureSources() error {
-	patch := text(map[string]any{"spec": map[string]any{"insecureSources": []string{c.Registry.Modules, c.Registry.Host}}})
-	_, err := c.must("", c.Tools.Kubectl, "patch", "policyserver", "image-admission", "--type", "merge", "--patch", patch)
+// TrustRegistry lets the policy server pull its module without TLS, and trust this cluster's authority.
+func (c *Cluster) TrustRegistry() error {
+	authority, err := c.authority.pem()
+	if err != nil {
+		return err
+	}
+	patch := text(map[string]any{"spec": map[string]any{"insecureSources": []string{c.Registry.Modules}, "sourceAuthorities": map[string][]string{c.Registry.Host: {authority}}}})
+	_, err = c.must("", c.Tools.Kubectl, "patch", "policyserver", "image-admission", "--type", "merge", "--patch", patch)
 	return err
 }

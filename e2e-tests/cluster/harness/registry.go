@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// A Registry is a real one, behind a door that can fail. Images are pushed past the door.
+// A Registry is a real one, behind a door with TLS that can fail. Images are pushed past the door.
 type Registry struct {
 	// Host is what stands before an image's name.
 	Host string
@@ -35,7 +35,7 @@ type Registry struct {
 	requests int
 }
 
-func startRegistry(ctx context.Context, folder string, tools Tools) (*Registry, error) {
+func startRegistry(ctx context.Context, folder string, tools Tools, authority *authority) (*Registry, error) {
 	port := freePort()
 	config := filepath.Join(folder, "registry.yaml")
 	text := fmt.Sprintf("version: 0.1\nlog: {level: warn}\nstorage: {filesystem: {rootdirectory: %q}}\nhttp: {addr: 127.0.0.1:%d}\n", filepath.Join(folder, "images"), port)
@@ -61,9 +61,11 @@ func startRegistry(ctx context.Context, folder string, tools Tools) (*Registry, 
 		}
 		behind.ServeHTTP(writer, request)
 	})}
-	go func() { _ = registry.door.ListenAndServe() }()
+	go func() {
+		_ = registry.door.ListenAndServeTLS(authority.file("server.crt"), authority.file("server.key"))
+	}()
 	return registry, eventually(ctx, 30*time.Second, func() error {
-		response, err := http.Get("http://" + registry.Host + "/v2/")
+		response, err := http.Get("http://" + registry.Modules + "/v2/")
 		if err != nil {
 			return err
 		}

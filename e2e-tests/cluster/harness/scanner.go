@@ -7,8 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -56,13 +54,13 @@ func (c *Cluster) InstallScanners() (err error) {
 		return err
 	}
 	c.network.route(ScannerNamespace, "storage", fmt.Sprintf("127.0.0.1:%d", c.scanner.Port))
-	bundle, err := os.ReadFile(filepath.Join(c.Folder, "certificates", "ca.crt"))
+	bundle, err := c.authority.pem()
 	if err != nil {
 		return err
 	}
 	err = c.apply(fmt.Sprintf(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1alpha1.storage.sbomscanner.kubewarden.io},
   spec: {group: storage.sbomscanner.kubewarden.io, version: v1alpha1, groupPriorityMinimum: 1000, versionPriority: 15, caBundle: %s, service: {name: storage, namespace: %s}}}`,
-		base64.StdEncoding.EncodeToString(bundle), ScannerNamespace))
+		base64.StdEncoding.EncodeToString([]byte(bundle)), ScannerNamespace))
 	if err != nil {
 		return err
 	}
@@ -130,6 +128,15 @@ func (c *Cluster) TrivyReport(image Image, findings Findings, updated time.Time)
 			"vulnerabilities": vulnerabilities,
 		},
 	}))
+}
+
+// DeleteReports takes away all reports of sbomscanner.
+func (c *Cluster) DeleteReports() error {
+	client, err := dynamic.NewForConfig(c.Config)
+	if err != nil {
+		return err
+	}
+	return client.Resource(sbomscannerReports).Namespace(ScannerNamespace).DeleteCollection(c.ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 }
 
 func (c *Cluster) report(image Image, platform string, findings Findings) (*unstructured.Unstructured, error) {

@@ -1,0 +1,169 @@
+package harness
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Snapshot is what has been counted so far. Two of them are compared.
+type Snapshot struct {
+	// buckets of the time that the API server waited for the policy: how many took at most so many seconds.
+	buckets map[float64]float64
+	// auditLines is how far the audit log was.
+	auditLines int
+	// Registry is how many requests were made to it.
+	Registry int
+	Taken    time.Time
+}
+
+// Snapshot counts now.
+func (c *Cluster) Snapshot() (Snapshot, error) {
+	metrics, err := c.API.Get(c.ctx, "/metrics")
+	if err != nil {
+		return Snapshot{}, err
+	}
+	lines, err := c.auditLines()
+	return Snapshot{buckets: durations(metrics), auditLines: len(lines), Registry: c.Registry.Requests(), Taken: time.Now()}, err
+}
+
+// durations adds up the histogram `apiserver_admission_webhook_admission_duration_seconds` of the policies' webhooks.
+func durations(metrics string) map[float64]float64 {
+	buckets := map[float64]float64{}
+	for _, line := range strings.Split(metrics, "\n") {
+		rest, ok := strings.CutPrefix(line, "apiserver_admission_webhook_admission_duration_seconds_bucket{")
+		if !ok || !strings.Contains(rest, `name="clusterwide-image-admission.kubewarden.admission"`) {
+			continue
+		}
+		_, after, _ := strings.Cut(rest, `le="`)
+		limit, _, _ := strings.Cut(after, `"`)
+		seconds, err := strconv.ParseFloat(limit, 64)
+		if err != nil {
+			continue
+		}
+		count, err := strconv.ParseFloat(line[strings.LastIndex(line, " ")+1:], 64)
+		if err == nil {
+			buckets[seconds] += count
+		}
+	}
+	return buckets
+}
+
+// Since is what was counted between another snapshot and this one.
+func (s Snapshot) Since(before Snapshot) Latency {
+	latency := Latency{}
+	for limit, count := range s.buckets {
+		latency.limits = append(latency.limits, limit)
+		latency.counts = append(latency.counts, count-before.buckets[limit])
+	}
+	sort.Sort(latency)
+	return latency
+}
+
+// Latency is a histogram: how many requests took at most so many seconds.
+type Latency struct{ limits, counts []float64 }
+
+func (l Latency) Len() int           { return len(l.limits) }
+func (l Latency) Less(a, b int) bool { return l.limits[a] < l.limits[b] }
+func (l Latency) Swap(a, b int) {
+	l.limits[a], l.limits[b] = l.limits[b], l.limits[a]
+	l.counts[a], l.counts[b] = l.counts[b], l.counts[a]
+}
+
+// Count is how many requests there were.
+func (l Latency) Count() int {
+	if len(l.counts) == 0 {
+		return 0
+	}
+	return int(l.counts[len(l.counts)-1])
+}
+
+// Quantile is the time that a share of the requests took at most, read off between two buckets as Prometheus does it.
+func (l Latency) Quantile(share float64) time.Duration {
+	rank := share * float64(l.Count())
+	below, from := 0.0, 0.0
+	for index, count := range l.counts {
+		if count >= rank && count > below {
+			seconds := from + (l.limits[index]-from)*(rank-below)/(count-below)
+			return time.Duration(seconds * float64(time.Second))
+		}
+		below, from = count, l.limits[index]
+	}
+	return 0
+}
+
+func (l Latency) String() string {
+	round := func(share float64) time.Duration { return l.Quantile(share).Round(100 * time.Microsecond) }
+	return fmt.Sprintf("%d requests, p50 %v, p95 %v, p99 %v", l.Count(), round(0.5), round(0.95), round(0.99))
+}
+
+func (c *Cluster) auditLines() ([]string, error) {
+	file, err := os.Open(filepath.Join(c.Folder, "kube-apiserver-audit.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var lines []string
+	scanner := bufio.NewScanner(file)
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		lines = append(lines, scanner.Text())
+	}
+	return lines, scanner.Err()
+}
+
+// Asked is what the policy servers asked of the API server since a snapshot, by verb and resource. A watch counts when it ends.
+func (c *Cluster) Asked(since Snapshot) (map[string]int, error) {
+	lines, err := c.auditLines()
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]int{}
+	for _, line := range lines[min(since.auditLines, len(lines)):] {
+		var event struct {
+			Verb      string
+			Stage     string
+			User      struct{ Username string }
+			ObjectRef struct{ Resource string }
+		}
+		if json.Unmarshal([]byte(line), &event) == nil && event.User.Username == "system:serviceaccount:kubewarden:policy-server" && event.Stage == "ResponseComplete" {
+			asked[event.Verb+" "+event.ObjectRef.Resource]++
+		}
+	}
+	return asked, nil
+}
+
+// Watches is how many watches of a kind are open at the API server.
+func (c *Cluster) Watches(ctx context.Context, resource string) (int, error) {
+	metrics, err := c.API.Get(ctx, "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	total := 0.0
+	for _, line := range strings.Split(metrics, "\n") {
+		if strings.HasPrefix(line, "apiserver_longrunning_requests{") && strings.Contains(line, `resource="`+resource+`"`) && strings.Contains(line, `verb="WATCH"`) {
+			if count, err := strconv.ParseFloat(line[strings.LastIndex(line, " ")+1:], 64); err == nil {
+				total += count
+			}
+		}
+	}
+	return int(total), nil
+}
+
+// Megabytes of memory that each policy server has, by Pod.
+func (c *Cluster) Megabytes() map[string]int {
+	found := map[string]int{}
+	for name, process := range c.PolicyServers() {
+		if size, err := process.ResidentBytes(); err == nil {
+			found[name] = int(size / 1e6)
+		}
+	}
+	return found
+}
