@@ -21,7 +21,7 @@ CA_CERTIFICATES ?= /etc/ssl/certs/ca-certificates.crt
 CLI_IMAGE = $(OCI_URL)-cli:v$(call METADATA,version)
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries fuzz e2e-tests e2e-needs cluster-tests cluster-soak cluster-programs fmt lint deny bench clean
+.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries fuzz e2e-tests e2e-needs cluster-tests cluster-soak cluster-programs cluster-harness kubectl fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -166,6 +166,14 @@ e2e-needs:
 KUBERNETES = $(shell sed -n 's/^.*[[:space:]]k8s.io\/kubernetes \(v[0-9.]*\).*/\1/p' e2e-tests/cluster/$(1)go.mod)
 KUBERNETES_FLAGS = -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$(1) -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(word 2,$(subst ., ,$(1)))"
 
+kubectl: ## kubectl alone, into target/cluster/newest
+	@command -v go >/dev/null || { echo "go is not on PATH, which builds kubectl: install Go 1.26 or newer, or kubectl" >&2; exit 1; }
+	mkdir -p target/cluster/newest
+	cd e2e-tests/cluster && go build $(call KUBERNETES_FLAGS,$(call KUBERNETES)) -o ../../target/cluster/newest/ k8s.io/kubernetes/cmd/kubectl
+
+cluster-harness: ## what the cluster tests are made of, without a cluster: it compiles, and measures right
+	cd e2e-tests/cluster && test -z "$$(gofmt -l .)" && go vet . && go test -count=1 ./harness
+
 cluster-programs: ## etcd, Kubernetes (the newest and the oldest version), kubectl and helm, built from their Go modules into target/cluster
 	@command -v go >/dev/null || { echo "go is not on PATH, which builds Kubernetes: install Go 1.26 or newer" >&2; exit 1; }
 	mkdir -p target/cluster/newest target/cluster/oldest
@@ -174,8 +182,13 @@ cluster-programs: ## etcd, Kubernetes (the newest and the oldest version), kubec
 	cd e2e-tests/cluster && go build $(call KUBERNETES_FLAGS,$(call KUBERNETES)) -o ../../target/cluster/newest/ k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kubectl
 	cd e2e-tests/cluster/oldest && go build $(call KUBERNETES_FLAGS,$(call KUBERNETES,oldest/)) -o ../../../target/cluster/oldest/ k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager
 
+KUBERNETES_VERSION ?= newest
 cluster-tests: ## what users do, and what breaks, in a real cluster on loopback: e2e-tests/cluster/README.md
-	cd e2e-tests/cluster && go test -count=1 -timeout 30m $(CLUSTER_TESTS) ./...
+	cd e2e-tests/cluster && KUBERNETES_VERSION=$(KUBERNETES_VERSION) go test -count=1 -timeout 40m $(CLUSTER_TESTS) .
+
+CLUSTER_SOAK ?= 2h
+cluster-soak: ## a cluster in which everything changes, for as long as CLUSTER_SOAK says
+	cd e2e-tests/cluster && CLUSTER_SOAK=$(CLUSTER_SOAK) go test -count=1 -timeout 24h -v -run TestSoak .
 
 fmt: ## format the code
 	$(CARGO) fmt --all

@@ -36,9 +36,9 @@ const (
 //
 // root is the checkout. A variable of the environment names a program that is somewhere else.
 func FindTools(root string) (Tools, error) {
-	programs := os.Getenv("CLUSTER_PROGRAMS")
-	if programs == "" {
-		programs = filepath.Join(root, "target", "cluster", "newest")
+	programs := []string{filepath.Join(root, "target", "cluster", "newest")}
+	if version := os.Getenv("KUBERNETES_VERSION"); version != "" {
+		programs = append([]string{filepath.Join(root, "target", "cluster", version)}, programs...)
 	}
 	var tools Tools
 	requirements := []requirement{
@@ -84,7 +84,8 @@ func named(wanted requirement) string {
 	}
 }
 
-func find(wanted requirement, programs string) (string, error) {
+// find looks where the environment says, where `make cluster-programs` puts what it builds, and on PATH.
+func find(wanted requirement, programs []string) (string, error) {
 	if path := os.Getenv(wanted.variable); wanted.variable != "" && path != "" {
 		return filepath.Abs(path)
 	}
@@ -95,8 +96,10 @@ func find(wanted requirement, programs string) (string, error) {
 		_, err := os.Stat(wanted.name)
 		return wanted.name, err
 	}
-	if path := filepath.Join(programs, wanted.name); executable(path) {
-		return path, nil
+	for _, folder := range programs {
+		if path := filepath.Join(folder, wanted.name); executable(path) {
+			return path, nil
+		}
 	}
 	return exec.LookPath(wanted.name)
 }
