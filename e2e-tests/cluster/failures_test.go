@@ -143,6 +143,39 @@ func TestRightsAreTakenAway(t *testing.T) {
 	seenByDigest(t)
 }
 
+// A right too few: the policy server may get reports, and may not list them. What takes a list never returns, and the rest goes on.
+func TestARightTooFew(t *testing.T) {
+	deploy(t, enforced)
+	t.Cleanup(func() {
+		must(t, cluster.GiveRights("sbomscanner"))
+		must(t, cluster.RestartPolicyServers())
+	})
+	succeeds(t, cluster.Kubectl("patch", "clusterrole", "image-admission-sbomscanner", "--type", "json", "--patch",
+		`[{"op": "replace", "path": "/rules/0/verbs", "value": ["get"]}, {"op": "replace", "path": "/rules/1/verbs", "value": ["get"]}]`))
+	must(t, cluster.RestartPolicyServers())
+	space := namespace(t)
+	image := scanned(t, space+"/app", clean)
+	succeeds(t, apply(pod("by-tag", image.Name), space))
+	byDigest := cluster.Registry.Host + "/" + image.Repository + "@" + image.Digest
+	started := time.Now()
+	answer := apply(pod("by-digest", byDigest), space)
+	if answer.Code == 0 {
+		t.Fatal("an image was admitted whose reports can't be listed")
+	}
+	contains(t, answer.Text(), "failed calling webhook")
+	t.Logf("after %v: %s", time.Since(started).Round(100*time.Millisecond), answer.Text())
+	// The right is given: is what waited well again?
+	must(t, cluster.GiveRights("sbomscanner"))
+	started = time.Now()
+	eventually(t, 120*time.Second, func() error {
+		if answer := apply(pod("by-digest", byDigest), space); answer.Code != 0 {
+			return fmt.Errorf("%s", answer.Text())
+		}
+		return nil
+	})
+	t.Logf("well again %v after the right was given", time.Since(started).Round(100*time.Millisecond))
+}
+
 // The registry fails in five ways. Answers that the policy server has are good for a minute, so each way has images of its own.
 func TestTheRegistryFails(t *testing.T) {
 	deploy(t, enforced)
