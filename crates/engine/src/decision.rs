@@ -1,6 +1,7 @@
 //! The decision: a value that says what was decided about a request, and about each image why.
 
 use crate::Timestamp;
+use crate::break_glass::{BrokenGlass, WholeGlass};
 use crate::image::{ImageReference, UnreadableObject, WorkloadImage};
 use crate::judged::JudgedImage;
 use crate::prescan::PreScanRejection;
@@ -32,6 +33,8 @@ pub struct Decision {
     pub policies_hash: Option<String>,
     /// What rules saw, when the settings ask for it.
     pub seen: Vec<Seen>,
+    /// Why a request that asked to be let through was judged all the same.
+    pub whole_glass: Option<WholeGlass>,
 }
 
 /// Why a request brings nothing that would run.
@@ -48,6 +51,8 @@ pub enum NothingToJudge {
 /// The verdict, and what made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
+    /// Admitted, and nothing was judged: its user has the right to break the glass.
+    GlassBroken(BrokenGlass),
     /// Admitted: the request brings nothing that would run.
     NothingToJudge(NothingToJudge),
     /// Admitted: pre-scan accepts every image.
@@ -93,6 +98,7 @@ impl Decision {
             policies: Vec::new(),
             policies_hash: None,
             seen: Vec::new(),
+            whole_glass: None,
         }
     }
 
@@ -110,7 +116,7 @@ impl Decision {
     /// Whether a step rejected the request as a whole, so that nothing more is asked about its images.
     pub(crate) fn is_rejected_for_good(&self) -> bool {
         match &self.outcome {
-            Outcome::NothingToJudge(_) | Outcome::PreScanAccepted | Outcome::Scanned => false,
+            Outcome::GlassBroken(_) | Outcome::NothingToJudge(_) | Outcome::PreScanAccepted | Outcome::Scanned => false,
             Outcome::UnreadableRequest(_)
             | Outcome::UnreadableObject(_)
             | Outcome::NotImages(_)

@@ -4,6 +4,7 @@
 //! judged of is still verified and shown to rules.
 
 use crate::Timestamp;
+use crate::break_glass::break_glass;
 use crate::context::{RequestContext, ReviewedObject};
 use crate::decision::{Decision, NothingToJudge, Outcome};
 use crate::host::{CountedHost, Host};
@@ -33,11 +34,18 @@ pub(crate) fn decide_request(
 ) -> Decision {
     let host = CountedHost::new(host, settings.max_host_calls);
     let context = RequestContext { request, settings, host: &host, now };
+    // First of all, so that nobody is asked whose silence would hold it up.
+    let whole_glass = match break_glass(context) {
+        Some(Ok(broken)) => return Decision::new(Outcome::GlassBroken(broken), now),
+        Some(Err(whole)) => Some(whole),
+        None => None,
+    };
     let budget = Budget::default();
     let mut decision = match RequestRules::load(context, &budget) {
         Ok(rules) => review(context, rules, recorder),
         Err(unreadable) => Decision::new(Outcome::UnreadableRequest(unreadable), now),
     };
+    decision.whole_glass = whole_glass;
     if host.is_exceeded() {
         let images: BTreeSet<_> = decision.images.iter().map(|judged| &judged.reference).collect();
         decision.outcome = Outcome::TooManyHostCalls { images: images.len(), max: settings.max_host_calls };

@@ -7,7 +7,7 @@ mod registry_failure;
 mod unreadable;
 mod wire;
 
-use crate::settings::Identity;
+use crate::settings::{GuardedResource, Identity};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -85,6 +85,25 @@ pub trait Host {
         identity: &Identity,
         annotations: &BTreeMap<String, String>,
     ) -> Result<String, HostFailure>;
+
+    /// Whether a user may do something, as the cluster's authorizers say it now.
+    ///
+    /// # Errors
+    /// Asking failed, or the answer can't be read.
+    fn may(&self, review: &AccessReview<'_>) -> Result<bool, HostFailure>;
+}
+
+/// What is asked of the cluster's authorizers: a SubjectAccessReview.
+#[derive(Debug, Clone, Copy)]
+pub struct AccessReview<'a> {
+    /// The user's name, as the API server knows it.
+    pub user: &'a str,
+    /// Their groups.
+    pub groups: &'a [String],
+    /// What they would do, `use`.
+    pub verb: &'a str,
+    /// With what.
+    pub resource: &'a GuardedResource,
 }
 
 /// An object of the cluster, by name.

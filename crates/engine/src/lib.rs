@@ -27,6 +27,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
 mod acceptance;
+mod break_glass;
 mod check;
 mod context;
 mod decision;
@@ -72,9 +73,10 @@ use serde_json::value::RawValue;
 use settings::{InvalidSettings, Settings, VerificationPolicy};
 use verification::{Nobody, Record};
 
+pub use break_glass::{BrokenGlass, WholeGlass};
 pub use check::{ReadKind, check_settings, kinds_read};
 pub use decision::{Decision, NothingToJudge, Outcome};
-pub use host::{Document, Host, HostCalls, HostFailure, Resource, Untrusted, WireHost};
+pub use host::{AccessReview, Document, Host, HostCalls, HostFailure, Resource, Untrusted, WireHost};
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};
 pub use instance::skip_freeing;
 pub use judged::{JudgedImage, ScanOutcome};
@@ -116,7 +118,10 @@ pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
         Err(response) => return Answer { response: to_json(&response), log: Vec::new() },
     };
     let decision = decide(request, &settings, host, now);
-    let log = if settings.verbose_log { log::verbose(payload, &decision) } else { Vec::new() };
+    let mut log: Vec<LogLine> = log::broken_glass(&decision).into_iter().collect();
+    if settings.verbose_log {
+        log.extend(log::verbose(payload, &decision));
+    }
     finish_with(settings);
     Answer { response: respond(decision), log }
 }
@@ -180,6 +185,7 @@ pub fn decide_and_record(
 /// Why a policy of `imageVerification` said nothing of a request, of which it isn't known that it leaves the request out.
 fn why_not(policy: &VerificationPolicy, decision: &Decision) -> &'static str {
     match &decision.outcome {
+        Outcome::GlassBroken(_) => "the glass was broken",
         Outcome::NothingToJudge(NothingToJudge::NothingNew) => "nothing new would run",
         Outcome::PreScanAccepted if !policy.verify_pre_scan_accepted => {
             "pre-scan accepts the request, and `verifyPreScanAccepted` isn't set"

@@ -1,6 +1,6 @@
 //! The log: what goes to the host's log beside an answer.
 
-use crate::decision::Decision;
+use crate::decision::{Decision, Outcome};
 use crate::payload::Payload;
 use crate::rego::{Seen, hide};
 use crate::response::Response;
@@ -25,6 +25,12 @@ impl LogLine {
     fn info(message: String) -> Self {
         Self { level: "info", message }
     }
+}
+
+/// That a request was let through unjudged, by whom and why: whether the log is verbose or not.
+pub(crate) fn broken_glass(decision: &Decision) -> Option<LogLine> {
+    let Outcome::GlassBroken(broken) = &decision.outcome else { return None };
+    Some(LogLine::warning(format!("break glass: admitted unjudged for `{}`: {}", broken.user, broken.reason)))
 }
 
 /// What was decided on, what rules saw, and what was decided. What a Secret holds is never logged.

@@ -89,6 +89,21 @@ impl<'a> AdmissionRequest<'a> {
         named.map(|named| named.resource).unwrap_or_default()
     }
 
+    /// Who makes the request; none where it doesn't say, or not as Kubernetes does.
+    pub(crate) fn user(&self) -> Option<User> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Asked {
+            user_info: User,
+        }
+        serde_json::from_str::<Asked>(self.raw.get()).ok().map(|asked| asked.user_info)
+    }
+
+    /// As much of the object as is asked for; none where there is none, or where it is something else.
+    pub(crate) fn object_as<T: Deserialize<'a>>(&self) -> Option<T> {
+        serde_json::from_str(self.object?.get()).ok()
+    }
+
     /// The object of the request.
     ///
     /// # Errors
@@ -120,6 +135,14 @@ impl<'a> AdmissionRequest<'a> {
     pub fn old_object(&self) -> Option<Value> {
         serde_json::from_str(self.old_object?.get()).ok()
     }
+}
+
+/// Who makes a request, as the API server knows them: `userInfo` of the request.
+#[derive(Debug, Deserialize)]
+pub(crate) struct User {
+    pub(crate) username: String,
+    #[serde(default)]
+    pub(crate) groups: Vec<String>,
 }
 
 /// Why there is no request to decide.

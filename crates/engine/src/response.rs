@@ -139,6 +139,24 @@ impl Response {
         *value = join_within(&all, separator, MAX_AUDIT_VALUE_LENGTH);
     }
 
+    /// Who broke the glass and why; or, in a rejection, why it stayed whole.
+    fn add_glass(&mut self, decision: &Decision) {
+        let mut add = |key: &str, value: &str| {
+            self.audit_annotations.insert(key.to_owned(), cut(value, MAX_AUDIT_VALUE_LENGTH));
+        };
+        if let Outcome::GlassBroken(broken) = &decision.outcome {
+            add("break-glass", &broken.reason);
+            add("break-glass.user", &broken.user);
+        }
+        let Some(whole) = &decision.whole_glass else { return };
+        let whole = whole.to_string();
+        add("break-glass.refused", &whole);
+        if let Some(message) = &mut self.message {
+            message.push('\n');
+            message.push_str(&whole);
+        }
+    }
+
     /// What policies in Rego say comes after what the phases say, one line a policy.
     fn add_policies(&mut self, decision: &Decision) {
         let annotations = &mut self.audit_annotations;
@@ -176,6 +194,7 @@ impl Response {
 impl From<Decision> for Response {
     fn from(mut decision: Decision) -> Self {
         let mut response = match &decision.outcome {
+            Outcome::GlassBroken(_) => Self::accepted("the glass was broken: nothing was judged"),
             Outcome::NothingToJudge(why) => Self::accepted(match why {
                 NothingToJudge::NothingNew => "nothing new would run",
                 NothingToJudge::NoPodSpec => "the kind has no pod spec",
@@ -222,6 +241,7 @@ impl From<Decision> for Response {
         };
         response.add_verification(&decision);
         response.add_policies(&decision);
+        response.add_glass(&decision);
         response.warnings = warnings(&decision, response.accepted);
         for judged in decision.images.iter().take(IMAGES_IN_AUDIT) {
             annotate(&mut response.audit_annotations, judged);
@@ -300,6 +320,10 @@ fn warnings(decision: &Decision, accepted: bool) -> Vec<String> {
             warnings.push(text);
         }
     };
+    if let Outcome::GlassBroken(broken) = &decision.outcome {
+        let text = format!("break glass: admitted unjudged for `{}`: {}", cut(&broken.user, 40), broken.reason);
+        add((String::new(), cut(&text, MAX_WARNING_LENGTH)));
+    }
     for judged in &decision.images {
         for text in wide_accepts(judged) {
             add(text);

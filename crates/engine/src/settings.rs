@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod attestors;
+mod break_glass;
 mod config_map;
 mod exemptions;
 mod lint;
@@ -21,6 +22,7 @@ use std::fmt;
 
 pub use acceptance::{Acceptance, Count, CvssLimit, Limit, Limits, Severity};
 pub use attestors::{Attestor, Identity, KeyReference};
+pub use break_glass::{BreakGlass, GuardedResource};
 pub use exemptions::{Exemption, Pattern, UNSAID_REASON};
 pub use lint::{Lint, LintFix, LintRule, LintSeverity};
 pub use phases::{
@@ -77,6 +79,8 @@ pub struct Settings {
     pub verification: Vec<VerificationPolicy>,
     /// Rules in Rego, and what they read.
     pub rego: Rego,
+    /// `breakGlass`: who may let a request through.
+    pub break_glass: Option<Box<BreakGlass>>,
     /// Which of the settings that only a scan reads are written, by their keys.
     of_scan: Written,
 }
@@ -140,7 +144,7 @@ impl fmt::Display for InvalidSettings {
 
 impl std::error::Error for InvalidSettings {}
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 20] = [
     "preScanPolicies",
     "scanPolicies",
     "policies",
@@ -160,6 +164,7 @@ const KEYS: [&str; 19] = [
     "regoPolicies",
     "regoLibraries",
     "context",
+    "breakGlass",
 ];
 
 /// The settings that only a scan reads.
@@ -211,6 +216,7 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
         exemptions: exemptions::read(&map, problems),
         verification: verification::read(&map, problems),
         rego: rego::read(&map, problems),
+        break_glass: break_glass::read(&map, problems).map(Box::new),
         of_scan: Written(
             OF_SCAN.into_iter().filter(|key| map.get(key).is_some_and(|value| !is_empty(value))).collect(),
         ),

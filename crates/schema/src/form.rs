@@ -16,7 +16,7 @@ pub use note::EXAMPLES;
 
 /// The groups of the form with their settings, in the order in which people decide them. A setting stands where the longest
 /// path is that it is at, or below.
-const ORDER: [(&str, &[&str]); 9] = [
+const ORDER: [(&str, &[&str]); 10] = [
     (
         "Images by name",
         &[
@@ -59,6 +59,7 @@ const ORDER: [(&str, &[&str]); 9] = [
             "context",
         ],
     ),
+    ("Break glass", &["breakGlass"]),
     ("Bounds and log", &["maxImages", "maxHostCalls", "verboseLog"]),
 ];
 

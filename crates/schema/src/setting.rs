@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// The groups that people look for settings in, with their settings at the top level, in the order in which they meet them.
-pub(crate) const GROUPS: [(&str, &[&str]); 6] = [
+pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Phases",
         &[
@@ -22,6 +22,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 6] = [
     ("Signatures", &["imageVerification"]),
     ("Pinning", &["pin"]),
     ("Rules", &["preCustomRules", "customRules", "regoPolicies", "regoLibraries", "regoVersion", "context"]),
+    ("Break glass", &["breakGlass"]),
 ];
 
 /// A setting: a property of an object of the schema.

@@ -3,6 +3,7 @@
 //! A doc comment here is what an editor, the form and the reference show. Everything is optional unless it is no `Option`.
 
 mod acceptance;
+mod break_glass;
 mod exemptions;
 mod phases;
 mod pin;
@@ -14,6 +15,7 @@ use schemars::JsonSchema;
 
 // All are public: then the compiler misses the description of any.
 pub use acceptance::*;
+pub use break_glass::*;
 pub use exemptions::*;
 pub use phases::*;
 pub use pin::*;
@@ -87,6 +89,8 @@ pub struct Settings {
     /// `contextAwareResources`, and rights to get, list and watch it.
     #[schemars(extend("default" = []))]
     pub context: Option<Vec<ContextKind>>,
+    /// Who may let a request through unjudged, by a right of the cluster and with a reason.
+    pub break_glass: Option<BreakGlass>,
 }
 
 /// A name of an image.

@@ -78,6 +78,8 @@ pub struct StubHost {
     /// How what can't be asked after begins.
     down: BTreeSet<String>,
     cluster: Cluster,
+    /// Users who may do what is asked about.
+    may: BTreeSet<String>,
     /// Texts for all calls of an operation.
     fixed: BTreeMap<String, Result<Vec<u8>, String>>,
     answering: Vec<Answering>,
@@ -175,6 +177,13 @@ impl StubHost {
     #[must_use]
     pub fn down(mut self, beginning: &str) -> Self {
         self.down.insert(beginning.to_owned());
+        self
+    }
+
+    /// The cluster lets this user do whatever is asked about.
+    #[must_use]
+    pub fn may(mut self, user: &str) -> Self {
+        self.may.insert(user.to_owned());
         self
     }
 
@@ -305,6 +314,10 @@ impl StubHost {
             "v1/oci_manifest" => self.manifests.get(image).cloned().ok_or_else(unknown),
             "v1/oci_manifest_config" => self.artifacts.get(image).cloned().ok_or_else(unknown),
             "v2/verify" => self.verify(call),
+            "can_i" => {
+                let user = call.payload.pointer("/subject_access_review/user").and_then(Value::as_str);
+                Ok(json!({"allowed": user.is_some_and(|user| self.may.contains(user))}))
+            }
             "get_resource" => self.cluster.get(call, self.times(call)),
             "list_resources_by_namespace" | "list_resources_all" => self.cluster.list(call),
             _ => panic!("nobody answers {call}"),

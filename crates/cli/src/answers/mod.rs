@@ -115,7 +115,6 @@ fn to_json(value: &impl serde::Serialize) -> Result<Vec<u8>, String> {
 /// The text for what the real host answers and this one doesn't yet, outside of recordings.
 fn not_answered(request: &Request) -> String {
     let operation = match request {
-        Request::KubernetesCanI { .. } => "kubernetes/can_i",
         Request::DNSLookupHost { .. } => "net/v1/dns_lookup_host",
         Request::CryptoIsCertificateTrusted { .. } => "crypto/v1/is_certificate_trusted",
         _ => "oci/v2/verify",

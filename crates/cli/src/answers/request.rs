@@ -144,6 +144,11 @@ impl Request {
         }
     }
 
+    /// Whether this asks the cluster: for objects, or for what a user may do.
+    pub fn is_about_the_cluster(&self) -> bool {
+        self.resource().is_some() || matches!(self, Self::KubernetesCanI { .. })
+    }
+
     /// The image that this asks about.
     pub fn image(&self) -> Option<&str> {
         match self {

@@ -118,9 +118,11 @@ impl<'s> At<'s> {
             Cause { image: None, places: Vec::new(), why, decided_by: Vec::new(), advice, undo: Vec::new() }
         };
         match &decision.outcome {
-            Outcome::NothingToJudge(_) | Outcome::PreScanAccepted | Outcome::Scanned | Outcome::NotVerified => {
-                Vec::new()
-            }
+            Outcome::GlassBroken(_)
+            | Outcome::NothingToJudge(_)
+            | Outcome::PreScanAccepted
+            | Outcome::Scanned
+            | Outcome::NotVerified => Vec::new(),
             Outcome::UnreadableRequest(unreadable) => vec![no_setting(Why::UnreadableRequest(unreadable.clone()))],
             Outcome::UnreadableObject(unreadable) => vec![no_setting(Why::UnreadableObject(unreadable.clone()))],
             Outcome::NotImages(images) => {

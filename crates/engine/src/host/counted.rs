@@ -1,6 +1,6 @@
 //! A host that is asked a limited number of times for one request.
 
-use super::{Document, Host, HostFailure, Resource};
+use super::{AccessReview, Document, Host, HostFailure, Resource};
 use crate::settings::Identity;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -75,5 +75,9 @@ impl Host for CountedHost<'_> {
         annotations: &BTreeMap<String, String>,
     ) -> Result<String, HostFailure> {
         self.ask(|host| host.verify(image, identity, annotations))
+    }
+
+    fn may(&self, review: &AccessReview<'_>) -> Result<bool, HostFailure> {
+        self.ask(|host| host.may(review))
     }
 }

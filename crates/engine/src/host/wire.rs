@@ -2,7 +2,7 @@
 //!
 //! The one place that knows operations, field names and error texts of Kubewarden's host.
 
-use super::{Document, Host, HostFailure, Resource, Untrusted, registry_failure};
+use super::{AccessReview, Document, Host, HostFailure, Resource, Untrusted, registry_failure};
 use crate::message::cut;
 use crate::settings::Identity;
 use serde::{Deserialize, Serialize};
@@ -137,6 +137,33 @@ impl<C: HostCalls> Host for WireHost<C> {
         let answer: Answer = Document(answer).read()?;
         if answer.is_trusted { Ok(answer.digest) } else { Err(HostFailure::NotTrusted(Untrusted::Unsaid)) }
     }
+
+    fn may(&self, review: &AccessReview<'_>) -> Result<bool, HostFailure> {
+        #[derive(Deserialize)]
+        struct Answer {
+            allowed: bool,
+            #[serde(default)]
+            denied: Option<bool>,
+        }
+        let AccessReview { user, groups, verb, resource } = *review;
+        let request = CanI {
+            subject_access_review: SubjectAccessReview {
+                user,
+                groups,
+                resource_attributes: ResourceAttributes {
+                    verb,
+                    group: &resource.group,
+                    resource: &resource.resource,
+                    name: resource.name.as_deref(),
+                    namespace: resource.namespace.as_deref(),
+                },
+            },
+            // A right that was taken away counts at once.
+            disable_cache: true,
+        };
+        let answer: Answer = Document(self.call("kubernetes", "can_i", &request)?).read()?;
+        Ok(answer.allowed && answer.denied != Some(true))
+    }
 }
 
 fn written(payload: &impl Serialize) -> Result<Vec<u8>, HostFailure> {
@@ -219,6 +246,28 @@ struct ListResources<'a> {
     label_selector: Option<&'a str>,
     field_selector: Option<&'a str>,
     field_masks: &'a [&'a str],
+}
+
+#[derive(Serialize)]
+struct CanI<'a> {
+    subject_access_review: SubjectAccessReview<'a>,
+    disable_cache: bool,
+}
+
+#[derive(Serialize)]
+struct SubjectAccessReview<'a> {
+    user: &'a str,
+    groups: &'a [String],
+    resource_attributes: ResourceAttributes<'a>,
+}
+
+#[derive(Serialize)]
+struct ResourceAttributes<'a> {
+    verb: &'a str,
+    group: &'a str,
+    resource: &'a str,
+    name: Option<&'a str>,
+    namespace: Option<&'a str>,
 }
 
 #[cfg(test)]

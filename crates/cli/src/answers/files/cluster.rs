@@ -26,6 +26,9 @@ pub struct ClusterFiles {
     origins: BTreeMap<PathBuf, BTreeSet<(Kind, Key)>>,
 }
 
+/// The group of what says who may do what.
+const RIGHTS: &str = "rbac.authorization.k8s.io";
+
 /// API version and kind.
 type Kind = (String, String);
 /// Namespace, if the kind has them, and name.
@@ -74,6 +77,10 @@ impl ClusterFiles {
     /// declare the kind.
     #[must_use]
     pub fn files_behind(&self, request: &Request) -> Vec<&Path> {
+        if matches!(request, Request::KubernetesCanI { .. }) {
+            let has_rights = |own: &BTreeSet<(Kind, Key)>| own.iter().any(|((version, _), _)| group_of(version) == RIGHTS);
+            return self.origins.iter().filter(|(_, own)| has_rights(own)).map(|(path, _)| path.as_path()).collect();
+        }
         let Some((api_version, kind)) = request.resource() else { return Vec::new() };
         let objects: BTreeSet<(Kind, Key)> = self.keys_behind(request).into_iter().collect();
         let declares = |(kind_of, key): &(Kind, Key)| {
@@ -150,7 +157,7 @@ impl ClusterFiles {
         kubernetes::list(api_version, kind, items, wanted.field_masks.as_ref())
     }
 
-    fn select(
+    pub(super) fn select(
         &self,
         api_version: &str,
         kind: &str,

@@ -8,6 +8,7 @@ use super::{AnswerSource, Request, to_json};
 pub mod cluster;
 pub mod documents;
 pub mod images;
+mod rights;
 mod signatures;
 
 pub use cluster::{ClusterFiles, is_cluster_wide};
@@ -51,6 +52,7 @@ impl AnswerSource for Files {
             Request::KubernetesGetResource(wanted) => cluster()?.get(wanted),
             Request::KubernetesListResourceNamespace(wanted) => cluster()?.list_in_namespace(wanted),
             Request::KubernetesListResourceAll(wanted) => cluster()?.list_all(wanted),
+            Request::KubernetesCanI { request, .. } => to_json(&rights::review(cluster()?, request)?),
             _ => match Constraint::of(request) {
                 Some((image, constraints)) => to_json(&Verified::new(images()?.verify(image, &constraints?)?)),
                 None => Err(super::not_answered(request)),
@@ -59,7 +61,7 @@ impl AnswerSource for Files {
     }
 
     fn can_answer(&self, request: &Request) -> bool {
-        (request.image().is_none() || self.images.is_some()) && (request.resource().is_none() || self.cluster.is_some())
+        (request.image().is_none() || self.images.is_some()) && (!request.is_about_the_cluster() || self.cluster.is_some())
     }
 
     fn may_block(&self) -> bool {

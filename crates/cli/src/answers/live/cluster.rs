@@ -2,12 +2,13 @@
 
 use std::error::Error;
 
-use kube::api::{Api, ListParams};
+use kube::api::{Api, ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::{ApiResource, DynamicObject, TypeMeta};
 use kube::{Client, Config};
+use serde_json::{Value, json};
 
-use super::super::kubernetes;
+use super::super::{kubernetes, to_json};
 use super::super::request::{GetResource, ListAll, ListByNamespace};
 
 /// How many objects a page of a long list has: as many as kubectl asks for.
@@ -69,6 +70,24 @@ impl Cluster {
         let selected = selected(wanted.label_selector.as_ref(), wanted.field_selector.as_ref());
         let list = self.api(&known).list(&selected).await.map_err(|e| e.to_string())?;
         kubernetes::list(api_version, kind, list.items, wanted.field_masks.as_ref())
+    }
+
+    /// The answer to `can_i`: a SubjectAccessReview, which takes the right to create one.
+    pub(super) async fn may(&self, asked: &Value) -> Result<Vec<u8>, String> {
+        let field = |key: &str| asked.get(key).cloned().unwrap_or_default();
+        let spec = json!({"user": field("user"), "groups": field("groups"), "resourceAttributes": field("resource_attributes")});
+        let kind = ApiResource {
+            group: "authorization.k8s.io".to_owned(),
+            version: "v1".to_owned(),
+            api_version: "authorization.k8s.io/v1".to_owned(),
+            kind: "SubjectAccessReview".to_owned(),
+            plural: "subjectaccessreviews".to_owned(),
+        };
+        let mut review = DynamicObject::new("", &kind).data(json!({"spec": spec}));
+        review.metadata.name = None;
+        let api = Api::<DynamicObject>::all_with(self.client.clone(), &kind);
+        let answer = api.create(&PostParams::default(), &review).await.map_err(|e| e.to_string())?;
+        to_json(answer.data.get("status").ok_or("SubjectAccessReview did not return a response")?)
     }
 
     /// Everything of a kind, in one namespace or in all of them, a page at a time: `read` hears of each how many objects it

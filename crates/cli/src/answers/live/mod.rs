@@ -86,6 +86,7 @@ impl Live {
             Request::KubernetesGetResource(wanted) => cluster()?.get(wanted).await,
             Request::KubernetesListResourceNamespace(wanted) => cluster()?.list_in_namespace(wanted).await,
             Request::KubernetesListResourceAll(wanted) => cluster()?.list_all(wanted).await,
+            Request::KubernetesCanI { request, .. } => cluster()?.may(request).await,
             Request::SigstoreCertificateVerify { .. }
             | Request::SigstorePubKeyVerify { .. }
             | Request::SigstoreKeylessVerify { .. }
@@ -93,9 +94,7 @@ impl Live {
             | Request::SigstoreGithubActionsVerify { .. } => {
                 to_json(&self.signatures.verify(&self.registry, request).await?)
             }
-            Request::DNSLookupHost { .. }
-            | Request::CryptoIsCertificateTrusted { .. }
-            | Request::KubernetesCanI { .. } => Err(not_answered(request)),
+            Request::DNSLookupHost { .. } | Request::CryptoIsCertificateTrusted { .. } => Err(not_answered(request)),
         }
     }
 }

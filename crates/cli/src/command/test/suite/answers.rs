@@ -69,7 +69,7 @@ impl Answers {
             (Self::Files(files), _) if request.image().is_some() && files.images().is_none() => {
                 Some(format!("the policy asks `{call}`, and there is no registry; list its images in `images: FILE`"))
             }
-            (Self::Files(files), _) if request.resource().is_some() && files.cluster().is_none() => Some(format!(
+            (Self::Files(files), _) if request.is_about_the_cluster() && files.cluster().is_none() => Some(format!(
                 "the policy asks `{call}`, and there is no cluster; give its objects in `cluster: FOLDER`"
             )),
             _ => None,

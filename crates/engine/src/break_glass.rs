@@ -1,0 +1,111 @@
+//! Break glass: a request that is let through unjudged, because its user has the right to.
+//!
+//! The annotation asks for it and says why. The right is the cluster's: a SubjectAccessReview says whether the user may `use` what
+//! the settings name. Nobody else is asked, so that a registry that stays silent can't stand in the way.
+
+use crate::context::RequestContext;
+use crate::host::AccessReview;
+use crate::message::cut;
+use crate::request::Operation;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The longest name of a user, and the longest reason, that is repeated.
+const MAX_LENGTH: usize = 256;
+
+/// A request that was let through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenGlass {
+    /// Who made the request, in one line.
+    pub user: String,
+    /// Why, as they wrote it, in one line.
+    pub reason: String,
+}
+
+/// Why a request that asks for it is judged all the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WholeGlass {
+    /// The annotation has no reason.
+    NoReason,
+    /// A controller made the object: its author is who wrote a template.
+    OfController,
+    /// The request doesn't say who made it.
+    NoUser,
+    /// The user has no right to.
+    MayNot {
+        /// Who made the request, in one line.
+        user: String,
+        /// What they may not `use`.
+        resource: String,
+    },
+    /// The cluster couldn't be asked; why.
+    Unknown(String),
+}
+
+impl fmt::Display for WholeGlass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("break glass was asked for, and refused: ")?;
+        match self {
+            Self::NoReason => f.write_str("the annotation must say why"),
+            Self::OfController => f.write_str("a controller made this object, and has the annotation of a template"),
+            Self::NoUser => f.write_str("the request doesn't say who made it"),
+            Self::MayNot { user, resource } => write!(f, "`{user}` may not `use` {resource}"),
+            Self::Unknown(why) => write!(f, "whether its user may can't be looked up: {why}"),
+        }
+    }
+}
+
+/// What is asked of an object that has the annotation; none where it has not, or where the settings have no break glass.
+pub(crate) fn break_glass(context: RequestContext<'_>) -> Option<Result<BrokenGlass, WholeGlass>> {
+    let settings = context.settings.break_glass.as_deref()?;
+    if matches!(context.request.operation, Operation::Delete | Operation::Connect) {
+        return None;
+    }
+    // An object that can't be read asks for nothing: it is judged, and rejected for that.
+    let object: Annotated = context.request.object_as()?;
+    let reason = one_line(object.metadata.annotations.get(settings.annotation.as_str())?);
+    if reason.is_empty() {
+        return Some(Err(WholeGlass::NoReason));
+    }
+    if object.metadata.owner_references.iter().flatten().any(|owner| owner.controller == Some(true)) {
+        return Some(Err(WholeGlass::OfController));
+    }
+    let user = context.request.user().filter(|user| !user.username.trim().is_empty());
+    let Some(user) = user else { return Some(Err(WholeGlass::NoUser)) };
+    let resource = &settings.resource;
+    let review = AccessReview { user: &user.username, groups: &user.groups, verb: "use", resource };
+    let named = one_line(&user.username);
+    Some(match context.host.may(&review) {
+        Ok(true) => Ok(BrokenGlass { user: named, reason }),
+        Ok(false) => Err(WholeGlass::MayNot { user: named, resource: resource.to_string() }),
+        Err(failure) => Err(WholeGlass::Unknown(failure.to_string())),
+    })
+}
+
+/// What somebody else wrote, in one line of a bounded length.
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
+    cut(&words.join(" "), MAX_LENGTH)
+}
+
+#[derive(Deserialize)]
+struct Annotated {
+    metadata: Metadata,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
+    owner_references: Option<Vec<OwnerReference>>,
+}
+
+#[derive(Deserialize)]
+struct OwnerReference {
+    controller: Option<bool>,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Break glass: who may let a request through that the policy would judge.
+
+use super::read::{Problems, SettingsMap};
+use std::fmt;
+
+/// Which annotation asks for it, and what its user must be allowed to `use`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BreakGlass {
+    /// The key of an object's own annotation; its value is the reason.
+    pub annotation: String,
+    /// What a user must be allowed to `use`.
+    pub resource: GuardedResource,
+}
+
+/// A resource as rules of RBAC name it. It needn't exist: it stands for the right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuardedResource {
+    /// Its API group, empty for the core group.
+    pub group: String,
+    /// Its kind in the plural and in lower case, `clusteradmissionpolicies`.
+    pub resource: String,
+    /// One of them; none: a right to all of them is asked for.
+    pub name: Option<String>,
+    /// The namespace whose Roles count; none: only ClusterRoles that are bound in the whole cluster do.
+    pub namespace: Option<String>,
+}
+
+/// ``clusteradmissionpolicies.policies.kubewarden.io `image-admission` ``
+impl fmt::Display for GuardedResource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.resource)?;
+        if !self.group.is_empty() {
+            write!(f, ".{}", self.group)?;
+        }
+        if let Some(name) = &self.name {
+            write!(f, " `{name}`")?;
+        }
+        match &self.namespace {
+            Some(namespace) => write!(f, " in the namespace `{namespace}`"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The setting `breakGlass`; none where it isn't written.
+pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<BreakGlass> {
+    if !settings.has("breakGlass") {
+        return None;
+    }
+    let path = settings.path().key("breakGlass");
+    let map = SettingsMap::of(settings.get("breakGlass"), &path, problems)?;
+    map.known(&["annotation", "resource"], &[], problems);
+    let annotation = required(&map, "annotation", "the key of the annotation whose value is the reason", problems);
+    if let Some(key) = annotation.filter(|key| !is_annotation(key)) {
+        problems.add(
+            path.key("annotation"),
+            format!("`{key}` is no key of an annotation; use one like `image-admission.example.com/break-glass`"),
+        );
+    }
+    let at = path.key("resource");
+    if !map.has("resource") {
+        problems.add(at, "it is missing; say what a user must be allowed to `use`, with `group` and `resource`");
+        return None;
+    }
+    let resource = SettingsMap::of(map.get("resource"), &at, problems)?;
+    resource.known(&["group", "resource", "name", "namespace"], &[], problems);
+    if !resource.has("group") {
+        problems.add(at.key("group"), "it is missing; say the API group, or \"\" for the core group");
+    }
+    let group = resource.text("group", problems);
+    let plural = required(&resource, "resource", "the resource, in the plural and in lower case", problems);
+    let name = resource.text("name", problems);
+    let namespace = resource.text("namespace", problems);
+    for (key, text) in [("group", group), ("resource", plural), ("name", name), ("namespace", namespace)] {
+        // A review of `*` asks for a right to everything, which nobody means here.
+        let text = text.filter(|text| text.contains('*') || text.contains(char::is_whitespace) || text.contains('/'));
+        if let Some(text) = text {
+            problems.add(at.key(key), format!("`{text}` is not a name; name one resource, like `clusteradmissionpolicies`"));
+        }
+    }
+    for (key, text) in [("name", name), ("namespace", namespace)] {
+        if text == Some("") {
+            problems.add(at.key(key), "it is empty; leave it out, or name one");
+        }
+    }
+    Some(BreakGlass {
+        annotation: annotation?.to_owned(),
+        resource: GuardedResource {
+            group: group?.to_owned(),
+            resource: plural?.to_owned(),
+            name: name.map(str::to_owned),
+            namespace: namespace.map(str::to_owned),
+        },
+    })
+}
+
+fn required<'v>(map: &SettingsMap<'v, '_>, key: &str, what: &str, problems: &mut Problems) -> Option<&'v str> {
+    let text = map.text(key, problems);
+    if !map.has(key) || text == Some("") {
+        problems.add(map.path().key(key), format!("it is missing; say {what}"));
+        return None;
+    }
+    text
+}
+
+/// `prefix/name`, of which the prefix is a DNS name and may be left out (Kubernetes, "Annotations: syntax and character set").
+fn is_annotation(key: &str) -> bool {
+    let (prefix, name) = key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
+    let is_edge = |c: char| c.is_ascii_alphanumeric();
+    let is_name = (1..=63).contains(&name.len())
+        && name.starts_with(is_edge)
+        && name.ends_with(is_edge)
+        && name.chars().all(|c| is_edge(c) || matches!(c, '-' | '_' | '.'));
+    let is_label = |label: &str| {
+        let is_edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+        label.starts_with(is_edge) && label.ends_with(is_edge) && label.chars().all(|c| is_edge(c) || c == '-')
+    };
+    is_name && prefix.is_none_or(|prefix| prefix.len() <= 253 && prefix.split('.').all(is_label))
+}
