@@ -85,7 +85,8 @@ pub(crate) fn break_glass(context: RequestContext<'_>) -> Option<Result<BrokenGl
 
 /// What somebody else wrote, in one line of a bounded length.
 fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> =
+        text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
     cut(&words.join(" "), MAX_LENGTH)
 }
 

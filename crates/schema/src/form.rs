@@ -92,6 +92,9 @@ pub fn form(schema: &Value) -> Value {
     json!({"questions": questions})
 }
 
+/// Settings that mean something only as a whole: the form saves each answer by itself.
+const WHOLE: [&str; 1] = ["breakGlass"];
+
 struct Form<'s> {
     schema: &'s Value,
     /// Each with its place.
@@ -102,6 +105,8 @@ impl Form<'_> {
     fn ask(&mut self, setting: &Setting<'_>, path: &str, show_if: Option<&str>) {
         if let Some(questions) = choice::questions(self.schema, path) {
             questions.into_iter().for_each(|question| self.add(path, question));
+        } else if WHOLE.contains(&path) {
+            self.add(path, note::note(setting, path, label(path)));
         } else if let Shape::Object = shape_of(setting.schema) {
             self.ask_object(setting, path, show_if);
         } else if let Some(mut question) = question(setting, path) {

@@ -396,6 +396,7 @@ fn the_groups_are_in_order() {
         "Without a report",
         "Pinning",
         "Rules",
+        "Break glass",
         "Bounds and log",
     ];
     assert_eq!(groups, wanted);

@@ -60,7 +60,7 @@ fn all() -> Vec<Vec<&'static str>> {
     for source in SOURCES {
         for mode in [&[][..], &["monitor"]] {
             for twin in [&[][..], &["validating"]] {
-                for beside in [&[][..], &["keys", "context", "monitoring"]] {
+                for beside in [&[][..], &["keys", "context", "monitoring", "break-glass"]] {
                     all.push([&[source][..], mode, twin, beside].concat());
                 }
             }

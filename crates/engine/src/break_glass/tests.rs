@@ -82,19 +82,40 @@ fn who_has_the_right_and_a_reason_is_let_through_and_nobody_else_is_asked() {
 fn all_others_are_judged_and_told_why() {
     let owned = |controller: Value| {
         let mut metadata = asks("TICKET-7");
-        metadata["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "1", "controller": controller}]);
+        metadata["ownerReferences"] =
+            json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "1", "controller": controller}]);
         metadata
     };
     let refused = "break glass was asked for, and refused: ";
     let resource = "clusteradmissionpolicies.policies.kubewarden.io `image-admission`";
     for (name, user, metadata, line) in [
-        ("somebody else", json!({"username": "bob"}), asks("TICKET-7"), format!("{refused}`bob` may not `use` {resource}")),
+        (
+            "somebody else",
+            json!({"username": "bob"}),
+            asks("TICKET-7"),
+            format!("{refused}`bob` may not `use` {resource}"),
+        ),
         ("no reason", alice(), asks(""), format!("{refused}the annotation must say why")),
         ("no word", alice(), asks(" \n\t\u{0}"), format!("{refused}the annotation must say why")),
-        ("a controller's", alice(), owned(json!(true)), format!("{refused}a controller made this object, and has the annotation of a template")),
+        (
+            "a controller's",
+            alice(),
+            owned(json!(true)),
+            format!("{refused}a controller made this object, and has the annotation of a template"),
+        ),
         ("nobody", json!({}), asks("TICKET-7"), format!("{refused}the request doesn't say who made it")),
-        ("no name", json!({"username": " "}), asks("TICKET-7"), format!("{refused}the request doesn't say who made it")),
-        ("groups that are none", json!({"username": "alice", "groups": "on-call"}), asks("TICKET-7"), format!("{refused}the request doesn't say who made it")),
+        (
+            "no name",
+            json!({"username": " "}),
+            asks("TICKET-7"),
+            format!("{refused}the request doesn't say who made it"),
+        ),
+        (
+            "groups that are none",
+            json!({"username": "alice", "groups": "on-call"}),
+            asks("TICKET-7"),
+            format!("{refused}the request doesn't say who made it"),
+        ),
     ] {
         let (response, log) = answer(&host(), &settings(), &request(&user, &pod(&metadata)));
         assert_eq!(response["accepted"], false, "{name}: {response}");
@@ -121,7 +142,10 @@ fn what_is_no_annotation_of_the_object_asks_for_nothing() {
         ("a number", pod(&json!({"annotations": {ANNOTATION: 7}}))),
         ("no map", pod(&json!({"annotations": [ANNOTATION]}))),
         ("owners that are none", pod(&json!({"annotations": {ANNOTATION: "TICKET-7"}, "ownerReferences": "me"}))),
-        ("a controller that is none", pod(&json!({"annotations": {ANNOTATION: "TICKET-7"}, "ownerReferences": [{"controller": "false"}]}))),
+        (
+            "a controller that is none",
+            pod(&json!({"annotations": {ANNOTATION: "TICKET-7"}, "ownerReferences": [{"controller": "false"}]})),
+        ),
     ] {
         let host = host();
         let (response, _) = answer(&host, &settings(), &request(&alice(), &object));
@@ -162,7 +186,10 @@ fn an_answer_that_isnt_yes_is_no() {
     let host = StubHost::default().fails("can_i", forbidden);
     let (response, _) = answer(&host, &settings(), &request(&alice(), &pod(&asks("TICKET-7"))));
     let message = response["message"].as_str().unwrap();
-    assert!(message.ends_with("can't be looked up: ApiError: subjectaccessreviews.authorization.k8s.io is forbidden"), "{message}");
+    assert!(
+        message.ends_with("can't be looked up: ApiError: subjectaccessreviews.authorization.k8s.io is forbidden"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -182,7 +209,11 @@ fn texts_of_others_are_one_line_and_bounded() {
     let user = json!({"username": format!("eve\nverdict: rejected {}", "x".repeat(500))});
     let host = StubHost::default().says("can_i", r#"{"allowed": true}"#);
     let (response, log) = answer(&host, &settings(), &request(&user, &pod(&asks(&"r\n".repeat(5000)))));
-    let texts = [&response["warnings"][0], &response["audit_annotations"]["break-glass"], &response["audit_annotations"]["break-glass.user"]];
+    let texts = [
+        &response["warnings"][0],
+        &response["audit_annotations"]["break-glass"],
+        &response["audit_annotations"]["break-glass.user"],
+    ];
     for text in texts.into_iter().map(|text| text.as_str().unwrap()).chain(log.iter().map(String::as_str)) {
         assert!(!text.contains('\n') && text.chars().count() <= 600, "{text}");
     }

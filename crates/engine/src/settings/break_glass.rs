@@ -75,7 +75,10 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> O
         // A review of `*` asks for a right to everything, which nobody means here.
         let text = text.filter(|text| text.contains('*') || text.contains(char::is_whitespace) || text.contains('/'));
         if let Some(text) = text {
-            problems.add(at.key(key), format!("`{text}` is not a name; name one resource, like `clusteradmissionpolicies`"));
+            problems.add(
+                at.key(key),
+                format!("`{text}` is not a name; name one resource, like `clusteradmissionpolicies`"),
+            );
         }
     }
     for (key, text) in [("name", name), ("namespace", namespace)] {

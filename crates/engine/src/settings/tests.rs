@@ -98,7 +98,7 @@ fn unknown_keys_name_the_nearest_one() {
             "reports": {"platform": "all", "sources": [{"sbomScanner": {}}]},
         }),
         &[
-            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, maxHostCalls, reports, acceptance, exemptions, imageVerification, pin, preCustomRules, customRules, regoVersion, regoPolicies, regoLibraries, context",
+            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, maxHostCalls, reports, acceptance, exemptions, imageVerification, pin, preCustomRules, customRules, regoVersion, regoPolicies, regoLibraries, context, breakGlass",
             "preScanPolicy: unknown setting `preScanPolicy`; did you mean `preScanPolicies`?",
             "verboselog: unknown setting `verboselog`; did you mean `verboseLog`?",
             "preScanPolicies.default: unknown setting `default`; known here: autoGenerate, byNamespace, defaultPolicy, customPolicies",
@@ -920,4 +920,66 @@ fn prefixes_that_match_more_than_they_seem_to_are_noticed() {
             "scanPolicies.byNamespace.ns.customPolicies[0]: the prefix `docker.io/my` ends inside a path segment, and matches whatever goes on from there",
         ]
     );
+}
+
+#[test]
+fn break_glass_without_a_right_or_a_reason_is_refused() {
+    let right = json!({"group": "policies.kubewarden.io", "resource": "clusteradmissionpolicies"});
+    let guarded = |key: &str, value: Value| {
+        let mut right = right.clone();
+        right[key] = value;
+        json!({"annotation": "example.com/break-glass", "resource": right})
+    };
+    for (written, wanted) in [
+        (json!(true), "breakGlass: expected an object, but found `true`"),
+        (
+            json!({"resource": right}),
+            "breakGlass.annotation: it is missing; say the key of the annotation whose value is the reason",
+        ),
+        (
+            json!({"annotation": "", "resource": right}),
+            "breakGlass.annotation: it is missing; say the key of the annotation whose value is the reason",
+        ),
+        (
+            json!({"annotation": "a/b/c", "resource": right}),
+            "breakGlass.annotation: `a/b/c` is no key of an annotation; use one like `image-admission.example.com/break-glass`",
+        ),
+        (
+            json!({"annotation": "Example.com/x", "resource": right}),
+            "breakGlass.annotation: `Example.com/x` is no key of an annotation; use one like `image-admission.example.com/break-glass`",
+        ),
+        (
+            json!({"annotation": "a"}),
+            "breakGlass.resource: it is missing; say what a user must be allowed to `use`, with `group` and `resource`",
+        ),
+        (
+            json!({"annotation": "a", "resource": {"resource": "pods"}}),
+            "breakGlass.resource.group: it is missing; say the API group, or \"\" for the core group",
+        ),
+        (
+            json!({"annotation": "a", "resource": {"group": ""}}),
+            "breakGlass.resource.resource: it is missing; say the resource, in the plural and in lower case",
+        ),
+        (
+            guarded("resource", json!("*")),
+            "breakGlass.resource.resource: `*` is not a name; name one resource, like `clusteradmissionpolicies`",
+        ),
+        (
+            guarded("group", json!("*")),
+            "breakGlass.resource.group: `*` is not a name; name one resource, like `clusteradmissionpolicies`",
+        ),
+        (guarded("name", json!("")), "breakGlass.resource.name: it is empty; leave it out, or name one"),
+        (guarded("namespace", json!("")), "breakGlass.resource.namespace: it is empty; leave it out, or name one"),
+    ] {
+        let problems = Settings::read(&json!({"breakGlass": written})).unwrap_err().0;
+        assert_eq!(problems, [wanted], "{written}");
+    }
+    assert!(
+        Settings::read(&json!({"breakGlass": guarded("user", json!("alice"))})).is_err(),
+        "what is unknown is refused"
+    );
+    let read =
+        Settings::read(&json!({"breakGlass": guarded("name", json!("image-admission"))})).unwrap().break_glass.unwrap();
+    assert_eq!(read.resource.to_string(), "clusteradmissionpolicies.policies.kubewarden.io `image-admission`");
+    assert_eq!(Settings::read(&json!({"breakGlass": null})).unwrap().break_glass, None);
 }

@@ -21,7 +21,10 @@ const LAYERS: [(&str, &[&str]); 8] = [
         "sources and judges",
         &["reason", "finding", "exemption", "acceptance", "manifest", "referrers", "resolve", "report"],
     ),
-    ("phases, verification and rules", &["break_glass", "policy", "judged", "prescan", "scan", "pin", "rego", "verification"]),
+    (
+        "phases, verification and rules",
+        &["break_glass", "policy", "judged", "prescan", "scan", "pin", "rego", "verification"],
+    ),
     ("what is looked into when a policy is deployed", &["check"]),
     ("the way of a request", &["decision", "flow"]),
     ("answers", &["response", "payload", "log", "lib", "explain"]),

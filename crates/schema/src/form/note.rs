@@ -4,13 +4,17 @@ use crate::setting::{Setting, text};
 use serde_json::{Map, Value};
 
 /// What to write for settings that the form can't show, or can show the first entry of alone.
-pub const EXAMPLES: [(&str, &str); 6] = [
+pub const EXAMPLES: [(&str, &str); 7] = [
     ("preScanPolicies.byNamespace", "preScanPolicies: {byNamespace: {shop: {defaultPolicy: reject}}}"),
     ("acceptance.byNamespace", "acceptance: {byNamespace: {shop: {maxSeverity: {high: {total: 0}}}}}"),
     ("scanPolicies.byNamespace", "scanPolicies: {byNamespace: {shop: {reportPending: accept}}}"),
     (
         "regoPolicies",
         r#"regoPolicies: [{name: owner, kinds: [Pod], rego: "package owner\n\ndeny[\"nobody's\"] { not input.metadata.labels.owner }"}]"#,
+    ),
+    (
+        "breakGlass",
+        "breakGlass: {annotation: image-admission/break-glass, resource: {group: policies.kubewarden.io, resource: clusteradmissionpolicies, name: image-admission}}",
     ),
     ("reports.sources", "reports: {sources: [{sbomscanner: {}}, {trivyOperator: {}}]}"),
     (

@@ -78,7 +78,8 @@ impl ClusterFiles {
     #[must_use]
     pub fn files_behind(&self, request: &Request) -> Vec<&Path> {
         if matches!(request, Request::KubernetesCanI { .. }) {
-            let has_rights = |own: &BTreeSet<(Kind, Key)>| own.iter().any(|((version, _), _)| group_of(version) == RIGHTS);
+            let has_rights =
+                |own: &BTreeSet<(Kind, Key)>| own.iter().any(|((version, _), _)| group_of(version) == RIGHTS);
             return self.origins.iter().filter(|(_, own)| has_rights(own)).map(|(path, _)| path.as_path()).collect();
         }
         let Some((api_version, kind)) = request.resource() else { return Vec::new() };

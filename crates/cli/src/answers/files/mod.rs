@@ -61,7 +61,8 @@ impl AnswerSource for Files {
     }
 
     fn can_answer(&self, request: &Request) -> bool {
-        (request.image().is_none() || self.images.is_some()) && (!request.is_about_the_cluster() || self.cluster.is_some())
+        (request.image().is_none() || self.images.is_some())
+            && (!request.is_about_the_cluster() || self.cluster.is_some())
     }
 
     fn may_block(&self) -> bool {

@@ -25,7 +25,11 @@ struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     fn of(asked: &'a Value) -> Self {
-        Self { user: text(asked, "user"), groups: texts(asked, "groups"), attributes: asked.get("resource_attributes").unwrap_or(&Value::Null) }
+        Self {
+            user: text(asked, "user"),
+            groups: texts(asked, "groups"),
+            attributes: asked.get("resource_attributes").unwrap_or(&Value::Null),
+        }
     }
 
     fn is_granted(&self, cluster: &ClusterFiles) -> Result<bool, String> {
@@ -59,9 +63,7 @@ impl<'a> Asked<'a> {
             match text(subject, "kind") {
                 "User" => name == self.user,
                 "Group" => self.groups.contains(&name),
-                "ServiceAccount" => {
-                    self.user == format!("system:serviceaccount:{}:{name}", text(subject, "namespace"))
-                }
+                "ServiceAccount" => self.user == format!("system:serviceaccount:{}:{name}", text(subject, "namespace")),
                 _ => false,
             }
         })

@@ -8,8 +8,8 @@ use kube::core::{ApiResource, DynamicObject, TypeMeta};
 use kube::{Client, Config};
 use serde_json::{Value, json};
 
-use super::super::{kubernetes, to_json};
 use super::super::request::{GetResource, ListAll, ListByNamespace};
+use super::super::{kubernetes, to_json};
 
 /// How many objects a page of a long list has: as many as kubectl asks for.
 const PAGE: u32 = 500;

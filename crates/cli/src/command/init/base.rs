@@ -9,6 +9,8 @@ macro_rules! files {
 
 /// All of them but the page about them. A test compares the list with the folder.
 pub(super) const FILES: &[(&str, &str)] = files![
+    "break-glass/kustomization.yaml",
+    "break-glass/rights.yaml",
     "cluster-admission-policy.yaml",
     "context/kustomization.yaml",
     "context/rights.yaml",
