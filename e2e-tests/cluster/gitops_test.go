@@ -1,0 +1,533 @@
+package cluster_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cluster-tests/harness"
+)
+
+// gitopsPage is the page that says what these tests find. What it tells users to write is read from there.
+const gitopsPage = "../../docs/gitops.md"
+
+// programs builds those of gitops/ once. They have a module of their own: Argo CD and Flux want other versions of Kubernetes'
+// libraries than the cluster is built from.
+var programs = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp(cluster.Folder, "gitops-")
+	if err != nil {
+		return "", err
+	}
+	if out, err := exec.Command("go", "build", "-C", "gitops", "-o", folder+"/", "./...").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build in gitops/: %w: %s", err, out)
+	}
+	return folder, nil
+})
+
+// A finding is what a tool says of one object: gitops/report has the same.
+type finding struct {
+	Kind, Name, Error string
+	Drift, Applied    bool
+	Fields            []string
+}
+
+func (f finding) String() string {
+	return fmt.Sprintf("%s %s: drift %t in %v, applied %t, error %q", f.Kind, f.Name, f.Drift, f.Fields, f.Applied, f.Error)
+}
+
+// findings are those of all objects, by their kinds: each test has one of a kind.
+type findings map[string]finding
+
+// drift is where the tool sees a difference.
+func (f findings) drift() map[string][]string {
+	drift := map[string][]string{}
+	for kind, finding := range f {
+		if finding.Drift {
+			drift[kind] = finding.Fields
+		}
+	}
+	return drift
+}
+
+// A tool applies manifests from Git, and compares the cluster with them.
+type tool struct {
+	name, program string
+	// settings are the tool's own object that its user writes: an Application, a Kustomization, a HelmRelease.
+	settings string
+	// compare and sync are the program's arguments. Without any, kubectl applies as Helm does.
+	compare, sync []string
+}
+
+func (u tool) run(t *testing.T, space, manifests string, arguments ...string) findings {
+	t.Helper()
+	folder, err := programs()
+	must(t, err)
+	if u.settings != "" {
+		file := filepath.Join(t.TempDir(), "settings.yaml")
+		must(t, os.WriteFile(file, []byte(u.settings), 0o644))
+		flag := "-settings"
+		if u.program == "argocd-diff" {
+			flag = "-application"
+		}
+		arguments = append(arguments, flag, file)
+	}
+	arguments = append([]string{"-kubeconfig", filepath.Join(cluster.Folder, "admin.kubeconfig"), "-namespace", space}, arguments...)
+	command := exec.Command(filepath.Join(folder, u.program), arguments...)
+	command.Stdin = strings.NewReader(manifests)
+	out, err := command.Output()
+	if err != nil {
+		var failed *exec.ExitError
+		errors.As(err, &failed)
+		t.Fatalf("%s: %v: %s", u.program, err, failed.Stderr)
+	}
+	var list []finding
+	must(t, json.Unmarshal(out, &list))
+	found := findings{}
+	for _, finding := range list {
+		found[finding.Kind] = finding
+	}
+	return found
+}
+
+// compares asks the tool what it shows its user.
+func (u tool) compares(t *testing.T, space, manifests string) findings {
+	t.Helper()
+	return u.run(t, space, manifests, u.compare...)
+}
+
+// syncs applies, and answers with what the tool saw before.
+func (u tool) syncs(t *testing.T, space, manifests string) findings {
+	t.Helper()
+	if u.sync == nil {
+		found := u.compares(t, space, manifests)
+		succeeds(t, apply(manifests, space, "--server-side", "--force-conflicts", "--field-manager", "helm-controller"))
+		return found
+	}
+	return u.run(t, space, manifests, u.sync...)
+}
+
+// works is a sync in which nothing goes wrong.
+func (u tool) works(t *testing.T, space, manifests string) findings {
+	t.Helper()
+	found := u.syncs(t, space, manifests)
+	for _, finding := range found {
+		if finding.Error != "" {
+			t.Fatalf("%s: %v", u.name, finding)
+		}
+	}
+	return found
+}
+
+func argo(name, application string) tool {
+	return tool{name: name, program: "argocd-diff", settings: application, sync: []string{"-sync"}}
+}
+
+var (
+	argoClient = argo("Argo CD", "spec: {}")
+	argoServer = argo("Argo CD, server-side apply", "spec: {syncPolicy: {syncOptions: [ServerSideApply=true]}}")
+	flux       = tool{name: "Flux", program: "flux-apply", sync: []string{"-apply"}}
+	helm       = tool{name: "Flux, HelmRelease", program: "flux-apply", compare: []string{"-helm"}}
+)
+
+// written is the manifest on the page that has these words.
+func written(t *testing.T, words ...string) string {
+	t.Helper()
+	page, err := os.ReadFile(gitopsPage)
+	must(t, err)
+	for _, part := range strings.Split(string(page), "```yaml manifest\n")[1:] {
+		block, _, _ := strings.Cut(part, "```")
+		missing := false
+		for _, word := range words {
+			missing = missing || !strings.Contains(block, word)
+		}
+		if !missing {
+			return block
+		}
+	}
+	t.Fatalf("%s has no manifest with %q", gitopsPage, words)
+	return ""
+}
+
+// withOption is an Application of the page with one more of its syncOptions.
+func withOption(application, option string) string {
+	return strings.Replace(application, "selfHeal: true}", "selfHeal: true}, syncOptions: ["+option+"]", 1)
+}
+
+// ifNotPresent is what has Flux create an object, and leave it alone after that.
+const ifNotPresent = "kustomize.toolkit.fluxcd.io/ssa: IfNotPresent"
+
+// annotated is a manifest of one object with an annotation.
+func annotated(manifest, annotation string) string {
+	return strings.Replace(manifest, "metadata: {name:", "metadata: {annotations: {"+annotation+"}, name:", 1)
+}
+
+// An app is what a team has in Git: a Deployment, a StatefulSet, a CronJob, a Job and a Pod, each with an image of its own.
+type app struct {
+	key    string
+	images map[string]harness.Image
+}
+
+var kinds = []string{"Deployment", "StatefulSet", "CronJob", "Job", "Pod"}
+
+// imagePath is where a kind has its image.
+var imagePath = map[string]string{
+	"Deployment": "/spec/template/spec/containers/0/image", "StatefulSet": "/spec/template/spec/containers/0/image", "Job": "/spec/template/spec/containers/0/image",
+	"CronJob": "/spec/jobTemplate/spec/template/spec/containers/0/image", "Pod": "/spec/containers/0/image",
+}
+
+// drifted is drift in the images of these kinds, and nowhere else.
+func drifted(kinds ...string) map[string][]string {
+	drift := map[string][]string{}
+	for _, kind := range kinds {
+		drift[kind] = []string{imagePath[kind]}
+	}
+	return drift
+}
+
+// makeApp pushes its images under a tag, scanned, in another build for each salt.
+func makeApp(t *testing.T, key, tag, salt string) app {
+	t.Helper()
+	made := app{key: key, images: map[string]harness.Image{}}
+	for _, kind := range kinds {
+		image, err := cluster.Registry.Push("gitops/"+key+"-"+strings.ToLower(kind), tag, salt+kind, amd64, "linux/arm64")
+		must(t, err)
+		must(t, cluster.Report(image, amd64, clean))
+		made.images[kind] = image
+	}
+	return made
+}
+
+func tagged(image harness.Image) string { return image.Name }
+
+// manifests are those of some kinds, with their images written in a way.
+func (a app) manifests(write func(harness.Image) string, kinds ...string) string {
+	var texts []string
+	for _, kind := range kinds {
+		name, image := strings.ToLower(kind), write(a.images[kind])
+		template := func(indent, more string) string {
+			return fmt.Sprintf("%[1]stemplate:\n%[1]s  metadata: {labels: {app: %[2]s}}\n%[1]s  spec:\n%[3]s%[4]s", indent, name, more, containers(indent+"    ", []string{image}))
+		}
+		texts = append(texts, map[string]string{
+			"Deployment":  deployment(name, 1, image),
+			"StatefulSet": "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: statefulset}\nspec:\n  serviceName: db\n  selector: {matchLabels: {app: statefulset}}\n" + template("  ", ""),
+			"CronJob":     "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: cronjob}\nspec:\n  schedule: \"0 3 * * *\"\n  suspend: true\n  jobTemplate:\n    spec:\n" + template("      ", "          restartPolicy: Never\n"),
+			"Job":         "apiVersion: batch/v1\nkind: Job\nmetadata: {name: job}\nspec:\n" + template("  ", "      restartPolicy: Never\n"),
+			"Pod":         pod(name, image),
+		}[kind])
+	}
+	return strings.Join(texts, "---\n")
+}
+
+// state is what the cluster has of the app: for each kind the version, which counts every write, and the image.
+type state struct{ version, generation, image string }
+
+func states(t *testing.T, space string, kinds ...string) map[string]state {
+	t.Helper()
+	found := map[string]state{}
+	for _, kind := range kinds {
+		answer := succeeds(t, cluster.Kubectl("get", kind, strings.ToLower(kind), "--namespace", space, "--output", "jsonpath={.metadata.resourceVersion} {.metadata.generation} {.spec.containers[*].image}{.spec.template.spec.containers[*].image}{.spec.jobTemplate.spec.template.spec.containers[*].image}"))
+		fields := strings.Fields(answer.Out)
+		if len(fields) != 3 {
+			t.Fatalf("the %s is %q: no version, generation and image", kind, answer.Out)
+		}
+		found[kind] = state{fields[0], fields[1], fields[2]}
+	}
+	return found
+}
+
+func same(t *testing.T, what string, found, wanted map[string][]string) {
+	t.Helper()
+	if !reflect.DeepEqual(found, wanted) {
+		t.Fatalf("%s: there is drift in %v, not in %v", what, found, wanted)
+	}
+}
+
+// What Argo CD and Flux say of what the policy has pinned, whether they fight with it, and what becomes of a new tag and of one
+// that moved: the table of docs/gitops.md.
+func TestGitOps(t *testing.T) {
+	argoDiff := argo("Argo CD, server-side diff", written(t, "kind: Application", "ServerSideDiff=true"))
+	argoBoth := argo("Argo CD, server-side apply and diff", withOption(argoDiff.settings, "ServerSideApply=true"))
+	for index, row := range []struct {
+		tool tool
+		// pinned are the kinds of `pin.kinds`: none where it is left out. drift are those in which the tool sees drift for ever.
+		pinned, drift []string
+	}{
+		{tool: argoClient, drift: []string{"Pod"}},
+		{tool: argoServer, drift: []string{"Pod"}},
+		{tool: argoDiff},
+		{tool: argoBoth},
+		{tool: flux},
+		{tool: helm},
+		{tool: argoClient, pinned: kinds, drift: kinds},
+		{tool: argoServer, pinned: kinds, drift: kinds},
+		{tool: argoDiff, pinned: kinds},
+		{tool: argoBoth, pinned: kinds},
+		{tool: flux, pinned: kinds},
+		{tool: helm, pinned: kinds},
+	} {
+		level := "Pods alone"
+		if row.pinned != nil {
+			level = "all kinds"
+		}
+		t.Run(row.tool.name+", "+level, func(t *testing.T) {
+			deployPin(t, row.pinned)
+			space, key := namespace(t), fmt.Sprintf("row-%d", index)
+			first := makeApp(t, key, "1.0", "first build")
+			git := first.manifests(tagged, kinds...)
+			row.tool.works(t, space, git)
+			pinned := map[string]bool{"Pod": true}
+			for _, kind := range row.pinned {
+				pinned[kind] = true
+			}
+			for kind, now := range states(t, space, kinds...) {
+				wanted := first.images[kind].Name
+				if pinned[kind] {
+					wanted = first.images[kind].Pinned()
+				}
+				if now.image != wanted {
+					t.Errorf("the %s has %s, not %s", kind, now.image, wanted)
+				}
+			}
+			same(t, "as applied", row.tool.compares(t, space, git).drift(), drifted(row.drift...))
+			quietSyncs(t, row.tool, space, git, drifted(row.drift...))
+
+			// Git gets a new tag. Nobody may change a Job's image, with or without a policy.
+			others := []string{"Deployment", "StatefulSet", "CronJob", "Pod"}
+			second := makeApp(t, key, "2.0", "second build")
+			git = second.manifests(tagged, others...)
+			seen := row.tool.works(t, space, git)
+			for _, kind := range others {
+				if !seen[kind].Drift {
+					t.Errorf("a new tag in Git is no drift: %v", seen[kind])
+				}
+			}
+			before := states(t, space, others...)
+			for kind, now := range before {
+				if !strings.HasPrefix(now.image, second.images[kind].Name) {
+					t.Errorf("the %s has %s after a sync of %s", kind, now.image, second.images[kind].Name)
+				}
+			}
+
+			// Somebody pushes the tag again, and the policy hears of it. A sync resolves it in what is pinned, and in nothing else.
+			moved := makeApp(t, key, "2.0", "third build")
+			must(t, cluster.RestartPolicyServers())
+			row.tool.works(t, space, git)
+			for kind, now := range states(t, space, others...) {
+				switch {
+				case pinned[kind] && (now.image != moved.images[kind].Pinned() || now.generation == before[kind].generation):
+					t.Errorf("the %s has %s after its tag moved to %s", kind, now.image, moved.images[kind].Pinned())
+				case !pinned[kind] && (now.image != before[kind].image || now.generation != before[kind].generation):
+					t.Errorf("the %s went from %v to %v, with nothing new in Git", kind, before[kind], now)
+				}
+			}
+			same(t, "after the tag moved and a sync", row.tool.compares(t, space, git).drift(), drifted(intersect(row.drift, others)...))
+		})
+	}
+}
+
+// intersect are those of a list that are in another.
+func intersect(list, other []string) []string {
+	var both []string
+	for _, entry := range list {
+		for _, same := range other {
+			if entry == same {
+				both = append(both, entry)
+			}
+		}
+	}
+	return both
+}
+
+func deployPin(t *testing.T, kinds []string) {
+	t.Helper()
+	if kinds == nil {
+		deploy(t, harness.Deployment{})
+		return
+	}
+	deploy(t, harness.Deployment{Settings: map[string]any{"pin": map[string]any{"kinds": kinds}}})
+}
+
+// quietSyncs sees the same drift in sync after sync, of which the cluster keeps no trace: once the controllers have written their
+// statuses, three in a row leave every version as it is.
+func quietSyncs(t *testing.T, tool tool, space, git string, drift map[string][]string) {
+	t.Helper()
+	quiet := 0
+	eventually(t, 60*time.Second, func() error {
+		for quiet < 3 {
+			before := states(t, space, kinds...)
+			same(t, fmt.Sprintf("sync after %d quiet ones", quiet), tool.works(t, space, git).drift(), drift)
+			if after := states(t, space, kinds...); !reflect.DeepEqual(before, after) {
+				quiet = 0
+				return fmt.Errorf("a sync of what is there already changes it from %v to %v", before, after)
+			}
+			quiet++
+		}
+		return nil
+	})
+}
+
+// A Job that is pinned can't be applied again after its tag has moved: nobody may change its image. Flux then applies nothing of
+// its Kustomization, and Argo CD can't say what the Application's state is.
+func TestGitOpsOfAPinnedJobWhoseTagMoved(t *testing.T) {
+	argoDiff := argo("Argo CD, server-side diff", written(t, "kind: Application", "ServerSideDiff=true"))
+	written(t, "kind: Job", ifNotPresent)
+	for index, row := range []struct {
+		tool  tool
+		fails bool
+		// once is whether Flux is told to create the Job once.
+		once   bool
+		pinned []string
+	}{
+		{tool: argoClient, pinned: kinds, fails: true},
+		{tool: argoDiff, pinned: kinds, fails: true},
+		{tool: flux, pinned: kinds, fails: true},
+		{tool: flux, pinned: kinds, once: true},
+		{tool: argoClient},
+		{tool: flux},
+	} {
+		t.Run(fmt.Sprintf("%s %d", row.tool.name, index), func(t *testing.T) {
+			deployPin(t, row.pinned)
+			space, key := namespace(t), fmt.Sprintf("job-%d", index)
+			first := makeApp(t, key, "1.0", "first build")
+			git := first.manifests(tagged, "Job")
+			if row.once {
+				git = annotated(git, ifNotPresent)
+			}
+			row.tool.works(t, space, git)
+			makeApp(t, key, "1.0", "second build")
+			must(t, cluster.RestartPolicyServers())
+			found := row.tool.syncs(t, space, git)["Job"]
+			if row.fails != strings.Contains(found.Error, "field is immutable") {
+				t.Errorf("a sync after the tag moved, which should fail: %t: %v", row.fails, found)
+			}
+			if !row.fails && found.Error != "" {
+				t.Errorf("a sync after the tag moved fails: %v", found)
+			}
+		})
+	}
+}
+
+// What Argo CD's users are told elsewhere to ignore: the image. It hides new tags too.
+func TestGitOpsIgnoredImages(t *testing.T) {
+	deployPin(t, nil)
+	ignoring := written(t, "kind: Application", "jqPathExpressions")
+	space := namespace(t)
+	first := makeApp(t, "ignored", "1.0", "first build")
+	tool := argo("Argo CD, image ignored", ignoring)
+	tool.works(t, space, first.manifests(tagged, "Pod"))
+	same(t, "with the image ignored", tool.compares(t, space, first.manifests(tagged, "Pod")).drift(), drifted())
+
+	second := makeApp(t, "ignored", "2.0", "second build").manifests(tagged, "Pod")
+	same(t, "with a new tag in Git, and the image ignored", tool.compares(t, space, second).drift(), drifted())
+	before := states(t, space, "Pod")
+	tool.sync = []string{"-heal"}
+	tool.works(t, space, second)
+	if after := states(t, space, "Pod"); !reflect.DeepEqual(before, after) {
+		t.Errorf("an automatic sync applied the new tag, which the page says it doesn't: %v to %v", before, after)
+	}
+	// Somebody presses Sync: with RespectIgnoreDifferences it keeps the old image even then.
+	respects := argo("Argo CD, image ignored and respected", withOption(ignoring, "RespectIgnoreDifferences=true"))
+	respects.works(t, space, second)
+	if after := states(t, space, "Pod"); after["Pod"].image != before["Pod"].image {
+		t.Errorf("RespectIgnoreDifferences lets a new image through, which the page says it doesn't: %v to %v", before, after)
+	}
+	tool.sync = []string{"-sync"}
+	tool.works(t, space, second)
+	if after := states(t, space, "Pod"); !strings.Contains(after["Pod"].image, ":2.0@") {
+		t.Errorf("a sync by hand doesn't apply the new tag, which the page says it does: %v", after)
+	}
+}
+
+// What the page says of Flux's settings: which of them let a new tag through.
+func TestGitOpsFluxSettings(t *testing.T) {
+	deployPin(t, kinds)
+	ignoring := flux
+	ignoring.settings = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: shop}\nspec:\n  ignore: [{paths: [/spec/template/spec/containers/0/image], target: {kind: Deployment}}]\n"
+	for index, row := range []struct {
+		tool       tool
+		annotation string
+		through    bool
+	}{
+		{flux, "team: shop", true},
+		{flux, "kustomize.toolkit.fluxcd.io/ssa: Merge", true},
+		{flux, ifNotPresent, false},
+		{ignoring, "team: shop", false},
+	} {
+		t.Run(fmt.Sprint(index), func(t *testing.T) {
+			space, key := namespace(t), fmt.Sprintf("flux-%d", index)
+			row.tool.works(t, space, annotated(makeApp(t, key, "1.0", "first build").manifests(tagged, "Deployment"), row.annotation))
+			second := makeApp(t, key, "2.0", "second build")
+			row.tool.works(t, space, annotated(second.manifests(tagged, "Deployment"), row.annotation))
+			after := states(t, space, "Deployment")["Deployment"].image
+			if through := after == second.images["Deployment"].Pinned(); through != row.through {
+				t.Errorf("with %s and %q a new tag gets through: %t; the Deployment has %s", row.annotation, row.tool.settings, through, after)
+			}
+		})
+	}
+}
+
+// No manager of fields stands for the policy, so that managedFieldsManagers has nobody to name but Argo CD itself.
+func TestGitOpsManagersOfAPinnedImage(t *testing.T) {
+	deployPin(t, nil)
+	for name, tool := range map[string]tool{"client-side": argoClient, "server-side": argoServer, "flux": flux} {
+		t.Run(name, func(t *testing.T) {
+			space := namespace(t)
+			tool.works(t, space, makeApp(t, "managers-"+name, "1.0", "build").manifests(tagged, "Pod"))
+			answer := succeeds(t, cluster.Kubectl("get", "pod", "pod", "--namespace", space, "--show-managed-fields", "--output", "json"))
+			var object struct {
+				Metadata struct {
+					ManagedFields []struct {
+						Manager  string
+						FieldsV1 json.RawMessage
+					}
+				}
+			}
+			must(t, json.Unmarshal([]byte(answer.Out), &object))
+			wanted := "argocd-controller"
+			if name == "flux" {
+				wanted = "kustomize-controller"
+			}
+			var managers []string
+			for _, entry := range object.Metadata.ManagedFields {
+				if strings.Contains(string(entry.FieldsV1), `"f:image"`) {
+					managers = append(managers, entry.Manager)
+				}
+			}
+			if !reflect.DeepEqual(managers, []string{wanted}) {
+				t.Errorf("the image belongs to %v, not to %s alone", managers, wanted)
+			}
+		})
+	}
+}
+
+// Digests in Git are no drift for anybody, where they are what the policy pins: of the one platform that is listed. The digest of
+// the index is another.
+func TestGitOpsDigestsInGit(t *testing.T) {
+	deployPin(t, kinds)
+	for name, tool := range map[string]tool{"argo": argoClient, "argo-server": argoServer, "flux": flux} {
+		t.Run(name, func(t *testing.T) {
+			space := namespace(t)
+			made := makeApp(t, "digest-"+name, "1.0", "build")
+			git := made.manifests(harness.Image.Pinned, kinds...)
+			tool.works(t, space, git)
+			same(t, "with digests in Git", tool.compares(t, space, git).drift(), drifted())
+			quietSyncs(t, tool, space, git, drifted())
+			// The tag may move: what is in Git decides.
+			makeApp(t, "digest-"+name, "1.0", "another build")
+			must(t, cluster.RestartPolicyServers())
+			quietSyncs(t, tool, space, git, drifted())
+		})
+	}
+	space := namespace(t)
+	git := makeApp(t, "digest-index", "1.0", "build").manifests(func(image harness.Image) string { return image.Name + "@" + image.Digest }, kinds...)
+	argoClient.works(t, space, git)
+	same(t, "with digests of indexes in Git", argoClient.compares(t, space, git).drift(), drifted(kinds...))
+}
