@@ -160,3 +160,13 @@ func body(response *http.Response) string {
 	}
 	return string(text)
 }
+
+const second = time.Second
+
+// wanted is an error when a text hasn't these words.
+func wanted(text, words string) error {
+	if !strings.Contains(text, words) {
+		return fmt.Errorf("%q isn't in: %s", words, text)
+	}
+	return nil
+}
