@@ -319,8 +319,11 @@ func TestGitOps(t *testing.T) {
 			// Somebody pushes the tag again, and the policy hears of it. A sync resolves it in what is pinned, and in nothing else.
 			moved := makeApp(t, key, "2.0", "third build")
 			must(t, cluster.RestartPolicyServers())
-			row.tool.works(t, space, git)
+			seen = row.tool.works(t, space, git)
 			for kind, now := range states(t, space, others...) {
+				if seen[kind].Drift != pinned[kind] {
+					t.Errorf("the tag moved under what is pinned: %t; the tool says %v", pinned[kind], seen[kind])
+				}
 				switch {
 				case pinned[kind] && (now.image != moved.images[kind].Pinned() || now.generation == before[kind].generation):
 					t.Errorf("the %s has %s after its tag moved to %s", kind, now.image, moved.images[kind].Pinned())
@@ -374,45 +377,64 @@ func quietSyncs(t *testing.T, tool tool, space, git string, drift map[string][]s
 	})
 }
 
-// A Job that is pinned can't be applied again after its tag has moved: nobody may change its image. Flux then applies nothing of
-// its Kustomization, and Argo CD can't say what the Application's state is.
+// A Job that is pinned can't be applied again after its tag has moved: nobody may change its image. Whatever else is in Git then
+// waits with it, where the tool applies all or nothing.
 func TestGitOpsOfAPinnedJobWhoseTagMoved(t *testing.T) {
 	argoDiff := argo("Argo CD, server-side diff", written(t, "kind: Application", "ServerSideDiff=true"))
 	written(t, "kind: Job", ifNotPresent)
-	for index, row := range []struct {
-		tool  tool
-		fails bool
-		// once is whether Flux is told to create the Job once.
-		once   bool
+	for _, level := range []struct {
 		pinned []string
+		rows   []jobRow
 	}{
-		{tool: argoClient, pinned: kinds, fails: true},
-		{tool: argoDiff, pinned: kinds, fails: true},
-		{tool: flux, pinned: kinds, fails: true},
-		{tool: flux, pinned: kinds, once: true},
-		{tool: argoClient},
-		{tool: flux},
+		{kinds, []jobRow{
+			{tool: argoClient, fails: true}, {tool: argoDiff, fails: true, blocks: true}, {tool: flux, fails: true, blocks: true},
+			{tool: flux, once: true},
+		}},
+		{nil, []jobRow{{tool: argoClient}, {tool: argoDiff}, {tool: flux}}},
 	} {
-		t.Run(fmt.Sprintf("%s %d", row.tool.name, index), func(t *testing.T) {
-			deployPin(t, row.pinned)
-			space, key := namespace(t), fmt.Sprintf("job-%d", index)
-			first := makeApp(t, key, "1.0", "first build")
-			git := first.manifests(tagged, "Job")
-			if row.once {
-				git = annotated(git, ifNotPresent)
-			}
-			row.tool.works(t, space, git)
-			makeApp(t, key, "1.0", "second build")
-			must(t, cluster.RestartPolicyServers())
-			found := row.tool.syncs(t, space, git)["Job"]
-			if row.fails != strings.Contains(found.Error, "field is immutable") {
-				t.Errorf("a sync after the tag moved, which should fail: %t: %v", row.fails, found)
-			}
-			if !row.fails && found.Error != "" {
-				t.Errorf("a sync after the tag moved fails: %v", found)
-			}
-		})
+		deployPin(t, level.pinned)
+		for index := range level.rows {
+			row := &level.rows[index]
+			row.key, row.space = fmt.Sprintf("job-%d-%d", len(level.pinned), index), namespace(t)
+			row.tool.works(t, row.space, row.git(makeApp(t, row.key, "1.0", "first build"), "1.0"))
+			makeApp(t, row.key, "1.0", "second build")
+		}
+		must(t, cluster.RestartPolicyServers())
+		for index, row := range level.rows {
+			t.Run(fmt.Sprintf("%s, %d kinds, %d", row.tool.name, len(level.pinned), index), func(t *testing.T) {
+				// The Deployment gets a new tag in the same commit.
+				next := makeApp(t, row.key, "2.0", "third build")
+				found := row.tool.syncs(t, row.space, row.git(next, "1.0"))["Job"]
+				if row.fails != strings.Contains(found.Error, "field is immutable") || !row.fails && found.Error != "" {
+					t.Errorf("a sync after the tag moved should fail: %t; it is %v", row.fails, found)
+				}
+				image := states(t, row.space, "Deployment")["Deployment"].image
+				if through := strings.HasPrefix(image, next.images["Deployment"].Name); through == row.blocks {
+					t.Errorf("the Job should keep the Deployment from its new tag: %t; it has %s", row.blocks, image)
+				}
+			})
+		}
 	}
+}
+
+// A jobRow is a tool that applies a Job and a Deployment.
+type jobRow struct {
+	tool tool
+	// fails is whether the Job can't be applied again, blocks whether nothing else can then, once whether Flux is told to create
+	// the Job once.
+	fails, blocks, once bool
+	key, space          string
+}
+
+// git has the Deployment of an app, and the Job with another tag.
+func (r jobRow) git(made app, tag string) string {
+	job := made.manifests(func(image harness.Image) string {
+		return strings.TrimSuffix(image.Name, image.Tag) + tag
+	}, "Job")
+	if r.once {
+		job = annotated(job, ifNotPresent)
+	}
+	return made.manifests(tagged, "Deployment") + "---\n" + job
 }
 
 // What Argo CD's users are told elsewhere to ignore: the image. It hides new tags too.
@@ -503,6 +525,24 @@ func TestGitOpsManagersOfAPinnedImage(t *testing.T) {
 			}
 			if !reflect.DeepEqual(managers, []string{wanted}) {
 				t.Errorf("the image belongs to %v, not to %s alone", managers, wanted)
+			}
+		})
+	}
+}
+
+// A Pod that somebody else applied server-side, and that is pinned, is taken over without a word: kubectl needs --force-conflicts.
+func TestGitOpsTakesAPinnedPodOver(t *testing.T) {
+	deployPin(t, nil)
+	for name, tool := range map[string]tool{"argo": argoServer, "flux": flux} {
+		t.Run(name, func(t *testing.T) {
+			space := namespace(t)
+			made := makeApp(t, "taken-"+name, "1.0", "build")
+			git := made.manifests(tagged, "Pod")
+			succeeds(t, apply(git, space, "--server-side", "--field-manager", "first"))
+			contains(t, apply(git, space, "--server-side", "--field-manager", "second").Err, `conflict with "first": .spec.containers[name="c1"].image`)
+			tool.works(t, space, git)
+			if after := states(t, space, "Pod")["Pod"].image; after != made.images["Pod"].Pinned() {
+				t.Errorf("the Pod has %s, not %s", after, made.images["Pod"].Pinned())
 			}
 		})
 	}

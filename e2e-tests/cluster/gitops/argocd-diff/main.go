@@ -69,13 +69,9 @@ func run(kubeconfig, namespace, file string, sync, heal bool) error {
 		return err
 	}
 	controller := &controller{kubectl: &kube.KubectlCmd{Log: logr.Discard(), Tracer: tracing.NopTracer{}}, config: config, application: &application}
-	var reports []report.Report
-	for _, target := range targets {
-		found, err := controller.reconcile(target, sync, heal)
-		if err != nil {
-			return fmt.Errorf("%s %s: %w", target.GetKind(), target.GetName(), err)
-		}
-		reports = append(reports, found)
+	reports, err := controller.reconcile(targets, sync, heal)
+	if err != nil {
+		return err
 	}
 	return report.Print(reports)
 }
@@ -91,50 +87,56 @@ func (c *controller) option(name string) bool {
 	return policy != nil && policy.SyncOptions.HasOption(name)
 }
 
-// reconcile compares one object, and applies it where that is asked for. What it reports was found before.
-func (c *controller) reconcile(target *unstructured.Unstructured, sync, heal bool) (report.Report, error) {
-	found := report.Report{Kind: target.GetKind(), Name: target.GetName()}
-	live, err := c.kubectl.GetResource(context.Background(), c.config, target.GroupVersionKind(), target.GetName(), target.GetNamespace())
-	if errors.IsNotFound(err) {
-		live, err = nil, nil
-	}
-	if err != nil {
-		return found, err
-	}
+// reconcile compares the objects, and applies them where that is asked for. What it reports was found before.
+func (c *controller) reconcile(targets []*unstructured.Unstructured, sync, heal bool) ([]report.Report, error) {
 	settings, done, err := c.diffConfig()
 	if err != nil {
-		return found, err
+		return nil, err
 	}
 	defer done()
-	result, err := argodiff.StateDiff(live, target, settings)
-	if err != nil {
-		// Argo CD calls this a ComparisonError, and the state Unknown.
-		found.Error = err.Error()
-		return found, nil
-	}
-	found.Drift = live == nil || result.Modified
-	if found.Fields, err = report.Differences(result.NormalizedLive, result.PredictedLive); err != nil {
-		return found, err
-	}
-	if !sync && !(heal && found.Drift) {
-		return found, nil
-	}
-	wanted := target
-	if live != nil && c.option("RespectIgnoreDifferences=true") {
-		if wanted, err = respect(live, target, settings); err != nil {
-			return found, err
+	reports, lives := make([]report.Report, len(targets)), make([]*unstructured.Unstructured, len(targets))
+	for index, target := range targets {
+		reports[index] = report.Report{Kind: target.GetKind(), Name: target.GetName()}
+		live, err := c.kubectl.GetResource(context.Background(), c.config, target.GroupVersionKind(), target.GetName(), target.GetNamespace())
+		if err == nil {
+			lives[index] = live
+		} else if !errors.IsNotFound(err) {
+			return nil, fmt.Errorf("%s %s: %w", target.GetKind(), target.GetName(), err)
 		}
+	}
+	results, err := argodiff.StateDiffs(lives, targets, settings)
+	if err != nil {
+		// Argo CD calls this a ComparisonError, and syncs nothing of the Application.
+		for index := range reports {
+			reports[index].Error = err.Error()
+		}
+		return reports, nil
 	}
 	operations, cleanup, err := c.kubectl.ManageResources(c.config)
 	if err != nil {
-		return found, err
+		return nil, err
 	}
 	defer cleanup()
-	found.Applied = true
-	if _, err := operations.ApplyResource(context.Background(), wanted, cmdutil.DryRunNone, false, true, c.option("ServerSideApply=true"), manager); err != nil {
-		found.Error = err.Error()
+	for index, target := range targets {
+		found, live, result := &reports[index], lives[index], results.Diffs[index]
+		found.Drift = live == nil || result.Modified
+		if found.Fields, err = report.Differences(result.NormalizedLive, result.PredictedLive); err != nil {
+			return nil, err
+		}
+		if !sync && !(heal && found.Drift) {
+			continue
+		}
+		if live != nil && c.option("RespectIgnoreDifferences=true") {
+			if target, err = respect(live, target, settings); err != nil {
+				return nil, fmt.Errorf("%s %s: %w", found.Kind, found.Name, err)
+			}
+		}
+		found.Applied = true
+		if _, err := operations.ApplyResource(context.Background(), target, cmdutil.DryRunNone, false, true, c.option("ServerSideApply=true"), manager); err != nil {
+			found.Error = err.Error()
+		}
 	}
-	return found, nil
+	return reports, nil
 }
 
 // diffConfig is how CompareAppState in controller/state.go makes it.

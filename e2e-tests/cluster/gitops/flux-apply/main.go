@@ -101,13 +101,14 @@ func run(kubeconfig, namespace, file string, apply, helm bool) error {
 		manager.SetOwnerLabels(objects, "app", namespace)
 	}
 	var reports []report.Report
-	for _, object := range objects {
-		var found report.Report
-		if helm {
-			found, err = release(cluster, object, ignored)
-		} else {
-			found, err = kustomization(manager, object, ignored, apply)
+	if !helm {
+		if reports, err = kustomization(manager, objects, ignored, apply); err != nil {
+			return err
 		}
+		return report.Print(reports)
+	}
+	for _, object := range objects {
+		found, err := release(cluster, object, ignored)
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 		}
@@ -116,29 +117,33 @@ func run(kubeconfig, namespace, file string, apply, helm bool) error {
 	return report.Print(reports)
 }
 
-// kustomization is one object of a reconciliation: reconciler.apply in Flux's kustomize-controller.
-func kustomization(manager *ssa.ResourceManager, object *unstructured.Unstructured, ignored []jsondiff.IgnoreRule, apply bool) (report.Report, error) {
-	found := report.Report{Kind: object.GetKind(), Name: object.GetName()}
+// kustomization is one reconciliation of a Kustomization: reconciler.apply in Flux's kustomize-controller. What it reports was
+// found before anything was applied.
+func kustomization(manager *ssa.ResourceManager, objects []*unstructured.Unstructured, ignored []jsondiff.IgnoreRule, apply bool) ([]report.Report, error) {
 	excluded := map[string]string{group + "/reconcile": "disabled", group + "/ssa": "Ignore"}
 	once := map[string]string{group + "/ssa": "IfNotPresent"}
 	forced := map[string]string{group + "/force": "enabled"}
-
-	entry, live, merged, err := manager.Diff(context.Background(), object.DeepCopy(), ssa.DiffOptions{Exclusions: excluded, IfNotPresentSelector: once, ForceSelector: forced, DriftIgnoreRules: ignored})
-	if err != nil {
-		found.Drift, found.Error = true, err.Error()
-		return found, nil
-	}
-	found.Drift = entry.Action == ssa.CreatedAction || entry.Action == ssa.ConfiguredAction
-	if live != nil && merged != nil {
-		// Flux doesn't look at the rest of the metadata, which counts writes.
-		for _, field := range report.Compare("", live.Object, merged.Object) {
-			if !strings.HasPrefix(field, "/metadata/") || strings.HasPrefix(field, "/metadata/annotations/") || strings.HasPrefix(field, "/metadata/labels/") {
-				found.Fields = append(found.Fields, field)
+	var reports []report.Report
+	for _, object := range objects {
+		found := report.Report{Kind: object.GetKind(), Name: object.GetName()}
+		entry, live, merged, err := manager.Diff(context.Background(), object.DeepCopy(), ssa.DiffOptions{Exclusions: excluded, IfNotPresentSelector: once, ForceSelector: forced, DriftIgnoreRules: ignored})
+		if err != nil {
+			found.Drift, found.Error = true, err.Error()
+		} else {
+			found.Drift = entry.Action == ssa.CreatedAction || entry.Action == ssa.ConfiguredAction
+		}
+		if live != nil && merged != nil {
+			// Flux doesn't look at the rest of the metadata, which counts writes.
+			for _, field := range report.Compare("", live.Object, merged.Object) {
+				if !strings.HasPrefix(field, "/metadata/") || strings.HasPrefix(field, "/metadata/annotations/") || strings.HasPrefix(field, "/metadata/labels/") {
+					found.Fields = append(found.Fields, field)
+				}
 			}
 		}
+		reports = append(reports, found)
 	}
 	if !apply {
-		return found, nil
+		return reports, nil
 	}
 	options := ssa.DefaultApplyOptions()
 	options.ExclusionSelector, options.IfNotPresentSelector, options.ForceSelector = excluded, once, forced
@@ -153,15 +158,22 @@ func kustomization(manager *ssa.ResourceManager, object *unstructured.Unstructur
 		},
 		Exclusions: map[string]string{group + "/ssa": "Merge"},
 	}
-	changes, err := manager.ApplyAll(context.Background(), []*unstructured.Unstructured{object}, options)
+	changes, err := manager.ApplyAllStaged(context.Background(), objects, options)
 	if err != nil {
-		found.Error = err.Error()
-		return found, nil
+		// The whole Kustomization has failed.
+		for index := range reports {
+			reports[index].Error = err.Error()
+		}
+		return reports, nil
 	}
+	applied := map[string]bool{}
 	for _, change := range changes.Entries {
-		found.Applied = found.Applied || change.Action == ssa.CreatedAction || change.Action == ssa.ConfiguredAction
+		applied[change.ObjMetadata.GroupKind.Kind+" "+change.ObjMetadata.Name] = change.Action == ssa.CreatedAction || change.Action == ssa.ConfiguredAction
 	}
-	return found, nil
+	for index := range reports {
+		reports[index].Applied = applied[reports[index].Kind+" "+reports[index].Name]
+	}
+	return reports, nil
 }
 
 // release is drift of one object of a HelmRelease: action.Diff in Flux's helm-controller.
