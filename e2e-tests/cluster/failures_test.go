@@ -279,7 +279,7 @@ func TestTheRegistryIsSilent(t *testing.T) {
 	t.Logf("after %v: %s", time.Since(started).Round(100*time.Millisecond), answer.Err)
 	// What users of known images see meanwhile.
 	running := startLoad(t, space, 4, 50*time.Millisecond, []harness.Image{known}, []harness.Image{accepted})
-	time.Sleep(20 * time.Second)
+	time.Sleep(16 * time.Second)
 	result := running.stop()
 	t.Logf("with known images meanwhile: %v; the slowest took %v", result, result.slowest().Round(100*time.Millisecond))
 	// The registry answers again, but not to what was asked before.
@@ -363,7 +363,7 @@ func TestOldSettingsAfterARollout(t *testing.T) {
 		_ = cluster.WaitDeployed(90 * time.Second)
 		unique <- time.Since(done)
 	}()
-	for time.Since(done) < 45*time.Second {
+	for time.Since(done) < 35*time.Second {
 		if answer := apply(pod("app-2", image.Name), space, "--dry-run=server"); answer.Code == 0 {
 			old = time.Since(done)
 		}
@@ -467,10 +467,10 @@ func TestTheCertificateExpires(t *testing.T) {
 		t.Logf("users see: %s", answer.Text())
 		return nil
 	}
-	must(t, cluster.ServePolicyServersWith(30*time.Second))
+	must(t, cluster.ServePolicyServersWith(20*time.Second))
 	must(t, cluster.RestartPolicyServers())
 	eventually(t, 60*time.Second, expired)
-	must(t, cluster.ServePolicyServersWith(25*time.Second))
+	must(t, cluster.ServePolicyServersWith(15*time.Second))
 	started := time.Now()
 	eventually(t, 20*time.Second, func() error {
 		if answer := apply(pod("app", image.Name), space); answer.Code != 0 {

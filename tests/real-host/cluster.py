@@ -28,6 +28,28 @@ def is_selected(value_of, selector):
     return True
 
 
+def may(review):
+    """Whether somebody may do something, for users and groups, by roles without subresources."""
+    asked = review.get("resourceAttributes", {})
+    namespace = asked.get("namespace") or None
+
+    def allows(rule):
+        names = rule.get("resourceNames", [])
+        wanted = [("verbs", asked.get("verb")), ("apiGroups", asked.get("group") or ""), ("resources", asked.get("resource"))]
+        return all({one, "*"} & set(rule.get(key, [])) for key, one in wanted) and (not names or asked.get("name") in names)
+
+    for binding in objects:
+        kind, own = binding["kind"], binding["metadata"].get("namespace")
+        if kind != "ClusterRoleBinding" and not (kind == "RoleBinding" and namespace and own == namespace):
+            continue
+        bound = any(who["name"] == review.get("user") if who["kind"] == "User" else who["name"] in (review.get("groups") or []) for who in binding.get("subjects", []))
+        of = binding["roleRef"]
+        role = next((it for it in objects if it["kind"] == of["kind"] and it["metadata"]["name"] == of["name"] and it["metadata"].get("namespace") in (None, own)), {})
+        if bound and any(allows(rule) for rule in role.get("rules", [])):
+            return True
+    return False
+
+
 class Api(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     # A connection answers many requests; each small answer is sent at once.
@@ -48,11 +70,11 @@ class Api(BaseHTTPRequestHandler):
         self.answer({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404, "message": f"{what} not found"}, 404)
 
     def do_POST(self):
-        """A SubjectAccessReview: nobody may do anything."""
+        """A SubjectAccessReview: roles and their bindings among the objects say who may do what."""
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
-        if not self.path.endswith("/subjectaccessreviews"):
+        if not urlparse(self.path).path.endswith("/subjectaccessreviews"):
             return self.not_found(self.path)
-        self.answer({**body, "status": {"allowed": False}}, 201)
+        self.answer({**body, "status": {"allowed": may(body.get("spec", {}))}}, 201)
 
     def do_GET(self):
         url = urlparse(self.path)

@@ -70,9 +70,9 @@ fn asked(context: RequestContext<'_>, settings: &BreakGlass) -> Option<Result<Br
         return None;
     }
     // An object that can't be read asks for nothing: it is judged, and rejected for that.
-    let object: Annotated = context.request.object_as()?;
+    let object: Annotated = context.request.object_with(&settings.annotation)?;
     let reason = one_line(object.metadata.annotations.get(settings.annotation.as_str())?);
-    if reason.is_empty() {
+    if !reason.contains(char::is_alphanumeric) {
         return Some(Err(WholeGlass::NoReason));
     }
     if object.metadata.owner_references.iter().flatten().any(|owner| owner.controller == Some(true)) {

@@ -1,5 +1,6 @@
 //! The AdmissionRequest: what Kubernetes asks, as the host passes it on.
 
+use crate::spelling;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -96,12 +97,13 @@ impl<'a> AdmissionRequest<'a> {
         struct Asked {
             user_info: User,
         }
-        serde_json::from_str::<Asked>(self.raw.get()).ok().map(|asked| asked.user_info)
+        spelling::from_str::<Asked>(self.raw.get()).ok().map(|asked| asked.user_info)
     }
 
-    /// As much of the object as is asked for; none where there is none, or where it is something else.
-    pub(crate) fn object_as<T: Deserialize<'a>>(&self) -> Option<T> {
-        serde_json::from_str(self.object?.get()).ok()
+    /// As much of the object as is asked for, where a text stands in it; none where there is none, or where it is something else.
+    pub(crate) fn object_with<T: Deserialize<'a>>(&self, text: &str) -> Option<T> {
+        let raw = self.object.filter(|raw| raw.get().contains(text))?;
+        spelling::from_str(raw.get()).ok()
     }
 
     /// The object of the request.

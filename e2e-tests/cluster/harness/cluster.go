@@ -167,7 +167,7 @@ func (c *Cluster) startRegistry() (err error) {
 
 // RestartAPI stops the API server, and starts it again after a while. It answers when it is ready again.
 func (c *Cluster) RestartAPI(away time.Duration) error {
-	c.API.Stop(10 * time.Second)
+	c.API.Stop(2 * time.Second)
 	time.Sleep(away)
 	if err := c.API.Start(); err != nil {
 		return err

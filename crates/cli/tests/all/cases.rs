@@ -120,6 +120,7 @@ fn cases() -> Vec<Case> {
         "seeds_rego",
         "rego",
         "verification",
+        "break_glass",
     ] {
         let file = format!("tests/cases/{file}.yaml");
         let found = read_cases(&fill(&read(&file))).unwrap_or_else(|error| panic!("{file}: {error}"));

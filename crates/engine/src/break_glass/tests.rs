@@ -70,7 +70,7 @@ fn who_has_the_right_and_a_reason_is_let_through_and_nobody_else_is_asked() {
                 "user": "alice", "groups": ["on-call", "system:authenticated"],
                 "resource_attributes": {
                     "verb": "use", "group": "policies.kubewarden.io", "resource": "clusteradmissionpolicies",
-                    "name": "image-admission", "namespace": null,
+                    "name": "image-admission", "namespace": null, "subresource": null, "version": null,
                 },
             },
             "disable_cache": true,
@@ -96,6 +96,7 @@ fn all_others_are_judged_and_told_why() {
             format!("{refused}`bob` may not `use` {resource}"),
         ),
         ("no reason", alice(), asks(""), format!("{refused}the annotation must say why")),
+        ("nothing to be seen", alice(), asks("\u{200b}"), format!("{refused}the annotation must say why")),
         ("no word", alice(), asks(" \n\t\u{0}"), format!("{refused}the annotation must say why")),
         (
             "a controller's",
@@ -155,16 +156,30 @@ fn what_is_no_annotation_of_the_object_asks_for_nothing() {
     }
 }
 
-/// The API server never sends a key twice; whoever does is judged.
+/// The API server never sends a key twice, or in another case; whoever does is judged.
 #[test]
-fn a_key_that_stands_twice_breaks_nothing() {
-    let object = pod(&asks("TICKET-7")).to_string();
-    let object = object.replacen("\"metadata\":", "\"metadata\":{\"name\":\"other\"},\"metadata\":", 1);
-    let request = request(&alice(), &json!("OBJECT")).to_string().replace("\"OBJECT\"", &object);
-    let payload = format!("{{\"settings\":{},\"request\":{request}}}", settings());
-    let response = validate(payload.as_bytes(), &WireHost(host().wire()), Timestamp(0)).response;
-    let response: Value = serde_json::from_slice(&response).unwrap();
-    assert_eq!(response["accepted"], false, "{response}");
+fn a_key_that_parsers_disagree_about_breaks_nothing() {
+    let asked = request(&alice(), &pod(&asks("TICKET-7"))).to_string();
+    let twice = format!("\"{ANNOTATION}\":\"\",\"{ANNOTATION}\":");
+    for (name, from, to) in [
+        ("metadata", "\"metadata\":", "\"metadata\":{\"name\":\"other\"},\"metadata\":"),
+        ("the annotation", &*format!("\"{ANNOTATION}\":"), &*twice),
+        ("owners in another case", "\"metadata\":{", "\"metadata\":{\"OwnerReferences\":[{\"controller\":true}],"),
+        (
+            "a controller in another case",
+            "\"metadata\":{",
+            "\"metadata\":{\"ownerReferences\":[{\"Controller\":true}],",
+        ),
+        ("the user", "\"userInfo\":", "\"userinfo\":{\"username\":\"bob\"},\"userInfo\":"),
+        ("the user's name", "\"username\":", "\"Username\":\"bob\",\"username\":"),
+    ] {
+        let spelt = asked.replacen(from, to, 1);
+        assert_ne!(spelt, asked, "{name}");
+        let payload = format!("{{\"settings\":{},\"request\":{spelt}}}", settings());
+        let response = validate(payload.as_bytes(), &WireHost(host().wire()), Timestamp(0)).response;
+        let response: Value = serde_json::from_slice(&response).unwrap();
+        assert_eq!(response["accepted"], false, "{name}: {response}");
+    }
 }
 
 #[test]

@@ -156,6 +156,8 @@ impl<C: HostCalls> Host for WireHost<C> {
                     resource: &resource.resource,
                     name: resource.name.as_deref(),
                     namespace: resource.namespace.as_deref(),
+                    subresource: None,
+                    version: None,
                 },
             },
             // A right that was taken away counts at once.
@@ -268,6 +270,9 @@ struct ResourceAttributes<'a> {
     resource: &'a str,
     name: Option<&'a str>,
     namespace: Option<&'a str>,
+    /// Said to be none, as the host writes it down.
+    subresource: Option<&'a str>,
+    version: Option<&'a str>,
 }
 
 #[cfg(test)]

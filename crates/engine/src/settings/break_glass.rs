@@ -71,20 +71,25 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> O
     let plural = required(&resource, "resource", "the resource, in the plural and in lower case", problems);
     let name = resource.text("name", problems);
     let namespace = resource.text("namespace", problems);
-    for (key, text) in [("group", group), ("resource", plural), ("name", name), ("namespace", namespace)] {
-        // A review of `*` asks for a right to everything, which nobody means here.
-        let text = text.filter(|text| text.contains('*') || text.contains(char::is_whitespace) || text.contains('/'));
-        if let Some(text) = text {
-            problems.add(
-                at.key(key),
-                format!("`{text}` is not a name; name one resource, like `clusteradmissionpolicies`"),
-            );
+    // What no rule of RBAC can name would be nobody's right, and nobody would notice before it is needed.
+    for (key, text, example) in [
+        ("group", group.filter(|group| !group.is_empty()), "policies.kubewarden.io"),
+        ("resource", plural, "clusteradmissionpolicies"),
+        ("namespace", namespace, "kubewarden"),
+    ] {
+        if let Some(text) = text.filter(|text| !text.split('.').all(is_label)) {
+            problems.add(at.key(key), format!("`{text}` is not a name; write it in lower case, like `{example}`"));
         }
     }
-    for (key, text) in [("name", name), ("namespace", namespace)] {
-        if text == Some("") {
-            problems.add(at.key(key), "it is empty; leave it out, or name one");
-        }
+    let is_name = |name: &str| {
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ':' | '_');
+        !name.is_empty() && name.chars().all(is_allowed)
+    };
+    if let Some(name) = name.filter(|name| !is_name(name)) {
+        problems.add(
+            at.key("name"),
+            format!("`{name}` is not a name; name one of them, like `image-admission`, or leave it out"),
+        );
     }
     Some(BreakGlass {
         annotation: annotation?.to_owned(),
@@ -114,9 +119,11 @@ fn is_annotation(key: &str) -> bool {
         && name.starts_with(is_edge)
         && name.ends_with(is_edge)
         && name.chars().all(|c| is_edge(c) || matches!(c, '-' | '_' | '.'));
-    let is_label = |label: &str| {
-        let is_edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-        label.starts_with(is_edge) && label.ends_with(is_edge) && label.chars().all(|c| is_edge(c) || c == '-')
-    };
     is_name && prefix.is_none_or(|prefix| prefix.len() <= 253 && prefix.split('.').all(is_label))
+}
+
+/// A part of a DNS name.
+fn is_label(label: &str) -> bool {
+    let is_edge = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    label.starts_with(is_edge) && label.ends_with(is_edge) && label.chars().all(|c| is_edge(c) || c == '-')
 }

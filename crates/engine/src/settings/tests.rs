@@ -962,14 +962,28 @@ fn break_glass_without_a_right_or_a_reason_is_refused() {
         ),
         (
             guarded("resource", json!("*")),
-            "breakGlass.resource.resource: `*` is not a name; name one resource, like `clusteradmissionpolicies`",
+            "breakGlass.resource.resource: `*` is not a name; write it in lower case, like `clusteradmissionpolicies`",
+        ),
+        (
+            guarded("resource", json!("ClusterAdmissionPolicy")),
+            "breakGlass.resource.resource: `ClusterAdmissionPolicy` is not a name; write it in lower case, like `clusteradmissionpolicies`",
         ),
         (
             guarded("group", json!("*")),
-            "breakGlass.resource.group: `*` is not a name; name one resource, like `clusteradmissionpolicies`",
+            "breakGlass.resource.group: `*` is not a name; write it in lower case, like `policies.kubewarden.io`",
         ),
-        (guarded("name", json!("")), "breakGlass.resource.name: it is empty; leave it out, or name one"),
-        (guarded("namespace", json!("")), "breakGlass.resource.namespace: it is empty; leave it out, or name one"),
+        (
+            guarded("name", json!("")),
+            "breakGlass.resource.name: `` is not a name; name one of them, like `image-admission`, or leave it out",
+        ),
+        (
+            guarded("name", json!("a`b%")),
+            "breakGlass.resource.name: `a`b%` is not a name; name one of them, like `image-admission`, or leave it out",
+        ),
+        (
+            guarded("namespace", json!("")),
+            "breakGlass.resource.namespace: `` is not a name; write it in lower case, like `kubewarden`",
+        ),
     ] {
         let problems = Settings::read(&json!({"breakGlass": written})).unwrap_err().0;
         assert_eq!(problems, [wanted], "{written}");
