@@ -155,7 +155,7 @@ func TestSoak(t *testing.T) {
 	made := makeWorld(t, 400, 2000)
 	t.Cleanup(func() { must(t, cluster.DeleteReports()) })
 	space := namespace(t)
-	running := startLoad(t, space, 8, 100*time.Millisecond, made.good, made.wrong)
+	running := startLoad(t, space, 8, 250*time.Millisecond, made.good, made.wrong)
 	started, next := time.Now(), time.Now()
 	for round := 1; time.Since(started) < length; round++ {
 		before, err := cluster.Snapshot()

@@ -30,8 +30,9 @@ func (c *Cluster) Snapshot() (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	lines, err := c.auditLines()
-	return Snapshot{buckets: durations(metrics), auditLines: len(lines), Registry: c.Registry.Requests(), Taken: time.Now()}, err
+	lines := 0
+	err = c.eachAuditLine(func([]byte) { lines++ })
+	return Snapshot{buckets: durations(metrics), auditLines: lines, Registry: c.Registry.Requests(), Taken: time.Now()}, err
 }
 
 // durations adds up the histogram `apiserver_admission_webhook_admission_duration_seconds` of the policies' webhooks.
@@ -56,8 +57,14 @@ func durations(metrics string) map[float64]float64 {
 	return buckets
 }
 
-// Since is what was counted between another snapshot and this one.
+// Since is what was counted between another snapshot and this one. An API server that restarted in between counts from zero.
 func (s Snapshot) Since(before Snapshot) Latency {
+	for limit, count := range before.buckets {
+		if s.buckets[limit] < count {
+			before = Snapshot{}
+			break
+		}
+	}
 	latency := Latency{}
 	for limit, count := range s.buckets {
 		latency.limits = append(latency.limits, limit)
@@ -104,40 +111,39 @@ func (l Latency) String() string {
 	return fmt.Sprintf("%d requests, p50 %v, p95 %v, p99 %v", l.Count(), round(0.5), round(0.95), round(0.99))
 }
 
-func (c *Cluster) auditLines() ([]string, error) {
+func (c *Cluster) eachAuditLine(do func(line []byte)) error {
 	file, err := os.Open(filepath.Join(c.Folder, "kube-apiserver-audit.log"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer file.Close()
-	var lines []string
 	scanner := bufio.NewScanner(file)
 	scanner.Buffer(nil, 1<<20)
 	for scanner.Scan() {
-		lines = append(lines, scanner.Text())
+		do(scanner.Bytes())
 	}
-	return lines, scanner.Err()
+	return scanner.Err()
 }
 
 // Asked is what the policy servers asked of the API server since a snapshot, by verb and resource. A watch counts when it ends.
 func (c *Cluster) Asked(since Snapshot) (map[string]int, error) {
-	lines, err := c.auditLines()
-	if err != nil {
-		return nil, err
-	}
-	asked := map[string]int{}
-	for _, line := range lines[min(since.auditLines, len(lines)):] {
+	asked, number := map[string]int{}, 0
+	err := c.eachAuditLine(func(line []byte) {
+		number++
+		if number <= since.auditLines {
+			return
+		}
 		var event struct {
 			Verb      string
 			Stage     string
 			User      struct{ Username string }
 			ObjectRef struct{ Resource string }
 		}
-		if json.Unmarshal([]byte(line), &event) == nil && event.User.Username == "system:serviceaccount:kubewarden:policy-server" && event.Stage == "ResponseComplete" {
+		if json.Unmarshal(line, &event) == nil && event.User.Username == "system:serviceaccount:kubewarden:policy-server" && event.Stage == "ResponseComplete" {
 			asked[event.Verb+" "+event.ObjectRef.Resource]++
 		}
-	}
-	return asked, nil
+	})
+	return asked, err
 }
 
 // Watches is how many watches of a kind are open at the API server.

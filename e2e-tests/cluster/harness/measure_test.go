@@ -31,6 +31,10 @@ func TestQuantilesOfTheAPIServersHistogram(t *testing.T) {
 	if nothing := all.Since(all); nothing.Count() != 0 || nothing.Quantile(0.5) != 0 {
 		t.Errorf("between a snapshot and itself there are %v", nothing)
 	}
+	restarted := Snapshot{buckets: map[float64]float64{0.005: 3, 0.025: 4}}
+	if latency := restarted.Since(all); latency.Count() != 4 {
+		t.Errorf("an API server that restarted and answered 4 requests answered %v", latency)
+	}
 }
 
 // Whoever reads a mounted volume sees all files of one state: the folder behind the link changes at once.
