@@ -1399,7 +1399,11 @@ impl Engine {
         query_module.num_expressions = parser.num_expressions();
         query_module.num_queries = parser.num_queries();
         query_module.num_statements = parser.num_statements();
-        let query_schedule = Analyzer::new().analyze_query_snippet(&self.modules, &query_node)?;
+        let query_schedule = Analyzer::with_functions(gather_functions(
+            &self.modules,
+            &self.interpreter.extension_arities(),
+        )?)
+        .analyze_query_snippet(&self.modules, &query_node)?;
 
         // Populate loop hoisting for the query snippet
         // Query snippets are treated as if they're in a module appended at the end (same as analyzer)
@@ -1468,7 +1472,9 @@ impl Engine {
         // if the data/policies have changed or the interpreter has never been prepared
         if !self.prepared {
             // Analyze the modules and determine how statements must be scheduled.
-            let analyzer = Analyzer::new();
+            let functions =
+                gather_functions(&self.modules, &self.interpreter.extension_arities())?;
+            let analyzer = Analyzer::with_functions(functions.clone());
             let schedule = Rc::new(analyzer.analyze(&self.modules)?);
 
             self.interpreter
@@ -1480,8 +1486,7 @@ impl Engine {
             // with-modifiers will be applied to this document.
             self.interpreter.init_with_document()?;
 
-            self.interpreter
-                .set_functions(gather_functions(&self.modules)?);
+            self.interpreter.set_functions(functions);
             self.interpreter.gather_rules()?;
             self.interpreter.process_imports()?;
 
@@ -1666,6 +1671,8 @@ impl Engine {
         nargs: u8,
         extension: Box<dyn Extension>,
     ) -> Result<()> {
+        // Statements are scheduled by what their calls take.
+        self.prepared = false;
         self.interpreter.add_extension(path, nargs, extension)
     }
 

@@ -2558,7 +2558,7 @@ impl Interpreter {
         }
 
         match self.compiled_policy.functions.get(&path) {
-            Some((f, _, m)) => Some((f, m)),
+            Some((f, _, Some(m))) => Some((f, m)),
             _ => None,
         }
     }
@@ -4657,6 +4657,14 @@ impl Interpreter {
             self.clear_rule_registrations();
         }
         result
+    }
+
+    /// How many arguments each extension takes.
+    pub fn extension_arities(&self) -> BTreeMap<String, u8> {
+        self.extensions
+            .iter()
+            .map(|(path, (arity, _))| (path.clone(), *arity))
+            .collect()
     }
 
     pub fn add_extension(

@@ -254,11 +254,16 @@ impl Default for Analyzer {
 
 impl Analyzer {
     pub fn new() -> Analyzer {
+        Self::with_functions(FunctionTable::new())
+    }
+
+    /// An analyzer that knows how many arguments functions and extensions take.
+    pub fn with_functions(functions: FunctionTable) -> Analyzer {
         Analyzer {
             packages: BTreeMap::new(),
             schedule_table: Lookup::new(),
             scopes: vec![],
-            functions: FunctionTable::new(),
+            functions,
             current_module_path: String::default(),
             current_module_index: 0,
         }
@@ -266,7 +271,6 @@ impl Analyzer {
 
     pub fn analyze(mut self, modules: &[Ref<Module>]) -> Result<Schedule> {
         self.add_rules_and_aliases(modules)?;
-        self.functions = gather_functions(modules)?;
 
         // Pre-allocate capacity for all modules based on their num_queries
         for (module_index, m) in modules.iter().enumerate() {

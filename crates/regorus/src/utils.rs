@@ -182,7 +182,8 @@ pub fn get_path_string(refr: &Expr, document: Option<&str>) -> Result<String> {
     Ok(path)
 }
 
-pub type FunctionTable = BTreeMap<String, (Vec<Ref<Rule>>, u8, Ref<Module>)>;
+/// Functions by path: their rules, number of arguments, and module. An extension has neither rules nor a module.
+pub type FunctionTable = BTreeMap<String, (Vec<Ref<Rule>>, u8, Option<Ref<Module>>)>;
 
 fn get_extra_arg_impl(
     expr: &Expr,
@@ -218,8 +219,14 @@ pub fn get_extra_arg(
     get_extra_arg_impl(expr, module, functions).unwrap_or_default()
 }
 
-pub fn gather_functions(modules: &[Ref<Module>]) -> Result<FunctionTable> {
+pub fn gather_functions(
+    modules: &[Ref<Module>],
+    extensions: &BTreeMap<String, u8>,
+) -> Result<FunctionTable> {
     let mut table = FunctionTable::new();
+    for (path, arity) in extensions {
+        table.insert(path.clone(), (vec![], *arity, None));
+    }
 
     for module in modules {
         let module_path = get_path_string(&module.package.refr, Some("data"))?;
@@ -243,7 +250,7 @@ pub fn gather_functions(modules: &[Ref<Module>]) -> Result<FunctionTable> {
                 } else {
                     table.insert(
                         full_path,
-                        (vec![rule.clone()], args.len() as u8, module.clone()),
+                        (vec![rule.clone()], args.len() as u8, Some(module.clone())),
                     );
                 }
             }
