@@ -1214,6 +1214,7 @@ impl Interpreter {
                     value != Value::Undefined
                 }
             }
+            Literal::NotExpr { expr, .. } if !self.is_defined_before_negation(expr)? => false,
             Literal::NotExpr { span, expr, .. } => {
                 let value = match expr.as_ref() {
                     // Extra parameter is allowed; but a return argument is not allowed.
@@ -1297,6 +1298,98 @@ impl Interpreter {
                 self.eval_every(span, key, value, domain, query)?
             }
         })
+    }
+
+    /// Whether everything is defined that OPA's compiler evaluates before a negated expression: the operands
+    /// of calls and operators that are references or calls. Where one is undefined, the body is, whatever
+    /// is negated. Sides of an equality, and a reference alone, stay below the negation; what stands in their
+    /// brackets doesn't.
+    fn is_defined_before_negation(&mut self, expr: &ExprRef) -> Result<bool> {
+        match expr.as_ref() {
+            Expr::Call { params, .. } => self.are_operands_defined(params),
+            Expr::BoolExpr {
+                op: BoolOp::Eq,
+                lhs,
+                rhs,
+                ..
+            }
+            | Expr::AssignExpr { lhs, rhs, .. } => {
+                Ok(self.is_side_of_equality_defined(lhs)? && self.is_side_of_equality_defined(rhs)?)
+            }
+            Expr::BoolExpr { lhs, rhs, .. }
+            | Expr::ArithExpr { lhs, rhs, .. }
+            | Expr::BinExpr { lhs, rhs, .. } => {
+                Ok(self.is_operand_defined(lhs)? && self.is_operand_defined(rhs)?)
+            }
+            Expr::Membership {
+                key,
+                value,
+                collection,
+                ..
+            } => {
+                if let Some(key) = key {
+                    if !self.is_operand_defined(key)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(self.is_operand_defined(value)? && self.is_operand_defined(collection)?)
+            }
+            Expr::UnaryExpr { expr, .. } => self.is_operand_defined(expr),
+            _ => self.is_inside_of_reference_defined(expr),
+        }
+    }
+
+    fn are_operands_defined(&mut self, operands: &[ExprRef]) -> Result<bool> {
+        for operand in operands {
+            if !self.is_operand_defined(operand)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn is_operand_defined(&mut self, operand: &ExprRef) -> Result<bool> {
+        match operand.as_ref() {
+            Expr::Var { .. }
+            | Expr::RefDot { .. }
+            | Expr::RefBrack { .. }
+            | Expr::Call { .. }
+            | Expr::UnaryExpr { .. }
+            | Expr::ArithExpr { .. }
+            | Expr::BinExpr { .. }
+            | Expr::BoolExpr { .. }
+            | Expr::Membership { .. } => Ok(self.eval_expr(operand)? != Value::Undefined),
+            Expr::Array { items, .. } | Expr::Set { items, .. } => self.are_operands_defined(items),
+            Expr::Object { fields, .. } => {
+                for (_, key, value) in fields {
+                    if !self.is_operand_defined(key)? || !self.is_operand_defined(value)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    fn is_side_of_equality_defined(&mut self, side: &ExprRef) -> Result<bool> {
+        match side.as_ref() {
+            Expr::Var { .. } | Expr::RefDot { .. } | Expr::RefBrack { .. } => {
+                self.is_inside_of_reference_defined(side)
+            }
+            _ => self.is_operand_defined(side),
+        }
+    }
+
+    fn is_inside_of_reference_defined(&mut self, reference: &ExprRef) -> Result<bool> {
+        match reference.as_ref() {
+            Expr::RefDot { refr, .. } => self.is_inside_of_reference_defined(refr),
+            Expr::RefBrack { refr, index, .. } => {
+                Ok(self.is_inside_of_reference_defined(refr)? && self.is_operand_defined(index)?)
+            }
+            Expr::Call { .. } => self.is_operand_defined(reference),
+            _ => Ok(true),
+        }
     }
 
     fn copy_explicit_data_with_override_markers(
