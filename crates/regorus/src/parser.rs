@@ -948,6 +948,8 @@ impl<'source> Parser<'source> {
             let sep_pos = span.start;
             span.start = start;
             match self.token_text() {
+                // A parenthesis on a line of its own begins the next literal, as in OPA.
+                "(" if possible_fcn && self.line != self.tok.1.line => break,
                 "." | "[" if self.tok.1.start != self.end => {
                     if self.line != self.tok.1.line {
                         // Newline encountered. This could be a separate
@@ -2165,7 +2167,7 @@ impl<'source> Parser<'source> {
         span.end = self.end;
 
         if let RuleHead::Set { .. } = &head {
-            if let Some(RuleBody { span, .. }) = bodies.get(1) {
+            if let Some(RuleBody { span, .. }) = bodies.iter().find(|body| body.is_else) {
                 bail!(span.error("else cannot be used with set rules"));
             }
         }
