@@ -27,6 +27,8 @@ use core::str::FromStr;
 
 use anyhow::{anyhow, bail, Result};
 
+mod logical;
+
 #[inline]
 fn check_memory_limit() -> Result<()> {
     crate::utils::limits::check_memory_limit_if_needed().map_err(|err| anyhow!(err))
@@ -89,6 +91,8 @@ pub struct Parser<'source> {
 }
 
 const FUTURE_KEYWORDS: [&str; 4] = ["contains", "every", "if", "in"];
+/// Keywords that `rego.v1` doesn't imply: `not` of a body, `and` and `or`.
+const LOGICAL_KEYWORDS: [&str; 3] = ["not", "and", "or"];
 const DEFAULT_MAX_EXPR_DEPTH: usize = 32;
 
 impl<'source> Parser<'source> {
@@ -438,7 +442,7 @@ impl<'source> Parser<'source> {
                 }
                 0 => {
                     let span = &comps[1];
-                    for kw in FUTURE_KEYWORDS.iter() {
+                    for kw in FUTURE_KEYWORDS.iter().chain(&LOGICAL_KEYWORDS) {
                         self.set_future_keyword(kw, &Some(span.clone()))?;
                     }
                 }
@@ -529,8 +533,8 @@ impl<'source> Parser<'source> {
             TokenKind::Ident
                 if self.is_keyword(span.text())
                     || (self.is_imported_future_keyword(span.text())
-		    // contains can be the name of a builtin even when a keyword
-		    && span.text() != "contains") =>
+		    // contains, and, or can be the name of a builtin even when a keyword
+		    && !matches!(span.text(), "contains" | "and" | "or")) =>
             {
                 Err(self.source.error(
                     self.tok.1.line,
@@ -1475,6 +1479,16 @@ impl<'source> Parser<'source> {
             _ => (),
         }
         let mut span = self.tok.1.clone();
+        if let Some(operand) = self.parse_leading_operand()? {
+            let operand = self.parse_logical_chain(operand)?;
+            let negated = operand.negated;
+            let expr = match operand.literal {
+                Some(literal) => return Ok(literal),
+                None => self.closure(&span, operand.query, negated)?,
+            };
+            span.end = self.end;
+            return Ok(Literal::Expr { span, expr });
+        }
         let not_expr = if self.token_text() == "not" {
             self.next_token()?;
             true
@@ -1495,6 +1509,11 @@ impl<'source> Parser<'source> {
         let mut span = self.tok.1.clone();
         let literal = self.parse_literal()?;
         let with_mods = self.parse_with_modifiers()?;
+        if !with_mods.is_empty() && self.is_at_logical_operator() {
+            bail!(self.tok.1.error(
+                "`with` on an operand of `and` or `or`: write the operand in braces"
+            ));
+        }
         span.end = self.end;
 
         Ok(LiteralStmt {
@@ -1920,6 +1939,8 @@ impl<'source> Parser<'source> {
             self.next_token()?;
             let pos = self.end;
             match self.parse_query(span.clone(), "}") {
+                // The braces are an operand: `if {a} or {b}`.
+                Ok(_) if self.is_at_logical_operator() => (),
                 Ok(query) => return Ok(query),
                 Err(e) if pos != self.end => {
                     // Error encountered while parsing query.
@@ -2269,6 +2290,12 @@ impl<'source> Parser<'source> {
             let is_future_kw =
                 if comps.len() == 2 && comps[0].text() == "rego" && comps[1].text() == "v1" {
                     self.turn_on_rego_v1(&Some(span.clone()))?;
+                    true
+                } else if comps.len() == 2 && comps[0].text() == "rego" && comps[1].text() == "v2" {
+                    self.turn_on_rego_v1(&Some(span.clone()))?;
+                    for kw in LOGICAL_KEYWORDS {
+                        self.set_future_keyword(kw, &Some(span.clone()))?;
+                    }
                     true
                 } else {
                     self.handle_import_future_keywords(&comps)?
