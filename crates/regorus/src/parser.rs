@@ -72,6 +72,8 @@ pub struct Parser<'source> {
     source: Source,
     lexer: Lexer<'source>,
     tok: Token,
+    // The token is spelt like a keyword, and is a name.
+    is_name: bool,
     line: u32,
     end: u32,
     future_keywords: BTreeMap<String, Option<Span>>,
@@ -116,6 +118,7 @@ impl<'source> Parser<'source> {
             source: source.clone(),
             lexer,
             tok,
+            is_name: false,
             line: 0,
             end: 0,
             future_keywords: BTreeMap::new(),
@@ -173,6 +176,7 @@ impl<'source> Parser<'source> {
     pub fn token_text(&self) -> &str {
         match self.tok.0 {
             TokenKind::String | TokenKind::RawString => "",
+            TokenKind::Ident if self.is_name => "name",
             _ => self.tok.1.text(),
         }
     }
@@ -181,7 +185,30 @@ impl<'source> Parser<'source> {
         self.line = self.tok.1.line;
         self.end = self.tok.1.end;
         self.tok = self.lexer.next_token()?;
+        self.is_name = self.is_keyword_that_is_a_name();
         Ok(())
+    }
+
+    /// Whether the token is a keyword that begins a reference, as in `some.foo`: it is a name then.
+    fn is_keyword_that_is_a_name(&self) -> bool {
+        if self.tok.0 != TokenKind::Ident {
+            return false;
+        }
+        let text = self.tok.1.text();
+        let follows = || {
+            usize::try_from(self.tok.1.end)
+                .ok()
+                .and_then(|end| self.source.contents().as_bytes().get(end).copied())
+        };
+        match text {
+            "default" | "every" | "false" | "import" | "not" | "null" | "package" | "some"
+            | "true" => matches!(follows(), Some(b'.' | b'[')),
+            // What may follow an operand may stand before an array too.
+            "and" | "as" | "contains" | "else" | "if" | "in" | "or" | "with" => {
+                follows() == Some(b'.')
+            }
+            _ => false,
+        }
     }
 
     fn with_expr_depth<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
@@ -530,6 +557,10 @@ impl<'source> Parser<'source> {
     fn parse_var(&mut self) -> Result<Span> {
         let span = self.tok.1.clone();
         match self.tok.0 {
+            TokenKind::Ident if self.is_name => {
+                self.next_token()?;
+                Ok(span)
+            }
             TokenKind::Ident
                 if self.is_keyword(span.text())
                     || (self.is_imported_future_keyword(span.text())
