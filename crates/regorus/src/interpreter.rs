@@ -1314,7 +1314,8 @@ impl Interpreter {
                 ..
             }
             | Expr::AssignExpr { lhs, rhs, .. } => {
-                Ok(self.is_side_of_equality_defined(lhs)? && self.is_side_of_equality_defined(rhs)?)
+                Ok(self.is_side_of_equality_defined(lhs)?
+                    && self.is_side_of_equality_defined(rhs)?)
             }
             Expr::BoolExpr { lhs, rhs, .. }
             | Expr::ArithExpr { lhs, rhs, .. }
@@ -4939,9 +4940,35 @@ impl Interpreter {
         Ok(canonical_path)
     }
 
+    /// The document that rules make whose paths begin with `path`, such as `data.p.q` of the rule `q.r := 1`.
+    fn eval_rules_below(&mut self, path: &str, error: anyhow::Error) -> Result<Value> {
+        let is_below = |rule: &&String| {
+            rule.strip_prefix(path)
+                .is_some_and(|rest| rest.starts_with(['.', '[']))
+        };
+        let below: Vec<String> = self
+            .compiled_policy
+            .rule_paths
+            .iter()
+            .filter(is_below)
+            .cloned()
+            .collect();
+        if below.is_empty() {
+            return Err(error);
+        }
+        for rule in below {
+            self.ensure_rule_evaluated(rule)?;
+        }
+        let components: Vec<&str> = path.split('.').skip(1).collect();
+        Ok(Self::get_value_chained(self.data.clone(), &components))
+    }
+
     pub fn eval_rule_in_path(&mut self, path: String) -> Result<Value> {
         self.check_execution_time()?;
-        let canonical_path = self.canonical_rule_path(&path)?;
+        let canonical_path = match self.canonical_rule_path(&path) {
+            Ok(canonical_path) => canonical_path,
+            Err(error) => return self.eval_rules_below(&path, error),
+        };
         self.ensure_rule_evaluated(canonical_path.clone())?;
         let registered_components = self
             .compiled_policy

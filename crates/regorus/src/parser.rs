@@ -78,6 +78,8 @@ pub struct Parser<'source> {
     end: u32,
     future_keywords: BTreeMap<String, Option<Span>>,
     rego_v1: bool,
+    // `rego.v2` is imported, which implies other imports.
+    is_rego_v2: bool,
 
     // Tracks current expression/comprehension/query nesting to enforce a recursion limit.
     expr_depth: usize,
@@ -123,6 +125,7 @@ impl<'source> Parser<'source> {
             end: 0,
             future_keywords: BTreeMap::new(),
             rego_v1: false,
+            is_rego_v2: false,
             expr_depth: 0,
             max_expr_depth: DEFAULT_MAX_EXPR_DEPTH,
             expr_depth_overflow: false,
@@ -268,15 +271,19 @@ impl<'source> Parser<'source> {
 
     pub fn set_future_keyword(&mut self, kw: &str, span: &Option<Span>) -> Result<()> {
         match (span, self.future_keywords.get(kw)) {
-            (Some(span), Some(Some(s))) if self.rego_v1 => Err(self.source.error(
-                span.line,
-                span.col,
-                format!(
-                    "this import shadows previous import of `{kw}` defined at:{}",
-                    s.message("", "this import is shadowed.")
-                )
-                .as_str(),
-            )),
+            (Some(span), Some(Some(s)))
+                if self.rego_v1 && !LOGICAL_KEYWORDS.contains(&kw) && !self.is_rego_v2 =>
+            {
+                Err(self.source.error(
+                    span.line,
+                    span.col,
+                    format!(
+                        "this import shadows previous import of `{kw}` defined at:{}",
+                        s.message("", "this import is shadowed.")
+                    )
+                    .as_str(),
+                ))
+            }
             _ => {
                 self.future_keywords.insert(kw.to_string(), span.clone());
                 if kw == "every" && !self.rego_v1 {
@@ -1541,9 +1548,10 @@ impl<'source> Parser<'source> {
         let literal = self.parse_literal()?;
         let with_mods = self.parse_with_modifiers()?;
         if !with_mods.is_empty() && self.is_at_logical_operator() {
-            bail!(self.tok.1.error(
-                "`with` on an operand of `and` or `or`: write the operand in braces"
-            ));
+            bail!(self
+                .tok
+                .1
+                .error("`with` on an operand of `and` or `or`: write the operand in braces"));
         }
         span.end = self.end;
 
@@ -2323,6 +2331,7 @@ impl<'source> Parser<'source> {
                     self.turn_on_rego_v1(&Some(span.clone()))?;
                     true
                 } else if comps.len() == 2 && comps[0].text() == "rego" && comps[1].text() == "v2" {
+                    self.is_rego_v2 = true;
                     self.turn_on_rego_v1(&Some(span.clone()))?;
                     for kw in LOGICAL_KEYWORDS {
                         self.set_future_keyword(kw, &Some(span.clone()))?;

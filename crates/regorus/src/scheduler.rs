@@ -17,6 +17,7 @@
 
 use crate::ast::Expr::*;
 use crate::ast::*;
+use crate::builtins::BUILTINS;
 use crate::lexer::*;
 use crate::lookup::*;
 pub use crate::query::traversal::Scope;
@@ -935,6 +936,12 @@ impl Analyzer {
             let mut with_mods_used_vars = vec![];
             let mut with_mods_comprs = vec![];
             for wm in &stmt.with_mods {
+                // What stands for a function may be a builtin: no variable.
+                if let Ok(path) = get_path_string(&wm.r#as, None) {
+                    if BUILTINS.contains_key(path.as_str()) || self.functions.contains_key(&path) {
+                        continue;
+                    }
+                }
                 let (mut used_vars, mut comprs) = Self::gather_used_vars_comprs_index_vars(
                     &wm.r#as,
                     &mut scope,
