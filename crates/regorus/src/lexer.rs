@@ -656,6 +656,74 @@ impl<'source> Lexer<'source> {
         ))
     }
 
+    /// Whether a template string is raw. Reads the sign that it begins with.
+    pub fn begin_template(&mut self) -> Result<bool> {
+        let (_, ch) = self.peek();
+        self.iter.next();
+        self.advance_col(1)?;
+        Ok(ch == '`')
+    }
+
+    /// Reads the text of a template string up to the next expression or to its end, and the sign for that.
+    /// Says whether it was the end.
+    pub fn read_template_text(&mut self, raw: bool) -> Result<(String, Span, bool)> {
+        let (line, col) = (self.line, self.col);
+        let (start, _) = self.peek();
+        let mut text = String::new();
+        let is_end = loop {
+            let (_, ch) = self.peek();
+            match ch {
+                '\x00' => return Err(self.source.error(line, col, "unmatched template string")),
+                '"' if !raw => break true,
+                '`' if raw => break true,
+                '{' => break false,
+                '\\' => {
+                    self.iter.next();
+                    self.advance_col(1)?;
+                    let (_, escaped) = self.peek();
+                    if escaped == '{' {
+                        text.push('{');
+                    } else if raw {
+                        text.push('\\');
+                        continue;
+                    } else {
+                        text.push('\\');
+                        text.push(escaped);
+                    }
+                    self.iter.next();
+                    self.advance_col(1)?;
+                }
+                '\n' => {
+                    text.push(ch);
+                    self.iter.next();
+                    self.advance_line(1)?;
+                    self.col = 1;
+                }
+                _ => {
+                    text.push(ch);
+                    self.iter.next();
+                    self.advance_col(if ch == '\t' { 4 } else { 1 })?;
+                }
+            }
+            check_memory_limit()?;
+        };
+        let (end, _) = self.peek();
+        self.iter.next();
+        self.advance_col(1)?;
+        let span = Span {
+            source: self.source.clone(),
+            line,
+            col,
+            start: usize_to_u32(start)?,
+            end: usize_to_u32(end)?,
+        };
+        if !raw {
+            text = serde_json::from_str(&format!("\"{text}\""))
+                .map_err(|error| span.error(&format!("invalid template string: {error}")))?;
+        }
+        Ok((text, span, is_end))
+    }
+
     fn read_string(&mut self) -> Result<Token> {
         let (line, col) = (self.line, self.col);
         self.iter.next();
@@ -898,6 +966,18 @@ impl<'source> Lexer<'source> {
             // negative json number.
             // . followed by digit is invalid number.
             '-' | '.' if self.peekahead(1).1.is_ascii_digit() => self.read_number()?,
+            // What a template string begins with; its text is read by `read_template_text`.
+            '$' if matches!(self.peekahead(1).1, '"' | '`') => {
+                self.advance_col(1)?;
+                self.iter.next();
+                Token(TokenKind::Symbol, Span {
+                    source: self.source.clone(),
+                    line: self.line,
+                    col,
+                    start: start_u32,
+                    end: start_u32.saturating_add(1),
+                })
+            }
             // grouping characters
             '{' | '}' | '[' | ']' | '(' | ')' |
             // arith operator

@@ -28,6 +28,7 @@ use core::str::FromStr;
 use anyhow::{anyhow, bail, Result};
 
 mod logical;
+mod template;
 
 #[inline]
 fn check_memory_limit() -> Result<()> {
@@ -965,6 +966,7 @@ impl<'source> Parser<'source> {
             "set(" => self.parse_empty_set()?,
             "(" => return self.parse_parens_expr(),
             "-" => return self.parse_unary_expr(),
+            "$" if self.tok.0 == TokenKind::Symbol => return self.parse_template_string(),
             _ => self.parse_scalar_or_var()?,
         };
 
@@ -1879,6 +1881,14 @@ impl<'source> Parser<'source> {
         Ok(components)
     }
 
+    fn parse_parameter(&mut self) -> Result<Expr> {
+        let parameter = self.parse_term()?;
+        if let Expr::Call { span, .. } = &parameter {
+            bail!(span.error("a call cannot be a parameter of a function"));
+        }
+        Ok(parameter)
+    }
+
     pub fn parse_rule_head(&mut self) -> Result<RuleHead> {
         let mut span = self.tok.1.clone();
 
@@ -1888,7 +1898,7 @@ impl<'source> Parser<'source> {
                 self.next_token()?;
                 let mut args = vec![];
                 if self.token_text() != ")" {
-                    args.push(Ref::new(self.parse_term()?));
+                    args.push(Ref::new(self.parse_parameter()?));
                     // Guard rule head arguments against allocator limits.
                     check_memory_limit()?;
                     while self.token_text() == "," {
@@ -1897,7 +1907,7 @@ impl<'source> Parser<'source> {
                             ")" => break,
                             "" if self.tok.0 == TokenKind::Eof => break,
                             _ => {
-                                args.push(Ref::new(self.parse_term()?));
+                                args.push(Ref::new(self.parse_parameter()?));
                                 // Guard rule head arguments against allocator limits.
                                 check_memory_limit()?;
                             }
