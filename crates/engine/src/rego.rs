@@ -11,6 +11,7 @@
 //! Each room uses those above it, and none below: requests are decided without what is only checked when the policy is
 //! deployed. The engine is regorus. Nothing of it is touched by a request whose kind no rule looks at.
 
+pub mod conformance;
 mod deployment;
 mod engine;
 mod request;

@@ -17,4 +17,4 @@ mod scope;
 mod stack;
 mod variables;
 
-pub(crate) use compile::check;
+pub(crate) use compile::{check, load};

@@ -22,6 +22,7 @@ pub mod image_has_prefix;
 mod image_reference;
 pub(crate) mod module;
 mod sprintf;
+mod template_string;
 mod weight;
 
 use crate::Timestamp;

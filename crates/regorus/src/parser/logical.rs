@@ -62,25 +62,14 @@ impl<'source> Parser<'source> {
             return Ok(None);
         }
         let state = self.clone();
-        match self.token_text() {
-            "{" => {
-                if let Ok(operand) = self.parse_logical_operand() {
-                    if self.is_at_logical_operator() {
-                        return Ok(Some(operand));
-                    }
-                }
+        if self.token_text() == "(" {
+            if let Some(operand) = self.parse_logical_group(false)? {
+                return Ok(Some(operand));
             }
-            "(" => {
-                if let Some(operand) = self.parse_logical_group(false)? {
-                    return Ok(Some(operand));
-                }
-            }
-            _ => {
-                let operand = self.parse_logical_operand();
-                if self.is_at_logical_operator() {
-                    return operand.map(Some);
-                }
-            }
+        }
+        let operand = self.parse_logical_operand();
+        if self.is_at_logical_operator() {
+            return operand.map(Some);
         }
         *self = state;
         Ok(None)

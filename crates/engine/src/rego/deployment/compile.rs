@@ -11,7 +11,7 @@ use crate::rego::engine::module::{Facts, Place};
 use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text, builtins};
 use crate::rego::request::generated::PACKAGE;
 use crate::rego::request::{Modules, Phase, Pool, load_modules, package, unmet, with_package};
-use crate::settings::{RegoPolicy, RegoVersion, Settings};
+use crate::settings::{ImageMatching, RegoPolicy, RegoVersion, Settings};
 use std::collections::BTreeSet;
 
 /// Functions of OPA that a policy in a cluster's admission can't have, and why.
@@ -76,7 +76,7 @@ fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings
     }
     let text = Text { rego: &rego, ..text };
     let beside = Text { name: "generated rules", rego: &beside, version: RegoVersion::V0 };
-    check_modules(&mut evaluator, &facts, &[text, beside], settings).err()
+    check_modules(&mut evaluator, &facts, &[text, beside], settings.image_matching).err()
 }
 
 fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings) -> Result<(), String> {
@@ -115,7 +115,22 @@ fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings
         modules.push(facts);
         texts.push(text);
     }
-    check_modules(&mut evaluator, &modules, &texts, settings)
+    check_modules(&mut evaluator, &modules, &texts, settings.image_matching)
+}
+
+/// Loads modules that stand alone, and says what is wrong with them.
+///
+/// # Errors
+/// What a deployment is told, for the first module with which something is wrong.
+pub(crate) fn load(evaluator: &mut Evaluator<'_>, texts: &[Text<'_>], matching: ImageMatching) -> Result<(), String> {
+    let mut modules = Vec::new();
+    for text in texts {
+        bounded_text(text)?;
+        let facts = evaluator.load(text).map_err(|why| explain(&why, text))?;
+        check_package(&facts, text)?;
+        modules.push(facts);
+    }
+    check_modules(evaluator, &modules, texts, matching)
 }
 
 /// What can only be told with all modules together.
@@ -123,7 +138,7 @@ fn check_modules(
     evaluator: &mut Evaluator<'_>,
     modules: &[Facts],
     texts: &[Text<'_>],
-    settings: &Settings,
+    matching: ImageMatching,
 ) -> Result<(), String> {
     for (number, (facts, text)) in modules.iter().zip(texts).enumerate() {
         // Where it isn't the policy's own module, the message says which one it is.
@@ -150,7 +165,7 @@ fn check_modules(
     if let Some(Grown { why, file, line, col }) = grown(evaluator.modules(), &graph) {
         return at(&file, Place { line, column: col }, why);
     }
-    evaluator.extend(modules, Timestamp(0), settings.image_matching).and_then(|()| evaluator.prepare()).map_err(|why| {
+    evaluator.extend(modules, Timestamp(0), matching).and_then(|()| evaluator.prepare()).map_err(|why| {
         let why = why.to_string();
         texts.first().and_then(|text| shown(&why, text)).unwrap_or(why)
     })

@@ -18,7 +18,10 @@ const LARGEST_EXPONENT: u32 = 400;
 pub(super) fn nested(text: &str) -> Option<Nested> {
     let source = Source::from_contents(String::new(), text.to_owned()).ok()?;
     let mut lexer = Lexer::new(&source);
-    let mut open = vec![Bracket { sign: Sign::Brace, operators: 0, first: false, begun: true }];
+    let mut open = vec![Bracket { sign: Sign::Brace, operators: 0, first: false, begun: true, template: None }];
+    let rereads_all = has_logical_operators(text);
+    // Such a text is cloned where another one is only read again.
+    let most = if rereads_all { MAX_REREAD / 16 } else { MAX_REREAD };
     let (mut line, mut continues) = (0, false);
     let mut reread: u64 = 0;
     loop {
@@ -33,7 +36,7 @@ pub(super) fn nested(text: &str) -> Option<Nested> {
         {
             innermost.operators = 0;
             // Whatever follows a break without a comma is a body's next statement, which is read once.
-            innermost.first &= !innermost.begun;
+            innermost.first &= rereads_all || !innermost.begun;
         }
         if let Some(innermost) = open.last_mut() {
             innermost.begun = true;
@@ -42,7 +45,7 @@ pub(super) fn nested(text: &str) -> Option<Nested> {
 
         let doubled = u32::try_from(open.iter().filter(|bracket| bracket.first).count()).unwrap_or(u32::MAX);
         reread = reread.saturating_add(2_u64.saturating_pow(doubled) - 1);
-        if reread > MAX_REREAD {
+        if reread > most {
             return found(format!("{doubled} brackets in brackets: give the inner ones a name of their own"));
         }
         match sign {
@@ -53,7 +56,13 @@ pub(super) fn nested(text: &str) -> Option<Nested> {
                 ));
             }
             Sign::Close if open.len() > 1 => {
-                open.pop();
+                if let Some(raw) = open.pop().and_then(|bracket| bracket.template) {
+                    open.extend(template(&mut lexer, raw)?);
+                }
+            }
+            Sign::Template => {
+                let raw = lexer.begin_template().ok()?;
+                open.extend(template(&mut lexer, raw)?);
             }
             Sign::Operator | Sign::Square => {
                 let operators = open.last_mut().map_or(0, |innermost| {
@@ -67,9 +76,29 @@ pub(super) fn nested(text: &str) -> Option<Nested> {
             _ => {}
         }
         if matches!(sign, Sign::Brace | Sign::Square | Sign::Round) {
-            open.push(Bracket { sign, operators: 0, first: sign != Sign::Round, begun: false });
+            let first = sign != Sign::Round || rereads_all;
+            open.push(Bracket { sign, operators: 0, first, begun: false, template: None });
         }
     }
+}
+
+/// Whether operands of `and` and `or` are read: the parser reads what may be one twice.
+fn has_logical_operators(text: &str) -> bool {
+    text.lines().filter_map(|line| line.trim_start().strip_prefix("import ")).any(|import| {
+        let import = import.trim_start();
+        let import = import.split([' ', '\t', '#', ';', '\r']).next().unwrap_or_default();
+        matches!(import, "rego.v2" | "future.keywords") || {
+            let keyword = import.strip_prefix("future.keywords.");
+            keyword.is_some_and(|keyword| matches!(keyword, "and" | "or" | "not"))
+        }
+    })
+}
+
+/// The text of a template string up to its next expression, which is a bracket; none inside where it ends.
+fn template(lexer: &mut Lexer<'_>, raw: bool) -> Option<Option<Bracket>> {
+    let (_, _, is_end) = lexer.read_template_text(raw).ok()?;
+    let bracket = Bracket { sign: Sign::Template, operators: 0, first: false, begun: false, template: Some(raw) };
+    Some((!is_end).then_some(bracket))
 }
 
 /// A place in a rule text that the parser must not see.
@@ -92,6 +121,8 @@ struct Bracket {
     first: bool,
     /// Whether there is anything in it.
     begun: bool,
+    /// Of an expression in a template string: whether that is a raw one.
+    template: Option<bool>,
 }
 
 /// What a token is to [`nested`].
@@ -101,6 +132,7 @@ enum Sign {
     Square,
     Round,
     Close,
+    Template,
     Separator,
     Operator,
     Number,
@@ -117,6 +149,7 @@ impl Sign {
             (TokenKind::Symbol, "[") => Self::Square,
             (TokenKind::Symbol, "(") => Self::Round,
             (TokenKind::Symbol, "}" | "]" | ")") => Self::Close,
+            (TokenKind::Symbol, "$") => Self::Template,
             (TokenKind::Symbol, "," | ";") => Self::Separator,
             (TokenKind::Symbol, _) => Self::Operator,
             _ => Self::Word,
@@ -149,6 +182,14 @@ mod tests {
             (format!("package p\nx := {}1{}", "{\"a\": ".repeat(12), "}".repeat(12)), None),
             (format!("package p\n{}", "x[y] {\n\ty := [z | z := {\"a\": [input.b[_]]}[_]]\n}\n".repeat(1000)), None),
             ("package p\nx := (".to_owned(), None),
+            // What stands in template strings is read as well.
+            (format!("package p\nx := $\"\\{{a}} {{{}1{}}}\"", "[".repeat(24), "]".repeat(24)), Some((2, 32))),
+            (format!("package p\nx := $`{{$\"{{{}1{}}}\"}} b`", "[".repeat(24), "]".repeat(24)), Some((2, 30))),
+            ("package p\nx := $\"{input.a} and {input.b}\"".to_owned(), None),
+            // Operands of `and` and `or` are read twice.
+            (format!("package p\nimport rego.v2\nx if {}a{}", "{ ".repeat(24), " }".repeat(24)), Some((3, 34))),
+            (format!("package p\nimport rego.v2\nx if {}a{} or b", "(".repeat(24), ")".repeat(24)), Some((3, 20))),
+            (format!("package p\nimport rego.v2\nx if {}a{}", "{ ".repeat(6), " }".repeat(6)), None),
             ("package p\nx := \"".to_owned(), None),
         ] {
             assert_eq!(

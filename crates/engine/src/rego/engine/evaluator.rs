@@ -213,6 +213,21 @@ impl<'b> Evaluator<'b> {
         })
     }
 
+    /// What the variables of a query come to, an object for each way in which it holds.
+    ///
+    /// # Errors
+    /// The evaluation failed, or was stopped.
+    pub(crate) fn query(&mut self, query: &str) -> Result<Vec<Value>, EvaluationError> {
+        let (engine, exceeded) = (engine(&mut self.engine), &self.exceeded);
+        self.budget.spend(|_| {
+            let found = engine.eval_query(query.to_owned(), false).map_err(|error| failure(&error))?;
+            match exceeded.take() {
+                Some(bound) => Err(EvaluationError::Failed(cut(&bound, MAX_ERROR_LENGTH))),
+                None => Ok(found.result.into_iter().map(|way| way.bindings).collect()),
+            }
+        })
+    }
+
     /// Makes ready whatever is made ready before a rule is evaluated, and evaluates none.
     ///
     /// # Errors
