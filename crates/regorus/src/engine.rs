@@ -1472,8 +1472,7 @@ impl Engine {
         // if the data/policies have changed or the interpreter has never been prepared
         if !self.prepared {
             // Analyze the modules and determine how statements must be scheduled.
-            let functions =
-                gather_functions(&self.modules, &self.interpreter.extension_arities())?;
+            let functions = gather_functions(&self.modules, &self.interpreter.extension_arities())?;
             let analyzer = Analyzer::with_functions(functions.clone());
             let schedule = Rc::new(analyzer.analyze(&self.modules)?);
 

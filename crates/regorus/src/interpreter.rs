@@ -488,12 +488,20 @@ impl Interpreter {
         loop_info.value.span().clone()
     }
 
-    fn get_walk_binding_plan(&self, loop_info: &HoistedLoop) -> Result<Option<DestructuringPlan>> {
+    /// How the values of a `walk` are bound: by its output parameter, or, where it has none, by what stands
+    /// around the call. None for other loops.
+    fn get_walk_binding_plan(
+        &self,
+        loop_info: &HoistedLoop,
+    ) -> Result<Option<Option<DestructuringPlan>>> {
         if loop_info.loop_type != LoopType::Walk {
             return Ok(None);
         }
 
         if let Expr::Call { params, .. } = Self::loop_assignment_expr(loop_info).as_ref() {
+            if params.len() == 1 {
+                return Ok(Some(None));
+            }
             if let Some(last_param) = params.last() {
                 let module_idx = self.current_module_index;
                 let expr_idx = last_param.as_ref().eidx();
@@ -505,7 +513,7 @@ impl Interpreter {
                 return match binding_plan.cloned() {
                     Some(BindingPlan::Parameter {
                         destructuring_plan, ..
-                    }) => Ok(Some(destructuring_plan)),
+                    }) => Ok(Some(Some(destructuring_plan))),
                     Some(other_plan) => bail!(
                         "internal error: expected Parameter for walk output parameter, got {:?}",
                         other_plan
@@ -1761,9 +1769,14 @@ impl Interpreter {
                             self.memory_check()?;
                             self.set_loop_var_value(loop_target_expr, item.clone())?;
 
-                            if self.execute_destructuring_plan(&walk_plan, item)?
-                                == Value::from(true)
-                            {
+                            let is_bound = match &walk_plan {
+                                Some(plan) => {
+                                    self.execute_destructuring_plan(plan, item)?
+                                        == Value::from(true)
+                                }
+                                None => true,
+                            };
+                            if is_bound {
                                 walk_result =
                                     self.eval_stmts_in_loop(stmts, loop_tail)? || walk_result;
                             }
@@ -2548,6 +2561,9 @@ impl Interpreter {
         self.check_execution_time()?;
         let value = self.eval_expr(value)?;
         let collection = self.eval_expr(collection)?;
+        if value == Value::Undefined || collection == Value::Undefined {
+            return Ok(Value::Undefined);
+        }
 
         let result = match &collection {
             Value::Array(array) => {
@@ -2567,8 +2583,9 @@ impl Interpreter {
                 }
             }
             Value::Set(set) => {
-                if key.is_some() {
-                    false
+                if let Some(key) = key {
+                    // An element is its own key.
+                    self.eval_expr(key)? == value && set.contains(&value)
                 } else {
                     set.contains(&value)
                 }

@@ -62,6 +62,7 @@ fn make_glob(pattern: &str, span: &Span) -> Result<GlobMatcher> {
         }
         let matcher = GlobBuilder::new(pattern)
             .literal_separator(true)
+            .empty_alternates(true)
             .build()
             .or_else(|_| bail!(span.error("invalid glob")))?
             .compile_matcher();
@@ -75,6 +76,7 @@ fn make_glob(pattern: &str, span: &Span) -> Result<GlobMatcher> {
     {
         Ok(GlobBuilder::new(pattern)
             .literal_separator(true)
+            .empty_alternates(true)
             .build()
             .or_else(|_| bail!(span.error("invalid glob")))?
             .compile_matcher())

@@ -144,6 +144,11 @@ fn range_step(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -
         bail!(params[2].span().error("step must be a positive integer"))
     }
 
+    // A step beyond the range leads nowhere.
+    if incr.as_i64().is_none() && incr.is_positive() && v2.sub(&v1)?.as_i64().is_some() {
+        return Ok(Value::from_array(alloc::vec![Value::from(v1)]));
+    }
+
     let (incr, num_elements) = match (v2.sub(&v1)?.as_i64(), incr.as_i64()) {
         (Some(v), Some(incr)) if v >= 0 => (incr, v / incr + 1),
         (Some(v), Some(incr)) => (-incr, -v / incr + 1),

@@ -623,13 +623,8 @@ fn strings_count(
     let search = ensure_string(name, &params[0], &args[0])?;
     let substring = ensure_string(name, &params[0], &args[1])?;
 
-    Ok(Value::from(
-        search
-            .as_bytes()
-            .windows(substring.len())
-            .filter(|&w| w == substring.as_bytes())
-            .count(),
-    ))
+    // Places that don't overlap, as Go counts them.
+    Ok(Value::from(search.matches(substring.as_ref()).count()))
 }
 
 fn startswith(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
@@ -644,14 +639,13 @@ fn replace_n(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -
     let name = "trim";
     ensure_args_count(span, name, params, args, 2)?;
     let obj = ensure_object(name, &params[0], args[0].clone())?;
-    let mut s = ensure_string(name, &params[1], &args[1])?;
+    let s = ensure_string(name, &params[1], &args[1])?;
 
     let span = params[0].span();
+    let mut pairs = Vec::new();
     for item in obj.as_ref().iter_sorted() {
         match item {
-            (Value::String(k), Value::String(v)) => {
-                s = s.replace(k.as_ref(), v.as_ref()).into();
-            }
+            (Value::String(k), Value::String(v)) => pairs.push((k.clone(), v.clone())),
             _ => {
                 bail!(span.error(
                     format!("`{name}` expects string keys and values in pattern object.").as_str()
@@ -660,7 +654,32 @@ fn replace_n(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -
         }
     }
 
-    Ok(Value::String(s.clone()))
+    Ok(Value::String(replace_all(&s, &pairs).into()))
+}
+
+/// Replaces in one pass from left to right: what was put in is not looked at again, and of several keys at one place
+/// the first one counts. An empty key stands at every place that no other key was found at.
+fn replace_all(text: &str, pairs: &[(Rc<str>, Rc<str>)]) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut after_empty = false;
+    loop {
+        let found = pairs
+            .iter()
+            .find(|(key, _)| rest.starts_with(key.as_ref()) && !(after_empty && key.is_empty()));
+        after_empty = found.is_some_and(|(key, _)| key.is_empty());
+        if let Some((key, value)) = found {
+            result.push_str(value);
+            rest = rest.get(key.len()..).unwrap_or_default();
+            continue;
+        }
+        let mut chars = rest.chars();
+        match chars.next() {
+            Some(c) => result.push(c),
+            None => return result,
+        }
+        rest = chars.as_str();
+    }
 }
 
 fn reverse(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {

@@ -23,7 +23,12 @@ fn parse(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Re
     ensure_args_count(span, name, params, args, 1)?;
 
     let val = ensure_string(name, &params[0], &args[0])?;
-    let Some(uuid) = Uuid::parse_str(&val).ok() else {
+    // Of 38 characters, the first and the last may be any, not only braces.
+    let text = match val.len() {
+        38 => val.get(1..37).unwrap_or_default(),
+        _ => val.as_ref(),
+    };
+    let Some(uuid) = Uuid::parse_str(text).ok() else {
         return Ok(Value::Undefined);
     };
     let version = uuid.get_version_num();

@@ -53,6 +53,7 @@ const MILLISECOND: u64 = 1000 * MICROSECOND;
 const SECOND: u64 = 1000 * MILLISECOND;
 const MINUTE: u64 = 60 * SECOND;
 const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
 
 #[derive(Debug)]
 pub enum ParseDurationError {
@@ -138,15 +139,11 @@ pub fn parse_duration(mut s: &str) -> Result<Duration, ParseDurationError> {
         }
 
         // Consume unit.
-        let mut idx = 0;
-        for (i, c) in s.char_indices() {
-            if c == '.' || c.is_ascii_digit() {
-                break;
-            }
-            idx = i;
-        }
+        let end = s
+            .find(|c: char| c == '.' || c.is_ascii_digit())
+            .unwrap_or(s.len());
 
-        let unit = match &s[..idx + 1] {
+        let unit = match &s[..end] {
             "ns" => NANOSECOND,
             "us" => MICROSECOND,
             "µs" => MICROSECOND, // U+00B5 = micro symbol
@@ -155,10 +152,13 @@ pub fn parse_duration(mut s: &str) -> Result<Duration, ParseDurationError> {
             "s" => SECOND,
             "m" => MINUTE,
             "h" => HOUR,
+            "d" => DAY,
+            "w" => 7 * DAY,
+            "y" => 365 * DAY,
             unkonwn => return Err(ParseDurationError::UnknownUnit(unkonwn.to_string())),
         };
 
-        s = &s[idx + 1..];
+        s = &s[end..];
 
         if v > ((1 << 63) / unit) {
             // overflow
