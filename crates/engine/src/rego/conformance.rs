@@ -2,6 +2,7 @@
 //! builtins that rules of the settings have.
 
 use super::deployment::load;
+use super::engine::builtins::exists;
 use super::engine::document::{from_value, get};
 use super::engine::{Budget, EvaluationError, Evaluator, Text};
 use crate::Timestamp;
@@ -43,11 +44,8 @@ pub enum Unanswered {
 /// The modules aren't deployed, or the evaluation fails.
 pub fn answer(question: &Question<'_>) -> Result<Vec<Json>, Unanswered> {
     let names: Vec<String> = (0..question.modules.len()).map(|number| format!("module-{number}")).collect();
-    let texts: Vec<Text<'_>> = names
-        .iter()
-        .zip(question.modules)
-        .map(|(name, rego)| Text { name, rego, version: question.version })
-        .collect();
+    let texts: Vec<Text<'_>> =
+        names.iter().zip(question.modules).map(|(name, rego)| Text { name, rego, version: question.version }).collect();
     let budget = Budget::unlimited();
     load(&mut Evaluator::new(&budget), &texts, ImageMatching::Canonical).map_err(Unanswered::Refused)?;
 
@@ -64,7 +62,13 @@ pub fn answer(question: &Question<'_>) -> Result<Vec<Json>, Unanswered> {
         RegoVersion::V1 => format!("package query\nq if {{ {} }}\n", question.query),
     };
     let query = Text { name: "query", rego: &body, version: question.version };
-    modules.push(Evaluator::new(&budget).load(&query).map_err(failed)?);
+    let query = Evaluator::new(&budget).load(&query).map_err(failed)?;
+    if let Some(unknown) =
+        query.calls.keys().find(|name| !name.starts_with("data.") && !exists(name) && *name != "print")
+    {
+        return Err(Unanswered::Refused(format!("there is no function `{unknown}`")));
+    }
+    modules.push(query);
     evaluator.extend(&modules, question.now, ImageMatching::Canonical).map_err(failed)?;
     evaluator.add_data(from_value(question.data, usize::MAX).map_err(|_| unread("data"))?).map_err(failed)?;
     if let Some(input) = question.input {

@@ -12,9 +12,12 @@
 //!
 //! It knows of no request and of no settings but the versions of modules and the comparison of names.
 
+mod addresses;
 mod bounds;
 pub(crate) mod builtins;
 mod clock;
+pub(crate) mod deprecated;
+mod digests;
 pub(crate) mod document;
 mod evaluator;
 mod first_exceeded_bound;
@@ -22,7 +25,8 @@ pub mod image_has_prefix;
 mod image_reference;
 pub(crate) mod module;
 mod sprintf;
-mod template_string;
+pub(crate) mod template_string;
+mod texts;
 mod weight;
 
 use crate::Timestamp;

@@ -7,24 +7,47 @@ use super::recursion::{Chain, Cycle, Graph};
 use super::variables::{Wrong, wrong};
 use crate::Timestamp;
 use crate::message::nearest;
+use crate::rego::engine::deprecated::DEPRECATED;
 use crate::rego::engine::module::{Facts, Place};
+use crate::rego::engine::template_string::TEMPLATE_STRING;
 use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text, builtins};
 use crate::rego::request::generated::PACKAGE;
 use crate::rego::request::{Modules, Phase, Pool, load_modules, package, unmet, with_package};
 use crate::settings::{ImageMatching, RegoPolicy, RegoVersion, Settings};
 use std::collections::BTreeSet;
 
-/// Functions of OPA that a policy in a cluster's admission can't have, and why.
-const REFUSED: [(&str, &str); 6] = [
+/// Functions of OPA that rules can't call here, and why. A name that ends with a dot stands for all that begin with it.
+const REFUSED: [(&str, &str); 18] = [
     ("http.send", "a policy has no network; `context` brings objects of the cluster"),
     ("net.lookup_ip_addr", "a policy has no network"),
+    ("providers.aws.", "a policy has no network"),
     ("opa.runtime", "there is no OPA process"),
     ("rego.parse_module", "modules are parsed when the policy is deployed"),
+    ("rego.metadata.", "annotations of rules aren't read"),
     ("rand.intn", "the same request must have the same answer"),
     ("uuid.rfc4122", "the same request must have the same answer"),
+    ("graphql.", "no object of a cluster is a GraphQL document"),
+    ("io.jwt.", "who makes a request is known by `userInfo`"),
+    ("crypto.x509.", "rules don't read certificates"),
+    ("crypto.parse_private_keys", "rules don't read keys"),
+    ("json.match_schema", "the API server validates objects by their schemas"),
+    ("json.verify_schema", "the API server validates objects by their schemas"),
+    ("strings.render_template", "use `sprintf` or a template string"),
+    ("regex.globs_match", "use `glob.match`"),
+    ("uri.", "use `regex.match`"),
+    ("internal.", "it is what OPA's compiler writes"),
 ];
+
+/// Why a function is refused, if it is.
+fn refused(name: &str) -> Option<&'static str> {
+    let is_meant = |refused: &str| match refused.strip_suffix('.') {
+        Some(_) => name.starts_with(refused),
+        None => name == refused,
+    };
+    REFUSED.iter().find(|(refused, _)| is_meant(refused) && name != TEMPLATE_STRING).map(|(_, why)| *why)
+}
 /// Functions that stand in the language itself.
-const LANGUAGE: [&str; 2] = ["print", "rego.metadata.rule"];
+const LANGUAGE: [&str; 1] = ["print"];
 
 /// Everything that is wrong with the Rego of the settings, one line each, with the path of the setting.
 pub(crate) fn check(settings: &Settings) -> Vec<String> {
@@ -230,10 +253,15 @@ fn check_imports(facts: &Facts) -> Result<(), String> {
 fn check_calls(facts: &Facts, modules: &[Facts], text: &Text<'_>) -> Result<(), String> {
     let of_package = modules.iter().filter(|module| module.package == facts.package);
     let own: BTreeSet<&str> = of_package.flat_map(|module| &module.functions).map(String::as_str).collect();
+    let is_v1 = text.version == RegoVersion::V1
+        || facts.imports.values().any(|path| path.iter().eq(["rego", "v1"]) || path.iter().eq(["rego", "v2"]));
     for (name, call) in &facts.calls {
         let at = |why: String| placed(call.place, &why, line(text.rego, call.place.line));
-        if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| refused == name) {
+        if let Some(why) = refused(name).filter(|_| !own.contains(name.as_str())) {
             return Err(at(format!("`{name}` is not available: {why}")));
+        }
+        if is_v1 && !own.contains(name.as_str()) && DEPRECATED.contains(&name.as_str()) {
+            return Err(at(format!("`{name}` is deprecated, and v1 has it no more")));
         }
         let is_main = facts.package == ["system"] && facts.rules.contains("main");
         if is_main && name.starts_with("base64url.encode") {

@@ -86,7 +86,7 @@ const GUARDS: &[Guard] = {
         guard("indexof_n", &[Text, Text], checks::indexes),
         guard("intersection", &[Set], checks::intersected_sets),
         guard("json.filter", &[Object, List], checks::measured),
-        guard("json.is_valid", &[Text], reimplemented::json_valid),
+        guard("json.is_valid", &[Any], reimplemented::json_valid),
         guard("json.marshal", &[Any], checks::measured),
         guard("json.marshal_with_options", &[Any, Object], checks::marshalled_with_options),
         guard("json.patch", &[Any, Array], checks::patched),
@@ -154,7 +154,7 @@ const GUARDS: &[Guard] = {
         guard("urlquery.encode_object", &[Object], checks::encoded_query),
         guard("uuid.parse", &[Text], checks::short_texts),
         guard("walk", &[Any], checks::walked),
-        guard("yaml.is_valid", &[Text], reimplemented::yaml_valid),
+        guard("yaml.is_valid", &[Any], reimplemented::yaml_valid),
         guard("yaml.marshal", &[Any], checks::measured),
         guard("yaml.unmarshal", &[Text], reimplemented::yaml_read),
     ]

@@ -1,18 +1,21 @@
 //! Builtins of this project's own: those of OPA that the engine lacks, and what only a policy knows.
 
+use super::addresses::{cidr_contains, cidr_contains_matches, cidr_expand, cidr_intersects, cidr_is_valid, cidr_merge};
 use super::bounds;
+use super::deprecated::{self, Kind};
+use super::digests;
 use super::document::set;
 use super::first_exceeded_bound::FirstExceededBound;
 use super::image_has_prefix::{IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, image_has_prefix};
 use super::image_reference::{IMAGE_REFERENCE, image_reference};
 use super::template_string::{TEMPLATE_STRING, template_string};
+use super::texts;
 use crate::Timestamp;
 use crate::settings::ImageMatching;
 use anyhow::bail;
 use regorus::unstable::BUILTINS;
 use regorus::{Engine, Extension, Value};
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A builtin that is added to the engine's.
 struct Added {
@@ -32,22 +35,42 @@ struct Surroundings<'a> {
 /// All of them. Deployment looks here too: which names there are, and how many arguments each takes.
 const ADDED: &[Added] = &[
     added("re_match", 2, |of| of.noted(|arguments: Vec<Value>| bounds::bounded("regex.match", &arguments))),
-    added("cast_array", 1, |_| Box::new(cast_array)),
+    added("cast_array", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::cast_array(arguments)))),
     added("time.now_ns", 0, |of| {
         // The time is that of the request, the same in all its rules.
         let nanoseconds = i128::from(of.now.0) * 1_000_000_000;
         Box::new(move |_: Vec<Value>| Ok(Value::from(nanoseconds)))
     }),
     added("net.cidr_contains", 2, |_| Box::new(cidr_contains)),
+    added("net.cidr_overlap", 2, |_| Box::new(cidr_contains)),
+    added("net.cidr_intersects", 2, |_| Box::new(cidr_intersects)),
     added("net.cidr_is_valid", 1, |_| Box::new(cidr_is_valid)),
     added("net.cidr_expand", 1, |of| of.noted(cidr_expand)),
+    added("net.cidr_contains_matches", 2, |of| of.noted(cidr_contains_matches)),
+    added("net.cidr_merge", 1, |of| of.noted(cidr_merge)),
+    added("crypto.md5", 1, |_| Box::new(|arguments: Vec<Value>| Ok(digests::md5(&arguments)))),
+    added("crypto.sha1", 1, |_| Box::new(|arguments: Vec<Value>| Ok(digests::sha1(&arguments)))),
+    added("crypto.sha256", 1, |_| Box::new(|arguments: Vec<Value>| Ok(digests::sha256(&arguments)))),
+    added("crypto.hmac.md5", 2, |_| Box::new(|arguments: Vec<Value>| Ok(digests::hmac_md5(&arguments)))),
+    added("crypto.hmac.sha1", 2, |_| Box::new(|arguments: Vec<Value>| Ok(digests::hmac_sha1(&arguments)))),
+    added("crypto.hmac.sha256", 2, |_| Box::new(|arguments: Vec<Value>| Ok(digests::hmac_sha256(&arguments)))),
+    added("crypto.hmac.sha512", 2, |_| Box::new(|arguments: Vec<Value>| Ok(digests::hmac_sha512(&arguments)))),
+    added("crypto.hmac.equal", 2, |_| Box::new(|arguments: Vec<Value>| Ok(digests::equal(&arguments)))),
+    added("strings.split_n", 3, |of| of.noted(|arguments: Vec<Value>| texts::split_n(&arguments))),
+    added("array.flatten", 1, |of| of.noted(|arguments: Vec<Value>| texts::flatten(&arguments))),
+    added("any", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::any(&arguments)))),
+    added("all", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::all(&arguments)))),
+    added("set_diff", 2, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::set_diff(&arguments)))),
+    added("cast_set", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::cast_set(arguments)))),
+    added("cast_string", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::cast(arguments, Kind::Text)))),
+    added("cast_boolean", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::cast(arguments, Kind::Boolean)))),
+    added("cast_null", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::cast(arguments, Kind::Null)))),
+    added("cast_object", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::cast(arguments, Kind::Object)))),
     added(TEMPLATE_STRING, 1, |of| of.noted(|arguments: Vec<Value>| template_string(&arguments))),
     added("result.new", 2, |_| Box::new(new_result)),
     added(IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, |of| of.noted(image_has_prefix(of.matching))),
     added(IMAGE_REFERENCE, 1, |of| of.noted(|arguments: Vec<Value>| image_reference(&arguments))),
 ];
-/// The most addresses that a range is expanded to, as a power of two.
-const MAX_ADDRESS_BITS: u32 = 16;
 
 const fn added(name: &'static str, arguments: u8, body: fn(&Surroundings<'_>) -> Box<dyn Extension>) -> Added {
     Added { name, arguments, body }
@@ -98,99 +121,12 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     ADDED.iter().map(|added| added.name).chain(BUILTINS.keys().copied())
 }
 
-/// An array as it is, a set as an array of its elements.
-fn cast_array(mut arguments: Vec<Value>) -> anyhow::Result<Value> {
-    match arguments.pop() {
-        Some(Value::Set(set)) => Ok(Value::from(set.iter().cloned().collect::<Vec<_>>())),
-        Some(array @ Value::Array(_)) => Ok(array),
-        _ => Ok(Value::Undefined),
-    }
-}
-
 /// The result of a check, as Trivy's checks make it: the message, and what caused it, of which only the message counts.
 fn new_result(arguments: Vec<Value>) -> anyhow::Result<Value> {
     let [message, _cause] = arguments.as_slice() else { bail!("`result.new` takes a message and a cause") };
     let mut result = Value::new_object();
     set(&mut result, "msg", message.clone());
     Ok(result)
-}
-
-/// A range of addresses, `10.0.0.0/8`.
-struct Cidr {
-    network: IpAddr,
-    /// The bits that are the network's.
-    prefix: u32,
-}
-
-impl Cidr {
-    /// Reads a range, and an address alone as the range of that.
-    fn parse(text: &str) -> Option<Self> {
-        let (address, prefix) = match text.split_once('/') {
-            Some((address, prefix)) => (address, Some(prefix.parse::<u32>().ok()?)),
-            None => (text, None),
-        };
-        let network: IpAddr = address.parse().ok()?;
-        let width = width(&network);
-        let prefix = prefix.unwrap_or(width);
-        (prefix <= width).then_some(Self { network, prefix })
-    }
-
-    /// The first address as a number, and the number of addresses less one.
-    fn span(&self) -> (u128, u128) {
-        let free = width(&self.network) - self.prefix;
-        let rest = 1_u128.checked_shl(free).map_or(u128::MAX, |count| count - 1);
-        (number(&self.network) & !rest, rest)
-    }
-}
-
-fn width(address: &IpAddr) -> u32 {
-    if address.is_ipv4() { 32 } else { 128 }
-}
-
-fn number(address: &IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(address) => u128::from(u32::from(*address)),
-        IpAddr::V6(address) => u128::from(*address),
-    }
-}
-
-/// The range that an argument names, or none, for which a builtin is undefined.
-fn range(arguments: &[Value], position: usize) -> Option<Cidr> {
-    Cidr::parse(arguments.get(position)?.as_string().ok()?)
-}
-
-fn cidr_contains(arguments: Vec<Value>) -> anyhow::Result<Value> {
-    let (Some(outer), Some(inner)) = (range(&arguments, 0), range(&arguments, 1)) else { return Ok(Value::Undefined) };
-    let ((first, rest), (inner_first, inner_rest)) = (outer.span(), inner.span());
-    let contains = outer.network.is_ipv4() == inner.network.is_ipv4()
-        && inner_first >= first
-        && inner_first.saturating_add(inner_rest) <= first.saturating_add(rest);
-    Ok(Value::from(contains))
-}
-
-fn cidr_is_valid(arguments: Vec<Value>) -> anyhow::Result<Value> {
-    let text = arguments.first().and_then(|argument| argument.as_string().ok());
-    Ok(Value::from(text.is_some_and(|text| text.contains('/') && Cidr::parse(text).is_some())))
-}
-
-fn cidr_expand(arguments: Vec<Value>) -> anyhow::Result<Value> {
-    let Some(cidr) = range(&arguments, 0) else { return Ok(Value::Undefined) };
-    let (first, rest) = cidr.span();
-    if rest >> MAX_ADDRESS_BITS != 0 {
-        let Cidr { network, prefix } = cidr;
-        bail!(
-            "`net.cidr_expand` of `{network}/{prefix}`: at most 2^{MAX_ADDRESS_BITS} addresses, use `net.cidr_contains`"
-        );
-    }
-    let address = |number: u128| {
-        if cidr.network.is_ipv4() {
-            Ipv4Addr::from(u32::try_from(number).unwrap_or_default()).to_string()
-        } else {
-            Ipv6Addr::from(number).to_string()
-        }
-    };
-    let addresses = (0..=rest).map(|step| Value::from(address(first.saturating_add(step))));
-    Ok(Value::from(addresses.collect::<BTreeSet<_>>()))
 }
 
 #[cfg(test)]

@@ -40,11 +40,15 @@ pub(crate) fn from_json(text: &str, most: usize) -> Result<Value, Unread> {
     value.map_err(|error| unread(&left, &error))
 }
 
-/// Reads one YAML document in the same way. An alias weighs what it stands for.
+/// Reads the first of YAML documents in the same way; the others must be YAML too. An alias weighs what it stands for.
 pub(crate) fn from_yaml(text: &str, most: usize) -> Result<Value, Unread> {
     let left = Cell::new(Some(most));
-    let value = Document { left: &left }.deserialize(yaml_serde::Deserializer::from_str(text));
-    value.map_err(|error| unread(&left, &error))
+    let mut first = None;
+    for document in yaml_serde::Deserializer::from_str(text) {
+        let value = Document { left: &left }.deserialize(document).map_err(|error| unread(&left, &error))?;
+        first.get_or_insert(value);
+    }
+    Ok(first.unwrap_or(Value::Null))
 }
 
 /// Takes over what was read already, within the same bounds. The engine's own conversion is the reader that is avoided here.

@@ -5,7 +5,7 @@ use anyhow::bail;
 use regorus::Value;
 
 /// What a template string calls.
-pub(super) const TEMPLATE_STRING: &str = "internal.template_string";
+pub(crate) const TEMPLATE_STRING: &str = "internal.template_string";
 
 /// Joins an array of texts and, for each expression, of what that came to: an array of one value, or of none where it is
 /// undefined.

@@ -241,7 +241,9 @@ pub(super) fn range(name: &str, args: &[Value]) -> Checked {
 /// Each so many of them.
 pub(super) fn range_step(name: &str, args: &[Value]) -> Checked {
     let [Value::Number(from), Value::Number(to), Value::Number(step)] = args else { return Ok(None) };
-    let step = step.is_integer().then(|| step.as_i64()).flatten().filter(|step| *step > 0);
+    // A step beyond 64 bits leads out of every range.
+    let as_i64 = || step.as_i64().or(step.is_positive().then_some(i64::MAX));
+    let step = step.is_integer().then(as_i64).flatten().filter(|step| *step > 0);
     // The original divides by it.
     let Some(step) = step.filter(|_| from.is_integer() && to.is_integer()) else {
         return Ok(Some(Value::Undefined));
@@ -318,7 +320,7 @@ pub(super) fn duration(name: &str, args: &[Value]) -> Checked {
         let after = rest.trim_start_matches(number);
         let next = after.trim_start_matches(|sign| !number(sign));
         let unit = after.strip_suffix(next).unwrap_or_default();
-        if !matches!(unit, "ns" | "us" | "\u{b5}s" | "\u{3bc}s" | "ms" | "s" | "m" | "h") {
+        if !matches!(unit, "ns" | "us" | "\u{b5}s" | "\u{3bc}s" | "ms" | "s" | "m" | "h" | "d" | "w" | "y") {
             return Ok(Some(Value::Undefined));
         }
         rest = next;

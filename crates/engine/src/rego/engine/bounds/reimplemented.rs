@@ -85,17 +85,17 @@ pub(super) fn counted(name: &str, args: &[Value]) -> Checked {
     comparisons(name, whole.len(), part.len())
 }
 
-/// Replaced one after the other: each text may be longer than the one before.
+/// Each key may be found wherever it would be alone: the text is no longer than that.
 pub(super) fn replaced_n(name: &str, args: &[Value]) -> Checked {
     let [Value::Object(pairs), Value::String(whole)] = args else { return Ok(None) };
     comparisons(name, pairs.len(), whole.len())?;
-    let mut whole = whole.to_string();
+    let mut length = whole.len();
     for (old, new) in pairs.iter_sorted() {
         let (Value::String(old), Value::String(new)) = (old, new) else { return Ok(Some(Value::Undefined)) };
-        text_of(name, replaced_length(&whole, old, new))?;
-        whole = whole.replace(&**old, new);
+        length = length.saturating_add(replaced_length(whole, old, new).saturating_sub(whole.len()));
     }
-    Ok(Some(Value::from(whole)))
+    text_of(name, length)?;
+    Ok(None)
 }
 
 /// As Go writes it; regorus' builtin has no answer where there are too few arguments, or too many.
@@ -110,12 +110,19 @@ pub(super) fn json_read(name: &str, args: &[Value]) -> Checked {
     match document::from_json(spelled, MAX_SIZE) {
         Ok(value) => Ok(Some(value)),
         Err(Unread::TooMuch) => Err(too_large(name, MAX_SIZE)),
+        // OPA has such numbers; to be undefined would take a rule's denial away.
+        Err(Unread::Malformed(why)) if why.contains("number out of range") => {
+            Err(format!("`{name}` of a number that is out of range"))
+        }
         Err(Unread::Malformed(_)) => Ok(Some(Value::Undefined)),
     }
 }
 
 /// Whether that reads it.
 pub(super) fn json_valid(name: &str, args: &[Value]) -> Checked {
+    if !matches!(args, [Value::String(_)]) {
+        return Ok(Some(Value::from(false)));
+    }
     json_read(name, args).map(|read| read.map(|value| Value::from(value != Value::Undefined)))
 }
 
@@ -137,6 +144,9 @@ pub(super) fn yaml_read(name: &str, args: &[Value]) -> Checked {
 
 /// Whether that reads it.
 pub(super) fn yaml_valid(name: &str, args: &[Value]) -> Checked {
+    if !matches!(args, [Value::String(_)]) {
+        return Ok(Some(Value::from(false)));
+    }
     yaml_read(name, args).map(|read| read.map(|value| Value::from(value != Value::Undefined)))
 }
 
