@@ -718,6 +718,12 @@ impl Interpreter {
             return Ok(Value::Undefined);
         }
 
+        // As of any builtin: an operand of another type leaves it undefined, unless errors are strict.
+        let are_sets = matches!((&lhs_value, &rhs_value), (Value::Set(_), Value::Set(_)));
+        if !are_sets && !self.compiled_policy.strict_builtin_errors {
+            return Ok(Value::Undefined);
+        }
+
         match op {
             BinOp::Union => builtins::sets::union(lhs, rhs, lhs_value, rhs_value),
             BinOp::Intersection => builtins::sets::intersection(lhs, rhs, lhs_value, rhs_value),
@@ -735,6 +741,15 @@ impl Interpreter {
         let rhs_value = self.eval_expr(rhs)?;
 
         if lhs_value == Value::Undefined || rhs_value == Value::Undefined {
+            return Ok(Value::Undefined);
+        }
+
+        let fits = match (op, &lhs_value, &rhs_value) {
+            (_, Value::Number(_), Value::Number(_)) => true,
+            (ArithOp::Sub, Value::Set(_), Value::Set(_)) => true,
+            _ => false,
+        };
+        if !fits && !self.compiled_policy.strict_builtin_errors {
             return Ok(Value::Undefined);
         }
 
@@ -1153,6 +1168,8 @@ impl Interpreter {
                 }
             }
             Value::Undefined => (),
+            // A reference into what is no collection is undefined.
+            _ if !self.compiled_policy.strict_builtin_errors => (),
             v => {
                 bail!(collection.span().error(
                     format!("`some .. in collection` expects array/set/object. Got `{v}`").as_str()
@@ -2113,8 +2130,8 @@ impl Interpreter {
                     ctx_mut.output_constness_determined = true;
                 }
 
+                // This way of the body gives nothing. What others gave stays.
                 if output == Value::Undefined || !comps_defined {
-                    ctx_mut.rule_value = Value::Undefined;
                     return Ok(false);
                 }
 
@@ -2328,6 +2345,9 @@ impl Interpreter {
         let r = self.eval_output_expr_in_loop(&loops[..])?;
 
         let ctx = self.get_current_context()?;
+        if ctx.rule_ref.is_some() {
+            return Ok(r);
+        }
         ctx.output_expr
             .as_ref()
             .map_or_else(|| Ok(r), |_oe| Ok(ctx.rule_value != Value::Undefined))

@@ -41,9 +41,16 @@ pub fn arithmetic_operation(
     v2: Value,
     strict: bool,
 ) -> Result<Value> {
-    let op_name = format!("{op:?}").to_lowercase();
-    let v1 = ensure_numeric(op_name.as_str(), expr1, &v1)?;
-    let v2 = ensure_numeric(op_name.as_str(), expr2, &v2)?;
+    let (v1, v2) = match (v1, v2) {
+        (Value::Number(v1), Value::Number(v2)) => (v1, v2),
+        (v1, v2) => {
+            let op_name = format!("{op:?}").to_lowercase();
+            (
+                ensure_numeric(op_name.as_str(), expr1, &v1)?,
+                ensure_numeric(op_name.as_str(), expr2, &v2)?,
+            )
+        }
+    };
 
     Ok(Value::from(match op {
         ArithOp::Add => v1.add(&v2)?,
@@ -54,6 +61,9 @@ pub fn arithmetic_operation(
         ArithOp::Div => v1.divide(&v2)?,
         ArithOp::Mod if strict && v2 == Number::from(0u64) => bail!(span.error("modulo by zero")),
         ArithOp::Mod if v2 == Number::from(0u64) => return Ok(Value::Undefined),
+        ArithOp::Mod if !strict && (!v1.is_integer() || !v2.is_integer()) => {
+            return Ok(Value::Undefined)
+        }
         ArithOp::Mod if !v1.is_integer() || !v2.is_integer() => {
             bail!(span.error("modulo on floating-point number"))
         }
