@@ -2207,10 +2207,11 @@ impl Interpreter {
                             a => bail!("internal error: invalid context value {a}"),
                         }
                     } else if !ctx_mut.is_compr {
-                        match &ctx_mut.value {
-                            Value::Set(_) => (),
-                            _ => ctx_mut.value = Value::Undefined,
+                        if !matches!(&ctx_mut.value, Value::Set(_)) {
+                            ctx_mut.value = Value::Undefined;
                         }
+                        // A body whose value is undefined doesn't hold: an `else` may.
+                        return Ok(false);
                     }
                 }
                 // No output expression.
@@ -2345,7 +2346,7 @@ impl Interpreter {
         let r = self.eval_output_expr_in_loop(&loops[..])?;
 
         let ctx = self.get_current_context()?;
-        if ctx.rule_ref.is_some() {
+        if ctx.rule_ref.is_some() || !ctx.is_compr {
             return Ok(r);
         }
         ctx.output_expr

@@ -422,7 +422,14 @@ impl FromStr for Number {
             }
         }
 
+        // `1e2` is a float, as `100.0` is, unless a float can't hold it.
         if let Some(value) = parse_scientific_bigint(normalized_ref) {
+            if let Some(float) = value
+                .to_f64()
+                .filter(|float| float.abs() < F64_SAFE_INTEGER)
+            {
+                return Ok(Number::Float(float));
+            }
             return Ok(Number::from_bigint_owned(value));
         }
 

@@ -1132,10 +1132,6 @@ impl Analyzer {
                     uv.append(&mut with_mods_used_vars);
                     comprs.append(&mut with_mods_comprs);
                     self.process_comprs(&comprs[..], &mut scope, &mut first_use, &mut uv)?;
-                    definitions.push(Definition {
-                        var: empty_str.clone(),
-                        used_vars: uv,
-                    });
 
                     self.scopes.push(scope.clone());
                     let mut e_scope = Scope::default();
@@ -1149,9 +1145,35 @@ impl Analyzer {
                     // within query.
                     self.analyze_query(None, None, query, Scope::default())?;
 
-                    // TODO: propagate used vars from query
                     self.scopes.pop();
                     self.scopes.pop();
+
+                    // What the body takes from around it must have a value before.
+                    let body_scope = self
+                        .schedule_table
+                        .get_checked(self.current_module_index, query.qidx)
+                        .map_err(|err| anyhow!("schedule_table out of bounds: {err}"))?
+                        .map(|qs| &qs.scope);
+                    if let Some(body_scope) = body_scope {
+                        scope.uses_input |= body_scope.uses_input;
+                        for iv in &body_scope.inputs {
+                            let is_own = *iv == value.source_str()
+                                || key.as_ref().is_some_and(|key| *iv == key.source_str());
+                            if is_own {
+                                continue;
+                            }
+                            if scope.locals.contains_key(iv) || scope.unscoped.contains(iv) {
+                                first_use.entry(iv.clone()).or_insert(query.span.clone());
+                                uv.push(iv.clone());
+                            } else {
+                                scope.inputs.insert(iv.clone());
+                            }
+                        }
+                    }
+                    definitions.push(Definition {
+                        var: empty_str.clone(),
+                        used_vars: uv,
+                    });
                 }
             }
 

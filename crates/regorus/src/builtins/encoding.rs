@@ -218,21 +218,29 @@ fn urlquery_decode(
     ensure_args_count(span, name, params, args, 1)?;
 
     let string = ensure_string(name, &params[0], &args[0])?;
-    let url_string = "https://non-existent?".to_owned() + string.as_ref();
-    let url = match url::Url::parse(&url_string) {
-        Ok(v) => v,
-        Err(_) => bail!(params[0].span().error("not a valid url query")),
-    };
-
-    let mut query_str = "".to_owned();
-    for (k, v) in url.query_pairs() {
-        query_str += &k;
-        if !v.is_empty() {
-            query_str += "=";
-            query_str += &v;
-        }
+    match unescape(&string) {
+        Some(text) => Ok(Value::String(text.into())),
+        None => bail!(params[0].span().error("not a valid url query")),
     }
-    Ok(Value::String(query_str.into()))
+}
+
+/// A part of a query as Go reads it: a percent sign needs two digits, a plus is a space.
+#[cfg(feature = "urlquery")]
+fn unescape(part: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let mut digit = || rest.next().and_then(|byte| char::from(byte).to_digit(16));
+                let (high, low) = (digit()?, digit()?);
+                u8::try_from(high * 16 + low).ok()?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
 }
 
 #[cfg(feature = "urlquery")]
@@ -246,16 +254,15 @@ fn urlquery_decode_object(
     ensure_args_count(span, name, params, args, 1)?;
 
     let string = ensure_string(name, &params[0], &args[0])?;
-    let url_string = "https://non-existent?".to_owned() + string.as_ref();
-    let url = match url::Url::parse(&url_string) {
-        Ok(v) => v,
-        Err(_) => bail!(params[0].span().error("not a valid url query")),
-    };
-
     let mut map = alloc::collections::BTreeMap::new();
-    for (k, v) in url.query_pairs() {
-        let key = Value::String(k.clone().into());
-        let value = Value::String(v.clone().into());
+    for pair in string.split('&').filter(|pair| !pair.is_empty()) {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let (Some(key), Some(value), false) = (unescape(key), unescape(value), pair.contains(';'))
+        else {
+            bail!(params[0].span().error("not a valid url query"));
+        };
+        let key = Value::String(key.into());
+        let value = Value::String(value.into());
         if let Ok(a) = map.entry(key).or_insert(Value::new_array()).as_array_mut() {
             a.push(value);
             // Guard decoded parameter accumulation while grouping duplicate keys.
@@ -263,6 +270,12 @@ fn urlquery_decode_object(
         }
     }
     Ok(Value::from_map(map))
+}
+
+/// Go escapes an asterisk, and no tilde.
+#[cfg(feature = "urlquery")]
+fn as_in_go(query: &str) -> Rc<str> {
+    query.replace('*', "%2A").replace("%7E", "~").into()
 }
 
 #[cfg(feature = "urlquery")]
@@ -286,7 +299,7 @@ fn urlquery_encode(
     if query_str.is_empty() {
         Ok(Value::String("".into()))
     } else {
-        Ok(Value::String(query_str[..query_str.len() - 1].into()))
+        Ok(Value::String(as_in_go(&query_str[..query_str.len() - 1])))
     }
 }
 
@@ -385,9 +398,19 @@ fn json_is_valid(
 fn json_marshal(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
     let name = "json.marshal";
     ensure_args_count(span, name, params, args, 1)?;
-    Ok(Value::from(serde_json::to_string(&args[0]).map_err(
-        |e| span.error(&format!("could not serialize to json\nCaused by\n{e}")),
-    )?))
+    let json = serde_json::to_string(&args[0])
+        .map_err(|e| span.error(&format!("could not serialize to json\nCaused by\n{e}")))?;
+    // As Go writes it, which is safe to stand in a page. These signs are in texts only.
+    if !json.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+        return Ok(Value::from(json));
+    }
+    let json = json
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029");
+    Ok(Value::from(json))
 }
 
 fn json_marshal_with_options(

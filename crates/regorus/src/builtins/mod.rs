@@ -31,6 +31,8 @@ mod json_patch;
 pub mod numbers;
 mod objects;
 #[cfg(feature = "regex")]
+pub mod re2;
+#[cfg(feature = "regex")]
 mod regex;
 #[cfg(feature = "semver")]
 mod semver;

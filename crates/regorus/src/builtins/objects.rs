@@ -41,9 +41,8 @@ pub fn register(m: &mut builtins::BuiltinsMap<&'static str, builtins::BuiltinFcn
 
 fn json_filter_impl(v: &Value, filter: &Value) -> Result<Value> {
     let filters = match filter {
-        Value::Object(fields) if fields.len() == 1 && filter[&Value::Null] == Value::Null => {
-            return Ok(v.clone())
-        }
+        // A path that ends here takes everything, whatever longer ones say.
+        Value::Object(fields) if fields.contains_key(&Value::Null) => return Ok(v.clone()),
         Value::Object(fields) if !fields.is_empty() => fields,
         _ => return Ok(v.clone()),
     };
@@ -97,7 +96,8 @@ fn json_filter_impl(v: &Value, filter: &Value) -> Result<Value> {
             Ok(Value::from_map(items))
         }
 
-        _ => Ok(Value::Undefined),
+        // A path that goes on below a scalar takes it whole.
+        _ => Ok(v.clone()),
     }
 }
 
@@ -370,7 +370,17 @@ fn subset(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> R
     let name = "object.subset";
     ensure_args_count(span, name, params, args, 2)?;
 
-    Ok(Value::Bool(is_subset(&args[0], &args[1])))
+    match (&args[0], &args[1]) {
+        (Value::Object(_), Value::Object(_))
+        | (Value::Set(_), Value::Set(_))
+        | (Value::Array(_), Value::Array(_) | Value::Set(_)) => {
+            Ok(Value::Bool(is_subset(&args[0], &args[1])))
+        }
+        _ => bail!(span.error(
+            format!("`{name}` requires two objects, sets or arrays, or an array and a set")
+                .as_str()
+        )),
+    }
 }
 
 fn union(obj1: &Value, obj2: &Value) -> Result<Value> {

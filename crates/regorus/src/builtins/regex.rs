@@ -31,7 +31,10 @@ const REGEX_SIZE_LIMIT: usize = 100 * 1024;
 
 /// Compile a regex pattern with a size limit to bound resource consumption.
 fn compile_regex(pattern: &str) -> core::result::Result<Regex, regex::Error> {
-    RegexBuilder::new(pattern)
+    // What Go takes for no pattern is none.
+    let translated = super::re2::from_go(pattern)
+        .ok_or_else(|| regex::Error::Syntax(alloc::format!("not a pattern: {pattern}")))?;
+    RegexBuilder::new(&translated)
         .size_limit(REGEX_SIZE_LIMIT)
         .build()
 }

@@ -706,7 +706,8 @@ fn substring(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) ->
             let length = if length < 0 { s.len() } else { length as usize };
             Ok(Value::String(start.take(length).collect::<String>().into()))
         }
-        _ => Ok(Value::String("".into())),
+        _ if strict => bail!(params[1].span().error("operand must be integer")),
+        _ => Ok(Value::Undefined),
     }
 }
 

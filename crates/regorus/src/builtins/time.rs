@@ -15,8 +15,8 @@ use crate::*;
 use anyhow::{bail, Result};
 
 use chrono::{
-    DateTime, Datelike, Days, FixedOffset, Local, Months, SecondsFormat, TimeZone, Timelike, Utc,
-    Weekday,
+    DateTime, Datelike, FixedOffset, Local, NaiveDate, SecondsFormat, TimeDelta, TimeZone,
+    Timelike, Utc, Weekday,
 };
 use chrono_tz::Tz;
 
@@ -45,27 +45,20 @@ fn add_date(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> 
     let months = ensure_i32(name, &params[2], &args[2])?;
     let days = ensure_i32(name, &params[3], &args[3])?;
 
-    let Some(new_year) = datetime.year().checked_add(years) else {
-        return Ok(Value::Undefined);
-    };
-
-    datetime
-        .with_year(new_year)
-        .and_then(|d| {
-            let rhs = Months::new(months.unsigned_abs());
-            if months >= 0 {
-                d.checked_add_months(rhs)
-            } else {
-                d.checked_sub_months(rhs)
-            }
-        })
-        .and_then(|d| {
-            let rhs = Days::new(days.unsigned_abs() as u64);
-            if days >= 0 {
-                d.checked_add_days(rhs)
-            } else {
-                d.checked_sub_days(rhs)
-            }
+    // As Go adds: a day that a month doesn't have is one of the next month.
+    let date = datetime.date_naive();
+    let month = i64::from(date.month0()) + i64::from(months);
+    let year = i64::from(date.year()) + i64::from(years) + month.div_euclid(12);
+    let days = i64::from(date.day0()) + i64::from(days);
+    i32::try_from(year)
+        .ok()
+        .and_then(|year| NaiveDate::from_ymd_opt(year, month.rem_euclid(12) as u32 + 1, 1))
+        .and_then(|first| first.checked_add_signed(TimeDelta::try_days(days)?))
+        .and_then(|day| {
+            datetime
+                .timezone()
+                .from_local_datetime(&day.and_time(datetime.time()))
+                .earliest()
         })
         .map_or(Ok(Value::Undefined), |d| {
             safe_timestamp_nanos(span, strict, d.timestamp_nanos_opt())
@@ -120,6 +113,23 @@ fn diff(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Res
     .into())
 }
 
+/// Of the fraction of a second, what Go writes: no zeros at its end.
+fn without_last_zeros(time: &str) -> String {
+    let Some((seconds, rest)) = time.split_once('.') else {
+        return time.to_string();
+    };
+    let zone = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    let fraction = rest
+        .strip_suffix(zone)
+        .unwrap_or(rest)
+        .trim_end_matches('0');
+    if fraction.is_empty() {
+        format!("{seconds}{zone}")
+    } else {
+        format!("{seconds}.{fraction}{zone}")
+    }
+}
+
 fn format(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
     let name = "time.format";
     ensure_args_count(span, name, params, args, 1)?;
@@ -128,7 +138,7 @@ fn format(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> R
 
     let result = match format {
         Some(format) => compat::format(datetime, layout_with_predefined_formats(&format)),
-        None => datetime.to_rfc3339_opts(SecondsFormat::AutoSi, true),
+        None => without_last_zeros(&datetime.to_rfc3339_opts(SecondsFormat::Nanos, true)),
     };
 
     Ok(Value::String(result.into()))
