@@ -1,7 +1,6 @@
 //! OPA's own conformance cases. Their texts are OPA's, and not here: `make test-opa` reads them from OPA's Go module.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
-
+use super::alike::{alike, sorted};
 use image_admission_engine::Timestamp;
 use image_admission_engine::rego::conformance::{Question, Unanswered, answer};
 use image_admission_engine::settings::RegoVersion;
@@ -62,34 +61,6 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
             found.push(path);
         }
     }
-}
-
-/// Equal as JSON: numbers by their value.
-fn alike(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
-        (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| alike(one, other))
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            one.len() == other.len()
-                && one.iter().all(|(key, value)| other.get(key).is_some_and(|other| alike(value, other)))
-        }
-        _ => one == other,
-    }
-}
-
-fn sorted(values: &[Value], bindings_too: bool) -> Vec<Value> {
-    let mut values = values.to_vec();
-    if bindings_too {
-        for value in values.iter_mut().filter_map(Value::as_object_mut).flat_map(|object| object.values_mut()) {
-            if let Value::Array(items) = value {
-                items.sort_by_key(Value::to_string);
-            }
-        }
-    }
-    values.sort_by_key(Value::to_string);
-    values
 }
 
 fn judge(case: &Case, version: RegoVersion) -> Verdict {

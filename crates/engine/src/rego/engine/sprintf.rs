@@ -4,9 +4,9 @@
 //! errs, or prints nothing, so that the call is undefined and with it the rule: a denial would be lost for its message.
 //!
 //! The verbs are those that the policies of public libraries use, OPA's documentation and its own tests: `%v`, `%s`, `%d`,
-//! `%q` of strings, `%f`, and `%x` and `%X` of integers, with widths, precisions, indexes and the flags `-`, `+`, `0` and space.
+//! `%q` of strings, `%f`, and `%x` and `%X` of integers and strings, with widths, precisions, indexes and the flags `-`, `+`, `0` and space.
 //! Go has more (`%o`, `%T`, `%#v`, `%*d`); here these show in the text, with the value, as Go shows a verb that doesn't fit:
-//! `%!o(int=420)`. No denial is lost for it.
+//! `%!o(int64=420)`. No denial is lost for it.
 
 mod spelling;
 
@@ -82,7 +82,7 @@ impl Argument<'_> {
     fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "string",
-            Self::Integer(_) => "int",
+            Self::Integer(_) => "int64",
             Self::Big(_) => "*big.Int",
             Self::Float(_) => "float64",
         }
@@ -312,6 +312,13 @@ impl<'a> Printer<'a> {
                 quote(cut(text, field), field.plus, &mut quoted)?;
                 self.push_padded(&quoted, field)?;
             }
+            (Argument::Text(text), 'x' | 'X') if !field.space && !field.plus => {
+                let mut spelled = String::new();
+                for byte in text.bytes().take(field.precision.unwrap_or(usize::MAX)) {
+                    push(&if verb == 'x' { format!("{byte:02x}") } else { format!("{byte:02X}") }, &mut spelled)?;
+                }
+                self.push_padded(&spelled, field)?;
+            }
             (Argument::Integer(0), 'v' | 'd' | 'x' | 'X') if field.precision == Some(0) => {
                 self.push_padded("", Field { zero: false, ..field })?;
             }
@@ -523,30 +530,30 @@ mod tests {
         check(&[
             ("%v and %v", r#"["a"]"#, "a and %!v(MISSING)"),
             ("%d %-5.2s|%[1]", "[]", "%!d(MISSING) %!s(MISSING)|%!(NOVERB)"),
-            ("", "[2]", "%!(EXTRA int=2)"),
+            ("", "[2]", "%!(EXTRA int64=2)"),
             ("no args", r#"["hello"]"#, "no args%!(EXTRA string=hello)"),
             (
                 "%v",
                 r#"[1, "b", 2, 2.5, null, [1, "a"], 18446744073709551616]"#,
-                "1%!(EXTRA string=b, int=2, float64=2.5, string=null, string=[1, \"a\"], *big.Int=18446744073709551616)",
+                "1%!(EXTRA string=b, int64=2, float64=2.5, string=null, string=[1, \"a\"], *big.Int=18446744073709551616)",
             ),
             ("%d", r#"["1Gi"]"#, "%!d(string=1Gi)"),
             ("%d %d %d", "[true, null, [1]]", "%!d(string=true) %!d(string=null) %!d(string=[1])"),
             ("%5d|%-5d|%05d", r#"["a", "b", "c"]"#, "%!d(string=    a)|%!d(string=b    )|%!d(string=0000c)"),
-            ("%s", "[5]", "%!s(int=5)"),
-            ("%+s %5s", "[5, 6]", "%!s(int=+5) %!s(int=    6)"),
+            ("%s", "[5]", "%!s(int64=5)"),
+            ("%+s %5s", "[5, 6]", "%!s(int64=+5) %!s(int64=    6)"),
             ("%s %d", "[2.5, 2.5]", "%!s(float64=2.5) %!d(float64=2.5)"),
-            ("%t %t %t", r#"[true, 1, "x"]"#, "%!t(string=true) %!t(int=1) %!t(string=x)"),
-            ("%f %.2f", "[5, 5]", "%!f(int=5) %!f(int=05)"),
+            ("%t %t %t", r#"[true, 1, "x"]"#, "%!t(string=true) %!t(int64=1) %!t(string=x)"),
+            ("%f %.2f", "[5, 5]", "%!f(int64=5) %!f(int64=05)"),
             ("%q", "[2.5]", "%!q(float64=2.5)"),
-            ("%z %! %é", r#"["a", 1, 2]"#, "%!z(string=a) %!!(int=1) %!é(int=2)"),
-            ("%p %w %p", r#"[27, "a", 1.5]"#, "%!p(int=27) %!w(string=a) %!p(float64=1.5)"),
+            ("%z %! %é", r#"["a", 1, 2]"#, "%!z(string=a) %!!(int64=1) %!é(int64=2)"),
+            ("%p %w %p", r#"[27, "a", 1.5]"#, "%!p(int64=27) %!w(string=a) %!p(float64=1.5)"),
             ("%", "[]", "%!(NOVERB)"),
             ("%s %", r#"["hello"]"#, "hello %!(NOVERB)"),
             ("%s %.2", r#"["hello"]"#, "hello %!(NOVERB)"),
             ("%010.2", r#"["12345"]"#, "%!(NOVERB)%!(EXTRA string=12345)"),
-            ("%-+ #0", "[1]", "%!(NOVERB)%!(EXTRA int=1)"),
-            ("%.", "[3]", "%!.(int=3)"),
+            ("%-+ #0", "[1]", "%!(NOVERB)%!(EXTRA int64=1)"),
+            ("%.", "[3]", "%!.(int64=3)"),
             ("%5%|%-5%", "[]", "%|%"),
             ("%é", "[]", "%!é(MISSING)"),
             ("100% sure", "[]", "100%!s(MISSING)ure"),
@@ -558,8 +565,12 @@ mod tests {
     #[test]
     fn a_verb_that_is_not_known_here_shows_with_the_value() {
         check(&[
-            ("%o %O %b", "[420, 420, -6]", "%!o(int=420) %!O(int=420) %!b(int=-6)"),
-            ("%c %U %q %08b", "[120, 120, 8080, 5]", "%!c(int=120) %!U(int=120) %!q(int=8080) %!b(int=00000005)"),
+            ("%o %O %b", "[420, 420, -6]", "%!o(int64=420) %!O(int64=420) %!b(int64=-6)"),
+            (
+                "%c %U %q %08b",
+                "[120, 120, 8080, 5]",
+                "%!c(int64=120) %!U(int64=120) %!q(int64=8080) %!b(int64=00000005)",
+            ),
             (
                 "%e %g %G %F %x",
                 "[2.5, 2.5, 2.5, 2.5, 2.5]",
@@ -568,7 +579,7 @@ mod tests {
             (
                 "%x %T %t %X",
                 r#"["ab", "ab", true, [1]]"#,
-                "%!x(string=ab) %!T(string=ab) %!t(string=true) %!X(string=[1])",
+                "6162 %!T(string=ab) %!t(string=true) 5B315D",
             ),
             (
                 "%o %q %f",
@@ -578,11 +589,11 @@ mod tests {
             (
                 "%#v %#q %#d %#x %#5d",
                 r#"["a", "a", 5, 255, 5]"#,
-                "%!v(string=a) %!q(string=a) %!d(int=5) %!x(int=255) %!d(int=    5)",
+                "%!v(string=a) %!q(string=a) %!d(int64=5) %!x(int64=255) %!d(int64=    5)",
             ),
-            ("%*d|", "[4, 42]", "%!*(int=4)d|%!(EXTRA int=42)"),
-            ("%.*f", "[2, 1.5]", "%!*(int=2)f%!(EXTRA float64=1.5)"),
-            ("the mode of %s is %o: %[2]d", r#"["/etc", 420]"#, "the mode of /etc is %!o(int=420): 420"),
+            ("%*d|", "[4, 42]", "%!*(int64=4)d|%!(EXTRA int64=42)"),
+            ("%.*f", "[2, 1.5]", "%!*(int64=2)f%!(EXTRA float64=1.5)"),
+            ("the mode of %s is %o: %[2]d", r#"["/etc", 420]"#, "the mode of /etc is %!o(int64=420): 420"),
         ]);
     }
 
@@ -703,7 +714,7 @@ mod tests {
             ("%s", "[[0.5, 0.0000001, -2.25, 2.0]]", "[0.5, 1e-7, -2.25, 2]"),
         ]);
         // A float without a fraction is what the verb is for.
-        check(&[("%v %d %.1f %s %f", "[2.0, 3/1.5, 2.0, 2.0, 2]", "2 2 2.0 %!s(int=2) %!f(int=2)")]);
+        check(&[("%v %d %.1f %s %f", "[2.0, 3/1.5, 2.0, 2.0, 2]", "2 2 2.0 %!s(int64=2) %!f(int64=2)")]);
         for (number, expected) in
             [(500.0, "500 500"), (-3.0, "-3 -3"), (0.0, "0 0"), (1e15, "1000000000000000 1000000000000000")]
         {
@@ -727,7 +738,7 @@ mod tests {
             ("%d %d %d %+[1]d %+d %+d", "[11, 12, 13]", "11 12 13 +11 +12 +13"),
             ("%[2]v then %v", r#"["a", "b", "c"]"#, "b then c"),
             ("%[d", "[2, 1]", "%!d(BADINDEX)"),
-            ("%]d", "[2, 1]", "%!](int=2)d%!(EXTRA int=1)"),
+            ("%]d", "[2, 1]", "%!](int64=2)d%!(EXTRA int64=1)"),
             ("%[]d", "[2, 1]", "%!d(BADINDEX)"),
             ("%[-3]d", "[2, 1]", "%!d(BADINDEX)"),
             ("%[99]d", "[2, 1]", "%!d(BADINDEX)"),
@@ -740,7 +751,7 @@ mod tests {
             ("%[5]d %[2]d %d", "[1, 2, 3]", "%!d(BADINDEX) 2 3"),
             ("%d %[3]d %d", "[1, 2]", "1 %!d(BADINDEX) 2"),
             ("%.[]", "[]", "%!](BADINDEX)"),
-            ("%.-3d", "[42]", "%!-(int=42)3d"),
+            ("%.-3d", "[42]", "%!-(int64=42)3d"),
             ("%[0]d %[99999999]d", "[1]", "%!d(BADINDEX) %!d(BADINDEX)"),
         ]);
     }

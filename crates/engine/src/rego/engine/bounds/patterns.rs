@@ -7,6 +7,7 @@ use super::Checked;
 use super::sizes::{MAX_TEXT, list_of, text, text_of};
 use regex::{Regex, RegexBuilder};
 use regorus::Value;
+use regorus::unstable::re2::from_go;
 use regorus::utils::limits::monotonic_now;
 use std::time::Duration;
 
@@ -146,7 +147,8 @@ pub(super) fn template(name: &str, args: &[Value]) -> Checked {
 /// `None` if it isn't a pattern.
 fn compile(name: &str, pattern: &str) -> Result<Option<Regex>, String> {
     pattern_spelled(name, pattern)?;
-    match RegexBuilder::new(pattern).size_limit(LARGEST_PATTERN).build() {
+    let Some(translated) = from_go(pattern) else { return Ok(None) };
+    match RegexBuilder::new(&translated).size_limit(LARGEST_PATTERN).build() {
         Ok(regex) => Ok(Some(regex)),
         Err(regex::Error::CompiledTooBig(_)) => Err(takes_too_much(name, pattern)),
         Err(_) => Ok(None),
