@@ -23,7 +23,18 @@ pub(crate) struct Expected {
     assertions: usize,
     /// Exactly the assertions that don't hold, and why.
     #[serde(default)]
-    pub(crate) known_wrong: BTreeMap<String, String>,
+    known_wrong: BTreeMap<String, String>,
+}
+
+impl Expected {
+    /// Why assertions don't hold, and how many.
+    pub(crate) fn reasons(&self) -> BTreeMap<&str, usize> {
+        let mut reasons = BTreeMap::new();
+        for why in self.known_wrong.values() {
+            *reasons.entry(why.as_str()).or_default() += 1;
+        }
+        reasons
+    }
 }
 
 /// What the suites come to.
