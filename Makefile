@@ -139,7 +139,7 @@ site-tests: site ## what the site and the playground do in Chromium, which $CHRO
 test-long: policy.wasm ## the property tests, with many more cases
 	TWO_PHASES_CASES=100000 PROPTEST_CASES=100000 $(CARGO) test --locked --release --package image-admission-engine
 
-test-libraries: ## policies of public libraries, from checkouts below REGO_LIBRARIES
+test-libraries: ## policies of public libraries and their own tests, from checkouts below REGO_LIBRARIES; GATOR and OPA may name judges
 	$(CARGO) test --locked --package image-admission-cli --test libraries -- --include-ignored --nocapture
 
 TARGETS ?= reports attestations statements references requests manifests

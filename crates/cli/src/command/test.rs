@@ -1,6 +1,7 @@
 //! `test`: runs the tests that rules have of their own, as users of `opa test` know it, and suites of cases that the
 //! policy itself decides.
 
+mod cases;
 mod coverage;
 mod identity;
 mod outcome;
@@ -41,7 +42,8 @@ use watch::{Stamp, Watched};
 
 const AFTER_HELP: &str = "\
 Tests are rules whose names begin with `test_`, in any package. One passes when it is `true`, fails when it is false or
-undefined, and is skipped when its name begins with `todo_test_`. Of a folder, everything in and below it is read: rules,
+undefined, and is skipped when its name begins with `todo_test_`. One of several cases, `test_x[name] if { … }`, passes
+when it is `true` for each name. Of a folder, everything in and below it is read: rules,
 and data as `opa` has it (`limits/data.yaml` is found in `data.limits`); hidden files and Kubernetes objects are not.
 
 A YAML file whose name ends with `_test.yaml` is a suite: cases, each with an object, and what the policy is expected to

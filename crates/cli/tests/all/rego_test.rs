@@ -49,6 +49,18 @@ fn a_file_that_is_named_twice_is_read_once() {
     }
 }
 
+#[test]
+fn cases_that_do_not_hold_are_named_in_the_older_syntax_too() {
+    let lists = "package lists\nn = {\"a\": 1, \"b\": 2}\n";
+    let text = "package p\nimport data.lists as all\n\
+                test_x[name] = true { given := all.n[name]; given < 2 }\n\
+                test_y[name] = given { given := {\"a\": true, \"b\": false, \"c\": 1}[name] }\n";
+    let outcome = test(&[("lists.rego", lists), ("p.rego", text)], &["."]);
+    let expected = "data.p.test_x: FAIL\n  p.rego:3: the case `b` is not true\n\
+                    data.p.test_y: FAIL\n  p.rego:4: the cases `b`, `c` are not true\n";
+    assert!(outcome.code == 2 && outcome.output.starts_with(expected), "{}{}", outcome.output, outcome.errors);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_that_leads_back_is_followed_once() {

@@ -8,6 +8,7 @@ use web_time::Instant;
 use regorus::Value;
 use regorus::unstable::{Expr, Module, NodeRef, Rule, RuleBody, RuleHead, Span};
 
+use super::cases::{failing, keys_of_cases};
 use super::coverage::Coverage;
 use super::identity::{Identity, Scope};
 use super::outcome::{Outcome, Stop, Verdict, Why};
@@ -87,9 +88,13 @@ impl Test {
             coverage.add(&report);
         }
         let verdict = match value {
-            Ok(data) => match self.value(&data) {
-                Value::Bool(true) => Verdict::Passed,
-                other => Verdict::Failed(Why::of(in_one_line(&self.why(&other, program)))),
+            Ok(data) => match (self.value(&data), keys_of_cases(&self.rule)) {
+                (value, Some(keys)) => match failing(program, &self.module, &self.rule, &keys, &value) {
+                    Ok(cases) => verdict(&cases),
+                    Err(failure) => Verdict::Stopped(Stop::Evaluation(failure)),
+                },
+                (Value::Bool(true), None) => Verdict::Passed,
+                (other, None) => Verdict::Failed(Why::of(in_one_line(&self.why(&other, program)))),
             },
             Err(error) => Verdict::Stopped(Stop::Evaluation(failure!(error))),
         };
@@ -129,6 +134,17 @@ impl Test {
     }
 }
 
+/// What becomes of a test with these cases that don't hold.
+fn verdict(failing: &[String]) -> Verdict {
+    let names: Vec<String> = failing.iter().map(|name| format!("`{name}`")).collect();
+    let cases = match names.as_slice() {
+        [] => return Verdict::Passed,
+        [name] => format!("the case {name} is not true"),
+        names => format!("the cases {} are not true", names.join(", ")),
+    };
+    Verdict::Failed(Why::of(in_one_line(&cases)))
+}
+
 /// A text's first line, and not too much of it.
 fn in_short(text: &str) -> String {
     const MAX_CHARACTERS: usize = 100;
@@ -138,7 +154,7 @@ fn in_short(text: &str) -> String {
 }
 
 /// The keys that a reference is made of, up to the first that isn't known before it is evaluated.
-fn keys(refr: &Expr) -> Vec<String> {
+pub(super) fn keys(refr: &Expr) -> Vec<String> {
     match refr {
         Expr::Var { span, .. } => vec![span.text().to_owned()],
         Expr::RefDot { refr, field, .. } => followed_by(refr, field.0.text()),
@@ -160,7 +176,7 @@ fn followed_by(refr: &Expr, key: &str) -> Vec<String> {
 }
 
 /// `data.kubernetes["1.0"].admission`
-fn dotted(root: &str, keys: &[String]) -> String {
+pub(super) fn dotted(root: &str, keys: &[String]) -> String {
     let mut text = root.to_owned();
     for key in keys {
         let is_name = key.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');

@@ -1,13 +1,19 @@
 //! Policies of public libraries, run as their authors wrote them. `tests/libraries` is the ledger: for each policy an
 //! object that it denies, one that it admits, and what it says of the first; and for each policy that isn't run, why.
 //! The texts are their authors' and not here: `make test-libraries` reads them from a folder of checkouts.
+//!
+//! What the libraries have of their own to test them holds too: [`suites`] for Gatekeeper's, [`rego_tests`]
+//! for all others.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
+
+mod rego_tests;
+mod suites;
 
 use image_admission_cli::answers::files::{ClusterFiles, Files};
 use image_admission_cli::answers::{Gate, Grants, engine_calls};
 use image_admission_engine::settings::Settings;
-use image_admission_engine::{Clock, Timestamp, WireHost};
+use image_admission_engine::{Clock, Decision, Timestamp, WireHost};
 use serde::Deserialize;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -47,6 +53,10 @@ struct Ledger {
     /// Files, or folders with a slash at the end, that are not run, and why.
     #[serde(default)]
     left_out: BTreeMap<String, String>,
+    /// What Gatekeeper's command line tests it with.
+    suites: Option<suites::Expected>,
+    /// Its tests in Rego.
+    tests: Option<rego_tests::Expected>,
 }
 
 /// A policy that runs.
@@ -91,6 +101,13 @@ impl Object {
     }
 }
 
+impl Ledger {
+    /// The repository's name without its owner.
+    fn name(&self) -> &str {
+        self.repository.rsplit('/').next().unwrap()
+    }
+}
+
 impl Entry {
     fn objects(&self) -> impl Iterator<Item = &Object> {
         [&self.denied, &self.admitted].into_iter().chain(&self.old)
@@ -100,6 +117,7 @@ impl Entry {
 fn ledgers() -> Vec<Ledger> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/libraries");
     let mut paths: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
     paths.sort();
     let read = |path: &PathBuf| {
         let text = std::fs::read_to_string(path).unwrap();
@@ -137,29 +155,38 @@ fn messages(
     if let Some(parameters) = &entry.parameters {
         named["parameters"] = parameters.clone();
     }
-    let kinds: BTreeSet<(&str, &str)> =
-        entry.cluster.iter().map(|o| (o["apiVersion"].as_str().unwrap(), o["kind"].as_str().unwrap())).collect();
-    let settings = json!({
-        "preScanPolicies": {"defaultPolicy": "accept"},
-        "regoVersion": entry.rego_version.as_deref().unwrap_or("v0"),
-        "regoPolicies": [named],
-        "regoLibraries": libraries.iter().map(|(name, rego)| json!({"name": name, "rego": rego})).collect::<Vec<_>>(),
-        "context": kinds.iter().map(|(version, kind)| json!({"apiVersion": version, "kind": kind})).collect::<Vec<_>>(),
-    });
-    let valid = image_admission_engine::validate_settings(&serde_json::to_vec(&settings).unwrap()).response;
-    if valid != br#"{"valid":true}"# {
-        return Err(String::from_utf8_lossy(&valid).into_owned());
-    }
-    let settings = Settings::read(&settings).map_err(|error| error.to_string())?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    let gate = Gate::new(Grants::everything(), Arc::new(cluster(&entry.cluster)));
-    let host = WireHost(engine_calls(&gate));
-    let request = to_raw_value(request).unwrap();
-    let decision = image_admission_engine::decide(Some(&request), &settings, &host, Timestamp(now.try_into().unwrap()));
-    match decision.policies.as_slice() {
+    let mut settings = settings(named, &entry.cluster);
+    settings["regoVersion"] = entry.rego_version.as_deref().unwrap_or("v0").into();
+    settings["regoLibraries"] = libraries.iter().map(|(name, rego)| json!({"name": name, "rego": rego})).collect();
+    match decide(&settings, &entry.cluster, request)?.policies.as_slice() {
         [policy] => policy.error.clone().map_or_else(|| Ok(policy.denials.clone()), Err),
         others => Err(format!("{} policies decided", others.len())),
     }
+}
+
+/// Settings with one policy, which sees these objects of the cluster.
+fn settings(policy: Value, cluster: &[Value]) -> Value {
+    let kinds: BTreeSet<(&str, &str)> =
+        cluster.iter().map(|o| (o["apiVersion"].as_str().unwrap(), o["kind"].as_str().unwrap())).collect();
+    json!({
+        "preScanPolicies": {"defaultPolicy": "accept"},
+        "regoPolicies": [policy],
+        "context": kinds.iter().map(|(version, kind)| json!({"apiVersion": version, "kind": kind})).collect::<Vec<_>>(),
+    })
+}
+
+/// What the policy decides, or why it isn't deployed.
+fn decide(settings: &Value, objects: &[Value], request: &Value) -> Result<Decision, String> {
+    let valid = image_admission_engine::validate_settings(&serde_json::to_vec(settings).unwrap()).response;
+    if valid != br#"{"valid":true}"# {
+        return Err(String::from_utf8_lossy(&valid).into_owned());
+    }
+    let settings = Settings::read(settings).map_err(|error| error.to_string())?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let gate = Gate::new(Grants::everything(), Arc::new(cluster(objects)));
+    let host = WireHost(engine_calls(&gate));
+    let request = to_raw_value(request).unwrap();
+    Ok(image_admission_engine::decide(Some(&request), &settings, &host, Timestamp(now.try_into().unwrap())))
 }
 
 /// The cluster, with these objects.
@@ -186,12 +213,12 @@ fn text(checkout: &Path, path: &str, checksum: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|error| format!("{path}: {error}"))
 }
 
-/// The clock that stops rules.
+/// The clock that stops rules. It is slow: nothing here is compiled for speed, and the machine may have other work.
 struct Started(LazyLock<Instant>);
 
 impl Clock for Started {
     fn now(&self) -> Option<Duration> {
-        Some(self.0.elapsed())
+        Some(self.0.elapsed() / 20)
     }
 }
 
@@ -271,9 +298,8 @@ fn run(ledger: &Ledger, checkout: &Path) -> (Vec<String>, usize) {
     (problems, passed)
 }
 
-#[test]
-#[ignore = "needs checkouts of the libraries: see `make test-libraries`"]
-fn policies_of_public_libraries_run_unchanged() {
+/// The ledgers with their checkouts. What isn't there is told.
+fn checkouts() -> Vec<(Ledger, PathBuf)> {
     let Some(folder) = std::env::var_os(CHECKOUTS).map(PathBuf::from) else {
         let wanted = ledgers().into_iter().map(|ledger| format!("\n  {} at {}", ledger.repository, ledger.commit));
         panic!(
@@ -283,24 +309,63 @@ fn policies_of_public_libraries_run_unchanged() {
         );
     };
     image_admission_engine::use_clock(&CLOCK);
+    let with_checkout = |ledger: Ledger| {
+        let checkout = folder.join(ledger.name());
+        let (path, repository, commit) = (checkout.display(), &ledger.repository, &ledger.commit);
+        assert!(checkout.is_dir(), "{path} is missing: check out {repository} at {commit} there");
+        (ledger, checkout)
+    };
+    ledgers().into_iter().map(with_checkout).collect()
+}
+
+fn assert_none(problems: &[String]) {
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+}
+
+#[test]
+#[ignore = "needs checkouts of the libraries: see `make test-libraries`"]
+fn policies_of_public_libraries_run_unchanged() {
     let mut problems = Vec::new();
-    for ledger in ledgers() {
-        let name = ledger.repository.rsplit('/').next().unwrap();
-        let checkout = folder.join(name);
-        if !checkout.is_dir() {
-            problems.push(format!(
-                "{name}: {} is missing: check out {} at {} there",
-                checkout.display(),
-                ledger.repository,
-                ledger.commit
-            ));
-            continue;
-        }
+    for (ledger, checkout) in checkouts() {
         let (wrong, passed) = run(&ledger, &checkout);
         println!("{}: {passed} of {} run as the ledger says", ledger.repository, ledger.policies.len());
-        problems.extend(wrong.into_iter().map(|problem| format!("{name}/{problem}")));
+        problems.extend(wrong.into_iter().map(|problem| format!("{}/{problem}", ledger.name())));
     }
-    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+    assert_none(&problems);
+}
+
+#[test]
+#[ignore = "needs checkouts of the libraries: see `make test-libraries`"]
+fn what_libraries_test_of_themselves_holds_as_the_ledger_says() {
+    let mut problems = Vec::new();
+    let mut table =
+        String::from("| library | its own tests | assertions | hold | the others |\n|---|---|---|---|---|\n");
+    let mut row = |ledger: &Ledger, tests: &str, all: usize, hold: usize, reasons: &BTreeMap<&str, usize>| {
+        let reasons: Vec<String> = reasons.iter().map(|(why, number)| format!("{number}: {why}")).collect();
+        writeln!(table, "| {} | {tests} | {all} | {hold} | {} |", ledger.name(), reasons.join("; ")).unwrap();
+    };
+    for (ledger, checkout) in checkouts() {
+        let mut wrong = Vec::new();
+        if let Some(expected) = &ledger.suites {
+            let found = suites::run(expected, &checkout);
+            let (all, hold) = (found.assertions, found.assertions - found.wrong.len());
+            row(&ledger, &format!("{} suites of `gator verify`", found.suites), all, hold, &expected.reasons());
+            wrong.extend(found.problems(expected).into_iter().chain(suites::asked_of_gator(expected, &checkout)));
+        }
+        if let Some(expected) = &ledger.tests {
+            let found = rego_tests::run(expected, &checkout);
+            let tests = format!("{} files of `opa test`", found.files);
+            row(&ledger, &tests, found.tests, found.passed, &expected.reasons());
+            wrong.extend(found.problems(expected));
+        }
+        problems.extend(wrong.into_iter().map(|problem| format!("{}/{problem}", ledger.name())));
+    }
+    println!("{table}");
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rego.md");
+    if !std::fs::read_to_string(guide).unwrap().contains(&table) {
+        problems.push("docs/rego.md has another table than this one".to_owned());
+    }
+    assert_none(&problems);
 }
 
 #[test]

@@ -1,0 +1,5 @@
+package cases.limits
+
+import rego.v1
+
+most["the limit"] := 10
