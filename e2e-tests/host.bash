@@ -148,8 +148,9 @@ logged() {
 }
 
 run_kwctl() {
-    # Without a trust root of its own kwctl fetches the public one; signatures by key need none.
-    echo '{}' >"$BATS_TEST_TMPDIR/trust.json"
+    # Without a trust root of its own kwctl fetches the public one; signatures by key need none. TRUST is a file with one.
+    cat "${TRUST:-/dev/null}" >"$BATS_TEST_TMPDIR/trust.json"
+    [ -s "$BATS_TEST_TMPDIR/trust.json" ] || echo '{}' >"$BATS_TEST_TMPDIR/trust.json"
     "$KWCTL" --no-color run --sigstore-trust-config "$BATS_TEST_TMPDIR/trust.json" "$@" --settings-path "$BATS_TEST_TMPDIR/settings.yaml" \
         --request-path "$BATS_TEST_TMPDIR/request.json" "${MODULE:-$POLICY}" >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr"
 }
@@ -219,6 +220,20 @@ push() {
     if [ $# -ge 2 ]; then
         printf '%s\n' "${manifests[@]}" | jq -s '{schemaVersion: 2, mediaType: "application/vnd.oci.image.index.v1+json", manifests: .}' | put_manifest "${name%:*}" "${name##*:}"
     fi
+}
+
+# Puts into the registry what stands in a recording, as the repository `forms/<name>`.
+place() {
+    local recorded=$HERE/forms/$1.json position reference
+    for position in $(jq '.blobs | keys[]' "$recorded"); do
+        jq -j ".blobs[$position]" "$recorded" | put_blob "forms/$1" >/dev/null
+    done
+    # An index comes after what it names.
+    for reference in $(jq -r '.manifests | to_entries | sort_by(.value.body | fromjson | has("manifests"))[].key' "$recorded"); do
+        jq -j --arg reference "$reference" '.manifests[$reference].body' "$recorded" >"$BATS_FILE_TMPDIR/put.json"
+        curl --silent --fail -X PUT -H "content-type: $(jq -r --arg reference "$reference" '.manifests[$reference].type' "$recorded")" \
+            --data-binary "@$BATS_FILE_TMPDIR/put.json" "http://$REGISTRY/v2/forms/$1/manifests/$reference"
+    done
 }
 
 # The digest of what was pushed under this name.

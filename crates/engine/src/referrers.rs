@@ -19,7 +19,7 @@ pub(crate) fn artifacts_beside(
     reference: &ImageReference,
     digest: &str,
     suffix: Option<&str>,
-    is_wanted: impl Fn(&str) -> bool,
+    mut is_wanted: impl FnMut(&str) -> bool,
 ) -> Result<Vec<String>, HostFailure> {
     let stem = digest.replace(':', "-");
     let tag = suffix.map_or_else(|| stem.clone(), |suffix| [&stem, ".", suffix].concat());
@@ -44,6 +44,6 @@ pub(crate) fn artifacts_beside(
             "{index}, the index of referrers, may hold more than the host shows of it"
         )));
     }
-    let wanted = manifest.entries().iter().filter(|entry| entry.artifact_type().is_some_and(&is_wanted));
+    let wanted = manifest.entries().iter().filter(|entry| entry.artifact_type().is_some_and(&mut is_wanted));
     Ok(wanted.map(Descriptor::digest).filter(|digest| is_digest(digest)).map(str::to_owned).collect())
 }

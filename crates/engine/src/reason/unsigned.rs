@@ -61,7 +61,10 @@ impl Unsigned {
         let asked_for = AskedFor(&self.asked_for);
         let is_one = self.asked_for.windows(2).all(|pair| matches!(pair, [one, next] if one.name == next.name));
         match self.why {
-            Untrusted::Unsigned => write!(f, "not signed at all; {asked_for} must sign {artifact}"),
+            Untrusted::Unsigned => write!(
+                f,
+                "not signed where hosts look (cosign 3 needs --new-bundle-format=false); {asked_for} must sign {artifact}"
+            ),
             Untrusted::SignedByOthers if is_one => write!(f, "signed, but not by {asked_for}"),
             Untrusted::SignedByOthers => write!(f, "signed, but by nobody who was asked for: {asked_for}"),
             Untrusted::NoneOfThisDigest => {
@@ -128,7 +131,7 @@ mod tests {
             (
                 Untrusted::Unsigned,
                 [&ci].as_slice(),
-                "not signed at all; ci (its key) must sign docker.io/library/app@sha256:1",
+                "not signed where hosts look (cosign 3 needs --new-bundle-format=false); ci (its key) must sign docker.io/library/app@sha256:1",
             ),
             (Untrusted::SignedByOthers, &[&ci], "signed, but not by ci (its key)"),
             (

@@ -4,8 +4,8 @@
 
 use super::phases::PhaseAction;
 use super::{
-    CustomPolicy, Effect, Exemption, Glob, ImageMatching, NamespaceOverride, Phase, PreScanAction, Prefix, ScanAction,
-    Settings, UNSAID_REASON, VerificationPolicy,
+    Attestation, AttestationKind, CustomPolicy, Effect, Exemption, Glob, Identity, ImageMatching, NamespaceOverride,
+    Phase, PreScanAction, Prefix, ScanAction, Settings, UNSAID_REASON, VerificationPolicy,
 };
 use crate::image::{ImageReference, canonical_host};
 use crate::time::Timestamp;
@@ -15,6 +15,12 @@ use std::fmt;
 
 /// The namespace whose Pods run the cluster.
 const KUBE_SYSTEM: &str = "kube-system";
+
+/// How the Base64 of every Ed25519 key begins: the algorithm stands before the key.
+const ED25519_PEM: &str = "MCowBQYDK2VwAyEA";
+
+/// How the types begin under which cosign attaches what it writes, as a layer beside an empty configuration.
+const LAYER_TYPES: [&str; 2] = ["application/vnd.dev.sigstore.bundle.", "application/vnd.dev.cosign.artifact."];
 
 /// What is said of a namespace's entry.
 const WITHOUT_EFFECT: &str = "it says what the top level says; remove it, or say what is different";
@@ -134,6 +140,10 @@ pub enum LintRule {
     NoImage,
     /// A policy about signatures that isn't asked about images that run.
     Unverified,
+    /// A key with which cosign signs in a way that isn't verified.
+    PrehashedKey,
+    /// An attestation whose document is a layer, which no host hands out.
+    InLayer,
     /// An exemption that holds whatever the image.
     EveryImage,
     /// A kind of the cluster that is read, and that the policy's manifest doesn't grant.
@@ -146,7 +156,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -167,6 +177,8 @@ impl LintRule {
         Self::CriticalUnlimited,
         Self::NoImage,
         Self::Unverified,
+        Self::PrehashedKey,
+        Self::InLayer,
         Self::EveryImage,
         Self::MissingKind,
         Self::NotMutating,
@@ -197,6 +209,8 @@ impl LintRule {
             Self::CriticalUnlimited => "critical-unlimited",
             Self::NoImage => "no-image",
             Self::Unverified => "unverified",
+            Self::PrehashedKey => "prehashed-key",
+            Self::InLayer => "in-layer",
             Self::EveryImage => "every-image",
             Self::MissingKind => "missing-kind",
             Self::NotMutating => "not-mutating",
@@ -221,6 +235,7 @@ impl LintRule {
             | Self::ReasonUnsaid
             | Self::Undated
             | Self::AnyAge
+            | Self::PrehashedKey
             | Self::NotMutating
             | Self::FailsOpen => LintSeverity::Warning,
             Self::OpenPrefix
@@ -231,6 +246,7 @@ impl LintRule {
             | Self::CriticalUnlimited
             | Self::NoImage
             | Self::Unverified
+            | Self::InLayer
             | Self::MissingKind => LintSeverity::Error,
         }
     }
@@ -259,6 +275,8 @@ impl LintRule {
             Self::CriticalUnlimited => "limits that say nothing of critical findings",
             Self::NoImage => "a glob that matches no image, or not those that it seems to",
             Self::Unverified => "a policy about signatures that isn't asked about images that run",
+            Self::PrehashedKey => "a key with which cosign signs in a way that isn't verified",
+            Self::InLayer => "an attestation whose document is a layer, which no host hands out",
             Self::EveryImage => "an exemption that holds whatever the image",
             Self::MissingKind => "a kind of the cluster that is read and not granted",
             Self::NotMutating => "images are to be pinned by a policy that may change nothing",
@@ -306,6 +324,7 @@ impl Settings {
         lints.reports(self);
         lints.globs(self);
         lints.unverified(self);
+        lints.forms(self);
         lints.exempted_images(self);
         if !self.rego.pre_custom_rules.is_empty() || !self.rego.custom_rules.is_empty() {
             lints.leave_what_rules_see();
@@ -600,6 +619,44 @@ impl Lints {
             let message =
                 format!("{what}; set `verifyPreScanAccepted: true` here, or `preScanPolicies.defaultPolicy: scan`");
             self.0.push(Lint::new(LintRule::Unverified, &policy.path, message).weighing(severity));
+        }
+    }
+
+    /// What cosign writes in a form that no host verifies or hands out.
+    fn forms(&mut self, settings: &Settings) {
+        for policy in &settings.verification {
+            let is_asked = |function| policy.verifications.iter().any(|own| own.expression.text.contains(function));
+            // Who signs envelopes may well sign with something else.
+            let severity = if is_asked("verifyImageSignatures") {
+                LintSeverity::Warning
+            } else if is_asked("verifyAttestationSignatures") {
+                LintSeverity::Note
+            } else {
+                continue;
+            };
+            for attestor in &policy.attestors {
+                if matches!(&attestor.identity, Identity::Key(pem) if pem.contains(ED25519_PEM)) {
+                    let message = format!(
+                        "the key of `{}` is an Ed25519 key, with which cosign signs as Ed25519ph: only plain Ed25519 is verified, so sign with another tool, or with a key of P-256, as `cosign generate-key-pair` makes it",
+                        attestor.name
+                    );
+                    let path = format!("{}.attestors", policy.path);
+                    self.0.push(Lint::new(LintRule::PrehashedKey, path, message).weighing(severity));
+                }
+            }
+            for (position, Attestation { kind, .. }) in policy.attestations.iter().enumerate() {
+                let AttestationKind::Referrer(kind) = kind else { continue };
+                if LAYER_TYPES.iter().any(|own| kind.starts_with(own)) {
+                    let message = format!(
+                        "what cosign attaches as `{kind}` is a layer, which hosts don't hand out; push the envelope as the configuration of an artifact (`oras push --config`), and ask for it with `intoto`"
+                    );
+                    self.add(
+                        LintRule::InLayer,
+                        format!("{}.attestations[{position}].referrer.type", policy.path),
+                        message,
+                    );
+                }
+            }
         }
     }
 

@@ -23,6 +23,15 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The most artifacts of one type beside one image: whoever pushes them chooses how many there are.
 const MAX_ARTIFACTS: usize = 16;
 
+/// How the types begin under which cosign 3 attaches signatures and statements: as a layer.
+const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle.";
+
+/// What is said where nothing but bundles is there.
+const BUNDLE_ALONE: &str = ", but a bundle as cosign 3 writes it, whose envelope is a layer: hosts hand out none, so push the envelope as the configuration of an artifact (`oras push --config`)";
+
+/// What is said of a document that isn't the configuration.
+const DOCUMENT_IN_LAYER: &str = "its configuration is empty: the document may be a layer, as `oras attach` writes it, which hosts don't hand out; push it as the configuration (`oras push --config`)";
+
 /// The types under which in-toto statements are attached.
 const ENVELOPE_TYPES: [&str; 2] = ["application/vnd.in-toto+json", "application/vnd.dsse.envelope.v1+json"];
 
@@ -38,6 +47,8 @@ pub(super) struct Attestations<'a> {
     payloads: BTreeMap<(String, String), Vec<Vec<Json>>>,
     verified: BTreeMap<String, BTreeSet<String>>,
     reasons: BTreeSet<String>,
+    /// The digests, `repository@digest`, that a bundle of cosign's refers to.
+    bundles: BTreeSet<String>,
 }
 
 /// An artifact beside an image.
@@ -78,6 +89,7 @@ impl<'a> Attestations<'a> {
             payloads: BTreeMap::new(),
             verified: BTreeMap::new(),
             reasons: BTreeSet::new(),
+            bundles: BTreeSet::new(),
         }
     }
 
@@ -115,7 +127,8 @@ impl<'a> Attestations<'a> {
                 if reasons.is_empty() {
                     let stem = digest.replace(':', "-");
                     let suffix = wanted.tag_suffix.as_ref().map(|suffix| format!(".{suffix}")).unwrap_or_default();
-                    reasons.push(format!("there is none at {}:{stem}{suffix}", reference.name()));
+                    let bundle = if self.bundles.contains(&reference.at(&digest)) { BUNDLE_ALONE } else { "" };
+                    reasons.push(format!("there is none at {}:{stem}{suffix}{bundle}", reference.name()));
                 }
                 let why = reasons.join("; ");
                 let image = cut(image, 256);
@@ -313,10 +326,14 @@ impl<'a> Attestations<'a> {
         if let Some(found) = self.found.get(&key) {
             return found.clone();
         }
-        let found = look(signatures, reference, digest, wanted).map_err(|failure| {
+        let mut has_bundle = false;
+        let found = look(signatures, reference, digest, wanted, &mut has_bundle).map_err(|failure| {
             let why = format!("the attestations of {} can't be looked up: {failure}", key.0);
             signatures.registry_failed(reference.host(), &failure, why)
         });
+        if has_bundle {
+            self.bundles.insert(key.0.clone());
+        }
         self.found.insert(key, found.clone());
         found
     }
@@ -325,6 +342,9 @@ impl<'a> Attestations<'a> {
     pub(super) fn payload(&self, image: &str, attestation: &str) -> Result<Json, String> {
         match self.payloads.get(&(image.to_owned(), attestation.to_owned())).map(Vec::as_slice) {
             Some([documents]) => match documents.as_slice() {
+                [document] if document.as_object().is_some_and(serde_json::Map::is_empty) => {
+                    Err(DOCUMENT_IN_LAYER.to_owned())
+                }
                 [document] => Ok(document.clone()),
                 several => Err(format!(
                     "the image has an attestation for each of its {} platforms, and none for all of them",
@@ -347,16 +367,21 @@ impl<'a> Attestations<'a> {
     }
 }
 
-/// The artifacts beside a digest.
+/// The artifacts beside a digest, and whether a bundle is one that nobody asked for.
 fn look(
     signatures: &Signatures<'_>,
     reference: &ImageReference,
     digest: &str,
     wanted: &Attestation,
+    has_bundle: &mut bool,
 ) -> Result<Vec<Found>, HostFailure> {
-    let of_type = |kind: &str| match &wanted.kind {
-        AttestationKind::Referrer(own) => kind == own,
-        AttestationKind::InToto(predicate) => kind == predicate || ENVELOPE_TYPES.contains(&kind),
+    let of_type = |kind: &str| {
+        let is_wanted = match &wanted.kind {
+            AttestationKind::Referrer(own) => kind == own,
+            AttestationKind::InToto(predicate) => kind == predicate || ENVELOPE_TYPES.contains(&kind),
+        };
+        *has_bundle |= !is_wanted && kind.starts_with(BUNDLE_TYPE);
+        is_wanted
     };
     let mut found = artifacts_beside(signatures.host(), reference, digest, wanted.tag_suffix.as_deref(), of_type)?;
     // Who attests every day adds one every day, at the end.

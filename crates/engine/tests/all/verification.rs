@@ -131,7 +131,7 @@ fn an_image_that_is_not_signed_is_rejected_without_a_scan() {
     assert_eq!(response["code"], 403);
     assert_eq!(
         response["message"],
-        "Policy signed failed: CEL expression validation failed at index 0\n'ghcr.io/team/unsigned:1': not signed at all; team (its key) must sign ghcr.io/team/unsigned@".to_owned()
+        "Policy signed failed: CEL expression validation failed at index 0\n'ghcr.io/team/unsigned:1': not signed where hosts look (cosign 3 needs --new-bundle-format=false); team (its key) must sign ghcr.io/team/unsigned@".to_owned()
             + &digest("ghcr.io/team/unsigned:1")
     );
     let asked = host.calls();
@@ -318,7 +318,7 @@ fn a_list_of_ones_own_adds_to_the_pods() {
     object["metadata"]["annotations"] = json!({"sidecar": "ghcr.io/team/unsigned:1"});
     let response = ask(&settings(&policy), &request(&object), &world());
     assert!(
-        response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed at all; team"),
+        response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed where hosts look ("),
         "{response}"
     );
     // What it named before the update isn't asked for again.
@@ -478,6 +478,46 @@ fn loops_are_counted_once_however_often_an_expression_is_begun_again() {
     assert_eq!(response["accepted"], true, "{response}");
 }
 
+/// `cosign attest` writes a bundle, and `oras attach` a document, as a layer beside an empty configuration.
+#[test]
+fn documents_in_layers_are_told_apart_from_none() {
+    let image = "ghcr.io/team/app:1";
+    let about = digest(image);
+    let with = |kind: &str| {
+        let entry = json!({"mediaType": "application/vnd.oci.image.manifest.v1+json", "artifactType": kind, "digest": digest("artifact"), "size": 1});
+        let index =
+            json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [entry]});
+        let manifest = json!({"artifactType": kind, "config": {"mediaType": "application/vnd.oci.empty.v1+json"}, "subject": {"digest": about}});
+        let document = json!({"manifest": manifest, "digest": digest("artifact"), "config": {}});
+        let tag = format!("ghcr.io/team/app:{}", about.replace(':', "-"));
+        world().pushed(&tag, index).artifact_says(&artifact_at(), document).signed(&artifact_at(), KEY)
+    };
+    let policy = |attestation: Value, says: &str| {
+        let expression =
+            format!("verifyAttestationSignatures(images.all[0], attestations.a, [attestors.team]) > 0{says}");
+        settings(&json!({"attestations": [attestation], "verifications": [{"expression": expression}]}))
+    };
+    let slsa = json!({"name": "a", "intoto": {"type": "https://slsa.dev/provenance/v1"}});
+    let none = format!("there is none at ghcr.io/team/app:{}", about.replace(':', "-"));
+    let bundle = format!(
+        "{none}, but a bundle as cosign 3 writes it, whose envelope is a layer: hosts hand out none, so push the envelope"
+    );
+    for (kind, said) in [("application/vnd.dev.sigstore.bundle.v0.3+json", &bundle), ("application/spdx+json", &none)] {
+        let answer = ask(&policy(slsa.clone(), ""), &request(&pod(&[image])), &with(kind));
+        let message = answer["message"].as_str().unwrap();
+        assert!(message.contains(said) && message.contains("bundle") == (*said == bundle), "{kind}: {message}");
+    }
+    // What is signed as a whole is verified, with whatever is in its layers: but nobody can say what that is.
+    let kind = "application/spdx+json";
+    let spdx = json!({"name": "a", "referrer": {"type": kind}});
+    let answer = ask(&policy(spdx.clone(), ""), &request(&pod(&[image])), &with(kind));
+    assert_eq!(answer["accepted"], true, "{answer}");
+    let says = " && payload(images.all[0], attestations.a).spdxVersion == 'SPDX-2.3'";
+    let answer = ask(&policy(spdx, says), &request(&pod(&[image])), &with(kind));
+    let message = answer["message"].as_str().unwrap();
+    assert!(message.contains("payload: its configuration is empty: the document may be a layer, as `oras attach` writes it, which hosts don't hand out; push it as the configuration (`oras push --config`)"), "{message}");
+}
+
 /// Artifacts that are no envelopes count when they are signed as a whole, for what their own manifest says.
 #[test]
 fn documents_of_signed_artifacts() {
@@ -492,7 +532,9 @@ fn documents_of_signed_artifacts() {
         (
             artifact(kind, &about),
             false,
-            format!("no attestation approval of team: {at} is not signed at all; team (its key) must sign it"),
+            format!(
+                "no attestation approval of team: {at} is not signed where hosts look (cosign 3 needs --new-bundle-format=false); team (its key) must sign it"
+            ),
         ),
         (
             artifact("application/vnd.cyclonedx+json", &about),
@@ -677,7 +719,10 @@ fn images_of_any_object() {
     assert_eq!(good["accepted"], true, "{good}");
     assert_eq!(good["audit_annotations"]["verified.signed"], "ghcr.io/team/app:1: team");
     let bad = task("ghcr.io/team/unsigned:1");
-    assert!(bad["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed at all; team"), "{bad}");
+    assert!(
+        bad["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed where hosts look ("),
+        "{bad}"
+    );
 }
 
 #[test]
@@ -849,7 +894,9 @@ fn an_outage_hides_no_other_image() {
     for images in [[down, unsigned], [unsigned, down]] {
         let response = ask_for(&images);
         assert_eq!(response["accepted"], false, "{response}");
-        assert!(response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed at all; team"));
+        assert!(
+            response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed where hosts look (")
+        );
     }
     // Nobody says of the registry that it is one that is to be asked: whoever names it may let it fail.
     let mut open = ignoring(&expression(SIGNED));
@@ -920,7 +967,9 @@ fn an_error_of_one_policy_skips_no_other() {
         settings["imageVerification"].as_array_mut().unwrap().push(second);
         let response = ask(&settings, &request(&pod(&[image, "ghcr.io/team/unsigned:1"])), &world());
         assert_eq!(response["accepted"], false, "{first}: {response}");
-        assert!(response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed at all; team"));
+        assert!(
+            response["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1': not signed where hosts look (")
+        );
     }
 }
 

@@ -473,3 +473,32 @@ fn what_gets_in_weighs_most() {
         }
     }
 }
+
+#[test]
+fn what_cosign_writes_and_no_host_verifies() {
+    let policy = |key: &str, attestation: &str, expression: &str| {
+        json!({"imageVerification": [{"name": "signed", "verifyPreScanAccepted": true,
+            "attestors": [{"name": "team", "cosign": {"key": {"data": key}}}],
+            "attestations": [{"name": "a", "referrer": {"type": attestation}}],
+            "verifications": [{"expression": expression}]}]})
+    };
+    let p256 = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEZd4V/st+w837Vw+oercc4fGOidWX\nawcFfNu/9f+Ft2Bn2FCYtpA7rYK+sMmI958fKV6cEoXFgLGZg2Eg7Ru/fg==\n-----END PUBLIC KEY-----\n";
+    let ed25519 = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA5xo/Il+DTV7iP1MK3tCpcZbUhnzDwFk0rx1U5jZv4DY=\n-----END PUBLIC KEY-----\n";
+    let images = "images.all.all(i, verifyImageSignatures(i, [attestors.team]) > 0)";
+    let envelopes = "images.all.all(i, verifyAttestationSignatures(i, attestations.a, [attestors.team]) > 0)";
+    let spdx = "application/spdx+json";
+    check(&policy(p256, spdx, images), &[]);
+    let prehashed = "imageVerification[0].attestors: the key of `team` is an Ed25519 key, with which cosign signs as Ed25519ph: only plain Ed25519 is verified, so sign with another tool, or with a key of P-256, as `cosign generate-key-pair` makes it";
+    for (expression, severity) in [(images, LintSeverity::Warning), (envelopes, LintSeverity::Note)] {
+        let settings = policy(ed25519, spdx, expression);
+        check(&settings, &[("prehashed-key", prehashed)]);
+        let lints = Settings::read(&settings).unwrap().lint(NOW, None);
+        assert!(lints.iter().any(|lint| lint.rule == LintRule::PrehashedKey && lint.severity == severity));
+    }
+    for kind in ["application/vnd.dev.sigstore.bundle.v0.3+json", "application/vnd.dev.cosign.artifact.sig.v1+json"] {
+        let message = format!(
+            "imageVerification[0].attestations[0].referrer.type: what cosign attaches as `{kind}` is a layer, which hosts don't hand out; push the envelope as the configuration of an artifact (`oras push --config`), and ask for it with `intoto`"
+        );
+        check(&policy(p256, kind, envelopes), &[("in-layer", &message)]);
+    }
+}
