@@ -1494,6 +1494,11 @@ impl Interpreter {
 
     fn apply_with_modifiers(&mut self, stmt: &LiteralStmt) -> Result<(Option<State>, bool)> {
         if !stmt.with_mods.is_empty() {
+            // Values come from what is outside: they are evaluated before anything is replaced.
+            let mut values: Vec<Result<Value>> = Vec::with_capacity(stmt.with_mods.len());
+            for wm in &stmt.with_mods {
+                values.push(self.eval_expr(&wm.r#as));
+            }
             // Save state;
             let with_document = self.with_document.clone();
             let input = self.input.clone();
@@ -1535,7 +1540,7 @@ impl Interpreter {
                     self.suppress_rules_under_data_override(overridden_path)?;
                 }
                 // Apply with modifiers.
-                for wm in &stmt.with_mods {
+                for (wm, evaluated) in stmt.with_mods.iter().zip(values) {
                     let mut path = get_rule_path_components(&wm.refr)?;
 
                     // Matching OPA, a leading import alias is rewritten before
@@ -1571,15 +1576,27 @@ impl Interpreter {
                         {
                             // Prefix target with current module path.
                             target = format!("{}.{}", self.current_module_path, target);
-                            if self.lookup_function_by_name(&target).is_none() {
+                            if self.lookup_function_by_name(&target).is_some() {
+                                target_is_function = true;
+                            } else if self.compiled_policy.rules.contains_key(&target)
+                                || self.compiled_policy.default_rules.contains_key(&target)
+                            {
+                                // A rule of the module by its bare name.
+                                let mut module_path: Vec<PathComponent> = self
+                                    .current_module_path
+                                    .split('.')
+                                    .map(|part| PathComponent::String(part.to_string()))
+                                    .collect();
+                                module_path.append(&mut path);
+                                path = module_path;
+                            } else {
                                 bail!(wm.refr.span().error("undefined rule"));
                             }
-                            target_is_function = true;
                         }
                     }
 
                     if target_is_function {
-                        match self.eval_expr(&wm.r#as) {
+                        match evaluated {
                             Ok(v) if v != Value::Undefined => {
                                 // Function replaced by value.
                                 self.with_functions
@@ -1614,8 +1631,8 @@ impl Interpreter {
                             }
                         }
                     } else {
-                        let value = self.eval_expr(&wm.r#as)?;
-                        skip_exec = value == Value::Undefined;
+                        let value = evaluated?;
+                        skip_exec |= value == Value::Undefined;
                         let Some(first) = path.first() else {
                             bail!(wm.refr.span().error("empty path in with modifier"));
                         };

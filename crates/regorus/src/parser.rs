@@ -2436,7 +2436,7 @@ impl<'source> Parser<'source> {
 
     pub fn parse(&mut self) -> Result<Module> {
         let package = self.parse_package()?;
-        let imports = self.parse_imports()?;
+        let mut imports = self.parse_imports()?;
 
         let target = self.parse_target_rule()?;
         if target.is_some() {
@@ -2445,6 +2445,11 @@ impl<'source> Parser<'source> {
 
         let mut policy = vec![];
         while self.tok.0 != TokenKind::Eof {
+            // Imports may stand between rules too.
+            if self.token_text() == "import" {
+                imports.append(&mut self.parse_imports()?);
+                continue;
+            }
             policy.push(Ref::new(self.parse_rule()?));
             // Guard policy rule accumulation against allocator limits.
             check_memory_limit()?;

@@ -172,7 +172,8 @@ fn json_remove_impl(v: &Value, filter: &Value) -> Result<Value> {
             Ok(Value::from_map(items))
         }
 
-        _ => Ok(Value::Undefined),
+        // A path that goes on below a scalar leads nowhere.
+        _ => Ok(v.clone()),
     }
 }
 

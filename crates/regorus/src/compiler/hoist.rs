@@ -443,7 +443,8 @@ impl LoopHoister {
                 };
 
                 // Process each rule body (definitions)
-                for body in bodies {
+                let is_partial = key_expr.is_some() || matches!(head, RuleHead::Set { .. });
+                for (idx, body) in bodies.iter().enumerate() {
                     // Create a context with the output expressions (using Rule context type)
                     let mut body_context = context.child_with_output_exprs(
                         ContextType::Rule,
@@ -469,8 +470,10 @@ impl LoopHoister {
                         self.populate_output_expr(module_idx, key, &populated_body_context)?;
                     }
 
-                    // Process the head value expression (if present)
-                    if let Some(ref head_value) = value_expr {
+                    // Process the head value expression (if present), as bodies know its variables that it
+                    // is the value of: an `else` has its own, and may know none of them.
+                    let is_value_of_body = idx == 0 || (is_partial && body.assign.is_none());
+                    if let Some(head_value) = value_expr.as_ref().filter(|_| is_value_of_body) {
                         self.populate_output_expr(module_idx, head_value, &populated_body_context)?;
                     }
 
