@@ -3788,6 +3788,44 @@ impl Interpreter {
         bail!("internal error: could not find module for rule");
     }
 
+    /// Bodies of a complete rule or a function that stand beside each other: each is a rule of its own with the
+    /// same head, so that all that hold must agree. Leaves the context of one that holds.
+    fn eval_independent_bodies(
+        &mut self,
+        ctx: &Context,
+        span: &Span,
+        bodies: &[RuleBody],
+    ) -> Result<bool> {
+        let mut chosen: Option<Context> = None;
+        for body in bodies {
+            self.contexts.push(ctx.clone());
+            let result = self.eval_query(&body.query);
+            let Some(evaluated) = self.contexts.pop() else {
+                bail!("internal error: rule's context already popped");
+            };
+            let failure = match (result, &chosen) {
+                (Ok(false), _) => continue,
+                (Ok(true), None) => {
+                    chosen = Some(evaluated);
+                    continue;
+                }
+                (Ok(true), Some(other))
+                    if other.value == evaluated.value
+                        && other.rule_value == evaluated.rule_value =>
+                {
+                    continue
+                }
+                (Ok(true), Some(_)) => span.error("rules must not produce multiple outputs"),
+                (Err(error), _) => error,
+            };
+            self.contexts.push(evaluated);
+            return Err(failure);
+        }
+        let holds = chosen.is_some();
+        self.contexts.push(chosen.unwrap_or_else(|| ctx.clone()));
+        Ok(holds)
+    }
+
     fn eval_rule_bodies(
         &mut self,
         ctx: Context,
@@ -3803,6 +3841,8 @@ impl Interpreter {
         let result = if bodies.is_empty() {
             self.contexts.push(ctx.clone());
             self.eval_output_expr()
+        } else if !is_partial && bodies.get(1).is_some_and(|body| !body.is_else) {
+            self.eval_independent_bodies(&ctx, span, bodies)
         } else {
             let mut result = Ok(true);
             let mut any_success = false;

@@ -248,16 +248,25 @@ fn regex_split(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool)
     let value = ensure_string(name, &params[1], &args[1])?;
 
     let re = compile_regex_for_builtin(params[0].span(), &pattern)?;
-    Ok(Value::from_array(
-        re.split(&value)
-            .map(|s| {
-                let value = Value::String(s.into());
-                // Guard output accumulation as each split segment is emitted.
-                enforce_limit()?;
-                Ok(value)
-            })
-            .collect::<Result<Vec<Value>>>()?,
-    ))
+    if value.is_empty() && !pattern.is_empty() {
+        return Ok(Value::from_array(alloc::vec![Value::String("".into())]));
+    }
+    // As Go splits: an empty match before the first character, or behind the last one, splits nothing.
+    let mut parts = Vec::new();
+    let (mut begin, mut end) = (0, 0);
+    for found in re.find_iter(&value) {
+        end = found.start();
+        if found.end() != 0 {
+            parts.push(Value::String(value[begin..end].into()));
+            // Guard output accumulation as each split segment is emitted.
+            enforce_limit()?;
+        }
+        begin = found.end();
+    }
+    if end != value.len() {
+        parts.push(Value::String(value[begin..].into()));
+    }
+    Ok(Value::from_array(parts))
 }
 
 fn regex_template_match(

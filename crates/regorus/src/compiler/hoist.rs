@@ -472,7 +472,8 @@ impl LoopHoister {
 
                     // Process the head value expression (if present), as bodies know its variables that it
                     // is the value of: an `else` has its own, and may know none of them.
-                    let is_value_of_body = idx == 0 || (is_partial && body.assign.is_none());
+                    let is_value_of_body =
+                        idx == 0 || (body.assign.is_none() && (is_partial || !body.is_else));
                     if let Some(head_value) = value_expr.as_ref().filter(|_| is_value_of_body) {
                         self.populate_output_expr(module_idx, head_value, &populated_body_context)?;
                     }
