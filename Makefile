@@ -21,7 +21,7 @@ CA_CERTIFICATES ?= /etc/ssl/certs/ca-certificates.crt
 CLI_IMAGE = $(OCI_URL)-cli:v$(call METADATA,version)
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries fuzz e2e-tests e2e-needs cluster-tests cluster-soak cluster-programs cluster-harness kubectl fmt lint deny bench clean
+.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries test-opa fuzz e2e-tests e2e-needs cluster-tests cluster-soak cluster-programs cluster-harness kubectl fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -141,6 +141,13 @@ test-long: policy.wasm ## the property tests, with many more cases
 
 test-libraries: ## policies of public libraries and their own tests, from checkouts below REGO_LIBRARIES; GATOR and OPA may name judges
 	$(CARGO) test --locked --package image-admission-cli --test libraries -- --include-ignored --nocapture
+
+# OPA itself is the judge, and its own cases, from the Go module that e2e-tests/opa names.
+OPA_MODULE = $(shell cd e2e-tests/opa && go list -m -f '{{.Dir}}' github.com/open-policy-agent/opa)
+test-opa: ## OPA's conformance cases, and OPA_GENERATED generated modules from OPA_SEED on that OPA answers too
+	@command -v go >/dev/null || { echo "go is not on PATH, which builds OPA: install Go 1.26 or newer" >&2; exit 1; }
+	cd e2e-tests/opa && go mod download github.com/open-policy-agent/opa && go build -o ../../target/opa-judge .
+	OPA_CASES="$(OPA_MODULE)/v1/test/cases/testdata" OPA_JUDGE="$(CURDIR)/target/opa-judge" $(CARGO) lint test --locked --package image-admission-cli --test opa -- --include-ignored --nocapture
 
 TARGETS ?= reports attestations statements references requests manifests
 TIME ?= 60

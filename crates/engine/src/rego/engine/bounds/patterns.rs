@@ -111,9 +111,18 @@ pub(super) fn split_by_pattern(name: &str, args: &[Value]) -> Checked {
     let Some(regex) = tried(name, pattern, whole)? else { return Ok(Some(Value::Undefined)) };
     let mut search = Search::new(name);
     let mut parts = Vec::new();
-    for part in regex.split(whole) {
+    // As Go splits: an empty match before the first character, or behind the last one, splits nothing.
+    let (mut begin, mut end) = (0, 0);
+    for found in regex.find_iter(whole) {
         search.found()?;
-        parts.push(Value::from(part));
+        end = found.start();
+        if found.end() != 0 {
+            parts.push(Value::from(whole.get(begin..end).unwrap_or_default()));
+        }
+        begin = found.end();
+    }
+    if end != whole.len() {
+        parts.push(Value::from(whole.get(begin..).unwrap_or_default()));
     }
     Ok(Some(Value::from(parts)))
 }

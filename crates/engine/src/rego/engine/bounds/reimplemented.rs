@@ -61,7 +61,11 @@ pub(super) fn subset(name: &str, args: &[Value]) -> Checked {
     measure(name, args, MAX_SIZE)?;
     match args {
         // The original has no answer to it, and ends the module.
-        _ if holds_empty_array(args.get(1)) => Ok(Some(Value::from(is_subset(args.first(), args.get(1))))),
+        [Value::Object(_), Value::Object(_)] | [Value::Array(_), Value::Array(_)] | [Value::Set(_), Value::Set(_)]
+            if holds_empty_array(args.get(1)) =>
+        {
+            Ok(Some(Value::from(is_subset(args.first(), args.get(1)))))
+        }
         [Value::Array(all), Value::Array(some)] => comparisons(name, all.len(), some.len()),
         _ => Ok(None),
     }
