@@ -6,6 +6,8 @@
 //! request    the rules of one request: what they see, change and say
 //!    │
 //! deployment what is refused when the policy is deployed
+//!    │
+//! conformance what OPA's own cases ask: the evaluator as rules of the settings have it
 //! ```
 //!
 //! Each room uses those above it, and none below: requests are decided without what is only checked when the policy is

@@ -56,7 +56,6 @@ const BUILTINS: &[(&str, &[Kind], Kind)] = &[
     ("array.flatten", &[List], List),
     ("array.reverse", &[List], List),
     ("array.slice", &[List, Integer, Integer], List),
-    ("base64.decode", &[Text], Text),
     ("base64.encode", &[Text], Text),
     ("base64url.encode", &[Text], Text),
     ("bits.and", &[Integer, Integer], Integer),

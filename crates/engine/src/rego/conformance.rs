@@ -1,11 +1,11 @@
 //! A query against modules, as OPA's own conformance cases ask it: through the checks of a deployment, the bounds and the
 //! builtins that rules of the settings have.
 
-use super::deployment::load;
-use super::engine::builtins::exists;
-use super::engine::document::{from_value, get};
-use super::engine::{Budget, EvaluationError, Evaluator, Text};
 use crate::Timestamp;
+use crate::rego::deployment::load;
+use crate::rego::engine::builtins::exists;
+use crate::rego::engine::document::{from_value, get};
+use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text};
 use crate::settings::{ImageMatching, RegoVersion};
 use regorus::Value;
 use serde_json::{Value as Json, json};

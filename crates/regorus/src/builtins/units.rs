@@ -29,25 +29,6 @@ fn ten_exp(suffix: &str) -> Option<i32> {
         "K" | "k" => 3,
         "m" => -3,
 
-        // The following are not supported by OPA
-        "Q" => 30,
-        "R" => 27,
-        "Y" => 24,
-        "Z" => 21,
-        "h" => 2,
-        "da" => 1,
-        "d" => -1,
-        "c" => -2,
-
-        "μ" => -6,
-        "n" => -9,
-        "f" => -15,
-        "a" => -18,
-        "z" => -21,
-        "y" => -24,
-        "r" => -27,
-        "q" => -30,
-
         // No suffix specified.
         "" => 0,
         _ => return None,
@@ -62,8 +43,6 @@ fn two_exp(suffix: &str) -> Option<i32> {
         "ti" => 40,
         "pi" => 50,
         "ei" => 60,
-        "zi" => 70,
-        "yi" => 80,
         _ => return None,
     })
 }
@@ -113,8 +92,6 @@ fn parse(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Re
 
 fn twob_exp(suffix: &str) -> Option<i32> {
     Some(match suffix.to_ascii_lowercase().as_str() {
-        "yi" | "yib" => 80,
-        "zi" | "zib" => 70,
         "ei" | "eib" => 60,
         "pi" | "pib" => 50,
         "ti" | "tib" => 40,
@@ -128,10 +105,6 @@ fn twob_exp(suffix: &str) -> Option<i32> {
 
 fn tenb_exp(suffix: &str) -> Option<i32> {
     Some(match suffix.to_ascii_lowercase().as_str() {
-        "q" | "qb" => 30,
-        "r" | "rb" => 27,
-        "y" | "yb" => 24,
-        "z" | "zb" => 21,
         "e" | "eb" => 18,
         "p" | "pb" => 15,
         "t" | "tb" => 12,

@@ -91,6 +91,10 @@ valid_policy_value[value] {
 }
 
 config_error["AdmissionRequest is missing in input"] {
+	not input.AdmissionRequest
+}
+
+config_error["AdmissionRequest is missing in input"] {
 	not is_object(input.AdmissionRequest)
 }
 

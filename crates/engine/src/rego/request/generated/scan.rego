@@ -91,6 +91,10 @@ valid_policy_value[value] {
 }
 
 config_error["AdmissionRequest is missing in input"] {
+	not input.AdmissionRequest
+}
+
+config_error["AdmissionRequest is missing in input"] {
 	not is_object(input.AdmissionRequest)
 }
 
@@ -114,6 +118,10 @@ config_error[msg] {
 	not valid_policy_value[imagePolicy.action]
 	list := {true: sprintf("namespace '%s' customPolicy", [namespace]), false: "customPolicy"}[imagePolicy.ns]
 	msg := sprintf("Invalid value for %s with prefix '%s' - '%s'", [list, imagePolicy.prefix, imagePolicy.action])
+}
+
+config_error["ScanReport is missing in input"] {
+	not image
 }
 
 config_error["ScanReport is missing in input"] {
