@@ -1847,7 +1847,10 @@ impl Interpreter {
                         result = self.eval_stmts_in_loop(stmts, loop_tail)? || result;
                         return Ok(result);
                     } else if idx != Value::Undefined {
-                        // The index is not valid for this collection.
+                        // The index is not valid for this collection: what is negated doesn't hold then.
+                        if let Literal::NotExpr { .. } = &first_stmt.literal {
+                            return self.eval_stmts_in_loop(stmts, loop_tail);
+                        }
                         return Ok(false);
                     }
                 }

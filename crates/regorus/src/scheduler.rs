@@ -1105,14 +1105,26 @@ impl Analyzer {
                     }
                 }
                 Literal::NotExpr { expr, .. } => {
+                    // A negation binds nothing: what would be bound below it must have a value before.
+                    let mut negated = vec![];
                     self.process_expr(
                         expr,
                         &mut scope,
                         &mut first_use,
-                        &mut definitions,
+                        &mut negated,
                         with_mods_used_vars,
                         with_mods_comprs,
                     )?;
+                    let mut used_vars = vec![];
+                    for definition in negated {
+                        used_vars.push(definition.var);
+                        used_vars.extend(definition.used_vars);
+                    }
+                    used_vars.retain(|var| !var.text().is_empty());
+                    definitions.push(Definition {
+                        var: empty_str.clone(),
+                        used_vars,
+                    });
                 }
                 Literal::Every {
                     key,

@@ -67,7 +67,7 @@ fn parse(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Re
 
     let (number_part, suffix) = match string.rfind(|c: char| c.is_ascii_digit()) {
         Some(p) => (&string[0..p + 1], &string[p + 1..]),
-        _ => (string, ""),
+        _ => bail!(span.error("no amount provided")),
     };
 
     // Canonicalize quirky literals (e.g. ".5", "-.1") so downstream parsing always sees
@@ -135,7 +135,7 @@ fn parse_bytes(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) 
 
     let (number_part, suffix) = match string.rfind(|c: char| c.is_ascii_digit()) {
         Some(p) => (&string[0..p + 1], &string[p + 1..]),
-        _ => (string, ""),
+        _ => bail!(span.error("no amount provided")),
     };
 
     // Canonicalize quirky literals (e.g. ".5", "-.1") so downstream parsing always sees
