@@ -74,6 +74,9 @@ pub(super) fn subset(name: &str, args: &[Value]) -> Checked {
 /// Where a part stands in a text: regorus' builtin compares it at each character, however long it is.
 pub(super) fn index(_: &str, args: &[Value]) -> Checked {
     let [Value::String(whole), Value::String(part)] = args else { return Ok(None) };
+    if part.is_empty() {
+        return Ok(Some(Value::Undefined));
+    }
     // `find` doesn't go back.
     let found = whole.find(&**part).filter(|_| !whole.is_empty()).and_then(|at| whole.get(..at));
     Ok(Some(found.map_or(Value::from(-1_i64), |before| Value::from(before.chars().count()))))
