@@ -150,6 +150,7 @@ mod query;
 mod scheduler;
 pub mod utils;
 pub mod value;
+mod wide_float;
 
 #[cfg(feature = "azure_policy")]
 pub use {

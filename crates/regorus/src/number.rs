@@ -48,6 +48,7 @@ use vstd::std_specs::cmp::*;
 #[cfg(verus_keep_ghost)]
 use vstd::std_specs::convert::*;
 
+use crate::wide_float::{Rounded, WideFloat};
 use crate::*;
 
 pub type BigInt = NumBigInt;
@@ -83,6 +84,8 @@ pub enum Number {
     Int(i64),
     Float(f64),
     BigInt(Rc<BigInt>),
+    /// A fraction that no `Float` says: OPA's have eleven bits more.
+    Wide(Rc<WideFloat>),
 }
 
 #[verus_verify]
@@ -146,6 +149,7 @@ impl Number {
             Number::Int(v) => Some(BigInt::from(*v)),
             Number::BigInt(v) => Some((**v).clone()),
             Number::Float(f) => Self::float_to_small_bigint(*f),
+            Number::Wide(_) => None,
         }
     }
 
@@ -215,6 +219,7 @@ impl Number {
             Number::UInt(v) => *v as f64,
             Number::Int(v) => *v as f64,
             Number::Float(v) => *v,
+            Number::Wide(v) => v.to_f64(),
             Number::BigInt(v) => {
                 if let Some(f) = v.to_f64() {
                     f
@@ -269,6 +274,72 @@ impl Number {
             Number::BigInt(v) => v.to_u32(),
             _ => None,
         }
+    }
+}
+
+// What Verus knows nothing of: fractions as OPA computes with them.
+impl Number {
+    fn from_wide(value: WideFloat) -> Self {
+        value
+            .as_f64()
+            .map_or_else(|| Number::Wide(Rc::new(value)), Number::Float)
+    }
+
+    /// None where it is out of range.
+    fn to_wide(&self) -> Option<WideFloat> {
+        match self {
+            Number::Wide(v) => Some(**v),
+            Number::Float(v) => WideFloat::from_f64(*v),
+            Number::UInt(v) => WideFloat::from_integer(&BigInt::from(*v)),
+            Number::Int(v) => WideFloat::from_integer(&BigInt::from(*v)),
+            Number::BigInt(v) => WideFloat::from_integer(v),
+        }
+    }
+
+    fn compare_wide(&self, other: &Self) -> Ordering {
+        match (self.to_wide(), other.to_wide()) {
+            (Some(one), Some(other)) => one.compare(other),
+            // Only integers are so large.
+            _ => self.to_f64_lossy().total_cmp(&other.to_f64_lossy()),
+        }
+    }
+
+    /// Whether a float computes with it without rounding, and its text has as many digits as its bits: a small number of
+    /// halves, quarters, ….
+    fn is_short(&self) -> bool {
+        match self {
+            Number::UInt(v) => *v < 1 << 16,
+            Number::Int(v) => v.unsigned_abs() < 1 << 16,
+            Number::Float(v) => v.abs() < 65_536.0 && (v * 1_024.0).fract() == 0.0,
+            Number::BigInt(_) | Number::Wide(_) => false,
+        }
+    }
+
+    /// With fractions. `is_exact`: `short` doesn't round what is short.
+    fn computed(
+        &self,
+        rhs: &Self,
+        operation: &'static str,
+        short: impl Fn(f64, f64) -> f64,
+        wide: impl Fn(WideFloat, WideFloat) -> Rounded,
+        is_exact: bool,
+    ) -> Result<Number> {
+        if is_exact && self.is_short() && rhs.is_short() {
+            return Ok(Number::normalize_float(short(
+                self.to_f64_lossy(),
+                rhs.to_f64_lossy(),
+            )));
+        }
+        let number = match (self.to_wide(), rhs.to_wide()) {
+            (Some(one), Some(other)) => match wide(one, other) {
+                Rounded::Integer(value) => Number::from_bigint_owned(value),
+                Rounded::Fraction(value) => Number::from_wide(value),
+                Rounded::OutOfRange => return Err(Self::numeric_overflow_error(operation)),
+            },
+            _ => return Err(Self::numeric_overflow_error(operation)),
+        };
+        Self::checked_float(number.to_f64_lossy(), operation)?;
+        Ok(number)
     }
 }
 
@@ -434,7 +505,18 @@ impl FromStr for Number {
         }
 
         match normalized_ref.parse::<f64>() {
-            Ok(value) if value.is_finite() => Ok(Number::Float(value)),
+            Ok(value) if value.is_finite() => {
+                let digits = normalized_ref.split(['e', 'E']).next();
+                let digits = digits.map_or(0, |digits| {
+                    digits.bytes().filter(u8::is_ascii_digit).count()
+                });
+                let wide = if digits > 15 {
+                    WideFloat::from_text(normalized_ref)
+                } else {
+                    None
+                };
+                Ok(wide.map_or(Number::Float(value), Number::from_wide))
+            }
             _ => Err(ParseNumberError),
         }
     }
@@ -747,6 +829,7 @@ impl Ord for Number {
             }
         }
         match (self, other) {
+            (Number::Wide(_), _) | (_, Number::Wide(_)) => self.compare_wide(other),
             (Number::Float(a), Number::Float(b)) => Self::cmp_float(*a, *b),
             (Number::Float(a), Number::UInt(b)) => Self::cmp_float_uint(*a, *b),
             (Number::Float(a), Number::Int(b)) => Self::cmp_float_sint(*a, *b),
@@ -874,6 +957,7 @@ impl Number {
                 }
                 None
             }
+            Number::Wide(_) => None,
         }
     }
 
@@ -1001,6 +1085,7 @@ impl Number {
         }
         match self {
             Number::Float(f) if f.is_finite() => Some(*f),
+            Number::Wide(v) => Some(v.to_f64()),
             Number::UInt(v) if *v <= F64_SAFE_INTEGER as u64 => Some(*v as f64),
             Number::Int(v) if (*v as i128).abs() <= F64_SAFE_INTEGER as i128 => Some(*v as f64),
             Number::BigInt(v) => {
@@ -1093,8 +1178,13 @@ impl Number {
             axiom_f64_ops_deterministic();
             lemma_div_ensures_cases(self@, rhs@);
         }
-        let quotient = Self::checked_float(self.to_f64_lossy() / rhs.to_f64_lossy(), "division")?;
-        Ok(Number::Float(quotient))
+        self.computed(
+            rhs,
+            "division",
+            |one, other| one / other,
+            WideFloat::divide,
+            false,
+        )
     }
 
     #[verus_spec(result =>
@@ -1124,10 +1214,14 @@ impl Number {
         }
 
         match (self, rhs) {
-            (Number::Float(_), _) | (_, Number::Float(_)) => {
-                let sum =
-                    Self::checked_float(self.to_f64_lossy() + rhs.to_f64_lossy(), "addition")?;
-                Ok(Number::normalize_float(sum))
+            (Number::Float(_) | Number::Wide(_), _) | (_, Number::Float(_) | Number::Wide(_)) => {
+                self.computed(
+                    rhs,
+                    "addition",
+                    |one, other| one + other,
+                    WideFloat::add,
+                    true,
+                )
             }
             (Number::UInt(a), Number::UInt(b)) => {
                 if let Some(sum) = a.checked_add(*b) {
@@ -1188,10 +1282,14 @@ impl Number {
         }
 
         match (self, rhs) {
-            (Number::Float(_), _) | (_, Number::Float(_)) => {
-                let diff =
-                    Self::checked_float(self.to_f64_lossy() - rhs.to_f64_lossy(), "subtraction")?;
-                Ok(Number::normalize_float(diff))
+            (Number::Float(_) | Number::Wide(_), _) | (_, Number::Float(_) | Number::Wide(_)) => {
+                self.computed(
+                    rhs,
+                    "subtraction",
+                    |one, other| one - other,
+                    WideFloat::subtract,
+                    true,
+                )
             }
             (Number::UInt(a), Number::UInt(b)) => {
                 if a >= b {
@@ -1263,12 +1361,14 @@ impl Number {
         }
 
         match (self, rhs) {
-            (Number::Float(_), _) | (_, Number::Float(_)) => {
-                let product = Self::checked_float(
-                    self.to_f64_lossy() * rhs.to_f64_lossy(),
+            (Number::Float(_) | Number::Wide(_), _) | (_, Number::Float(_) | Number::Wide(_)) => {
+                self.computed(
+                    rhs,
                     "multiplication",
-                )?;
-                Ok(Number::normalize_float(product))
+                    |one, other| one * other,
+                    WideFloat::multiply,
+                    true,
+                )
             }
             (Number::UInt(a), Number::UInt(b)) => {
                 let product = (*a as u128) * (*b as u128);
@@ -1327,7 +1427,8 @@ impl Number {
             bail!("division by zero");
         }
 
-        if matches!(self, Number::Float(_)) || matches!(rhs, Number::Float(_)) {
+        let is_fraction = |number: &Number| matches!(number, Number::Float(_) | Number::Wide(_));
+        if is_fraction(&self) || is_fraction(rhs) {
             return self.float_quotient(rhs);
         }
 
@@ -1461,6 +1562,7 @@ impl Number {
         proof! { axiom_f64_obeys_eq_spec(); }
         match self {
             Number::Float(f) => f.is_finite() && f.fract() == 0.0,
+            Number::Wide(_) => false,
             _ => true,
         }
     }
@@ -1478,6 +1580,7 @@ impl Number {
             Number::Int(v) => *v >= 0,
             Number::BigInt(v) => !v.is_negative(),
             Number::Float(f) => f.is_sign_positive(),
+            Number::Wide(v) => !v.is_negative(),
         }
     }
 
@@ -1642,6 +1745,7 @@ impl Number {
             }
             Number::BigInt(v) => Number::from_bigint_owned((**v).clone().abs()),
             Number::Float(f) => Number::Float(f.abs()),
+            Number::Wide(v) => Number::Wide(Rc::new(v.abs())),
         }
     }
 
@@ -1654,7 +1758,14 @@ impl Number {
     )]
     pub fn floor(&self) -> Number {
         match self {
+            // OPA's is 0 between -1 and 0.
+            Number::Float(f) if *f > -1.0 && *f < 0.0 => Number::Int(0),
             Number::Float(f) => Number::normalize_float(f.floor()),
+            Number::Wide(v) => {
+                let whole = v.truncated();
+                let below = if whole.is_negative() { 1 } else { 0 };
+                Number::from_bigint_owned(whole - below)
+            }
             _ => self.clone(),
         }
     }
@@ -1668,7 +1779,14 @@ impl Number {
     )]
     pub fn ceil(&self) -> Number {
         match self {
+            // OPA's is 1 between -1 and 0.
+            Number::Float(f) if *f > -1.0 && *f < 0.0 => Number::Int(1),
             Number::Float(f) => Number::normalize_float(f.ceil()),
+            Number::Wide(v) => {
+                let whole = v.truncated();
+                let above = if whole.is_negative() { 0 } else { 1 };
+                Number::from_bigint_owned(whole + above)
+            }
             _ => self.clone(),
         }
     }
@@ -1683,6 +1801,14 @@ impl Number {
     pub fn round(&self) -> Number {
         match self {
             Number::Float(f) => Number::normalize_float(f.round()),
+            Number::Wide(v) => {
+                let half = if v.is_negative() { -0.5 } else { 0.5 };
+                match WideFloat::from_f64(half).map(|half| v.add(half)) {
+                    Some(Rounded::Integer(whole)) => Number::from_bigint_owned(whole),
+                    Some(Rounded::Fraction(sum)) => Number::from_bigint_owned(sum.truncated()),
+                    Some(Rounded::OutOfRange) | None => self.clone(),
+                }
+            }
             _ => self.clone(),
         }
     }
@@ -1803,6 +1929,7 @@ impl Number {
                     f.to_string()
                 }
             }
+            Number::Wide(v) => v.text(),
         }
     }
 

@@ -29,7 +29,7 @@ fn count(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> Res
         Value::Array(a) => a.len(),
         Value::Set(a) => a.len(),
         Value::Object(a) => a.len(),
-        Value::String(a) => a.encode_utf16().count(),
+        Value::String(a) => a.chars().count(),
         a if strict => {
             let span = params[0].span();
             bail!(span.error(

@@ -185,11 +185,15 @@ fn merge_filters(
 ) -> Result<Value> {
     loop {
         match itr.next() {
+            // An empty path names nothing.
+            Some(Value::String(s)) if s.is_empty() => {}
+            Some(Value::Array(a)) if a.is_empty() => {}
             Some(Value::String(s)) => {
                 let mut fc = filters;
                 let mut f = &mut fc;
-                for p in s.split('/') {
-                    let vref = f.make_or_get_value_mut(&[p])?;
+                for p in s.trim_start_matches('/').split('/') {
+                    let p = p.replace("~1", "/").replace("~0", "~");
+                    let vref = f.make_or_get_value_mut(&[p.as_str()])?;
                     if *vref == Value::Undefined {
                         *vref = Value::new_object();
                     }

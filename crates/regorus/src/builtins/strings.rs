@@ -109,6 +109,9 @@ fn indexof(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> 
     ensure_args_count(span, name, params, args, 2)?;
     let s1 = ensure_string(name, &params[0], &args[0])?;
     let s2 = ensure_string(name, &params[1], &args[1])?;
+    if s2.is_empty() {
+        return Ok(Value::Undefined);
+    }
     for (pos, (idx, _)) in s1.char_indices().enumerate() {
         if s1[idx..].starts_with(s2.as_ref()) {
             return Ok(Value::from(Number::from(pos)));
@@ -123,6 +126,9 @@ fn indexof_n(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -
     let s1 = ensure_string(name, &params[0], &args[0])?;
     let s2 = ensure_string(name, &params[1], &args[1])?;
 
+    if s2.is_empty() {
+        return Ok(Value::Undefined);
+    }
     let mut positions = vec![];
     for (pos, (idx, _)) in s1.char_indices().enumerate() {
         if s1[idx..].starts_with(s2.as_ref()) {

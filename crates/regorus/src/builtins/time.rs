@@ -188,6 +188,13 @@ fn parse_rfc3339_ns(
 
     let value = ensure_string(name, &params[0], &args[0])?;
 
+    // Go's layout knows no lower case, no space between date and time, and no leap second.
+    let is_gos = value.bytes().nth(10) == Some(b'T')
+        && !value.ends_with('z')
+        && value.get(17..19) != Some("60");
+    if !is_gos {
+        return Ok(Value::Undefined);
+    }
     let datetime = DateTime::parse_from_rfc3339(&value)
         .map_err(|err| anyhow::anyhow!("Failed to parse datetime: {}", err))?;
     safe_timestamp_nanos(span, strict, datetime.timestamp_nanos_opt())
