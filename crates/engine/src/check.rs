@@ -1,9 +1,10 @@
 //! Settings of a policy that is to be deployed: read, and the rules and expressions among them looked into.
 
 use crate::report::kinds_of;
-use crate::settings::{Identity, InvalidSettings, Settings};
-use crate::{rego, verification};
+use crate::settings::{Identity, InvalidSettings, Lint, Settings};
+use crate::{Timestamp, rego, verification};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Reads the settings of a policy that is to be deployed, and looks into the rules in Rego and the expressions in CEL among them.
 ///
@@ -18,6 +19,22 @@ pub fn check_settings(value: &Value) -> Result<Settings, InvalidSettings> {
     }
     problems.extend(verification::check::check(&settings));
     if problems.is_empty() { Ok(settings) } else { Err(InvalidSettings(problems)) }
+}
+
+/// Everything in settings that may not be meant: [`Settings::lint`], and the places where a missing field keeps a rule in Rego from
+/// rejecting.
+#[must_use]
+pub fn lint(settings: &Settings, now: Timestamp, namespaces: Option<&BTreeSet<String>>) -> Vec<Lint> {
+    let mut lints = settings.lint(now, namespaces);
+    lints.extend(rego::silent_denials(settings));
+    lints
+}
+
+/// What is logged when settings are deployed, one line each.
+pub(crate) fn notices(settings: &Settings) -> Vec<String> {
+    let mut notices = settings.notices();
+    notices.extend(rego::silent_denials(settings).iter().map(Lint::to_string));
+    notices
 }
 
 /// A kind of the cluster that is read, which a ClusterAdmissionPolicy grants by its `contextAwareResources`.

@@ -74,7 +74,7 @@ use settings::{InvalidSettings, Settings, VerificationPolicy};
 use verification::{Nobody, Record};
 
 pub use break_glass::{BrokenGlass, WholeGlass};
-pub use check::{ReadKind, check_settings, kinds_read};
+pub use check::{ReadKind, check_settings, kinds_read, lint};
 pub use decision::{Decision, NothingToJudge, Outcome};
 pub use host::{AccessReview, Document, Host, HostCalls, HostFailure, Resource, Untrusted, WireHost};
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};
@@ -143,7 +143,7 @@ pub fn validate_settings(payload: &[u8]) -> Answer {
     match settings {
         Ok(settings) => Answer {
             response: to_json(&Validity { valid: true, message: None }),
-            log: settings.notices().into_iter().map(LogLine::warning).collect(),
+            log: check::notices(&settings).into_iter().map(LogLine::warning).collect(),
         },
         Err(error) => {
             Answer { response: to_json(&Validity { valid: false, message: Some(error.to_string()) }), log: Vec::new() }

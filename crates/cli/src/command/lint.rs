@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use image_admission_engine::check_settings;
 use image_admission_engine::settings::{InvalidSettings, Lint as Remark, LintRule, LintSeverity};
+use image_admission_engine::{check_settings, lint};
 use serde::Serialize;
 use serde_json::Value;
 use similar::TextDiff;
@@ -262,7 +262,7 @@ impl Lint {
             let json = found.json.as_deref().map_or("null", |json| json.get());
             let settings: Value = serde_json::from_str(json).unwrap_or_default();
             let said = check_settings(&settings).map(|settings| {
-                let mut remarks = settings.lint(now(), namespaces);
+                let mut remarks = lint(&settings, now(), namespaces);
                 remarks.extend(manifest::remarks(&found, &settings));
                 remarks.retain(|remark| !self.allow.iter().any(|allowed| allowed == remark.rule.name()));
                 // Whoever keeps settings alone says elsewhere which namespaces they are for.

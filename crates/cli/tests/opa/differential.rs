@@ -2,26 +2,17 @@
 
 use super::alike::{alike, sorted};
 use super::generator::{Case, case};
+use super::judge;
 use image_admission_engine::Timestamp;
 use image_admission_engine::rego::conformance::{Question, Unanswered, answer};
 use image_admission_engine::settings::RegoVersion;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::panic::catch_unwind;
-use std::process::{Command, Stdio};
 
 /// How many cases, unless `OPA_GENERATED` says so.
 const CASES: u64 = 2000;
-
-/// What the real OPA says.
-#[derive(Deserialize)]
-struct Said {
-    result: Option<Vec<Value>>,
-    error: Option<String>,
-}
 
 const QUERY: &str = "data.p.main = x";
 
@@ -41,14 +32,7 @@ fn generated_modules_answer_as_in_opa() {
         let line = json!({"modules": [case.module], "v1": v1, "query": QUERY, "input": case.input});
         writeln!(questions, "{line}").unwrap();
     }
-    let mut opa = Command::new(judge).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut stdin = opa.stdin.take().unwrap();
-    let writer = std::thread::spawn(move || stdin.write_all(questions.as_bytes()));
-    let output = opa.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
-    assert!(output.status.success());
-    let said: Vec<Said> =
-        String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let said = judge::ask(&judge, questions);
     assert_eq!(said.len(), cases.len());
 
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();

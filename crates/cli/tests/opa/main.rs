@@ -6,4 +6,6 @@
 mod alike;
 mod cases;
 mod differential;
+mod found;
 mod generator;
+mod judge;

@@ -1,11 +1,14 @@
 //! What is checked when the policy is deployed: rules that can't be evaluated, or that would end the module, are errors of the
 //! settings. The modules are those that a request would load.
 //!
+//! A denial that a missing field silences is no error: it is told by the log and by `image-admission lint`.
+//!
 //! ```text
 //! compile ──┬── nesting: text that the parser must not see
 //!           ├── variables: names without a value
 //!           ├── recursion: rules in circles, and chains of rules ── needs ── scope (what names mean), stack
-//!           └── growth: values that explode
+//!           ├── growth: values that explode
+//!           └── silence: denials that a missing field silences
 //! ```
 
 mod compile;
@@ -14,7 +17,8 @@ mod needs;
 mod nesting;
 mod recursion;
 mod scope;
+mod silence;
 mod stack;
 mod variables;
 
-pub(crate) use compile::{check, load};
+pub(crate) use compile::{check, load, silent_denials};

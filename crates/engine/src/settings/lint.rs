@@ -146,6 +146,8 @@ pub enum LintRule {
     InLayer,
     /// An exemption that holds whatever the image.
     EveryImage,
+    /// A field that is evaluated before a `not`: where it is missing, a rule in Rego doesn't reject.
+    SilentDenial,
     /// A kind of the cluster that is read, and that the policy's manifest doesn't grant.
     MissingKind,
     /// Images are to be pinned by a policy that may change nothing.
@@ -156,7 +158,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -180,6 +182,7 @@ impl LintRule {
         Self::PrehashedKey,
         Self::InLayer,
         Self::EveryImage,
+        Self::SilentDenial,
         Self::MissingKind,
         Self::NotMutating,
         Self::FailsOpen,
@@ -212,6 +215,7 @@ impl LintRule {
             Self::PrehashedKey => "prehashed-key",
             Self::InLayer => "in-layer",
             Self::EveryImage => "every-image",
+            Self::SilentDenial => "silent-denial",
             Self::MissingKind => "missing-kind",
             Self::NotMutating => "not-mutating",
             Self::FailsOpen => "fails-open",
@@ -236,6 +240,7 @@ impl LintRule {
             | Self::Undated
             | Self::AnyAge
             | Self::PrehashedKey
+            | Self::SilentDenial
             | Self::NotMutating
             | Self::FailsOpen => LintSeverity::Warning,
             Self::OpenPrefix
@@ -278,6 +283,7 @@ impl LintRule {
             Self::PrehashedKey => "a key with which cosign signs in a way that isn't verified",
             Self::InLayer => "an attestation whose document is a layer, which no host hands out",
             Self::EveryImage => "an exemption that holds whatever the image",
+            Self::SilentDenial => "a field under `not` without which a rule in Rego rejects nothing",
             Self::MissingKind => "a kind of the cluster that is read and not granted",
             Self::NotMutating => "images are to be pinned by a policy that may change nothing",
             Self::FailsOpen => "a policy that lets everything in while nobody answers",

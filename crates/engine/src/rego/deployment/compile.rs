@@ -4,6 +4,7 @@
 use super::growth::{Grown, grown};
 use super::nesting::nested;
 use super::recursion::{Chain, Cycle, Graph};
+use super::silence::silences;
 use super::variables::{Wrong, wrong};
 use crate::Timestamp;
 use crate::message::nearest;
@@ -13,7 +14,7 @@ use crate::rego::engine::template_string::TEMPLATE_STRING;
 use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text, builtins};
 use crate::rego::request::generated::PACKAGE;
 use crate::rego::request::{Modules, Phase, Pool, load_modules, package, unmet, with_package};
-use crate::settings::{ImageMatching, RegoPolicy, RegoVersion, Settings};
+use crate::settings::{ImageMatching, Lint, LintRule, RegoPolicy, RegoVersion, Settings};
 use std::collections::BTreeSet;
 
 /// Functions of OPA that rules can't call here, and why. A name that ends with a dot stands for all that begin with it.
@@ -78,6 +79,58 @@ pub(crate) fn check(settings: &Settings) -> Vec<String> {
     problems
 }
 
+/// Every place in the Rego of valid settings where a missing field keeps a rule from rejecting, each once.
+pub(crate) fn silent_denials(settings: &Settings) -> Vec<Lint> {
+    let rego = &settings.rego;
+    let budget = Budget::unlimited();
+    let mut lints = Vec::new();
+    for (phase, name, custom, generate) in [
+        (Phase::PreScan, "preCustomRules", &rego.pre_custom_rules, settings.pre_scan.auto_generate),
+        (Phase::Scan, "customRules", &rego.custom_rules, settings.scan.auto_generate),
+    ] {
+        let written = with_package(custom);
+        let text = Text { name, rego: &written, version: rego.version };
+        let mut evaluator = Evaluator::new(&budget);
+        if custom.is_empty() || load_modules(&mut evaluator, &text, phase, generate, false).is_err() {
+            continue;
+        }
+        let found = silences(evaluator.modules(), |rule| matches!(rule, "deny_pod" | "deny_image"), None);
+        // Behind the rules of the settings may stand those that are generated.
+        let own = found.into_iter().filter(|silence| silence.file == name);
+        let own = own.filter_map(|silence| Some((line(custom, silence.place.line)?, silence)));
+        lints.extend(own.map(|(line, silence)| {
+            let said = as_written(placed(silence.place, &silence.to_string(), Some(line)), custom);
+            Lint::new(LintRule::SilentDenial, name, said)
+        }));
+    }
+    let policies: Vec<&RegoPolicy> = rego.policies.iter().collect();
+    let pool = Pool::new(&rego.libraries, &policies);
+    let is_denial = |rule: &str| rule.starts_with("deny") || rule.starts_with("violation") || rule == "main";
+    let mut found = BTreeSet::new();
+    for policy in &rego.policies {
+        let own = Text { name: &policy.name, rego: &policy.rego, version: policy.version };
+        let mut evaluator = Evaluator::new(&budget);
+        let Ok(facts) = evaluator.load(&own) else { continue };
+        let Some((_, texts)) = with_libraries(&mut evaluator, facts, own, &pool) else { continue };
+        for silence in silences(evaluator.modules(), is_denial, policy.parameters.as_ref()) {
+            let Some(text) = texts.iter().find(|text| text.name == silence.file) else { continue };
+            let is_of = |rego: &String| std::ptr::eq(rego.as_str(), text.rego);
+            let path = match rego.libraries.iter().position(|library| is_of(&library.rego)) {
+                Some(position) => ("regoLibraries", "library", position),
+                None => {
+                    ("regoPolicies", "policy", rego.policies.iter().position(|other| is_of(&other.rego)).unwrap_or(0))
+                }
+            };
+            found.insert((path, silence, text.name, text.rego));
+        }
+    }
+    lints.extend(found.into_iter().map(|((list, what, position), silence, name, text)| {
+        let said = placed(silence.place, &silence.to_string(), line(text, silence.place.line));
+        Lint::new(LintRule::SilentDenial, format!("{list}[{position}].rego"), format!("{what} `{name}`: {said}"))
+    }));
+    lints
+}
+
 fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings: &Settings) -> Option<String> {
     if let Some(package) = package(custom).filter(|package| *package != [PACKAGE]) {
         return Some(format!("its package is `{}`; custom rules stand in the package `{PACKAGE}`", package.join(".")));
@@ -130,15 +183,23 @@ fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings
     if !facts.rules.iter().any(is_asked) {
         return Err("it decides nothing: it defines none of `deny`, `violation`, `warn` (or `deny_…`), `patch`, or in the package `system` `main`".to_owned());
     }
-    let mut texts = vec![own];
-    let mut modules = vec![facts];
+    let Some((modules, texts)) = with_libraries(&mut evaluator, facts, own, pool) else { return Ok(()) };
+    check_modules(&mut evaluator, &modules, &texts, settings.image_matching)
+}
+
+/// Loads what a policy refers to, beside what is loaded of it. None where one of these can't be: that is told where it stands.
+fn with_libraries<'s>(
+    evaluator: &mut Evaluator<'_>,
+    facts: Facts,
+    own: Text<'s>,
+    pool: &Pool<'s>,
+) -> Option<(Vec<Facts>, Vec<Text<'s>>)> {
+    let (mut modules, mut texts) = (vec![facts], vec![own]);
     while let Some(text) = unmet(pool, &modules, &texts) {
-        // What is wrong with a library is told at the library.
-        let Ok(facts) = evaluator.load(&text) else { return Ok(()) };
-        modules.push(facts);
+        modules.push(evaluator.load(&text).ok()?);
         texts.push(text);
     }
-    check_modules(&mut evaluator, &modules, &texts, settings.image_matching)
+    Some((modules, texts))
 }
 
 /// Loads modules that stand alone, and says what is wrong with them.

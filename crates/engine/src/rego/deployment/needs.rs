@@ -5,16 +5,39 @@ use regorus::unstable::{Expr, Literal, Query, Ref, Rule, RuleBody, RuleHead};
 use std::collections::BTreeSet;
 
 /// The rules that a rule refers to, among those that `scope` knows.
-pub(super) fn needs(rule: &Rule, scope: Scope<'_>) -> BTreeSet<Path> {
-    let mut needs = Needs { scope, found: BTreeSet::new() };
+pub(super) fn needs(rule: &Rule, scope: Scope<'_>) -> Needed {
+    let mut needs = Needs { scope, found: Needed::default(), is_negated: false };
     needs.rule(rule);
     needs.found
+}
+
+/// The rules that a rule refers to.
+#[derive(Debug, Default)]
+pub(super) struct Needed {
+    /// Outside of a `not`.
+    pub(super) plain: BTreeSet<Path>,
+    /// Below one.
+    pub(super) negated: BTreeSet<Path>,
+}
+
+impl Needed {
+    /// All of them, in the order of their names.
+    pub(super) fn all(&self) -> impl DoubleEndedIterator<Item = &Path> {
+        self.plain.union(&self.negated).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Adds what another clause of the same rule refers to.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.plain.extend(other.plain);
+        self.negated.extend(other.negated);
+    }
 }
 
 /// What a rule refers to.
 struct Needs<'m> {
     scope: Scope<'m>,
-    found: BTreeSet<Path>,
+    found: Needed,
+    is_negated: bool,
 }
 
 impl Needs<'_> {
@@ -71,7 +94,12 @@ impl Needs<'_> {
                 Literal::SomeIn { key, value, collection, .. } => {
                     key.iter().chain([value, collection]).for_each(|expr| self.expr(expr, local));
                 }
-                Literal::Expr { expr, .. } | Literal::NotExpr { expr, .. } => self.expr(expr, local),
+                Literal::Expr { expr, .. } => self.expr(expr, local),
+                Literal::NotExpr { expr, .. } => {
+                    let outside = std::mem::replace(&mut self.is_negated, true);
+                    self.expr(expr, local);
+                    self.is_negated = outside;
+                }
                 Literal::Every { key, value, domain, query, .. } => {
                     self.expr(domain, local);
                     let mut local = local.clone();
@@ -145,7 +173,8 @@ impl Needs<'_> {
                 }
             }
         }
-        self.found.append(&mut self.scope.rules(expr, |name| local.contains(name)));
+        let found = if self.is_negated { &mut self.found.negated } else { &mut self.found.plain };
+        found.append(&mut self.scope.rules(expr, |name| local.contains(name)));
     }
 }
 

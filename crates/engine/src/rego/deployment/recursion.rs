@@ -3,7 +3,7 @@
 //! The engine notices a rule that needs itself only when it evaluates it, and a function that calls itself never: the
 //! call would end the module without a word.
 
-use super::needs::needs;
+use super::needs::{Needed, needs};
 use super::scope::{Path, Scope, head, package, rule_path};
 use super::stack::{STACK_OF_RULE, stack_of_rule};
 use regorus::unstable::{Module, Ref, Span};
@@ -22,7 +22,7 @@ pub(super) struct Graph {
 #[derive(Debug)]
 struct Node {
     place: Span,
-    needs: BTreeSet<Path>,
+    needs: Needed,
     /// What it takes of the engine's stack.
     stack: usize,
 }
@@ -37,7 +37,7 @@ impl Graph {
                 let path = rule_path(&package, rule);
                 let node = rules.entry(path).or_insert_with(|| Node {
                     place: head(rule).span().clone(),
-                    needs: BTreeSet::new(),
+                    needs: Needed::default(),
                     stack: STACK_OF_RULE,
                 });
                 node.stack = node.stack.max(STACK_OF_RULE + stack_of_rule(rule));
@@ -48,7 +48,7 @@ impl Graph {
             let package = package(module);
             for rule in &module.policy {
                 if let Some(node) = rules.get_mut(&rule_path(&package, rule)) {
-                    node.needs.append(&mut needs(rule, Scope::new(module, &known)));
+                    node.needs.extend(needs(rule, Scope::new(module, &known)));
                 }
             }
         }
@@ -87,7 +87,7 @@ impl Graph {
     }
 
     fn next(&self, rule: &Path) -> Vec<&Path> {
-        self.rules.get(rule).map(|node| node.needs.iter().rev().collect()).unwrap_or_default()
+        self.rules.get(rule).map(|node| node.needs.all().rev().collect()).unwrap_or_default()
     }
 
     fn described(&self, circle: &[&Path]) -> Option<Cycle> {
@@ -135,6 +135,11 @@ impl Graph {
             }
         }
         order
+    }
+
+    /// What a rule needs.
+    pub(super) fn needed(&self, rule: &Path) -> Option<&Needed> {
+        self.rules.get(rule).map(|node| &node.needs)
     }
 
     /// The names of all rules.

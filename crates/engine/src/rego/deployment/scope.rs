@@ -119,7 +119,7 @@ fn imports(module: &Module) -> BTreeMap<String, Path> {
 }
 
 /// The variable that a reference starts with, the fields that are written out, and whether those are all.
-fn spelled(expr: &Expr) -> (Option<String>, Path, bool) {
+pub(super) fn spelled(expr: &Expr) -> (Option<String>, Path, bool) {
     let mut fields = Vec::new();
     let mut part = expr;
     loop {
