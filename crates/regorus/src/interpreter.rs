@@ -896,8 +896,11 @@ impl Interpreter {
                 field_plans,
                 dynamic_fields,
             } => {
-                // Value must be an object with matching fields
+                // Value must be an object with these fields, and no others
                 if let Value::Object(obj) = value {
+                    if obj.len() != field_plans.len().saturating_add(dynamic_fields.len()) {
+                        return Ok(Value::Undefined);
+                    }
                     // Check that all required fields are present and match
                     for (key, field_plan) in field_plans {
                         if let Some(field_value) = obj.get(key) {
@@ -3717,20 +3720,29 @@ impl Interpreter {
             Expr::UnaryExpr {
                 span, expr: uexpr, ..
             } => match uexpr.as_ref() {
-                Expr::Number { .. } if !uexpr.span().text().starts_with('-') => {
-                    builtins::numbers::arithmetic_operation(
-                        span,
-                        &ArithOp::Sub,
-                        expr,
-                        uexpr,
-                        Value::from(0),
-                        self.eval_expr(uexpr)?,
-                        self.compiled_policy.strict_builtin_errors,
-                    )
+                Expr::Number { .. }
+                | Expr::Var { .. }
+                | Expr::RefDot { .. }
+                | Expr::RefBrack { .. }
+                | Expr::Call { .. }
+                    if !uexpr.span().text().starts_with('-') =>
+                {
+                    match self.eval_expr(uexpr)? {
+                        Value::Number(number) => builtins::numbers::arithmetic_operation(
+                            span,
+                            &ArithOp::Sub,
+                            expr,
+                            uexpr,
+                            Value::from(0),
+                            Value::Number(number),
+                            self.compiled_policy.strict_builtin_errors,
+                        ),
+                        _ => Ok(Value::Undefined),
+                    }
                 }
                 _ => bail!(expr
                     .span()
-                    .error("unary - can only be used with numeric literals")),
+                    .error("unary - can only be used with numbers and references")),
             },
             Expr::Call {
                 span, fcn, params, ..

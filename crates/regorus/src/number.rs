@@ -354,6 +354,12 @@ impl Serialize for Number {
     where
         S: Serializer,
     {
+        // With all digits, where the serializer has integers of so many bits.
+        if let Number::BigInt(v) = self {
+            if let Some(v) = v.to_i128() {
+                return v.serialize(serializer);
+            }
+        }
         let s = self.format_decimal();
         let v = serde_json::Number::from_str(&s)
             .map_err(|_| serde::ser::Error::custom("could not serialize number"))?;

@@ -949,7 +949,8 @@ impl<'source> Parser<'source> {
     fn parse_unary_expr(&mut self) -> Result<Expr> {
         let mut span = self.tok.1.clone();
         self.next_token()?;
-        let expr = self.parse_in_expr()?;
+        // `-a + b` is `(-a) + b`.
+        let expr = self.parse_ref()?;
         span.end = self.end;
         Ok(Expr::UnaryExpr {
             span,

@@ -7,6 +7,7 @@ use crate::ast::{Expr, Ref};
 use crate::builtins;
 use crate::builtins::utils::ensure_args_count;
 use crate::lexer::Span;
+use crate::number::Number;
 use crate::value::Value;
 use crate::*;
 
@@ -26,11 +27,14 @@ fn to_number(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -
         Value::Bool(true) => Value::from(1u64),
         Value::Bool(false) => Value::from(0u64),
         Value::Number(_) => args[0].clone(),
-        // Eventhough the doc says that strings are converted using strconv.Atoi golang method,
-        // in practice strings seems to be read as json numbers. This means that floating point
-        // numbers are read and the string representation is limited to what json allows.
-        Value::String(s) => match Value::from_json_str(s) {
-            Ok(Value::Number(n)) => Value::Number(n),
+        // More than JSON has: `+1`, `.5`, `01`.
+        Value::String(s) => match s.parse::<Number>() {
+            Ok(n)
+                if !s.contains(char::is_whitespace)
+                    && s.parse::<f64>().is_ok_and(f64::is_finite) =>
+            {
+                Value::Number(n)
+            }
             _ => {
                 bail!(span.error("could not parse string as number"));
             }

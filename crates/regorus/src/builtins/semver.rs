@@ -25,8 +25,10 @@ fn compare(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> 
 
     let v1 = ensure_string(name, &params[0], &args[0])?;
     let v2 = ensure_string(name, &params[1], &args[1])?;
-    let version1 = Version::parse(&v1).map_err(|_| params[0].span().error("invalid semver"))?;
-    let version2 = Version::parse(&v2).map_err(|_| params[0].span().error("invalid semver"))?;
+    let version1 =
+        Version::parse(without_v(&v1)).map_err(|_| params[0].span().error("invalid semver"))?;
+    let version2 =
+        Version::parse(without_v(&v2)).map_err(|_| params[0].span().error("invalid semver"))?;
     let result = match version1.cmp_precedence(&version2) {
         Ordering::Less => -1,
         Ordering::Equal => 0,
@@ -38,15 +40,18 @@ fn compare(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> 
 fn is_valid(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> Result<Value> {
     let name = "semver.is_valid";
     ensure_args_count(span, name, params, args, 1)?;
-    Ok(Value::Bool(
-        Version::parse(&if strict {
-            ensure_string(name, &params[0], &args[0])?
-        } else {
-            match &args[0] {
-                Value::String(s) => s.clone(),
-                _ => return Ok(Value::Bool(false)),
-            }
-        })
-        .is_ok(),
-    ))
+    let version = if strict {
+        ensure_string(name, &params[0], &args[0])?
+    } else {
+        match &args[0] {
+            Value::String(s) => s.clone(),
+            _ => return Ok(Value::Bool(false)),
+        }
+    };
+    Ok(Value::Bool(Version::parse(without_v(&version)).is_ok()))
+}
+
+/// OPA takes `v1.2.3` too.
+fn without_v(version: &str) -> &str {
+    version.strip_prefix('v').unwrap_or(version)
 }

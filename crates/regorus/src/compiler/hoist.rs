@@ -386,12 +386,14 @@ impl LoopHoister {
 
                 // Bind function parameters if this is a function rule
                 if let RuleHead::Func { args, .. } = head {
+                    let mut newly_bound = BTreeSet::new();
                     for param in args {
                         // Create binding plan for function parameter
                         match super::destructuring_planner::create_parameter_binding_plan(
                             param,
                             &context,
                             ScopingMode::AllowShadowing,
+                            &mut newly_bound,
                         ) {
                             Ok(binding_plan) => {
                                 let expr_idx = param.as_ref().eidx();
@@ -624,10 +626,20 @@ impl LoopHoister {
             Expr { expr, .. } => {
                 self.analyze_expr(module_idx, expr, context, loops)?;
             }
-            Every { domain, query, .. } => {
+            Every {
+                key,
+                value,
+                domain,
+                query,
+                ..
+            } => {
                 self.analyze_expr(module_idx, domain, context, loops)?;
 
-                let every_context = context.child_with_output_exprs(ContextType::Every, None, None);
+                let mut every_context =
+                    context.child_with_output_exprs(ContextType::Every, None, None);
+                for name in key.iter().chain([value]) {
+                    every_context.bind_variable(name.text());
+                }
                 let populated_context =
                     self.populate_query(module_idx, query.as_ref(), &every_context)?;
                 self.lookup.ensure_query_capacity(module_idx, query.qidx);
@@ -730,6 +742,7 @@ impl LoopHoister {
                         last_param,
                         context,
                         ScopingMode::RespectParent,
+                        &mut BTreeSet::new(),
                     ) {
                         Ok(binding_plan) => {
                             let expr_idx = last_param.as_ref().eidx();

@@ -76,14 +76,14 @@ pub enum Value {
     /// JSON array.
     Array(Rc<Array>),
 
+    /// An object.
+    /// Unlike JSON, keys can be any value, not just string.
+    Object(Rc<Object>),
+
     /// A set of values.
     /// No JSON equivalent.
     /// Sets are serialized as arrays in JSON.
     Set(Rc<Set>),
-
-    /// An object.
-    /// Unlike JSON, keys can be any value, not just string.
-    Object(Rc<Object>),
 
     /// Undefined value.
     /// Used to indicate the absence of a value.

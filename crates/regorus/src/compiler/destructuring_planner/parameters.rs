@@ -5,7 +5,7 @@
 //! Planner helpers for function parameters and loop indices.
 
 use alloc::collections::BTreeSet;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 
 use crate::ast::ExprRef;
 use crate::compiler::destructuring_planner::create_destructuring_plan;
@@ -34,22 +34,23 @@ pub fn create_loop_index_binding_plan<T: VariableBindingContext>(
     })
 }
 
-/// Convenience function for function parameters (always allow shadowing).
+/// Convenience function for function parameters (always allow shadowing). `newly_bound` are the variables of the parameters
+/// before it: where one of them stands again, both values must be equal.
 pub fn create_parameter_binding_plan<T: VariableBindingContext>(
     param_expr: &ExprRef,
     context: &T,
     scoping: ScopingMode,
+    newly_bound: &mut BTreeSet<String>,
 ) -> Result<BindingPlan> {
-    let mut newly_bound = BTreeSet::new();
     let destructuring_plan =
-        create_destructuring_plan_with_tracking(param_expr, context, scoping, &mut newly_bound)
+        create_destructuring_plan_with_tracking(param_expr, context, scoping, newly_bound)
             .ok_or_else(|| BindingPlannerError::FailedToCreateDestructuringPlan {
                 plan_type: "parameter".to_string(),
                 span: param_expr.span().clone(),
             })?;
 
     if scoping == ScopingMode::AllowShadowing {
-        validate_pattern_bindings(param_expr, &newly_bound, context)?;
+        validate_pattern_bindings(param_expr, newly_bound, context)?;
     }
 
     Ok(BindingPlan::Parameter {
