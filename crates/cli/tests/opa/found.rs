@@ -28,6 +28,25 @@ const FOUND: &[(&str, &str)] = &[
     ("main := [round(2 / 3), floor(7 / 3), ceil(7 / 3), floor(-7 / 3), abs(-1 / 2)]", "[1, 2, 3, -3, 0.5]"),
     ("main := [floor(-0.5), ceil(-0.5), ceil(-2.5)]", "[0, 1, -2]"),
     ("main := 10 % 2.5", ""),
+    ("main := -input.known.a", ""),
+    ("main := [-count(\"ab\"), 3 - -count(\"ab\"), -count(\"ab\") + 1]", "[-2, 5, -1]"),
+    ("main := [to_number(\"+1\") == 1, to_number(\".5\") == 0.5, to_number(\"01\") == 1]", "[true, true, true]"),
+    (
+        "main contains x if { some t in [\" 1\", \"1 \", \"1e400\", \"Inf\", \"NaN\", \"-\", \"\"]; x := to_number(t) }",
+        "[]",
+    ),
+    ("main := json.marshal([100000000000000000000000, -5])", "\"[100000000000000000000000,-5]\""),
+    // Verbs of numbers.
+    (
+        "main := sprintf(\"%o %O %b %c %U %e %.2E %g %F\", [420, 420, -6, 120, 9731, 12345.678, 2.5, 0.1, 2.5])",
+        "\"644 0o644 -110 x U+2603 1.234568e+04 2.50E+00 0.1 2.500000\"",
+    ),
+    // Objects come before sets.
+    (
+        "main := sort([{1}, {\"a\": 1}, set(), {}, [], \"\", 0, true, null])",
+        "[null, true, 0, \"\", [], {}, {\"a\": 1}, [], [1]]",
+    ),
+    ("main := [semver.is_valid(\"v1.2.3\"), semver.compare(\"v1.2.3\", \"1.2.3\")]", "[true, 0]"),
     // Texts are counted in characters, and an empty one stands nowhere.
     ("main := count(\"😀é\")", "2"),
     ("main := indexof(\"😀é\", \"é\")", "1"),
@@ -58,6 +77,12 @@ const FOUND: &[(&str, &str)] = &[
     ("main contains m if { some c in [{\"a\": 1}, {}]; m := sprintf(\"%v\", [c.a]) }", "[\"1\"]"),
     ("main := x if { walk({\"a\": [1]}, [[\"a\", 0], x]) }", "1"),
     ("main if { f(1) } else := 2 if { true }\nf(x) if { x == 2 }", "2"),
+    // Patterns: an object has no other keys, and a variable has one value.
+    ("main contains x if { some o in [{\"a\": 1}, {\"a\": 2, \"b\": 3}]; {\"a\": x} = o }", "[1]"),
+    ("main contains x if { some {\"a\": x} in [{\"a\": 1}, json.unmarshal(\"{\\\"a\\\": 2, \\\"b\\\": 3}\")] }", "[1]"),
+    ("main contains y if { some y in [[1, 2], [3, 3]]; f(y[0], y[1]) }\nf(x, x) := true", "[[3, 3]]"),
+    ("main contains y if { some y in [[1, [2]], [3, [3]]]; f(y[0], y[1]) }\nf(x, [x]) := true", "[[3, [3]]]"),
+    ("main if { every x in [[1, 2], [1, 3]] { [1, y] = x; y > 1 } }", "true"),
     ("main contains x if { x = {\"x\": \"x\", \"y\": \"z\"}[x] }", "[\"x\"]"),
     ("main contains x if { x = some_set[x] }\nsome_set := {1, 2}", "[1, 2]"),
     ("main contains x if { input.known[x] = x }", "[]"),

@@ -3,10 +3,10 @@
 //! Go never fails on a format: what doesn't fit shows in the text (`%!d(string=1Gi)`, `%!v(MISSING)`). The engine's own
 //! errs, or prints nothing, so that the call is undefined and with it the rule: a denial would be lost for its message.
 //!
-//! The verbs are those that the policies of public libraries use, OPA's documentation and its own tests: `%v`, `%s`, `%d`,
-//! `%q` of strings, `%f`, and `%x` and `%X` of integers and strings, with widths, precisions, indexes and the flags `-`, `+`, `0` and space.
-//! Go has more (`%o`, `%T`, `%#v`, `%*d`); here these show in the text, with the value, as Go shows a verb that doesn't fit:
-//! `%!o(int64=420)`. No denial is lost for it.
+//! The verbs are `%v`, `%s`, `%q` of strings, `%d`, `%o`, `%O`, `%b`, `%c` and `%U` of integers, `%f`, `%e` and `%g` of floats, `%x` and
+//! `%X` of integers and strings, with widths, precisions, indexes and the flags `-`, `+`, `0` and space. Go has more (`%T`,
+//! `%#v`, `%*d`); here these show in the text, with the value, as Go shows a verb that doesn't fit: `%!T(string=ab)`. No denial is
+//! lost for it.
 
 mod spelling;
 
@@ -232,7 +232,7 @@ impl<'a> Printer<'a> {
             (Some(verb), _) if !fits => self.push(&format!("%!{verb}(BADINDEX)"))?,
             (Some(verb), None) => self.push(&format!("%!{verb}(MISSING)"))?,
             (Some(verb), Some(value)) => {
-                let argument = match whole_float(value).filter(|_| verb == 'f') {
+                let argument = match whole_float(value).filter(|_| matches!(verb, 'f' | 'F' | 'e' | 'E' | 'g' | 'G')) {
                     Some(number) => Argument::Float(number),
                     None => self.argument(value)?,
                 };
@@ -331,8 +331,23 @@ impl<'a> Printer<'a> {
             (Argument::Integer(number), 'X') => {
                 self.print_digits(*number < 0, &format!("{:X}", number.unsigned_abs()), field)?;
             }
-            (Argument::Big(Value::Number(number)), 'v' | 's' | 'd' | 'x' | 'X') => {
+            (Argument::Integer(number), 'o' | 'O' | 'b') => {
+                let magnitude = number.unsigned_abs();
+                let digits = if verb == 'b' { format!("{magnitude:b}") } else { format!("{magnitude:o}") };
+                let digits = if verb == 'O' { format!("0o{digits}") } else { digits };
+                self.print_digits(*number < 0, &digits, field)?;
+            }
+            (Argument::Integer(number), 'c') => {
+                let sign = u32::try_from(*number).ok().and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER);
+                self.push_padded(&sign.to_string(), field)?;
+            }
+            (Argument::Integer(number), 'U') => {
+                self.push_padded(&format!("U+{number:04X}"), Field { zero: false, ..field })?;
+            }
+            (Argument::Big(Value::Number(number)), 'v' | 's' | 'd' | 'x' | 'X' | 'o' | 'b') => {
                 let spelled = match verb {
+                    'o' => number.format_octal(),
+                    'b' => number.format_bin(),
                     'x' => number.format_hex(),
                     'X' => number.format_big_hex(),
                     _ => number.format_decimal(),
@@ -340,11 +355,16 @@ impl<'a> Printer<'a> {
                 let digits = spelled.trim_start_matches('-');
                 self.print_digits(digits.len() < spelled.len(), digits, field)?;
             }
-            (Argument::Float(number), 'v') => {
+            (Argument::Float(number), 'v' | 'g' | 'G') => {
                 let digits = general(number.abs(), field.precision);
+                let digits = if verb == 'G' { digits.to_uppercase() } else { digits };
                 self.print_float(*number, &digits, field)?;
             }
-            (Argument::Float(number), 'f') => {
+            (Argument::Float(number), 'e' | 'E') => {
+                let (digits, exponent) = decimal(number.abs(), Some(field.precision.unwrap_or(6)));
+                self.print_float(*number, &format!("{digits}{verb}{exponent:+03}"), field)?;
+            }
+            (Argument::Float(number), 'f' | 'F') => {
                 let digits = format!("{:.*}", field.precision.unwrap_or(6), number.abs());
                 self.print_float(*number, &digits, field)?;
             }
@@ -565,22 +585,12 @@ mod tests {
     #[test]
     fn a_verb_that_is_not_known_here_shows_with_the_value() {
         check(&[
-            ("%o %O %b", "[420, 420, -6]", "%!o(int64=420) %!O(int64=420) %!b(int64=-6)"),
-            (
-                "%c %U %q %08b",
-                "[120, 120, 8080, 5]",
-                "%!c(int64=120) %!U(int64=120) %!q(int64=8080) %!b(int64=00000005)",
-            ),
-            (
-                "%e %g %G %F %x",
-                "[2.5, 2.5, 2.5, 2.5, 2.5]",
-                "%!e(float64=2.5) %!g(float64=2.5) %!G(float64=2.5) %!F(float64=2.5) %!x(float64=2.5)",
-            ),
+            ("%q %b %x", "[8080, 2.5, 2.5]", "%!q(int64=8080) %!b(float64=2.5) %!x(float64=2.5)"),
             ("%x %T %t %X", r#"["ab", "ab", true, [1]]"#, "6162 %!T(string=ab) %!t(string=true) 5B315D"),
             (
-                "%o %q %f",
+                "%c %q %f",
                 "[18446744073709551616, 18446744073709551616, 18446744073709551616]",
-                "%!o(big.Int=18446744073709551616) %!q(big.Int=18446744073709551616) %!f(big.Int=18446744073709551616)",
+                "%!c(big.Int=18446744073709551616) %!q(big.Int=18446744073709551616) %!f(big.Int=18446744073709551616)",
             ),
             (
                 "%#v %#q %#d %#x %#5d",
@@ -589,7 +599,25 @@ mod tests {
             ),
             ("%*d|", "[4, 42]", "%!*(int64=4)d|%!(EXTRA int64=42)"),
             ("%.*f", "[2, 1.5]", "%!*(int64=2)f%!(EXTRA float64=1.5)"),
-            ("the mode of %s is %o: %[2]d", r#"["/etc", 420]"#, "the mode of /etc is %!o(int64=420): 420"),
+        ]);
+    }
+
+    #[test]
+    fn verbs_of_numbers() {
+        check(&[
+            ("%o %O %b %o", "[420, 420, -6, -8]", "644 0o644 -110 -10"),
+            ("%c|%5c|%c|%c", "[120, 9731, -1, 1114112]", "x|    ☃|\u{fffd}|\u{fffd}"),
+            ("%U %U %U", "[120, 9731, 128512]", "U+0078 U+2603 U+1F600"),
+            ("%08b|%-8o|%8b|%+b", "[5, 8, 5, 5]", "00000101|10      |     101|+101"),
+            (
+                "%o %b",
+                "[18446744073709551616, 18446744073709551616]",
+                &format!("2{} 1{}", "0".repeat(21), "0".repeat(64)),
+            ),
+            ("%e %E %.2e %e", "[12345.678, 0.00012, 2.5, -1.5]", "1.234568e+04 1.200000E-04 2.50e+00 -1.500000e+00"),
+            ("%g %G %.3g %g", "[0.1, 1234567.5, 1234.5, 2.0]", "0.1 1.2345675E+06 1.23e+03 2"),
+            ("%F %.1F|%12.3e|%012.3e", "[2.5, 2.5, 2.5, -2.5]", "2.500000 2.5|   2.500e+00|-002.500e+00"),
+            ("the mode of %s is %o: %[2]d", r#"["/etc", 420]"#, "the mode of /etc is 644: 420"),
         ]);
     }
 
