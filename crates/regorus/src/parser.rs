@@ -1353,16 +1353,6 @@ impl<'source> Parser<'source> {
         self.next_token()?;
         let right = self.parse_expr()?;
         span.end = self.end;
-        // `x = of[x]` goes through what `x` may be, and assigns nothing.
-        if op == AssignOp::Eq && (is_index(&expr, &right) || is_index(&right, &expr)) {
-            return Ok(Expr::BoolExpr {
-                span,
-                op: BoolOp::Eq,
-                lhs: Ref::new(expr),
-                rhs: Ref::new(right),
-                eidx: self.next_eidx(),
-            });
-        }
         Ok(Expr::AssignExpr {
             span,
             op,
@@ -2573,24 +2563,5 @@ mod iterative_path_tests {
         assert!(error.to_string().contains("not a valid ref"));
 
         Ok(())
-    }
-}
-
-/// Whether a variable is an index of a reference.
-fn is_index(variable: &Expr, reference: &Expr) -> bool {
-    let Expr::Var { span, .. } = variable else {
-        return false;
-    };
-    // Each `_` is another variable.
-    if span.text() == "_" {
-        return false;
-    }
-    match reference {
-        Expr::RefBrack { refr, index, .. } => {
-            let is_own = matches!(index.as_ref(), Expr::Var { span: index, .. } if index.text() == span.text());
-            is_own || is_index(variable, refr)
-        }
-        Expr::RefDot { refr, .. } => is_index(variable, refr),
-        _ => false,
     }
 }

@@ -16,7 +16,9 @@
 use super::destructuring_planner::{
     map_binding_error, BindingPlan, ScopingMode, VariableBindingContext,
 };
-use crate::ast::{Expr, ExprRef, Literal, LiteralStmt, Module, Query, Ref, Rule, RuleHead};
+use crate::ast::{
+    AssignOp, Expr, ExprRef, Literal, LiteralStmt, Module, Query, Ref, Rule, RuleHead,
+};
 use crate::compiler::context::{ContextType, ScopeContext};
 use crate::lookup::Lookup;
 use crate::lookup::LookupResult;
@@ -804,6 +806,15 @@ impl LoopHoister {
                 self.analyze_expr(module_idx, rhs, context, loops)?;
             }
             E::AssignExpr { op, lhs, rhs, .. } => {
+                // `[x, y] = of[x]` goes through what `x` may be, and takes `y` alone from the pattern.
+                let is_reference =
+                    |side: &ExprRef| matches!(side.as_ref(), E::RefBrack { .. } | E::RefDot { .. });
+                let is_looped_first =
+                    *op == AssignOp::Eq && (is_reference(lhs) || is_reference(rhs));
+                if is_looped_first {
+                    self.analyze_expr(module_idx, lhs, context, loops)?;
+                    self.analyze_expr(module_idx, rhs, context, loops)?;
+                }
                 let binding_plan = super::destructuring_planner::create_assignment_binding_plan(
                     op.clone(),
                     lhs,
@@ -818,8 +829,10 @@ impl LoopHoister {
                 self.lookup
                     .set_expr_binding_plan(module_idx, expr_idx, binding_plan)?;
 
-                self.analyze_expr(module_idx, lhs, context, loops)?;
-                self.analyze_expr(module_idx, rhs, context, loops)?;
+                if !is_looped_first {
+                    self.analyze_expr(module_idx, lhs, context, loops)?;
+                    self.analyze_expr(module_idx, rhs, context, loops)?;
+                }
             }
             E::Membership {
                 key,
