@@ -222,7 +222,21 @@ fn input(chance: &mut Chance) -> Value {
         };
         object.insert((*field).to_owned(), value);
     }
+    let rows = (0..3).map(|_| row(chance, 2)).collect();
+    object.insert("rows".to_owned(), rows);
     Value::Object(object)
+}
+
+/// What patterns are for: lists of two, objects of one key or two, within each other.
+fn row(chance: &mut Chance, depth: usize) -> Value {
+    let inner = |chance: &mut Chance| {
+        if depth > 0 && chance.one_in(3) { row(chance, depth - 1) } else { json!(chance.below(3)) }
+    };
+    match chance.below(4) {
+        0 | 1 => json!([inner(chance), inner(chance)]),
+        2 => json!({"a": inner(chance)}),
+        _ => json!({"a": inner(chance), "b": inner(chance)}),
+    }
 }
 
 fn number(chance: &mut Chance) -> Value {
@@ -375,8 +389,58 @@ impl Writer {
         statements.join("; ")
     }
 
+    /// A pattern of variables and numbers, for a row.
+    fn pattern(&mut self, depth: usize) -> String {
+        match self.chance.below(if depth > 0 { 7 } else { 5 }) {
+            0 => "_".to_owned(),
+            1 => self.chance.below(3).to_string(),
+            2 if !self.locals.is_empty() => self.locals[self.chance.below(self.locals.len())].0.clone(),
+            5 => format!("[{}, {}]", self.pattern(depth - 1), self.pattern(depth - 1)),
+            6 if self.chance.one_in(2) => format!("{{\"a\": {}}}", self.pattern(depth - 1)),
+            6 => format!("{{\"a\": {}, \"b\": {}}}", self.pattern(depth - 1), self.pattern(depth - 1)),
+            _ => {
+                let name = self.variable();
+                self.locals.push((name.clone(), Any));
+                name
+            }
+        }
+    }
+
+    /// A row, or a part of one, taken by a pattern.
+    fn unified(&mut self) -> String {
+        match self.chance.below(7) {
+            0 => format!("input.rows[_] = {}", self.pattern(2)),
+            1 => format!("{} = input.rows[_]", self.pattern(2)),
+            2 => {
+                let index = self.variable();
+                self.locals.push((index.clone(), Any));
+                format!("{} = input.rows[{index}]", self.pattern(2))
+            }
+            3 => {
+                let (one, other) = (self.variable(), self.variable());
+                self.locals.extend([(one.clone(), Any), (other.clone(), Any)]);
+                format!("input.rows[{one}][{other}] = {}", self.pattern(1))
+            }
+            4 => {
+                let name = self.variable();
+                self.locals.push((name.clone(), Any));
+                format!("{name} := input.rows[_]; {} = {name}", self.pattern(2))
+            }
+            5 if self.v1 => {
+                let name = self.variable();
+                let body = self.scoped(|this| {
+                    this.locals.push((name.clone(), Any));
+                    format!("{} = {name}; {}", this.pattern(1), this.condition(0))
+                });
+                format!("every {name} in input.rows {{ {body}; {name} == {name} }}")
+            }
+            _ => format!("[{}, {}] = [input.rows[_], input.rows[0]]", self.pattern(1), self.pattern(1)),
+        }
+    }
+
     fn statement(&mut self, depth: usize) -> String {
-        match self.chance.below(16) {
+        match self.chance.below(18) {
+            16 | 17 => self.unified(),
             0..=2 => {
                 let kind = self.chance.of(&[Text, Number, List, Object, Any, Set, Texts]);
                 let (value, name) = (self.term(kind, depth), self.variable());
