@@ -1,7 +1,7 @@
 """Measures the module on the real `policy-server`: requests a second, and the server's CPU time for one of them.
 
-It asks about one image of two platforms with a report each, in turns with a policy that makes the same host calls and
-nothing else, and with another module where BASE names one (annotated). Machines have other things to do: the median of the
+It asks about one image of two platforms with a report each, in turns with the ten lines of `rule.rego` as `customRules`, with a policy
+that makes the same host calls and nothing else, and with another module where BASE names one (annotated). Machines have other things to do: the median of the
 ratios of neighbouring turns says more than one figure, and CPU time more than requests a second.
 
     python3 tests/real-host/speed.py [turns]
@@ -36,9 +36,13 @@ def main():
         world.add_sbomscanner_report("team/app", "1.0", platform, digest, index=image["index"], counts={"HIGH": 40})
     world.serve_cluster()
     settings = {"registries": [world.registry]}
-    policies = {"ours": {"module": os.environ.get("MODULE") or build_module(), "settings": settings}, "calls": {"module": build_calls(world), "settings": {"calls": bare_calls(world, image)}}}
+    with open(os.path.join(HERE, "rule.rego")) as file:
+        ruled = {**settings, "regoVersion": "v0", "customRules": file.read()}
+    module = os.environ.get("MODULE") or build_module()
+    policies = {"ours": {"module": module, "settings": settings}, "with-rules": {"module": module, "settings": ruled}, "calls": {"module": build_calls(world), "settings": {"calls": bare_calls(world, image)}}}
     if "BASE" in os.environ:
         policies["base"] = {"module": os.environ["BASE"], "settings": settings}
+        policies["base-with-rules"] = {"module": os.environ["BASE"], "settings": ruled}
     world.serve_policies(policies)
     question = review(pod([f"{world.registry}/team/app:1.0"]))
     answers = {name: world.ask(name, question) for name in policies}
@@ -56,10 +60,11 @@ def main():
     for name, said in measured.items():
         rates, cpu = zip(*said)
         print(f"{name}: {statistics.median(rates):.0f} requests/s ({min(rates):.0f} to {max(rates):.0f}), {statistics.median(cpu):.3f} ms of CPU time a request")
-    for name in list(policies)[1:]:
-        rates = [ours[0] / other[0] for ours, other in zip(measured["ours"], measured[name])]
-        cpu = [other[1] / ours[1] for ours, other in zip(measured["ours"], measured[name])]
-        print(f"ours of {name}: {statistics.median(rates):.3f} by requests/s, {statistics.median(cpu):.3f} by CPU time ({min(cpu):.3f} to {max(cpu):.3f})")
+    pairs = [(own, other) for own, other in (("ours", "calls"), ("with-rules", "calls"), ("ours", "base"), ("with-rules", "base-with-rules")) if other in policies]
+    for own, name in pairs:
+        rates = [ours[0] / other[0] for ours, other in zip(measured[own], measured[name])]
+        cpu = [other[1] / ours[1] for ours, other in zip(measured[own], measured[name])]
+        print(f"{own} of {name}: {statistics.median(rates):.3f} by requests/s, {statistics.median(cpu):.3f} by CPU time ({min(cpu):.3f} to {max(cpu):.3f})")
 
 
 if __name__ == "__main__":

@@ -266,16 +266,19 @@ class World:
 
     def load(self, policy, review, seconds=5, connections=4):
         """Requests a second, by `wrk`, and the policy server's CPU time for one of them, in milliseconds."""
-        body = self.write("body.json", json.dumps(review))
-        script = self.write("post.lua", f'wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\nwrk.body = io.open("{body}"):read("*a")\n')
         before = self.cpu_seconds()
-        said = subprocess.run([find_tool("wrk"), "-t1", f"-c{connections}", f"-d{seconds}", "-s", script, f"{self.server}/validate/{policy}"], capture_output=True, text=True, check=True).stdout
-        used = self.cpu_seconds() - before
+        rate, requests = self.load_at(f"{self.server}/validate/{policy}", review, seconds, connections)
+        return rate, (self.cpu_seconds() - before) * 1000 / requests
+
+    def load_at(self, address, body, seconds=5, connections=4):
+        """Requests a second, by `wrk`, and how many there were."""
+        body = self.write("body.json", json.dumps(body))
+        script = self.write("post.lua", f'wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\nwrk.body = io.open("{body}"):read("*a")\n')
+        said = subprocess.run([find_tool("wrk"), "-t1", f"-c{connections}", f"-d{seconds}", "-s", script, address], capture_output=True, text=True, check=True).stdout
         if "Non-2xx" in said:
             sys.exit(f"not every answer was 200: {said}")
         words = said.split()
-        requests = int(words[words.index("requests") - 1])
-        return float(words[words.index("Requests/sec:") + 1]), used * 1000 / requests
+        return float(words[words.index("Requests/sec:") + 1]), int(words[words.index("requests") - 1])
 
     def cpu_seconds(self):
         with open(f"/proc/{self.policy_server.pid}/stat") as file:

@@ -45,7 +45,7 @@ pub(super) fn silences(
 ) -> BTreeSet<Silence> {
     let graph = Graph::new(modules);
     let known = graph.known();
-    let values: BTreeSet<Path> = known.iter().filter(|rule| has_always_a_value(modules, rule)).cloned().collect();
+    let values = with_a_value(modules);
     let first = modules.first().map(|module| package(module)).unwrap_or_default();
     let denials = known.iter().filter(|rule| {
         rule.strip_prefix(first.as_slice()).and_then(<[String]>::first).is_some_and(|name| is_denial(name))
@@ -92,13 +92,19 @@ fn reached<'g>(graph: &'g Graph, denials: impl Iterator<Item = &'g Path>) -> BTr
     seen.into_iter().filter_map(|(rule, denies)| denies.then_some(rule)).collect()
 }
 
-/// Sets, objects and lists have a value whatever the input has, and so has a rule with a default, or without a body.
-fn has_always_a_value(modules: &[Ref<Module>], path: &Path) -> bool {
-    let mut clauses = modules.iter().flat_map(|module| {
+/// The rules that have a value whatever the input has: sets, objects, and those with a default or without a body.
+fn with_a_value(modules: &[Ref<Module>]) -> BTreeSet<Path> {
+    let mut paths = BTreeSet::new();
+    for module in modules {
         let package = package(module);
-        module.policy.iter().filter(move |rule| rule_path(&package, rule) == *path)
-    });
-    clauses.any(|rule| match rule.as_ref() {
+        let rules = module.policy.iter().filter(|rule| has_always_a_value(rule));
+        paths.extend(rules.map(|rule| rule_path(&package, rule)));
+    }
+    paths
+}
+
+fn has_always_a_value(rule: &Rule) -> bool {
+    match rule {
         Rule::Default { .. } | Rule::Spec { head: RuleHead::Set { .. }, .. } => true,
         Rule::Spec { head: RuleHead::Compr { refr, assign, .. }, bodies, .. } => {
             let mut values = assign.iter().chain(bodies.iter().filter_map(|body| body.assign.as_ref()));
@@ -107,7 +113,7 @@ fn has_always_a_value(modules: &[Ref<Module>], path: &Path) -> bool {
                     && values.all(|assign| is_written_out(&assign.value))
         }
         Rule::Spec { .. } => false,
-    })
+    }
 }
 
 /// Whether an expression has a value whatever the input has.
