@@ -315,6 +315,32 @@ impl Number {
         }
     }
 
+    /// Integers are multiplied exactly. Fractions are rounded to 53 bits each time: OPA begins with a float of as many.
+    pub fn product(numbers: &[Number]) -> Result<Number> {
+        let is_fraction = |number: &&Number| !number.is_integer();
+        if !numbers.iter().any(|number| is_fraction(&number)) {
+            let mut product = Number::from(1_u64);
+            for number in numbers {
+                product.mul_assign(number)?;
+            }
+            return Ok(product);
+        }
+        let mut product = 1.0;
+        for number in numbers {
+            let exact = WideFloat::from_f64_exactly(product);
+            let (Some(one), Some(other)) = (exact, number.to_wide()) else {
+                return Err(Self::numeric_overflow_error("multiplication"));
+            };
+            product = match one.multiply(other) {
+                Rounded::Integer(value) => Number::from_bigint_owned(value).to_f64_lossy(),
+                Rounded::Fraction(value) => value.to_f64(),
+                Rounded::OutOfRange => return Err(Self::numeric_overflow_error("multiplication")),
+            };
+            Self::checked_float(product, "multiplication")?;
+        }
+        Ok(Number::normalize_float(product))
+    }
+
     /// With fractions. `is_exact`: `short` doesn't round what is short.
     fn computed(
         &self,

@@ -529,8 +529,12 @@ impl Analyzer {
                     gather_loop_vars(collection, &self.scopes, scope)?;
                 }
                 Literal::Expr { expr, .. } | Literal::NotExpr { expr, .. } => {
-                    if let AssignExpr { .. } = expr.as_ref() {
+                    if let AssignExpr { op, lhs, .. } = expr.as_ref() {
                         gather_vars(expr, false, &self.scopes, scope)?;
+                        if *op == AssignOp::ColEq {
+                            let assigned = pattern_vars(lhs)?;
+                            scope.assigned.extend(assigned);
+                        }
                     } else {
                         gather_input_vars(expr, &self.scopes, scope)?;
                         gather_loop_vars(expr, &self.scopes, scope)?;
@@ -617,10 +621,12 @@ impl Analyzer {
                                     definitions,
                                     assigned_vars,
                                 )?;
-                            definitions.push(Definition {
-                                var: var.clone(),
-                                used_vars: rb_used_vars.clone(),
-                            });
+                            if !scope.assigned.contains(&var) {
+                                definitions.push(Definition {
+                                    var: var.clone(),
+                                    used_vars: rb_used_vars.clone(),
+                                });
+                            }
                             used_vars.extend(rb_used_vars);
                             used_vars.push(var);
                             comprs.extend(rb_comprs);
@@ -713,6 +719,9 @@ impl Analyzer {
         traverse(expr, &mut |e| match e.as_ref() {
             Var { span: v, .. } => {
                 let var = v.source_str();
+                if !check_first_use && scope.assigned.contains(&var) {
+                    return Ok(false);
+                }
                 if scope.locals.contains_key(&var) {
                     if check_first_use {
                         Self::check_first_use(v, first_use)?;
@@ -727,6 +736,13 @@ impl Analyzer {
             Expr::Array { .. } | Expr::Object { .. } => Ok(true),
             _ => Ok(false),
         })?;
+        Ok(vars)
+    }
+
+    /// The variables of a pattern that `:=` gives their value.
+    fn assigned_elsewhere(expr: &Ref<Expr>, scope: &Scope) -> Result<Vec<SourceStr>> {
+        let mut vars = pattern_vars(expr)?;
+        vars.retain(|var| scope.assigned.contains(var));
         Ok(vars)
     }
 
@@ -785,6 +801,9 @@ impl Analyzer {
                     comprs.append(&mut with_mods_comprs.clone());
                     self.process_comprs(&comprs[..], scope, first_use, &mut used_vars)?;
                     let check_first_use = *op == AssignOp::ColEq;
+                    if !check_first_use {
+                        used_vars.extend(Self::assigned_elsewhere(lhs, scope)?);
+                    }
                     let assigned_vars =
                         self.gather_assigned_vars(lhs, scope, check_first_use, first_use)?;
 
@@ -814,6 +833,7 @@ impl Analyzer {
                     comprs.append(&mut with_mods_comprs);
                     let check_first_use = false;
                     self.process_comprs(&comprs[..], scope, first_use, &mut used_vars)?;
+                    used_vars.extend(Self::assigned_elsewhere(rhs, scope)?);
                     let assigned_vars =
                         self.gather_assigned_vars(rhs, scope, check_first_use, first_use)?;
                     for var in &assigned_vars {
@@ -1321,4 +1341,18 @@ fn import_alias_span(import: &Import) -> Option<Span> {
         Var { span, .. } => Some(span.clone()),
         _ => None,
     }
+}
+
+/// The variables of `[a, {"b": c}]`.
+fn pattern_vars(expr: &Ref<Expr>) -> Result<Vec<SourceStr>> {
+    let mut vars = vec![];
+    traverse(expr, &mut |e| match e.as_ref() {
+        Var { span, .. } if span.text() != "_" => {
+            vars.push(span.source_str());
+            Ok(false)
+        }
+        Expr::Array { .. } | Expr::Object { .. } => Ok(true),
+        _ => Ok(false),
+    })?;
+    Ok(vars)
 }

@@ -136,6 +136,26 @@ impl WideFloat {
         Self::from_text(&format!("{value:e}"))
     }
 
+    /// The same, bit by bit. None for what is no number.
+    pub fn from_f64_exactly(value: f64) -> Option<Self> {
+        let bits = value.to_bits();
+        let fraction = bits & ((1 << 52) - 1);
+        let (mantissa, exponent) = match bits >> 52 & 0x7ff {
+            0x7ff => return None,
+            0 => (fraction, -1074),
+            exponent => (fraction | 1 << 52, exponent as i32 - 1075),
+        };
+        if mantissa == 0 {
+            return Some(Self::ZERO);
+        }
+        let shift = mantissa.leading_zeros();
+        Some(Self {
+            is_negative: value.is_sign_negative(),
+            exponent: exponent - shift as i32,
+            mantissa: mantissa << shift,
+        })
+    }
+
     /// The nearest float of 53 bits.
     pub fn to_f64(self) -> f64 {
         // The first 54 bits and whether there is anything behind them are enough to round once.

@@ -73,21 +73,14 @@ fn min(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Resu
 fn product(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
     ensure_args_count(span, "product", params, args, 1)?;
 
-    let mut v = Number::from(1_u64);
+    let numbers = |items: &mut dyn Iterator<Item = &Value>| {
+        items
+            .map(|e| ensure_numeric("product", &params[0], e))
+            .collect::<Result<Vec<_>>>()
+    };
     Ok(Value::from(match &args[0] {
-        Value::Array(a) => {
-            for e in a.iter() {
-                v.mul_assign(&ensure_numeric("product", &params[0], e)?)?;
-            }
-            v
-        }
-
-        Value::Set(a) => {
-            for e in a.iter() {
-                v.mul_assign(&ensure_numeric("product", &params[0], e)?)?;
-            }
-            v
-        }
+        Value::Array(a) => Number::product(&numbers(&mut a.iter())?)?,
+        Value::Set(a) => Number::product(&numbers(&mut a.iter())?)?,
         a => {
             let span = params[0].span();
             bail!(span.error(format!("`product` requires array/set argument. Got `{a}`.").as_str()))

@@ -149,7 +149,7 @@ fn parse_bytes(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) 
             Err(_) => return Ok(Value::Undefined),
         };
         number.mul_assign(&Number::two_pow(e)?)?;
-        Ok(Value::from(number.round()))
+        whole_bytes(&number)
     } else if let Some(e) = tenb_exp(suffix) {
         let combined = match combine_decimal_exponent(canonical_part.as_ref(), e) {
             Some(s) => s,
@@ -161,10 +161,19 @@ fn parse_bytes(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) 
             Err(_) if strict => bail!(span.error("could not parse number")),
             Err(_) => return Ok(Value::Undefined),
         };
-        Ok(Value::from(number.round()))
+        whole_bytes(&number)
     } else {
         Ok(Value::Undefined)
     }
+}
+
+// Parts of a byte are cut off.
+fn whole_bytes(number: &Number) -> Result<Value> {
+    let whole = number.abs().floor();
+    if number.is_positive() {
+        return Ok(Value::from(whole));
+    }
+    Ok(Value::from(Number::from(0_u64).sub(&whole)?))
 }
 
 // Normalizes numbers that start with a decimal point by injecting the implicit leading zero.

@@ -19,6 +19,8 @@ use crate::value::Value;
 #[derive(Clone, Default, Debug)]
 pub struct Scope {
     pub locals: BTreeMap<SourceStr, Span>,
+    /// Those of the locals that `:=` gives their value: everything else only uses them.
+    pub assigned: BTreeSet<SourceStr>,
     pub unscoped: BTreeSet<SourceStr>,
     pub inputs: BTreeSet<SourceStr>,
     pub uses_input: bool,
