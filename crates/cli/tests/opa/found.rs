@@ -28,6 +28,11 @@ const FOUND: &[(&str, &str)] = &[
     ("main := [round(2 / 3), floor(7 / 3), ceil(7 / 3), floor(-7 / 3), abs(-1 / 2)]", "[1, 2, 3, -3, 0.5]"),
     ("main := [floor(-0.5), ceil(-0.5), ceil(-2.5)]", "[0, 1, -2]"),
     ("main := 10 % 2.5", ""),
+    (
+        "main := [product([0.2, -7]), product([3, 2.675, -7]), product([0.5, 4])]",
+        "[-1.4000000000000001, -56.175000000000004, 2]",
+    ),
+    ("main := [units.parse_bytes(b) | some b in [\"-2.5\", \"2.7\", \"0.7Ki\", \"-1.5Ki\"]]", "[-2, 2, 716, -1536]"),
     ("main := -input.known.a", ""),
     ("main := [-count(\"ab\"), 3 - -count(\"ab\"), -count(\"ab\") + 1]", "[-2, 5, -1]"),
     ("main := [to_number(\"+1\") == 1, to_number(\".5\") == 0.5, to_number(\"01\") == 1]", "[true, true, true]"),
@@ -77,6 +82,9 @@ const FOUND: &[(&str, &str)] = &[
     ("main contains m if { some c in [{\"a\": 1}, {}]; m := sprintf(\"%v\", [c.a]) }", "[\"1\"]"),
     ("main := x if { walk({\"a\": [1]}, [[\"a\", 0], x]) }", "1"),
     ("main if { f(1) } else := 2 if { true }\nf(x) if { x == 2 }", "2"),
+    ("main if { y = input.missing_no; x := y; x == 1 }", ""),
+    ("main if { y = 1; x := y; [2, 3][x] == 3 }", "true"),
+    ("main if { y := 1; x := y; [x, 3] = [1, 3] }", "true"),
     // Patterns: an object has no other keys, and a variable has one value.
     ("main contains x if { some o in [{\"a\": 1}, {\"a\": 2, \"b\": 3}]; {\"a\": x} = o }", "[1]"),
     ("main contains x if { some {\"a\": x} in [{\"a\": 1}, json.unmarshal(\"{\\\"a\\\": 2, \\\"b\\\": 3}\")] }", "[1]"),
