@@ -143,11 +143,10 @@ test-libraries: ## policies of public libraries and their own tests, from checko
 	$(CARGO) test --locked --package image-admission-cli --test libraries -- --include-ignored --nocapture
 
 # OPA itself is the judge, and its own cases, from the Go module that e2e-tests/opa names.
-OPA_MODULE = $(shell cd e2e-tests/opa && go list -m -f '{{.Dir}}' github.com/open-policy-agent/opa)
 test-opa: ## OPA's conformance cases, and OPA_GENERATED generated modules from OPA_SEED on that OPA answers too
 	@command -v go >/dev/null || { echo "go is not on PATH, which builds OPA: install Go 1.26 or newer" >&2; exit 1; }
 	cd e2e-tests/opa && go mod download github.com/open-policy-agent/opa && go build -o ../../target/opa-judge .
-	OPA_CASES="$(OPA_MODULE)/v1/test/cases/testdata" OPA_JUDGE="$(CURDIR)/target/opa-judge" $(CARGO) lint test --locked --package image-admission-cli --test opa -- --include-ignored --nocapture
+	OPA_CASES="$$(cd e2e-tests/opa && go list -m -f '{{.Dir}}' github.com/open-policy-agent/opa)/v1/test/cases/testdata" OPA_JUDGE="$(CURDIR)/target/opa-judge" $(CARGO) lint test --locked --package image-admission-cli --test opa -- --include-ignored --nocapture
 
 TARGETS ?= reports attestations statements references requests manifests
 TIME ?= 60
