@@ -278,6 +278,10 @@ fn check_variables(
             "under `not` nothing gives `_` a value; ask a rule or a comprehension whether there is one".to_owned()
         }
         Wrong::Unbound(name) => format!("nothing gives `{name}` a value"),
+        Wrong::SetBelow(name) => format!(
+            "elements of a set below `{name}`, which only the evaluation knows, can't be looked at by other rules; give that key the \
+             whole set, `… := {{x | …}}`"
+        ),
         Wrong::Shadows(name) => {
             format!("`{name}` is the name of a rule or function of this package; give the variable another one")
         }

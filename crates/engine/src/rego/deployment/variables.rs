@@ -15,6 +15,8 @@ pub(super) enum Wrong {
     /// Nothing binds it. Under `not` nothing is bound: OPA calls such a variable unsafe, and `_` as well. The engine would
     /// go through all that it may stand for, around the `not`, and not at all where that is empty.
     Unbound(String),
+    /// A set below a key that only the evaluation knows, `p[q].r contains s`: what refers to one of its elements would see none.
+    SetBelow(String),
     /// It is declared by `some`, and a rule of the package has its name. The engine takes the rule's value for it.
     Shadows(String),
 }
@@ -31,7 +33,7 @@ pub(super) fn wrong(module: &Module, known: &BTreeSet<&str>) -> Option<(Wrong, P
     module.policy.iter().find_map(|rule| {
         let mut variables = Variables::default();
         variables.rule(rule);
-        let Variables { used, bound, under_not, declared } = variables;
+        let Variables { used, bound, under_not, declared, set_below } = variables;
         let shadows = declared.into_iter().find(|(name, _)| known.contains(name.as_str()));
         let unbound = used.into_iter().find(|(name, _)| {
             !bound.contains(name.as_str())
@@ -43,7 +45,20 @@ pub(super) fn wrong(module: &Module, known: &BTreeSet<&str>) -> Option<(Wrong, P
             .map(|(name, place)| (Wrong::Shadows(name), place))
             .or(unbound.map(|(name, place)| (Wrong::Unbound(name), place)))
             .or(under_not.map(|place| (Wrong::Unbound("_".to_owned()), place)))
+            .or(set_below.map(|(name, place)| (Wrong::SetBelow(name), place)))
     })
+}
+
+/// The variable that stands in the name of a rule, `q` in `p[q].r`.
+fn key_of(head: &ExprRef) -> Option<(String, Place)> {
+    match head.as_ref() {
+        Expr::RefBrack { refr, index, .. } => match index.as_ref() {
+            Expr::Var { span, .. } => Some((span.text().to_owned(), place(span))),
+            _ => key_of(refr),
+        },
+        Expr::RefDot { refr, .. } => key_of(refr),
+        _ => None,
+    }
 }
 
 #[derive(Default)]
@@ -56,6 +71,8 @@ struct Variables {
     under_not: Option<Place>,
     /// What `some` declares.
     declared: BTreeMap<String, Place>,
+    /// The first key in the name of a set that is none of its own.
+    set_below: Option<(String, Place)>,
 }
 
 impl Variables {
@@ -66,7 +83,10 @@ impl Variables {
                 self.indexes(refr);
                 assign.iter().for_each(|assign| self.value(&assign.value));
             }
-            RuleHead::Set { key, .. } => key.iter().for_each(|key| self.value(key)),
+            RuleHead::Set { refr, key, .. } => {
+                self.set_below = key_of(refr);
+                key.iter().for_each(|key| self.value(key));
+            }
             RuleHead::Func { args, assign, .. } => {
                 args.iter().for_each(|argument| self.pattern(argument));
                 assign.iter().for_each(|assign| self.value(&assign.value));
@@ -267,6 +287,7 @@ mod tests {
             let name = match wrong {
                 Wrong::Unbound(name) => name,
                 Wrong::Shadows(name) => format!("shadow of {name}"),
+                Wrong::SetBelow(name) => format!("set below {name}"),
             };
             format!("{name} {}:{}", place.line, place.column)
         })
@@ -292,6 +313,7 @@ mod tests {
             ("deny[\"x\"] { not f(_) }\nf(x) { x }", "_ 4:19"),
             ("deny[\"x\"] { some known; input.a[known] }", "shadow of known 4:18"),
             ("import future.keywords.in\ndeny[\"x\"] { some known in input.a }", "shadow of known 5:18"),
+            ("import future.keywords.contains\np[q].r contains s { input.a[q] = s }", "set below q 5:3"),
         ] {
             assert_eq!(found(rules).as_deref(), Some(name), "{rules}");
         }
@@ -320,6 +342,8 @@ mod tests {
             "deny[\"x\"] { input.a[k]; not input.b[k].c }",
             "deny[\"x\"] { not [1 | input.a[_] == 1] == [] }",
             "deny[\"x\"] { not count({y | y := input.a[_].b}) == 1 }",
+            "import future.keywords.contains\np.r[\"t\"] contains s { s := input.a[_] }",
+            "p[q] = {s | s := input.a[q][_]} { input.a[q] }",
         ] {
             assert_eq!(found(rules), None, "{rules}");
         }
