@@ -117,6 +117,15 @@ def add_findings(world, push, last):
         entry("CVE-2025-0005", "LOW", "bash", **score(vendor=4)),
         entry("CVE-2025-0006", "UNKNOWN", "tar"),
     ])
+    # What a scanner says of exploits beside its severities.
+    push("team/exploited:1.0", reports={AMD64: {}}, entries=[
+        entry("CVE-2025-3001", "LOW", "nghttp2", knownExploited=True, epssScore="0.9", epssPercentile="0.99"),
+        entry("CVE-2025-3002", "LOW", "tar", knownExploited=False, epssScore="0.001", epssPercentile="0.1"),
+    ])
+    push("team/unexploited:1.0", reports={AMD64: {}}, entries=[
+        entry("CVE-2025-3003", "LOW", "tar", knownExploited=False, epssScore="0.001", epssPercentile="0.1"),
+        entry("CVE-2025-3004", "LOW", "bash", knownExploited=False, epssScore="", epssPercentile=""),
+    ])
     push("team/vex:1.0", reports={AMD64: {}}, entries=[
         entry("CVE-2025-0007", "CRITICAL", "openssl", suppressed=True, vexStatus={"repository": "r", "status": "not_affected", "statement": "s"}, **score(nvd="9.1")),
     ])
@@ -189,6 +198,11 @@ def add_trivy_operator(world, push, names, images):
     digest = lambda name, platform="": names[f"digest of {name}{platform}"]
     report("trivy-good", "pod-p-c1", "team/trivy", "1.0", digest("team/trivy:1.0"), [high])
     report("trivy-bad", "pod-p-c1", "team/trivy-bad", "1.0", digest("team/trivy-bad:1.0"), [critical, high])
+    # Systems that somebody still looks after, and one that nobody does.
+    for name, system in (("supported", {"family": "alpine", "name": "3.22.1"}), ("ended", {"family": "debian", "name": "9.13", "eosl": True})):
+        push(f"team/trivy-{name}:1.0")
+        report(f"trivy-{name}", "pod-p-c1", f"team/trivy-{name}", "1.0", digest(f"team/trivy-{name}:1.0"), [high])
+        world.objects[-1]["report"]["os"] = system
     # Up to v0.23 the image's id stood in the place of the digest.
     manifest = manifest_of(world, "team/trivy-id", digest("team/trivy-id:1.0"))
     images[f"{REGISTRY}/team/trivy-id:1.0"]["manifest"] = manifest
@@ -310,6 +324,20 @@ def add_artifacts(world, push, names, images):
     attach("ci/verdict:1.0", {"status": "pass", "detail": {}}, "scan", "ci", artifact_type="application/vnd.scan+json")
     attach("ci/nonsense:1.0", {"hello": "world"}, "scan", "ci")
     attach("ci/multi:1.0", trivy([]), "scan", "ci")
+    # Grype's, which knows what is exploited, and which systems are past their end of life.
+    def grype(vulnerabilities, alerts=(), looks=True):
+        return {"matches": [{"vulnerability": v, "artifact": {"name": "curl", "version": "7.0", "purl": "pkg:apk/alpine/curl@7.0"}} for v in vulnerabilities],
+                "alertsByPackage": [{"package": {"name": "curl"}, "alerts": [{"type": kind, "message": "m"}]} for kind in alerts],
+                "source": {"type": "image", "target": {"os": "linux", "architecture": "amd64"}}, "distro": {"name": "alpine", "version": "3.10", "idLike": []},
+                "descriptor": {"name": "grype", "version": "0.121.2", "timestamp": "2026-11-10T08:00:00Z", "configuration": {"alerts": {"enable-eol-distro-warnings": looks}}}}
+
+    known = {"id": "CVE-2025-4001", "severity": "Low", "risk": 80, "fix": {"versions": ["8.0"], "state": "fixed"},
+             "knownExploited": [{"cve": "CVE-2025-4001", "dateAdded": "2026-11-01", "dueDate": "2026-12-01", "knownRansomwareCampaignUse": "Known"}],
+             "epss": [{"cve": "CVE-2025-4001", "epss": 0.7, "percentile": 0.98, "date": "2026-11-10"}]}
+    silent = {"id": "CVE-2025-4002", "severity": "Low", "fix": {"versions": [], "state": "not-fixed"}}
+    for name, document in (("exploited", grype([known])), ("silent", grype([silent], looks=False)), ("ended", grype([], ["distro-eol"])), ("quiet", grype([{**silent, "risk": 0.1}]))):
+        push(f"ci/grype-{name}:1.0")
+        attach(f"ci/grype-{name}:1.0", document, "scan", "ci", artifact_type="application/vnd.anchore.grype.report+json")
     # By type, in the index of referrers; another's artifact stands there too.
     for name, findings in (("ci/referred:1.0", []), ("ci/referred-bad:1.0", critical)):
         push(name)

@@ -1,19 +1,23 @@
 //! Acceptance: whether what a report found is within the limits.
 //!
-//! What counts, in this order: `denyAlways`, then `allowAlways`, then VEX, then exemptions, then the limits.
+//! What counts, in this order: `denyAlways`, then `allowAlways`, then VEX, then exemptions, then what is exploited or likely to be,
+//! then grace periods, then the limits.
 
 use crate::Timestamp;
 use crate::exemption::{self, Exempt};
-use crate::finding::{Finding, Findings, OwnVerdict};
+use crate::exploited::ExploitedCatalogue;
+use crate::finding::{Exploited, Finding, Findings, OperatingSystem, OwnVerdict};
 use crate::image::ImageReference;
 use crate::message::cut;
 use crate::reason::{
     EndedExemption, ExceededLimit, ExceededSetting, FINDINGS_SHOWN, NamedFinding, NamedFindings, UnreadableReport,
+    Untold, UnusableList, Warned,
 };
 use crate::remedy::{Remedy, is_on};
-use crate::settings::{Count, Exemption, Limit, Limits, Settings};
+use crate::settings::{Count, Exemption, GateAction, Limit, Limits, MissingScores, Settings};
 use crate::text::Text;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// The most ids that are kept of findings over a limit.
 const IDS_KEPT: usize = 20;
@@ -27,8 +31,10 @@ pub(crate) enum Verdict {
     Accepted,
     /// Over these limits.
     Rejected(Vec<ExceededLimit>),
-    /// The report can't be believed.
+    /// The report can't be believed, or doesn't say what a gate asks for.
     Unreadable(UnreadableReport),
+    /// What it found can't be compared with the list of what is exploited.
+    Incomparable(UnusableList),
 }
 
 /// A verdict, and the exemptions without which it might be another.
@@ -36,6 +42,8 @@ pub(crate) enum Verdict {
 pub(crate) struct Judgement<'a> {
     pub(crate) verdict: Verdict,
     pub(crate) used: Vec<UsedExemption<'a>>,
+    /// What gates found that are told to warn.
+    pub(crate) warned: Vec<Warned>,
 }
 
 /// An exemption that kept findings from counting.
@@ -68,6 +76,11 @@ pub(crate) struct Parts {
     pub(crate) fixes: bool,
     pub(crate) scores: bool,
     pub(crate) published: bool,
+    pub(crate) exploited: bool,
+    pub(crate) epss_score: bool,
+    pub(crate) epss_percentile: bool,
+    /// What the report says of the operating system, beside its entries.
+    pub(crate) system: bool,
 }
 
 /// Holds reports of one image against the limits.
@@ -75,12 +88,33 @@ pub(crate) struct Parts {
 pub(crate) struct Judge<'a> {
     limits: Limits<'a>,
     exemptions: Vec<&'a Exemption>,
+    exploited: Option<Rc<ExploitedCatalogue<'a>>>,
     now: Timestamp,
+}
+
+/// A finding that counts for something, and for what.
+struct Weighed<'f, 'e, 'a> {
+    finding: &'f Finding<'e>,
+    exempt: Exempt<'a>,
+    exploitation: Exploitation,
+    is_likely: bool,
+    /// Whether the limits leave it out as yet.
+    is_in_grace: bool,
+}
+
+/// Whether a finding is exploited, as `knownExploited` asks.
+enum Exploitation {
+    /// It isn't, or nobody asks.
+    No,
+    Yes(Option<Timestamp>),
+    Untold,
+    /// There is no list to go by.
+    Incomparable(UnusableList),
 }
 
 impl From<Verdict> for Judgement<'_> {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, used: Vec::new() }
+        Self { verdict, used: Vec::new(), warned: Vec::new() }
     }
 }
 
@@ -90,8 +124,14 @@ impl<'a> Judge<'a> {
         Self {
             limits: settings.acceptance.of(namespace),
             exemptions: exemption::of_image(&settings.exemptions, reference, namespace),
+            exploited: None,
             now,
         }
+    }
+
+    /// The same, with the list that the cluster holds of what is exploited.
+    pub(crate) fn knowing(self, exploited: Option<Rc<ExploitedCatalogue<'a>>>) -> Self {
+        Self { exploited, ..self }
     }
 
     /// How much of a report to ask for first. A summary counts entries that aren't suppressed: within the limits it
@@ -105,6 +145,11 @@ impl<'a> Judge<'a> {
             allow_always,
             ignore_vex_status,
             fix_grace_period,
+            unfixed_grace_period,
+            known_exploited,
+            epss,
+            // No entry says anything of it.
+            end_of_life: _,
             count: _,
         } = self.limits;
         let only_totals = max_severity.iter().all(|(_, limit)| matches!(limit, Limit::Total(_)))
@@ -113,6 +158,9 @@ impl<'a> Judge<'a> {
             && allow_always.is_empty()
             && !ignore_vex_status
             && fix_grace_period.is_none()
+            && unfixed_grace_period.is_none()
+            && known_exploited.is_none()
+            && epss.is_none()
             && self.exemptions.is_empty();
         if only_totals { Depth::Summary } else { Depth::Entries }
     }
@@ -126,26 +174,47 @@ impl<'a> Judge<'a> {
             allow_always,
             ignore_vex_status: _,
             fix_grace_period,
+            unfixed_grace_period,
+            known_exploited,
+            epss,
+            end_of_life,
             count,
         } = self.limits;
-        let explained = depth == Depth::Explained;
-        let lists = !deny_always.is_empty() || !allow_always.is_empty() || !self.exemptions.is_empty();
+        // What is only warned of is not read once more.
+        let warns = known_exploited.is_some_and(|gate| gate.action == GateAction::Warn)
+            || epss.is_some_and(|epss| epss.action == GateAction::Warn);
+        let explained = depth == Depth::Explained || warns;
+        let lists = !deny_always.is_empty()
+            || !allow_always.is_empty()
+            || !self.exemptions.is_empty()
+            || known_exploited.is_some_and(|gate| gate.from.is_some());
+        let grace = fix_grace_period.is_some() || unfixed_grace_period.is_some();
         Parts {
             ids: explained || lists || count == Count::Unique,
             aliases: lists,
             packages: explained,
             purls: self.exemptions.iter().any(|exemption| !exemption.packages.is_empty()),
             fixes: explained
-                || fix_grace_period.is_some()
+                || grace
                 || max_severity.iter().any(|(_, limit)| matches!(limit, Limit::TotalWithoutFixes(_)))
                 || self.exemptions.iter().any(|exemption| exemption.expire_on_fix),
             scores: cvss_score.is_some(),
-            published: fix_grace_period.is_some(),
+            published: grace,
+            exploited: known_exploited.is_some(),
+            epss_score: epss.is_some_and(|epss| epss.score.is_some()),
+            epss_percentile: epss.is_some_and(|epss| epss.percentile.is_some()),
+            system: end_of_life.is_some(),
         }
     }
 
     /// Holds a report's findings against the limits.
     pub(crate) fn judge(&self, findings: &Findings<'_>) -> Judgement<'a> {
+        let mut judgement = self.judge_findings(findings);
+        self.judge_system(&findings.system, &mut judgement);
+        judgement
+    }
+
+    fn judge_findings(&self, findings: &Findings<'_>) -> Judgement<'a> {
         match &findings.verdict {
             Some(OwnVerdict::Fail) => {
                 let (ids, named) = (Vec::new(), NamedFindings::default());
@@ -156,9 +225,10 @@ impl<'a> Judge<'a> {
                 return Verdict::Unreadable(UnreadableReport::OwnVerdict(word.clone())).into();
             }
             Some(OwnVerdict::Pass) => {
-                let mut exceeded = Vec::new();
-                self.denied(findings.entries.as_deref().unwrap_or_default(), &mut exceeded);
-                return verdict(exceeded).into();
+                return match &findings.entries {
+                    Some(entries) => self.judge_entries(entries, true),
+                    None => self.judge_word(),
+                };
             }
             None => {}
         }
@@ -170,7 +240,41 @@ impl<'a> Judge<'a> {
                 return Verdict::Unreadable(UnreadableReport::SummaryDiffers { severity, summary, listed }).into();
             }
         }
-        self.judge_entries(entries)
+        self.judge_entries(entries, false)
+    }
+
+    /// What a report comes to that says `pass` and lists nothing: gates that ask for findings have none to look at.
+    fn judge_word(&self) -> Judgement<'a> {
+        let mut judgement = Judgement::from(Verdict::Accepted);
+        let gates = [
+            (self.limits.known_exploited.map(|gate| gate.action), Untold::Exploited),
+            (self.limits.epss.map(|gate| gate.action), Untold::Epss),
+        ];
+        for (action, what) in gates {
+            if let Some(action) = action {
+                untold(action, what, &mut judgement);
+            }
+        }
+        judgement
+    }
+
+    /// Whether the operating system is one that nobody looks after any more: its reports look clean.
+    fn judge_system(&self, system: &OperatingSystem, judgement: &mut Judgement<'a>) {
+        let Some(action) = self.limits.end_of_life else { return };
+        match system {
+            OperatingSystem::Maintained => {}
+            OperatingSystem::Untold => untold(action, Untold::EndOfLife, judgement),
+            OperatingSystem::PastEndOfLife(name) => {
+                let (ids, named) = (Vec::new(), NamedFindings::default());
+                let setting = ExceededSetting::EndOfLife(name.clone());
+                let exceeded = ExceededLimit { setting, count: 1, max: 0, ids, named };
+                match (action, &mut judgement.verdict) {
+                    (GateAction::Warn, _) => judgement.warned.push(Warned::Exceeded(exceeded)),
+                    (GateAction::Reject, Verdict::Rejected(all)) => all.push(exceeded),
+                    (GateAction::Reject, other) => *other = Verdict::Rejected(vec![exceeded]),
+                }
+            }
+        }
     }
 
     fn judge_summary(&self, findings: &Findings<'_>) -> Verdict {
@@ -192,38 +296,105 @@ impl<'a> Judge<'a> {
         verdict(exceeded)
     }
 
-    fn judge_entries(&self, entries: &[Finding<'_>]) -> Judgement<'a> {
+    /// What the entries come to. The report itself may say `pass`: then they face all but the limits.
+    fn judge_entries(&self, entries: &[Finding<'_>], passed: bool) -> Judgement<'a> {
         let mut exceeded = Vec::new();
         let mut room = FINDINGS_SHOWN.saturating_sub(self.denied(entries, &mut exceeded));
-        let mut used: Vec<UsedExemption<'a>> = Vec::new();
-        let counted: Vec<(&Finding<'_>, Exempt<'a>)> =
-            entries.iter().filter_map(|entry| Some((entry, self.counts(entry, &mut used)?))).collect();
+        let mut judgement = Judgement::from(Verdict::Accepted);
+        let weighed: Vec<Weighed<'_, '_, 'a>> =
+            entries.iter().filter_map(|entry| self.weigh(entry, &mut judgement.used)).collect();
+        self.judge_exploited(&weighed, &mut exceeded, &mut room, &mut judgement);
+        self.judge_likely(&weighed, &mut exceeded, &mut room, &mut judgement);
+        let limited = || weighed.iter().filter(|weighed| !weighed.is_in_grace && !passed);
         for (severity, limit) in self.limits.max_severity {
             let of: Vec<_> = match limit {
-                Limit::Total(_) => counted.iter().filter(|(e, _)| e.severity == *severity).collect(),
+                Limit::Total(_) => limited().filter(|w| w.finding.severity == *severity).collect(),
                 Limit::TotalWithoutFixes(_) => {
-                    counted.iter().filter(|(e, _)| e.severity == *severity && e.fixed_in.is_none()).collect()
+                    limited().filter(|w| w.finding.severity == *severity && w.finding.fixed_in.is_none()).collect()
                 }
             };
             let (Limit::Total(max) | Limit::TotalWithoutFixes(max)) = *limit;
-            let count = self.number_of(&of);
-            if count > max {
-                let (ids, named) = named(&of, self.limits.count, &mut room);
-                let setting = ExceededSetting::MaxSeverity(*severity, *limit);
-                exceeded.push(ExceededLimit { setting, count, max, ids, named });
-            }
+            let setting = ExceededSetting::MaxSeverity(*severity, *limit);
+            exceeded.extend(self.exceeded(setting, max, &of, &mut room));
         }
         if let Some(cvss) = self.limits.cvss_score {
-            let of: Vec<_> =
-                counted.iter().filter(|(e, _)| e.score.is_some_and(|score| score >= cvss.threshold)).collect();
-            let count = self.number_of(&of);
-            if count > cvss.max_count {
-                let (ids, named) = named(&of, self.limits.count, &mut room);
-                let setting = ExceededSetting::CvssScore(cvss.threshold);
-                exceeded.push(ExceededLimit { setting, count, max: cvss.max_count, ids, named });
-            }
+            let of: Vec<_> = limited().filter(|w| w.finding.score.is_some_and(|s| s >= cvss.threshold)).collect();
+            let setting = ExceededSetting::CvssScore(cvss.threshold);
+            exceeded.extend(self.exceeded(setting, cvss.max_count, &of, &mut room));
         }
-        Judgement { verdict: verdict(exceeded), used }
+        // What is known to be too bad comes before what isn't known.
+        if !exceeded.is_empty() {
+            judgement.verdict = Verdict::Rejected(exceeded);
+        }
+        judgement
+    }
+
+    /// A limit that findings are over.
+    fn exceeded(
+        &self,
+        setting: ExceededSetting,
+        max: u64,
+        of: &[&Weighed<'_, '_, 'a>],
+        room: &mut usize,
+    ) -> Option<ExceededLimit> {
+        let count = self.number_of(of);
+        (count > max).then(|| {
+            let (ids, named) = named(of, self.limits.count, room);
+            ExceededLimit { setting, count, max, ids, named }
+        })
+    }
+
+    /// What `knownExploited` makes of the findings.
+    fn judge_exploited(
+        &self,
+        weighed: &[Weighed<'_, '_, 'a>],
+        exceeded: &mut Vec<ExceededLimit>,
+        room: &mut usize,
+        judgement: &mut Judgement<'a>,
+    ) {
+        let Some(gate) = self.limits.known_exploited else { return };
+        let due = |weighed: &Weighed<'_, '_, 'a>| match weighed.exploitation {
+            Exploitation::Yes(due) => due,
+            _ => None,
+        };
+        let of: Vec<_> = weighed.iter().filter(|w| matches!(w.exploitation, Exploitation::Yes(_))).collect();
+        let first_due = of.iter().filter_map(|weighed| due(weighed)).min();
+        let found = self.exceeded(ExceededSetting::KnownExploited(first_due), 0, &of, room);
+        match gate.action {
+            GateAction::Reject => exceeded.extend(found),
+            GateAction::Warn => judgement.warned.extend(found.map(Warned::Exceeded)),
+        }
+        let incomparable = weighed.iter().find_map(|weighed| match &weighed.exploitation {
+            Exploitation::Incomparable(why) => Some(why.clone()),
+            _ => None,
+        });
+        if let Some(why) = incomparable {
+            match gate.action {
+                GateAction::Reject => judgement.verdict = Verdict::Incomparable(why),
+                GateAction::Warn => judgement.warned.push(Warned::List(why)),
+            }
+        } else if weighed.iter().any(|weighed| matches!(weighed.exploitation, Exploitation::Untold)) {
+            untold(gate.action, Untold::Exploited, judgement);
+        }
+    }
+
+    /// What `epss` makes of the findings.
+    fn judge_likely(
+        &self,
+        weighed: &[Weighed<'_, '_, 'a>],
+        exceeded: &mut Vec<ExceededLimit>,
+        room: &mut usize,
+        judgement: &mut Judgement<'a>,
+    ) {
+        let Some(epss) = self.limits.epss else { return };
+        let of: Vec<_> = weighed.iter().filter(|weighed| weighed.is_likely).collect();
+        let without: Vec<_> = of.iter().copied().filter(|weighed| self.lacks_epss(weighed.finding)).collect();
+        let setting = ExceededSetting::Epss(epss, self.number_of(&without));
+        let found = self.exceeded(setting, 0, &of, room);
+        match epss.action {
+            GateAction::Reject => exceeded.extend(found),
+            GateAction::Warn => judgement.warned.extend(found.map(Warned::Exceeded)),
+        }
     }
 
     /// Reports the findings that are never accepted, and says how many it named.
@@ -250,13 +421,16 @@ impl<'a> Judge<'a> {
         shown
     }
 
-    /// Whether a finding counts, and what the exemptions say about it.
-    fn counts(&self, entry: &Finding<'_>, used: &mut Vec<UsedExemption<'a>>) -> Option<Exempt<'a>> {
-        if !self.is_limited(entry)
-            || entry.is_one_of(self.limits.allow_always)
+    /// What a finding counts for, if for anything, and what the exemptions say about it.
+    fn weigh<'f, 'e>(&self, entry: &'f Finding<'e>, used: &mut Vec<UsedExemption<'a>>) -> Option<Weighed<'f, 'e, 'a>> {
+        if entry.is_one_of(self.limits.allow_always)
             || (entry.suppressed && !self.limits.ignore_vex_status)
             || (self.limits.ignore_vex_status && !is_on(Remedy::VexOnlyClears))
         {
+            return None;
+        }
+        let (exploitation, is_likely) = (self.exploitation(entry), self.is_likely(entry));
+        if !self.is_limited(entry) && !is_likely && matches!(exploitation, Exploitation::No) {
             return None;
         }
         let exempt = exemption::of_finding(&self.exemptions, entry, self.now);
@@ -268,14 +442,64 @@ impl<'a> Judge<'a> {
             }
             return None;
         }
-        let in_grace = self.limits.fix_grace_period.is_some_and(|period| {
+        let is_in_grace = self.is_in_grace(entry);
+        Some(Weighed { finding: entry, exempt, exploitation, is_likely, is_in_grace })
+    }
+
+    /// Whether a finding is exploited: one that says so is enough, be it the report or the list.
+    fn exploitation(&self, entry: &Finding<'_>) -> Exploitation {
+        if self.limits.known_exploited.is_none() {
+            return Exploitation::No;
+        }
+        let listed = match &self.exploited {
+            Some(catalogue) => match catalogue.says(entry) {
+                Ok(listed) => listed,
+                Err(why) if entry.exploited.is_none_or(|said| said == Exploited::No) => {
+                    return Exploitation::Incomparable(why);
+                }
+                Err(_) => None,
+            },
+            None => None,
+        };
+        match (entry.exploited, listed) {
+            (Some(Exploited::Yes { due: said }), Some(Exploited::Yes { due: listed })) => {
+                Exploitation::Yes(said.into_iter().chain(listed).min())
+            }
+            (Some(Exploited::Yes { due }), _) | (_, Some(Exploited::Yes { due })) => Exploitation::Yes(due),
+            (Some(Exploited::No), _) | (_, Some(Exploited::No)) => Exploitation::No,
+            (None, None) if is_on(Remedy::UntoldIsNotFine) => Exploitation::Untold,
+            (None, None) => Exploitation::No,
+        }
+    }
+
+    /// Whether a finding is as likely to be exploited as `epss` says, or may be.
+    fn is_likely(&self, entry: &Finding<'_>) -> bool {
+        let Some(epss) = self.limits.epss else { return false };
+        let is_from =
+            |value: Option<f64>, from: Option<f64>| value.zip(from).is_some_and(|(value, from)| value >= from);
+        is_from(entry.epss.score, epss.score)
+            || is_from(entry.epss.percentile, epss.percentile)
+            || (epss.missing == MissingScores::Count && self.lacks_epss(entry))
+    }
+
+    /// Whether a finding has nothing that `epss` could compare. Where both are asked for, one is enough to be unlikely.
+    fn lacks_epss(&self, entry: &Finding<'_>) -> bool {
+        let Some(epss) = self.limits.epss else { return false };
+        let has_score = epss.score.is_some() && entry.epss.score.is_some();
+        let has_percentile = epss.percentile.is_some() && entry.epss.percentile.is_some();
+        !has_score && !has_percentile && is_on(Remedy::UntoldIsNotFine)
+    }
+
+    /// Whether a finding doesn't count yet, since it, or its fix, is young.
+    fn is_in_grace(&self, entry: &Finding<'_>) -> bool {
+        let periods = match entry.fixed_in {
+            Some(_) => self.limits.fix_grace_period,
+            None => self.limits.unfixed_grace_period,
+        };
+        periods.and_then(|periods| periods.of(entry.severity)).is_some_and(|period| {
             // A date that lies ahead is no date.
-            let young = entry
-                .published
-                .is_some_and(|published| published <= self.now && !published.is_older_than(period, self.now));
-            entry.fixed_in.is_some() && young
-        });
-        (!in_grace).then_some(exempt)
+            entry.published.is_some_and(|published| published <= self.now && !published.is_older_than(period, self.now))
+        })
     }
 
     /// Whether any limit is about such findings.
@@ -285,16 +509,29 @@ impl<'a> Judge<'a> {
     }
 
     /// How many count: different ids, those without one each for itself; or entries.
-    fn number_of(&self, findings: &[&(&Finding<'_>, Exempt<'a>)]) -> u64 {
+    fn number_of(&self, findings: &[&Weighed<'_, '_, 'a>]) -> u64 {
         let count = match self.limits.count {
             Count::Entries => findings.len(),
             Count::Unique if !is_on(Remedy::CountIds) => findings.len(),
             Count::Unique => {
-                let ids: BTreeSet<_> = findings.iter().filter_map(|(e, _)| e.id.as_ref().map(Text::as_str)).collect();
-                ids.len() + findings.iter().filter(|(e, _)| e.id.is_none()).count()
+                let ids: BTreeSet<_> =
+                    findings.iter().filter_map(|w| w.finding.id.as_ref().map(Text::as_str)).collect();
+                ids.len() + findings.iter().filter(|w| w.finding.id.is_none()).count()
             }
         };
         u64::try_from(count).unwrap_or(u64::MAX)
+    }
+}
+
+/// What a gate makes of a report that doesn't say what it asks for. What is known to be too bad stays so.
+fn untold(action: GateAction, what: Untold, judgement: &mut Judgement<'_>) {
+    match (action, &judgement.verdict) {
+        (GateAction::Warn, _) => judgement.warned.push(Warned::Untold(what)),
+        _ if !is_on(Remedy::UntoldIsNotFine) => {}
+        (GateAction::Reject, Verdict::Accepted) => {
+            judgement.verdict = Verdict::Unreadable(UnreadableReport::Untold(what));
+        }
+        (GateAction::Reject, Verdict::Rejected(_) | Verdict::Unreadable(_) | Verdict::Incomparable(_)) => {}
     }
 }
 
@@ -303,9 +540,9 @@ fn verdict(exceeded: Vec<ExceededLimit>) -> Verdict {
 }
 
 /// The ids, and those that are named, the worst first.
-fn named(findings: &[&(&Finding<'_>, Exempt<'_>)], counted: Count, room: &mut usize) -> (Vec<String>, NamedFindings) {
+fn named(findings: &[&Weighed<'_, '_, '_>], counted: Count, room: &mut usize) -> (Vec<String>, NamedFindings) {
     let mut worst: Vec<_> =
-        findings.iter().filter_map(|(e, exempt)| Some((e.id.as_ref()?.as_str(), *e, exempt))).collect();
+        findings.iter().filter_map(|w| Some((w.finding.id.as_ref()?.as_str(), w.finding, &w.exempt))).collect();
     worst.sort_by(|(a_id, a, _), (b_id, b, _)| {
         let score = |finding: &Finding<'_>| finding.score.unwrap_or(0.0);
         a.severity.cmp(&b.severity).then(score(b).total_cmp(&score(a))).then(a_id.cmp(b_id))
@@ -342,5 +579,7 @@ fn name(id: &str, finding: &Finding<'_>, exempt: &Exempt<'_>) -> NamedFinding {
     }
 }
 
+#[cfg(test)]
+mod gate_tests;
 #[cfg(test)]
 mod tests;

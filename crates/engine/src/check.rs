@@ -64,6 +64,9 @@ pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {
             add(api_version, kind, format!("reports.sources[{position}]"));
         }
     }
+    for (path, _) in settings.acceptance.exploited_lists().into_iter().filter(|_| settings.reads_reports()) {
+        add("v1", "ConfigMap", path);
+    }
     for policy in &settings.verification {
         for attestor in &policy.attestors {
             if let Identity::KeyInCluster(key) = &attestor.identity {

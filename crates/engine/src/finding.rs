@@ -20,6 +20,20 @@ pub(crate) struct Findings<'a> {
     pub(crate) entries: Option<Vec<Finding<'a>>>,
     /// What the report itself says about the image.
     pub(crate) verdict: Option<OwnVerdict>,
+    /// What it says of the image's operating system.
+    pub(crate) system: OperatingSystem,
+}
+
+/// Whether an image's operating system is still maintained, as far as a report says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum OperatingSystem {
+    /// It doesn't say.
+    #[default]
+    Untold,
+    /// It is, or there is none.
+    Maintained,
+    /// It is past its end of life; its name where that is told.
+    PastEndOfLife(String),
 }
 
 /// One entry of a report: a vulnerability in a package.
@@ -43,6 +57,38 @@ pub(crate) struct Finding<'a> {
     pub(crate) published: Option<Timestamp>,
     /// Whether a VEX document says that it doesn't count.
     pub(crate) suppressed: bool,
+    /// Whether it is exploited in the wild; none when the report doesn't say.
+    pub(crate) exploited: Option<Exploited>,
+    /// How likely it is to be exploited.
+    pub(crate) epss: EpssScores,
+}
+
+/// Whether a vulnerability is exploited in the wild, as a catalogue like CISA's KEV knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exploited {
+    /// Nobody knows of it.
+    No,
+    /// It is; the last day to mend it, where the catalogue names one.
+    Yes { due: Option<Timestamp> },
+}
+
+/// FIRST's forecast of how likely a vulnerability is to be exploited, each from 0 to 1 and none when the report doesn't say.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct EpssScores {
+    /// The probability.
+    pub(crate) score: Option<f64>,
+    /// The share of all vulnerabilities that are no likelier.
+    pub(crate) percentile: Option<f64>,
+}
+
+impl EpssScores {
+    /// The higher of both, where a vulnerability has several names with a forecast each. Zero is what stands for none.
+    pub(crate) fn add(&mut self, score: f64, percentile: f64) {
+        let share = |number: f64| (number > 0.0 && number <= 1.0).then_some(number);
+        let higher = |a: Option<f64>, b: Option<f64>| a.map_or(b, |a| Some(b.map_or(a, |b| a.max(b))));
+        self.score = higher(self.score, share(score));
+        self.percentile = higher(self.percentile, share(percentile));
+    }
 }
 
 /// What a report itself says about its image.

@@ -33,6 +33,7 @@ mod context;
 mod decision;
 mod exemption;
 pub mod explain;
+mod exploited;
 mod finding;
 mod flow;
 mod glob;
@@ -87,8 +88,8 @@ pub use platform::Platform;
 pub use policy::Rule;
 pub use prescan::PreScanRejection;
 pub use reason::{
-    Denial, ExceededLimit, ExceededSetting, ImageWarning, ReportState, ScanReason, ScanStatus, Unsigned, Unverified,
-    UsedExemption,
+    Denial, ExceededLimit, ExceededSetting, GateWarning, ImageWarning, ReportState, ScanReason, ScanStatus, Unsigned,
+    Unverified, UsedExemption,
 };
 pub use rego::{Clock, NO_TIME, PolicyOutcome, Seen, SeenModule, use_clock};
 pub use report::{PlatformReport, ScanReport};

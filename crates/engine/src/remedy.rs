@@ -74,6 +74,12 @@ pub(crate) enum Remedy {
     VerifySignature,
     /// An index counts only where nothing can be hidden in it.
     ProveIndexes,
+    /// A list of exploited vulnerabilities that is empty clears nothing.
+    EmptyListClearsNothing,
+    /// Nor does one that is too old, or of unknown age.
+    OldListClearsNothing,
+    /// What a report doesn't say of a finding is not that it is fine.
+    UntoldIsNotFine,
     /// What an author can cause is no outage.
     ForgiveOutagesOnly,
 }

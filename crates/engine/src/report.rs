@@ -13,13 +13,14 @@ mod trivy_operator;
 use crate::Timestamp;
 use crate::acceptance::{Judge, Judgement, Verdict};
 use crate::context::RequestContext;
+use crate::exploited::ExploitedCatalogue;
 use crate::host::{Host, HostFailure, Resource};
 use crate::image::ImageReference;
 use crate::message::cut;
 use crate::platform::Platform;
 use crate::reason::{
-    Decisive, ExceededLimit, ImageWarning, LookUpFailure, Made, ReportReason, ReportState, ScanReason, ScanStatus,
-    UsedExemption,
+    Decisive, ExceededLimit, GateWarning, ImageWarning, LookUpFailure, Made, ReportReason, ReportState, ScanReason,
+    ScanStatus, UsedExemption,
 };
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, ResolvedImage, resolve};
@@ -29,6 +30,7 @@ use serde_json::{Map, Value};
 use source::{Knowledge, Origin, Source, Statement, WantedPlatform};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 pub(crate) use trivy_operator::Owner;
 
@@ -175,12 +177,17 @@ pub(crate) struct ReportSearch<'a> {
     known: KnownImages,
     /// Made when the first image is looked for: many a request asks for none.
     sources: Vec<(&'static str, Box<dyn Source<'a> + 'a>)>,
+    /// What the cluster knows to be exploited, for all images of the request.
+    exploited: Option<Rc<ExploitedCatalogue<'a>>>,
 }
 
 impl<'a> ReportSearch<'a> {
     pub(crate) fn new(context: RequestContext<'a>, subject: &'a Subject) -> Self {
         let RequestContext { settings, host, now, .. } = context;
-        Self { settings, host, subject, now, known: KnownImages::default(), sources: Vec::new() }
+        let gate = settings.acceptance.of(&subject.namespace).known_exploited;
+        let list = gate.and_then(|gate| gate.from.as_ref());
+        let exploited = list.map(|list| Rc::new(ExploitedCatalogue::new(list, host, now)));
+        Self { settings, host, subject, now, known: KnownImages::default(), sources: Vec::new(), exploited }
     }
 
     /// A source as the settings have it.
@@ -279,6 +286,7 @@ impl<'a> ReportSearch<'a> {
 
     fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
         let judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
+        let judge = judge.knowing(self.exploited.clone());
         let (statements, known_to, asked) = self.ask(reference, image, &judge);
         let mut warnings = Vec::new();
         if image.is_unproven {
@@ -293,6 +301,11 @@ impl<'a> ReportSearch<'a> {
         let mut platforms = Vec::new();
         for (manifest, statements) in image.platforms.iter().zip(statements) {
             exemptions.note(&statements);
+            for warning in warned(&statements) {
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
+            }
             if disagree(&statements) && !warnings.contains(&ImageWarning::ReportsDisagree) {
                 warnings.push(ImageWarning::ReportsDisagree);
             }
@@ -425,6 +438,9 @@ impl Statement<'_> {
             Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(_), .. }) | Knowledge::Failed(_) => {
                 (ScanStatus::ScanFailed, ReportState::Failed)
             }
+            Knowledge::Fresh(Judgement { verdict: Verdict::Incomparable(_), .. }) => {
+                (ScanStatus::ScanFailed, ReportState::LookUpFailed)
+            }
             Knowledge::Stale(_) => (ScanStatus::ReportNotAvailable, ReportState::Stale),
             Knowledge::OfAnotherImage(_) => (ScanStatus::ReportNotAvailable, ReportState::OtherImage),
             Knowledge::NotScanned(_) => (ScanStatus::ReportNotAvailable, ReportState::NotScanned),
@@ -446,6 +462,9 @@ impl Statement<'_> {
                 Decisive::Rejected(exceeded, source)
             }
             Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => Decisive::Unreadable(why),
+            Knowledge::Fresh(Judgement { verdict: Verdict::Incomparable(why), .. }) => {
+                Decisive::LookUpFailed(LookUpFailure::List(why))
+            }
             Knowledge::Stale(why) => Decisive::Stale(why),
             Knowledge::OfAnotherImage(which) => Decisive::OfAnotherImage(which),
             Knowledge::NotScanned(why) => Decisive::NotScanned(why),
@@ -456,6 +475,18 @@ impl Statement<'_> {
         };
         ReportReason { by: self.by, made, what }
     }
+}
+
+/// What gates of fresh reports warn of.
+fn warned(statements: &[Statement<'_>]) -> Vec<ImageWarning> {
+    let judgements = statements.iter().filter_map(|statement| match &statement.known {
+        Knowledge::Fresh(judgement) => Some(judgement),
+        _ => None,
+    });
+    judgements
+        .flat_map(|judgement| &judgement.warned)
+        .map(|what| ImageWarning::Gate(GateWarning(what.clone())))
+        .collect()
 }
 
 /// Whether fresh reports of one platform come to different verdicts.

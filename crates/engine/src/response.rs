@@ -7,7 +7,7 @@ use crate::decision::{Decision, NothingToJudge, Outcome};
 use crate::instance::finish_with;
 use crate::judged::JudgedImage;
 use crate::message::{cut, join_at_most, join_within};
-use crate::reason::{ScanLine, UsedExemption};
+use crate::reason::{ImageWarning, ScanLine, UsedExemption};
 use crate::rego::PolicyOutcome;
 use crate::request::UnreadableRequest;
 use crate::settings::{FailureAction, InvalidSettings, PhaseAction, PreScanAction, ScanAction};
@@ -420,5 +420,13 @@ fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
     if !report.exemptions.is_empty() {
         let used: Vec<String> = report.exemptions.iter().map(UsedExemption::to_string).collect();
         add("exemptions", &join_within(&used, "; ", MAX_AUDIT_VALUE_LENGTH));
+    }
+    let gates = report.warnings.iter().filter_map(|warning| match warning {
+        ImageWarning::Gate(gate) => Some(gate.to_string()),
+        _ => None,
+    });
+    let gates: Vec<String> = gates.collect();
+    if !gates.is_empty() {
+        add("warned", &join_within(&gates, "; ", MAX_AUDIT_VALUE_LENGTH));
     }
 }

@@ -20,7 +20,10 @@ use read::{Path, Problems, SettingsMap};
 use serde_json::{Map, Value};
 use std::fmt;
 
-pub use acceptance::{Acceptance, Count, CvssLimit, Limit, Limits, Severity};
+pub use acceptance::{
+    Acceptance, Count, CvssLimit, Epss, ExploitedList, GateAction, GracePeriods, KnownExploited, Limit, Limits,
+    MissingScores, Severity,
+};
 pub use attestors::{Attestor, Identity, KeyReference};
 pub use break_glass::{BreakGlass, GuardedResource};
 pub use exemptions::{Exemption, Pattern, UNSAID_REASON};
@@ -222,24 +225,7 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
         ),
     };
     nothing_decides(&settings, scan_key, problems);
-    let sources = &settings.reports.sources;
-    if !sources.is_empty() && !sources.iter().any(ReportSource::has_dates) {
-        for setting in settings.acceptance.grace_periods() {
-            let names: Vec<&str> = sources.iter().map(ReportSource::name).collect();
-            problems.add_at(
-                &setting,
-                format!(
-                    "no source has dates of fixes or vulnerabilities ({}); trivyOperator and registry have",
-                    names.join(", ")
-                ),
-            );
-        }
-    }
-    if !sources.is_empty() && !sources.iter().any(ReportSource::has_scores) {
-        for setting in settings.acceptance.cvss_scores() {
-            problems.add_at(&setting, "no source has scores; name the field of a finding's score in `fields.score`");
-        }
-    }
+    sources_must_tell(&settings, problems);
     settings
 }
 
@@ -258,6 +244,68 @@ fn nothing_decides(settings: &Settings, scan_key: &str, problems: &mut Problems)
             problems.add_at(
                 &format!("{phase}.autoGenerate"),
                 format!("without generated rules nothing would decide; write rules in `{key}`, or use true"),
+            );
+        }
+    }
+}
+
+/// A gate that no report can answer would never let anything in, or never keep anything out.
+fn sources_must_tell(settings: &Settings, problems: &mut Problems) {
+    let sources = &settings.reports.sources;
+    if sources.is_empty() {
+        return;
+    }
+    let names = |wanted: fn(&ReportSource) -> bool| {
+        let names: Vec<&str> = sources.iter().filter(|source| wanted(source)).map(ReportSource::name).collect();
+        names.join(", ")
+    };
+    if !sources.iter().any(ReportSource::has_dates) {
+        for setting in settings.acceptance.grace_periods() {
+            problems.add_at(
+                &setting,
+                format!(
+                    "no source has dates of fixes or vulnerabilities ({}); trivyOperator and registry have",
+                    names(|_| true)
+                ),
+            );
+        }
+    }
+    if !sources.iter().any(ReportSource::has_scores) {
+        for setting in settings.acceptance.cvss_scores() {
+            problems.add_at(&setting, "no source has scores; name the field of a finding's score in `fields.score`");
+        }
+    }
+    // Where a gate rejects, what isn't told fails the scan: each source must be able to tell. Where it warns, one will do.
+    let is_told = |tells: fn(&ReportSource) -> bool, action| match action {
+        GateAction::Reject => sources.iter().all(tells),
+        GateAction::Warn => sources.iter().any(tells),
+    };
+    for (setting, action) in settings.acceptance.exploited_by_reports() {
+        if !is_told(ReportSource::tells_exploited, action) {
+            let silent = names(|source| !source.tells_exploited());
+            problems.add_at(
+                &setting,
+                format!("reports of {silent} don't say what is exploited: name a list of the cluster in `from`"),
+            );
+        }
+    }
+    for (setting, action) in settings.acceptance.likelihoods() {
+        if !is_told(ReportSource::tells_likelihood, action) {
+            let silent = names(|source| !source.tells_likelihood());
+            problems.add_at(
+                &setting,
+                format!(
+                    "reports of {silent} have no EPSS scores; those of Grype in registry and of sbomscanner may have"
+                ),
+            );
+        }
+    }
+    for (setting, action) in settings.acceptance.ends_of_life() {
+        if !is_told(ReportSource::tells_end_of_life, action) {
+            let silent = names(|source| !source.tells_end_of_life());
+            problems.add_at(
+                &setting,
+                format!("reports of {silent} don't say whether a system is past its end of life; those of trivyOperator and registry may"),
             );
         }
     }

@@ -5,6 +5,7 @@ mod attacks;
 mod boundaries;
 mod empty;
 mod fields;
+mod gates;
 mod moved;
 mod mutilated;
 mod reread;

@@ -22,7 +22,7 @@ const SOURCES: [&str; 5] =
     ["sources/sbomscanner", "sources/trivy-operator", "sources/kubescape", "sources/custom", "sources/none"];
 
 /// What overlays may add beside a source of reports and the two below. Their heads have the settings that they go with.
-const BESIDE: [&str; 2] = ["keys", "context"];
+const BESIDE: [&str; 3] = ["keys", "context", "known-exploited"];
 
 // === overlays ===
 
@@ -60,7 +60,7 @@ fn all() -> Vec<Vec<&'static str>> {
     for source in SOURCES {
         for mode in [&[][..], &["monitor"]] {
             for twin in [&[][..], &["validating"]] {
-                for beside in [&[][..], &["keys", "context", "monitoring", "break-glass"]] {
+                for beside in [&[][..], &["keys", "context", "known-exploited", "monitoring", "break-glass"]] {
                     all.push([&[source][..], mode, twin, beside].concat());
                 }
             }

@@ -1,6 +1,7 @@
 //! Limits, lists and exemptions: tables, and the laws that hold whatever the findings are.
 
 use super::*;
+use crate::finding::EpssScores;
 use crate::settings::Severity;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -20,6 +21,8 @@ fn finding(id: &str, severity: Severity) -> Finding<'static> {
         score: Some(7.5),
         published: None,
         suppressed: false,
+        exploited: None,
+        epss: EpssScores::default(),
     }
 }
 
@@ -32,7 +35,7 @@ fn judged(
     let settings = Settings::read(settings).unwrap();
     let reference = ImageReference::parse("ghcr.io/team/app:1.0").unwrap();
     let judge = Judge::new(&settings, &reference, "web", NOW);
-    let judgement = judge.judge(&Findings { summary: None, entries: Some(entries.to_vec()), verdict });
+    let judgement = judge.judge(&Findings { entries: Some(entries.to_vec()), verdict, ..Findings::default() });
     (said(judgement.verdict), judgement.used.into_iter().flat_map(|used| used.ids).collect())
 }
 
@@ -42,6 +45,7 @@ fn said(verdict: Verdict) -> Result<Vec<String>, String> {
         Verdict::Accepted => Ok(Vec::new()),
         Verdict::Rejected(broken) => Ok(broken.iter().map(ToString::to_string).collect()),
         Verdict::Unreadable(why) => Err(why.to_string()),
+        Verdict::Incomparable(why) => Err(why.to_string()),
     }
 }
 
@@ -199,6 +203,8 @@ fn any_finding() -> impl Strategy<Value = Finding<'static>> {
         fixed_in: fixed.then(|| "9".into()),
         published: published.map(|days| Timestamp(NOW.0 + days * DAY)),
         suppressed,
+        exploited: None,
+        epss: EpssScores::default(),
         purl: (package > 0).then(|| format!("pkg:apk/p{package}@1").into()),
         ..finding(&if id == 0 { String::new() } else { format!("CVE-{id}") }, severity)
     })

@@ -25,6 +25,8 @@ pub enum Advice {
     DoWithout(Vec<String>),
     /// The report's own verdict is against it.
     SatisfyScanner,
+    /// Its operating system is past its end of life.
+    UpgradeSystem,
     /// Have it signed.
     Sign {
         /// `repository@digest`
@@ -133,6 +135,9 @@ impl fmt::Display for Advice {
                 return write!(f, "do without what has {}: no fix is known", named(ids));
             }
             Self::SatisfyScanner => "see what its scanner wants: the verdict is the report's own",
+            Self::UpgradeSystem => {
+                "build it on a release of the operating system that is still maintained, push it, and have it scanned again"
+            }
             Self::Sign { artifact, asked_for } => {
                 return write!(f, "have {} signed by {}", cut(artifact, 300), AskedFor(asked_for));
             }

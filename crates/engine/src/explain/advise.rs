@@ -4,7 +4,7 @@ use super::{Advice, PackageUpdate};
 use crate::host::{HostFailure, Untrusted};
 use crate::reason::{
     Decisive, ExceededLimit, ExceededSetting, LookUpFailure, NamedFinding, NotScanned, OtherImage, Pending,
-    ReportReason, ScanReason, Unresolved, Unsigned, Unverified,
+    ReportReason, ScanReason, UnreadableReport, Unresolved, Unsigned, Unverified,
 };
 use crate::report::ScanReport;
 use crate::settings::Settings;
@@ -83,6 +83,7 @@ fn about_reason(reason: &ReportReason) -> Vec<Advice> {
     let advice = match &reason.what {
         Decisive::Accepted => return Vec::new(),
         Decisive::Rejected(exceeded, _) => return about_findings(exceeded),
+        Decisive::Unreadable(UnreadableReport::Untold(_)) => Advice::RepairScan,
         Decisive::Unreadable(_) | Decisive::Stale(_) => Advice::ScanAgain,
         Decisive::OfAnotherImage(OtherImage::OnlyTag { source, .. }) => Advice::ReportDigest(source),
         Decisive::OfAnotherImage(_) => Advice::NameScannedDigest,
@@ -105,6 +106,7 @@ fn about_reason(reason: &ReportReason) -> Vec<Advice> {
         Decisive::Failed(_) => Advice::RepairScan,
         Decisive::LookUpFailed(LookUpFailure::Host(failure)) if failure.is_outage() => Advice::TryAgain,
         Decisive::LookUpFailed(LookUpFailure::Host(_)) => Advice::RepairLookUp,
+        Decisive::LookUpFailed(LookUpFailure::List(_)) => Advice::RepairLookUp,
         Decisive::LookUpFailed(LookUpFailure::Unjudgeable(_)) => Advice::NamePlatform,
     };
     vec![advice]
@@ -114,6 +116,9 @@ fn about_reason(reason: &ReportReason) -> Vec<Advice> {
 fn about_findings(exceeded: &[ExceededLimit]) -> Vec<Advice> {
     if exceeded.iter().any(|limit| limit.setting == ExceededSetting::OwnVerdict) {
         return vec![Advice::SatisfyScanner];
+    }
+    if exceeded.iter().any(|limit| matches!(limit.setting, ExceededSetting::EndOfLife(_))) {
+        return vec![Advice::UpgradeSystem];
     }
     let (mut packages, mut without_fix): (Vec<PackageUpdate>, Vec<String>) = Default::default();
     for NamedFinding { id, package, fixed_in, .. } in exceeded.iter().flat_map(|limit| &limit.named.shown) {

@@ -92,6 +92,31 @@ fn placed(causes: Vec<Cause>, decision: &Decision) -> Vec<Cause> {
     different
 }
 
+/// The gate of `acceptance` that a limit is of, where it can be told to warn.
+fn gate_that_can_warn(setting: &ExceededSetting) -> Option<&'static str> {
+    match setting {
+        ExceededSetting::KnownExploited(_) => Some("knownExploited"),
+        ExceededSetting::Epss(..) => Some("epss"),
+        ExceededSetting::EndOfLife(_) => Some("endOfLife"),
+        ExceededSetting::MaxSeverity(..)
+        | ExceededSetting::CvssScore(_)
+        | ExceededSetting::DenyAlways
+        | ExceededSetting::OwnVerdict => None,
+    }
+}
+
+/// A gate as it is written, but that it warns.
+fn warning(written: Option<&Value>) -> Value {
+    match written {
+        Some(Value::Object(gate)) => {
+            let mut gate = gate.clone();
+            gate.insert("action".to_owned(), json!("warn"));
+            Value::Object(gate)
+        }
+        _ => json!("warn"),
+    }
+}
+
 fn namespace_of(request: Option<&RawValue>) -> String {
     let Ok(request) = AdmissionRequest::read(request) else { return String::new() };
     match request.object() {
@@ -368,7 +393,7 @@ impl<'s> At<'s> {
         let (mut exempted, mut denied): (BTreeSet<&str>, BTreeSet<&str>) = Default::default();
         let mut has_all = true;
         for exceeded in &over {
-            let decider = match exceeded.setting {
+            let decider = match &exceeded.setting {
                 ExceededSetting::MaxSeverity(severity, limit) => {
                     let kind = match limit {
                         Limit::Total(_) => "total",
@@ -378,6 +403,9 @@ impl<'s> At<'s> {
                 }
                 ExceededSetting::CvssScore(_) => self.gate("cvssScore", &["maxCount"], json!(exceeded.max)),
                 ExceededSetting::DenyAlways => self.gate("denyAlways", &[], json!([])),
+                ExceededSetting::KnownExploited(_) => self.gate("knownExploited", &[], json!("reject")),
+                ExceededSetting::Epss(..) => self.gate("epss", &[], Value::Null),
+                ExceededSetting::EndOfLife(_) => self.gate("endOfLife", &[], json!("reject")),
                 ExceededSetting::OwnVerdict => continue,
             };
             if !cause.decided_by.contains(&decider) {
@@ -443,14 +471,18 @@ impl<'s> At<'s> {
         let limits: Limits<'_> = self.settings.acceptance.of(self.namespace);
         let (mut by_severity, mut with_score) = (BTreeMap::<Severity, u64>::new(), None::<u64>);
         for exceeded in over {
-            match exceeded.setting {
+            match &exceeded.setting {
                 ExceededSetting::MaxSeverity(severity, _) => {
-                    let most = by_severity.entry(severity).or_default();
+                    let most = by_severity.entry(*severity).or_default();
                     *most = exceeded.count.max(*most);
                 }
                 ExceededSetting::CvssScore(_) => with_score = with_score.max(Some(exceeded.count)),
                 // No number undoes these.
-                ExceededSetting::DenyAlways | ExceededSetting::OwnVerdict => {}
+                ExceededSetting::DenyAlways
+                | ExceededSetting::KnownExploited(_)
+                | ExceededSetting::Epss(..)
+                | ExceededSetting::EndOfLife(_)
+                | ExceededSetting::OwnVerdict => {}
             }
         }
         let mut edits = Vec::new();
@@ -467,6 +499,15 @@ impl<'s> At<'s> {
         if let (Some(cvss), Some(most)) = (limits.cvss_score, with_score) {
             let limit = json!({"threshold": cvss.threshold, "maxCount": most});
             edits.push(self.own_gate("cvssScore", limit, Opens::Limits(self.whose())));
+        }
+        for key in over.iter().filter_map(|exceeded| gate_that_can_warn(&exceeded.setting)) {
+            let written = self.gate_keys(key);
+            let written: Vec<&str> = written.iter().map(String::as_str).collect();
+            let opens = Opens::GateWarns { gate: key, whose: self.whose() };
+            let edit = self.own_gate(key, warning(self.find(&written)), opens);
+            if !edits.contains(&edit) {
+                edits.push(edit);
+            }
         }
         edits
     }

@@ -30,6 +30,13 @@ pub enum Opens {
     },
     /// Higher limits.
     Limits(Whose),
+    /// A gate of `acceptance` only warns.
+    GateWarns {
+        /// Its key.
+        gate: &'static str,
+        /// Workloads of which namespace.
+        whose: Whose,
+    },
     /// Images whose names start so are no longer rejected by their names: a scan decides.
     Scanned {
         /// How their names start.
@@ -101,6 +108,9 @@ impl fmt::Display for Opens {
             }
             Self::Denied { ids, whose } => write!(f, "{} in every image {whose}, for ever", named(ids)),
             Self::Limits(whose) => write!(f, "every image {whose} with as many findings, whichever they are"),
+            Self::GateWarns { gate, whose } => {
+                write!(f, "every image {whose} that `{gate}` would reject, with a warning")
+            }
             Self::Scanned { images, whose } => write!(f, "{} {whose}, as far as its scan is accepted", Of(images)),
             Self::Accepted { images, whose } => write!(f, "{} {whose}, whatever is found in it", Of(images)),
             Self::Pending(whose) => write!(f, "every image {whose} that has no report that counts"),

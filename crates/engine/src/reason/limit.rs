@@ -2,7 +2,7 @@
 
 use crate::Timestamp;
 use crate::message::{count, cut, join_at_most};
-use crate::settings::{Limit, Severity};
+use crate::settings::{Epss, Limit, Severity};
 use std::fmt;
 
 /// The most findings that a reason names.
@@ -26,7 +26,7 @@ pub struct ExceededLimit {
 }
 
 /// The setting that makes a limit.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ExceededSetting {
     /// `acceptance.maxSeverity`, of this severity.
     MaxSeverity(Severity, Limit),
@@ -34,6 +34,12 @@ pub enum ExceededSetting {
     CvssScore(f64),
     /// `acceptance.denyAlways`.
     DenyAlways,
+    /// `acceptance.knownExploited`; the first day by which one of them must be mended, where one is known.
+    KnownExploited(Option<Timestamp>),
+    /// `acceptance.epss`, with what counts, and how many of those that count have no score.
+    Epss(Epss, u64),
+    /// `acceptance.endOfLife`, with the operating system's name, which may be empty.
+    EndOfLife(String),
     /// None: the report itself says that its image is not fine.
     OwnVerdict,
 }
@@ -72,7 +78,7 @@ pub(crate) enum EndedExemption {
 impl fmt::Display for ExceededLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let max = self.max;
-        match self.setting {
+        match &self.setting {
             ExceededSetting::MaxSeverity(severity, limit) => {
                 let kind = match limit {
                     Limit::Total(_) => "",
@@ -89,6 +95,31 @@ impl fmt::Display for ExceededLimit {
                 let names: Vec<String> = self.named.shown.iter().map(NamedFinding::to_string).collect();
                 let names = join_at_most(names.iter().map(String::as_str), ", ", FINDINGS_SHOWN);
                 write!(f, "`denyAlways` names {names}")
+            }
+            ExceededSetting::KnownExploited(due) => {
+                write!(f, "{} exploited in the wild (KEV", count(self.count, "finding"))?;
+                if let Some(due) = due {
+                    let first = if self.count > 1 { "the first " } else { "" };
+                    write!(f, ", {first}due {}", due.day())?;
+                }
+                write!(f, "){}", self.named)
+            }
+            ExceededSetting::Epss(epss, unscored) => {
+                let parts = [("score", epss.score), ("percentile", epss.percentile)];
+                let parts: Vec<String> =
+                    parts.iter().filter_map(|(what, from)| Some(format!("{what} from {}", (*from)?))).collect();
+                write!(f, "{} likely to be exploited (EPSS {}", count(self.count, "finding"), parts.join(" or "))?;
+                if *unscored > 0 {
+                    write!(f, "; {unscored} without one")?;
+                }
+                write!(f, "){}", self.named)
+            }
+            ExceededSetting::EndOfLife(system) => {
+                let (space, system) = (if system.is_empty() { "" } else { " " }, cut(system, MAX_NAME_LENGTH));
+                write!(
+                    f,
+                    "the operating system{space}{system} is past its end of life: nobody reports what is found in it any more"
+                )
             }
             ExceededSetting::OwnVerdict => f.write_str("the report's own verdict is `fail`"),
         }

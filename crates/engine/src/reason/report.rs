@@ -68,6 +68,17 @@ pub(crate) enum LookUpFailure {
     Host(HostFailure),
     /// There is nothing that a report could speak of.
     Unjudgeable(Unjudgeable),
+    /// Its findings can't be compared with the list of those that are exploited.
+    List(UnusableList),
+}
+
+/// Why the list of exploited vulnerabilities in a ConfigMap can't be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnusableList {
+    /// `namespace/name` of the ConfigMap.
+    pub(crate) list: String,
+    /// In the words of whoever tried.
+    pub(crate) why: String,
 }
 
 impl OtherImage {
@@ -122,6 +133,7 @@ impl ReportReason {
             Decisive::NotScanned(why) => format!("no scan report: {why}"),
             Decisive::Pending(what) => format!("no scan report yet: waiting for {what}"),
             Decisive::Failed(why) => format!("the scan failed: {why}{}", Of(by)),
+            Decisive::LookUpFailed(why @ LookUpFailure::List(_)) => format!("{why}{}", Of(by)),
             Decisive::LookUpFailed(why) => format!("the look-up of the scan report failed: {why}{}", Of(by)),
             Decisive::Nothing(places) => {
                 let places: Vec<String> = places.iter().map(Whereabouts::to_string).collect();
@@ -165,6 +177,13 @@ impl fmt::Display for LookUpFailure {
         match self {
             Self::Host(failure) => write!(f, "{failure}"),
             Self::Unjudgeable(why) => write!(f, "{why}"),
+            Self::List(why) => write!(f, "{why}"),
         }
+    }
+}
+
+impl fmt::Display for UnusableList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the list of exploited vulnerabilities, ConfigMap {}, can't be used: {}", self.list, self.why)
     }
 }

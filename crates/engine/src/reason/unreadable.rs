@@ -56,6 +56,19 @@ pub(crate) enum UnreadableReport {
     PathHasNoObject(String),
     NothingHas(String),
     NoFindingHas(String),
+    /// A gate asks for what it doesn't say.
+    Untold(Untold),
+}
+
+/// What a gate asks for, and a report doesn't say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Untold {
+    /// Whether its findings are exploited in the wild.
+    Exploited,
+    /// How likely they are to be exploited.
+    Epss,
+    /// Whether the operating system is past its end of life.
+    EndOfLife,
 }
 
 impl fmt::Display for UnreadableReport {
@@ -115,7 +128,24 @@ impl fmt::Display for UnreadableReport {
             Self::PathHasNoObject(path) => return write!(f, "`{path}` has an entry that is not an object"),
             Self::NothingHas(path) => return write!(f, "nothing in it has `{path}`"),
             Self::NoFindingHas(path) => return write!(f, "none of its findings has `{path}`"),
+            Self::Untold(what) => return write!(f, "{what}"),
         };
         f.write_str(text)
+    }
+}
+
+/// What it doesn't say, and what to do.
+impl fmt::Display for Untold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Exploited => {
+                "it doesn't say which findings are exploited in the wild, which `knownExploited` asks for: name a list of the \
+                 cluster in `knownExploited.from`"
+            }
+            Self::Epss => "it lists no findings, so that nothing tells what `epss` asks for",
+            Self::EndOfLife => {
+                "it doesn't say whether the operating system is past its end of life, which `endOfLife` asks for"
+            }
+        })
     }
 }

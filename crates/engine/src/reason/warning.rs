@@ -1,6 +1,6 @@
 //! What people are told of an image that is let in, or of a report whatever it came to.
 
-use super::ScanStatus;
+use super::{ExceededLimit, ScanStatus, Untold, UnusableList};
 use crate::Timestamp;
 use crate::message::{cut, join_at_most};
 use crate::workload::WorkloadKind;
@@ -15,7 +15,7 @@ const IDS_SHOWN: usize = 8;
 const IDS_IN_WARNING: usize = 2;
 
 /// What people are told of an image; the image's name stands before it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ImageWarning {
     /// The settings admit it, whatever its status is.
     AdmittedByPolicy(ScanStatus),
@@ -31,6 +31,30 @@ pub enum ImageWarning {
     ReportsDisagree,
     /// It needs an exemption that ends soon.
     ExemptionEnds(UsedExemption),
+    /// A gate would reject it, if it weren't told to warn.
+    Gate(GateWarning),
+}
+
+/// What a gate found that is told to warn, `1 finding exploited in the wild (KEV): CVE-1 in curl (fixed in 9)`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GateWarning(pub(crate) Warned);
+
+/// The same as data.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Warned {
+    Exceeded(ExceededLimit),
+    Untold(Untold),
+    List(UnusableList),
+}
+
+impl fmt::Display for GateWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Warned::Exceeded(limit) => write!(f, "{limit}"),
+            Warned::Untold(what) => write!(f, "its report: {what}"),
+            Warned::List(why) => write!(f, "{why}"),
+        }
+    }
 }
 
 /// An exemption that kept findings from counting.
@@ -53,6 +77,7 @@ impl fmt::Display for ImageWarning {
             Self::FailureAccepted => f.write_str("could not be scanned, and `scanFailed` is `accept`"),
             Self::UnprovenIndex => f.write_str("its index may hold more than was judged: `unprovenIndexes` is `warn`"),
             Self::ReportsDisagree => f.write_str("has scan reports that disagree: the worst decides"),
+            Self::Gate(warning) => write!(f, "is admitted, but: {warning}"),
             Self::ExemptionEnds(UsedExemption { expires, reason, ids }) => {
                 let (day, reason) = (expires.day(), cut(reason, MAX_REASON_IN_WARNING));
                 write!(f, "needs an exemption that ends {day}: {} ({reason})", joined(ids, IDS_IN_WARNING))

@@ -14,7 +14,7 @@ use super::document::severity_of;
 use super::source::{self, Described, Knowledge, Statement, WantedPlatform, judge_deeper};
 use crate::Timestamp;
 use crate::acceptance::{Depth, Judge, Parts};
-use crate::finding::{Finding, Findings, OwnVerdict};
+use crate::finding::{EpssScores, Exploited, Finding, Findings, OperatingSystem, OwnVerdict};
 use crate::host::{Host, HostFailure};
 use crate::image::{ImageReference, canonical_host};
 use crate::message::cut;
@@ -246,6 +246,7 @@ fn asked_for(settings: &CustomReports, parts: Parts, with_time: bool) -> BTreeSe
     let mut paths = identity_paths(fields);
     paths.extend([&fields.verdict, &fields.error].into_iter().flatten().cloned());
     paths.extend(fields.time.iter().filter(|_| with_time).cloned());
+    paths.extend(fields.end_of_life.iter().filter(|_| parts.system).cloned());
     if let Some(findings) = &fields.findings {
         for (needed, path) in [
             (true, &fields.severity),
@@ -256,6 +257,9 @@ fn asked_for(settings: &CustomReports, parts: Parts, with_time: bool) -> BTreeSe
             (parts.fixes, &fields.fixed_version),
             (parts.scores, &fields.score),
             (parts.published, &fields.published),
+            (parts.exploited, &fields.known_exploited),
+            (parts.epss_score, &fields.epss_score),
+            (parts.epss_percentile, &fields.epss_percentile),
         ] {
             paths.extend(path.iter().filter(|_| needed).map(|path| format!("{findings}.{path}")));
         }
@@ -570,7 +574,18 @@ impl<'v> Report<'v> {
             (None, None, Some(path)) => return Err(UnreadableReport::PathMissing(path.clone())),
             (None, None, None) => return Err(UnreadableReport::NoField),
         };
-        Ok(Findings { summary: None, entries, verdict: own })
+        Ok(Findings { summary: None, entries, verdict: own, system: self.system() })
+    }
+
+    /// What it says of the operating system: of several, the worst.
+    fn system(self) -> OperatingSystem {
+        let mut said = OperatingSystem::Untold;
+        visit_at(self.object, self.settings.fields.end_of_life.as_deref(), &mut |value| match value.as_bool() {
+            Some(true) => said = OperatingSystem::PastEndOfLife(String::new()),
+            Some(false) if said == OperatingSystem::Untold => said = OperatingSystem::Maintained,
+            _ => {}
+        });
+        said
     }
 
     /// Its own verdict; of several the worst.
@@ -612,10 +627,17 @@ impl<'v> Report<'v> {
             }
         }
         // A score may be missing everywhere, but not the place for it.
-        if let Some(field) = fields.score.as_deref().filter(|_| parts.scores && !entries.is_empty())
-            && !entries.iter().any(|entry| leads_anywhere(entry, Some(field)))
-        {
-            return Err(UnreadableReport::NoFindingHas(field.to_owned()));
+        for (needed, field) in [
+            (parts.scores, &fields.score),
+            (parts.exploited, &fields.known_exploited),
+            (parts.epss_score, &fields.epss_score),
+            (parts.epss_percentile, &fields.epss_percentile),
+        ] {
+            if let Some(field) = field.as_deref().filter(|_| needed && !entries.is_empty())
+                && !entries.iter().any(|entry| leads_anywhere(entry, Some(field)))
+            {
+                return Err(UnreadableReport::NoFindingHas(field.to_owned()));
+            }
         }
         Ok(entries.into_iter().map(|entry| finding(entry, fields)).collect())
     }
@@ -695,7 +717,20 @@ fn finding<'v>(entry: &'v Value, fields: &CustomFields) -> Finding<'v> {
     visit_at(entry, fields.suppressed.as_deref(), &mut |value| {
         suppressed = Some(suppressed.unwrap_or(true) && value.as_bool() == Some(true));
     });
+    let mut exploited: Option<Exploited> = None;
+    visit_at(entry, fields.known_exploited.as_deref(), &mut |value| match value.as_bool() {
+        Some(true) => exploited = Some(Exploited::Yes { due: None }),
+        Some(false) => exploited = exploited.or(Some(Exploited::No)),
+        None => {}
+    });
+    let mut epss = EpssScores::default();
+    visit_at(entry, fields.epss_score.as_deref(), &mut |value| epss.add(read_score(value).unwrap_or_default(), 0.0));
+    visit_at(entry, fields.epss_percentile.as_deref(), &mut |value| {
+        epss.add(0.0, read_score(value).unwrap_or_default())
+    });
     Finding {
+        exploited,
+        epss,
         id: ids.next(),
         aliases: ids.collect(),
         severity: severities.min().unwrap_or(Severity::Unknown),

@@ -377,7 +377,7 @@ impl Answered {
             None => return Ok(Err(UnreadableReport::GrypeWithoutMatches)),
         };
         let entries = matches.into_iter().map(|found| found.into_finding(false)).collect();
-        Ok(Ok(Findings { summary: None, entries: Some(entries), verdict: None }))
+        Ok(Ok(Findings { entries: Some(entries), ..Findings::default() }))
     }
 }
 

@@ -17,7 +17,7 @@ use super::score::{self, Number};
 use super::source::{self, Described, Knowledge, Statement, WantedPlatform, judge_deeper};
 use crate::Timestamp;
 use crate::acceptance::{Depth, Judge, Verdict};
-use crate::finding::{Finding, Findings, summed};
+use crate::finding::{EpssScores, Exploited, Finding, Findings, summed};
 use crate::host::{Host, HostFailure};
 use crate::image::ImageReference;
 use crate::message::cut;
@@ -241,6 +241,9 @@ fn fields(judge: &Judge<'_>, depth: Depth) -> Vec<&'static str> {
         (parts.purls, "report.results.vulnerabilities.purl"),
         (parts.fixes, "report.results.vulnerabilities.fixedVersions"),
         (parts.scores && is_on(Remedy::AskForScores), "report.results.vulnerabilities.cvss"),
+        (parts.exploited, "report.results.vulnerabilities.knownExploited"),
+        (parts.epss_score, "report.results.vulnerabilities.epssScore"),
+        (parts.epss_percentile, "report.results.vulnerabilities.epssPercentile"),
     ] {
         if needed {
             fields.push(field);
@@ -466,6 +469,10 @@ struct Vulnerability<'a> {
     #[serde(borrow)]
     cvss: Option<BTreeMap<Text<'a>, Option<Cvss>>>,
     suppressed: Option<bool>,
+    known_exploited: Option<bool>,
+    /// Texts, which may be empty.
+    epss_score: Option<Number>,
+    epss_percentile: Option<Number>,
 }
 
 #[derive(Deserialize)]
@@ -491,7 +498,7 @@ fn findings(body: Option<ReportBody<'_>>, depth: Depth) -> Result<Findings<'_>, 
             body.results.into_iter().flatten().flat_map(|result| result.vulnerabilities.unwrap_or_default());
         vulnerabilities.map(Finding::from).collect()
     });
-    Ok(Findings { summary: Some(counts), entries, verdict: None })
+    Ok(Findings { summary: Some(counts), entries, ..Findings::default() })
 }
 
 impl<'a> From<Vulnerability<'a>> for Finding<'a> {
@@ -501,7 +508,11 @@ impl<'a> From<Vulnerability<'a>> for Finding<'a> {
             .iter()
             .flatten()
             .filter_map(|(source, cvss)| Some((source.as_str(), cvss.as_ref()?.v3score.as_ref()?.0)));
+        let mut epss = EpssScores::default();
+        epss.add(entry.epss_score.unwrap_or_default().0, entry.epss_percentile.unwrap_or_default().0);
         Self {
+            epss,
+            exploited: entry.known_exploited.map(|is| if is { Exploited::Yes { due: None } } else { Exploited::No }),
             score: score::best(scores),
             id: entry.cve.filter(|id| !id.as_str().is_empty()),
             aliases: Rc::default(),

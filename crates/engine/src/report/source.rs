@@ -226,7 +226,7 @@ pub(crate) fn judge_deeper<'a>(
     }
     match read(Depth::Explained) {
         // More ids of fewer findings may be within the limits, a contradiction never is.
-        Some(explained) if !matches!(explained.verdict, Verdict::Unreadable(_)) => explained,
+        Some(explained) if !matches!(explained.verdict, Verdict::Unreadable(_) | Verdict::Incomparable(_)) => explained,
         _ => judgement,
     }
 }

@@ -15,7 +15,7 @@ use super::score::{self, Number};
 use super::source::{self, Described, Knowledge, Statement, WantedPlatform, judge_deeper};
 use crate::Timestamp;
 use crate::acceptance::{Depth, Judge, Verdict};
-use crate::finding::{Finding, Findings, summed};
+use crate::finding::{EpssScores, Finding, Findings, OperatingSystem, summed};
 use crate::host::{Host, HostFailure};
 use crate::manifest::{Kind, Manifest};
 use crate::message::cut;
@@ -241,11 +241,14 @@ fn fields(judge: &Judge<'_>, depth: Depth, time: bool) -> Vec<&'static str> {
     if time {
         fields.push("report.updateTimestamp");
     }
+    let parts = judge.parts(depth);
+    if parts.system {
+        fields.push("report.os");
+    }
     if depth == Depth::Summary {
         return fields;
     }
     fields.push("report.vulnerabilities.severity");
-    let parts = judge.parts(depth);
     for (needed, field) in [
         (parts.ids, "report.vulnerabilities.vulnerabilityID"),
         (parts.packages, "report.vulnerabilities.resource"),
@@ -364,9 +367,21 @@ struct Report<'a> {
     registry: Option<Registry<'a>>,
     #[serde(borrow)]
     artifact: Option<Artifact<'a>>,
+    #[serde(borrow)]
+    os: Option<System<'a>>,
     summary: Option<Summary>,
     #[serde(borrow)]
     vulnerabilities: Option<Vec<Vulnerability<'a>>>,
+}
+
+/// The operating system; in an image without one, nothing stands in it.
+#[derive(Deserialize)]
+struct System<'a> {
+    #[serde(borrow)]
+    family: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    eosl: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -444,7 +459,15 @@ fn findings(report: Option<Report<'_>>, depth: Depth) -> Result<Findings<'_>, Un
     })?;
     let entries =
         (depth != Depth::Summary).then(|| report.vulnerabilities.into_iter().flatten().map(Finding::from).collect());
-    Ok(Findings { summary: Some(counts), entries, verdict: None })
+    // The operator leaves out what isn't so.
+    let system = report.os.map_or(OperatingSystem::Untold, |os| match os.eosl {
+        Some(true) => {
+            let part = |text: &Option<Text<'_>>| text.as_ref().map_or(String::new(), |text| text.as_str().to_owned());
+            OperatingSystem::PastEndOfLife([part(&os.family), part(&os.name)].join(" ").trim().to_owned())
+        }
+        Some(false) | None => OperatingSystem::Maintained,
+    });
+    Ok(Findings { summary: Some(counts), entries, verdict: None, system })
 }
 
 impl<'a> From<Vulnerability<'a>> for Finding<'a> {
@@ -463,6 +486,8 @@ impl<'a> From<Vulnerability<'a>> for Finding<'a> {
             fixed_in: entry.fixed_version.filter(|version| !version.as_str().trim().is_empty()),
             published: entry.published_date.and_then(|date| Timestamp::parse(date.as_str())),
             suppressed: false,
+            exploited: None,
+            epss: EpssScores::default(),
         }
     }
 }

@@ -1,10 +1,15 @@
 //! What makes a scan report accepted.
 
+mod exploitation;
+mod grace;
+
 use super::read::{Choice, Problems, SettingsMap, wrong_type};
 use super::reports::is_namespace_name;
-use crate::time::Span;
 use std::collections::BTreeMap;
 use std::fmt;
+
+pub use exploitation::{Epss, ExploitedList, GateAction, KnownExploited, MissingScores};
+pub use grace::GracePeriods;
 
 /// What makes a scan report accepted: at the top level, and what namespaces do differently.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -21,7 +26,11 @@ struct Gates {
     deny_always: Option<Vec<String>>,
     allow_always: Option<Vec<String>>,
     ignore_vex_status: Option<bool>,
-    fix_grace_period: Option<Span>,
+    fix_grace_period: Option<GracePeriods>,
+    unfixed_grace_period: Option<GracePeriods>,
+    known_exploited: Option<KnownExploited>,
+    epss: Option<Epss>,
+    end_of_life: Option<GateAction>,
     count: Option<Count>,
 }
 
@@ -38,8 +47,16 @@ pub struct Limits<'a> {
     pub allow_always: &'a [String],
     /// Whether findings count that a VEX document says are none.
     pub ignore_vex_status: bool,
-    /// How long a finding doesn't count after its fix, or itself, was published.
-    pub fix_grace_period: Option<&'a Span>,
+    /// How long a finding with a fix doesn't count after that, or itself, was published.
+    pub fix_grace_period: Option<&'a GracePeriods>,
+    /// How long a finding without a fix doesn't count after it was published.
+    pub unfixed_grace_period: Option<&'a GracePeriods>,
+    /// What becomes of an image with a vulnerability that is exploited in the wild.
+    pub known_exploited: Option<&'a KnownExploited>,
+    /// What becomes of an image with a vulnerability that is likely to be exploited.
+    pub epss: Option<Epss>,
+    /// What becomes of an image whose operating system is past its end of life.
+    pub end_of_life: Option<GateAction>,
     /// What is counted.
     pub count: Count,
 }
@@ -86,6 +103,10 @@ impl Acceptance {
             allow_always: own.allow_always.as_deref().or(top.allow_always.as_deref()).unwrap_or_default(),
             ignore_vex_status: own.ignore_vex_status.or(top.ignore_vex_status).unwrap_or(false),
             fix_grace_period: own.fix_grace_period.as_ref().or(top.fix_grace_period.as_ref()),
+            unfixed_grace_period: own.unfixed_grace_period.as_ref().or(top.unfixed_grace_period.as_ref()),
+            known_exploited: own.known_exploited.as_ref().or(top.known_exploited.as_ref()),
+            epss: own.epss.or(top.epss),
+            end_of_life: own.end_of_life.or(top.end_of_life),
             count: own.count.or(top.count).unwrap_or_default(),
         }
     }
@@ -95,14 +116,52 @@ impl Acceptance {
         self.by_namespace.keys()
     }
 
-    /// The paths of every `fixGracePeriod`, which not every source can follow.
+    /// The paths of every grace period, which not every source can follow.
     pub(super) fn grace_periods(&self) -> Vec<String> {
-        self.paths("fixGracePeriod", |gates| gates.fix_grace_period.is_some())
+        let mut paths = self.paths("fixGracePeriod", |gates| gates.fix_grace_period.is_some());
+        paths.extend(self.paths("unfixedGracePeriod", |gates| gates.unfixed_grace_period.is_some()));
+        paths
+    }
+
+    /// The paths of every `knownExploited` without a list, which leaves it to the reports.
+    pub(super) fn exploited_by_reports(&self) -> Vec<(String, GateAction)> {
+        self.with_action("knownExploited", |gates| {
+            gates.known_exploited.as_ref().filter(|gate| gate.from.is_none()).map(|gate| gate.action)
+        })
+    }
+
+    /// The paths of every `epss`, which not every source can follow.
+    pub(super) fn likelihoods(&self) -> Vec<(String, GateAction)> {
+        self.with_action("epss", |gates| gates.epss.map(|epss| epss.action))
+    }
+
+    /// The paths of every `endOfLife`, which not every source can follow.
+    pub(super) fn ends_of_life(&self) -> Vec<(String, GateAction)> {
+        self.with_action("endOfLife", |gates| gates.end_of_life)
+    }
+
+    /// The lists of exploited vulnerabilities, each with its path.
+    pub(crate) fn exploited_lists(&self) -> Vec<(String, &ExploitedList)> {
+        let all = std::iter::once((String::new(), &self.top))
+            .chain(self.by_namespace.iter().map(|(namespace, gates)| (format!("byNamespace.{namespace}."), gates)));
+        all.filter_map(|(level, gates)| {
+            let list = gates.known_exploited.as_ref()?.from.as_ref()?;
+            Some((format!("acceptance.{level}knownExploited.from"), list))
+        })
+        .collect()
     }
 
     /// The paths of every `cvssScore`, which not every source can follow.
     pub(super) fn cvss_scores(&self) -> Vec<String> {
         self.paths("cvssScore", |gates| gates.cvss_score.is_some())
+    }
+
+    fn with_action(&self, key: &str, action: fn(&Gates) -> Option<GateAction>) -> Vec<(String, GateAction)> {
+        let top = action(&self.top).map(|action| (format!("acceptance.{key}"), action));
+        let own = self.by_namespace.iter().filter_map(|(namespace, gates)| {
+            Some((format!("acceptance.byNamespace.{namespace}.{key}"), action(gates)?))
+        });
+        top.into_iter().chain(own).collect()
     }
 
     fn paths(&self, key: &str, is_set: fn(&Gates) -> bool) -> Vec<String> {
@@ -123,6 +182,10 @@ impl Limits<'_> {
             allow_always: _,
             ignore_vex_status: _,
             fix_grace_period: _,
+            unfixed_grace_period: _,
+            known_exploited: _,
+            epss: _,
+            end_of_life: _,
             count: _,
         } = self;
         cvss_score.is_some() || max_severity.iter().any(|(severity, _)| *severity == Severity::Critical)
@@ -185,8 +248,19 @@ impl fmt::Display for Severity {
     }
 }
 
-const KEYS: &[&str] =
-    &["maxSeverity", "cvssScore", "denyAlways", "allowAlways", "ignoreVexStatus", "fixGracePeriod", "count"];
+const KEYS: &[&str] = &[
+    "maxSeverity",
+    "cvssScore",
+    "denyAlways",
+    "allowAlways",
+    "ignoreVexStatus",
+    "fixGracePeriod",
+    "unfixedGracePeriod",
+    "knownExploited",
+    "epss",
+    "endOfLife",
+    "count",
+];
 
 pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Acceptance {
     let path = settings.path().key("acceptance");
@@ -215,7 +289,11 @@ fn read_gates(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Gates {
         deny_always: read_ids(map, "denyAlways", problems),
         allow_always: read_ids(map, "allowAlways", problems),
         ignore_vex_status: map.has("ignoreVexStatus").then(|| map.boolean("ignoreVexStatus", false, problems)),
-        fix_grace_period: map.span("fixGracePeriod", problems),
+        fix_grace_period: grace::read(map, "fixGracePeriod", problems),
+        unfixed_grace_period: grace::read(map, "unfixedGracePeriod", problems),
+        known_exploited: exploitation::read_known_exploited(map, problems),
+        epss: exploitation::read_epss(map, problems),
+        end_of_life: map.has("endOfLife").then(|| map.choice("endOfLife", GateAction::default(), problems)),
         count: map.has("count").then(|| map.choice("count", Count::default(), problems)),
     }
 }

@@ -167,6 +167,14 @@ pub struct CustomFields {
     pub published: Option<String>,
     /// Whether a finding is suppressed.
     pub suppressed: Option<String>,
+    /// Whether a finding is exploited in the wild: true or false.
+    pub known_exploited: Option<String>,
+    /// A finding's EPSS score, 0 to 1.
+    pub epss_score: Option<String>,
+    /// A finding's EPSS percentile, 0 to 1.
+    pub epss_percentile: Option<String>,
+    /// Whether the image's operating system is past its end of life: true or false. A path from the report.
+    pub end_of_life: Option<String>,
 }
 
 /// Namespaces whose reports are trusted as a whole.
@@ -241,6 +249,33 @@ impl ReportSource {
         match self {
             Self::TrivyOperator(_) | Self::Registry(_) => true,
             Self::Custom(custom) => custom.fields.published.is_some(),
+            Self::SbomScanner(_) | Self::Kubescape(_) => false,
+        }
+    }
+
+    /// Whether its reports can say what is exploited in the wild.
+    pub(super) fn tells_exploited(&self) -> bool {
+        match self {
+            Self::SbomScanner(_) | Self::Registry(_) => true,
+            Self::Custom(custom) => custom.fields.known_exploited.is_some(),
+            Self::TrivyOperator(_) | Self::Kubescape(_) => false,
+        }
+    }
+
+    /// Whether its findings can have EPSS scores.
+    pub(super) fn tells_likelihood(&self) -> bool {
+        match self {
+            Self::SbomScanner(_) | Self::Registry(_) => true,
+            Self::Custom(custom) => custom.fields.epss_score.is_some() || custom.fields.epss_percentile.is_some(),
+            Self::TrivyOperator(_) | Self::Kubescape(_) => false,
+        }
+    }
+
+    /// Whether its reports can say that an image's operating system is past its end of life.
+    pub(super) fn tells_end_of_life(&self) -> bool {
+        match self {
+            Self::TrivyOperator(_) | Self::Registry(_) => true,
+            Self::Custom(custom) => custom.fields.end_of_life.is_some(),
             Self::SbomScanner(_) | Self::Kubescape(_) => false,
         }
     }
@@ -504,7 +539,7 @@ fn check_template(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems
     }
 }
 
-const FIELDS: [&str; 18] = [
+const FIELDS: [&str; 22] = [
     "image",
     "registry",
     "repository",
@@ -523,6 +558,10 @@ const FIELDS: [&str; 18] = [
     "purl",
     "published",
     "suppressed",
+    "knownExploited",
+    "epssScore",
+    "epssPercentile",
+    "endOfLife",
 ];
 
 fn read_fields(map: &SettingsMap<'_, '_>, identity: ReportIdentity, problems: &mut Problems) -> CustomFields {
@@ -556,6 +595,10 @@ fn read_fields(map: &SettingsMap<'_, '_>, identity: ReportIdentity, problems: &m
         purl: field("purl"),
         published: field("published"),
         suppressed: field("suppressed"),
+        known_exploited: field("knownExploited"),
+        epss_score: field("epssScore"),
+        epss_percentile: field("epssPercentile"),
+        end_of_life: field("endOfLife"),
     };
     if read.image.is_none() && read.digest.is_none() {
         problems
@@ -626,7 +669,7 @@ pub(super) fn is_namespace_name(text: &str) -> bool {
 }
 
 /// A DNS name, as Kubernetes names most resources.
-fn is_resource_name(text: &str) -> bool {
+pub(super) fn is_resource_name(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_namespace_name)
 }
 

@@ -78,6 +78,28 @@ fn sbomscanner_by_entries() {
 }
 
 #[test]
+fn sbomscanner_by_what_is_exploited() {
+    let mut first = finding("CVE-1", "LOW");
+    first.as_object_mut().unwrap().extend(
+        json!({"knownExploited": false, "epssScore": "0.1", "epssPercentile": "0.2"}).as_object().unwrap().clone(),
+    );
+    let mut cleared = first.clone();
+    cleared["suppressed"] = json!(true);
+    cleared["knownExploited"] = json!(true);
+    let world = World::default().image(IMAGE, 'a').object(report('a', &[first, cleared]));
+    let identity = ["get VulnerabilityReport imageMetadata", "get VulnerabilityReport report.summary"];
+    let check = |acceptance: Value, fields: &[&str]| {
+        let fields: Vec<String> =
+            ["severity", "suppressed"].iter().chain(fields).map(|field| format!("{ENTRIES}{field}")).collect();
+        let all: Vec<&str> = identity.into_iter().chain(fields.iter().map(String::as_str)).collect();
+        each_field_matters(&world, &json!({"acceptance": acceptance}), &all);
+    };
+    check(json!({"knownExploited": "reject", "count": "entries"}), &["knownExploited"]);
+    check(json!({"epss": {"score": 0.5}, "count": "entries"}), &["epssScore"]);
+    check(json!({"epss": {"percentile": 0.5}, "count": "entries"}), &["epssPercentile"]);
+}
+
+#[test]
 fn sbomscanner_by_age_and_progress() {
     let done = json!([{"type": "Complete", "status": "True"}]);
     let aged =
@@ -124,6 +146,7 @@ fn trivy_operator() {
     let sources = json!([{"trivyOperator": {}}]);
     // Beside the finding with a fix, one without, in two packages.
     let mut several = trivy("web", "replicaset-other-app", json!(digest('a')));
+    several["report"]["os"] = json!({"family": "alpine", "name": "3.22.0"});
     let mut unfixed = several["report"]["vulnerabilities"][0].clone();
     unfixed["vulnerabilityID"] = json!("CVE-2");
     unfixed["fixedVersion"] = json!("");
@@ -141,6 +164,7 @@ fn trivy_operator() {
     };
     check(json!({"reports": {"sources": sources}}), &[]);
     check(json!({"reports": {"sources": sources, "maxAge": "24h"}}), &["report.updateTimestamp"]);
+    check(json!({"reports": {"sources": sources}, "acceptance": {"endOfLife": "reject"}}), &["report.os"]);
     let grace = json!({"maxSeverity": {"high": {"total": 1}}, "fixGracePeriod": "10d"});
     check(
         json!({"reports": {"sources": sources}, "acceptance": grace}),

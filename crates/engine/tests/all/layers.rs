@@ -19,7 +19,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
     ("the host", &["host", "context"]),
     (
         "sources and judges",
-        &["reason", "finding", "exemption", "acceptance", "manifest", "referrers", "resolve", "report"],
+        &["reason", "finding", "exemption", "exploited", "acceptance", "manifest", "referrers", "resolve", "report"],
     ),
     (
         "phases, verification and rules",

@@ -20,10 +20,18 @@ pub struct Acceptance {
     /// Whether findings count although a VEX document clears them.
     #[schemars(extend("default" = false))]
     pub ignore_vex_status: Option<bool>,
-    /// A finding that can be fixed counts only when it, or its fix, was published longer ago. Of sources with dates:
-    /// `trivyOperator`, `registry`, and `custom` with `fields.published`.
-    #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$", "examples" = ["14d"]))]
-    pub fix_grace_period: Option<String>,
+    /// A finding that can be fixed counts only when it, or its fix, was published longer ago: one span, or one for each severity.
+    /// Of sources with dates: `trivyOperator`, `registry`, and `custom` with `fields.published`.
+    #[schemars(extend("examples" = ["14d"]))]
+    pub fix_grace_period: Option<GracePeriods>,
+    /// The same of a finding without a fix: it counts only when it was published longer ago.
+    pub unfixed_grace_period: Option<GracePeriods>,
+    /// What becomes of an image with a vulnerability that is exploited in the wild, however low it is rated.
+    pub known_exploited: Option<KnownExploited>,
+    /// What becomes of an image with a vulnerability that is likely to be exploited, by FIRST's forecast (EPSS).
+    pub epss: Option<Epss>,
+    /// What becomes of an image whose operating system is past its end of life: nobody reports vulnerabilities of it any more.
+    pub end_of_life: Option<GateAction>,
     /// What is counted.
     #[schemars(extend("default" = "unique"))]
     pub count: Option<Count>,
@@ -47,8 +55,15 @@ pub struct Gates {
     /// Whether findings count although a VEX document clears them.
     pub ignore_vex_status: Option<bool>,
     /// A finding that can be fixed counts only when it, or its fix, was published longer ago.
-    #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$"))]
-    pub fix_grace_period: Option<String>,
+    pub fix_grace_period: Option<GracePeriods>,
+    /// The same of a finding without a fix.
+    pub unfixed_grace_period: Option<GracePeriods>,
+    /// What becomes of an image with a vulnerability that is exploited in the wild.
+    pub known_exploited: Option<KnownExploited>,
+    /// What becomes of an image with a vulnerability that is likely to be exploited.
+    pub epss: Option<Epss>,
+    /// What becomes of an image whose operating system is past its end of life.
+    pub end_of_life: Option<GateAction>,
     /// What is counted.
     pub count: Option<Count>,
 }
@@ -100,4 +115,121 @@ pub enum Count {
     Unique,
     /// A vulnerability in a package.
     Entries,
+}
+
+/// How long findings don't count.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub enum GracePeriods {
+    /// For findings of every severity.
+    All(#[schemars(extend("pattern" = "^([0-9]+[wdhms])*$"))] String),
+    /// By severity.
+    BySeverity(GraceBySeverity),
+}
+
+/// A span for each severity; one that isn't named counts at once.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GraceBySeverity {
+    /// Of critical findings.
+    #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$", "examples" = ["3d"]))]
+    pub critical: Option<String>,
+    /// Of high ones.
+    #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$", "examples" = ["14d"]))]
+    pub high: Option<String>,
+    /// Of medium ones.
+    #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$"))]
+    pub medium: Option<String>,
+    /// Of low ones.
+    #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$"))]
+    pub low: Option<String>,
+    /// Of those that aren't rated.
+    #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$"))]
+    pub unknown: Option<String>,
+}
+
+/// What a gate does with what it finds.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateAction {
+    /// The image is rejected. So is one of which its report doesn't say what the gate asks for.
+    Reject,
+    /// The image is admitted, with a warning.
+    Warn,
+}
+
+/// A gate for what is exploited.
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+pub enum KnownExploited {
+    /// By what reports say themselves: those of Grype in `registry`, of sbomscanner as far as they have it, and of `custom` with
+    /// `fields.knownExploited`.
+    ByReports(GateAction),
+    /// And by a list.
+    ByList(KnownExploitedGate),
+}
+
+/// A gate for what is exploited, with a list of the cluster.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KnownExploitedGate {
+    /// What becomes of an image that has one.
+    #[schemars(extend("default" = "reject"))]
+    pub action: Option<GateAction>,
+    /// A list that the cluster holds, for reports that don't say it themselves. `v1/ConfigMap` must be granted.
+    pub from: Option<ExploitedListSource>,
+    /// An older list is a look-up that failed. Its age is that of its annotation `image-admission/refreshed-at`, or of CISA's
+    /// `dateReleased`.
+    #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$", "examples" = ["7d"]))]
+    pub max_age: Option<String>,
+}
+
+/// Where a list is.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExploitedListSource {
+    /// A ConfigMap with CISA's catalogue as JSON, or with one id a line.
+    pub config_map: ExploitedConfigMap,
+}
+
+/// A ConfigMap with a list.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExploitedConfigMap {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The key that holds the list.
+    #[schemars(extend("default" = "known-exploited"))]
+    pub key: Option<String>,
+}
+
+/// A gate for what is likely to be exploited. Set `score`, `percentile` or both: either is enough.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("anyOf" = [{"required": ["score"]}, {"required": ["percentile"]}]))]
+pub struct Epss {
+    /// The lowest probability that counts, above 0 and at most 1.
+    #[schemars(range(min = 0, max = 1), extend("examples" = [0.5]))]
+    pub score: Option<f64>,
+    /// The lowest percentile that counts, above 0 and at most 1.
+    #[schemars(range(min = 0, max = 1), extend("examples" = [0.95]))]
+    pub percentile: Option<f64>,
+    /// What becomes of an image that has one.
+    #[schemars(extend("default" = "reject"))]
+    pub action: Option<GateAction>,
+    /// What becomes of findings without a forecast.
+    #[schemars(extend("default" = "count"))]
+    pub missing: Option<MissingScores>,
+}
+
+/// What becomes of findings without a forecast.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MissingScores {
+    /// They count as if they were likely.
+    Count,
+    /// They don't count.
+    Ignore,
 }

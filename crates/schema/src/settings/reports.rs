@@ -250,4 +250,12 @@ pub struct Fields {
     pub published: Option<String>,
     /// Whether a finding is suppressed.
     pub suppressed: Option<String>,
+    /// Whether a finding is exploited in the wild: true or false.
+    pub known_exploited: Option<String>,
+    /// A finding's EPSS score, 0 to 1.
+    pub epss_score: Option<String>,
+    /// A finding's EPSS percentile, 0 to 1.
+    pub epss_percentile: Option<String>,
+    /// Whether the image's operating system is past its end of life: true or false. A path from the report.
+    pub end_of_life: Option<String>,
 }

@@ -171,6 +171,7 @@ fn shown(statement: &Statement<'_>) -> String {
             format!("rejected: {}", texts.join("; "))
         }
         Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => format!("unreadable: {why}"),
+        Knowledge::Fresh(Judgement { verdict: Verdict::Incomparable(why), .. }) => format!("unreadable: {why}"),
         Knowledge::Stale(why) => format!("stale: {why}"),
         Knowledge::OfAnotherImage(which @ OtherImage::OnlyTag { .. }) => format!("only the tag: {which}"),
         Knowledge::OfAnotherImage(which) => format!("other image: {which}"),

@@ -6,7 +6,7 @@
 //! vulnerabilities, or where none is named at all.
 
 use super::{ScannedDocument, digest_of, is_named, platform_of, present, severity_of, time_of, unreadable};
-use crate::finding::{Finding, Findings};
+use crate::finding::{EpssScores, Exploited, Finding, Findings};
 use crate::platform::Platform;
 use crate::reason::UnreadableReport;
 use crate::remedy::{Remedy, is_on};
@@ -24,6 +24,8 @@ pub(super) const NAME: &str = "CycloneDX";
 /// The tools that do nothing but look for vulnerabilities. Trivy is none: it writes an empty list into a bill of
 /// materials too.
 const SCANNERS: [&str; 1] = ["grype"];
+/// Who lists what is exploited, as Grype names it.
+const KEV: &str = "CISA KEV Catalog";
 /// Where Trivy names the image.
 const REPO_DIGEST: &str = "aquasecurity:trivy:RepoDigest";
 
@@ -198,15 +200,16 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> 
         index(std::slice::from_ref(image), &mut by_reference);
     }
     index(&components, &mut by_reference);
+    // A document that has any forecast was made by who looked for them.
+    let tells = vulnerabilities.iter().any(Vulnerability::tells_exploitation);
     Ok(ScannedDocument {
         format: NAME,
         digests: image.map(digests_of).unwrap_or_default(),
         platform: image.and_then(|image| platform_in(image.purl.as_ref()?.as_str())),
         time: metadata.timestamp.as_ref().and_then(time_of),
         findings: Findings {
-            summary: None,
-            entries: Some(vulnerabilities.iter().flat_map(|found| found.findings(&by_reference)).collect()),
-            verdict: None,
+            entries: Some(vulnerabilities.iter().flat_map(|found| found.findings(&by_reference, tells)).collect()),
+            ..Findings::default()
         },
     })
 }
@@ -298,6 +301,19 @@ impl<'a> Component<'a> {
     }
 }
 
+impl Rating<'_> {
+    /// FIRST's forecast, as Grype writes it.
+    fn is_epss(&self) -> bool {
+        self.method.as_ref().is_some_and(|method| is_named(method, &["EPSS"]))
+    }
+
+    /// An entry of CISA's catalogue, as Grype writes it: of another method, with a score of 1.
+    fn is_kev(&self) -> bool {
+        let source = self.source.as_ref().and_then(|source| source.name.as_ref());
+        source.is_some_and(|name| is_named(name, &[KEV])) && self.score.0 > 0.0
+    }
+}
+
 impl<'a> Affected<'a> {
     fn component<'c>(&self, by_reference: &BTreeMap<&str, &'c Component<'a>>) -> Option<&'c Component<'a>> {
         let reference = self.reference.as_ref().map_or("", Text::as_str);
@@ -318,8 +334,8 @@ impl<'a> Affected<'a> {
 impl<'a> Vulnerability<'a> {
     /// One for each component that has it; one without a package when none is named. Whoever writes the document decides
     /// how many those are: what they have in common is made once.
-    fn findings(&self, by_reference: &BTreeMap<&str, &Component<'a>>) -> Vec<Finding<'a>> {
-        let common = self.shared_by_components();
+    fn findings(&self, by_reference: &BTreeMap<&str, &Component<'a>>, tells: bool) -> Vec<Finding<'a>> {
+        let common = self.shared_by_components(tells);
         let Some(affected) = self.affects.as_deref().filter(|affected| !affected.is_empty()) else {
             return vec![common];
         };
@@ -340,7 +356,7 @@ impl<'a> Vulnerability<'a> {
     }
 
     /// What holds for every component that has it.
-    fn shared_by_components(&self) -> Finding<'a> {
+    fn shared_by_components(&self, tells: bool) -> Finding<'a> {
         let id = present(self.id.clone());
         let score = self.score();
         let aliases = self.references.iter().flatten().filter_map(|reference| present(reference.id.clone()));
@@ -357,8 +373,26 @@ impl<'a> Vulnerability<'a> {
                 state,
                 Some("not_affected" | "false_positive" | "resolved" | "resolved_with_pedigree")
             ),
+            exploited: match self.ratings.iter().flatten().any(Rating::is_kev) {
+                true => Some(Exploited::Yes { due: None }),
+                false => tells.then_some(Exploited::No),
+            },
+            epss: self.epss(),
             id,
         }
+    }
+
+    /// Whether Grype's forecasts, or its catalogue of what is exploited, have it.
+    fn tells_exploitation(&self) -> bool {
+        self.ratings.iter().flatten().any(|rating| rating.is_kev() || rating.is_epss())
+    }
+
+    fn epss(&self) -> EpssScores {
+        let mut epss = EpssScores::default();
+        for rating in self.ratings.iter().flatten().filter(|rating| rating.is_epss()) {
+            epss.add(rating.score.0, 0.0);
+        }
+        epss
     }
 
     /// The worst that any source says; of those without a word, the score's.
@@ -532,6 +566,8 @@ mod tests {
             score: Some(5.3),
             published: Timestamp::parse("2019-09-10T17:15:00Z"),
             suppressed: false,
+            exploited: None,
+            epss: EpssScores::default(),
         };
         let second = Finding {
             package: Some("org.example/core".into()),
@@ -547,6 +583,8 @@ mod tests {
             score: None,
             published: None,
             suppressed: true,
+            exploited: None,
+            epss: EpssScores::default(),
             ..third.clone()
         };
         assert_eq!(entries, [first, second, third, fourth]);

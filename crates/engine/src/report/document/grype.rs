@@ -1,13 +1,15 @@
 //! Grype's own JSON, `grype --output json`, which Kubescape keeps too.
 
 use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_of, unreadable};
-use crate::finding::{Finding, Findings};
+use crate::Timestamp;
+use crate::finding::{EpssScores, Exploited, Finding, Findings, OperatingSystem};
 use crate::platform::Platform;
 use crate::reason::UnreadableReport;
 use crate::report::score::{self, Number};
 use crate::spelling;
 use crate::text::Text;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 pub(super) const NAME: &str = "Grype";
@@ -23,6 +25,35 @@ struct Report<'a> {
     source: Option<ScannedSource<'a>>,
     #[serde(borrow)]
     descriptor: Option<Descriptor<'a>>,
+    #[serde(borrow)]
+    alerts_by_package: Option<Vec<PackageAlerts<'a>>>,
+    #[serde(borrow)]
+    distro: Option<Distro<'a>>,
+}
+
+/// What is to be said of a package that is no vulnerability.
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct PackageAlerts<'a> {
+    #[serde(borrow)]
+    alerts: Option<Vec<Alert<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct Alert<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Text<'a>>,
+}
+
+/// The distribution; of an image without one, nothing stands in it.
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct Distro<'a> {
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    version: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -32,6 +63,21 @@ struct Descriptor<'a> {
     name: Option<Text<'a>>,
     #[serde(borrow)]
     timestamp: Option<Text<'a>>,
+    /// Grype's own settings at the scan.
+    #[serde(borrow)]
+    configuration: Option<&'a RawValue>,
+}
+
+/// What Grype was told about alerts, as far as it is needed.
+#[derive(Deserialize)]
+struct Configuration {
+    alerts: Option<AlertSettings>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct AlertSettings {
+    enable_eol_distro_warnings: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -76,7 +122,7 @@ pub(crate) struct Match<'a> {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(expecting = "an object")]
+#[serde(rename_all = "camelCase", expecting = "an object")]
 struct Vulnerability<'a> {
     #[serde(borrow)]
     id: Option<Text<'a>>,
@@ -88,6 +134,28 @@ struct Vulnerability<'a> {
     cvss: Option<Vec<Cvss<'a>>>,
     #[serde(borrow)]
     fix: Option<Fix<'a>>,
+    #[serde(borrow)]
+    known_exploited: Option<Vec<KnownExploited<'a>>>,
+    epss: Option<Vec<Epss>>,
+    /// Made of both. Where it stands, that there is nothing of them says that there is nothing.
+    risk: Option<IgnoredAny>,
+}
+
+/// An entry of a catalogue of what is exploited.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+struct KnownExploited<'a> {
+    #[serde(borrow)]
+    due_date: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct Epss {
+    #[serde(default)]
+    epss: Number,
+    #[serde(default)]
+    percentile: Number,
 }
 
 #[derive(Deserialize)]
@@ -160,6 +228,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> 
     // What the scanner was told to ignore is a choice of whoever ran it, like a severity that it leaves out. Only what
     // VEX took away stays visible.
     let suppressed = report.ignored_matches.into_iter().flatten().filter(Match::is_suppressed_by_vex);
+    let system = system(&report.alerts_by_package, &report.distro, descriptor.configuration);
     let mut entries: Vec<Finding<'_>> = matches.into_iter().map(|found| found.into_finding(false)).collect();
     entries.extend(suppressed.map(|found| found.into_finding(true)));
     let digests = target.manifest_digest.into_iter().chain(target.repo_digests.into_iter().flatten());
@@ -168,8 +237,28 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> 
         digests: digests.filter_map(|name| digest_of(name.as_str())).collect(),
         platform: platform_of(target.os, target.architecture, target.architecture_variant),
         time: descriptor.timestamp.as_ref().and_then(time_of),
-        findings: Findings { summary: None, entries: Some(entries), verdict: None },
+        findings: Findings { entries: Some(entries), system, ..Findings::default() },
     })
+}
+
+/// Whether the distribution is past its end of life. Grype tells it where it was told to, which is its default since 0.110.
+fn system(
+    alerts: &Option<Vec<PackageAlerts<'_>>>,
+    distro: &Option<Distro<'_>>,
+    configuration: Option<&RawValue>,
+) -> OperatingSystem {
+    let part = |text: Option<&Text<'_>>| text.map_or(String::new(), |text| text.as_str().trim().to_owned());
+    let name = distro.as_ref().map(|distro| part(distro.name.as_ref()));
+    let mut alerts = alerts.iter().flatten().flat_map(|package| package.alerts.iter().flatten());
+    if alerts.any(|alert| alert.kind.as_ref().map(Text::as_str) == Some("distro-eol")) {
+        let version = part(distro.as_ref().and_then(|distro| distro.version.as_ref()));
+        let name = [name.unwrap_or_default(), version].join(" ");
+        return OperatingSystem::PastEndOfLife(name.trim().to_owned());
+    }
+    let configuration = configuration.and_then(|json| serde_json::from_str::<Configuration>(json.get()).ok());
+    let looks = configuration.and_then(|told| told.alerts?.enable_eol_distro_warnings) == Some(true);
+    let is_without = name.is_some_and(|name| name.is_empty());
+    if looks || is_without { OperatingSystem::Maintained } else { OperatingSystem::Untold }
 }
 
 /// The platform in what a source's `target` says, when that is an image's.
@@ -189,6 +278,11 @@ impl<'a> Match<'a> {
         let vulnerability = self.vulnerability.unwrap_or_default();
         let related = self.related_vulnerabilities.unwrap_or_default();
         let score = best_score(&vulnerability, &related);
+        let exploited = exploited(&vulnerability, &related);
+        let mut epss = EpssScores::default();
+        for forecast in std::iter::once(&vulnerability).chain(&related).flat_map(|of| of.epss.iter().flatten()) {
+            epss.add(forecast.epss.0, forecast.percentile.0);
+        }
         let id = present(vulnerability.id);
         let other = |alias: &Text<'a>| Some(alias) != id.as_ref();
         let aliases = related.into_iter().filter_map(|related| present(related.id)).filter(other).collect();
@@ -206,6 +300,8 @@ impl<'a> Match<'a> {
             score,
             published,
             suppressed,
+            exploited,
+            epss,
             id,
         }
     }
@@ -219,6 +315,21 @@ impl<'a> Fix<'a> {
         }
         self.versions.into_iter().flatten().find_map(|version| present(Some(version)))
     }
+}
+
+/// Whether the vulnerability, or what it is related to, is in a catalogue of what is exploited. Versions that knew of none say
+/// nothing of it.
+fn exploited(vulnerability: &Vulnerability<'_>, related: &[Vulnerability<'_>]) -> Option<Exploited> {
+    let listed: Vec<_> = std::iter::once(vulnerability)
+        .chain(related)
+        .flat_map(|vulnerability| vulnerability.known_exploited.iter().flatten())
+        .collect();
+    if listed.is_empty() {
+        // Of what Grype's database knows nothing about, it writes no severity.
+        return (vulnerability.risk.is_some() && vulnerability.severity.is_some()).then_some(Exploited::No);
+    }
+    let due = listed.iter().filter_map(|entry| Timestamp::end_of_day(entry.due_date.as_ref()?.as_str())).min();
+    Some(Exploited::Yes { due })
 }
 
 /// The score of the vulnerability, or of what it is related to: an advisory of a distribution has its score there.
@@ -348,6 +459,8 @@ mod tests {
                     score: Some(9.8),
                     published: Timestamp::parse("2026-06-01T00:00:00Z"),
                     suppressed: false,
+                    exploited: Some(Exploited::No),
+                    epss: EpssScores { score: Some(0.9), percentile: None },
                 },
                 Finding {
                     id: Some("CVE-2004-0971".into()),
@@ -359,6 +472,8 @@ mod tests {
                     score: Some(2.1),
                     published: None,
                     suppressed: false,
+                    exploited: None,
+                    epss: EpssScores::default(),
                 },
             ]
         );

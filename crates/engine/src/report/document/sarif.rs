@@ -11,7 +11,7 @@
 
 use super::{ScannedDocument, digest_of, is_named, known_severity, present, time_of, unreadable};
 use crate::Timestamp;
-use crate::finding::{Finding, Findings};
+use crate::finding::{EpssScores, Finding, Findings};
 use crate::message::cut;
 use crate::reason::UnreadableReport;
 use crate::remedy::{Remedy, is_on};
@@ -197,7 +197,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> 
         digests,
         platform: None,
         time,
-        findings: Findings { summary: None, entries: Some(entries), verdict: None },
+        findings: Findings { entries: Some(entries), ..Findings::default() },
     })
 }
 
@@ -314,6 +314,8 @@ impl<'a> Found<'a> {
             score: rule.score,
             published: None,
             suppressed: !suppressions.is_empty() && suppressions.iter().all(is_accepted),
+            exploited: None,
+            epss: EpssScores::default(),
         };
         (finding, is_vulnerability)
     }
@@ -452,6 +454,8 @@ mod tests {
             score: Some(score),
             published: None,
             suppressed: false,
+            exploited: None,
+            epss: EpssScores::default(),
         };
         assert_eq!(
             document.findings.entries.unwrap(),

@@ -4,7 +4,7 @@
 //! vulnerabilities has a result for each kind of package that it saw, with nothing in it when they are clean.
 
 use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_of, unreadable};
-use crate::finding::{Finding, Findings};
+use crate::finding::{EpssScores, Finding, Findings, OperatingSystem};
 use crate::reason::UnreadableReport;
 use crate::report::score::{self, Number};
 use crate::spelling;
@@ -37,6 +37,21 @@ struct Metadata<'a> {
     repo_digests: Option<Vec<Text<'a>>>,
     #[serde(borrow)]
     image_config: Option<ImageConfig<'a>>,
+    #[serde(borrow, rename = "OS")]
+    os: Option<System<'a>>,
+}
+
+/// The operating system; an image without one has none here.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", expecting = "an object")]
+struct System<'a> {
+    #[serde(borrow)]
+    family: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    /// Left out where it isn't so.
+    #[serde(rename = "EOSL")]
+    eosl: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -127,6 +142,8 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> 
     if !results.is_empty() && !results.iter().any(Scanned::is_of_packages) {
         return Err(UnreadableReport::TrivyWithoutPackages);
     }
+    let has_packages_of_system =
+        results.iter().any(|result| result.class.as_ref().map(Text::as_str) == Some("os-pkgs"));
     let mut entries = Vec::new();
     for result in results {
         entries.extend(result.vulnerabilities.into_iter().flatten().map(|found| found.into_finding(false)));
@@ -134,15 +151,35 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> 
             entries.extend(modified.into_finding()?);
         }
     }
+    let is_told = report.metadata.is_some();
     let metadata = report.metadata.unwrap_or_default();
+    let system = match metadata.os {
+        Some(os) => os.into_system(),
+        // A scan that found packages of a system knows which.
+        None if is_told && !has_packages_of_system => OperatingSystem::Maintained,
+        None => OperatingSystem::Untold,
+    };
     let digests = metadata.repo_digests.into_iter().flatten();
     Ok(ScannedDocument {
         format: NAME,
         digests: digests.filter_map(|name| digest_of(name.as_str())).collect(),
         platform: metadata.image_config.and_then(|image| platform_of(image.os, image.architecture, image.variant)),
         time: report.created_at.as_ref().and_then(time_of),
-        findings: Findings { summary: None, entries: Some(entries), verdict: None },
+        findings: Findings { entries: Some(entries), system, ..Findings::default() },
     })
+}
+
+impl System<'_> {
+    fn into_system(self) -> OperatingSystem {
+        match self.eosl {
+            Some(true) => {
+                let part = |text: Option<Text<'_>>| text.map_or(String::new(), |text| text.as_str().to_owned());
+                let name = [part(self.family), part(self.name)].join(" ");
+                OperatingSystem::PastEndOfLife(name.trim().to_owned())
+            }
+            Some(false) | None => OperatingSystem::Maintained,
+        }
+    }
 }
 
 impl Scanned<'_> {
@@ -182,6 +219,8 @@ impl<'a> Vulnerability<'a> {
             fixed_in: present(self.fixed_version),
             published: self.published_date.as_ref().and_then(time_of),
             suppressed,
+            exploited: None,
+            epss: EpssScores::default(),
         }
     }
 }
@@ -288,6 +327,8 @@ mod tests {
                 score: Some(5.3),
                 published: Timestamp::parse("2019-09-10T17:15:00Z"),
                 suppressed: false,
+                exploited: None,
+                epss: EpssScores::default(),
             }
         );
         assert_eq!((entries[1].severity, &entries[1].fixed_in, entries[1].score), (Severity::Critical, &None, None));

@@ -41,7 +41,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> 
         digests,
         platform: None,
         time: times.filter_map(|json| time_of(&text_of(json)?)).min(),
-        findings: Findings { summary: None, entries: None, verdict: Some(OwnVerdict::of(status.as_str())) },
+        findings: Findings { verdict: Some(OwnVerdict::of(status.as_str())), ..Findings::default() },
     })
 }
 
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(document.format, "verdict");
         assert_eq!(document.time, Timestamp::parse("2026-02-25T12:30:22Z"));
         assert_eq!((document.digests.len(), document.platform), (0, None));
-        assert_eq!(document.findings, Findings { summary: None, entries: None, verdict: Some(OwnVerdict::Pass) });
+        assert_eq!(document.findings, Findings { verdict: Some(OwnVerdict::Pass), ..Findings::default() });
         for (json, verdict, digests) in [
             (r#"{"status": "fail", "detail": []}"#.to_owned(), OwnVerdict::Fail, 0),
             (r#"{"status": "pending", "detail": {}}"#.to_owned(), OwnVerdict::Other("pending".to_owned()), 0),

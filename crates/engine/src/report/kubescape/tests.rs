@@ -187,6 +187,7 @@ fn shown(statement: &Statement<'_>) -> String {
             format!("rejected: {}", texts.join("; "))
         }
         Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => format!("unreadable: {why}"),
+        Knowledge::Fresh(Judgement { verdict: Verdict::Incomparable(why), .. }) => format!("unreadable: {why}"),
         Knowledge::Stale(why) => format!("stale: {why}"),
         Knowledge::OfAnotherImage(which) => format!("other image: {which}"),
         Knowledge::NotScanned(why) => format!("not scanned: {why}"),

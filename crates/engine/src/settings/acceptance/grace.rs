@@ -1,0 +1,39 @@
+//! How long findings don't count: one span for all of them, or one for each severity.
+
+use super::Severity;
+use crate::settings::read::{Path, Problems, SettingsMap};
+use crate::time::Span;
+use serde_json::Value;
+
+/// Spans in which findings don't count, by their severity.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GracePeriods(Vec<(Severity, Span)>);
+
+impl GracePeriods {
+    /// The span for findings of a severity; none where they count at once.
+    #[must_use]
+    pub fn of(&self, severity: Severity) -> Option<&Span> {
+        self.0.iter().find(|(of, _)| *of == severity).map(|(_, span)| span)
+    }
+}
+
+/// `14d` for every severity, or `{critical: 3d, high: 14d}`: one that isn't named has none. An empty text or object is as absent.
+pub(super) fn read(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems) -> Option<GracePeriods> {
+    match map.get(key)? {
+        value @ Value::Object(_) => read_by_severity(value, &map.path().key(key), problems),
+        _ => {
+            let span = map.span(key, problems)?;
+            Some(GracePeriods(Severity::ALL.into_iter().map(|severity| (severity, span.clone())).collect()))
+        }
+    }
+}
+
+fn read_by_severity(value: &Value, path: &Path<'_>, problems: &mut Problems) -> Option<GracePeriods> {
+    let map = SettingsMap::of(Some(value), path, problems)?;
+    map.known(&Severity::ALL.map(Severity::name), &[], problems);
+    let spans: Vec<_> = Severity::ALL
+        .into_iter()
+        .filter_map(|severity| Some((severity, map.span(severity.name(), problems)?)))
+        .collect();
+    (!spans.is_empty()).then_some(GracePeriods(spans))
+}
