@@ -3,12 +3,13 @@
 //! What counts, in this order: `denyAlways`, then `allowAlways`, then VEX, then exemptions, then the limits.
 
 use crate::Timestamp;
-use crate::exemption::{self, Exempt};
+use crate::exemption::{self, Exempt, ExemptionObjects};
 use crate::finding::{Finding, Findings, OwnVerdict};
 use crate::image::ImageReference;
 use crate::message::cut;
 use crate::reason::{
-    EndedExemption, ExceededLimit, ExceededSetting, FINDINGS_SHOWN, NamedFinding, NamedFindings, UnreadableReport,
+    EndedExemption, ExceededLimit, ExceededSetting, FINDINGS_SHOWN, NamedFinding, NamedFindings, UnknownExemptions,
+    UnreadableReport,
 };
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{Count, Exemption, Limit, Limits, Settings};
@@ -36,6 +37,8 @@ pub(crate) enum Verdict {
 pub(crate) struct Judgement<'a> {
     pub(crate) verdict: Verdict,
     pub(crate) used: Vec<UsedExemption<'a>>,
+    /// Exemptions that a rejection had to do without, since they couldn't be looked up.
+    pub(crate) unknown: Option<UnknownExemptions>,
 }
 
 /// An exemption that kept findings from counting.
@@ -55,6 +58,8 @@ pub(crate) enum Depth {
     Entries,
     /// The entries, and what people want to know about them.
     Explained,
+    /// The same, and what exemptions look at that stand in the cluster.
+    Exempted,
 }
 
 /// Which parts of an entry are asked for.
@@ -75,12 +80,14 @@ pub(crate) struct Parts {
 pub(crate) struct Judge<'a> {
     limits: Limits<'a>,
     exemptions: Vec<&'a Exemption>,
+    /// Exemptions that stand in the cluster, and the image that they would be about.
+    objects: Option<(&'a ExemptionObjects<'a>, ImageReference)>,
     now: Timestamp,
 }
 
 impl From<Verdict> for Judgement<'_> {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, used: Vec::new() }
+        Self { verdict, used: Vec::new(), unknown: None }
     }
 }
 
@@ -90,8 +97,19 @@ impl<'a> Judge<'a> {
         Self {
             limits: settings.acceptance.of(namespace),
             exemptions: exemption::of_image(&settings.exemptions, reference, namespace),
+            objects: None,
             now,
         }
+    }
+
+    /// The same, with the exemptions that stand in the cluster for findings that would reject.
+    pub(crate) fn with_objects(
+        mut self,
+        objects: Option<&'a ExemptionObjects<'a>>,
+        reference: &ImageReference,
+    ) -> Self {
+        self.objects = objects.map(|objects| (objects, reference.clone()));
+        self
     }
 
     /// How much of a report to ask for first. A summary counts entries that aren't suppressed: within the limits it
@@ -128,19 +146,52 @@ impl<'a> Judge<'a> {
             fix_grace_period,
             count,
         } = self.limits;
-        let explained = depth == Depth::Explained;
-        let lists = !deny_always.is_empty() || !allow_always.is_empty() || !self.exemptions.is_empty();
+        let explained = matches!(depth, Depth::Explained | Depth::Exempted);
+        let objects = match &self.objects {
+            Some((objects, reference)) if depth == Depth::Exempted => objects.of_image(reference),
+            _ => Vec::new(),
+        };
+        let exemptions = || self.exemptions.iter().chain(&objects);
+        let lists = !deny_always.is_empty() || !allow_always.is_empty() || exemptions().next().is_some();
         Parts {
             ids: explained || lists || count == Count::Unique,
             aliases: lists,
             packages: explained,
-            purls: self.exemptions.iter().any(|exemption| !exemption.packages.is_empty()),
+            purls: exemptions().any(|exemption| !exemption.packages.is_empty()),
             fixes: explained
                 || fix_grace_period.is_some()
                 || max_severity.iter().any(|(_, limit)| matches!(limit, Limit::TotalWithoutFixes(_)))
-                || self.exemptions.iter().any(|exemption| exemption.expire_on_fix),
+                || exemptions().any(|exemption| exemption.expire_on_fix),
             scores: cvss_score.is_some(),
             published: fix_grace_period.is_some(),
+        }
+    }
+
+    /// How much of a report that is over these limits to ask for: nothing in the cluster exempts what is always denied, nor a
+    /// report from its own verdict.
+    pub(crate) fn deeper(&self, exceeded: &[ExceededLimit]) -> Depth {
+        let is_final =
+            |limit: &ExceededLimit| matches!(limit.setting, ExceededSetting::DenyAlways | ExceededSetting::OwnVerdict);
+        if self.objects.is_some() && !exceeded.iter().any(is_final) { Depth::Exempted } else { Depth::Explained }
+    }
+
+    /// Holds findings against the limits that were read as deep as this. What the cluster exempts is read anew as far as it is
+    /// used, and what isn't as it was exempts nothing.
+    pub(crate) fn judge_at(&self, depth: Depth, findings: &Findings<'_>) -> Judgement<'a> {
+        let Some((objects, reference)) = self.objects.as_ref().filter(|_| depth == Depth::Exempted) else {
+            return self.judge(findings);
+        };
+        // Each time round leaves out one more.
+        loop {
+            let exemptions = self.exemptions.iter().copied().chain(objects.of_image(reference)).collect();
+            let judge = Self { limits: self.limits, exemptions, objects: None, now: self.now };
+            let mut judgement = judge.judge(findings);
+            if judgement.used.iter().all(|used| objects.is_current(used.exemption)) {
+                if matches!(judgement.verdict, Verdict::Rejected(_)) {
+                    judgement.unknown = objects.unknown();
+                }
+                return judgement;
+            }
         }
     }
 
@@ -223,7 +274,7 @@ impl<'a> Judge<'a> {
                 exceeded.push(ExceededLimit { setting, count, max: cvss.max_count, ids, named });
             }
         }
-        Judgement { verdict: verdict(exceeded), used }
+        Judgement { verdict: verdict(exceeded), used, unknown: None }
     }
 
     /// Reports the findings that are never accepted, and says how many it named.
@@ -337,6 +388,7 @@ fn name(id: &str, finding: &Finding<'_>, exempt: &Exempt<'_>) -> NamedFinding {
         exemption: match exempt {
             Exempt::Ended(exemption) => Some(EndedExemption::Expired(exemption.expires)),
             Exempt::Fixed(_) => Some(EndedExemption::Fixed),
+            Exempt::Void(exemption) => EndedExemption::void(exemption, finding.severity),
             Exempt::No | Exempt::Yes(_) => None,
         },
     }

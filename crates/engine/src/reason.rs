@@ -4,6 +4,7 @@
 
 mod age;
 mod denial;
+mod exempted;
 mod limit;
 mod report;
 mod scan;
@@ -17,6 +18,7 @@ mod warning;
 pub(crate) use age::{StaleReport, UnknownAge};
 pub use denial::Denial;
 pub(crate) use denial::{Rejection, ScanLine};
+pub(crate) use exempted::UnknownExemptions;
 pub(crate) use limit::{EndedExemption, FINDINGS_SHOWN, NamedFinding, NamedFindings};
 pub use limit::{ExceededLimit, ExceededSetting};
 pub(crate) use report::{Decisive, LookUpFailure, Made, OtherImage, ReportReason};
@@ -27,4 +29,4 @@ pub(crate) use unresolved::{MAX_PLATFORMS, Unjudgeable, Unresolved};
 pub(crate) use unscanned::{NotScanned, Pending, ScanFailure, Whereabouts};
 pub(crate) use unsigned::AskedFor;
 pub use unsigned::{Unsigned, Unverified};
-pub use warning::{ImageWarning, UsedExemption};
+pub use warning::{ExemptedBy, ImageWarning, UsedExemption};

@@ -13,13 +13,14 @@ mod trivy_operator;
 use crate::Timestamp;
 use crate::acceptance::{Judge, Judgement, Verdict};
 use crate::context::RequestContext;
+use crate::exemption::ExemptionObjects;
 use crate::host::{Host, HostFailure, Resource};
 use crate::image::ImageReference;
 use crate::message::cut;
 use crate::platform::Platform;
 use crate::reason::{
-    Decisive, ExceededLimit, ImageWarning, LookUpFailure, Made, ReportReason, ReportState, ScanReason, ScanStatus,
-    UsedExemption,
+    Decisive, ExceededLimit, ExemptedBy, ImageWarning, LookUpFailure, Made, ReportReason, ReportState, ScanReason,
+    ScanStatus, UsedExemption,
 };
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, ResolvedImage, resolve};
@@ -171,6 +172,8 @@ pub(crate) struct ReportSearch<'a> {
     settings: &'a Settings,
     host: &'a dyn Host,
     subject: &'a Subject,
+    /// Exemptions that stand in the cluster, where the settings believe them.
+    objects: Option<&'a ExemptionObjects<'a>>,
     now: Timestamp,
     known: KnownImages,
     /// Made when the first image is looked for: many a request asks for none.
@@ -178,9 +181,13 @@ pub(crate) struct ReportSearch<'a> {
 }
 
 impl<'a> ReportSearch<'a> {
-    pub(crate) fn new(context: RequestContext<'a>, subject: &'a Subject) -> Self {
+    pub(crate) fn new(
+        context: RequestContext<'a>,
+        subject: &'a Subject,
+        objects: Option<&'a ExemptionObjects<'a>>,
+    ) -> Self {
         let RequestContext { settings, host, now, .. } = context;
-        Self { settings, host, subject, now, known: KnownImages::default(), sources: Vec::new() }
+        Self { settings, host, subject, objects, now, known: KnownImages::default(), sources: Vec::new() }
     }
 
     /// A source as the settings have it.
@@ -279,6 +286,7 @@ impl<'a> ReportSearch<'a> {
 
     fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
         let judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
+        let judge = judge.with_objects(self.objects, reference);
         let (statements, known_to, asked) = self.ask(reference, image, &judge);
         let mut warnings = Vec::new();
         if image.is_unproven {
@@ -351,17 +359,18 @@ impl<'a> ReportSearch<'a> {
     }
 }
 
-/// The exemptions without which an image's reports might have come to something else: by their last day and reason, the
-/// ids that they were needed for.
+/// The exemptions without which an image's reports might have come to something else: by their last day, reason and object,
+/// the ids that they were needed for.
 #[derive(Debug, Default)]
-struct UsedExemptions(BTreeMap<(Timestamp, String), BTreeSet<String>>);
+struct UsedExemptions(BTreeMap<(Timestamp, String, Option<ExemptedBy>), BTreeSet<String>>);
 
 impl UsedExemptions {
     fn note(&mut self, statements: &[Statement<'_>]) {
         for statement in statements {
             let Knowledge::Fresh(judgement) = &statement.known else { continue };
             for exempt in &judgement.used {
-                let key = (exempt.exemption.expires, cut(&exempt.exemption.reason, MAX_EXEMPTION_REASON));
+                let reason = cut(&exempt.exemption.reason, MAX_EXEMPTION_REASON);
+                let key = (exempt.exemption.expires, reason, ExemptedBy::of(exempt.exemption));
                 self.0.entry(key).or_default().extend(exempt.ids.iter().cloned());
             }
         }
@@ -379,10 +388,11 @@ impl UsedExemptions {
 
     fn list(&self) -> impl Iterator<Item = UsedExemption> {
         let all = self.0.iter();
-        all.map(|((expires, reason), ids)| UsedExemption {
+        all.map(|((expires, reason, by), ids)| UsedExemption {
             expires: *expires,
             reason: reason.clone(),
             ids: ids.clone(),
+            by: by.clone(),
         })
     }
 }
@@ -442,8 +452,8 @@ impl Statement<'_> {
         };
         let what = match self.known {
             Knowledge::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => Decisive::Accepted,
-            Knowledge::Fresh(Judgement { verdict: Verdict::Rejected(exceeded), .. }) => {
-                Decisive::Rejected(exceeded, source)
+            Knowledge::Fresh(Judgement { verdict: Verdict::Rejected(exceeded), unknown, .. }) => {
+                Decisive::Rejected(exceeded, source, unknown)
             }
             Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => Decisive::Unreadable(why),
             Knowledge::Stale(why) => Decisive::Stale(why),
