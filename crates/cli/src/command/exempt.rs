@@ -28,7 +28,7 @@ Exit codes:
 
 Examples:
   image-admission exempt CVE-2026-1 --for ghcr.io/shop/web --until 2027-01-31 --reason 'not reachable, TICKET-7'
-  image-admission exempt CVE-2026-1 --for ghcr.io/shop/ --until 2027-01-31 --reason TICKET-7 --approved-by alice -n shop | kubectl apply -f -
+  image-admission exempt CVE-2026-1 --for ghcr.io/shop/ --until 2027-01-31 --reason TICKET-7 --approved-by alice -n shop
   image-admission exempt CVE-2026-1 CVE-2026-2 --for nginx --until 2027-01-31 --reason TICKET-7 --settings";
 
 /// Write an exemption for a finding, as an object or for the settings
@@ -149,7 +149,7 @@ impl Exempt {
             let (api_version, kind) = (ExemptionObject::API_VERSION, ExemptionObject::KIND);
             yaml_serde::to_string(&Manifest { api_version, kind, metadata: Metadata { name, namespace }, spec })?
         };
-        output.write_all(written.as_bytes())?;
+        output.write_all(with_quoted_day(&written, &self.until).as_bytes())?;
         output.flush()?;
         Ok(Ending::Done)
     }
@@ -175,6 +175,15 @@ impl Exempt {
             expire_on_fix: self.until_fixed,
             approved_by: self.approved_by.as_ref().map(|name| name.trim().to_owned()),
         })
+    }
+}
+
+/// The same with its day in quotes: some parsers of YAML make a date of it, which is no text.
+fn with_quoted_day(written: &str, day: &str) -> String {
+    let plain = format!("expires: {day}\n");
+    match written.rsplit_once(&plain) {
+        Some((before, after)) => format!("{before}expires: \"{day}\"\n{after}"),
+        None => written.to_owned(),
     }
 }
 
