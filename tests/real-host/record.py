@@ -29,7 +29,8 @@ TRIVY_JSON = "application/vnd.aquasec.trivy.report+json"
 KUBESCAPE = "spdx.softwarecomposition.kubescape.io/v1beta1"
 # Kinds that the cluster doesn't serve by itself.
 MORE_KINDS = [(KUBESCAPE, "VulnerabilityManifest", "vulnerabilitymanifests"), (KUBESCAPE, "SBOMSyft", "sbomsyfts"),
-              ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies")]
+              ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies"),
+              ("image-admission.kubewarden.io/v1alpha1", "ImageExemption", "imageexemptions")]
 # Pods name their lists in this order, so that the shorthand of a case makes the same object everywhere.
 LISTS = [("init", "initContainers", "i"), ("containers", "containers", "c"), ("ephemeral", "ephemeralContainers", "e"), ("volumes", "volumes", "v")]
 GROUPS = {"Pod": "", "ReplicationController": "", "Job": "batch", "CronJob": "batch"}

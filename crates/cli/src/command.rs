@@ -8,6 +8,7 @@ mod diff;
 mod digests;
 mod document;
 mod eval;
+mod exempt;
 mod explain;
 mod fields;
 #[cfg(not(target_family = "wasm"))]
@@ -73,6 +74,7 @@ enum Command {
     Eval(Box<eval::Eval>),
     Test(test::Test),
     Lint(lint::Lint),
+    Exempt(Box<exempt::Exempt>),
     Digests(digests::Digests),
     Bench(bench::Bench),
     Completions(completions::Completions),
@@ -170,6 +172,7 @@ fn perform(cli: Cli, output: &mut impl StandardOutput) -> Ending {
         Command::Eval(eval) => eval.execute(output).map_err(Box::from),
         Command::Test(test) => test.execute(output).map_err(Box::from),
         Command::Lint(lint) => lint.execute(output).map_err(Box::from),
+        Command::Exempt(exempt) => exempt.execute(output).map_err(Box::from),
         Command::Digests(digests) => digests.execute(output).map_err(Box::from),
         Command::Bench(bench) => bench.execute(output).map_err(Box::from),
         Command::Completions(completions) => completions.execute(output).map_err(Box::from),

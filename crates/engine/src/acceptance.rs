@@ -4,14 +4,14 @@
 //! then grace periods, then the limits.
 
 use crate::Timestamp;
-use crate::exemption::{self, Exempt};
+use crate::exemption::{self, Exempt, ExemptionObjects};
 use crate::exploited::ExploitedCatalogue;
 use crate::finding::{Exploited, Finding, Findings, OperatingSystem, OwnVerdict};
 use crate::image::ImageReference;
 use crate::message::cut;
 use crate::reason::{
-    EndedExemption, ExceededLimit, ExceededSetting, FINDINGS_SHOWN, NamedFinding, NamedFindings, UnreadableReport,
-    Untold, UnusableList, Warned,
+    EndedExemption, ExceededLimit, ExceededSetting, FINDINGS_SHOWN, NamedFinding, NamedFindings, UnknownExemptions,
+    UnreadableReport, Untold, UnusableList, Warned,
 };
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{Count, Exemption, GateAction, Limit, Limits, MissingScores, Settings};
@@ -44,6 +44,8 @@ pub(crate) struct Judgement<'a> {
     pub(crate) used: Vec<UsedExemption<'a>>,
     /// What gates found that are told to warn.
     pub(crate) warned: Vec<Warned>,
+    /// Exemptions that a rejection had to do without, since they couldn't be looked up.
+    pub(crate) unknown: Option<UnknownExemptions>,
 }
 
 /// An exemption that kept findings from counting.
@@ -63,6 +65,8 @@ pub(crate) enum Depth {
     Entries,
     /// The entries, and what people want to know about them.
     Explained,
+    /// The same, and what exemptions look at that stand in the cluster.
+    Exempted,
 }
 
 /// Which parts of an entry are asked for.
@@ -89,6 +93,8 @@ pub(crate) struct Judge<'a> {
     limits: Limits<'a>,
     exemptions: Vec<&'a Exemption>,
     exploited: Option<Rc<ExploitedCatalogue<'a>>>,
+    /// Exemptions that stand in the cluster, and the image that they would be about.
+    objects: Option<(&'a ExemptionObjects<'a>, ImageReference)>,
     now: Timestamp,
 }
 
@@ -114,7 +120,7 @@ enum Exploitation {
 
 impl From<Verdict> for Judgement<'_> {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, used: Vec::new(), warned: Vec::new() }
+        Self { verdict, used: Vec::new(), warned: Vec::new(), unknown: None }
     }
 }
 
@@ -125,6 +131,7 @@ impl<'a> Judge<'a> {
             limits: settings.acceptance.of(namespace),
             exemptions: exemption::of_image(&settings.exemptions, reference, namespace),
             exploited: None,
+            objects: None,
             now,
         }
     }
@@ -132,6 +139,16 @@ impl<'a> Judge<'a> {
     /// The same, with the list that the cluster holds of what is exploited.
     pub(crate) fn knowing(self, exploited: Option<Rc<ExploitedCatalogue<'a>>>) -> Self {
         Self { exploited, ..self }
+    }
+
+    /// The same, with the exemptions that stand in the cluster for findings that would reject.
+    pub(crate) fn with_objects(
+        mut self,
+        objects: Option<&'a ExemptionObjects<'a>>,
+        reference: &ImageReference,
+    ) -> Self {
+        self.objects = objects.map(|objects| (objects, reference.clone()));
+        self
     }
 
     /// How much of a report to ask for first. A summary counts entries that aren't suppressed: within the limits it
@@ -183,27 +200,65 @@ impl<'a> Judge<'a> {
         // What is only warned of is not read once more.
         let warns = known_exploited.is_some_and(|gate| gate.action == GateAction::Warn)
             || epss.is_some_and(|epss| epss.action == GateAction::Warn);
-        let explained = depth == Depth::Explained || warns;
+        let explained = matches!(depth, Depth::Explained | Depth::Exempted) || warns;
+        let objects = match &self.objects {
+            Some((objects, reference)) if depth == Depth::Exempted => objects.of_image(reference),
+            _ => Vec::new(),
+        };
+        let exemptions = || self.exemptions.iter().chain(&objects);
         let lists = !deny_always.is_empty()
             || !allow_always.is_empty()
-            || !self.exemptions.is_empty()
+            || exemptions().next().is_some()
             || known_exploited.is_some_and(|gate| gate.from.is_some());
         let grace = fix_grace_period.is_some() || unfixed_grace_period.is_some();
         Parts {
             ids: explained || lists || count == Count::Unique,
             aliases: lists,
             packages: explained,
-            purls: self.exemptions.iter().any(|exemption| !exemption.packages.is_empty()),
+            purls: exemptions().any(|exemption| !exemption.packages.is_empty()),
             fixes: explained
                 || grace
                 || max_severity.iter().any(|(_, limit)| matches!(limit, Limit::TotalWithoutFixes(_)))
-                || self.exemptions.iter().any(|exemption| exemption.expire_on_fix),
+                || exemptions().any(|exemption| exemption.expire_on_fix),
             scores: cvss_score.is_some(),
             published: grace,
             exploited: known_exploited.is_some(),
             epss_score: epss.is_some_and(|epss| epss.score.is_some()),
             epss_percentile: epss.is_some_and(|epss| epss.percentile.is_some()),
             system: end_of_life.is_some(),
+        }
+    }
+
+    /// How much of a report that is over these limits to ask for: nothing in the cluster exempts what is always denied, nor a
+    /// report from its own verdict.
+    pub(crate) fn deeper(&self, exceeded: &[ExceededLimit]) -> Depth {
+        let is_final = |limit: &ExceededLimit| {
+            matches!(
+                limit.setting,
+                ExceededSetting::DenyAlways | ExceededSetting::EndOfLife(_) | ExceededSetting::OwnVerdict
+            )
+        };
+        if self.objects.is_some() && !exceeded.iter().any(is_final) { Depth::Exempted } else { Depth::Explained }
+    }
+
+    /// Holds findings against the limits that were read as deep as this. What the cluster exempts is read anew as far as it is
+    /// used, and what isn't as it was exempts nothing.
+    pub(crate) fn judge_at(&self, depth: Depth, findings: &Findings<'_>) -> Judgement<'a> {
+        let Some((objects, reference)) = self.objects.as_ref().filter(|_| depth == Depth::Exempted) else {
+            return self.judge(findings);
+        };
+        // Each time round leaves out one more.
+        loop {
+            let exemptions = self.exemptions.iter().copied().chain(objects.of_image(reference)).collect();
+            let exploited = self.exploited.clone();
+            let judge = Self { limits: self.limits, exemptions, exploited, objects: None, now: self.now };
+            let mut judgement = judge.judge(findings);
+            if judgement.used.iter().all(|used| objects.is_current(used.exemption)) {
+                if matches!(judgement.verdict, Verdict::Rejected(_)) {
+                    judgement.unknown = objects.unknown();
+                }
+                return judgement;
+            }
         }
     }
 
@@ -574,6 +629,7 @@ fn name(id: &str, finding: &Finding<'_>, exempt: &Exempt<'_>) -> NamedFinding {
         exemption: match exempt {
             Exempt::Ended(exemption) => Some(EndedExemption::Expired(exemption.expires)),
             Exempt::Fixed(_) => Some(EndedExemption::Fixed),
+            Exempt::Void(exemption) => EndedExemption::void(exemption, finding.severity),
             Exempt::No | Exempt::Yes(_) => None,
         },
     }

@@ -1,7 +1,7 @@
 //! Settings of a policy that is to be deployed: read, and the rules and expressions among them looked into.
 
 use crate::report::kinds_of;
-use crate::settings::{Identity, InvalidSettings, Lint, Settings};
+use crate::settings::{ExemptionObject, Identity, InvalidSettings, Lint, Settings};
 use crate::{Timestamp, rego, verification};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -48,8 +48,8 @@ pub struct ReadKind {
     pub path: String,
 }
 
-/// The kinds of the cluster that settings have read, each once: those of the sources of reports where reports may decide, of
-/// keys and namespaces of `imageVerification`, and of `context`.
+/// The kinds of the cluster that settings have read, each once: those of the sources of reports and of exemptions where reports
+/// may decide, of keys and namespaces of `imageVerification`, and of `context`.
 #[must_use]
 pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {
     let mut kinds: Vec<ReadKind> = Vec::new();
@@ -66,6 +66,9 @@ pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {
     }
     for (path, _) in settings.acceptance.exploited_lists().into_iter().filter(|_| settings.reads_reports()) {
         add("v1", "ConfigMap", path);
+    }
+    if settings.exemptions_from.is_some() && settings.reads_reports() {
+        add(ExemptionObject::API_VERSION, ExemptionObject::KIND, "exemptionsFrom".to_owned());
     }
     for policy in &settings.verification {
         for attestor in &policy.attestors {
@@ -118,8 +121,17 @@ mod tests {
                 "reports.sources[3]: e.io/v1 Report",
             ],
         );
+        let registry = json!({"sources": [{"registry": {"allowUnsigned": true}}]});
+        check(
+            json!({"reports": registry, "exemptionsFrom": {"workloadNamespace": true}}),
+            &["exemptionsFrom: image-admission.kubewarden.io/v1alpha1 ImageExemption"],
+        );
         // No report decides.
         check(json!({"preScanPolicies": {"defaultPolicy": "accept"}}), &[]);
+        check(
+            json!({"preScanPolicies": {"defaultPolicy": "accept"}, "exemptionsFrom": {"workloadNamespace": true}}),
+            &[],
+        );
         check(json!({"scanPolicies": {"defaultPolicy": "reject"}}), &[]);
         check(
             json!({"scanPolicies": {"defaultPolicy": "reject"}, "customRules": "deny_image[img] { false; img := \"x\" }"}),

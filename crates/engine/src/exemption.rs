@@ -1,9 +1,13 @@
 //! Exemptions at work: which of them speak of a finding, and whether they still hold.
 
+mod objects;
+
 use crate::Timestamp;
 use crate::finding::Finding;
 use crate::image::ImageReference;
 use crate::settings::Exemption;
+
+pub(crate) use objects::ExemptionObjects;
 
 /// What the exemptions say about a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +20,8 @@ pub(crate) enum Exempt<'a> {
     Ended(&'a Exemption),
     /// None holds; this one did until the finding could be fixed.
     Fixed(&'a Exemption),
+    /// None holds; this one stands in an object that may not exempt it.
+    Void(&'a Exemption),
 }
 
 /// The exemptions that may speak of findings in an image of a namespace's workload, in the settings' order.
@@ -37,7 +43,11 @@ pub(crate) fn of_image<'a>(
 pub(crate) fn of_finding<'a>(exemptions: &[&'a Exemption], finding: &Finding<'_>, now: Timestamp) -> Exempt<'a> {
     let mut said = Exempt::No;
     for exemption in exemptions.iter().filter(|exemption| speaks_of(exemption, finding)) {
-        if exemption.expires < now {
+        if is_void(exemption, finding) {
+            if said == Exempt::No {
+                said = Exempt::Void(exemption);
+            }
+        } else if exemption.expires < now {
             if said == Exempt::No {
                 said = Exempt::Ended(exemption);
             }
@@ -50,6 +60,13 @@ pub(crate) fn of_finding<'a>(exemptions: &[&'a Exemption], finding: &Finding<'_>
         }
     }
     said
+}
+
+/// Whether it stands in an object that holds for nothing, or may not be about findings as bad as this.
+fn is_void(exemption: &Exemption, finding: &Finding<'_>) -> bool {
+    exemption.object.as_ref().is_some_and(|object| {
+        object.void.is_some() || !(object.severities.is_empty() || object.severities.contains(&finding.severity))
+    })
 }
 
 fn speaks_of(exemption: &Exemption, finding: &Finding<'_>) -> bool {

@@ -7,6 +7,7 @@ use crate::Timestamp;
 use crate::break_glass::break_glass;
 use crate::context::{RequestContext, ReviewedObject};
 use crate::decision::{Decision, NothingToJudge, Outcome};
+use crate::exemption::ExemptionObjects;
 use crate::host::{CountedHost, Host};
 use crate::image::{ImageList, UnreadableObject, WorkloadImage, images, keep_changed};
 use crate::instance::finish_with;
@@ -93,7 +94,8 @@ fn judge(
     name_images(context, &reviewed, &mut decision);
     pre_scan(context, &reviewed, &mut decision, rules.as_deref_mut());
     let subject = scan::subject(context, &reviewed, &decision.images, decision.outcome == Outcome::Scanned);
-    let mut search = ReportSearch::new(context, &subject);
+    let objects = ExemptionObjects::new(context, &subject.namespace);
+    let mut search = ReportSearch::new(context, &subject, objects.as_ref());
     verify(context, &reviewed, &mut decision, &mut search, recorder);
     scan(context, &reviewed, &mut decision, rules.as_deref_mut(), &mut search);
     write(context, reviewed, &mut decision);
@@ -102,6 +104,7 @@ fn judge(
         decision.set_policies(said);
     }
     finish_with(search);
+    finish_with(objects);
     decision
 }
 

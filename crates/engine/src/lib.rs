@@ -29,6 +29,7 @@
 mod acceptance;
 mod break_glass;
 mod check;
+mod cluster;
 mod context;
 mod decision;
 mod exemption;
@@ -88,7 +89,8 @@ pub use platform::Platform;
 pub use policy::Rule;
 pub use prescan::PreScanRejection;
 pub use reason::{
-    Denial, ExceededLimit, ExceededSetting, GateWarning, ImageWarning, ReportState, ScanReason, ScanStatus, Unsigned,
+    Denial, ExceededLimit, ExceededSetting, ExemptedBy, GateWarning, ImageWarning, ReportState, ScanReason, ScanStatus,
+    Unsigned,
     Unverified, UsedExemption,
 };
 pub use rego::{Clock, NO_TIME, PolicyOutcome, Seen, SeenModule, use_clock};

@@ -4,6 +4,7 @@
 
 mod age;
 mod denial;
+mod exempted;
 mod limit;
 mod report;
 mod scan;
@@ -17,6 +18,7 @@ mod warning;
 pub(crate) use age::{StaleReport, UnknownAge};
 pub use denial::Denial;
 pub(crate) use denial::{Rejection, ScanLine};
+pub(crate) use exempted::UnknownExemptions;
 pub(crate) use limit::{EndedExemption, FINDINGS_SHOWN, NamedFinding, NamedFindings};
 pub use limit::{ExceededLimit, ExceededSetting};
 pub(crate) use report::{Decisive, LookUpFailure, Made, OtherImage, ReportReason, UnusableList};
@@ -28,4 +30,4 @@ pub(crate) use unscanned::{NotScanned, Pending, ScanFailure, Whereabouts};
 pub(crate) use unsigned::AskedFor;
 pub use unsigned::{Unsigned, Unverified};
 pub(crate) use warning::Warned;
-pub use warning::{GateWarning, ImageWarning, UsedExemption};
+pub use warning::{ExemptedBy, GateWarning, ImageWarning, UsedExemption};

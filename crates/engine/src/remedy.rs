@@ -82,6 +82,14 @@ pub(crate) enum Remedy {
     UntoldIsNotFine,
     /// What an author can cause is no outage.
     ForgiveOutagesOnly,
+    /// An exemption that can't be read as a whole holds for nothing.
+    MalformedExemptsNothing,
+    /// An exemption whose object is about to be gone is gone.
+    DeletedExemptsNothing,
+    /// Objects exempt no more than the settings allow them to.
+    BoundExemptions,
+    /// An exemption that may last only so long must say when it was made.
+    KnowAgeOfExemptions,
 }
 
 /// Whether a remedy is at work: always.

@@ -13,13 +13,15 @@ mod trivy_operator;
 use crate::Timestamp;
 use crate::acceptance::{Judge, Judgement, Verdict};
 use crate::context::RequestContext;
+use crate::exemption::ExemptionObjects;
 use crate::exploited::ExploitedCatalogue;
 use crate::host::{Host, HostFailure, Resource};
 use crate::image::ImageReference;
 use crate::message::cut;
 use crate::platform::Platform;
 use crate::reason::{
-    Decisive, ExceededLimit, GateWarning, ImageWarning, LookUpFailure, Made, ReportReason, ReportState, ScanReason,
+    Decisive, ExceededLimit, ExemptedBy, GateWarning, ImageWarning, LookUpFailure, Made, ReportReason, ReportState,
+    ScanReason,
     ScanStatus, UsedExemption,
 };
 use crate::remedy::{Remedy, is_on};
@@ -173,6 +175,8 @@ pub(crate) struct ReportSearch<'a> {
     settings: &'a Settings,
     host: &'a dyn Host,
     subject: &'a Subject,
+    /// Exemptions that stand in the cluster, where the settings believe them.
+    objects: Option<&'a ExemptionObjects<'a>>,
     now: Timestamp,
     known: KnownImages,
     /// Made when the first image is looked for: many a request asks for none.
@@ -182,12 +186,16 @@ pub(crate) struct ReportSearch<'a> {
 }
 
 impl<'a> ReportSearch<'a> {
-    pub(crate) fn new(context: RequestContext<'a>, subject: &'a Subject) -> Self {
+    pub(crate) fn new(
+        context: RequestContext<'a>,
+        subject: &'a Subject,
+        objects: Option<&'a ExemptionObjects<'a>>,
+    ) -> Self {
         let RequestContext { settings, host, now, .. } = context;
         let gate = settings.acceptance.of(&subject.namespace).known_exploited;
         let list = gate.and_then(|gate| gate.from.as_ref());
         let exploited = list.map(|list| Rc::new(ExploitedCatalogue::new(list, host, now)));
-        Self { settings, host, subject, now, known: KnownImages::default(), sources: Vec::new(), exploited }
+        Self { settings, host, subject, objects, now, known: KnownImages::default(), sources: Vec::new(), exploited }
     }
 
     /// A source as the settings have it.
@@ -287,6 +295,7 @@ impl<'a> ReportSearch<'a> {
     fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
         let judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
         let judge = judge.knowing(self.exploited.clone());
+        let judge = judge.with_objects(self.objects, reference);
         let (statements, known_to, asked) = self.ask(reference, image, &judge);
         let mut warnings = Vec::new();
         if image.is_unproven {
@@ -364,17 +373,18 @@ impl<'a> ReportSearch<'a> {
     }
 }
 
-/// The exemptions without which an image's reports might have come to something else: by their last day and reason, the
-/// ids that they were needed for.
+/// The exemptions without which an image's reports might have come to something else: by their last day, reason and object,
+/// the ids that they were needed for.
 #[derive(Debug, Default)]
-struct UsedExemptions(BTreeMap<(Timestamp, String), BTreeSet<String>>);
+struct UsedExemptions(BTreeMap<(Timestamp, String, Option<ExemptedBy>), BTreeSet<String>>);
 
 impl UsedExemptions {
     fn note(&mut self, statements: &[Statement<'_>]) {
         for statement in statements {
             let Knowledge::Fresh(judgement) = &statement.known else { continue };
             for exempt in &judgement.used {
-                let key = (exempt.exemption.expires, cut(&exempt.exemption.reason, MAX_EXEMPTION_REASON));
+                let reason = cut(&exempt.exemption.reason, MAX_EXEMPTION_REASON);
+                let key = (exempt.exemption.expires, reason, ExemptedBy::of(exempt.exemption));
                 self.0.entry(key).or_default().extend(exempt.ids.iter().cloned());
             }
         }
@@ -392,10 +402,11 @@ impl UsedExemptions {
 
     fn list(&self) -> impl Iterator<Item = UsedExemption> {
         let all = self.0.iter();
-        all.map(|((expires, reason), ids)| UsedExemption {
+        all.map(|((expires, reason, by), ids)| UsedExemption {
             expires: *expires,
             reason: reason.clone(),
             ids: ids.clone(),
+            by: by.clone(),
         })
     }
 }
@@ -458,8 +469,8 @@ impl Statement<'_> {
         };
         let what = match self.known {
             Knowledge::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => Decisive::Accepted,
-            Knowledge::Fresh(Judgement { verdict: Verdict::Rejected(exceeded), .. }) => {
-                Decisive::Rejected(exceeded, source)
+            Knowledge::Fresh(Judgement { verdict: Verdict::Rejected(exceeded), unknown, .. }) => {
+                Decisive::Rejected(exceeded, source, unknown)
             }
             Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => Decisive::Unreadable(why),
             Knowledge::Fresh(Judgement { verdict: Verdict::Incomparable(why), .. }) => {

@@ -5,6 +5,7 @@ mod attestors;
 mod break_glass;
 mod config_map;
 mod exemptions;
+mod exemptions_from;
 mod lint;
 mod phases;
 mod pin;
@@ -27,6 +28,7 @@ pub use acceptance::{
 pub use attestors::{Attestor, Identity, KeyReference};
 pub use break_glass::{BreakGlass, GuardedResource};
 pub use exemptions::{Exemption, Pattern, UNSAID_REASON};
+pub use exemptions_from::{ExemptionObject, ExemptionsFrom, VoidExemption};
 pub use lint::{Lint, LintFix, LintRule, LintSeverity};
 pub use phases::{
     CustomPolicy, EffectiveFallbacks, Fallback, ImageMatching, NamespaceOverride, Phase, PreScanAction, ScanAction,
@@ -78,6 +80,8 @@ pub struct Settings {
     pub acceptance: Acceptance,
     /// Findings that don't count, in the order in which they are tried.
     pub exemptions: Vec<Exemption>,
+    /// `exemptionsFrom`: where objects stand that exempt findings.
+    pub exemptions_from: Option<Box<ExemptionsFrom>>,
     /// `imageVerification`: who must have signed an image, and what must be attested of it.
     pub verification: Vec<VerificationPolicy>,
     /// Rules in Rego, and what they read.
@@ -147,7 +151,7 @@ impl fmt::Display for InvalidSettings {
 
 impl std::error::Error for InvalidSettings {}
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "preScanPolicies",
     "scanPolicies",
     "policies",
@@ -159,6 +163,7 @@ const KEYS: [&str; 20] = [
     "reports",
     "acceptance",
     "exemptions",
+    "exemptionsFrom",
     "imageVerification",
     "pin",
     "preCustomRules",
@@ -171,7 +176,7 @@ const KEYS: [&str; 20] = [
 ];
 
 /// The settings that only a scan reads.
-const OF_SCAN: [&str; 5] = ["scanPolicies", "policies", "reports", "acceptance", "exemptions"];
+const OF_SCAN: [&str; 6] = ["scanPolicies", "policies", "reports", "acceptance", "exemptions", "exemptionsFrom"];
 
 fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
     let map = SettingsMap::of(Some(value), Path::root(), problems)?;
@@ -217,6 +222,7 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
         reports: reports::read(&map, problems),
         acceptance: acceptance::read(&map, problems),
         exemptions: exemptions::read(&map, problems),
+        exemptions_from: exemptions_from::read(&map, problems).map(Box::new),
         verification: verification::read(&map, problems),
         rego: rego::read(&map, problems),
         break_glass: break_glass::read(&map, problems).map(Box::new),

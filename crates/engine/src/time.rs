@@ -41,6 +41,11 @@ impl Timestamp {
         EPOCH.checked_add(days).map_or_else(|_| self.to_string(), |date| date.to_string())
     }
 
+    /// Whether the day that it is the last second of begins later than a span after `start`.
+    pub(crate) fn is_day_beyond(self, span: &Span, start: Self) -> bool {
+        self.0.saturating_sub(DAY - 1).saturating_sub(start.0) > span.seconds
+    }
+
     /// Whether it lies before `now` by more than a span.
     pub(crate) fn is_older_than(self, span: &Span, now: Self) -> bool {
         now.0.saturating_sub(self.0) > span.seconds

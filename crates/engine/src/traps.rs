@@ -4,6 +4,7 @@
 mod attacks;
 mod boundaries;
 mod empty;
+mod exempted;
 mod fields;
 mod gates;
 mod moved;

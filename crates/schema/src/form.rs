@@ -43,6 +43,7 @@ const ORDER: [(&str, &[&str]); 10] = [
             "acceptance.epss",
             "acceptance.endOfLife",
             "exemptions",
+            "exemptionsFrom",
             "acceptance",
         ],
     ),
@@ -97,7 +98,7 @@ pub fn form(schema: &Value) -> Value {
 }
 
 /// Settings that mean something only as a whole: the form saves each answer by itself.
-const WHOLE: [&str; 1] = ["breakGlass"];
+const WHOLE: [&str; 2] = ["breakGlass", "exemptionsFrom"];
 
 struct Form<'s> {
     schema: &'s Value,

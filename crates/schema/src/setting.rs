@@ -18,7 +18,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
         ],
     ),
     ("Reports", &["reports"]),
-    ("Findings", &["acceptance", "exemptions"]),
+    ("Findings", &["acceptance", "exemptions", "exemptionsFrom"]),
     ("Signatures", &["imageVerification"]),
     ("Pinning", &["pin"]),
     ("Rules", &["preCustomRules", "customRules", "regoPolicies", "regoLibraries", "regoVersion", "context"]),

@@ -5,6 +5,7 @@
 mod acceptance;
 mod break_glass;
 mod exemptions;
+mod exemptions_from;
 mod phases;
 mod pin;
 mod rego;
@@ -17,6 +18,7 @@ use schemars::JsonSchema;
 pub use acceptance::*;
 pub use break_glass::*;
 pub use exemptions::*;
+pub use exemptions_from::*;
 pub use phases::*;
 pub use pin::*;
 pub use rego::*;
@@ -65,6 +67,9 @@ pub struct Settings {
     /// Findings that don't count, for a reason and until a day.
     #[schemars(extend("default" = []))]
     pub exemptions: Option<Vec<Exemption>>,
+    /// Exemptions as objects of the cluster, `ImageExemption`, which RBAC says who may write. They are read only where a finding
+    /// would reject, and need an entry in the policy's `contextAwareResources`, and rights to get, list and watch them.
+    pub exemptions_from: Option<ExemptionsFrom>,
     /// Policies in CEL about who signed an image and what was attested of it, in the shape of Kyverno's; at most 50.
     #[schemars(length(max = 50), extend("default" = []))]
     pub image_verification: Option<Vec<VerificationEntry>>,

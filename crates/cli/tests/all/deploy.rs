@@ -8,6 +8,7 @@ use crate::support::rendered::{Rendered, Rights};
 use crate::support::transcripts::image_admission;
 use crate::support::{copy_all, kubectl, markdown, root};
 use image_admission_engine::check_settings;
+use image_admission_engine::settings::ExemptionObject;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -60,8 +61,11 @@ fn all() -> Vec<Vec<&'static str>> {
     for source in SOURCES {
         for mode in [&[][..], &["monitor"]] {
             for twin in [&[][..], &["validating"]] {
-                for beside in [&[][..], &["keys", "context", "known-exploited", "monitoring", "break-glass"]] {
-                    all.push([&[source][..], mode, twin, beside].concat());
+                for beside in [&[][..], &["keys", "context", "known-exploited", "monitoring", "break-glass", "exemptions"]] {
+                    // Where nobody scans there is nothing to exempt.
+                    let is_of_use = |name: &&str| *name != "exemptions" || source != "sources/none";
+                    let beside: Vec<&str> = beside.iter().copied().filter(is_of_use).collect();
+                    all.push([&[source][..], mode, twin, &beside].concat());
                 }
             }
         }
@@ -270,6 +274,56 @@ fn what_comes_beside_a_source_grants_what_its_settings_ask_for_and_nothing_else(
     }
 }
 
+/// Who may write exemptions is nobody until somebody is bound; what the policy server reads it may read.
+#[test]
+fn exemptions_grant_what_their_settings_ask_for_and_nothing_else() {
+    let Some(mut rendered) = overlay(&["sources/sbomscanner", "exemptions"]) else { return };
+    let is_writer = |object: &Value| object["metadata"]["name"] == "image-admission-exempt";
+    let writer = rendered.objects.iter().find(|object| is_writer(object)).unwrap();
+    assert_eq!(writer["kind"], "ClusterRole");
+    assert_eq!(writer["metadata"].get("labels"), None, "it is added to no role that people have already");
+    rendered.objects.retain(|object| !is_writer(object));
+    let spec = rendered.policy(POLICY).spec;
+    is_granted_exactly(&spec.settings, &spec, &rendered.granted(), "exemptions");
+}
+
+/// The API server keeps what the policy reads, under the same names.
+#[test]
+fn the_kind_of_exemptions_is_the_one_that_is_read() {
+    let crd = document("exemptions/crd.yaml");
+    let (group, version) = ExemptionObject::API_VERSION.split_once('/').unwrap();
+    let names = &crd["spec"]["names"];
+    assert_eq!((&crd["spec"]["group"], &names["kind"]), (&json!(group), &json!(ExemptionObject::KIND)));
+    assert_eq!(crd["metadata"]["name"], format!("{}.{group}", names["plural"].as_str().unwrap()));
+    assert_eq!(crd["spec"]["scope"], "Namespaced");
+    let [only] = crd["spec"]["versions"].as_array().unwrap().as_slice() else { panic!("one version") };
+    assert_eq!((&only["name"], &only["served"], &only["storage"]), (&json!(version), &json!(true), &json!(true)));
+    assert_eq!(only.get("subresources"), None, "it has no status");
+    let schema = &only["schema"]["openAPIV3Schema"];
+    assert_eq!(schema["required"], json!(["spec"]));
+    let spec = &schema["properties"]["spec"];
+    let settings: Value =
+        serde_json::from_str(&fs::read_to_string(root().join("settings.schema.json")).unwrap()).unwrap();
+    let own = &settings["properties"]["exemptions"]["items"];
+    let keys = |of: &Value| -> BTreeSet<String> { of.as_object().unwrap().keys().cloned().collect() };
+    let mut expected = keys(&own["properties"]);
+    expected.insert("approvedBy".to_owned());
+    assert_eq!(keys(&spec["properties"]), expected);
+    let required = |of: &Value| -> BTreeSet<String> { serde_json::from_value(of["required"].clone()).unwrap() };
+    assert_eq!(required(spec), required(own));
+    // Without bounds the API server refuses rules, and nothing bounds what a request reads.
+    for (key, property) in spec["properties"].as_object().unwrap() {
+        let is_bounded = |of: &Value| of["type"] == "boolean" || of["maxLength"].is_u64();
+        let bounded = property["maxItems"].is_u64() && is_bounded(&property["items"]) || is_bounded(property);
+        assert!(bounded, "{key} has no bound");
+    }
+    for column in only["additionalPrinterColumns"].as_array().unwrap() {
+        let path = column["jsonPath"].as_str().unwrap();
+        let known = path.strip_prefix(".spec.").is_none_or(|key| spec["properties"].get(key).is_some());
+        assert!(known, "{path}");
+    }
+}
+
 #[test]
 fn rights_are_applied_before_what_needs_them() {
     for components in all() {
@@ -278,7 +332,7 @@ fn rights_are_applied_before_what_needs_them() {
     }
 }
 
-/// What isn't in the metadata, `kwctl` and whoever looks at the policy are not told of. Which kinds `custom`, `keys` and
+/// What isn't in the metadata, `kwctl` and whoever looks at the policy are not told of, exemptions among it. Which kinds `custom`, `keys` and
 /// `context` are about is for whoever uses them to say.
 #[test]
 fn the_metadata_lists_the_kinds_of_every_source() {
@@ -287,6 +341,8 @@ fn the_metadata_lists_the_kinds_of_every_source() {
         let Some(rendered) = overlay(&[source]) else { return };
         asked.extend(rendered.policy(POLICY).spec.context_aware_resources.unwrap());
     }
+    let Some(exempting) = overlay(&["sources/kubescape", "exemptions"]) else { return };
+    asked.extend(exempting.policy(POLICY).spec.context_aware_resources.unwrap());
     let listed: BTreeSet<Kind> = serde_json::from_value(metadata()["contextAwareResources"].clone()).unwrap();
     assert_eq!(asked, listed, "contextAwareResources of policy-metadata.yml");
 }

@@ -21,6 +21,7 @@ mod contained;
 mod deploy;
 mod digests;
 mod examples;
+mod exempt;
 mod explain;
 mod field_mask;
 mod gate;

@@ -23,6 +23,10 @@ pub enum Advice {
     },
     /// Nothing fixes these findings yet: do without what has them.
     DoWithout(Vec<String>),
+    /// These objects should exempt findings, and hold for nothing.
+    MendExemption(Vec<String>),
+    /// Findings that don't matter may be exempted by an object.
+    Exempt,
     /// The report's own verdict is against it.
     SatisfyScanner,
     /// Its operating system is past its end of life.
@@ -133,6 +137,12 @@ impl fmt::Display for Advice {
             }
             Self::DoWithout(ids) => {
                 return write!(f, "do without what has {}: no fix is known", named(ids));
+            }
+            Self::MendExemption(objects) => {
+                return write!(f, "mend {}: the reason says why it doesn't hold", named(objects));
+            }
+            Self::Exempt => {
+                "or have what doesn't matter exempted by an ImageExemption, where you may write one: `image-admission exempt` does"
             }
             Self::SatisfyScanner => "see what its scanner wants: the verdict is the report's own",
             Self::UpgradeSystem => {

@@ -3,10 +3,10 @@
 use super::{Advice, PackageUpdate};
 use crate::host::{HostFailure, Untrusted};
 use crate::reason::{
-    Decisive, ExceededLimit, ExceededSetting, LookUpFailure, NamedFinding, NotScanned, OtherImage, Pending,
-    ReportReason, ScanReason, UnreadableReport, Unresolved, Unsigned, Unverified,
+    Decisive, EndedExemption, ExceededLimit, ExceededSetting, LookUpFailure, NamedFinding, NotScanned, OtherImage,
+    Pending, ReportReason, ScanReason, UnreadableReport, Unresolved, Unsigned, Unverified,
 };
-use crate::report::ScanReport;
+use crate::report::{PlatformReport, ScanReport};
 use crate::settings::Settings;
 use crate::verification::{VerificationFailure, VerificationOutcome};
 
@@ -26,7 +26,17 @@ pub(super) fn about_report(report: &ScanReport, settings: &Settings) -> Vec<Advi
             advice.push(one);
         }
     }
+    if settings.exemptions_from.is_some() && may_be_exempted(report) {
+        advice.push(Advice::Exempt);
+    }
     advice
+}
+
+/// Whether nothing rejects but findings that an object may exempt.
+fn may_be_exempted(report: &ScanReport) -> bool {
+    let mut limits = report.platforms.iter().flat_map(PlatformReport::exceeded).peekable();
+    limits.peek().is_some()
+        && limits.all(|limit| !matches!(limit.setting, ExceededSetting::DenyAlways | ExceededSetting::OwnVerdict))
 }
 
 /// What to do about an image that a policy of `imageVerification` rejects.
@@ -82,7 +92,15 @@ fn about_unresolved(why: &Unresolved, settings: &Settings) -> Advice {
 fn about_reason(reason: &ReportReason) -> Vec<Advice> {
     let advice = match &reason.what {
         Decisive::Accepted => return Vec::new(),
-        Decisive::Rejected(exceeded, _) => return about_findings(exceeded),
+        Decisive::Rejected(exceeded, _, unknown) => {
+            let mut advice = about_findings(exceeded);
+            advice.extend(about_exemptions(exceeded));
+            advice.extend(unknown.as_ref().map(|unknown| match unknown.failure.is_outage() {
+                true => Advice::TryAgain,
+                false => Advice::RepairLookUp,
+            }));
+            return advice;
+        }
         Decisive::Unreadable(UnreadableReport::Untold(_)) => Advice::RepairScan,
         Decisive::Unreadable(_) | Decisive::Stale(_) => Advice::ScanAgain,
         Decisive::OfAnotherImage(OtherImage::OnlyTag { source, .. }) => Advice::ReportDigest(source),
@@ -110,6 +128,19 @@ fn about_reason(reason: &ReportReason) -> Vec<Advice> {
         Decisive::LookUpFailed(LookUpFailure::Unjudgeable(_)) => Advice::NamePlatform,
     };
     vec![advice]
+}
+
+/// The objects that should exempt what rejects, each once.
+fn about_exemptions(exceeded: &[ExceededLimit]) -> Option<Advice> {
+    let mut objects: Vec<String> = Vec::new();
+    for finding in exceeded.iter().flat_map(|limit| &limit.named.shown) {
+        if let Some(EndedExemption::Void { object, .. }) = &finding.exemption
+            && !objects.contains(object)
+        {
+            objects.push(object.clone());
+        }
+    }
+    (!objects.is_empty()).then_some(Advice::MendExemption(objects))
 }
 
 /// Packages with a fix first, each with all that the new version fixes; then what has none.

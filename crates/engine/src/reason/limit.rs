@@ -2,7 +2,7 @@
 
 use crate::Timestamp;
 use crate::message::{count, cut, join_at_most};
-use crate::settings::{Epss, Limit, Severity};
+use crate::settings::{Epss, Exemption, Limit, Severity, VoidExemption};
 use std::fmt;
 
 /// The most findings that a reason names.
@@ -65,13 +65,28 @@ pub(crate) struct NamedFinding {
     pub(crate) exemption: Option<EndedExemption>,
 }
 
-/// Why an exemption no longer holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why an exemption doesn't hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EndedExemption {
     /// This was its last day.
     Expired(Timestamp),
     /// There is a fix now.
     Fixed,
+    /// It stands in an object that holds for nothing, or not for this.
+    Void {
+        /// `ImageExemption shop/web`
+        object: String,
+        why: VoidExemption,
+    },
+}
+
+impl EndedExemption {
+    /// Why an exemption in the cluster doesn't hold for a finding of this severity; none where it stands in the settings.
+    pub(crate) fn void(exemption: &Exemption, severity: Severity) -> Option<Self> {
+        let object = exemption.object.as_ref()?;
+        let why = object.void.clone().unwrap_or(VoidExemption::Severity(severity));
+        Some(Self::Void { object: object.to_string(), why })
+    }
 }
 
 /// `2 critical findings, at most 0 accepted: CVE-1 in curl (fixed in 9), CVE-2 in zlib (no fix)`
@@ -157,9 +172,10 @@ impl fmt::Display for NamedFinding {
             Some(version) => write!(f, " (fixed in {}", short(version))?,
             None => f.write_str(" (no fix")?,
         }
-        match self.exemption {
+        match &self.exemption {
             Some(EndedExemption::Expired(day)) => write!(f, "; its exemption ended {})", day.day()),
             Some(EndedExemption::Fixed) => f.write_str("; its exemption ended with the fix)"),
+            Some(EndedExemption::Void { object, why }) => write!(f, "; {} doesn't hold: {why})", short(object)),
             None => f.write_str(")"),
         }
     }

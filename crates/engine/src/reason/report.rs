@@ -1,6 +1,9 @@
 //! What decides about an image for one platform: a report, what is wrong with it, or that there is none.
 
-use super::{ExceededLimit, NotScanned, Pending, ScanFailure, StaleReport, Unjudgeable, UnreadableReport, Whereabouts};
+use super::{
+    ExceededLimit, NotScanned, Pending, ScanFailure, StaleReport, Unjudgeable, UnknownExemptions, UnreadableReport,
+    Whereabouts,
+};
 use crate::Timestamp;
 use crate::host::HostFailure;
 use crate::message::cut;
@@ -11,6 +14,8 @@ use std::fmt;
 const MAX_REASON_LENGTH: usize = 800;
 /// The longest part of a reason that says what was found: who found it, and when, comes after it.
 const MAX_FINDINGS_LENGTH: usize = 560;
+/// The longest part of a reason that says what couldn't be looked up.
+const MAX_UNKNOWN_LENGTH: usize = 160;
 
 /// What decides about one platform, and who says so.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,8 +39,8 @@ pub(crate) enum Made {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Decisive {
     Accepted,
-    /// Over these limits, as this source says.
-    Rejected(Vec<ExceededLimit>, &'static str),
+    /// Over these limits, as this source says; and exemptions that nobody could look up.
+    Rejected(Vec<ExceededLimit>, &'static str, Option<UnknownExemptions>),
     Unreadable(UnreadableReport),
     Stale(StaleReport),
     OfAnotherImage(OtherImage),
@@ -95,7 +100,7 @@ impl ReportReason {
     /// The limits that decide.
     pub(crate) fn exceeded(&self) -> &[ExceededLimit] {
         match &self.what {
-            Decisive::Rejected(exceeded, _) => exceeded,
+            Decisive::Rejected(exceeded, ..) => exceeded,
             _ => &[],
         }
     }
@@ -119,9 +124,11 @@ impl ReportReason {
         let Self { by, made, what } = self;
         match what {
             Decisive::Accepted => format!("accepted by {by}{made}"),
-            Decisive::Rejected(exceeded, source) => {
+            Decisive::Rejected(exceeded, source, unknown) => {
                 let exceeded: Vec<String> = exceeded.iter().map(ExceededLimit::to_string).collect();
-                format!("{} ({source}: {by}{made})", cut(&exceeded.join("; "), MAX_FINDINGS_LENGTH))
+                let found = cut(&exceeded.join("; "), MAX_FINDINGS_LENGTH);
+                let unknown = unknown.as_ref().map_or(String::new(), |unknown| format!("; {unknown}"));
+                format!("{found} ({source}: {by}{made}){}", cut(&unknown, MAX_UNKNOWN_LENGTH))
             }
             Decisive::Unreadable(why) => format!("{by} can't be read: {why}"),
             Decisive::Stale(why) => why.message(by),

@@ -3,6 +3,7 @@
 use super::{ExceededLimit, ScanStatus, Untold, UnusableList};
 use crate::Timestamp;
 use crate::message::{cut, join_at_most};
+use crate::settings::Exemption;
 use crate::workload::WorkloadKind;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
@@ -10,6 +11,9 @@ use std::fmt;
 
 /// The longest reason of an exemption that a warning repeats.
 const MAX_REASON_IN_WARNING: usize = 40;
+/// The longest name of an object, and of who approved it, that is told.
+const MAX_OBJECT: usize = 120;
+const MAX_APPROVER: usize = 60;
 /// The most ids that the audit log names, and a warning.
 const IDS_SHOWN: usize = 8;
 const IDS_IN_WARNING: usize = 2;
@@ -66,6 +70,26 @@ pub struct UsedExemption {
     pub reason: String,
     /// The ids of those findings.
     pub ids: BTreeSet<String>,
+    /// The object that it stands in; none: the settings.
+    pub by: Option<ExemptedBy>,
+}
+
+/// An object of the cluster that exempts findings, and whose word it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ExemptedBy {
+    /// `ImageExemption shop/web`
+    pub object: String,
+    /// Who approved it, as it says itself.
+    pub approved_by: Option<String>,
+}
+
+impl ExemptedBy {
+    /// The object that an exemption stands in, with texts as long as they are told.
+    pub(crate) fn of(exemption: &Exemption) -> Option<Self> {
+        let object = exemption.object.as_ref()?;
+        let approved_by = object.approved_by.as_ref().map(|name| cut(name, MAX_APPROVER));
+        Some(Self { object: cut(&object.to_string(), MAX_OBJECT), approved_by })
+    }
 }
 
 impl fmt::Display for ImageWarning {
@@ -78,7 +102,9 @@ impl fmt::Display for ImageWarning {
             Self::UnprovenIndex => f.write_str("its index may hold more than was judged: `unprovenIndexes` is `warn`"),
             Self::ReportsDisagree => f.write_str("has scan reports that disagree: the worst decides"),
             Self::Gate(warning) => write!(f, "is admitted, but: {warning}"),
-            Self::ExemptionEnds(UsedExemption { expires, reason, ids }) => {
+            Self::ExemptionEnds(UsedExemption { expires, reason, ids, by }) => {
+                // Where it is written says why, too, and is what to change.
+                let reason = by.as_ref().map_or(reason, |by| &by.object);
                 let (day, reason) = (expires.day(), cut(reason, MAX_REASON_IN_WARNING));
                 write!(f, "needs an exemption that ends {day}: {} ({reason})", joined(ids, IDS_IN_WARNING))
             }
@@ -86,11 +112,17 @@ impl fmt::Display for ImageWarning {
     }
 }
 
-/// `CVE-1, CVE-2 until 2026-12-31: no shell in the image`, for the audit log.
+/// `CVE-1, CVE-2 until 2026-12-31: no shell in the image`, for the audit log; with the object, where it stands in one:
+/// `… (ImageExemption shop/web, approved by alice)`.
 impl fmt::Display for UsedExemption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { expires, reason, ids } = self;
-        write!(f, "{} until {}: {reason}", joined(ids, IDS_SHOWN), expires.day())
+        let Self { expires, reason, ids, by } = self;
+        write!(f, "{} until {}: {reason}", joined(ids, IDS_SHOWN), expires.day())?;
+        let Some(ExemptedBy { object, approved_by }) = by else { return Ok(()) };
+        match approved_by {
+            Some(name) => write!(f, " ({object}, approved by {name})"),
+            None => write!(f, " ({object})"),
+        }
     }
 }
 

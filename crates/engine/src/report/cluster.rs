@@ -1,80 +1,17 @@
-//! Objects of one kind in the cluster, read so that a look-up never hangs and never believes a list.
+//! Objects of one kind in the cluster, as sources look for reports among them.
 
 use super::source::{Knowledge, Origin, Statement, WantedPlatform};
 use crate::acceptance::{Judge, Verdict};
-use crate::host::{Document, Host, HostFailure, Resource};
+use crate::host::HostFailure;
 use crate::remedy::{Remedy, is_on};
-use crate::text::Text;
-use serde::Deserialize;
-use serde_json::value::RawValue;
-use std::collections::BTreeSet;
 
-/// A name that no object has: asking for it tells whether the kind can be read at all.
-const NOBODY: &str = "image-admission-asks-whether-this-can-be-read";
+pub(crate) use crate::cluster::{Listed, Named, Objects, items};
 
-/// One kind of object, in any namespace.
-///
-/// The host's first list of a kind that may not be listed never returns, so that it is asked for only where a GET of the
-/// same kind and namespace was answered.
-pub(crate) struct Objects<'a> {
-    host: &'a dyn Host,
-    api_version: &'a str,
-    kind: &'a str,
-    /// Namespaces for which a GET was answered.
-    answered: BTreeSet<String>,
-}
-
-impl<'a> Objects<'a> {
-    pub(crate) fn new(host: &'a dyn Host, api_version: &'a str, kind: &'a str) -> Self {
-        Self { host, api_version, kind, answered: BTreeSet::new() }
-    }
-
-    /// How people find an object: `VulnerabilityReport sbomscanner/name`.
-    pub(crate) fn shown(&self, namespace: &str, name: &str) -> String {
-        [self.kind, " ", namespace, "/", name].concat()
-    }
-
+impl Objects<'_> {
     /// Where an object can be read again.
     pub(crate) fn origin(&self, namespace: &str, name: &str) -> Option<Origin> {
-        let (api_version, kind) = (self.api_version.to_owned(), self.kind.to_owned());
+        let (api_version, kind) = (self.api_version().to_owned(), self.kind().to_owned());
         Some(Origin::Object { api_version, kind, namespace: namespace.to_owned(), name: name.to_owned() })
-    }
-
-    pub(crate) fn kind(&self) -> &'a str {
-        self.kind
-    }
-
-    /// An object by name, or none when there is none.
-    pub(crate) fn get(
-        &mut self,
-        namespace: &str,
-        name: &str,
-        fields: &[&str],
-    ) -> Result<Option<Document>, HostFailure> {
-        let resource = Resource { api_version: self.api_version, kind: self.kind, namespace, name };
-        let found = match self.host.get_resource(&resource, fields) {
-            Ok(document) => Some(document),
-            Err(HostFailure::NotFound(_)) => None,
-            Err(_) if !is_on(Remedy::TellFailureFromAbsence) => None,
-            Err(failure) => return Err(failure),
-        };
-        if !self.answered.contains(namespace) {
-            self.answered.insert(namespace.to_owned());
-        }
-        Ok(found)
-    }
-
-    /// All objects in a namespace, with the same selector for every image: the host keeps a watch for each different one.
-    pub(crate) fn list(
-        &mut self,
-        namespace: &str,
-        label_selector: Option<&str>,
-        fields: &[&str],
-    ) -> Result<Document, HostFailure> {
-        if !self.answered.contains(namespace) && is_on(Remedy::GetBeforeList) {
-            self.get(namespace, NOBODY, &[])?;
-        }
-        self.host.list_resources(self.api_version, self.kind, namespace, label_selector, fields)
     }
 }
 
@@ -142,46 +79,6 @@ pub(crate) fn search<'a, R: NamedReports<'a>>(
         }
     }
     read
-}
-
-/// What a list says of an object.
-pub(crate) trait Listed {
-    /// Its name and namespace.
-    fn named(&self) -> &Named<'_>;
-}
-
-/// The name of an object, and where it is.
-#[derive(Deserialize, Debug)]
-pub(crate) struct Named<'a> {
-    #[serde(borrow)]
-    pub(crate) name: Text<'a>,
-    #[serde(borrow)]
-    pub(crate) namespace: Option<Text<'a>>,
-}
-
-/// The items of a list that are in its namespace, in the order of their names: the host lists in none, and a watch that
-/// filters nothing shows other namespaces too. An item that can't be read says of no image that it is its own, and hides
-/// no other.
-pub(crate) fn items<'a, T: Deserialize<'a> + Listed>(
-    document: &'a Document,
-    namespace: &str,
-) -> Result<Vec<T>, HostFailure> {
-    #[derive(Deserialize)]
-    struct List<I> {
-        items: Vec<I>,
-    }
-    let mut items: Vec<T> = match document.read::<List<T>>() {
-        Ok(list) => list.items,
-        Err(_) => {
-            let list: List<&'a RawValue> = document.read()?;
-            list.items.into_iter().filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect()
-        }
-    };
-    items.retain(|item| {
-        item.named().namespace.as_ref().map(Text::as_str) == Some(namespace) || !is_on(Remedy::MatchNamespace)
-    });
-    items.sort_by(|a, b| a.named().name.cmp(&b.named().name));
-    Ok(items)
 }
 
 /// Namespaces for people to read.

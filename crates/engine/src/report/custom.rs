@@ -160,8 +160,12 @@ impl<'a> CustomObjects<'a> {
                 let parts = judge.parts(depth);
                 let deeper = asked_for(settings, parts, true);
                 // Its own verdict is all there is to say, or all that there is to know is known.
-                if findings.verdict == Some(OwnVerdict::Fail) || deeper == mask {
+                if findings.verdict == Some(OwnVerdict::Fail) {
                     return None;
+                }
+                if deeper == mask {
+                    let exempted = || Some(judge.judge_at(depth, &report.findings(parts).ok()?));
+                    return if depth == Depth::Exempted { exempted() } else { None };
                 }
                 let object = get(objects, namespace, name, &deeper).ok()??;
                 let report = Report { settings, object: &object };
@@ -172,7 +176,7 @@ impl<'a> CustomObjects<'a> {
                 {
                     return None;
                 }
-                let judgement = judge.judge(&report.findings(parts).ok()?);
+                let judgement = judge.judge_at(depth, &report.findings(parts).ok()?);
                 time_of_explained = report.time().ok();
                 Some(judgement)
             })

@@ -142,19 +142,23 @@ impl<'a> KubescapeReports<'a> {
             return judged.clone();
         }
         let judged = answer.findings().map(|first| {
-            Ok(judge_deeper(judge, &first?, |explained| {
-                if !is_fresh || judge.parts(explained) == judge.parts(DEPTH) {
+            let first = first?;
+            Ok(judge_deeper(judge, &first, |depth| {
+                if !is_fresh {
                     return None;
                 }
+                if judge.parts(depth) == judge.parts(DEPTH) {
+                    return (depth == Depth::Exempted).then(|| judge.judge_at(depth, &first));
+                }
                 let namespace = &self.settings.namespace;
-                let again = self.manifests.get(namespace, name, &fields(judge, explained)).ok()??;
+                let again = self.manifests.get(namespace, name, &fields(judge, depth)).ok()??;
                 // Under an index's digest, another platform's may have been written over it.
                 let is_same = again.object.digest_of(MANIFEST, namespace, name, wanted)
                     == answer.object.digest_of(MANIFEST, namespace, name, wanted)
                     && again.object.platform() == answer.object.platform()
                     && !again.object.metadata.is_filtered();
                 is_same.then_some(())?;
-                Some(judge.judge(&again.findings().ok()?.ok()?))
+                Some(judge.judge_at(depth, &again.findings().ok()?.ok()?))
             }))
         });
         self.judged.insert(name.to_owned(), (wanted.reference.clone(), judged.clone()));

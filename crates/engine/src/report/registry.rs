@@ -5,9 +5,9 @@
 //! digest of this image: a signed report of another image verifies as well.
 
 use super::document;
-use super::source::{self, Knowledge, Origin, Statement, WantedPlatform};
+use super::source::{self, Knowledge, Origin, Statement, WantedPlatform, judge_deeper};
 use crate::Timestamp;
-use crate::acceptance::{Judge, Judgement, Verdict};
+use crate::acceptance::{Depth, Judge, Judgement, Verdict};
 use crate::host::{Document, Host, HostFailure, Untrusted};
 use crate::image::ImageReference;
 use crate::message::cut;
@@ -198,7 +198,10 @@ impl<'a> AttachedReports<'a> {
         let judged = Rc::new(document::read(answer.config.get()).map(|document| Judged {
             format: document.format,
             is_verdict: document.findings.verdict.is_some(),
-            judgement: judge.judge(&document.findings),
+            judgement: judge_deeper(judge, &document.findings, |depth| {
+                // All of it was read at once.
+                (depth == Depth::Exempted).then(|| judge.judge_at(depth, &document.findings))
+            }),
             digests: document.digests,
             platform: document.platform,
             time: document.time.or(created),

@@ -175,7 +175,7 @@ impl<'a> NamedReports<'a> for SbomScannerReports<'a> {
                 let is_same = is_object(&report.kind, &report.metadata, objects.kind(), namespace, name)
                     && report.image_metadata.as_ref().is_some_and(|image| image.describes(wanted));
                 let findings = is_same.then(|| findings(report.report, depth).ok())??;
-                Some(judge.judge(&findings))
+                Some(judge.judge_at(depth, &findings))
             })
         });
         let origin = self.reports.objects.origin(namespace, name);

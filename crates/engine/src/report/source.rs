@@ -214,17 +214,16 @@ impl WantedPlatform<'_> {
 }
 
 /// Reads a report as deep as it takes: as deep as deciding needs at first, and once more for what people want to know
-/// about findings that reject. `read` gives the findings at a depth, or why they can't be had.
+/// about findings that reject, and what may exempt them. `read` gives what the findings at a depth come to, or nothing where
+/// they can't be had.
 pub(crate) fn judge_deeper<'a>(
     judge: &Judge<'a>,
     first: &Findings<'_>,
     read: impl FnOnce(Depth) -> Option<Judgement<'a>>,
 ) -> Judgement<'a> {
     let judgement = judge.judge(first);
-    if !matches!(judgement.verdict, Verdict::Rejected(_)) {
-        return judgement;
-    }
-    match read(Depth::Explained) {
+    let Verdict::Rejected(exceeded) = &judgement.verdict else { return judgement };
+    match read(judge.deeper(exceeded)) {
         // More ids of fewer findings may be within the limits, a contradiction never is.
         Some(explained) if !matches!(explained.verdict, Verdict::Unreadable(_) | Verdict::Incomparable(_)) => explained,
         _ => judgement,

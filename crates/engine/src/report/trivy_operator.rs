@@ -171,7 +171,7 @@ impl<'a> NamedReports<'a> for TrivyOperatorReports<'a> {
                 let made = time(&again.report);
                 let findings = is_same.then(|| findings(again.report, depth).ok())??;
                 explained_at = made;
-                Some(judge.judge(&findings))
+                Some(judge.judge_at(depth, &findings))
             })
         });
         let origin = self.reports.origin(namespace, name);

@@ -1,9 +1,11 @@
 //! Exemptions: findings that don't count, for a reason and until a day.
 
+use super::exemptions_from::ExemptionObject;
 use super::prefix::Prefix;
-use super::read::{Problems, SettingsMap, wrong_type};
+use super::read::{Path, Problems, SettingsMap, wrong_type};
 use super::reports::is_namespace_name;
 use crate::time::Timestamp;
+use serde_json::Value;
 
 /// The reason of an exemption that was proposed, until somebody says one.
 pub const UNSAID_REASON: &str = "TODO: say why it doesn't matter, and where that is tracked";
@@ -25,12 +27,46 @@ pub struct Exemption {
     pub expires: Timestamp,
     /// Whether it ends as soon as the finding can be fixed.
     pub expire_on_fix: bool,
+    /// The object that it stands in; none: the settings.
+    pub object: Option<Box<ExemptionObject>>,
 }
 
 impl Exemption {
     /// Whether it holds for workloads of a namespace.
     pub(crate) fn is_about(&self, namespace: &str) -> bool {
         self.namespaces.is_empty() || self.namespaces.iter().any(|own| own == namespace)
+    }
+
+    /// What an object's `spec` says, read as an entry of the settings is, beside `approvedBy`; and everything that is wrong
+    /// with it. One that can't be read still says which vulnerabilities it is about, as far as that can be told.
+    pub(crate) fn of_spec(spec: Option<&Value>) -> (Self, Option<String>, Vec<String>) {
+        let mut problems = Problems::default();
+        let path = Path::root().key("spec");
+        let map = SettingsMap::named(spec, &path, "an object", &mut problems);
+        let (mut read, mut approved_by) = (None, None);
+        if let Some(map) = map {
+            map.known(&[&KEYS[..], &["approvedBy"]].concat(), &[], &mut problems);
+            read = read_one(&map, &mut problems);
+            approved_by = map.text("approvedBy", &mut problems).map(str::trim).filter(|name| !name.is_empty());
+        }
+        let texts = |key: &str| -> Vec<Pattern> {
+            let value = spec.and_then(|spec| spec.get(key));
+            let list =
+                value.and_then(Value::as_array).map_or_else(|| value.into_iter().collect(), |all| all.iter().collect());
+            let texts: Vec<&Value> = list;
+            texts.into_iter().filter_map(Value::as_str).map(|text| Pattern(text.to_owned())).collect()
+        };
+        let read = read.unwrap_or_else(|| Self {
+            vulnerabilities: [texts("vulnerability"), texts("vulnerabilities")].concat(),
+            images: Vec::new(),
+            namespaces: Vec::new(),
+            packages: Vec::new(),
+            reason: String::new(),
+            expires: Timestamp(i64::MAX),
+            expire_on_fix: false,
+            object: None,
+        });
+        (read, approved_by.map(str::to_owned), problems.into_texts())
     }
 }
 
@@ -121,6 +157,7 @@ fn read_one(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Exempt
         reason: reason?.to_owned(),
         expires: day?,
         expire_on_fix: map.boolean("expireOnFix", false, problems),
+        object: None,
     })
 }
 

@@ -150,6 +150,8 @@ pub enum LintRule {
     SilentDenial,
     /// A kind of the cluster that is read, and that the policy's manifest doesn't grant.
     MissingKind,
+    /// Exemptions that teams write, and that may last for ever.
+    EndlessExemptions,
     /// Images are to be pinned by a policy that may change nothing.
     NotMutating,
     /// A policy that lets everything in while nobody answers.
@@ -158,7 +160,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -184,6 +186,7 @@ impl LintRule {
         Self::EveryImage,
         Self::SilentDenial,
         Self::MissingKind,
+        Self::EndlessExemptions,
         Self::NotMutating,
         Self::FailsOpen,
     ];
@@ -217,6 +220,7 @@ impl LintRule {
             Self::EveryImage => "every-image",
             Self::SilentDenial => "silent-denial",
             Self::MissingKind => "missing-kind",
+            Self::EndlessExemptions => "endless-exemptions",
             Self::NotMutating => "not-mutating",
             Self::FailsOpen => "fails-open",
         }
@@ -241,6 +245,7 @@ impl LintRule {
             | Self::AnyAge
             | Self::PrehashedKey
             | Self::SilentDenial
+            | Self::EndlessExemptions
             | Self::NotMutating
             | Self::FailsOpen => LintSeverity::Warning,
             Self::OpenPrefix
@@ -285,6 +290,7 @@ impl LintRule {
             Self::EveryImage => "an exemption that holds whatever the image",
             Self::SilentDenial => "a field under `not` without which a rule in Rego rejects nothing",
             Self::MissingKind => "a kind of the cluster that is read and not granted",
+            Self::EndlessExemptions => "exemptions that teams write, and that may last for ever",
             Self::NotMutating => "images are to be pinned by a policy that may change nothing",
             Self::FailsOpen => "a policy that lets everything in while nobody answers",
         }
@@ -332,6 +338,7 @@ impl Settings {
         lints.unverified(self);
         lints.forms(self);
         lints.exempted_images(self);
+        lints.endless_exemptions(self);
         if !self.rego.pre_custom_rules.is_empty() || !self.rego.custom_rules.is_empty() {
             lints.leave_what_rules_see();
         }
@@ -579,11 +586,17 @@ impl Lints {
             && own.policies.is_empty()
             && settings.verification.is_empty()
             && !may(scan, ScanAction::ScanResult)
-            && !settings.exemptions.is_empty()
         {
             let message =
                 "the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them";
-            self.add(LintRule::NeverReached, "exemptions", message);
+            for (setting, is_there) in [
+                ("exemptions", !settings.exemptions.is_empty()),
+                ("exemptionsFrom", settings.exemptions_from.is_some()),
+            ] {
+                if is_there {
+                    self.add(LintRule::NeverReached, setting, message);
+                }
+            }
         }
     }
 
@@ -666,6 +679,15 @@ impl Lints {
         }
     }
 
+    /// Who may write them in a namespace may write them whenever they like, but has nothing to come back for.
+    fn endless_exemptions(&mut self, settings: &Settings) {
+        let Some(from) = settings.exemptions_from.as_deref() else { return };
+        if from.workload_namespace && from.max_duration.is_none() {
+            let message = "not set, so that whoever may write an ImageExemption in a namespace exempts its images for as long as they like; say how long it may be, like `30d`";
+            self.add(LintRule::EndlessExemptions, "exemptionsFrom.maxDuration", message);
+        }
+    }
+
     /// Exemptions of more images than they seem to be about, or of fewer.
     fn exempted_images(&mut self, settings: &Settings) {
         for (position, Exemption { images, packages, .. }) in settings.exemptions.iter().enumerate() {
@@ -718,7 +740,9 @@ impl Lints {
             exemption.namespaces.iter().map(move |name| (format!("exemptions[{position}].namespaces"), name))
         });
         let judged = settings.acceptance.namespaces().map(|name| (format!("acceptance.byNamespace.{name}"), name));
-        for (path, name) in named.chain(judged).chain(exempt).filter(|(_, name)| !known.contains(*name)) {
+        let from = settings.exemptions_from.as_deref().and_then(|from| from.namespace.as_ref());
+        let from = from.map(|name| ("exemptionsFrom.namespace".to_owned(), name));
+        for (path, name) in named.chain(judged).chain(exempt).chain(from).filter(|(_, name)| !known.contains(*name)) {
             let message = format!("the cluster has no namespace `{name}`: whoever creates it gets what this says");
             self.add(LintRule::UnknownNamespace, path, message);
         }

@@ -98,7 +98,7 @@ fn unknown_keys_name_the_nearest_one() {
             "reports": {"platform": "all", "sources": [{"sbomScanner": {}}]},
         }),
         &[
-            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, maxHostCalls, reports, acceptance, exemptions, imageVerification, pin, preCustomRules, customRules, regoVersion, regoPolicies, regoLibraries, context, breakGlass",
+            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, maxHostCalls, reports, acceptance, exemptions, exemptionsFrom, imageVerification, pin, preCustomRules, customRules, regoVersion, regoPolicies, regoLibraries, context, breakGlass",
             "preScanPolicy: unknown setting `preScanPolicy`; did you mean `preScanPolicies`?",
             "verboselog: unknown setting `verboselog`; did you mean `verboseLog`?",
             "preScanPolicies.default: unknown setting `default`; known here: autoGenerate, byNamespace, defaultPolicy, customPolicies",
@@ -597,6 +597,45 @@ fn exemptions_say_what_why_and_until_when() {
             "exemptions[3].packages: `openssl` is not the beginning of a purl like `pkg:apk/alpine/openssl@`",
             "exemptions[3].images: no image's name starts with `https://x/`",
             "exemptions[3].expires: `2027-02-30` is not a day like `2027-01-31`",
+        ],
+    );
+}
+
+#[test]
+fn exemptions_of_objects_say_whose_word_counts() {
+    assert_eq!(read(json!({})).exemptions_from, None);
+    assert_eq!(read(json!({"exemptionsFrom": null})).exemptions_from, None);
+    let all = json!({"exemptionsFrom": {"namespace": "kubewarden", "workloadNamespace": true, "severities": ["high", "low"],
+        "maxDuration": "30d", "requireApprovedBy": true}});
+    let from = read(all).exemptions_from.unwrap();
+    assert_eq!(from.namespaces("shop"), ["kubewarden", "shop"]);
+    assert_eq!(from.namespaces("kubewarden"), ["kubewarden"]);
+    assert_eq!(from.namespaces(""), ["kubewarden"]);
+    assert_eq!(from.severities, [Severity::High, Severity::Low]);
+    assert_eq!(from.max_duration.map(|span| span.to_string()).as_deref(), Some("30d"));
+    assert!(from.require_approved_by);
+    let from = read(json!({"exemptionsFrom": {"namespace": "kubewarden"}})).exemptions_from.unwrap();
+    assert_eq!(from.namespaces("shop"), ["kubewarden"]);
+    assert!(from.severities.is_empty() && from.max_duration.is_none() && !from.require_approved_by);
+    let nobody = "exemptionsFrom: nobody's exemptions would be read; set `namespace`, whose objects hold everywhere, or `workloadNamespace: true`";
+    refuse(json!({"exemptionsFrom": {}}), &[nobody]);
+    refuse(json!({"exemptionsFrom": {"workloadNamespace": false}}), &[nobody]);
+    refuse(json!({"exemptionsFrom": ["shop"]}), &["exemptionsFrom: expected an object, but found a list"]);
+    refuse(
+        json!({"exemptionsFrom": {"namespace": "team-*", "severities": [], "maxDuration": "", "requireApproval": true}}),
+        &[
+            "exemptionsFrom.requireApproval: unknown setting `requireApproval`; did you mean `requireApprovedBy`?",
+            "exemptionsFrom.namespace: `team-*` is not the name of a namespace; patterns are not understood here",
+            "exemptionsFrom.severities: an empty list names no severity; leave it out, and objects may be about all of them",
+            "exemptionsFrom.maxDuration: expected a span of time like `30d`, but found the string ``",
+        ],
+    );
+    refuse(
+        json!({"exemptionsFrom": {"workloadNamespace": true, "severities": ["HIGH", "worst"], "maxDuration": 30}}),
+        &[
+            "exemptionsFrom.severities[0]: `HIGH` is not a severity; use critical, high, medium, low, unknown",
+            "exemptionsFrom.severities[1]: `worst` is not a severity; use critical, high, medium, low, unknown",
+            "exemptionsFrom.maxDuration: `30` has no unit; write a span of time like `30h`",
         ],
     );
 }

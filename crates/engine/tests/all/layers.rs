@@ -16,7 +16,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
         ],
     ),
     ("settings", &["settings"]),
-    ("the host", &["host", "context"]),
+    ("the host", &["host", "cluster", "context"]),
     (
         "sources and judges",
         &["reason", "finding", "exemption", "exploited", "acceptance", "manifest", "referrers", "resolve", "report"],

@@ -4,7 +4,7 @@ use crate::setting::{Setting, text};
 use serde_json::{Map, Value};
 
 /// What to write for settings that the form can't show, or can show the first entry of alone.
-pub const EXAMPLES: [(&str, &str); 7] = [
+pub const EXAMPLES: [(&str, &str); 8] = [
     ("preScanPolicies.byNamespace", "preScanPolicies: {byNamespace: {shop: {defaultPolicy: reject}}}"),
     ("acceptance.byNamespace", "acceptance: {byNamespace: {shop: {maxSeverity: {high: {total: 0}}}}}"),
     ("scanPolicies.byNamespace", "scanPolicies: {byNamespace: {shop: {reportPending: accept}}}"),
@@ -15,6 +15,10 @@ pub const EXAMPLES: [(&str, &str); 7] = [
     (
         "breakGlass",
         "breakGlass: {annotation: image-admission/break-glass, resource: {group: policies.kubewarden.io, resource: clusteradmissionpolicies, name: image-admission}}",
+    ),
+    (
+        "exemptionsFrom",
+        "exemptionsFrom: {namespace: kubewarden, workloadNamespace: true, severities: [high, medium], maxDuration: 30d, requireApprovedBy: true}",
     ),
     ("reports.sources", "reports: {sources: [{sbomscanner: {}}, {trivyOperator: {}}]}"),
     (

@@ -50,12 +50,29 @@ pub(crate) fn index_digest() -> String {
 
 /// A cluster in which everybody signed every image, and no scanner has finished a report.
 fn cluster() -> StubHost {
+    answering(object)
+}
+
+/// The same, where sbomscanner found something in every image.
+fn cluster_with_findings() -> StubHost {
+    answering(|call| {
+        let is_report = call.field("kind") == "VulnerabilityReport";
+        let mut report = object(&Call { payload: json!({"kind": "Image"}), ..call.clone() }).filter(|_| is_report)?;
+        report["kind"] = json!("VulnerabilityReport");
+        report["metadata"] = json!({"name": call.field("name"), "namespace": call.field("namespace")});
+        report["report"] = json!({"summary": {"critical": 1, "high": 0, "medium": 0, "low": 0, "unknown": 0},
+            "results": [{"target": "t", "vulnerabilities": [{"cve": "CVE-1", "severity": "CRITICAL", "suppressed": false}]}]});
+        Some(report)
+    })
+}
+
+fn answering(object: impl Fn(&Call) -> Option<Value> + Send + Sync + 'static) -> StubHost {
     let digest = json!({"digest": index_digest(), "is_trusted": true}).to_string();
     StubHost::default()
         .says("v1/manifest_digest", digest.as_str())
         .says("v1/oci_manifest", index().to_string())
         .says("v2/verify", digest)
-        .answer_with(|call| (call.operation == "get_resource").then(|| object(call)).flatten().map(Ok))
+        .answer_with(move |call| (call.operation == "get_resource").then(|| object(call)).flatten().map(Ok))
 }
 
 /// The object of a name, where there is one: a key of that name, or an image that the scanner knows without a report, for
@@ -86,6 +103,10 @@ pub(crate) fn pod(images: &[&str]) -> Value {
 
 /// The policy's answer to the creation of an object, with what it asked of the cluster for that.
 pub(crate) fn answer(object: &Value, settings: &Value) -> (Value, BTreeSet<Asked>) {
+    answer_in(&cluster(), object, settings)
+}
+
+fn answer_in(host: &StubHost, object: &Value, settings: &Value) -> (Value, BTreeSet<Asked>) {
     use_read_clock();
     let request = json!({
         "uid": "1", "operation": "CREATE", "name": "app", "namespace": "shop",
@@ -93,7 +114,6 @@ pub(crate) fn answer(object: &Value, settings: &Value) -> (Value, BTreeSet<Asked
         "userInfo": {"username": "someone"}, "object": object,
     });
     let payload = json!({"request": request, "settings": settings}).to_string();
-    let host = cluster();
     let now = Timestamp::parse("2026-11-01T00:00:00Z").unwrap();
     let answer = validate(payload.as_bytes(), &WireHost(host.wire()), now);
     let asked = host.calls().into_iter().filter(|call| call.namespace == "kubernetes").map(|call| Asked::of(&call));
@@ -105,5 +125,10 @@ pub(crate) fn asked(settings: &Value) -> BTreeSet<Asked> {
     let by_digest = format!("ghcr.io/team/app@{}", index_digest());
     let mut asked = answer(&pod(&["ghcr.io/team/app:1.0"]), settings).1;
     asked.extend(answer(&pod(&[&by_digest]), settings).1);
+    // Only what would reject makes it look for what exempts it.
+    if settings.get("exemptionsFrom").is_some() {
+        asked.extend(answer_in(&cluster_with_findings(), &pod(&[&by_digest]), settings).1);
+        asked.extend(answer_in(&cluster_with_findings(), &pod(&["ghcr.io/team/app:1.0"]), settings).1);
+    }
     asked
 }

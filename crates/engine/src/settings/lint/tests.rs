@@ -91,6 +91,20 @@ fn exemptions_of_tags_and_of_every_image() {
     check(&exempted(json!([]), json!(["pkg:apk/alpine/bash@"])), &[]);
 }
 
+#[test]
+fn exemptions_of_objects_that_may_last_for_ever() {
+    let endless = "exemptionsFrom.maxDuration: not set, so that whoever may write an ImageExemption in a namespace exempts its images for as long as they like; say how long it may be, like `30d`";
+    check(&json!({"exemptionsFrom": {"workloadNamespace": true}}), &[("endless-exemptions", endless)]);
+    check(&json!({"exemptionsFrom": {"workloadNamespace": true, "maxDuration": "30d"}}), &[]);
+    check(&json!({"exemptionsFrom": {"namespace": "here"}}), &[]);
+    let unknown =
+        "exemptionsFrom.namespace: the cluster has no namespace `gone`: whoever creates it gets what this says";
+    check(&json!({"exemptionsFrom": {"namespace": "gone"}}), &[("unknown-namespace", unknown)]);
+    let unread = "exemptionsFrom: the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them";
+    let accepting = json!({"scanPolicies": {"defaultPolicy": "accept"}, "exemptionsFrom": {"namespace": "here"}});
+    check(&accepting, &[("never-reached", unread)]);
+}
+
 /// A policy about signatures that lints are looked for in.
 fn verified(policy: &Value) -> Value {
     let mut whole = json!({"name": "signed", "verifications": [{"expression": "true"}]});
