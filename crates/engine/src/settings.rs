@@ -6,6 +6,7 @@ mod break_glass;
 mod config_map;
 mod exemptions;
 mod lint;
+mod message;
 mod phases;
 mod pin;
 mod prefix;
@@ -25,6 +26,8 @@ pub use attestors::{Attestor, Identity, KeyReference};
 pub use break_glass::{BreakGlass, GuardedResource};
 pub use exemptions::{Exemption, Pattern, UNSAID_REASON};
 pub use lint::{Lint, LintFix, LintRule, LintSeverity};
+pub(crate) use message::RULE;
+pub use message::{Message, MessageStyle};
 pub use phases::{
     CustomPolicy, EffectiveFallbacks, Fallback, ImageMatching, NamespaceOverride, Phase, PreScanAction, ScanAction,
     StatusFallbacks,
@@ -81,6 +84,8 @@ pub struct Settings {
     pub rego: Rego,
     /// `breakGlass`: who may let a request through.
     pub break_glass: Option<Box<BreakGlass>>,
+    /// `message`: how rejections are worded, where that isn't as by default.
+    pub message: Option<Box<Message>>,
     /// Which of the settings that only a scan reads are written, by their keys.
     of_scan: Written,
 }
@@ -144,7 +149,7 @@ impl fmt::Display for InvalidSettings {
 
 impl std::error::Error for InvalidSettings {}
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "preScanPolicies",
     "scanPolicies",
     "policies",
@@ -165,6 +170,7 @@ const KEYS: [&str; 20] = [
     "regoLibraries",
     "context",
     "breakGlass",
+    "message",
 ];
 
 /// The settings that only a scan reads.
@@ -217,6 +223,7 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
         verification: verification::read(&map, problems),
         rego: rego::read(&map, problems),
         break_glass: break_glass::read(&map, problems).map(Box::new),
+        message: message::read(&map, problems),
         of_scan: Written(
             OF_SCAN.into_iter().filter(|key| map.get(key).is_some_and(|value| !is_empty(value))).collect(),
         ),

@@ -5,6 +5,7 @@
 mod acceptance;
 mod break_glass;
 mod exemptions;
+mod message;
 mod phases;
 mod pin;
 mod rego;
@@ -17,6 +18,7 @@ use schemars::JsonSchema;
 pub use acceptance::*;
 pub use break_glass::*;
 pub use exemptions::*;
+pub use message::*;
 pub use phases::*;
 pub use pin::*;
 pub use rego::*;
@@ -91,6 +93,8 @@ pub struct Settings {
     pub context: Option<Vec<ContextKind>>,
     /// Who may let a request through unjudged, by a right of the cluster and with a reason.
     pub break_glass: Option<BreakGlass>,
+    /// What rejections say beside their reasons, and what comes first.
+    pub message: Option<Message>,
 }
 
 /// A name of an image.

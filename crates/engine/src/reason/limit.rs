@@ -3,6 +3,7 @@
 use crate::Timestamp;
 use crate::message::{count, cut, join_at_most};
 use crate::settings::{Limit, Severity};
+use std::borrow::Cow;
 use std::fmt;
 
 /// The most findings that a reason names.
@@ -66,6 +67,19 @@ pub(crate) enum EndedExemption {
     Expired(Timestamp),
     /// There is a fix now.
     Fixed,
+}
+
+impl ExceededLimit {
+    /// A short name of the setting that makes it, which addresses of pages have: `max-severity-critical`; none of a report's own
+    /// verdict.
+    pub(crate) fn name(&self) -> Option<Cow<'static, str>> {
+        match self.setting {
+            ExceededSetting::MaxSeverity(severity, _) => Some(format!("max-severity-{severity}").into()),
+            ExceededSetting::CvssScore(_) => Some("cvss-score".into()),
+            ExceededSetting::DenyAlways => Some("deny-always".into()),
+            ExceededSetting::OwnVerdict => None,
+        }
+    }
 }
 
 /// `2 critical findings, at most 0 accepted: CVE-1 in curl (fixed in 9), CVE-2 in zlib (no fix)`
