@@ -88,8 +88,8 @@ pub use platform::Platform;
 pub use policy::Rule;
 pub use prescan::PreScanRejection;
 pub use reason::{
-    Denial, ExceededLimit, ExceededSetting, ImageWarning, ReportState, ScanReason, ScanStatus, Unsigned, Unverified,
-    UsedExemption,
+    Beside, Denial, ExceededLimit, ExceededSetting, ImageWarning, ReportState, ScanReason, ScanStatus, Unsigned,
+    Unverified, UsedExemption,
 };
 pub use rego::{Clock, NO_TIME, PolicyOutcome, Seen, SeenModule, use_clock};
 pub use report::{PlatformReport, ScanReport};

@@ -26,5 +26,5 @@ pub(crate) use unreadable::UnreadableReport;
 pub(crate) use unresolved::{MAX_PLATFORMS, Unjudgeable, Unresolved};
 pub(crate) use unscanned::{NotScanned, Pending, ScanFailure, Whereabouts};
 pub(crate) use unsigned::AskedFor;
-pub use unsigned::{Unsigned, Unverified};
+pub use unsigned::{Beside, Unsigned, Unverified};
 pub use warning::{ImageWarning, UsedExemption};

@@ -3,7 +3,7 @@
 use super::{Advice, PackageUpdate};
 use crate::host::{HostFailure, Untrusted};
 use crate::reason::{
-    Decisive, ExceededLimit, ExceededSetting, LookUpFailure, NamedFinding, NotScanned, OtherImage, Pending,
+    Beside, Decisive, ExceededLimit, ExceededSetting, LookUpFailure, NamedFinding, NotScanned, OtherImage, Pending,
     ReportReason, ScanReason, Unresolved, Unsigned, Unverified,
 };
 use crate::report::ScanReport;
@@ -50,6 +50,9 @@ fn about_unverified(unverified: &Unverified) -> Advice {
 
 fn about_unsigned(artifact: &str, unsigned: &Unsigned) -> Advice {
     let asked_for = unsigned.asked_for.clone();
+    if let Beside::Failed(_) = unsigned.beside {
+        return Advice::TryAgain;
+    }
     match unsigned.why {
         Untrusted::CertificateExpired => Advice::RenewCertificate(asked_for),
         Untrusted::Unsigned | Untrusted::SignedByOthers | Untrusted::NoneOfThisDigest | Untrusted::Unsaid => {
