@@ -1321,7 +1321,7 @@ fn what_is_wrong_is_said_when_the_policy_is_deployed() {
             attestor(
                 json!({"keyless": {"identities": [{"issuer": "x", "subject": "y"}]}, "ctlog": {"url": "http://rekor"}}),
             ),
-            "attestors[0].cosign.ctlog.url: the host knows Sigstore's public transparency log alone: remove it, or use `key`",
+            "attestors[0].cosign.ctlog.url: a policy can't choose the host's trust root: name a log of your own in the PolicyServer's `sigstoreTrustConfig`, and remove this; or use `key`",
         ),
         (
             attestor(
