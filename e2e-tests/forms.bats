@@ -105,7 +105,7 @@ table() {
 
 @test "a signature that cosign 3 wrote as a bundle is told apart from none by what to do" {
     ask cosign3-sign team
-    says "not signed where hosts look (cosign 3 needs --new-bundle-format=false); team (its key) must sign $REGISTRY/forms/cosign3-sign@sha256:"
+    says "no signature, but a bundle as cosign 3 writes it, which no host verifies by key (sign with --new-bundle-format=false); team (its key) must sign $REGISTRY/forms/cosign3-sign@sha256:"
     # The referrers of the old format are looked at no more than the new ones.
     ask cosign3-sign-classic-referrers team
     says "not signed where hosts look"

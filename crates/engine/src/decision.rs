@@ -8,6 +8,7 @@ use crate::prescan::PreScanRejection;
 use crate::rego::{PoliciesSaid, PolicyOutcome, Seen};
 use crate::report::ReportSearch;
 use crate::request::UnreadableRequest;
+use crate::settings::Message;
 use crate::verification::{VerificationOutcome, Verified};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -35,6 +36,8 @@ pub struct Decision {
     pub seen: Vec<Seen>,
     /// Why a request that asked to be let through was judged all the same.
     pub whole_glass: Option<WholeGlass>,
+    /// How a rejection is worded, where the settings say so.
+    pub message: Option<Box<Message>>,
 }
 
 /// Why a request brings nothing that would run.
@@ -99,6 +102,15 @@ impl Decision {
             policies_hash: None,
             seen: Vec::new(),
             whole_glass: None,
+            message: None,
+        }
+    }
+
+    /// The same, worded as settings say.
+    pub(crate) fn worded(self, message: Option<&Message>) -> Self {
+        match message {
+            Some(message) => Self { message: Some(Box::new(message.clone())), ..self },
+            None => self,
         }
     }
 

@@ -15,6 +15,7 @@ mod left_out;
 mod opens;
 mod why;
 
+use crate::contact::contact_line;
 use crate::decision::Decision;
 use crate::host::Host;
 use crate::settings::{InvalidSettings, Settings};
@@ -44,6 +45,9 @@ pub struct Explanation {
     /// Where none was found although something was changed: what rejects it then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck: Option<Stuck>,
+    /// Whom to ask, and where to read on, in the words of the message; none where the settings don't say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contact: Option<String>,
 }
 
 /// Something that rejects a request by itself.
@@ -99,7 +103,8 @@ pub fn explain(
         Err(stuck) => (None, stuck),
     };
     let waiting = causes::waiting(&decision, request, &settings, &read);
-    Ok((decision, Explanation { settings, causes, waiting, change, stuck }))
+    let contact = if causes.is_empty() { None } else { contact_line(&decision) };
+    Ok((decision, Explanation { settings, causes, waiting, change, stuck, contact }))
 }
 
 /// What rejects a request that was decided with these settings, as they are written and as they were read. No change of them is

@@ -30,6 +30,7 @@ mod acceptance;
 mod break_glass;
 mod check;
 mod cluster;
+mod contact;
 mod context;
 mod decision;
 mod exemption;
@@ -89,9 +90,8 @@ pub use platform::Platform;
 pub use policy::Rule;
 pub use prescan::PreScanRejection;
 pub use reason::{
-    Denial, ExceededLimit, ExceededSetting, ExemptedBy, GateWarning, ImageWarning, ReportState, ScanReason, ScanStatus,
-    Unsigned,
-    Unverified, UsedExemption,
+    Beside, Denial, ExceededLimit, ExceededSetting, ExemptedBy, GateWarning, ImageWarning, ReportState, ScanReason,
+    ScanStatus, Unsigned, Unverified, UsedExemption,
 };
 pub use rego::{Clock, NO_TIME, PolicyOutcome, Seen, SeenModule, use_clock};
 pub use report::{PlatformReport, ScanReport};
@@ -157,10 +157,11 @@ pub fn validate_settings(payload: &[u8]) -> Answer {
 /// Decides a request, in the spelling of Kubernetes; none is rejected. The decision keeps the time that it was made for.
 #[must_use]
 pub fn decide(request: Option<&RawValue>, settings: &Settings, host: &dyn Host, now: Timestamp) -> Decision {
-    match AdmissionRequest::read(request) {
+    let decision = match AdmissionRequest::read(request) {
         Ok(request) => flow::decide_request(&request, settings, host, now, &Nobody),
         Err(unreadable) => Decision::new(Outcome::UnreadableRequest(unreadable), now),
-    }
+    };
+    decision.worded(settings.message.as_deref())
 }
 
 /// Decides a request as [`decide`] does, and says of each policy of `imageVerification` what its expressions came to, and what
@@ -177,10 +178,13 @@ pub fn decide_and_record(
 ) -> (Decision, Vec<PolicyRecord>) {
     let request = match AdmissionRequest::read(request) {
         Ok(request) => request,
-        Err(unreadable) => return (Decision::new(Outcome::UnreadableRequest(unreadable), now), Vec::new()),
+        Err(unreadable) => {
+            let decision = Decision::new(Outcome::UnreadableRequest(unreadable), now);
+            return (decision.worded(settings.message.as_deref()), Vec::new());
+        }
     };
     let record = Record::of(&request);
-    let decision = flow::decide_request(&request, settings, host, now, &record);
+    let decision = flow::decide_request(&request, settings, host, now, &record).worded(settings.message.as_deref());
     let policies = record.policies(settings, &decision.verification, |policy| why_not(policy, &decision));
     (decision, policies)
 }

@@ -24,6 +24,11 @@ fn is_deceiving(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Whether a text is shown as it is written, and in one line.
+pub(crate) fn is_one_line(text: &str) -> bool {
+    !text.contains(|c| is_deceiving(c) || matches!(c, '\u{2028}' | '\u{2029}'))
+}
+
 /// The first `most` of the parts joined by `separator`, and `and N more` for the rest.
 pub(crate) fn join_at_most<'a>(parts: impl ExactSizeIterator<Item = &'a str>, separator: &str, most: usize) -> String {
     let more = parts.len().saturating_sub(most);
@@ -80,6 +85,14 @@ mod tests {
     fn nobody_forges_a_line() {
         assert_eq!(cut("c\nallowed\u{202e}", 64), "c\\u{a}allowed\\u{202e}");
         assert_eq!(cut("a\nb", 4), "a\\u…");
+    }
+
+    #[test]
+    fn lines_and_what_deceives_are_found() {
+        assert!(is_one_line("ask #team, or café@example.com") && is_one_line(""));
+        for text in ["a\nb", "a\rb", "a\tb", "a\u{85}b", "a\u{2028}b", "a\u{2029}b", "a\u{202e}b", "a\u{0}b"] {
+            assert!(!is_one_line(text), "{text:?}");
+        }
     }
 
     #[test]

@@ -28,6 +28,6 @@ pub(crate) use unreadable::{UnreadableReport, Untold};
 pub(crate) use unresolved::{MAX_PLATFORMS, Unjudgeable, Unresolved};
 pub(crate) use unscanned::{NotScanned, Pending, ScanFailure, Whereabouts};
 pub(crate) use unsigned::AskedFor;
-pub use unsigned::{Unsigned, Unverified};
+pub use unsigned::{Beside, Unsigned, Unverified};
 pub(crate) use warning::Warned;
 pub use warning::{ExemptedBy, GateWarning, ImageWarning, UsedExemption};

@@ -21,8 +21,7 @@ use crate::message::cut;
 use crate::platform::Platform;
 use crate::reason::{
     Decisive, ExceededLimit, ExemptedBy, GateWarning, ImageWarning, LookUpFailure, Made, ReportReason, ReportState,
-    ScanReason,
-    ScanStatus, UsedExemption,
+    ScanReason, ScanStatus, UsedExemption,
 };
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, ResolvedImage, resolve};

@@ -3,6 +3,7 @@
 //! The messages are those of Sysdig's admission controller, to the letter, since people's alerts look for them; what this
 //! policy adds comes after them, in warnings and in audit annotations.
 
+use crate::contact::contact_line;
 use crate::decision::{Decision, NothingToJudge, Outcome};
 use crate::instance::finish_with;
 use crate::judged::JudgedImage;
@@ -10,7 +11,7 @@ use crate::message::{cut, join_at_most, join_within};
 use crate::reason::{ImageWarning, ScanLine, UsedExemption};
 use crate::rego::PolicyOutcome;
 use crate::request::UnreadableRequest;
-use crate::settings::{FailureAction, InvalidSettings, PhaseAction, PreScanAction, ScanAction};
+use crate::settings::{FailureAction, InvalidSettings, MessageStyle, PhaseAction, PreScanAction, ScanAction};
 use crate::verification::VerificationOutcome;
 use serde::Serialize;
 use serde_json::Value;
@@ -157,6 +158,16 @@ impl Response {
         }
     }
 
+    /// Whom to ask comes last, after as many reasons as a message has.
+    fn add_contact(&mut self, decision: &Decision) {
+        if let Some(message) = &mut self.message
+            && let Some(line) = contact_line(decision)
+        {
+            message.push('\n');
+            message.push_str(&line);
+        }
+    }
+
     /// What policies in Rego say comes after what the phases say, one line a policy.
     fn add_policies(&mut self, decision: &Decision) {
         let annotations = &mut self.audit_annotations;
@@ -201,7 +212,7 @@ impl From<Decision> for Response {
                 NothingToJudge::NoNewImage => "no new image would run",
             }),
             Outcome::PreScanAccepted => Self::accepted("pre-scan accepts every image"),
-            Outcome::Scanned => match scan_message(&decision.images) {
+            Outcome::Scanned => match scan_message(&decision.images, style_of(&decision)) {
                 Some(message) => Self::rejected(message, 403),
                 None => Self::accepted(allowed_reason(&decision.images)),
             },
@@ -242,6 +253,7 @@ impl From<Decision> for Response {
         response.add_verification(&decision);
         response.add_policies(&decision);
         response.add_glass(&decision);
+        response.add_contact(&decision);
         response.warnings = warnings(&decision, response.accepted);
         for judged in decision.images.iter().take(IMAGES_IN_AUDIT) {
             annotate(&mut response.audit_annotations, judged);
@@ -280,8 +292,13 @@ fn allowed_reason(images: &[JudgedImage]) -> &'static str {
     if warned { "every image is admitted, with warnings" } else { "every image's scan is accepted" }
 }
 
-/// The line of Sysdig's admission controller for each denied image, then for each what its scan report says.
-fn scan_message(images: &[JudgedImage]) -> Option<String> {
+fn style_of(decision: &Decision) -> MessageStyle {
+    decision.message.as_ref().map(|message| message.style).unwrap_or_default()
+}
+
+/// The line of Sysdig's admission controller for each denied image, then for each what its scan report says; or what the report
+/// says before each image's line.
+fn scan_message(images: &[JudgedImage], style: MessageStyle) -> Option<String> {
     let mut lines = Vec::new();
     let mut reasons = Vec::new();
     let mut explained = BTreeSet::new();
@@ -289,18 +306,26 @@ fn scan_message(images: &[JudgedImage]) -> Option<String> {
         let Some(scan) = judged.scan.as_ref().filter(|_| judged.is_denied()) else { continue };
         let image = judged.image.shown();
         let denials = judged.denials();
-        lines.push(format!(
+        let line = format!(
             "Image '{image}' for container '{}' failed scan policy check: {}",
             cut(&judged.image.container, 64),
             join_at_most(denials.iter().map(String::as_str), ", ", REASONS_IN_MESSAGE)
-        ));
+        );
         if let Some(report) = &scan.report
             && explained.insert(image.clone())
         {
             let is_denied_by_rules_alone = scan.denied.is_none();
             let (status, reason) = (report.status, &report.reason);
-            reasons.push(ScanLine { image: &image, status, reason, is_denied_by_rules_alone }.to_string());
+            let reason = ScanLine { image: &image, status, reason, is_denied_by_rules_alone }.to_string();
+            match style {
+                MessageStyle::Documented => reasons.push(reason),
+                MessageStyle::ReasonFirst => {
+                    lines.push([reason.as_str(), "\n", &line].concat());
+                    continue;
+                }
+            }
         }
+        lines.push(line);
     }
     if lines.is_empty() {
         return None;

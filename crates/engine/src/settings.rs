@@ -7,6 +7,7 @@ mod config_map;
 mod exemptions;
 mod exemptions_from;
 mod lint;
+mod message;
 mod phases;
 mod pin;
 mod prefix;
@@ -30,6 +31,8 @@ pub use break_glass::{BreakGlass, GuardedResource};
 pub use exemptions::{Exemption, Pattern, UNSAID_REASON};
 pub use exemptions_from::{ExemptionObject, ExemptionsFrom, VoidExemption};
 pub use lint::{Lint, LintFix, LintRule, LintSeverity};
+pub(crate) use message::RULE;
+pub use message::{Message, MessageStyle};
 pub use phases::{
     CustomPolicy, EffectiveFallbacks, Fallback, ImageMatching, NamespaceOverride, Phase, PreScanAction, ScanAction,
     StatusFallbacks,
@@ -88,6 +91,8 @@ pub struct Settings {
     pub rego: Rego,
     /// `breakGlass`: who may let a request through.
     pub break_glass: Option<Box<BreakGlass>>,
+    /// `message`: how rejections are worded, where that isn't as by default.
+    pub message: Option<Box<Message>>,
     /// Which of the settings that only a scan reads are written, by their keys.
     of_scan: Written,
 }
@@ -151,7 +156,7 @@ impl fmt::Display for InvalidSettings {
 
 impl std::error::Error for InvalidSettings {}
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "preScanPolicies",
     "scanPolicies",
     "policies",
@@ -173,6 +178,7 @@ const KEYS: [&str; 21] = [
     "regoLibraries",
     "context",
     "breakGlass",
+    "message",
 ];
 
 /// The settings that only a scan reads.
@@ -226,6 +232,7 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
         verification: verification::read(&map, problems),
         rego: rego::read(&map, problems),
         break_glass: break_glass::read(&map, problems).map(Box::new),
+        message: message::read(&map, problems),
         of_scan: Written(
             OF_SCAN.into_iter().filter(|key| map.get(key).is_some_and(|value| !is_empty(value))).collect(),
         ),

@@ -9,6 +9,7 @@
 //! ```
 
 mod attestations;
+mod beside;
 pub(crate) mod check;
 mod dsse;
 mod expression;
@@ -41,6 +42,9 @@ pub(crate) use record::{Nobody, Record, Recorder};
 use serde_json::{Map, Value as Json, json};
 use signatures::Signatures;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The most images and attestations that a policy's message tells of.
+const UNVERIFIED_SHOWN: usize = 10;
 
 /// What a policy of `imageVerification` says of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +85,8 @@ impl VerificationOutcome {
         let name = cut(&self.name, 64);
         match self.failure.as_ref()? {
             VerificationFailure::Failed(message, unverified) => {
-                let lines: String = unverified.iter().take(10).map(|unverified| format!("\n{unverified}")).collect();
+                let lines: String =
+                    unverified.iter().take(UNVERIFIED_SHOWN).map(|unverified| format!("\n{unverified}")).collect();
                 Some(format!("Policy {name} failed: {message}{lines}"))
             }
             VerificationFailure::Error(why) => Some(format!("Policy {name} error: {why}")),
@@ -359,7 +364,8 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                     let text = computed
                         .or_else(|| verification.message.clone())
                         .unwrap_or_else(|| format!("CEL expression validation failed at index {index}"));
-                    let mut unverified = self.signatures.unverified(policy);
+                    let is_rejected = policy.action == FailureAction::Enforce;
+                    let mut unverified = self.signatures.unverified(policy, is_rejected);
                     unverified.extend(asking.attestations.reasons().map(Unverified::Attestation));
                     outcome.failure = Some(VerificationFailure::Failed(text, unverified));
                     break;

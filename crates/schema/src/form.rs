@@ -16,7 +16,7 @@ pub use note::EXAMPLES;
 
 /// The groups of the form with their settings, in the order in which people decide them. A setting stands where the longest
 /// path is that it is at, or below.
-const ORDER: [(&str, &[&str]); 10] = [
+const ORDER: [(&str, &[&str]); 11] = [
     (
         "Images by name",
         &[
@@ -65,6 +65,7 @@ const ORDER: [(&str, &[&str]); 10] = [
         ],
     ),
     ("Break glass", &["breakGlass"]),
+    ("Messages", &["message.contact", "message.docs", "message.style"]),
     ("Bounds and log", &["maxImages", "maxHostCalls", "verboseLog"]),
 ];
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// The groups that people look for settings in, with their settings at the top level, in the order in which they meet them.
-pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
+pub(crate) const GROUPS: [(&str, &[&str]); 8] = [
     (
         "Phases",
         &[
@@ -23,6 +23,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Pinning", &["pin"]),
     ("Rules", &["preCustomRules", "customRules", "regoPolicies", "regoLibraries", "regoVersion", "context"]),
     ("Break glass", &["breakGlass"]),
+    ("Messages", &["message"]),
 ];
 
 /// A setting: a property of an object of the schema.

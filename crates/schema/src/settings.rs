@@ -6,6 +6,7 @@ mod acceptance;
 mod break_glass;
 mod exemptions;
 mod exemptions_from;
+mod message;
 mod phases;
 mod pin;
 mod rego;
@@ -19,6 +20,7 @@ pub use acceptance::*;
 pub use break_glass::*;
 pub use exemptions::*;
 pub use exemptions_from::*;
+pub use message::*;
 pub use phases::*;
 pub use pin::*;
 pub use rego::*;
@@ -96,6 +98,8 @@ pub struct Settings {
     pub context: Option<Vec<ContextKind>>,
     /// Who may let a request through unjudged, by a right of the cluster and with a reason.
     pub break_glass: Option<BreakGlass>,
+    /// What rejections say beside their reasons, and what comes first.
+    pub message: Option<Message>,
 }
 
 /// A name of an image.

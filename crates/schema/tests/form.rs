@@ -46,6 +46,8 @@ fn answer(variable: &str) -> Value {
         ("apiVersion", _) => json!("networking.k8s.io/v1"),
         ("kind", _) => json!("Ingress"),
         ("plural", _) => json!("ingresses"),
+        ("contact", "message") => json!("#platform-security"),
+        ("docs", "message") => json!("https://wiki.example/{rule}"),
         _ => panic!("what would people answer to `{variable}`?"),
     }
 }
@@ -402,6 +404,7 @@ fn the_groups_are_in_order() {
         "Pinning",
         "Rules",
         "Break glass",
+        "Messages",
         "Bounds and log",
     ];
     assert_eq!(groups, wanted);

@@ -308,6 +308,9 @@ impl StubHost {
         let unknown = || UNKNOWN.to_owned();
         match call.operation.as_str() {
             "v1/manifest_digest" => {
+                if signed_at(image).is_some_and(|at| self.signed.contains_key(&at)) {
+                    return Ok(json!({"digest": digest_of(image)}));
+                }
                 let moved = self.moved.get(image).filter(|_| self.times(call) > 1);
                 Ok(json!({"digest": moved.or(self.tags.get(image)).ok_or_else(unknown)?}))
             }
@@ -355,6 +358,12 @@ impl fmt::Debug for StubHost {
 fn at(tag: &str, digest: &str) -> String {
     let (repository, _) = tag.rsplit_once(':').unwrap_or((tag, ""));
     format!("{repository}@{digest}")
+}
+
+/// `repository@sha256:<hex>` of the tag where cosign keeps its signatures, `repository:sha256-<hex>.sig`.
+fn signed_at(tag: &str) -> Option<String> {
+    let (repository, stem) = tag.strip_suffix(".sig")?.rsplit_once(":sha256-")?;
+    Some(format!("{repository}@sha256:{stem}"))
 }
 
 /// Whether one of the texts in a document is this one.

@@ -37,7 +37,7 @@ fits its settings: the kinds that it grants, `mutating`, `failurePolicy`, and wh
 Severities:
   error    something gets in that nobody can want, or nothing does
   warning  it has no effect, or another one than it seems to
-  note     it says again what holds without it
+  note     it says again what holds without it, or it depends on what others do
 
 Exit codes:
   0  there is nothing to remark that `--fail-on` counts

@@ -121,6 +121,7 @@ fn cases() -> Vec<Case> {
         "rego",
         "verification",
         "break_glass",
+        "message",
     ] {
         let file = format!("tests/cases/{file}.yaml");
         let found = read_cases(&fill(&read(&file))).unwrap_or_else(|error| panic!("{file}: {error}"));

@@ -61,7 +61,9 @@ fn all() -> Vec<Vec<&'static str>> {
     for source in SOURCES {
         for mode in [&[][..], &["monitor"]] {
             for twin in [&[][..], &["validating"]] {
-                for beside in [&[][..], &["keys", "context", "known-exploited", "monitoring", "break-glass", "exemptions"]] {
+                for beside in
+                    [&[][..], &["keys", "context", "known-exploited", "monitoring", "break-glass", "exemptions"]]
+                {
                     // Where nobody scans there is nothing to exempt.
                     let is_of_use = |name: &&str| *name != "exemptions" || source != "sources/none";
                     let beside: Vec<&str> = beside.iter().copied().filter(is_of_use).collect();

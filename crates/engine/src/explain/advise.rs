@@ -3,8 +3,8 @@
 use super::{Advice, PackageUpdate};
 use crate::host::{HostFailure, Untrusted};
 use crate::reason::{
-    Decisive, EndedExemption, ExceededLimit, ExceededSetting, LookUpFailure, NamedFinding, NotScanned, OtherImage,
-    Pending, ReportReason, ScanReason, UnreadableReport, Unresolved, Unsigned, Unverified,
+    Beside, Decisive, EndedExemption, ExceededLimit, ExceededSetting, LookUpFailure, NamedFinding, NotScanned,
+    OtherImage, Pending, ReportReason, ScanReason, UnreadableReport, Unresolved, Unsigned, Unverified,
 };
 use crate::report::{PlatformReport, ScanReport};
 use crate::settings::Settings;
@@ -60,6 +60,9 @@ fn about_unverified(unverified: &Unverified) -> Advice {
 
 fn about_unsigned(artifact: &str, unsigned: &Unsigned) -> Advice {
     let asked_for = unsigned.asked_for.clone();
+    if let Beside::Failed(_) = unsigned.beside {
+        return Advice::TryAgain;
+    }
     match unsigned.why {
         Untrusted::CertificateExpired => Advice::RenewCertificate(asked_for),
         Untrusted::Unsigned | Untrusted::SignedByOthers | Untrusted::NoneOfThisDigest | Untrusted::Unsaid => {

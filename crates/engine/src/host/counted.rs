@@ -80,4 +80,8 @@ impl Host for CountedHost<'_> {
     fn may(&self, review: &AccessReview<'_>) -> Result<bool, HostFailure> {
         self.ask(|host| host.may(review))
     }
+
+    fn has_room_for(&self, calls: usize) -> bool {
+        self.asked.get().saturating_add(calls) <= self.most
+    }
 }

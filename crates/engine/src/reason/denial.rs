@@ -16,6 +16,19 @@ pub enum Denial {
     ScanFailed,
 }
 
+impl Denial {
+    /// A name for it, by which results of different runs are compared, and which addresses of pages have.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Policy => "scan-policy",
+            Self::ScanResult => "scan-result",
+            Self::ReportPending => "report-pending",
+            Self::ScanFailed => "scan-failed",
+        }
+    }
+}
+
 /// An image that a policy of a phase rejects: `Image 'alpine' REJECTED. Global default policy - scan failed`
 #[derive(Debug)]
 pub(crate) struct Rejection<'a, P> {

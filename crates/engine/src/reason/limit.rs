@@ -3,6 +3,7 @@
 use crate::Timestamp;
 use crate::message::{count, cut, join_at_most};
 use crate::settings::{Epss, Exemption, Limit, Severity, VoidExemption};
+use std::borrow::Cow;
 use std::fmt;
 
 /// The most findings that a reason names.
@@ -86,6 +87,22 @@ impl EndedExemption {
         let object = exemption.object.as_ref()?;
         let why = object.void.clone().unwrap_or(VoidExemption::Severity(severity));
         Some(Self::Void { object: object.to_string(), why })
+    }
+}
+
+impl ExceededLimit {
+    /// A short name of the setting that makes it, which addresses of pages have: `max-severity-critical`; none of a report's own
+    /// verdict.
+    pub(crate) fn name(&self) -> Option<Cow<'static, str>> {
+        match &self.setting {
+            ExceededSetting::MaxSeverity(severity, _) => Some(format!("max-severity-{severity}").into()),
+            ExceededSetting::CvssScore(_) => Some("cvss-score".into()),
+            ExceededSetting::DenyAlways => Some("deny-always".into()),
+            ExceededSetting::KnownExploited(_) => Some("known-exploited".into()),
+            ExceededSetting::Epss(..) => Some("epss".into()),
+            ExceededSetting::EndOfLife(_) => Some("end-of-life".into()),
+            ExceededSetting::OwnVerdict => None,
+        }
     }
 }
 

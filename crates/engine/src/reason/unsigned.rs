@@ -1,6 +1,6 @@
 //! Why an image, or an artifact beside one, counts as not signed: by nobody, or by somebody who wasn't asked for.
 
-use crate::host::Untrusted;
+use crate::host::{HostFailure, Untrusted};
 use crate::message::{cut, join_at_most};
 use crate::settings::{Attestor, Identity};
 use std::fmt;
@@ -10,6 +10,14 @@ const ATTESTORS_SHOWN: usize = 4;
 /// The longest name of an attestor, and the longest subject of a certificate.
 const MAX_NAME_LENGTH: usize = 64;
 const MAX_SUBJECT_LENGTH: usize = 160;
+
+/// What is said where no signature was found.
+const NOWHERE: &str = "not signed where hosts look";
+const NOWHERE_BY_KEY: &str = "not signed where hosts look (cosign 3 needs --new-bundle-format=false)";
+/// What is said where a bundle was found, and no host could verify it.
+const BUNDLE_BY_KEY: &str = "no signature, but a bundle as cosign 3 writes it, which no host verifies by key (sign with --new-bundle-format=false)";
+/// What is said where a bundle was found that this host doesn't look for.
+const BUNDLE_UNKNOWN: &str = "no signature, but a bundle as cosign 3 writes it, which hosts before 1.36 don't look for (sign with --new-bundle-format=false)";
 
 /// What a policy of `imageVerification` asked for in vain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +42,23 @@ pub struct Unsigned {
     pub why: Untrusted,
     /// Who was asked for; several identities of one attestor have the same name.
     pub asked_for: Vec<Attestor>,
+    /// What stands where signatures are kept.
+    pub beside: Beside,
+}
+
+/// What stands where the signatures of an artifact are kept, as far as somebody looked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Beside {
+    /// Nobody looked.
+    NotLookedUp,
+    /// A signature in the old form, at a tag that ends with `.sig`.
+    Signature,
+    /// No signature in the old form; but a bundle, as cosign 3 writes it.
+    Bundle,
+    /// Neither of them. A registry with an API of referrers may have a bundle that only this API knows.
+    Nothing,
+    /// The registry could not be asked, which hosts take for no signature.
+    Failed(HostFailure),
 }
 
 /// `'ghcr.io/team/app:1': signed, but not by team (GitHub Actions of `team`)`
@@ -56,15 +81,42 @@ impl fmt::Display for Unsigned {
 }
 
 impl Unsigned {
+    /// What a host says, where nobody looked what there is.
+    pub(crate) fn new(why: Untrusted, asked_for: Vec<Attestor>) -> Self {
+        Self { why, asked_for, beside: Beside::NotLookedUp }
+    }
+
+    /// Whether nobody was asked for but by keys.
+    fn is_by_key(&self) -> bool {
+        self.asked_for.iter().all(|own| matches!(own.identity, Identity::Key(_) | Identity::KeyInCluster(_)))
+    }
+
     /// Writes why nothing that was found signs `artifact`.
     fn write(&self, f: &mut fmt::Formatter<'_>, artifact: &str) -> fmt::Result {
         let asked_for = AskedFor(&self.asked_for);
         let is_one = self.asked_for.windows(2).all(|pair| matches!(pair, [one, next] if one.name == next.name));
+        let must_sign = |f: &mut fmt::Formatter<'_>, why: &str| write!(f, "{why}; {asked_for} must sign {artifact}");
+        match &self.beside {
+            Beside::Failed(failure) => {
+                let why = format!("its signatures can't be looked up, which hosts take for none: {failure}");
+                return must_sign(f, &why);
+            }
+            Beside::Bundle if self.is_by_key() => return must_sign(f, BUNDLE_BY_KEY),
+            Beside::Bundle if self.why == Untrusted::Unsigned => return must_sign(f, BUNDLE_UNKNOWN),
+            Beside::Bundle => {
+                return write!(
+                    f,
+                    "no signature, but a bundle as cosign 3 writes it, and none that counts by {asked_for}"
+                );
+            }
+            // The host says what it says of others' signatures.
+            Beside::Nothing if self.why == Untrusted::SignedByOthers => {
+                return must_sign(f, if self.is_by_key() { NOWHERE_BY_KEY } else { NOWHERE });
+            }
+            Beside::Nothing | Beside::Signature | Beside::NotLookedUp => {}
+        }
         match self.why {
-            Untrusted::Unsigned => write!(
-                f,
-                "not signed where hosts look (cosign 3 needs --new-bundle-format=false); {asked_for} must sign {artifact}"
-            ),
+            Untrusted::Unsigned => write!(f, "{NOWHERE_BY_KEY}; {asked_for} must sign {artifact}"),
             Untrusted::SignedByOthers if is_one => write!(f, "signed, but not by {asked_for}"),
             Untrusted::SignedByOthers => write!(f, "signed, but by nobody who was asked for: {asked_for}"),
             Untrusted::NoneOfThisDigest => {
@@ -125,7 +177,7 @@ mod tests {
         let image = |why, asked_for: &[&Attestor]| Unverified::Image {
             image: "app:1".to_owned(),
             artifact: "docker.io/library/app@sha256:1".to_owned(),
-            unsigned: Unsigned { why, asked_for: asked_for.iter().map(|of| (*of).clone()).collect() },
+            unsigned: Unsigned::new(why, asked_for.iter().map(|of| (*of).clone()).collect()),
         };
         for (why, asked_for, words) in [
             (
@@ -148,6 +200,54 @@ mod tests {
             (Untrusted::Unsaid, &[&team], "not signed by team (GitHub Actions of `team`)"),
         ] {
             assert_eq!(image(why, asked_for).to_string(), format!("'app:1': {words}"));
+        }
+    }
+
+    #[test]
+    fn what_stands_beside_it_says_what_to_do() {
+        let ci = attestor("ci", Identity::Key(String::new()));
+        let team = attestor("team", Identity::GithubActions { owner: "team".to_owned(), repository: None });
+        let said = |why, beside, asked_for: &Attestor| {
+            Unsigned { why, asked_for: vec![asked_for.clone()], beside }.to_string()
+        };
+        let down = || Beside::Failed(HostFailure::Failed("the registry answers 503".to_owned()));
+        let (by_key, by_team) = ("ci (its key)", "team (GitHub Actions of `team`)");
+        use Untrusted::{SignedByOthers, Unsigned as Nobody};
+        for (why, beside, asked_for, words) in [
+            // A host before 1.36, which looks for the old form alone.
+            (Nobody, Beside::Nothing, &ci, format!("{NOWHERE_BY_KEY}; {by_key} must sign it")),
+            (Nobody, Beside::Bundle, &ci, format!("{BUNDLE_BY_KEY}; {by_key} must sign it")),
+            (Nobody, Beside::Bundle, &team, format!("{BUNDLE_UNKNOWN}; {by_team} must sign it")),
+            (SignedByOthers, Beside::Signature, &ci, format!("signed, but not by {by_key}")),
+            // A later one, which says the same of whatever doesn't count.
+            (SignedByOthers, Beside::Nothing, &ci, format!("{NOWHERE_BY_KEY}; {by_key} must sign it")),
+            (SignedByOthers, Beside::Nothing, &team, format!("{NOWHERE}; {by_team} must sign it")),
+            (SignedByOthers, Beside::Bundle, &ci, format!("{BUNDLE_BY_KEY}; {by_key} must sign it")),
+            (
+                SignedByOthers,
+                Beside::Bundle,
+                &team,
+                format!("no signature, but a bundle as cosign 3 writes it, and none that counts by {by_team}"),
+            ),
+            // Either takes a registry that fails for one without signatures.
+            (
+                Nobody,
+                down(),
+                &ci,
+                format!(
+                    "its signatures can't be looked up, which hosts take for none: the registry answers 503; {by_key} must sign it"
+                ),
+            ),
+            (
+                SignedByOthers,
+                down(),
+                &team,
+                format!(
+                    "its signatures can't be looked up, which hosts take for none: the registry answers 503; {by_team} must sign it"
+                ),
+            ),
+        ] {
+            assert_eq!(said(why, beside, asked_for), words);
         }
     }
 

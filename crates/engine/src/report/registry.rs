@@ -121,7 +121,7 @@ impl<'a> AttachedReports<'a> {
         match found {
             Found::Failure(failure) => Some(Statement::registry_failed(failure, wanted)),
             Found::Unsigned(artifact, why) => {
-                let unsigned = Unsigned { why: *why, asked_for: self.settings.attestors.clone() };
+                let unsigned = Unsigned::new(*why, self.settings.attestors.clone());
                 let why = NotScanned::Unsigned { artifact: artifact.clone(), unsigned };
                 Some(Statement::new(artifact.clone(), Knowledge::NotScanned(why)))
             }

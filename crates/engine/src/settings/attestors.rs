@@ -121,7 +121,7 @@ fn read_cosign(cosign: &SettingsMap<'_, '_>, keys: Keys, problems: &mut Problems
     cosign.known(&["key", "keyless", "certificate", "annotations", "ctlog", "source", "tuf"], &[], problems);
     for (key, why) in [
         ("source", "signatures are looked for beside the image; the host reads no other repository"),
-        ("tuf", "the host brings its own trust root"),
+        ("tuf", "the host brings its own trust root, or that of the PolicyServer's `sigstoreTrustConfig`"),
     ] {
         if cosign.has(key) {
             problems.add(path.key(key), format!("{why}; remove it"));
@@ -164,8 +164,9 @@ enum TransparencyLog {
     Ignored,
 }
 
-/// `ctlog: {url, ignoreTlog, …}`: which log, and whether it counts. The host knows Sigstore's own, and looks at it for
-/// keyless signatures always, for those by certificate as it is told, for those by key never.
+/// `ctlog: {url, ignoreTlog, …}`: which log, and whether it counts. The host has one trust root, Sigstore's own or that of the
+/// PolicyServer's `sigstoreTrustConfig`. It looks at its log for keyless signatures always, for those by certificate as it is told,
+/// for those by key never.
 fn read_log(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> TransparencyLog {
     let path = cosign.path().key("ctlog");
     let Some(log) = SettingsMap::of(cosign.get("ctlog"), &path, problems) else { return TransparencyLog::Checked };
@@ -175,8 +176,10 @@ fn read_log(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Transparen
     let is_public = |key: &str| key == "url" && log.get(key).and_then(Value::as_str) == Some(PUBLIC_LOG);
     for key in own {
         if log.has(key) && log.get(key) != Some(&Value::Bool(false)) && !is_public(key) {
-            problems
-                .add(path.key(key), "the host knows Sigstore's public transparency log alone: remove it, or use `key`");
+            problems.add(
+                path.key(key),
+                "a policy can't choose the host's trust root: name a log of your own in the PolicyServer's `sigstoreTrustConfig`, and remove this; or use `key`",
+            );
         }
     }
     let mut said = TransparencyLog::Checked;

@@ -4,8 +4,8 @@
 
 use super::phases::PhaseAction;
 use super::{
-    Attestation, AttestationKind, CustomPolicy, Effect, Exemption, Glob, Identity, ImageMatching, NamespaceOverride,
-    Phase, PreScanAction, Prefix, ScanAction, Settings, UNSAID_REASON, VerificationPolicy,
+    Attestation, AttestationKind, Attestor, CustomPolicy, Effect, Exemption, Glob, Identity, ImageMatching,
+    NamespaceOverride, Phase, PreScanAction, Prefix, ScanAction, Settings, UNSAID_REASON, VerificationPolicy,
 };
 use crate::image::{ImageReference, canonical_host};
 use crate::time::Timestamp;
@@ -43,7 +43,7 @@ pub struct Lint {
 /// How much something weighs that may not be meant, the least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LintSeverity {
-    /// It says again what holds without it.
+    /// It says again what holds without it, or it depends on what others do.
     Note,
     /// It has no effect, or another one than it seems to.
     Warning,
@@ -142,6 +142,8 @@ pub enum LintRule {
     Unverified,
     /// A key with which cosign signs in a way that isn't verified.
     PrehashedKey,
+    /// Attestors whose signatures cosign 3 writes in a form that counts only when it is told to.
+    OldForm,
     /// An attestation whose document is a layer, which no host hands out.
     InLayer,
     /// An exemption that holds whatever the image.
@@ -160,7 +162,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -182,6 +184,7 @@ impl LintRule {
         Self::NoImage,
         Self::Unverified,
         Self::PrehashedKey,
+        Self::OldForm,
         Self::InLayer,
         Self::EveryImage,
         Self::SilentDenial,
@@ -216,6 +219,7 @@ impl LintRule {
             Self::NoImage => "no-image",
             Self::Unverified => "unverified",
             Self::PrehashedKey => "prehashed-key",
+            Self::OldForm => "old-form",
             Self::InLayer => "in-layer",
             Self::EveryImage => "every-image",
             Self::SilentDenial => "silent-denial",
@@ -232,7 +236,7 @@ impl LintRule {
     #[must_use]
     pub fn severity(self) -> LintSeverity {
         match self {
-            Self::Redundant | Self::NamespaceWithoutEffect | Self::EveryImage => LintSeverity::Note,
+            Self::Redundant | Self::NamespaceWithoutEffect | Self::OldForm | Self::EveryImage => LintSeverity::Note,
             Self::NeverMatches
             | Self::NeverReached
             | Self::UnknownNamespace
@@ -286,6 +290,7 @@ impl LintRule {
             Self::NoImage => "a glob that matches no image, or not those that it seems to",
             Self::Unverified => "a policy about signatures that isn't asked about images that run",
             Self::PrehashedKey => "a key with which cosign signs in a way that isn't verified",
+            Self::OldForm => "attestors whose signatures count only in a form that cosign 3 must be told to write",
             Self::InLayer => "an attestation whose document is a layer, which no host hands out",
             Self::EveryImage => "an exemption that holds whatever the image",
             Self::SilentDenial => "a field under `not` without which a rule in Rego rejects nothing",
@@ -337,6 +342,7 @@ impl Settings {
         lints.globs(self);
         lints.unverified(self);
         lints.forms(self);
+        lints.old_forms(self);
         lints.exempted_images(self);
         lints.endless_exemptions(self);
         if !self.rego.pre_custom_rules.is_empty() || !self.rego.custom_rules.is_empty() {
@@ -685,6 +691,35 @@ impl Lints {
         if from.workload_namespace && from.max_duration.is_none() {
             let message = "not set, so that whoever may write an ImageExemption in a namespace exempts its images for as long as they like; say how long it may be, like `30d`";
             self.add(LintRule::EndlessExemptions, "exemptionsFrom.maxDuration", message);
+        }
+    }
+
+    /// Attestors whose signatures hosts verify in the old form alone. From settings nobody knows which form is signed in.
+    fn old_forms(&mut self, settings: &Settings) {
+        for policy in &settings.verification {
+            let asks = |function| policy.verifications.iter().any(|own| own.expression.text.contains(function));
+            let is_signed = |attestation: &Attestation| matches!(attestation.kind, AttestationKind::Referrer(_));
+            // Envelopes are verified by the policy itself, whoever signed them.
+            if asks("verifyImageSignatures")
+                || asks("verifyAttestationSignatures") && policy.attestations.iter().any(is_signed)
+            {
+                self.old_form(&format!("{}.attestors", policy.path), &policy.attestors);
+            }
+        }
+    }
+
+    fn old_form(&mut self, path: &str, attestors: &[Attestor]) {
+        let is_by_key = |own: &&Attestor| matches!(own.identity, Identity::Key(_) | Identity::KeyInCluster(_));
+        let is_annotated = |own: &&Attestor| !is_by_key(own) && !own.annotations.is_empty();
+        for (own, why) in [
+            (attestors.iter().find(is_by_key), "and no host verifies those by key"),
+            (attestors.iter().find(is_annotated), "whose annotations hosts drop"),
+        ] {
+            let Some(Attestor { name, .. }) = own else { continue };
+            let message = format!(
+                "cosign 3 signs in bundles, {why}: have `{name}` sign with `--new-bundle-format=false --use-signing-config=false`"
+            );
+            self.add(LintRule::OldForm, path, message);
         }
     }
 

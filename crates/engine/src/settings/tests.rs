@@ -98,7 +98,7 @@ fn unknown_keys_name_the_nearest_one() {
             "reports": {"platform": "all", "sources": [{"sbomScanner": {}}]},
         }),
         &[
-            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, maxHostCalls, reports, acceptance, exemptions, exemptionsFrom, imageVerification, pin, preCustomRules, customRules, regoVersion, regoPolicies, regoLibraries, context, breakGlass",
+            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, maxHostCalls, reports, acceptance, exemptions, exemptionsFrom, imageVerification, pin, preCustomRules, customRules, regoVersion, regoPolicies, regoLibraries, context, breakGlass, message",
             "preScanPolicy: unknown setting `preScanPolicy`; did you mean `preScanPolicies`?",
             "verboselog: unknown setting `verboselog`; did you mean `verboseLog`?",
             "preScanPolicies.default: unknown setting `default`; known here: autoGenerate, byNamespace, defaultPolicy, customPolicies",
@@ -1035,4 +1035,83 @@ fn break_glass_without_a_right_or_a_reason_is_refused() {
         Settings::read(&json!({"breakGlass": guarded("name", json!("image-admission"))})).unwrap().break_glass.unwrap();
     assert_eq!(read.resource.to_string(), "clusteradmissionpolicies.policies.kubewarden.io `image-admission`");
     assert_eq!(Settings::read(&json!({"breakGlass": null})).unwrap().break_glass, None);
+}
+
+#[test]
+fn whom_to_ask_is_one_line_and_where_to_read_is_an_address() {
+    let long = "x".repeat(201);
+    let far = format!("https://wiki.example/{}", "x".repeat(480));
+    let no_address = "it is no address of a page; write one like `https://wiki.example/{rule}`";
+    let no_host = "it has no host; write an address like `https://wiki.example/{rule}`";
+    let filled =
+        |wrong: &str| format!("`{wrong}` is nothing that is filled in; `{{rule}}` is, the name of what rejects");
+    let unnatural = "it has characters that no address has; write them percent-encoded";
+    for (key, written, wanted) in [
+        ("contact", json!(7), "expected a string, but found `7`".to_owned()),
+        ("contact", json!(""), "it is empty; say whom to ask, like `#platform-security`, or remove it".to_owned()),
+        ("contact", json!("  "), "it is empty; say whom to ask, like `#platform-security`, or remove it".to_owned()),
+        ("contact", json!(long), "it has 201 characters, and 200 are the most".to_owned()),
+        ("contact", json!("a\nb"), "it must be one line, without control characters".to_owned()),
+        ("contact", json!("a\u{2028}b"), "it must be one line, without control characters".to_owned()),
+        ("contact", json!("a\u{202e}b"), "it must be one line, without control characters".to_owned()),
+        (
+            "contact",
+            json!("#{rule}"),
+            "`{rule}` and the like are filled in in `docs` alone; write it without braces".to_owned(),
+        ),
+        ("docs", json!(["https://a"]), "expected a string, but found a list".to_owned()),
+        ("docs", json!(""), no_address.to_owned()),
+        ("docs", json!("wiki.example/{rule}"), no_address.to_owned()),
+        ("docs", json!("javascript:alert(1)"), no_address.to_owned()),
+        ("docs", json!("ftp://wiki.example"), no_address.to_owned()),
+        ("docs", json!(far), "it has 501 characters, and 500 are the most".to_owned()),
+        ("docs", json!("https://"), no_host.to_owned()),
+        ("docs", json!("https:///x"), no_host.to_owned()),
+        ("docs", json!("https://{rule}.example/"), no_host.to_owned()),
+        ("docs", json!("https://wiki.example:x/"), no_host.to_owned()),
+        ("docs", json!("https://wiki.example:0/"), no_host.to_owned()),
+        ("docs", json!("https://-wiki/"), no_host.to_owned()),
+        ("docs", json!("https://[::g]/"), no_host.to_owned()),
+        (
+            "docs",
+            json!("https://user:secret@wiki.example/"),
+            "it has a user or a password, which everybody would read: remove it".to_owned(),
+        ),
+        ("docs", json!("https://wiki.example/a b"), unnatural.to_owned()),
+        ("docs", json!("https://wiki.example/a\nb"), unnatural.to_owned()),
+        ("docs", json!("https://wiki.example/ä"), unnatural.to_owned()),
+        ("docs", json!("https://wiki.example/`x`"), unnatural.to_owned()),
+        ("docs", json!("https://wiki.example/{rules}"), filled("{rules}")),
+        ("docs", json!("https://wiki.example/{rule}/{image}/x"), filled("{image}")),
+        ("docs", json!("https://wiki.example/{}"), filled("{}")),
+        ("docs", json!("https://wiki.example/{rule"), filled("{rule")),
+        ("docs", json!("https://wiki.example/x}y"), filled("}")),
+        ("style", json!("short"), "`short` is not a choice here; use documented or reason-first".to_owned()),
+        ("style", json!(true), "expected a string, but found `true`".to_owned()),
+    ] {
+        let problems = Settings::read(&json!({"message": {key: written}})).unwrap_err().0;
+        assert_eq!(problems, [format!("message.{key}: {wanted}")], "{written}");
+    }
+    refuse(
+        json!({"message": {"contakt": "x"}}),
+        &["message.contakt: unknown setting `contakt`; did you mean `contact`?"],
+    );
+    refuse(
+        json!({"message": "ask me"}),
+        &[
+            "message: expected an object like `{contact: \"#platform\", docs: \"https://wiki.example/{rule}\"}`, but found the string `ask me`",
+        ],
+    );
+    for docs in [
+        "https://wiki.example",
+        "http://wiki:8080/x?rule={rule}&again={rule}#{rule}",
+        "https://[::1]:8443/{rule}",
+        "https://[::1]/%7B%7D",
+    ] {
+        assert_eq!(read(json!({"message": {"docs": docs}})).message.unwrap().docs.unwrap(), docs);
+    }
+    // What says nothing changes nothing, and costs nothing.
+    for nothing in [json!(null), json!({}), json!({"style": "documented"}), json!({"contact": null})] {
+        assert_eq!(read(json!({"message": nothing})).message, None);
+    }
 }

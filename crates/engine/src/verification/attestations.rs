@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_ARTIFACTS: usize = 16;
 
 /// How the types begin under which cosign 3 attaches signatures and statements: as a layer.
-const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle.";
+pub(super) const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle.";
 
 /// What is said where nothing but bundles is there.
 const BUNDLE_ALONE: &str = ", but a bundle as cosign 3 writes it, whose envelope is a layer: hosts hand out none, so push the envelope as the configuration of an artifact (`oras push --config`)";
@@ -281,7 +281,7 @@ impl<'a> Attestations<'a> {
             Ok(None) => Ok(content.document.clone()),
             Ok(Some(why)) => {
                 let asked_for = self.policy.attestors.iter().filter(|own| own.name == attestor).cloned().collect();
-                Err(because(&format!("is {}", Unsigned { why, asked_for })))
+                Err(because(&format!("is {}", Unsigned::new(why, asked_for))))
             }
             Err(why) => Err(Refused::Failure(why)),
         }

@@ -1,11 +1,13 @@
 //! Signatures: whether an attestor vouches for an image, each asked once.
 
+use super::UNVERIFIED_SHOWN;
+use super::beside::{MOST_CALLS, look_beside};
 use super::expression::EvaluationError;
 use crate::host::{Host, HostFailure, Resource, Untrusted};
 use crate::image::ImageReference;
 use crate::manifest::Manifest;
 use crate::message::cut;
-use crate::reason::{Unresolved, Unsigned, Unverified};
+use crate::reason::{Beside, Unresolved, Unsigned, Unverified};
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::find_digest;
 use crate::settings::{Attestor, Identity, KeyReference, Settings, UnprovenIndexes, VerificationPolicy};
@@ -28,6 +30,8 @@ pub(super) struct Signatures<'a> {
     calls: BTreeMap<Asked, Result<(), HostFailure>>,
     /// What that came to: by policy, image and attestor, why they didn't sign it, if they didn't.
     said: BTreeMap<(String, String, String), Option<Untrusted>>,
+    /// By artifact and what the host says of it, what stands beside it.
+    beside: BTreeMap<(String, Untrusted), Beside>,
 }
 
 impl<'a> Signatures<'a> {
@@ -40,6 +44,7 @@ impl<'a> Signatures<'a> {
             keys: BTreeMap::new(),
             calls: BTreeMap::new(),
             said: BTreeMap::new(),
+            beside: BTreeMap::new(),
         }
     }
 
@@ -277,23 +282,42 @@ impl<'a> Signatures<'a> {
     }
 
     /// What isn't signed by whom, and why: those who were asked for in vain stand together, by image and by what the host says.
-    pub(super) fn unverified(&self, policy: &VerificationPolicy) -> Vec<Unverified> {
-        let mut refused: BTreeMap<(&str, Untrusted), Vec<&str>> = BTreeMap::new();
+    /// What stands beside the images is looked up where the request is rejected for them, and for as many as are told of.
+    pub(super) fn unverified(&mut self, policy: &VerificationPolicy, is_rejected: bool) -> Vec<Unverified> {
+        let mut refused: BTreeMap<(String, Untrusted), Vec<String>> = BTreeMap::new();
         for ((of, image, attestor), why) in &self.said {
             if let Some(why) = why.filter(|_| *of == policy.name) {
-                refused.entry((image, why)).or_default().push(attestor);
+                refused.entry((image.clone(), why)).or_default().push(attestor.clone());
             }
         }
-        let unverified = refused.into_iter().map(|((image, why), names)| {
-            let asked_for = policy.attestors.iter().filter(|own| names.contains(&own.name.as_str()));
-            let artifact = ImageReference::parse(image).ok().and_then(|of| Some(of.at(self.digests.get(&of)?)));
-            Unverified::Image {
-                image: image.to_owned(),
-                artifact: artifact.unwrap_or_else(|| image.to_owned()),
-                unsigned: Unsigned { why, asked_for: asked_for.cloned().collect() },
-            }
-        });
-        unverified.collect()
+        let mut unverified = Vec::new();
+        for ((image, why), names) in refused {
+            let asked_for = policy.attestors.iter().filter(|own| names.contains(&own.name)).cloned().collect();
+            let found = ImageReference::parse(&image).ok().and_then(|of| Some((self.digests.get(&of)?.clone(), of)));
+            let beside = match &found {
+                Some((digest, of)) if is_rejected && unverified.len() < UNVERIFIED_SHOWN => {
+                    self.beside(of, digest, why)
+                }
+                _ => Beside::NotLookedUp,
+            };
+            let artifact = found.map_or_else(|| image.clone(), |(digest, of)| of.at(&digest));
+            unverified.push(Unverified::Image { image, artifact, unsigned: Unsigned { why, asked_for, beside } });
+        }
+        unverified
+    }
+
+    /// What stands beside a digest, looked up once, and only where the request may make so many more calls.
+    fn beside(&mut self, reference: &ImageReference, digest: &str, why: Untrusted) -> Beside {
+        let key = (reference.at(digest), why);
+        if let Some(known) = self.beside.get(&key) {
+            return known.clone();
+        }
+        if !self.host.has_room_for(MOST_CALLS) {
+            return Beside::NotLookedUp;
+        }
+        let beside = look_beside(self.host, reference, digest, why);
+        self.beside.insert(key, beside.clone());
+        beside
     }
 }
 

@@ -27,7 +27,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
     ),
     ("what is looked into when a policy is deployed", &["check"]),
     ("the way of a request", &["decision", "flow"]),
-    ("answers", &["response", "payload", "log", "lib", "explain"]),
+    ("answers", &["contact", "response", "payload", "log", "lib", "explain"]),
 ];
 
 #[test]

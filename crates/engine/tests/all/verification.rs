@@ -1,6 +1,8 @@
 //! `imageVerification` through the whole engine: what expressions ask of the host, what they say, and what is refused when
 //! the policy is deployed. Signatures and envelopes made with real keys are in the command line's tests.
 
+mod beside;
+
 use image_admission_engine::{Timestamp, WireHost, validate, validate_settings};
 use image_admission_stub_host::StubHost;
 use serde_json::{Value, json};
@@ -135,7 +137,7 @@ fn an_image_that_is_not_signed_is_rejected_without_a_scan() {
             + &digest("ghcr.io/team/unsigned:1")
     );
     let asked = host.calls();
-    assert_eq!(asked.len(), 2, "the digest and the signature: {asked:?}");
+    assert_eq!(asked.len(), 3, "the digest, the signature, and what there is in its place: {asked:?}");
 }
 
 #[test]
@@ -1319,7 +1321,7 @@ fn what_is_wrong_is_said_when_the_policy_is_deployed() {
             attestor(
                 json!({"keyless": {"identities": [{"issuer": "x", "subject": "y"}]}, "ctlog": {"url": "http://rekor"}}),
             ),
-            "attestors[0].cosign.ctlog.url: the host knows Sigstore's public transparency log alone: remove it, or use `key`",
+            "attestors[0].cosign.ctlog.url: a policy can't choose the host's trust root: name a log of your own in the PolicyServer's `sigstoreTrustConfig`, and remove this; or use `key`",
         ),
         (
             attestor(

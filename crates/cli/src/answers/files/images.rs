@@ -30,7 +30,7 @@
 //! the policy judges no index whose digest is another.
 //!
 //! Signatures are of a digest: of an index they say nothing about the images below it. They carry no annotations, so
-//! that whoever asks for some finds none.
+//! that whoever asks for some finds none. They stand at the tag `sha256-….sig`, as far as its digest is asked for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -152,6 +152,9 @@ impl ImageFile {
 
     /// What `image` resolves to, or the text of the real host's failure.
     pub fn digest(&self, image: &str) -> Result<String, String> {
+        if let Some(signatures) = self.signatures_at(image) {
+            return Ok(signatures);
+        }
         let (repository, digest) = self.resolve(image)?;
         self.content(&repository, &digest)?;
         Ok(digest)
@@ -198,6 +201,14 @@ impl ImageFile {
         let signers = self.signers.get(&key).ok_or_else(|| format!("no signatures found for image: {} ", whole()))?;
         signatures::check(constraints, signers)?;
         Ok(key.1)
+    }
+
+    /// What stands at the tag where cosign keeps the signatures of a digest, where somebody signed it. Nobody reads what it is.
+    fn signatures_at(&self, image: &str) -> Option<String> {
+        let reference = image_name::parse(image).ok()?;
+        let signed = reference.tag()?.strip_suffix(".sig")?.strip_prefix("sha256-")?;
+        let is_signed = self.signers.contains_key(&(repository_of(&reference), format!("sha256:{signed}")));
+        is_signed.then(|| sha256(reference.whole().as_bytes()))
     }
 
     fn resolve(&self, image: &str) -> Result<(Repository, String), String> {

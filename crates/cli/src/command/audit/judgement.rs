@@ -121,10 +121,7 @@ fn rule(why: &Why) -> &'static str {
         Why::PreScanRules(_) | Why::ScanRules(_) => "custom-rules",
         Why::Verification(_) => "verification",
         Why::Policy { .. } => "rego-policy",
-        Why::Scan(Denial::Policy, _) => "scan-policy",
-        Why::Scan(Denial::ScanResult, _) => "scan-result",
-        Why::Scan(Denial::ReportPending, _) => "report-pending",
-        Why::Scan(Denial::ScanFailed, _) => "scan-failed",
+        Why::Scan(denial, _) => denial.name(),
     }
 }
 

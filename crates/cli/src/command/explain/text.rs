@@ -55,6 +55,9 @@ pub(super) fn text(
         }
         None => text.push_str(&format!("\n{}\n", why_not(explanation, unanswered))),
     }
+    if let Some(contact) = &explanation.contact {
+        text.push_str(&format!("\n{}\n", in_one_line(contact)));
+    }
     let warned = warned();
     if !warned.is_empty() {
         text.push_str(&format!("\n{warned}"));
