@@ -74,9 +74,9 @@ const ORDER: [(&str, &[&str]); 11] = [
 const NEEDS: [(&str, &str); 3] = [
     ("preScanPolicies.autoGenerate", "preCustomRules"),
     ("scanPolicies.autoGenerate", "customRules"),
-    // Their reports have no dates.
+    // Their reports don't say it.
     (
-        "acceptance.fixGracePeriod",
+        "acceptance.endOfLife",
         "reports.sources && reports.sources[0] && !reports.sources.sbomscanner && !reports.sources.kubescape",
     ),
 ];
@@ -99,7 +99,7 @@ pub fn form(schema: &Value) -> Value {
 }
 
 /// Settings that mean something only as a whole: the form saves each answer by itself.
-const WHOLE: [&str; 2] = ["breakGlass", "exemptionsFrom"];
+const WHOLE: [&str; 4] = ["acceptance.epss", "acceptance.knownExploited", "breakGlass", "exemptionsFrom"];
 
 struct Form<'s> {
     schema: &'s Value,

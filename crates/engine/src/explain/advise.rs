@@ -36,7 +36,12 @@ pub(super) fn about_report(report: &ScanReport, settings: &Settings) -> Vec<Advi
 fn may_be_exempted(report: &ScanReport) -> bool {
     let mut limits = report.platforms.iter().flat_map(PlatformReport::exceeded).peekable();
     limits.peek().is_some()
-        && limits.all(|limit| !matches!(limit.setting, ExceededSetting::DenyAlways | ExceededSetting::OwnVerdict))
+        && limits.all(|limit| {
+            !matches!(
+                limit.setting,
+                ExceededSetting::DenyAlways | ExceededSetting::EndOfLife(_) | ExceededSetting::OwnVerdict
+            )
+        })
 }
 
 /// What to do about an image that a policy of `imageVerification` rejects.

@@ -9,8 +9,8 @@ use crate::judged::{JudgedImage, ScanOutcome};
 use crate::policy::Rule;
 use crate::prescan::PreScanRejection;
 use crate::reason::{
-    Denial, ExceededLimit, ExceededSetting, ImageWarning, Rejection, ReportState, ScanReason, ScanStatus, Unresolved,
-    Unverified,
+    Decisive, Denial, ExceededLimit, ExceededSetting, ImageWarning, LookUpFailure, Rejection, ReportState, ScanReason,
+    ScanStatus, UnreadableReport, Unresolved, Untold, Unverified,
 };
 use crate::report::{PlatformReport, ScanReport};
 use crate::request::AdmissionRequest;
@@ -103,6 +103,18 @@ fn gate_that_can_warn(setting: &ExceededSetting) -> Option<&'static str> {
         | ExceededSetting::DenyAlways
         | ExceededSetting::OwnVerdict => None,
     }
+}
+
+/// The gates of `acceptance` that asked for what reports, or a list of the cluster, don't say.
+fn gates_in_vain(report: &ScanReport) -> BTreeSet<&'static str> {
+    let gate = |platform: &PlatformReport| match &platform.reason.what {
+        Decisive::Unreadable(UnreadableReport::Untold(Untold::Exploited))
+        | Decisive::LookUpFailed(LookUpFailure::List(_)) => Some("knownExploited"),
+        Decisive::Unreadable(UnreadableReport::Untold(Untold::Epss)) => Some("epss"),
+        Decisive::Unreadable(UnreadableReport::Untold(Untold::EndOfLife)) => Some("endOfLife"),
+        _ => None,
+    };
+    report.platforms.iter().filter_map(gate).collect()
 }
 
 /// A gate as it is written, but that it warns.
@@ -348,6 +360,12 @@ impl<'s> At<'s> {
                 }
                 self.fallback(phase, "reportPending", Opens::Pending(self.whose()), &mut cause);
             }
+            ScanStatus::ScanFailed if !gates_in_vain(report).is_empty() => {
+                for gate in gates_in_vain(report) {
+                    cause.decided_by.push(self.gate(gate, &[], json!("reject")));
+                    cause.undo.push(self.warning_gate(gate));
+                }
+            }
             ScanStatus::ScanFailed => {
                 if may_ask(&judged.reference, self.settings).is_ok() {
                     // What isn't an outage is never forgiven, and nothing is that fails at a registry which isn't listed.
@@ -501,15 +519,20 @@ impl<'s> At<'s> {
             edits.push(self.own_gate("cvssScore", limit, Opens::Limits(self.whose())));
         }
         for key in over.iter().filter_map(|exceeded| gate_that_can_warn(&exceeded.setting)) {
-            let written = self.gate_keys(key);
-            let written: Vec<&str> = written.iter().map(String::as_str).collect();
-            let opens = Opens::GateWarns { gate: key, whose: self.whose() };
-            let edit = self.own_gate(key, warning(self.find(&written)), opens);
+            let edit = self.warning_gate(key);
             if !edits.contains(&edit) {
                 edits.push(edit);
             }
         }
         edits
+    }
+
+    /// A gate for this namespace alone that warns where it rejected.
+    fn warning_gate(&self, key: &'static str) -> Edit {
+        let written = self.gate_keys(key);
+        let written: Vec<&str> = written.iter().map(String::as_str).collect();
+        let opens = Opens::GateWarns { gate: key, whose: self.whose() };
+        self.own_gate(key, warning(self.find(&written)), opens)
     }
 
     /// A gate's value for this namespace alone.

@@ -1,6 +1,6 @@
 //! What people are told of an image that is let in, or of a report whatever it came to.
 
-use super::{ExceededLimit, ScanStatus, Untold, UnusableList};
+use super::{ExceededLimit, ExceededSetting, NamedFindings, ScanStatus, Untold, UnusableList};
 use crate::Timestamp;
 use crate::message::{cut, join_at_most};
 use crate::settings::Exemption;
@@ -49,6 +49,22 @@ pub(crate) enum Warned {
     Exceeded(ExceededLimit),
     Untold(Untold),
     List(UnusableList),
+}
+
+impl GateWarning {
+    /// As much of it as a warning has room for, behind the image's name. The audit log has all of it.
+    fn short(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Warned::Exceeded(limit) => match &limit.setting {
+                ExceededSetting::EndOfLife(_) => f.write_str("has an operating system past its end of life"),
+                _ => write!(f, "has {}", ExceededLimit { named: NamedFindings::default(), ..limit.clone() }),
+            },
+            Warned::Untold(Untold::Exploited) => f.write_str("has a report that doesn't say what is exploited"),
+            Warned::Untold(Untold::Epss) => f.write_str("has a report without EPSS scores"),
+            Warned::Untold(Untold::EndOfLife) => f.write_str("has a report that doesn't say whether its system ended"),
+            Warned::List(_) => f.write_str("can't be compared with the list of what is exploited"),
+        }
+    }
 }
 
 impl fmt::Display for GateWarning {
@@ -101,7 +117,7 @@ impl fmt::Display for ImageWarning {
             Self::FailureAccepted => f.write_str("could not be scanned, and `scanFailed` is `accept`"),
             Self::UnprovenIndex => f.write_str("its index may hold more than was judged: `unprovenIndexes` is `warn`"),
             Self::ReportsDisagree => f.write_str("has scan reports that disagree: the worst decides"),
-            Self::Gate(warning) => write!(f, "is admitted, but: {warning}"),
+            Self::Gate(warning) => warning.short(f),
             Self::ExemptionEnds(UsedExemption { expires, reason, ids, by }) => {
                 // Where it is written says why, too, and is what to change.
                 let reason = by.as_ref().map_or(reason, |by| &by.object);

@@ -4,9 +4,22 @@ use crate::setting::{Setting, text};
 use serde_json::{Map, Value};
 
 /// What to write for settings that the form can't show, or can show the first entry of alone.
-pub const EXAMPLES: [(&str, &str); 8] = [
+pub const EXAMPLES: [(&str, &str); 12] = [
     ("preScanPolicies.byNamespace", "preScanPolicies: {byNamespace: {shop: {defaultPolicy: reject}}}"),
     ("acceptance.byNamespace", "acceptance: {byNamespace: {shop: {maxSeverity: {high: {total: 0}}}}}"),
+    (
+        "acceptance.fixGracePeriod",
+        "{acceptance: {fixGracePeriod: {critical: 3d, high: 14d}}, reports: {sources: [{trivyOperator: {}}]}}",
+    ),
+    (
+        "acceptance.unfixedGracePeriod",
+        "{acceptance: {unfixedGracePeriod: 30d}, reports: {sources: [{trivyOperator: {}}]}}",
+    ),
+    (
+        "acceptance.knownExploited",
+        "acceptance: {knownExploited: {action: reject, from: {configMap: {namespace: known-exploited, name: known-exploited}}, maxAge: 7d}}",
+    ),
+    ("acceptance.epss", "acceptance: {epss: {percentile: 0.95, action: warn, missing: ignore}}"),
     ("scanPolicies.byNamespace", "scanPolicies: {byNamespace: {shop: {reportPending: accept}}}"),
     (
         "regoPolicies",

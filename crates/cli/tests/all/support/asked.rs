@@ -125,8 +125,8 @@ pub(crate) fn asked(settings: &Value) -> BTreeSet<Asked> {
     let by_digest = format!("ghcr.io/team/app@{}", index_digest());
     let mut asked = answer(&pod(&["ghcr.io/team/app:1.0"]), settings).1;
     asked.extend(answer(&pod(&[&by_digest]), settings).1);
-    // Only what would reject makes it look for what exempts it.
-    if settings.get("exemptionsFrom").is_some() {
+    // Only what would reject makes it look for what exempts it, and only findings for what is exploited.
+    if settings.get("exemptionsFrom").is_some() || settings["acceptance"]["knownExploited"].get("from").is_some() {
         asked.extend(answer_in(&cluster_with_findings(), &pod(&[&by_digest]), settings).1);
         asked.extend(answer_in(&cluster_with_findings(), &pod(&["ghcr.io/team/app:1.0"]), settings).1);
     }

@@ -71,7 +71,8 @@ impl Rendered {
         lossless(servers[0])
     }
 
-    /// Everything that bindings grant. Each is of the server's account alone, and no role is there that nobody has.
+    /// Everything that bindings grant the server. Each is of one account alone, and no role is there that nobody has. What other
+    /// accounts have, as a job does that refreshes a list, they have in their own namespace.
     #[track_caller]
     pub(crate) fn granted(&self) -> Vec<Rights> {
         let account = self.server().spec.service_account_name;
@@ -86,8 +87,6 @@ impl Rendered {
             let subjects = subjects.unwrap();
             assert_eq!(subjects.len(), 1, "{metadata:?}");
             assert_eq!(subjects[0].kind, "ServiceAccount");
-            assert_eq!(subjects[0].namespace.as_deref(), Some("kubewarden"));
-            assert_eq!(Some(&subjects[0].name), account.as_ref(), "the server's own account");
             assert_eq!(reference.api_group, "rbac.authorization.k8s.io");
             assert_eq!(Some(&reference.name), metadata.name.as_ref(), "the binding has the name of the role");
             let is_it = |other: &ObjectMeta| other.name.as_ref() == Some(&reference.name);
@@ -100,7 +99,12 @@ impl Rendered {
                 other => panic!("`{other}` is no role"),
             };
             unbound.remove(&(place, reference.name));
-            granted.push(Rights { namespace: metadata.namespace, rules: rules.unwrap() });
+            if subjects[0].namespace.as_deref() == Some("kubewarden") {
+                assert_eq!(Some(&subjects[0].name), account.as_ref(), "the server's own account");
+                granted.push(Rights { namespace: metadata.namespace, rules: rules.unwrap() });
+            } else {
+                assert_eq!(subjects[0].namespace, metadata.namespace, "what isn't the server's stays where it is");
+            }
         };
         for RoleBinding { metadata, role_ref, subjects } in self.of_kind("RoleBinding").map(lossless) {
             assert!(metadata.namespace.is_some(), "{metadata:?}");
