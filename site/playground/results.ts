@@ -101,6 +101,8 @@ export interface Explanation {
   stuck?: { edits: Edit[]; still: string };
   warnings?: string[];
   unanswered?: string;
+  /** Whom to ask, where the setting `message` says so. */
+  contact?: string;
 }
 
 export interface Cause {
