@@ -32,6 +32,11 @@ export default defineConfig({
       ],
     },
   },
+  // What is timed runs alone, when everything else is done.
+  projects: [
+    { name: "pages", grepInvert: /it is fast/ },
+    { name: "speed", grep: /it is fast/, dependencies: ["pages"] },
+  ],
   webServer: {
     command: `node tests/serve.mjs ${PORT}`,
     url: site,
