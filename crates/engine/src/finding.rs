@@ -36,6 +36,17 @@ pub(crate) enum OperatingSystem {
     PastEndOfLife(String),
 }
 
+impl OperatingSystem {
+    /// What Trivy says of one, and trivy-operator after it: both leave out an end of life that hasn't come.
+    pub(crate) fn of(is_past: Option<bool>, family: Option<&Text<'_>>, name: Option<&Text<'_>>) -> Self {
+        if is_past != Some(true) {
+            return Self::Maintained;
+        }
+        let part = |text: Option<&Text<'_>>| text.map_or(String::new(), |text| text.as_str().to_owned());
+        Self::PastEndOfLife([part(family), part(name)].join(" ").trim().to_owned())
+    }
+}
+
 /// One entry of a report: a vulnerability in a package.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Finding<'a> {

@@ -130,6 +130,7 @@ impl ReportReason {
                 let unknown = unknown.as_ref().map_or(String::new(), |unknown| format!("; {unknown}"));
                 format!("{found} ({source}: {by}{made}){}", cut(&unknown, MAX_UNKNOWN_LENGTH))
             }
+            Decisive::Unreadable(UnreadableReport::Untold(what)) => format!("{by} can't decide: {what}"),
             Decisive::Unreadable(why) => format!("{by} can't be read: {why}"),
             Decisive::Stale(why) => why.message(by),
             Decisive::OfAnotherImage(OtherImage::OnlyTag { name, source }) => format!(

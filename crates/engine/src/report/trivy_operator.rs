@@ -459,14 +459,9 @@ fn findings(report: Option<Report<'_>>, depth: Depth) -> Result<Findings<'_>, Un
     })?;
     let entries =
         (depth != Depth::Summary).then(|| report.vulnerabilities.into_iter().flatten().map(Finding::from).collect());
-    // The operator leaves out what isn't so.
-    let system = report.os.map_or(OperatingSystem::Untold, |os| match os.eosl {
-        Some(true) => {
-            let part = |text: &Option<Text<'_>>| text.as_ref().map_or(String::new(), |text| text.as_str().to_owned());
-            OperatingSystem::PastEndOfLife([part(&os.family), part(&os.name)].join(" ").trim().to_owned())
-        }
-        Some(false) | None => OperatingSystem::Maintained,
-    });
+    let system = report
+        .os
+        .map_or(OperatingSystem::Untold, |os| OperatingSystem::of(os.eosl, os.family.as_ref(), os.name.as_ref()));
     Ok(Findings { summary: Some(counts), entries, verdict: None, system })
 }
 

@@ -151,6 +151,16 @@ impl Acceptance {
         .collect()
     }
 
+    /// The path of each `maxAge` that a list of exploited vulnerabilities lacks, where the list decides.
+    pub(super) fn ageless_lists(&self) -> Vec<String> {
+        self.paths("knownExploited.maxAge", |gates| {
+            let gate = gates.known_exploited.as_ref();
+            gate.is_some_and(|gate| {
+                gate.action == GateAction::Reject && gate.from.as_ref().is_some_and(|list| list.max_age.is_none())
+            })
+        })
+    }
+
     /// The paths of every `cvssScore`, which not every source can follow.
     pub(super) fn cvss_scores(&self) -> Vec<String> {
         self.paths("cvssScore", |gates| gates.cvss_score.is_some())

@@ -130,7 +130,7 @@ pub enum LintRule {
     OpenPackage,
     /// A limit that a source's reports can't keep.
     Undated,
-    /// Signed reports that are believed however old they are.
+    /// Signed reports, or lists, that are believed however old they are.
     AnyAge,
     /// Attestors that are never asked.
     AttestorsUnused,
@@ -284,7 +284,7 @@ impl LintRule {
             Self::ReasonUnsaid => "an exemption whose reason nobody said yet",
             Self::OpenPackage => "a package of an exemption that goes on in any way",
             Self::Undated => "a limit that a source's reports can't keep",
-            Self::AnyAge => "signed reports that are believed however old they are",
+            Self::AnyAge => "signed reports, or lists, that are believed however old they are",
             Self::AttestorsUnused => "attestors that are never asked",
             Self::CriticalUnlimited => "limits that say nothing of critical findings",
             Self::NoImage => "a glob that matches no image, or not those that it seems to",
@@ -339,6 +339,7 @@ impl Settings {
         lints.unsaid_reasons(self);
         lints.open_packages(self);
         lints.reports(self);
+        lints.ageless_lists(self);
         lints.globs(self);
         lints.unverified(self);
         lints.forms(self);
@@ -455,6 +456,13 @@ impl Lints {
                     "with `allowUnsigned: true` no attestor of the registry source is asked",
                 );
             }
+        }
+    }
+
+    fn ageless_lists(&mut self, settings: &Settings) {
+        for path in settings.acceptance.ageless_lists() {
+            let message = "not set, so that a list which nobody refreshes any more goes on clearing findings; say how old it may be, like `7d`";
+            self.add(LintRule::AnyAge, path, message);
         }
     }
 

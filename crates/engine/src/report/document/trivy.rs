@@ -154,7 +154,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> 
     let is_told = report.metadata.is_some();
     let metadata = report.metadata.unwrap_or_default();
     let system = match metadata.os {
-        Some(os) => os.into_system(),
+        Some(os) => OperatingSystem::of(os.eosl, os.family.as_ref(), os.name.as_ref()),
         // A scan that found packages of a system knows which.
         None if is_told && !has_packages_of_system => OperatingSystem::Maintained,
         None => OperatingSystem::Untold,
@@ -167,19 +167,6 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> 
         time: report.created_at.as_ref().and_then(time_of),
         findings: Findings { entries: Some(entries), system, ..Findings::default() },
     })
-}
-
-impl System<'_> {
-    fn into_system(self) -> OperatingSystem {
-        match self.eosl {
-            Some(true) => {
-                let part = |text: Option<Text<'_>>| text.map_or(String::new(), |text| text.as_str().to_owned());
-                let name = [part(self.family), part(self.name)].join(" ");
-                OperatingSystem::PastEndOfLife(name.trim().to_owned())
-            }
-            Some(false) | None => OperatingSystem::Maintained,
-        }
-    }
 }
 
 impl Scanned<'_> {

@@ -105,6 +105,21 @@ fn exemptions_of_objects_that_may_last_for_ever() {
     check(&accepting, &[("never-reached", unread)]);
 }
 
+#[test]
+fn a_list_of_what_is_exploited_that_may_have_any_age() {
+    let list = |more: Value| {
+        let mut gate = json!({"from": {"configMap": {"namespace": "here", "name": "kev"}}});
+        gate.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"acceptance": {"knownExploited": gate}})
+    };
+    let ageless = "acceptance.knownExploited.maxAge: not set, so that a list which nobody refreshes any more goes on clearing findings; say how old it may be, like `7d`";
+    check(&list(json!({})), &[("any-age", ageless)]);
+    check(&list(json!({"maxAge": "7d"})), &[]);
+    check(&list(json!({"action": "warn"})), &[]);
+    let own = json!({"acceptance": {"byNamespace": {"here": list(json!({}))["acceptance"].clone()}}});
+    check(&own, &[("any-age", &ageless.replace("acceptance.", "acceptance.byNamespace.here."))]);
+}
+
 /// A policy about signatures that lints are looked for in.
 fn verified(policy: &Value) -> Value {
     let mut whole = json!({"name": "signed", "verifications": [{"expression": "true"}]});
