@@ -15,9 +15,9 @@ import (
 )
 
 // exemption is the object that `image-admission exempt` writes.
-func exemption(t *testing.T, image, namespace string, until time.Time, more ...string) string {
+func exemption(t *testing.T, image harness.Image, namespace string, until time.Time, more ...string) string {
 	t.Helper()
-	arguments := []string{"exempt", "CVE-2026-1000", "--for", image, "--until", until.UTC().Format(time.DateOnly), "--reason", "not reachable, TICKET-7", "--namespace", namespace}
+	arguments := []string{"exempt", "CVE-2026-1000", "--for", cluster.Registry.Host + "/" + image.Repository, "--until", until.UTC().Format(time.DateOnly), "--reason", "not reachable, TICKET-7", "--namespace", namespace}
 	manifest, err := exec.Command(cluster.Tools.CommandLine, append(arguments, more...)...).Output()
 	must(t, err)
 	return string(manifest)
@@ -34,16 +34,16 @@ func TestExemptionsAreObjects(t *testing.T) {
 	unused := func(name string) harness.Answer { return apply(pod(name, bad.Name), space, "--dry-run=server") }
 
 	rejected(t, unused("early"), "CVE-2026-1000")
-	approved := exemption(t, bad.Name, space, soon, "--approved-by", "alice")
+	approved := exemption(t, bad, space, soon, "--approved-by", "alice")
 	for user, place := range map[string]string{"bob": space, "alice": harness.Namespace} {
-		manifest := exemption(t, bad.Name, place, soon, "--approved-by", "alice")
+		manifest := exemption(t, bad, place, soon, "--approved-by", "alice")
 		contains(t, cluster.KubectlWith(manifest, "apply", "--as", user, "--filename", "-").Text(), "forbidden")
 	}
 
 	// Out of the bounds the API server takes it, and the policy says why it holds for nothing.
 	for why, manifest := range map[string]string{
-		"doesn't say who approved it": exemption(t, bad.Name, space, soon),
-		"30d":                         exemption(t, bad.Name, space, late, "--approved-by", "alice"),
+		"doesn't say who approved it": exemption(t, bad, space, soon),
+		"30d":                         exemption(t, bad, space, late, "--approved-by", "alice"),
 	} {
 		succeeds(t, cluster.KubectlWith(manifest, "apply", "--as", "alice", "--filename", "-"))
 		eventually(t, 20*second, func() error { return wanted(unused("unbound").Text(), why) })
@@ -102,7 +102,8 @@ func TestExemptionsThatNobodyCouldBelieveAreRefused(t *testing.T) {
 
 // The job's own script writes the list with the job's own rights, and a catalogue that isn't whole changes nothing.
 func TestWhatIsExploitedIsRefreshed(t *testing.T) {
-	deploy(t, harness.Deployment{Components: []string{"known-exploited"}, Settings: map[string]any{"acceptance": map[string]any{
+	curl := scanned(t, "tools/curl", clean)
+	deploy(t, harness.Deployment{Components: []string{"known-exploited"}, Images: map[string]string{"docker.io/curlimages/curl": cluster.Registry.Host + "/" + curl.Repository + ":" + curl.Tag}, Settings: map[string]any{"acceptance": map[string]any{
 		"knownExploited": map[string]any{"action": "reject", "maxAge": "7d", "from": map[string]any{"configMap": map[string]any{"namespace": "known-exploited", "name": "known-exploited"}}},
 	}}})
 	space := namespace(t)

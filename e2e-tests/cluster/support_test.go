@@ -23,7 +23,8 @@ func deploy(t *testing.T, wanted harness.Deployment) {
 	if deployed != nil && reflect.DeepEqual(*deployed, wanted) {
 		return
 	}
-	if deployed != nil && !deployed.Becomes(wanted) {
+	// Of a test that failed nobody knows what it left.
+	if deployed == nil || !deployed.Becomes(wanted) {
 		must(t, cluster.Undeploy())
 	}
 	deployed = nil

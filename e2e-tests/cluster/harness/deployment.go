@@ -28,6 +28,8 @@ type Deployment struct {
 	Workers int
 	// Settings take the place of those of deploy/, each under its name.
 	Settings map[string]any
+	// Images take the place of those of deploy/, by their names.
+	Images map[string]string
 }
 
 // Becomes is whether applying another deployment over this one leaves nothing of this one: Kubewarden refuses to turn an enforced
@@ -94,8 +96,13 @@ func (c *Cluster) Render(deployment Deployment) (string, error) {
 	for _, name := range deployment.Components {
 		components = append(components, "deploy/"+name)
 	}
+	images := []map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(deployment.Images)) {
+		colon := strings.LastIndex(deployment.Images[name], ":")
+		images = append(images, map[string]string{"name": name, "newName": deployment.Images[name][:colon], "newTag": deployment.Images[name][colon+1:]})
+	}
 	overlay := map[string]any{
-		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": []string{"deploy"}, "components": components,
+		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": []string{"deploy"}, "components": components, "images": images,
 		"patches": []map[string]any{
 			{"target": map[string]string{"kind": "ClusterAdmissionPolicy", "name": "image-admission.*"}, "patch": text(policy)},
 			{"target": map[string]string{"kind": "PolicyServer"}, "patch": text(server)},

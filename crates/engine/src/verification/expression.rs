@@ -449,6 +449,14 @@ impl References {
                 _ => self.add(&select.operand, bound),
             },
             Expr::Call(call) => {
+                // `sets.contains(a, b)` is a function of that name, and no method.
+                if let Some(Expr::Ident(namespace)) = call.target.as_deref().map(|target| &target.expr)
+                    && functions::is_known(&[namespace, ".", &call.func_name].concat())
+                {
+                    self.functions.insert([namespace, ".", &call.func_name].concat());
+                    call.args.iter().for_each(|part| self.add(part, bound));
+                    return;
+                }
                 // Operators are calls of names like `_+_`, `!_` and `@in`.
                 if !call.func_name.starts_with(['_', '@', '!', '-']) {
                     self.functions.insert(call.func_name.clone());

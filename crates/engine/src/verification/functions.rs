@@ -22,11 +22,49 @@
 //! No function makes a text longer than [`MAX_TEXT`] or a list longer than [`MAX_ELEMENTS`]: it fails instead. The
 //! operator `+` isn't a function and has no such bound.
 
+/// Makes a type of ours a value of CEL with the name that Kubernetes gives it. Two are equal when `==` says so.
+macro_rules! opaque {
+    ($type:ty, $name:literal) => {
+        impl Val for $type {
+            fn get_type(&self) -> &Type {
+                Self::cel_type()
+            }
+
+            fn cel_type() -> &'static Type {
+                static TYPE: Type = Type::simple_type(Kind::Opaque, $name);
+                &TYPE
+            }
+
+            fn equals(&self, other: &dyn Val) -> bool {
+                other.downcast_ref::<Self>().is_some_and(|other| self == other)
+            }
+
+            fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v>
+            where
+                Self: 'v,
+            {
+                Box::new(self.clone())
+            }
+
+            fn as_any(&self) -> Option<&dyn std::any::Any> {
+                Some(self)
+            }
+        }
+
+        impl cel::common::value::StaticVal for $type {}
+    };
+}
+
 mod lists;
+mod network;
+mod order;
+mod quantity;
 mod regex;
+mod sets;
 mod standard;
 mod strings;
 mod url;
+mod versions;
 
 use cel::common::types::{CelBool, CelBytes, CelDouble, CelInt, CelList, CelString, CelType, CelUInt, Kind};
 use cel::common::value::{CowVal, Val};
@@ -44,10 +82,13 @@ const LONG_SEARCHED: &str = "the text is longer than 8 KiB";
 /// A pattern that is not looked for.
 const LONG_PATTERN: &str = "the pattern is longer than 1,024 bytes";
 
+/// Sets that no element is looked for in.
+const LONG_SETS: &str = "the lists have more than 1,000,000 pairs of elements";
+
 /// Whether an error of a function says that it was given too much, or would make too much. Whoever writes the object
 /// chooses how much there is.
 pub(super) fn is_bound(message: &str) -> bool {
-    [LONG_TEXT, LONG_LIST, LONG_QUERY, LONG_SEARCHED, LONG_PATTERN].contains(&message)
+    [LONG_TEXT, LONG_LIST, LONG_QUERY, LONG_SEARCHED, LONG_PATTERN, LONG_SETS].contains(&message)
 }
 
 /// The names of the types that [`add_type_name`] can bind, sorted.
@@ -86,6 +127,11 @@ pub(crate) fn add_type_name(context: &mut Context<'_, '_>, name: &str) -> bool {
 /// Whether `name` is the name of a function that [`add`] can add.
 pub(crate) fn is_known(name: &str) -> bool {
     find(name).is_some()
+}
+
+/// Whether functions are called below this name, as `sets.contains` is.
+pub(crate) fn is_namespace(name: &str) -> bool {
+    names().any(|known| known.split_once('.').is_some_and(|(namespace, _)| namespace == name))
 }
 
 /// Whether an expression that calls the function `name`, or that names the type `name`, works only with the crate's
@@ -158,7 +204,7 @@ impl Function {
         if let Some(target) = target {
             arguments.insert(0, target);
         }
-        let call = Call { name: frame.name, arguments };
+        let call = Call { name: frame.name, is_member: member, arguments };
         match self.style {
             Style::Global if member => return Err(call.error("can't be called on a value")),
             Style::Member if !member => return Err(call.error("must be called on a value")),
@@ -172,16 +218,24 @@ impl Function {
 }
 
 /// The functions, sorted by their names: how each may be called, with how many arguments, and what it does.
-static FUNCTIONS: [(&str, Function); 37] = {
+static FUNCTIONS: [(&str, Function); 71] = {
     use Style::{Both, Global, Member};
     [
+        ("add", function(Member, 2..=2, quantity::add)),
+        ("asApproximateFloat", function(Member, 1..=1, quantity::as_approximate_float)),
+        ("asInteger", function(Member, 1..=1, quantity::as_integer)),
         ("bool", function(Global, 1..=1, standard::bool)),
         ("bytes", function(Global, 1..=1, standard::bytes)),
         ("charAt", function(Member, 2..=2, strings::char_at)),
+        ("cidr", function(Global, 1..=1, network::cidr)),
+        ("compareTo", function(Member, 2..=2, order::compare_to)),
         ("contains", function(Member, 2..=2, strings::contains)),
+        ("containsCIDR", function(Member, 2..=2, network::contains_cidr)),
+        ("containsIP", function(Member, 2..=2, network::contains_ip)),
         ("double", function(Global, 1..=1, standard::double)),
         ("dyn", function(Global, 1..=1, standard::dynamic)),
         ("endsWith", function(Member, 2..=2, strings::ends_with)),
+        ("family", function(Member, 1..=1, network::family)),
         ("find", function(Member, 2..=2, regex::find)),
         ("findAll", function(Member, 2..=3, regex::find_all)),
         ("getEscapedPath", function(Member, 1..=1, url::escaped_path)),
@@ -192,19 +246,45 @@ static FUNCTIONS: [(&str, Function); 37] = {
         ("getScheme", function(Member, 1..=1, url::scheme)),
         ("indexOf", function(Member, 2..=3, strings::index_of)),
         ("int", function(Global, 1..=1, standard::int)),
+        ("ip", function(Both, 1..=1, network::ip)),
+        ("ip.isCanonical", function(Global, 1..=1, network::is_canonical)),
+        ("isCIDR", function(Global, 1..=1, network::is_cidr)),
+        ("isGlobalUnicast", function(Member, 1..=1, network::is_global_unicast)),
+        ("isGreaterThan", function(Member, 2..=2, order::is_greater_than)),
+        ("isIP", function(Global, 1..=1, network::is_ip)),
+        ("isInteger", function(Member, 1..=1, quantity::is_integer)),
+        ("isLessThan", function(Member, 2..=2, order::is_less_than)),
+        ("isLinkLocalMulticast", function(Member, 1..=1, network::is_link_local_multicast)),
+        ("isLinkLocalUnicast", function(Member, 1..=1, network::is_link_local_unicast)),
+        ("isLoopback", function(Member, 1..=1, network::is_loopback)),
+        ("isQuantity", function(Global, 1..=1, quantity::is_quantity)),
+        ("isSemver", function(Global, 1..=2, versions::is_semver)),
         ("isSorted", function(Member, 1..=1, lists::is_sorted)),
         ("isURL", function(Global, 1..=1, url::is_url)),
+        ("isUnspecified", function(Member, 1..=1, network::is_unspecified)),
         ("join", function(Member, 1..=2, strings::join)),
         ("lastIndexOf", function(Member, 2..=3, strings::last_index_of)),
         ("lowerAscii", function(Member, 1..=1, strings::lower_ascii)),
+        ("major", function(Member, 1..=1, versions::major)),
+        ("masked", function(Member, 1..=1, network::masked)),
         ("matches", function(Both, 2..=2, regex::matches)),
         ("max", function(Member, 1..=1, lists::max)),
         ("min", function(Member, 1..=1, lists::min)),
+        ("minor", function(Member, 1..=1, versions::minor)),
+        ("patch", function(Member, 1..=1, versions::patch)),
+        ("prefixLength", function(Member, 1..=1, network::prefix_length)),
+        ("quantity", function(Global, 1..=1, quantity::quantity)),
         ("replace", function(Member, 3..=4, strings::replace)),
+        ("semver", function(Global, 1..=2, versions::semver)),
+        ("sets.contains", function(Global, 2..=2, sets::contains)),
+        ("sets.equivalent", function(Global, 2..=2, sets::equivalent)),
+        ("sets.intersects", function(Global, 2..=2, sets::intersects)),
+        ("sign", function(Global, 1..=1, quantity::sign)),
         ("size", function(Both, 1..=1, standard::size)),
         ("split", function(Member, 2..=3, strings::split)),
         ("startsWith", function(Member, 2..=2, strings::starts_with)),
         ("string", function(Global, 1..=1, standard::string)),
+        ("sub", function(Member, 2..=2, quantity::sub)),
         ("substring", function(Member, 2..=3, strings::substring)),
         ("sum", function(Member, 1..=1, lists::sum)),
         ("trim", function(Member, 1..=1, strings::trim)),
@@ -237,6 +317,8 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 #[derive(Debug)]
 struct Call<'c, 'v> {
     name: &'c str,
+    /// Whether it is called on a value.
+    is_member: bool,
     arguments: Vec<CowVal<'c, 'v>>,
 }
 

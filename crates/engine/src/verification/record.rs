@@ -6,7 +6,7 @@
 use super::VerificationOutcome;
 use super::check::check_policy;
 use super::expression::{EvaluationError, NAMESPACES, Program, Scope, describe, each_child};
-use super::functions::TYPE_NAMES;
+use super::functions::{self, TYPE_NAMES};
 use super::questions::Listener;
 use crate::message::cut;
 use crate::rego::{HIDDEN, hide};
@@ -378,7 +378,7 @@ impl Veil {
         let mut roots: BTreeMap<&str, Option<Json>> = BTreeMap::new();
         for path in &paths {
             let Some((root, fields)) = path.split_first() else { continue };
-            if TYPE_NAMES.contains(root) || *root == "optional" {
+            if TYPE_NAMES.contains(root) || *root == "optional" || functions::is_namespace(root) {
                 continue;
             }
             let root = roots.entry(root).or_insert_with(|| scope.get(root).map(|value| self.root(root, &value)));

@@ -5,7 +5,7 @@
 
 use super::{
     Answer, Call, CelBool, CelBytes, CelDouble, CelInt, CelType, CelUInt, CowVal, Kind, Val, give_bool, give_int,
-    quoted,
+    network, quoted,
 };
 
 /// `size(x)`: the code points of a text, the bytes of bytes, the elements of a list, the entries of a map.
@@ -140,6 +140,9 @@ pub(super) fn string<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     }
     if let Some(truth) = value.downcast_ref::<CelBool>() {
         return call.give_text(if *truth.inner() { "true" } else { "false" });
+    }
+    if let Some(text) = network::shown(value) {
+        return call.give_text(text);
     }
     let bytes = value.downcast_ref::<CelBytes<'v>>().ok_or_else(|| call.mismatch())?;
     call.check_text(bytes.inner().len())?;

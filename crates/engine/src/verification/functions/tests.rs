@@ -51,6 +51,9 @@ fn evaluate(expression: &str) -> Result<Value, String> {
     for name in calls {
         add(&mut context, name);
     }
+    for name in super::names().filter(|name| name.contains('.')) {
+        add(&mut context, name);
+    }
     for name in names {
         add_type_name(&mut context, name);
     }
@@ -91,10 +94,156 @@ fn check(rows: &[(&str, &str)]) {
 }
 
 #[test]
+fn lists_as_sets() {
+    check(&[
+        ("sets.contains([1, 2, 3], [3, 1, 1])", "true"),
+        ("sets.contains([1, 2, 3], [])", "true"),
+        ("sets.contains([], [1])", "false"),
+        ("sets.contains([1], [1.0, 1u])", "true"),
+        ("sets.contains(['a', [1]], [[1]])", "true"),
+        ("sets.equivalent([1, 2, 2], [2, 1])", "true"),
+        ("sets.equivalent([1, 2], [1])", "false"),
+        ("sets.equivalent([], [])", "true"),
+        ("sets.intersects([1, 2], [2, 3])", "true"),
+        ("sets.intersects([1], [2])", "false"),
+        ("sets.intersects([], [])", "false"),
+        ("sets.contains([1], 1)", "!contains: can't be called with `list, int`"),
+        ("sets.contains([1])", "!can't be called with `list`"),
+        ("[1].equivalent([1])", "!"),
+    ]);
+}
+
+#[test]
+fn addresses_and_networks() {
+    check(&[
+        ("string(ip('192.168.0.1'))", "'192.168.0.1'"),
+        ("string(ip('2001:DB8:0::1'))", "'2001:db8::1'"),
+        ("ip('::1') == ip('0:0::1')", "true"),
+        ("ip('::1') == ip('::2')", "false"),
+        ("isIP('1.2.3.4')", "true"),
+        ("isIP('1.2.3.04')", "false"),
+        ("isIP('1.2.3')", "false"),
+        ("isIP('::ffff:1.2.3.4')", "false"),
+        ("isIP('fe80::1%eth0')", "false"),
+        ("isIP('')", "false"),
+        ("ip('1.2.3')", "!ip: not an IP address: `1.2.3`"),
+        ("ip.isCanonical('2001:db8::1')", "true"),
+        ("ip.isCanonical('2001:DB8::1')", "false"),
+        ("ip.isCanonical('x')", "!not an IP address"),
+        ("[ip('1.2.3.4').family(), ip('::1').family()]", "[4, 6]"),
+        (
+            "[ip('0.0.0.0').isUnspecified(), ip('::').isUnspecified(), ip('1.1.1.1').isUnspecified()]",
+            "[true, true, false]",
+        ),
+        ("[ip('127.0.0.9').isLoopback(), ip('::1').isLoopback(), ip('10.0.0.1').isLoopback()]", "[true, true, false]"),
+        ("[ip('224.0.0.1').isLinkLocalMulticast(), ip('224.0.1.1').isLinkLocalMulticast()]", "[true, false]"),
+        ("[ip('ff02::1').isLinkLocalMulticast(), ip('fd00::1').isLinkLocalMulticast()]", "[true, false]"),
+        ("[ip('169.254.169.254').isLinkLocalUnicast(), ip('fe80::1').isLinkLocalUnicast()]", "[true, true]"),
+        ("[ip('192.168.0.1').isGlobalUnicast(), ip('255.255.255.255').isGlobalUnicast()]", "[true, false]"),
+        ("[ip('2001:db8::1').isGlobalUnicast(), ip('ff00::1').isGlobalUnicast()]", "[true, false]"),
+        ("string(cidr('192.168.0.7/24'))", "'192.168.0.7/24'"),
+        ("string(cidr('192.168.0.7/24').masked())", "'192.168.0.0/24'"),
+        ("string(cidr('2001:db8:ffff::/33').masked())", "'2001:db8:8000::/33'"),
+        ("string(cidr('1.2.3.4/0').masked())", "'0.0.0.0/0'"),
+        ("cidr('192.168.0.7/24') == cidr('192.168.0.0/24')", "false"),
+        (
+            "[isCIDR('1.2.3.4/32'), isCIDR('1.2.3.4/33'), isCIDR('1.2.3.4'), isCIDR('1.2.3.4/08')]",
+            "[true, false, false, false]",
+        ),
+        (
+            "[isCIDR('1.2.3.4/+8'), isCIDR('1.2.3.4/'), isCIDR('::/128'), isCIDR('::ffff:1.2.3.4/120')]",
+            "[false, false, true, false]",
+        ),
+        ("cidr('192.168.0.0/24').containsIP('192.168.0.255')", "true"),
+        ("cidr('192.168.0.0/24').containsIP(ip('192.168.1.0'))", "false"),
+        ("cidr('192.168.0.0/24').containsIP(ip('::1'))", "false"),
+        ("cidr('0.0.0.0/0').containsIP('255.1.2.3')", "true"),
+        ("cidr('192.168.0.0/24').containsIP('x')", "!not an IP address"),
+        ("cidr('192.168.0.0/24').containsCIDR('192.168.0.128/25')", "true"),
+        ("cidr('192.168.0.0/24').containsCIDR(cidr('192.168.0.0/23'))", "false"),
+        ("cidr('192.168.0.0/24').containsCIDR('10.0.0.0/25')", "false"),
+        ("cidr('192.168.0.0/24').prefixLength()", "24"),
+        ("string(cidr('192.168.0.7/24').ip())", "'192.168.0.7'"),
+        ("'1.2.3.4'.ip()", "!"),
+        ("ip(cidr('1.2.3.4/8'))", "!"),
+    ]);
+}
+
+#[test]
+fn quantities() {
+    check(&[
+        (
+            "[isQuantity('1.3G'), isQuantity('1.3Gi'), isQuantity('1,3G'), isQuantity('10000k'), isQuantity('200K')]",
+            "[true, true, false, true, false]",
+        ),
+        (
+            "[isQuantity(''), isQuantity('-'), isQuantity('.'), isQuantity('1e'), isQuantity('1e3'), isQuantity('1Ee')]",
+            "[false, true, true, false, true, false]",
+        ),
+        ("quantity('150Mi') == quantity('0.146484375Gi')", "true"),
+        ("quantity('1.5').compareTo(quantity('1500m'))", "0"),
+        ("quantity('50M').isGreaterThan(quantity('50Mi'))", "false"),
+        ("quantity('50M').isLessThan(quantity('100M'))", "true"),
+        ("sign(quantity('-3'))", "-1"),
+        ("sign(quantity('0'))", "0"),
+        ("sign(quantity('1n'))", "1"),
+        ("quantity('1').sign()", "!sign: can't be called on a value"),
+        ("quantity('50k').asInteger()", "50000"),
+        ("quantity('5Gi').asInteger()", "5368709120"),
+        ("quantity('50703000').isInteger()", "true"),
+        ("[quantity('9999999999999999999999999999999999999G'), 1]", "!out of range"),
+        ("quantity('1.5Gi').isInteger()", "false"),
+        ("quantity('1.0').isInteger()", "false"),
+        (
+            "[isQuantity('Ei'), isQuantity('-n'), quantity('-n').isInteger(), quantity('0E').isInteger()]",
+            "[false, true, false, true]",
+        ),
+        ("quantity('50.703k').asInteger()", "50703"),
+        ("quantity('50.7031k').asInteger()", "!the quantity is no integer"),
+        ("quantity('50k').add(quantity('20')) == quantity('50020')", "true"),
+        ("quantity('50k').add(20) == quantity('50020')", "true"),
+        ("quantity('50k').sub(quantity('20k')).sub(20000) == quantity('10k')", "true"),
+        ("quantity('0.5').asApproximateFloat()", "0.5"),
+        ("quantity('1Ki').asApproximateFloat()", "1024.0"),
+        ("quantity('0.0000000001').compareTo(quantity('1n'))", "0"),
+        ("quantity('-0.0000000001').compareTo(quantity('-1n'))", "0"),
+        ("quantity('100Ei').compareTo(quantity('9223372036854775807'))", "0"),
+        ("quantity('x')", "!quantity: not a quantity: `x`"),
+        ("quantity('1').add('1')", "!can't be called with"),
+        ("quantity('9223372036854775807').add(1).isGreaterThan(quantity('9223372036854775807'))", "true"),
+    ]);
+}
+
+#[test]
+fn versions_by_their_precedence() {
+    check(&[
+        (
+            "[isSemver('1.0.0'), isSemver('v1.0.0'), isSemver('1.0'), isSemver('01.0.0'), isSemver('1.0.0-a.1+b')]",
+            "[true, false, false, false, true]",
+        ),
+        (
+            "[isSemver('v1.0', true), isSemver('v01.00.1', true), isSemver('1.0-a', true), isSemver('x', true)]",
+            "[true, true, false, false]",
+        ),
+        ("semver('1.2.3').isLessThan(semver('1.10.0'))", "true"),
+        ("semver('1.0.0-rc.1').isLessThan(semver('1.0.0'))", "true"),
+        ("semver('1.0.0-2').isLessThan(semver('1.0.0-10'))", "true"),
+        ("semver('1.0.0').isGreaterThan(semver('1.0.0'))", "false"),
+        ("semver('1.0.0+a').compareTo(semver('1.0.0+b'))", "0"),
+        ("semver('1.0.0+a') == semver('1.0.0+b')", "true"),
+        ("[semver('1.2.3').major(), semver('1.2.3').minor(), semver('1.2.3').patch()]", "[1, 2, 3]"),
+        ("semver('v2', true) == semver('2.0.0')", "true"),
+        ("semver('1.0')", "!semver: not a semantic version: `1.0`"),
+        ("semver('1.0.0').compareTo(quantity('1'))", "!can't be called with"),
+        ("(1).compareTo(1)", "!can't be called with"),
+    ]);
+}
+
+#[test]
 fn names_are_sorted_and_known() {
     assert!(names().is_sorted() && TYPE_NAMES.is_sorted());
     assert!(names().all(|name| is_known(name) && !needs_standard_library(name)));
-    for name in ["quantity", "ip", "cidr", "semver", "reverse", "format", "", "Size", "all", "has", "timestamp"] {
+    for name in ["sets", "base64", "reverse", "format", "", "Size", "all", "has", "timestamp"] {
         assert!(!is_known(name), "{name}");
         assert!(!add(&mut Context::empty(), name), "{name}");
     }

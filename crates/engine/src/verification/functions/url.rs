@@ -6,8 +6,6 @@
 
 use super::{Answer, Call, CelList, CelString, CowVal, ExecutionError, Kind, MAX_ELEMENTS, Val, give_bool, quoted};
 use cel::common::types::{CelMap, CelMapKey, Type};
-use cel::common::value::StaticVal;
-use std::any::Any;
 use std::collections::BTreeMap;
 
 /// `url(text)`.
@@ -71,9 +69,6 @@ fn receiver<'a>(call: &'a Call<'_, '_>) -> Result<&'a Url, ExecutionError> {
     call.argument(0)?.downcast_ref::<Url>().ok_or_else(|| call.mismatch())
 }
 
-/// The type of a URL, with the name that Kubernetes gives it.
-static URL_TYPE: Type = Type::simple_type(Kind::Opaque, "kubernetes.URL");
-
 /// A URL as a value: two are equal when all their parts are.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct Url {
@@ -92,32 +87,7 @@ struct Url {
     fragment: String,
 }
 
-impl Val for Url {
-    fn get_type(&self) -> &Type {
-        &URL_TYPE
-    }
-
-    fn cel_type() -> &'static Type {
-        &URL_TYPE
-    }
-
-    fn equals(&self, other: &dyn Val) -> bool {
-        other.downcast_ref::<Self>().is_some_and(|other| self == other)
-    }
-
-    fn clone_as_boxed<'v>(&self) -> Box<dyn Val + 'v>
-    where
-        Self: 'v,
-    {
-        Box::new(self.clone())
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
-    }
-}
-
-impl StaticVal for Url {}
+opaque!(Url, "kubernetes.URL");
 
 /// What a text is expected to be.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
