@@ -30,6 +30,7 @@ struct Gates {
     unfixed_grace_period: Option<GracePeriods>,
     known_exploited: Option<KnownExploited>,
     epss: Option<Epss>,
+    running: Option<GracePeriods>,
     end_of_life: Option<GateAction>,
     count: Option<Count>,
 }
@@ -55,6 +56,8 @@ pub struct Limits<'a> {
     pub known_exploited: Option<&'a KnownExploited>,
     /// What becomes of an image with a vulnerability that is likely to be exploited.
     pub epss: Option<Epss>,
+    /// How long a finding doesn't count after it became known, in an image that runs since before that.
+    pub running: Option<&'a GracePeriods>,
     /// What becomes of an image whose operating system is past its end of life.
     pub end_of_life: Option<GateAction>,
     /// What is counted.
@@ -106,6 +109,7 @@ impl Acceptance {
             unfixed_grace_period: own.unfixed_grace_period.as_ref().or(top.unfixed_grace_period.as_ref()),
             known_exploited: own.known_exploited.as_ref().or(top.known_exploited.as_ref()),
             epss: own.epss.or(top.epss),
+            running: own.running.as_ref().or(top.running.as_ref()),
             end_of_life: own.end_of_life.or(top.end_of_life),
             count: own.count.or(top.count).unwrap_or_default(),
         }
@@ -121,6 +125,11 @@ impl Acceptance {
         let mut paths = self.paths("fixGracePeriod", |gates| gates.fix_grace_period.is_some());
         paths.extend(self.paths("unfixedGracePeriod", |gates| gates.unfixed_grace_period.is_some()));
         paths
+    }
+
+    /// The paths of every grace period of what runs already.
+    pub(crate) fn running(&self) -> Vec<String> {
+        self.paths("running", |gates| gates.running.is_some())
     }
 
     /// The paths of every `knownExploited` without a list, which leaves it to the reports.
@@ -185,6 +194,7 @@ impl Limits<'_> {
             unfixed_grace_period: _,
             known_exploited: _,
             epss: _,
+            running: _,
             end_of_life: _,
             count: _,
         } = self;
@@ -258,6 +268,7 @@ const KEYS: &[&str] = &[
     "unfixedGracePeriod",
     "knownExploited",
     "epss",
+    "running",
     "endOfLife",
     "count",
 ];
@@ -293,6 +304,7 @@ fn read_gates(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Gates {
         unfixed_grace_period: grace::read(map, "unfixedGracePeriod", problems),
         known_exploited: exploitation::read_known_exploited(map, problems),
         epss: exploitation::read_epss(map, problems),
+        running: grace::read_running(map, problems),
         end_of_life: map.has("endOfLife").then(|| map.choice("endOfLife", GateAction::default(), problems)),
         count: map.has("count").then(|| map.choice("count", Count::default(), problems)),
     }

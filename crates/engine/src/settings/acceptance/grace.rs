@@ -28,6 +28,17 @@ pub(super) fn read(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems
     }
 }
 
+/// `{grace: 7d}`, or `{grace: {critical: 3d, high: 7d}}`.
+pub(super) fn read_running(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<GracePeriods> {
+    let path = map.path().key("running");
+    let running = SettingsMap::named(map.get("running"), &path, "an object like `{grace: 7d}`", problems)?;
+    running.known(&["grace"], &[], problems);
+    if !running.has("grace") {
+        problems.add(path, "`grace` is missing: how long what runs may start after a finding is known, like `7d`");
+    }
+    read(&running, "grace", problems)
+}
+
 fn read_by_severity(value: &Value, path: &Path<'_>, problems: &mut Problems) -> Option<GracePeriods> {
     let map = SettingsMap::of(Some(value), path, problems)?;
     map.known(&Severity::ALL.map(Severity::name), &[], problems);
