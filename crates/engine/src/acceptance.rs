@@ -414,12 +414,7 @@ impl<'a> Judge<'a> {
     }
 
     /// What the entries come to. The report itself may say `pass`: then they face all but the limits.
-    fn judge_entries(
-        &self,
-        entries: &[Finding<'_>],
-        passed: bool,
-        runs_since: Option<Timestamp>,
-    ) -> Judgement<'a> {
+    fn judge_entries(&self, entries: &[Finding<'_>], passed: bool, runs_since: Option<Timestamp>) -> Judgement<'a> {
         let mut exceeded = Vec::new();
         let mut room = FINDINGS_SHOWN.saturating_sub(self.denied(entries, &mut exceeded));
         let mut judgement = Judgement::from(Verdict::Accepted);

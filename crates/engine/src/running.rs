@@ -104,7 +104,8 @@ impl<'a> RunningPods<'a> {
         };
         let pod: Pod<'_> = document.read()?;
         let Named { name: own, namespace } = &pod.metadata;
-        let is_it = own.as_str() == name && namespace.as_ref().map(Text::as_str) == Some(self.namespace);
+        let is_it = own.as_str() == name
+            && (namespace.as_ref().map(Text::as_str) == Some(self.namespace) || !is_on(Remedy::MatchNamespace));
         Ok(if is_it { pod.running() } else { None })
     }
 }
@@ -266,7 +267,9 @@ mod tests {
     #[test]
     fn what_a_status_proves() {
         let runs = json!({"running": {"startedAt": "1970-01-01T00:00:07Z"}});
-        for id in [format!("ghcr.io/team/app@{SHA}"), format!("docker-pullable://ghcr.io/team/app@{SHA}"), format!("@{SHA}")] {
+        for id in
+            [format!("ghcr.io/team/app@{SHA}"), format!("docker-pullable://ghcr.io/team/app@{SHA}"), format!("@{SHA}")]
+        {
             assert_eq!(of(json!({"imageID": id, "state": runs})), Some(vec![(SHA.to_owned(), 7)]), "{id}");
         }
         let image = format!("ghcr.io/team/app@{SHA}");

@@ -4,7 +4,8 @@ use super::{Advice, PackageUpdate};
 use crate::host::{HostFailure, Untrusted};
 use crate::reason::{
     Beside, Decisive, EndedExemption, ExceededLimit, ExceededSetting, LookUpFailure, NamedFinding, NotRunning,
-    NotScanned, OtherImage, Pending, ReportReason, ScanReason, Unexcused, UnknownRunning, UnreadableReport, Unresolved, Unsigned, Unverified,
+    NotScanned, OtherImage, Pending, ReportReason, ScanReason, Unexcused, UnknownRunning, UnreadableReport, Unresolved,
+    Unsigned, Unverified,
 };
 use crate::report::{PlatformReport, ScanReport};
 use crate::settings::Settings;

@@ -40,9 +40,15 @@ pub(crate) struct YoungFinding {
 /// What runs in a namespace, and can't be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum UnknownRunning {
-    LookUpFailed { namespace: String, failure: HostFailure },
+    LookUpFailed {
+        namespace: String,
+        failure: HostFailure,
+    },
     /// There are more Pods than are looked through.
-    TooManyPods { namespace: String, max: usize },
+    TooManyPods {
+        namespace: String,
+        max: usize,
+    },
 }
 
 /// Why an image isn't admitted as one that runs already.
@@ -50,7 +56,10 @@ pub(crate) enum UnknownRunning {
 pub(crate) enum NotRunning {
     Unknown(UnknownRunning),
     /// It runs since no time before this finding was known.
-    NotBefore { namespace: String, finding: YoungFinding },
+    NotBefore {
+        namespace: String,
+        finding: YoungFinding,
+    },
 }
 
 impl RunsAlready {

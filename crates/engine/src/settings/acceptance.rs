@@ -28,9 +28,9 @@ struct Gates {
     ignore_vex_status: Option<bool>,
     fix_grace_period: Option<GracePeriods>,
     unfixed_grace_period: Option<GracePeriods>,
+    running: Option<GracePeriods>,
     known_exploited: Option<KnownExploited>,
     epss: Option<Epss>,
-    running: Option<GracePeriods>,
     end_of_life: Option<GateAction>,
     count: Option<Count>,
 }
@@ -52,12 +52,12 @@ pub struct Limits<'a> {
     pub fix_grace_period: Option<&'a GracePeriods>,
     /// How long a finding without a fix doesn't count after it was published.
     pub unfixed_grace_period: Option<&'a GracePeriods>,
+    /// How long a finding doesn't count after it became known, in an image that runs since before that.
+    pub running: Option<&'a GracePeriods>,
     /// What becomes of an image with a vulnerability that is exploited in the wild.
     pub known_exploited: Option<&'a KnownExploited>,
     /// What becomes of an image with a vulnerability that is likely to be exploited.
     pub epss: Option<Epss>,
-    /// How long a finding doesn't count after it became known, in an image that runs since before that.
-    pub running: Option<&'a GracePeriods>,
     /// What becomes of an image whose operating system is past its end of life.
     pub end_of_life: Option<GateAction>,
     /// What is counted.
@@ -107,9 +107,9 @@ impl Acceptance {
             ignore_vex_status: own.ignore_vex_status.or(top.ignore_vex_status).unwrap_or(false),
             fix_grace_period: own.fix_grace_period.as_ref().or(top.fix_grace_period.as_ref()),
             unfixed_grace_period: own.unfixed_grace_period.as_ref().or(top.unfixed_grace_period.as_ref()),
+            running: own.running.as_ref().or(top.running.as_ref()),
             known_exploited: own.known_exploited.as_ref().or(top.known_exploited.as_ref()),
             epss: own.epss.or(top.epss),
-            running: own.running.as_ref().or(top.running.as_ref()),
             end_of_life: own.end_of_life.or(top.end_of_life),
             count: own.count.or(top.count).unwrap_or_default(),
         }
@@ -192,9 +192,9 @@ impl Limits<'_> {
             ignore_vex_status: _,
             fix_grace_period: _,
             unfixed_grace_period: _,
+            running: _,
             known_exploited: _,
             epss: _,
-            running: _,
             end_of_life: _,
             count: _,
         } = self;
@@ -266,9 +266,9 @@ const KEYS: &[&str] = &[
     "ignoreVexStatus",
     "fixGracePeriod",
     "unfixedGracePeriod",
+    "running",
     "knownExploited",
     "epss",
-    "running",
     "endOfLife",
     "count",
 ];
@@ -302,9 +302,9 @@ fn read_gates(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Gates {
         ignore_vex_status: map.has("ignoreVexStatus").then(|| map.boolean("ignoreVexStatus", false, problems)),
         fix_grace_period: grace::read(map, "fixGracePeriod", problems),
         unfixed_grace_period: grace::read(map, "unfixedGracePeriod", problems),
+        running: grace::read_running(map, problems),
         known_exploited: exploitation::read_known_exploited(map, problems),
         epss: exploitation::read_epss(map, problems),
-        running: grace::read_running(map, problems),
         end_of_life: map.has("endOfLife").then(|| map.choice("endOfLife", GateAction::default(), problems)),
         count: map.has("count").then(|| map.choice("count", Count::default(), problems)),
     }

@@ -30,6 +30,7 @@ pub(super) fn read(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems
 
 /// `{grace: 7d}`, or `{grace: {critical: 3d, high: 7d}}`.
 pub(super) fn read_running(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<GracePeriods> {
+    map.get("running")?;
     let path = map.path().key("running");
     let running = SettingsMap::named(map.get("running"), &path, "an object like `{grace: 7d}`", problems)?;
     running.known(&["grace"], &[], problems);
