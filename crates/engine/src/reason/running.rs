@@ -75,6 +75,7 @@ impl RunsAlready {
         match first.until.0.saturating_sub(self.now.0) / DAY {
             0 => f.write_str("less than a day"),
             1 => f.write_str("1 more day"),
+            days if days > 365 => f.write_str("more than a year"),
             days => write!(f, "{days} more days"),
         }
     }

@@ -102,6 +102,9 @@ fn what_runs_already_may_start_and_is_warned_of() {
     says("2026-11-19T00:00:00Z", "for 7 more days");
     says("2026-11-24T12:00:00Z", "for 1 more day");
     says("2026-11-26T00:00:00Z", "for less than a day");
+    let years = settings(json!({"running": {"grace": "5200w"}}));
+    let warned = world.decide(IMAGE, &years).response["warnings"][0].as_str().unwrap_or_default().to_owned();
+    assert!(warned.ends_with("it may start for more than a year"), "{warned}");
     let over = world.decide_at(IMAGE, &week(), Timestamp::parse("2026-11-26T00:00:01Z").unwrap());
     assert!(!over.allowed && !over.response["message"].as_str().unwrap().contains("no Pod of"), "{}", over.response);
 }
