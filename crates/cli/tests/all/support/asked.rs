@@ -50,17 +50,19 @@ pub(crate) fn index_digest() -> String {
 
 /// A cluster in which everybody signed every image, and no scanner has finished a report.
 fn cluster() -> StubHost {
-    answering(object)
+    answering(|call| object(call).filter(|_| call.operation == "get_resource"))
 }
 
 /// The same, where a scanner found something in every image that is known for a day.
 fn cluster_with_findings() -> StubHost {
     answering(|call| {
         let is_report = call.field("kind") == "VulnerabilityReport";
+        let is_list = call.operation != "get_resource";
         if is_report && call.field("api_version").starts_with("aquasecurity") {
-            return Some(of_trivy_operator(call));
+            let report = of_trivy_operator(call);
+            return Some(if is_list { json!({"items": [report]}) } else { report });
         }
-        let mut report = object(&Call { payload: json!({"kind": "Image"}), ..call.clone() }).filter(|_| is_report)?;
+        let mut report = object(&Call { payload: json!({"kind": "Image"}), ..call.clone() }).filter(|_| is_report && !is_list)?;
         report["kind"] = json!("VulnerabilityReport");
         report["metadata"] = json!({"name": call.field("name"), "namespace": call.field("namespace")});
         report["report"] = json!({"summary": {"critical": 1, "high": 0, "medium": 0, "low": 0, "unknown": 0},
@@ -72,7 +74,7 @@ fn cluster_with_findings() -> StubHost {
 fn of_trivy_operator(call: &Call) -> Value {
     json!({
         "apiVersion": call.field("api_version"), "kind": "VulnerabilityReport",
-        "metadata": {"name": call.field("name"), "namespace": call.field("namespace")},
+        "metadata": {"name": "found", "namespace": call.field("namespace")},
         "report": {
             "updateTimestamp": "2026-11-01T00:00:00Z", "registry": {"server": "ghcr.io"},
             "artifact": {"repository": "team/app", "tag": "1.0", "digest": index_digest()},
@@ -88,7 +90,7 @@ fn answering(object: impl Fn(&Call) -> Option<Value> + Send + Sync + 'static) ->
         .says("v1/manifest_digest", digest.as_str())
         .says("v1/oci_manifest", index().to_string())
         .says("v2/verify", digest)
-        .answer_with(move |call| (call.operation == "get_resource").then(|| object(call)).flatten().map(Ok))
+        .answer_with(move |call| object(call).map(Ok))
 }
 
 /// The object of a name, where there is one: a key of that name, or an image that the scanner knows without a report, for
