@@ -331,6 +331,8 @@ impl<'a> ReportSearch<'a> {
             if gravity(next.0, next.2, forgiven) > gravity(worst.0, worst.2, forgiven) { next } else { worst }
         });
         let (status, state, is_outage) = worst.unwrap_or((ScanStatus::ScanFailed, ReportState::LookUpFailed, false));
+        // What is rejected all the same doesn't start.
+        warnings.retain(|warning| status == ScanStatus::Accepted || !warning.is_of_what_runs());
         ScanReport {
             status,
             state,

@@ -68,6 +68,11 @@ impl fmt::Display for Timestamp {
 }
 
 impl Span {
+    /// Whether another one takes longer.
+    pub(crate) fn is_shorter_than(&self, other: &Self) -> bool {
+        self.seconds < other.seconds
+    }
+
     /// Reads `72h`, `14d`, `1h30m`: numbers with the units `w`, `d`, `h`, `m` and `s`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

@@ -52,6 +52,13 @@ pub(crate) enum Warned {
     Runs(RunsAlready),
 }
 
+impl ImageWarning {
+    /// Whether it says that an image may start since it runs already.
+    pub(crate) fn is_of_what_runs(&self) -> bool {
+        matches!(self, Self::Gate(GateWarning(Warned::Runs(_))))
+    }
+}
+
 impl GateWarning {
     /// As much of it as a warning has room for, behind the image's name. The audit log has all of it.
     fn short(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -132,6 +132,20 @@ impl Acceptance {
         self.paths("running", |gates| gates.running.is_some())
     }
 
+    /// The paths of those that let nothing start which doesn't start anyway, since it is as young.
+    pub(super) fn running_in_vain(&self) -> Vec<String> {
+        let is_in_vain = |limits: Limits<'_>| {
+            let graces = [limits.fix_grace_period, limits.unfixed_grace_period];
+            limits.running.is_some_and(|running| graces.iter().all(|grace| grace.is_some_and(|grace| grace.cover(running))))
+        };
+        let namespaces = self.by_namespace.iter().filter(|(_, gates)| gates.running.is_some());
+        let own = namespaces.filter(|(namespace, _)| is_in_vain(self.of(namespace)));
+        let own = own.map(|(namespace, _)| format!("acceptance.byNamespace.{namespace}.running"));
+        // No namespace has this name.
+        let top = (self.top.running.is_some() && is_in_vain(self.of(""))).then(|| "acceptance.running".to_owned());
+        top.into_iter().chain(own).collect()
+    }
+
     /// The paths of every `knownExploited` without a list, which leaves it to the reports.
     pub(super) fn exploited_by_reports(&self) -> Vec<(String, GateAction)> {
         self.with_action("knownExploited", |gates| {

@@ -356,6 +356,17 @@ fn findings_are_excused_one_by_one() {
     is_rejected(&world, &week(), "no Pod of `web` runs it since before CVE-2 was known (2026-11-18)");
 }
 
+/// Another report of the same image, which knows of an older finding.
+#[test]
+fn what_is_rejected_all_the_same_is_not_said_to_start() {
+    let old = found('a', &[vulnerability("CVE-2", "CRITICAL", json!("2026-10-01T00:00:00Z"))]);
+    let world = young().object(pod()).object(with(old, &[("/metadata/name", json!("pod-q-app"))]));
+    let answer = world.decide(IMAGE, &week());
+    assert!(!answer.allowed, "{}", answer.response);
+    assert_eq!(answer.response["warnings"], json!(["image 'reg.io/team/app:1.0' has scan reports that disagree: the worst decides"]));
+    assert_eq!(answer.response["audit_annotations"].get("container-1.warned"), None);
+}
+
 /// What rejects whatever its age isn't excused.
 #[test]
 fn other_gates_hold_for_what_runs() {

@@ -15,6 +15,12 @@ impl GracePeriods {
     pub fn of(&self, severity: Severity) -> Option<&Span> {
         self.0.iter().find(|(of, _)| *of == severity).map(|(_, span)| span)
     }
+
+    /// Whether they are at least as long, for each severity, as others.
+    pub(crate) fn cover(&self, others: &Self) -> bool {
+        let is_covered = |severity: &Severity, span: &Span| self.of(*severity).is_some_and(|own| !own.is_shorter_than(span));
+        others.0.iter().all(|(severity, span)| is_covered(severity, span))
+    }
 }
 
 /// `14d` for every severity, or `{critical: 3d, high: 14d}`: one that isn't named has none. An empty text or object is as absent.
