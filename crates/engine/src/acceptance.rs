@@ -1,7 +1,7 @@
 //! Acceptance: whether what a report found is within the limits.
 //!
 //! What counts, in this order: `denyAlways`, then `allowAlways`, then VEX, then exemptions, then what is exploited or likely to be,
-//! then grace periods, then the limits.
+//! then grace periods and what runs already, then the limits.
 
 use crate::Timestamp;
 use crate::exemption::{self, Exempt, ExemptionObjects};
@@ -10,10 +10,11 @@ use crate::finding::{Exploited, Finding, Findings, OperatingSystem, OwnVerdict};
 use crate::image::ImageReference;
 use crate::message::cut;
 use crate::reason::{
-    EndedExemption, ExceededLimit, ExceededSetting, FINDINGS_SHOWN, NamedFinding, NamedFindings, UnknownExemptions,
-    UnreadableReport, Untold, UnusableList, Warned,
+    EndedExemption, ExceededLimit, ExceededSetting, FINDINGS_SHOWN, NamedFinding, NamedFindings, NotRunning,
+    RunsAlready, Unexcused, UnreadableReport, Untold, UnusableList, Warned, YoungFinding,
 };
 use crate::remedy::{Remedy, is_on};
+use crate::running::RunningImage;
 use crate::settings::{Count, Exemption, GateAction, Limit, Limits, MissingScores, Settings};
 use crate::text::Text;
 use std::collections::BTreeSet;
@@ -44,8 +45,10 @@ pub(crate) struct Judgement<'a> {
     pub(crate) used: Vec<UsedExemption<'a>>,
     /// What gates found that are told to warn.
     pub(crate) warned: Vec<Warned>,
-    /// Exemptions that a rejection had to do without, since they couldn't be looked up.
-    pub(crate) unknown: Option<UnknownExemptions>,
+    /// Findings that don't count since the image runs already.
+    pub(crate) young: Vec<YoungFinding>,
+    /// What a rejection had to do without, that might have excused it.
+    pub(crate) unexcused: Vec<Unexcused>,
 }
 
 /// An exemption that kept findings from counting.
@@ -65,8 +68,8 @@ pub(crate) enum Depth {
     Entries,
     /// The entries, and what people want to know about them.
     Explained,
-    /// The same, and what exemptions look at that stand in the cluster.
-    Exempted,
+    /// The same, and what those things of the cluster look at that may excuse it: exemptions, and Pods.
+    Excused,
 }
 
 /// Which parts of an entry are asked for.
@@ -95,6 +98,8 @@ pub(crate) struct Judge<'a> {
     exploited: Option<Rc<ExploitedCatalogue<'a>>>,
     /// Exemptions that stand in the cluster, and the image that they would be about.
     objects: Option<(&'a ExemptionObjects<'a>, ImageReference)>,
+    /// What the cluster can prove of the image, where those that run already have a grace period.
+    running: Option<RunningImage<'a>>,
     now: Timestamp,
 }
 
@@ -120,7 +125,7 @@ enum Exploitation {
 
 impl From<Verdict> for Judgement<'_> {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, used: Vec::new(), warned: Vec::new(), unknown: None }
+        Self { verdict, used: Vec::new(), warned: Vec::new(), young: Vec::new(), unexcused: Vec::new() }
     }
 }
 
@@ -132,6 +137,7 @@ impl<'a> Judge<'a> {
             exemptions: exemption::of_image(&settings.exemptions, reference, namespace),
             exploited: None,
             objects: None,
+            running: None,
             now,
         }
     }
@@ -151,6 +157,11 @@ impl<'a> Judge<'a> {
         self
     }
 
+    /// The same, with what the cluster can prove of an image that runs already.
+    pub(crate) fn with_running(self, running: Option<RunningImage<'a>>) -> Self {
+        Self { running, ..self }
+    }
+
     /// How much of a report to ask for first. A summary counts entries that aren't suppressed: within the limits it
     /// accepts for certain, where nothing else than totals decides.
     pub(crate) fn depth(&self) -> Depth {
@@ -165,6 +176,8 @@ impl<'a> Judge<'a> {
             unfixed_grace_period,
             known_exploited,
             epss,
+            // What it excuses is asked for where something rejects.
+            running: _,
             // No entry says anything of it.
             end_of_life: _,
             count: _,
@@ -194,15 +207,16 @@ impl<'a> Judge<'a> {
             unfixed_grace_period,
             known_exploited,
             epss,
+            running: _,
             end_of_life,
             count,
         } = self.limits;
         // What is only warned of is not read once more.
         let warns = known_exploited.is_some_and(|gate| gate.action == GateAction::Warn)
             || epss.is_some_and(|epss| epss.action == GateAction::Warn);
-        let explained = matches!(depth, Depth::Explained | Depth::Exempted) || warns;
+        let explained = matches!(depth, Depth::Explained | Depth::Excused) || warns;
         let objects = match &self.objects {
-            Some((objects, reference)) if depth == Depth::Exempted => objects.of_image(reference),
+            Some((objects, reference)) if depth == Depth::Excused => objects.of_image(reference),
             _ => Vec::new(),
         };
         let exemptions = || self.exemptions.iter().chain(&objects);
@@ -221,7 +235,7 @@ impl<'a> Judge<'a> {
                 || max_severity.iter().any(|(_, limit)| matches!(limit, Limit::TotalWithoutFixes(_)))
                 || exemptions().any(|exemption| exemption.expire_on_fix),
             scores: cvss_score.is_some(),
-            published: grace,
+            published: grace || (self.running.is_some() && depth == Depth::Excused),
             exploited: known_exploited.is_some(),
             epss_score: epss.is_some_and(|epss| epss.score.is_some()),
             epss_percentile: epss.is_some_and(|epss| epss.percentile.is_some()),
@@ -229,7 +243,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// How much of a report that is over these limits to ask for: nothing in the cluster exempts what is always denied, nor a
+    /// How much of a report that is over these limits to ask for: nothing in the cluster excuses what is always denied, nor a
     /// report from its own verdict.
     pub(crate) fn deeper(&self, exceeded: &[ExceededLimit]) -> Depth {
         let is_final = |limit: &ExceededLimit| {
@@ -238,24 +252,67 @@ impl<'a> Judge<'a> {
                 ExceededSetting::DenyAlways | ExceededSetting::EndOfLife(_) | ExceededSetting::OwnVerdict
             )
         };
-        if self.objects.is_some() && !exceeded.iter().any(is_final) { Depth::Exempted } else { Depth::Explained }
+        let may_be_excused = self.objects.is_some() || self.running.is_some();
+        if may_be_excused && !exceeded.iter().any(is_final) { Depth::Excused } else { Depth::Explained }
     }
 
-    /// Holds findings against the limits that were read as deep as this. What the cluster exempts is read anew as far as it is
-    /// used, and what isn't as it was exempts nothing.
+    /// Holds findings against the limits that were read as deep as this.
     pub(crate) fn judge_at(&self, depth: Depth, findings: &Findings<'_>) -> Judgement<'a> {
-        let Some((objects, reference)) = self.objects.as_ref().filter(|_| depth == Depth::Exempted) else {
+        if depth != Depth::Excused {
             return self.judge(findings);
+        }
+        let mut judgement = self.judge_exempted(findings, None);
+        let Some(running) = self.running.as_ref().filter(|_| matches!(judgement.verdict, Verdict::Rejected(_))) else {
+            return judgement;
         };
+        // Nobody looks for Pods that couldn't change anything.
+        let at_best = self.judge_exempted(findings, Some(Timestamp(i64::MIN)));
+        let Some(youngest) = at_best.young.iter().max_by_key(|finding| finding.known) else { return judgement };
+        if at_best.verdict != Verdict::Accepted {
+            return judgement;
+        }
+        let why = match running.runs_since_before(youngest.known) {
+            Ok(Some(runs)) => {
+                let mut excused = self.judge_exempted(findings, Some(runs.since));
+                if excused.verdict == Verdict::Accepted {
+                    let mut young = std::mem::take(&mut excused.young);
+                    young.sort();
+                    young.dedup();
+                    let pod = [running.namespace(), "/", &runs.pod].concat();
+                    let runs = RunsAlready { since: runs.since, pod, findings: young, now: self.now };
+                    excused.warned.push(Warned::Runs(runs));
+                    return excused;
+                }
+                let missed = at_best.young.iter().filter(|finding| finding.known <= runs.since).min();
+                missed.map(|finding| (running.namespace(), finding))
+            }
+            Ok(None) => Some((running.namespace(), youngest)),
+            Err(why) => {
+                judgement.unexcused.push(Unexcused::NotRunning(NotRunning::Unknown(why)));
+                None
+            }
+        };
+        judgement.unexcused.extend(why.map(|(namespace, finding)| {
+            let (namespace, finding) = (namespace.to_owned(), finding.clone());
+            Unexcused::NotRunning(NotRunning::NotBefore { namespace, finding })
+        }));
+        judgement
+    }
+
+    /// Holds findings against the limits with what the cluster exempts, which is read anew as far as it is used: what isn't as it
+    /// was exempts nothing. The image runs since `runs_since`, if that is known.
+    fn judge_exempted(&self, findings: &Findings<'_>, runs_since: Option<Timestamp>) -> Judgement<'a> {
+        let Some((objects, reference)) = &self.objects else { return self.judge_running(findings, runs_since) };
         // Each time round leaves out one more.
         loop {
             let exemptions = self.exemptions.iter().copied().chain(objects.of_image(reference)).collect();
             let exploited = self.exploited.clone();
-            let judge = Self { limits: self.limits, exemptions, exploited, objects: None, now: self.now };
-            let mut judgement = judge.judge(findings);
+            let (limits, now) = (self.limits, self.now);
+            let judge = Self { limits, exemptions, exploited, objects: None, running: None, now };
+            let mut judgement = judge.judge_running(findings, runs_since);
             if judgement.used.iter().all(|used| objects.is_current(used.exemption)) {
                 if matches!(judgement.verdict, Verdict::Rejected(_)) {
-                    judgement.unknown = objects.unknown();
+                    judgement.unexcused.extend(objects.unknown().map(Unexcused::Exemptions));
                 }
                 return judgement;
             }
@@ -264,12 +321,17 @@ impl<'a> Judge<'a> {
 
     /// Holds a report's findings against the limits.
     pub(crate) fn judge(&self, findings: &Findings<'_>) -> Judgement<'a> {
-        let mut judgement = self.judge_findings(findings);
+        self.judge_running(findings, None)
+    }
+
+    /// The same for an image that runs since then.
+    fn judge_running(&self, findings: &Findings<'_>, runs_since: Option<Timestamp>) -> Judgement<'a> {
+        let mut judgement = self.judge_findings(findings, runs_since);
         self.judge_system(&findings.system, &mut judgement);
         judgement
     }
 
-    fn judge_findings(&self, findings: &Findings<'_>) -> Judgement<'a> {
+    fn judge_findings(&self, findings: &Findings<'_>, runs_since: Option<Timestamp>) -> Judgement<'a> {
         match &findings.verdict {
             Some(OwnVerdict::Fail) => {
                 let (ids, named) = (Vec::new(), NamedFindings::default());
@@ -281,7 +343,7 @@ impl<'a> Judge<'a> {
             }
             Some(OwnVerdict::Pass) => {
                 return match &findings.entries {
-                    Some(entries) => self.judge_entries(entries, true),
+                    Some(entries) => self.judge_entries(entries, true, runs_since),
                     None => self.judge_word(),
                 };
             }
@@ -295,7 +357,7 @@ impl<'a> Judge<'a> {
                 return Verdict::Unreadable(UnreadableReport::SummaryDiffers { severity, summary, listed }).into();
             }
         }
-        self.judge_entries(entries, false)
+        self.judge_entries(entries, false, runs_since)
     }
 
     /// What a report comes to that says `pass` and lists nothing: gates that ask for findings have none to look at.
@@ -352,12 +414,17 @@ impl<'a> Judge<'a> {
     }
 
     /// What the entries come to. The report itself may say `pass`: then they face all but the limits.
-    fn judge_entries(&self, entries: &[Finding<'_>], passed: bool) -> Judgement<'a> {
+    fn judge_entries(&self, entries: &[Finding<'_>], passed: bool, runs_since: Option<Timestamp>) -> Judgement<'a> {
         let mut exceeded = Vec::new();
         let mut room = FINDINGS_SHOWN.saturating_sub(self.denied(entries, &mut exceeded));
         let mut judgement = Judgement::from(Verdict::Accepted);
-        let weighed: Vec<Weighed<'_, '_, 'a>> =
+        let mut weighed: Vec<Weighed<'_, '_, 'a>> =
             entries.iter().filter_map(|entry| self.weigh(entry, &mut judgement.used)).collect();
+        for weighed in weighed.iter_mut().filter(|weighed| !weighed.is_in_grace) {
+            let young = self.is_young(weighed.finding, runs_since);
+            weighed.is_in_grace = young.is_some();
+            judgement.young.extend(young);
+        }
         self.judge_exploited(&weighed, &mut exceeded, &mut room, &mut judgement);
         self.judge_likely(&weighed, &mut exceeded, &mut room, &mut judgement);
         let limited = || weighed.iter().filter(|weighed| !weighed.is_in_grace && !passed);
@@ -554,6 +621,18 @@ impl<'a> Judge<'a> {
         periods.and_then(|periods| periods.of(entry.severity)).is_some_and(|period| {
             // A date that lies ahead is no date.
             entry.published.is_some_and(|published| published <= self.now && !published.is_older_than(period, self.now))
+        })
+    }
+
+    /// The same of an image that runs since then: whether a finding doesn't count yet, since it became known while the image ran.
+    fn is_young(&self, entry: &Finding<'_>, runs_since: Option<Timestamp>) -> Option<YoungFinding> {
+        let (period, known) = (self.limits.running?.of(entry.severity)?, entry.known?);
+        let ran_before = runs_since? < known || !is_on(Remedy::RunSinceBefore);
+        let is_past = known <= self.now || !is_on(Remedy::KnownIsPast);
+        (ran_before && is_past && !known.is_older_than(period, self.now)).then(|| YoungFinding {
+            until: known.after(period),
+            known,
+            id: entry.id.as_ref().map_or(String::new(), |id| id.as_str().to_owned()),
         })
     }
 

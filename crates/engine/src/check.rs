@@ -1,6 +1,7 @@
 //! Settings of a policy that is to be deployed: read, and the rules and expressions among them looked into.
 
 use crate::report::kinds_of;
+use crate::running;
 use crate::settings::{ExemptionObject, Identity, InvalidSettings, Lint, Settings};
 use crate::{Timestamp, rego, verification};
 use serde_json::Value;
@@ -48,7 +49,7 @@ pub struct ReadKind {
     pub path: String,
 }
 
-/// The kinds of the cluster that settings have read, each once: those of the sources of reports and of exemptions where reports
+/// The kinds of the cluster that settings have read, each once: those of the sources of reports, of what runs and of exemptions where reports
 /// may decide, of keys and namespaces of `imageVerification`, and of `context`.
 #[must_use]
 pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {
@@ -66,6 +67,9 @@ pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {
     }
     for (path, _) in settings.acceptance.exploited_lists().into_iter().filter(|_| settings.reads_reports()) {
         add("v1", "ConfigMap", path);
+    }
+    for path in settings.acceptance.running().into_iter().filter(|_| settings.reads_reports()) {
+        add(running::API_VERSION, running::KIND, path);
     }
     if settings.exemptions_from.is_some() && settings.reads_reports() {
         add(ExemptionObject::API_VERSION, ExemptionObject::KIND, "exemptionsFrom".to_owned());
@@ -125,6 +129,10 @@ mod tests {
         check(
             json!({"reports": registry, "exemptionsFrom": {"workloadNamespace": true}}),
             &["exemptionsFrom: image-admission.kubewarden.io/v1alpha1 ImageExemption"],
+        );
+        check(
+            json!({"reports": registry, "acceptance": {"byNamespace": {"shop": {"running": {"grace": "7d"}}}}}),
+            &["acceptance.byNamespace.shop.running: v1 Pod"],
         );
         // No report decides.
         check(json!({"preScanPolicies": {"defaultPolicy": "accept"}}), &[]);

@@ -66,6 +66,8 @@ pub(crate) struct Finding<'a> {
     pub(crate) score: Option<f64>,
     /// When its fix, or it, was published, when the source says so.
     pub(crate) published: Option<Timestamp>,
+    /// Since when everybody may know of it, when the source says so: the day of a fix is not that.
+    pub(crate) known: Option<Timestamp>,
     /// Whether a VEX document says that it doesn't count.
     pub(crate) suppressed: bool,
     /// Whether it is exploited in the wild; none when the report doesn't say.

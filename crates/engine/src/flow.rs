@@ -17,6 +17,7 @@ use crate::prescan::{self, PreScan};
 use crate::rego::{Budget, RequestRules};
 use crate::report::ReportSearch;
 use crate::request::{AdmissionRequest, Operation};
+use crate::running::RunningPods;
 use crate::scan;
 use crate::settings::Settings;
 use crate::verification::{self, Recorder};
@@ -95,7 +96,8 @@ fn judge(
     pre_scan(context, &reviewed, &mut decision, rules.as_deref_mut());
     let subject = scan::subject(context, &reviewed, &decision.images, decision.outcome == Outcome::Scanned);
     let objects = ExemptionObjects::new(context, &subject.namespace);
-    let mut search = ReportSearch::new(context, &subject, objects.as_ref());
+    let running = RunningPods::new(context, &subject.namespace);
+    let mut search = ReportSearch::new(context, &subject, objects.as_ref(), running.as_ref());
     verify(context, &reviewed, &mut decision, &mut search, recorder);
     scan(context, &reviewed, &mut decision, rules.as_deref_mut(), &mut search);
     write(context, reviewed, &mut decision);
@@ -105,6 +107,7 @@ fn judge(
     }
     finish_with(search);
     finish_with(objects);
+    finish_with(running);
     decision
 }
 

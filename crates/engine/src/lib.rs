@@ -60,6 +60,7 @@ mod report;
 mod request;
 mod resolve;
 mod response;
+mod running;
 mod scan;
 pub mod settings;
 mod spelling;

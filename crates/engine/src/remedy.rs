@@ -90,6 +90,14 @@ pub(crate) enum Remedy {
     BoundExemptions,
     /// An exemption that may last only so long must say when it was made.
     KnowAgeOfExemptions,
+    /// A Pod proves of the digest that it runs that it runs, and of no other.
+    MatchRunningDigest,
+    /// A Pod proves it as long as it runs.
+    MustRun,
+    /// What started when a finding was known, or later, doesn't run since before.
+    RunSinceBefore,
+    /// A finding that is known from a day to come on isn't young for ever.
+    KnownIsPast,
 }
 
 /// Whether a remedy is at work: always.

@@ -25,6 +25,7 @@ use crate::reason::{
 };
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, ResolvedImage, resolve};
+use crate::running::{RunningImage, RunningPods};
 use crate::settings::{EffectiveFallbacks, Fallback, ReportSource, Settings};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -176,6 +177,8 @@ pub(crate) struct ReportSearch<'a> {
     subject: &'a Subject,
     /// Exemptions that stand in the cluster, where the settings believe them.
     objects: Option<&'a ExemptionObjects<'a>>,
+    /// What runs in the workload's namespace, where that may excuse findings.
+    running: Option<&'a RunningPods<'a>>,
     now: Timestamp,
     known: KnownImages,
     /// Made when the first image is looked for: many a request asks for none.
@@ -189,12 +192,14 @@ impl<'a> ReportSearch<'a> {
         context: RequestContext<'a>,
         subject: &'a Subject,
         objects: Option<&'a ExemptionObjects<'a>>,
+        running: Option<&'a RunningPods<'a>>,
     ) -> Self {
         let RequestContext { settings, host, now, .. } = context;
         let gate = settings.acceptance.of(&subject.namespace).known_exploited;
         let list = gate.and_then(|gate| gate.from.as_ref());
         let exploited = list.map(|list| Rc::new(ExploitedCatalogue::new(list, host, now)));
-        Self { settings, host, subject, objects, now, known: KnownImages::default(), sources: Vec::new(), exploited }
+        let (known, sources) = (KnownImages::default(), Vec::new());
+        Self { settings, host, subject, objects, running, now, known, sources, exploited }
     }
 
     /// A source as the settings have it.
@@ -295,6 +300,7 @@ impl<'a> ReportSearch<'a> {
         let judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
         let judge = judge.knowing(self.exploited.clone());
         let judge = judge.with_objects(self.objects, reference);
+        let judge = judge.with_running(self.running.map(|pods| RunningImage::new(pods, image)));
         let (statements, known_to, asked) = self.ask(reference, image, &judge);
         let mut warnings = Vec::new();
         if image.is_unproven {
@@ -325,6 +331,8 @@ impl<'a> ReportSearch<'a> {
             if gravity(next.0, next.2, forgiven) > gravity(worst.0, worst.2, forgiven) { next } else { worst }
         });
         let (status, state, is_outage) = worst.unwrap_or((ScanStatus::ScanFailed, ReportState::LookUpFailed, false));
+        // What is rejected all the same doesn't start.
+        warnings.retain(|warning| status == ScanStatus::Accepted || !warning.is_of_what_runs());
         ScanReport {
             status,
             state,
@@ -468,8 +476,8 @@ impl Statement<'_> {
         };
         let what = match self.known {
             Knowledge::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => Decisive::Accepted,
-            Knowledge::Fresh(Judgement { verdict: Verdict::Rejected(exceeded), unknown, .. }) => {
-                Decisive::Rejected(exceeded, source, unknown)
+            Knowledge::Fresh(Judgement { verdict: Verdict::Rejected(exceeded), unexcused, .. }) => {
+                Decisive::Rejected(exceeded, source, unexcused)
             }
             Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => Decisive::Unreadable(why),
             Knowledge::Fresh(Judgement { verdict: Verdict::Incomparable(why), .. }) => {

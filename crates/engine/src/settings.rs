@@ -273,7 +273,8 @@ fn sources_must_tell(settings: &Settings, problems: &mut Problems) {
         names.join(", ")
     };
     if !sources.iter().any(ReportSource::has_dates) {
-        for setting in settings.acceptance.grace_periods() {
+        let running = settings.acceptance.running().into_iter().map(|path| format!("{path}.grace"));
+        for setting in settings.acceptance.grace_periods().into_iter().chain(running) {
             problems.add_at(
                 &setting,
                 format!(

@@ -46,6 +46,11 @@ impl Timestamp {
         self.0.saturating_sub(DAY - 1).saturating_sub(start.0) > span.seconds
     }
 
+    /// The time a span later.
+    pub(crate) fn after(self, span: &Span) -> Self {
+        Self(self.0.saturating_add(span.seconds))
+    }
+
     /// Whether it lies before `now` by more than a span.
     pub(crate) fn is_older_than(self, span: &Span, now: Self) -> bool {
         now.0.saturating_sub(self.0) > span.seconds
@@ -63,6 +68,11 @@ impl fmt::Display for Timestamp {
 }
 
 impl Span {
+    /// Whether another one takes longer.
+    pub(crate) fn is_shorter_than(&self, other: &Self) -> bool {
+        self.seconds < other.seconds
+    }
+
     /// Reads `72h`, `14d`, `1h30m`: numbers with the units `w`, `d`, `h`, `m` and `s`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

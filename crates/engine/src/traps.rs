@@ -10,6 +10,7 @@ mod gates;
 mod moved;
 mod mutilated;
 mod reread;
+mod running;
 mod said;
 mod unproven_indexes;
 mod what_runs;

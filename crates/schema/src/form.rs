@@ -39,6 +39,7 @@ const ORDER: [(&str, &[&str]); 11] = [
             "acceptance.cvssScore",
             "acceptance.fixGracePeriod",
             "acceptance.unfixedGracePeriod",
+            "acceptance.running",
             "acceptance.knownExploited",
             "acceptance.epss",
             "acceptance.endOfLife",
@@ -99,7 +100,8 @@ pub fn form(schema: &Value) -> Value {
 }
 
 /// Settings that mean something only as a whole: the form saves each answer by itself.
-const WHOLE: [&str; 4] = ["acceptance.epss", "acceptance.knownExploited", "breakGlass", "exemptionsFrom"];
+const WHOLE: [&str; 5] =
+    ["acceptance.epss", "acceptance.knownExploited", "acceptance.running", "breakGlass", "exemptionsFrom"];
 
 struct Form<'s> {
     schema: &'s Value,

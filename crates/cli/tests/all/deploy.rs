@@ -23,7 +23,7 @@ const SOURCES: [&str; 5] =
     ["sources/sbomscanner", "sources/trivy-operator", "sources/kubescape", "sources/custom", "sources/none"];
 
 /// What overlays may add beside a source of reports and the two below. Their heads have the settings that they go with.
-const BESIDE: [&str; 3] = ["keys", "context", "known-exploited"];
+const BESIDE: [&str; 4] = ["keys", "context", "known-exploited", "running"];
 
 // === overlays ===
 
@@ -61,9 +61,10 @@ fn all() -> Vec<Vec<&'static str>> {
     for source in SOURCES {
         for mode in [&[][..], &["monitor"]] {
             for twin in [&[][..], &["validating"]] {
-                for beside in
-                    [&[][..], &["keys", "context", "known-exploited", "monitoring", "break-glass", "exemptions"]]
-                {
+                for beside in [
+                    &[][..],
+                    &["keys", "context", "known-exploited", "running", "monitoring", "break-glass", "exemptions"],
+                ] {
                     // Where nobody scans there is nothing to exempt.
                     let is_of_use = |name: &&str| *name != "exemptions" || source != "sources/none";
                     let beside: Vec<&str> = beside.iter().copied().filter(is_of_use).collect();
@@ -261,8 +262,12 @@ fn every_source_grants_what_its_settings_ask_for_and_nothing_else() {
 #[test]
 fn what_comes_beside_a_source_grants_what_its_settings_ask_for_and_nothing_else() {
     for component in BESIDE {
-        // A list is asked for where a report has findings.
-        let source = if component == "known-exploited" { "sources/sbomscanner" } else { "sources/none" };
+        // A list is asked for where a report has findings, and what runs where they have dates.
+        let source = match component {
+            "known-exploited" => "sources/sbomscanner",
+            "running" => "sources/trivy-operator",
+            _ => "sources/none",
+        };
         let Some(rendered) = overlay(&[source, component]) else { return };
         let spec = rendered.policy(POLICY).spec;
         let mut settings = spec.settings.clone();

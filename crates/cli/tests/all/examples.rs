@@ -192,7 +192,7 @@ fn collect_nested(schema: &Value, path: String, found: &mut BTreeSet<String>) {
 
 /// The path of a setting that is another one under a second name, or in a second place.
 fn normal(path: &str) -> String {
-    const SAME: [(&str, &str); 11] = [
+    const SAME: [(&str, &str); 12] = [
         ("policies.", "scanPolicies."),
         // What a resource has in its `spec` is what else stands in the settings themselves.
         ("imageVerification[].spec.", "imageVerification[]."),
@@ -202,6 +202,7 @@ fn normal(path: &str) -> String {
         ("acceptance.byNamespace.*.cvssScore.", "acceptance.cvssScore."),
         ("acceptance.byNamespace.*.fixGracePeriod.", "acceptance.fixGracePeriod."),
         ("acceptance.byNamespace.*.unfixedGracePeriod.", "acceptance.unfixedGracePeriod."),
+        ("acceptance.byNamespace.*.running.", "acceptance.running."),
         ("acceptance.byNamespace.*.knownExploited.", "acceptance.knownExploited."),
         ("acceptance.byNamespace.*.epss.", "acceptance.epss."),
         ("regoPolicies.data.conftest.", "conftest."),

@@ -18,6 +18,7 @@ fn finding(id: &str, severity: Severity) -> Finding<'static> {
         fixed_in: Some("9".into()),
         score: None,
         published: None,
+        known: None,
         suppressed: false,
         exploited: Some(Exploited::No),
         epss: EpssScores { score: Some(0.01), percentile: Some(0.2) },

@@ -3,8 +3,9 @@
 use super::{Advice, PackageUpdate};
 use crate::host::{HostFailure, Untrusted};
 use crate::reason::{
-    Beside, Decisive, EndedExemption, ExceededLimit, ExceededSetting, LookUpFailure, NamedFinding, NotScanned,
-    OtherImage, Pending, ReportReason, ScanReason, UnreadableReport, Unresolved, Unsigned, Unverified,
+    Beside, Decisive, EndedExemption, ExceededLimit, ExceededSetting, LookUpFailure, NamedFinding, NotRunning,
+    NotScanned, OtherImage, Pending, ReportReason, ScanReason, Unexcused, UnknownRunning, UnreadableReport, Unresolved,
+    Unsigned, Unverified,
 };
 use crate::report::{PlatformReport, ScanReport};
 use crate::settings::Settings;
@@ -100,13 +101,10 @@ fn about_unresolved(why: &Unresolved, settings: &Settings) -> Advice {
 fn about_reason(reason: &ReportReason) -> Vec<Advice> {
     let advice = match &reason.what {
         Decisive::Accepted => return Vec::new(),
-        Decisive::Rejected(exceeded, _, unknown) => {
+        Decisive::Rejected(exceeded, _, unexcused) => {
             let mut advice = about_findings(exceeded);
             advice.extend(about_exemptions(exceeded));
-            advice.extend(unknown.as_ref().map(|unknown| match unknown.failure.is_outage() {
-                true => Advice::TryAgain,
-                false => Advice::RepairLookUp,
-            }));
+            advice.extend(unexcused.iter().filter_map(about_unexcused));
             return advice;
         }
         Decisive::Unreadable(UnreadableReport::Untold(_)) => Advice::RepairScan,
@@ -136,6 +134,18 @@ fn about_reason(reason: &ReportReason) -> Vec<Advice> {
         Decisive::LookUpFailed(LookUpFailure::Unjudgeable(_)) => Advice::NamePlatform,
     };
     vec![advice]
+}
+
+/// What was looked for in vain, and might have excused what rejects.
+fn about_unexcused(why: &Unexcused) -> Option<Advice> {
+    let failure = match why {
+        Unexcused::Exemptions(unknown) => &unknown.failure,
+        Unexcused::NotRunning(NotRunning::Unknown(UnknownRunning::LookUpFailed { failure, .. })) => failure,
+        Unexcused::NotRunning(
+            NotRunning::Unknown(UnknownRunning::TooManyPods { .. }) | NotRunning::NotBefore { .. },
+        ) => return None,
+    };
+    Some(if failure.is_outage() { Advice::TryAgain } else { Advice::RepairLookUp })
 }
 
 /// The objects that should exempt what rejects, each once.

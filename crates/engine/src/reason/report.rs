@@ -1,8 +1,8 @@
 //! What decides about an image for one platform: a report, what is wrong with it, or that there is none.
 
 use super::{
-    ExceededLimit, NotScanned, Pending, ScanFailure, StaleReport, Unjudgeable, UnknownExemptions, UnreadableReport,
-    Whereabouts,
+    ExceededLimit, NotRunning, NotScanned, Pending, ScanFailure, StaleReport, Unjudgeable, UnknownExemptions,
+    UnreadableReport, Whereabouts,
 };
 use crate::Timestamp;
 use crate::host::HostFailure;
@@ -14,8 +14,8 @@ use std::fmt;
 const MAX_REASON_LENGTH: usize = 800;
 /// The longest part of a reason that says what was found: who found it, and when, comes after it.
 const MAX_FINDINGS_LENGTH: usize = 560;
-/// The longest part of a reason that says what couldn't be looked up.
-const MAX_UNKNOWN_LENGTH: usize = 160;
+/// The longest part of a reason that says why nothing excuses what was found.
+const MAX_UNEXCUSED_LENGTH: usize = 160;
 
 /// What decides about one platform, and who says so.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,8 +39,8 @@ pub(crate) enum Made {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Decisive {
     Accepted,
-    /// Over these limits, as this source says; and exemptions that nobody could look up.
-    Rejected(Vec<ExceededLimit>, &'static str, Option<UnknownExemptions>),
+    /// Over these limits, as this source says; and why nothing excuses that.
+    Rejected(Vec<ExceededLimit>, &'static str, Vec<Unexcused>),
     Unreadable(UnreadableReport),
     Stale(StaleReport),
     OfAnotherImage(OtherImage),
@@ -50,6 +50,15 @@ pub(crate) enum Decisive {
     LookUpFailed(LookUpFailure),
     /// No source knows anything: where they looked.
     Nothing(Vec<Whereabouts>),
+}
+
+/// Why something that may excuse findings doesn't.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unexcused {
+    /// Exemptions that nobody could look up.
+    Exemptions(UnknownExemptions),
+    /// It isn't known to run already.
+    NotRunning(NotRunning),
 }
 
 /// Whose a report is that was found in the wanted one's place.
@@ -124,11 +133,11 @@ impl ReportReason {
         let Self { by, made, what } = self;
         match what {
             Decisive::Accepted => format!("accepted by {by}{made}"),
-            Decisive::Rejected(exceeded, source, unknown) => {
+            Decisive::Rejected(exceeded, source, unexcused) => {
                 let exceeded: Vec<String> = exceeded.iter().map(ExceededLimit::to_string).collect();
                 let found = cut(&exceeded.join("; "), MAX_FINDINGS_LENGTH);
-                let unknown = unknown.as_ref().map_or(String::new(), |unknown| format!("; {unknown}"));
-                format!("{found} ({source}: {by}{made}){}", cut(&unknown, MAX_UNKNOWN_LENGTH))
+                let unexcused = unexcused.iter().map(|why| cut(&format!("; {why}"), MAX_UNEXCUSED_LENGTH));
+                format!("{found} ({source}: {by}{made}){}", unexcused.collect::<String>())
             }
             Decisive::Unreadable(UnreadableReport::Untold(what)) => format!("{by} can't decide: {what}"),
             Decisive::Unreadable(why) => format!("{by} can't be read: {why}"),
@@ -186,6 +195,15 @@ impl fmt::Display for LookUpFailure {
             Self::Host(failure) => write!(f, "{failure}"),
             Self::Unjudgeable(why) => write!(f, "{why}"),
             Self::List(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+impl fmt::Display for Unexcused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exemptions(why) => write!(f, "{why}"),
+            Self::NotRunning(why) => write!(f, "{why}"),
         }
     }
 }

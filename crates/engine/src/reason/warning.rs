@@ -1,6 +1,6 @@
 //! What people are told of an image that is let in, or of a report whatever it came to.
 
-use super::{ExceededLimit, ExceededSetting, NamedFindings, ScanStatus, Untold, UnusableList};
+use super::{ExceededLimit, ExceededSetting, NamedFindings, RunsAlready, ScanStatus, Untold, UnusableList};
 use crate::Timestamp;
 use crate::message::{cut, join_at_most};
 use crate::settings::Exemption;
@@ -35,7 +35,7 @@ pub enum ImageWarning {
     ReportsDisagree,
     /// It needs an exemption that ends soon.
     ExemptionEnds(UsedExemption),
-    /// A gate would reject it, if it weren't told to warn.
+    /// A gate would reject it, if it weren't told to warn; or if the image didn't run already.
     Gate(GateWarning),
 }
 
@@ -49,6 +49,14 @@ pub(crate) enum Warned {
     Exceeded(ExceededLimit),
     Untold(Untold),
     List(UnusableList),
+    Runs(RunsAlready),
+}
+
+impl ImageWarning {
+    /// Whether it says that an image may start since it runs already.
+    pub(crate) fn is_of_what_runs(&self) -> bool {
+        matches!(self, Self::Gate(GateWarning(Warned::Runs(_))))
+    }
 }
 
 impl GateWarning {
@@ -63,6 +71,7 @@ impl GateWarning {
             Warned::Untold(Untold::Epss) => f.write_str("has a report without EPSS scores"),
             Warned::Untold(Untold::EndOfLife) => f.write_str("has a report that doesn't say whether its system ended"),
             Warned::List(_) => f.write_str("can't be compared with the list of what is exploited"),
+            Warned::Runs(runs) => runs.short(f),
         }
     }
 }
@@ -73,6 +82,7 @@ impl fmt::Display for GateWarning {
             Warned::Exceeded(limit) => write!(f, "{limit}"),
             Warned::Untold(what) => write!(f, "its report: {what}"),
             Warned::List(why) => write!(f, "{why}"),
+            Warned::Runs(runs) => write!(f, "{runs}"),
         }
     }
 }

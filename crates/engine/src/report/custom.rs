@@ -164,8 +164,8 @@ impl<'a> CustomObjects<'a> {
                     return None;
                 }
                 if deeper == mask {
-                    let exempted = || Some(judge.judge_at(depth, &report.findings(parts).ok()?));
-                    return if depth == Depth::Exempted { exempted() } else { None };
+                    let excused = || Some(judge.judge_at(depth, &report.findings(parts).ok()?));
+                    return if depth == Depth::Excused { excused() } else { None };
                 }
                 let object = get(objects, namespace, name, &deeper).ok()??;
                 let report = Report { settings, object: &object };
@@ -743,6 +743,7 @@ fn finding<'v>(entry: &'v Value, fields: &CustomFields) -> Finding<'v> {
         fixed_in,
         score,
         published,
+        known: published,
         suppressed: suppressed.unwrap_or(false),
     }
 }

@@ -148,7 +148,7 @@ impl<'a> KubescapeReports<'a> {
                     return None;
                 }
                 if judge.parts(depth) == judge.parts(DEPTH) {
-                    return (depth == Depth::Exempted).then(|| judge.judge_at(depth, &first));
+                    return (depth == Depth::Excused).then(|| judge.judge_at(depth, &first));
                 }
                 let namespace = &self.settings.namespace;
                 let again = self.manifests.get(namespace, name, &fields(judge, depth)).ok()??;

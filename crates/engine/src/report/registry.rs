@@ -200,7 +200,7 @@ impl<'a> AttachedReports<'a> {
             is_verdict: document.findings.verdict.is_some(),
             judgement: judge_deeper(judge, &document.findings, |depth| {
                 // All of it was read at once.
-                (depth == Depth::Exempted).then(|| judge.judge_at(depth, &document.findings))
+                (depth == Depth::Excused).then(|| judge.judge_at(depth, &document.findings))
             }),
             digests: document.digests,
             platform: document.platform,

@@ -521,6 +521,7 @@ impl<'a> From<Vulnerability<'a>> for Finding<'a> {
             purl: entry.purl,
             fixed_in: entry.fixed_versions.into_iter().flatten().find(|version| !version.as_str().trim().is_empty()),
             published: None,
+            known: None,
             suppressed: entry.suppressed.unwrap_or(false),
         }
     }

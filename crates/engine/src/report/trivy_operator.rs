@@ -471,6 +471,7 @@ impl<'a> From<Vulnerability<'a>> for Finding<'a> {
         let scores = vendors.filter_map(|(vendor, cvss)| Some((vendor.as_str(), cvss.as_ref()?.score())));
         // The report's one score is any vendor's; all of them are there only where the operator is told to keep them.
         let score = score::best(scores).or(entry.score.map(|score| score.0).filter(|score| *score > 0.0));
+        let published = entry.published_date.and_then(|date| Timestamp::parse(date.as_str()));
         Self {
             score,
             id: entry.id.filter(|id| !id.as_str().is_empty()),
@@ -479,7 +480,8 @@ impl<'a> From<Vulnerability<'a>> for Finding<'a> {
             package: entry.resource,
             purl: entry.purl,
             fixed_in: entry.fixed_version.filter(|version| !version.as_str().trim().is_empty()),
-            published: entry.published_date.and_then(|date| Timestamp::parse(date.as_str())),
+            published,
+            known: published,
             suppressed: false,
             exploited: None,
             epss: EpssScores::default(),

@@ -28,6 +28,7 @@ struct Gates {
     ignore_vex_status: Option<bool>,
     fix_grace_period: Option<GracePeriods>,
     unfixed_grace_period: Option<GracePeriods>,
+    running: Option<GracePeriods>,
     known_exploited: Option<KnownExploited>,
     epss: Option<Epss>,
     end_of_life: Option<GateAction>,
@@ -51,6 +52,8 @@ pub struct Limits<'a> {
     pub fix_grace_period: Option<&'a GracePeriods>,
     /// How long a finding without a fix doesn't count after it was published.
     pub unfixed_grace_period: Option<&'a GracePeriods>,
+    /// How long a finding doesn't count after it became known, in an image that runs since before that.
+    pub running: Option<&'a GracePeriods>,
     /// What becomes of an image with a vulnerability that is exploited in the wild.
     pub known_exploited: Option<&'a KnownExploited>,
     /// What becomes of an image with a vulnerability that is likely to be exploited.
@@ -104,6 +107,7 @@ impl Acceptance {
             ignore_vex_status: own.ignore_vex_status.or(top.ignore_vex_status).unwrap_or(false),
             fix_grace_period: own.fix_grace_period.as_ref().or(top.fix_grace_period.as_ref()),
             unfixed_grace_period: own.unfixed_grace_period.as_ref().or(top.unfixed_grace_period.as_ref()),
+            running: own.running.as_ref().or(top.running.as_ref()),
             known_exploited: own.known_exploited.as_ref().or(top.known_exploited.as_ref()),
             epss: own.epss.or(top.epss),
             end_of_life: own.end_of_life.or(top.end_of_life),
@@ -121,6 +125,25 @@ impl Acceptance {
         let mut paths = self.paths("fixGracePeriod", |gates| gates.fix_grace_period.is_some());
         paths.extend(self.paths("unfixedGracePeriod", |gates| gates.unfixed_grace_period.is_some()));
         paths
+    }
+
+    /// The paths of every grace period of what runs already.
+    pub(crate) fn running(&self) -> Vec<String> {
+        self.paths("running", |gates| gates.running.is_some())
+    }
+
+    /// The paths of those that let nothing start which doesn't start anyway, since it is as young.
+    pub(super) fn running_in_vain(&self) -> Vec<String> {
+        let is_in_vain = |limits: Limits<'_>| {
+            let graces = [limits.fix_grace_period, limits.unfixed_grace_period];
+            limits.running.is_some_and(|running| graces.iter().all(|grace| grace.is_some_and(|grace| grace.cover(running))))
+        };
+        let namespaces = self.by_namespace.iter().filter(|(_, gates)| gates.running.is_some());
+        let own = namespaces.filter(|(namespace, _)| is_in_vain(self.of(namespace)));
+        let own = own.map(|(namespace, _)| format!("acceptance.byNamespace.{namespace}.running"));
+        // No namespace has this name.
+        let top = (self.top.running.is_some() && is_in_vain(self.of(""))).then(|| "acceptance.running".to_owned());
+        top.into_iter().chain(own).collect()
     }
 
     /// The paths of every `knownExploited` without a list, which leaves it to the reports.
@@ -193,6 +216,7 @@ impl Limits<'_> {
             ignore_vex_status: _,
             fix_grace_period: _,
             unfixed_grace_period: _,
+            running: _,
             known_exploited: _,
             epss: _,
             end_of_life: _,
@@ -266,6 +290,7 @@ const KEYS: &[&str] = &[
     "ignoreVexStatus",
     "fixGracePeriod",
     "unfixedGracePeriod",
+    "running",
     "knownExploited",
     "epss",
     "endOfLife",
@@ -301,6 +326,7 @@ fn read_gates(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Gates {
         ignore_vex_status: map.has("ignoreVexStatus").then(|| map.boolean("ignoreVexStatus", false, problems)),
         fix_grace_period: grace::read(map, "fixGracePeriod", problems),
         unfixed_grace_period: grace::read(map, "unfixedGracePeriod", problems),
+        running: grace::read_running(map, problems),
         known_exploited: exploitation::read_known_exploited(map, problems),
         epss: exploitation::read_epss(map, problems),
         end_of_life: map.has("endOfLife").then(|| map.choice("endOfLife", GateAction::default(), problems)),

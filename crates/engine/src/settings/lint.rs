@@ -576,6 +576,10 @@ impl Lints {
                 self.add(LintRule::CriticalUnlimited, path, message);
             }
         }
+        for path in acceptance.running_in_vain() {
+            let message = "`fixGracePeriod` and `unfixedGracePeriod` are as long: what it would let start starts anyway; make it longer, or remove it";
+            self.add(LintRule::NeverMatches, path, message);
+        }
         for namespace in acceptance.namespaces().filter(|namespace| acceptance.of(namespace) == acceptance.of("")) {
             let path = format!("acceptance.byNamespace.{namespace}");
             let lint = Lint::new(LintRule::NamespaceWithoutEffect, path, WITHOUT_EFFECT);

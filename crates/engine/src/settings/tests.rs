@@ -546,7 +546,7 @@ fn acceptance_that_makes_no_sense_is_refused() {
             "acceptance.allowAlways: expected a list, but found the string `CVE-1`",
             "acceptance.fixGracePeriod: `soon` is not a span of time like `72h` or `14d`",
             "acceptance.count: `all` is not a choice here; use unique or entries",
-            "acceptance.byNamespace.a.byNamespace: unknown setting `byNamespace`; known here: maxSeverity, cvssScore, denyAlways, allowAlways, ignoreVexStatus, fixGracePeriod, unfixedGracePeriod, knownExploited, epss, endOfLife, count",
+            "acceptance.byNamespace.a.byNamespace: unknown setting `byNamespace`; known here: maxSeverity, cvssScore, denyAlways, allowAlways, ignoreVexStatus, fixGracePeriod, unfixedGracePeriod, running, knownExploited, epss, endOfLife, count",
             "acceptance.byNamespace.a.cvssScore: `threshold` is missing: the lowest CVSS score that counts, like 7.0",
             "acceptance.byNamespace.b: expected an object, but found `7`",
         ],
@@ -565,6 +565,49 @@ fn a_grace_period_needs_a_source_with_dates() {
         ],
     );
     read(json!({"acceptance": grace, "reports": {"sources": [{"sbomscanner": {}}, {"trivyOperator": {}}]}}));
+    refuse(json!({"acceptance": {"running": {"grace": "7d"}}}), &[&format!("acceptance.running.grace: {no_dates}")]);
+}
+
+#[test]
+fn what_runs_already_has_a_grace_period_of_its_own() {
+    let of = |acceptance: Value| json!({"acceptance": acceptance, "reports": {"sources": [{"trivyOperator": {}}]}});
+    let running = |settings: Value, namespace: &str, severity: Severity| {
+        read(of(settings))
+            .acceptance
+            .of(namespace)
+            .running
+            .and_then(|grace| grace.of(severity))
+            .map(ToString::to_string)
+    };
+    let both = json!({"running": {"grace": "7d"}, "byNamespace": {"a": {"running": {"grace": {"critical": "3d"}}}}});
+    assert_eq!(running(both.clone(), "any", Severity::Low).as_deref(), Some("7d"));
+    assert_eq!(running(both.clone(), "a", Severity::Critical).as_deref(), Some("3d"));
+    assert_eq!(running(both, "a", Severity::High), None);
+    for absent in
+        [json!({}), json!({"running": null}), json!({"running": {"grace": ""}}), json!({"running": {"grace": {}}})]
+    {
+        assert_eq!(running(absent.clone(), "any", Severity::Critical), None, "{absent}");
+    }
+    let missing = "`grace` is missing: how long what runs may start after a finding is known, like `7d`";
+    for (value, problem) in [
+        (json!({}), format!("acceptance.running: {missing}")),
+        (json!({"grace": null}), format!("acceptance.running: {missing}")),
+        (
+            json!("7d"),
+            "acceptance.running: expected an object like `{grace: 7d}`, but found the string `7d`".to_owned(),
+        ),
+        (
+            json!({"grace": "soon"}),
+            "acceptance.running.grace: `soon` is not a span of time like `72h` or `14d`".to_owned(),
+        ),
+        (json!({"grace": 7}), "acceptance.running.grace: `7` has no unit; write a span of time like `7h`".to_owned()),
+        (
+            json!({"grace": "7d", "knownExploited": true}),
+            "acceptance.running.knownExploited: unknown setting `knownExploited`; known here: grace".to_owned(),
+        ),
+    ] {
+        refuse(of(json!({"running": value})), &[&problem]);
+    }
 }
 
 #[test]

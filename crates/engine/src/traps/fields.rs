@@ -265,3 +265,39 @@ fn objects_of_any_kind() {
         ],
     );
 }
+
+#[test]
+fn pods_that_run() {
+    let pod = |name: &str, container: Value, init: Value| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "web"}, "status": {
+            "phase": "Running", "containerStatuses": [container], "initContainerStatuses": [init]}})
+    };
+    let of = |letter: char| format!("reg.io/team/app@{}", digest(letter));
+    let since = |state: &str| json!({state: {"startedAt": "2026-11-01T09:00:00Z"}});
+    let (runs, other) = (since("running"), json!({"imageID": of('b'), "state": {}}));
+    for (container, init, field) in [
+        (json!({"imageID": of('a'), "state": runs}), other.clone(), "containerStatuses.state.running"),
+        (other.clone(), json!({"imageID": of('a'), "state": runs}), "initContainerStatuses.state.running"),
+        (other, json!({"imageID": of('a'), "state": since("terminated")}), "initContainerStatuses.state.terminated"),
+    ] {
+        let mut report = trivy("web", "pod-p-app", json!(digest('a')));
+        report["report"]["vulnerabilities"][0]["publishedDate"] = json!("2026-11-19T00:00:00Z");
+        let world = World::default().image(IMAGE, 'a').object(report).object(pod("web-1", container, init));
+        let settings = json!({"reports": {"sources": [{"trivyOperator": {}}]},
+                              "acceptance": {"maxSeverity": {"high": {"total": 0}}, "running": {"grace": "7d"}}});
+        let answer = world.decide(IMAGE, &settings);
+        assert!(answer.allowed, "{}", answer.response);
+        let list = field.split('.').next().unwrap();
+        let deciding = ["phase".to_owned(), format!("{list}.imageID"), format!("{field}.startedAt")];
+        let asked: Vec<String> = world.asked.take().into_iter().filter(|field| field.contains(" Pod ")).collect();
+        for operation in ["get", "list"] {
+            assert_eq!(asked.iter().filter(|field| field.starts_with(operation)).count(), 6, "{asked:?}");
+            for deciding in &deciding {
+                *world.withheld.borrow_mut() = Some(format!("{operation} Pod status.{deciding}"));
+                let without: Answer = world.decide(IMAGE, &settings);
+                assert!(!without.allowed, "without `{deciding}` the answer is the same: it needn't be asked for");
+                world.withheld.take();
+            }
+        }
+    }
+}

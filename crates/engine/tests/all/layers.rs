@@ -19,7 +19,18 @@ const LAYERS: [(&str, &[&str]); 8] = [
     ("the host", &["host", "cluster", "context"]),
     (
         "sources and judges",
-        &["reason", "finding", "exemption", "exploited", "acceptance", "manifest", "referrers", "resolve", "report"],
+        &[
+            "reason",
+            "finding",
+            "exemption",
+            "exploited",
+            "manifest",
+            "referrers",
+            "resolve",
+            "running",
+            "acceptance",
+            "report",
+        ],
     ),
     (
         "phases, verification and rules",

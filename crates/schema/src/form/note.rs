@@ -4,7 +4,7 @@ use crate::setting::{Setting, text};
 use serde_json::{Map, Value};
 
 /// What to write for settings that the form can't show, or can show the first entry of alone.
-pub const EXAMPLES: [(&str, &str); 12] = [
+pub const EXAMPLES: [(&str, &str); 13] = [
     ("preScanPolicies.byNamespace", "preScanPolicies: {byNamespace: {shop: {defaultPolicy: reject}}}"),
     ("acceptance.byNamespace", "acceptance: {byNamespace: {shop: {maxSeverity: {high: {total: 0}}}}}"),
     (
@@ -15,6 +15,7 @@ pub const EXAMPLES: [(&str, &str); 12] = [
         "acceptance.unfixedGracePeriod",
         "{acceptance: {unfixedGracePeriod: 30d}, reports: {sources: [{trivyOperator: {}}]}}",
     ),
+    ("acceptance.running", "{acceptance: {running: {grace: 7d}}, reports: {sources: [{trivyOperator: {}}]}}"),
     (
         "acceptance.knownExploited",
         "acceptance: {knownExploited: {action: reject, from: {configMap: {namespace: known-exploited, name: known-exploited}}, maxAge: 7d}}",

@@ -26,6 +26,9 @@ pub struct Acceptance {
     pub fix_grace_period: Option<GracePeriods>,
     /// The same of a finding without a fix: it counts only when it was published longer ago.
     pub unfixed_grace_period: Option<GracePeriods>,
+    /// An image that runs already may go on starting for some days when something becomes known of it: new Pods come up with a
+    /// warning where a node is drained. Pods prove it, which are read only where a finding would reject: `v1/Pod` must be granted.
+    pub running: Option<Running>,
     /// What becomes of an image with a vulnerability that is exploited in the wild, however low it is rated.
     pub known_exploited: Option<KnownExploited>,
     /// What becomes of an image with a vulnerability that is likely to be exploited, by FIRST's forecast (EPSS).
@@ -58,6 +61,8 @@ pub struct Gates {
     pub fix_grace_period: Option<GracePeriods>,
     /// The same of a finding without a fix.
     pub unfixed_grace_period: Option<GracePeriods>,
+    /// An image that runs already may go on starting for some days when something becomes known of it.
+    pub running: Option<Running>,
     /// What becomes of an image with a vulnerability that is exploited in the wild.
     pub known_exploited: Option<KnownExploited>,
     /// What becomes of an image with a vulnerability that is likely to be exploited.
@@ -115,6 +120,16 @@ pub enum Count {
     Unique,
     /// A vulnerability in a package.
     Entries,
+}
+
+/// Images that run already.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Running {
+    /// How long after a finding became known it doesn't count in an image that runs in the workload's namespace since before that:
+    /// one span, or one for each severity.
+    #[schemars(extend("examples" = ["7d"]))]
+    pub grace: GracePeriods,
 }
 
 /// How long findings don't count.

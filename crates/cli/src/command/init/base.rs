@@ -30,6 +30,8 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "monitoring/kustomization.yaml",
     "monitoring/service-monitor.yaml",
     "policy-server.yaml",
+    "running/kustomization.yaml",
+    "running/rights.yaml",
     "sources/custom/kustomization.yaml",
     "sources/custom/rights.yaml",
     "sources/kubescape/kustomization.yaml",

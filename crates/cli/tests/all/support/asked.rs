@@ -50,19 +50,37 @@ pub(crate) fn index_digest() -> String {
 
 /// A cluster in which everybody signed every image, and no scanner has finished a report.
 fn cluster() -> StubHost {
-    answering(object)
+    answering(|call| object(call).filter(|_| call.operation == "get_resource"))
 }
 
-/// The same, where sbomscanner found something in every image.
+/// The same, where a scanner found something in every image that is known for a day.
 fn cluster_with_findings() -> StubHost {
     answering(|call| {
         let is_report = call.field("kind") == "VulnerabilityReport";
-        let mut report = object(&Call { payload: json!({"kind": "Image"}), ..call.clone() }).filter(|_| is_report)?;
+        let is_list = call.operation != "get_resource";
+        if is_report && call.field("api_version").starts_with("aquasecurity") {
+            let report = of_trivy_operator(call);
+            return Some(if is_list { json!({"items": [report]}) } else { report });
+        }
+        let mut report = object(&Call { payload: json!({"kind": "Image"}), ..call.clone() }).filter(|_| is_report && !is_list)?;
         report["kind"] = json!("VulnerabilityReport");
         report["metadata"] = json!({"name": call.field("name"), "namespace": call.field("namespace")});
         report["report"] = json!({"summary": {"critical": 1, "high": 0, "medium": 0, "low": 0, "unknown": 0},
             "results": [{"target": "t", "vulnerabilities": [{"cve": "CVE-1", "severity": "CRITICAL", "suppressed": false}]}]});
         Some(report)
+    })
+}
+
+fn of_trivy_operator(call: &Call) -> Value {
+    json!({
+        "apiVersion": call.field("api_version"), "kind": "VulnerabilityReport",
+        "metadata": {"name": "found", "namespace": call.field("namespace")},
+        "report": {
+            "updateTimestamp": "2026-11-01T00:00:00Z", "registry": {"server": "ghcr.io"},
+            "artifact": {"repository": "team/app", "tag": "1.0", "digest": index_digest()},
+            "summary": {"criticalCount": 1, "highCount": 0, "mediumCount": 0, "lowCount": 0, "unknownCount": 0, "noneCount": 0},
+            "vulnerabilities": [{"vulnerabilityID": "CVE-1", "severity": "CRITICAL", "publishedDate": "2026-10-31T00:00:00Z"}],
+        },
     })
 }
 
@@ -72,7 +90,7 @@ fn answering(object: impl Fn(&Call) -> Option<Value> + Send + Sync + 'static) ->
         .says("v1/manifest_digest", digest.as_str())
         .says("v1/oci_manifest", index().to_string())
         .says("v2/verify", digest)
-        .answer_with(move |call| (call.operation == "get_resource").then(|| object(call)).flatten().map(Ok))
+        .answer_with(move |call| object(call).map(Ok))
 }
 
 /// The object of a name, where there is one: a key of that name, or an image that the scanner knows without a report, for
@@ -125,8 +143,10 @@ pub(crate) fn asked(settings: &Value) -> BTreeSet<Asked> {
     let by_digest = format!("ghcr.io/team/app@{}", index_digest());
     let mut asked = answer(&pod(&["ghcr.io/team/app:1.0"]), settings).1;
     asked.extend(answer(&pod(&[&by_digest]), settings).1);
-    // Only what would reject makes it look for what exempts it, and only findings for what is exploited.
-    if settings.get("exemptionsFrom").is_some() || settings["acceptance"]["knownExploited"].get("from").is_some() {
+    // Only what would reject makes it look for what excuses it, and only findings for what is exploited.
+    let acceptance = &settings["acceptance"];
+    let looks_on = acceptance["knownExploited"].get("from").is_some() || acceptance.get("running").is_some();
+    if settings.get("exemptionsFrom").is_some() || looks_on {
         asked.extend(answer_in(&cluster_with_findings(), &pod(&[&by_digest]), settings).1);
         asked.extend(answer_in(&cluster_with_findings(), &pod(&["ghcr.io/team/app:1.0"]), settings).1);
     }

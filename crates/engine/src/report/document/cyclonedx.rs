@@ -359,6 +359,7 @@ impl<'a> Vulnerability<'a> {
     fn shared_by_components(&self, tells: bool) -> Finding<'a> {
         let id = present(self.id.clone());
         let score = self.score();
+        let published = self.published.as_ref().and_then(time_of);
         let aliases = self.references.iter().flatten().filter_map(|reference| present(reference.id.clone()));
         let state = self.analysis.as_ref().and_then(|analysis| analysis.state.as_ref()).map(Text::as_str);
         Finding {
@@ -368,7 +369,8 @@ impl<'a> Vulnerability<'a> {
             purl: None,
             fixed_in: None,
             score,
-            published: self.published.as_ref().and_then(time_of),
+            published,
+            known: published,
             suppressed: matches!(
                 state,
                 Some("not_affected" | "false_positive" | "resolved" | "resolved_with_pedigree")
@@ -565,6 +567,7 @@ mod tests {
             fixed_in: Some("1.1.1d-r0".into()),
             score: Some(5.3),
             published: Timestamp::parse("2019-09-10T17:15:00Z"),
+            known: Timestamp::parse("2019-09-10T17:15:00Z"),
             suppressed: false,
             exploited: None,
             epss: EpssScores::default(),
@@ -582,6 +585,7 @@ mod tests {
             severity: Severity::High,
             score: None,
             published: None,
+            known: None,
             suppressed: true,
             exploited: None,
             epss: EpssScores::default(),

@@ -196,6 +196,7 @@ impl<'a> Vulnerability<'a> {
         let scores = self.cvss.iter().flatten();
         let scores =
             scores.map(|(source, of)| (source.as_str(), score::newest(&[of.v40_score, of.v3_score, of.v2_score])));
+        let published = self.published_date.as_ref().and_then(time_of);
         Finding {
             score: score::best(scores),
             id: present(self.id),
@@ -204,7 +205,8 @@ impl<'a> Vulnerability<'a> {
             package: present(self.pkg_name),
             purl: present(self.pkg_identifier.and_then(|identifier| identifier.purl)),
             fixed_in: present(self.fixed_version),
-            published: self.published_date.as_ref().and_then(time_of),
+            published,
+            known: published,
             suppressed,
             exploited: None,
             epss: EpssScores::default(),
@@ -313,6 +315,7 @@ mod tests {
                 fixed_in: Some("1.1.1d-r0".into()),
                 score: Some(5.3),
                 published: Timestamp::parse("2019-09-10T17:15:00Z"),
+                known: Timestamp::parse("2019-09-10T17:15:00Z"),
                 suppressed: false,
                 exploited: None,
                 epss: EpssScores::default(),

@@ -272,6 +272,30 @@ fn entries_that_change_nothing() {
 }
 
 #[test]
+fn a_grace_period_of_what_runs_that_others_cover() {
+    let of = |acceptance: Value| json!({"acceptance": acceptance, "reports": {"sources": [{"trivyOperator": {}}]}});
+    let covered = |path: &str| {
+        format!(
+            "{path}: `fixGracePeriod` and `unfixedGracePeriod` are as long: what it would let start starts anyway; make it longer, or remove it"
+        )
+    };
+    let week = json!({"grace": "7d"});
+    let both = json!({"running": week, "fixGracePeriod": "7d", "unfixedGracePeriod": "1w"});
+    check(&of(both), &[("never-matches", &covered("acceptance.running"))]);
+    let own = json!({"fixGracePeriod": "14d", "unfixedGracePeriod": "14d", "byNamespace": {
+        "a": {"running": week}, "b": {"running": {"grace": "15d"}}, "c": {"fixGracePeriod": "1d", "running": week}}});
+    check(&of(own), &[("never-matches", &covered("acceptance.byNamespace.a.running"))]);
+    for needed in [
+        json!({"running": week}),
+        json!({"running": week, "fixGracePeriod": "7d"}),
+        json!({"running": week, "fixGracePeriod": "7d", "unfixedGracePeriod": "6d"}),
+        json!({"running": week, "fixGracePeriod": "7d", "unfixedGracePeriod": {"critical": "7d"}}),
+    ] {
+        check(&of(needed), &[]);
+    }
+}
+
+#[test]
 fn rules_that_no_image_comes_to() {
     let reject = json!([{"prefix": "quay.io/", "action": "reject"}]);
     check(
