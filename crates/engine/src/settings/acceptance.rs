@@ -136,7 +136,9 @@ impl Acceptance {
     pub(super) fn running_in_vain(&self) -> Vec<String> {
         let is_in_vain = |limits: Limits<'_>| {
             let graces = [limits.fix_grace_period, limits.unfixed_grace_period];
-            limits.running.is_some_and(|running| graces.iter().all(|grace| grace.is_some_and(|grace| grace.cover(running))))
+            limits
+                .running
+                .is_some_and(|running| graces.iter().all(|grace| grace.is_some_and(|grace| grace.cover(running))))
         };
         let namespaces = self.by_namespace.iter().filter(|(_, gates)| gates.running.is_some());
         let own = namespaces.filter(|(namespace, _)| is_in_vain(self.of(namespace)));

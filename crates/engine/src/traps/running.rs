@@ -363,7 +363,10 @@ fn what_is_rejected_all_the_same_is_not_said_to_start() {
     let world = young().object(pod()).object(with(old, &[("/metadata/name", json!("pod-q-app"))]));
     let answer = world.decide(IMAGE, &week());
     assert!(!answer.allowed, "{}", answer.response);
-    assert_eq!(answer.response["warnings"], json!(["image 'reg.io/team/app:1.0' has scan reports that disagree: the worst decides"]));
+    assert_eq!(
+        answer.response["warnings"],
+        json!(["image 'reg.io/team/app:1.0' has scan reports that disagree: the worst decides"])
+    );
     assert_eq!(answer.response["audit_annotations"].get("container-1.warned"), None);
 }
 

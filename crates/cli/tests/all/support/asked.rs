@@ -62,7 +62,8 @@ fn cluster_with_findings() -> StubHost {
             let report = of_trivy_operator(call);
             return Some(if is_list { json!({"items": [report]}) } else { report });
         }
-        let mut report = object(&Call { payload: json!({"kind": "Image"}), ..call.clone() }).filter(|_| is_report && !is_list)?;
+        let mut report =
+            object(&Call { payload: json!({"kind": "Image"}), ..call.clone() }).filter(|_| is_report && !is_list)?;
         report["kind"] = json!("VulnerabilityReport");
         report["metadata"] = json!({"name": call.field("name"), "namespace": call.field("namespace")});
         report["report"] = json!({"summary": {"critical": 1, "high": 0, "medium": 0, "low": 0, "unknown": 0},

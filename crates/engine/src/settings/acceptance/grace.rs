@@ -18,7 +18,8 @@ impl GracePeriods {
 
     /// Whether they are at least as long, for each severity, as others.
     pub(crate) fn cover(&self, others: &Self) -> bool {
-        let is_covered = |severity: &Severity, span: &Span| self.of(*severity).is_some_and(|own| !own.is_shorter_than(span));
+        let is_covered =
+            |severity: &Severity, span: &Span| self.of(*severity).is_some_and(|own| !own.is_shorter_than(span));
         others.0.iter().all(|(severity, span)| is_covered(severity, span))
     }
 }
