@@ -48,7 +48,7 @@ func TestEveryComponentApplies(t *testing.T) {
 	sources, err := os.ReadDir(filepath.Join(cluster.Tools.Deploy, "sources"))
 	must(t, err)
 	for _, source := range sources {
-		rendered, err := cluster.Render(harness.Deployment{Source: source.Name(), Components: []string{"validating", "monitor", "keys", "context", "exemptions", "known-exploited"}})
+		rendered, err := cluster.Render(harness.Deployment{Source: source.Name(), Components: []string{"validating", "monitor", "keys", "context", "exemptions", "known-exploited", "running"}})
 		must(t, err)
 		answer := cluster.KubectlWith(rendered, "apply", "--server-side", "--force-conflicts", "--dry-run=server", "--filename", "-")
 		// A namespace that a dry run only says it would make isn't there for what is in it.
