@@ -21,6 +21,7 @@ mod digests;
 pub(crate) mod document;
 mod evaluator;
 mod first_exceeded_bound;
+mod graphql;
 pub mod image_has_prefix;
 mod image_reference;
 pub(crate) mod module;

@@ -6,6 +6,7 @@ use super::deprecated::{self, Kind};
 use super::digests;
 use super::document::set;
 use super::first_exceeded_bound::FirstExceededBound;
+use super::graphql;
 use super::image_has_prefix::{IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, image_has_prefix};
 use super::image_reference::{IMAGE_REFERENCE, image_reference};
 use super::template_string::{TEMPLATE_STRING, template_string};
@@ -58,6 +59,12 @@ const ADDED: &[Added] = &[
     added("crypto.hmac.equal", 2, |_| Box::new(|arguments: Vec<Value>| Ok(digests::equal(&arguments)))),
     added("strings.split_n", 3, |of| of.noted(|arguments: Vec<Value>| texts::split_n(&arguments))),
     added("array.flatten", 1, |of| of.noted(|arguments: Vec<Value>| texts::flatten(&arguments))),
+    added("graphql.is_valid", 2, |of| of.noted(|arguments: Vec<Value>| graphql::is_valid(&arguments))),
+    added("graphql.parse", 2, |of| of.noted(|arguments: Vec<Value>| graphql::parse(&arguments))),
+    added("graphql.parse_and_verify", 2, |of| of.noted(|arguments: Vec<Value>| graphql::parse_and_verify(&arguments))),
+    added("graphql.parse_query", 1, |of| of.noted(|arguments: Vec<Value>| graphql::parse_query_text(&arguments))),
+    added("graphql.parse_schema", 1, |of| of.noted(|arguments: Vec<Value>| graphql::parse_schema_text(&arguments))),
+    added("graphql.schema_is_valid", 1, |of| of.noted(|arguments: Vec<Value>| graphql::schema_is_valid(&arguments))),
     added("any", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::any(&arguments)))),
     added("all", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::all(&arguments)))),
     added("set_diff", 2, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::set_diff(&arguments)))),
