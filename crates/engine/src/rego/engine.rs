@@ -23,10 +23,15 @@ mod evaluator;
 mod first_exceeded_bound;
 pub mod image_has_prefix;
 mod image_reference;
+mod keys;
 pub(crate) mod module;
+mod rsa;
+mod signatures;
 mod sprintf;
 pub(crate) mod template_string;
 mod texts;
+mod tokens;
+mod unanswered;
 mod weight;
 
 use crate::Timestamp;
