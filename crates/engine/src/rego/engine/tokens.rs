@@ -220,7 +220,12 @@ impl Constraints {
             Some(time) => time.clone(),
         };
         let Value::Number(time) = nanoseconds else { return Err(Unanswered::Undefined) };
-        let time = time.as_f64().filter(|time| *time >= 0.0 && time.is_finite()).ok_or(Unanswered::Undefined)?;
+        let time = time
+            .format_decimal()
+            .parse()
+            .ok()
+            .filter(|time: &f64| *time >= 0.0 && time.is_finite())
+            .ok_or(Unanswered::Undefined)?;
         Ok(Self {
             by,
             algorithm: text("alg")?.unwrap_or_default(),
