@@ -126,9 +126,15 @@ fn certified(der: &[u8]) -> Result<Public, Unanswered> {
         let (issuer, validity, subject) = (content.next()?, parts(content.next()?)?, content.next()?);
         let are_times = matches!(validity.as_slice(), [from, until] if is_time(*from) && is_time(*until));
         let info = content.next()?.decode_as().ok()?;
-        let extensions = content.all(|part| version > 0 && (1..=3).any(|number| is_specific(part, number)));
-        let is_whole =
-            own == algorithm && version < 3 && are_times && is_name(issuer) && is_name(subject) && extensions;
+        // The identifiers of issuer and subject, which may stand before the extensions of version 3. What else follows isn't read.
+        let after = content.find(|part| ![1, 2].iter().any(|number| is_specific(*part, *number)));
+        let extensions = after.filter(|part| version == 2 && is_specific(*part, 3));
+        let is_whole = own == algorithm
+            && version < 3
+            && are_times
+            && is_name(issuer)
+            && is_name(subject)
+            && extensions.is_none_or(are_extensions);
         is_whole.then_some(info)
     }
     // A certificate of an algorithm that Go doesn't know is one, and verifies nothing.
@@ -151,6 +157,21 @@ fn elements(whole: AnyRef<'_>) -> Option<Vec<AnyRef<'_>>> {
 
 fn is_specific(part: AnyRef<'_>, number: u32) -> bool {
     part.tag().is_context_specific() && part.tag().number() == TagNumber(number)
+}
+
+/// Whether they are extensions in a sequence; what one says isn't read.
+fn are_extensions(part: AnyRef<'_>) -> bool {
+    let is_extension = |part: &AnyRef<'_>| match parts(*part).as_deref() {
+        Some([name, rest @ .., value]) => {
+            let is_critical = matches!(rest, [] | [_]) && rest.iter().all(|part| part.decode_as::<bool>().is_ok());
+            name.decode_as::<ObjectIdentifier>().is_ok() && is_critical && value.tag() == Tag::OctetString
+        }
+        _ => false,
+    };
+    match elements(part).as_deref() {
+        Some([extensions]) => parts(*extensions).is_some_and(|extensions| extensions.iter().all(is_extension)),
+        _ => false,
+    }
 }
 
 fn is_time(part: AnyRef<'_>) -> bool {

@@ -96,7 +96,7 @@ impl Key {
     /// This key's signature of a message.
     ///
     /// # Errors
-    /// The key isn't for the algorithm, or its signatures are made by chance.
+    /// The key isn't for the algorithm, or its signatures are made by chance, which isn't done here.
     pub(super) fn sign(&self, algorithm: Algorithm, message: &[u8]) -> Result<Vec<u8>, Unanswered> {
         match (algorithm, &self.public, &self.private) {
             (Algorithm::Hmac(hash), Public::Secret(secret), _) => {
@@ -106,6 +106,10 @@ impl Key {
             (Algorithm::Ed25519, _, Some(Private::Ed25519(seed))) => {
                 Ok(ed25519_dalek::SigningKey::from_bytes(seed).sign(message).to_bytes().to_vec())
             }
+            // OPA takes its bytes for the secret, even those of the public half, which everybody knows.
+            (Algorithm::Hmac(_), Public::Ed25519(_), _) => Err(Unanswered::Refused(
+                "signing by HS… with a key of Ed25519, which is no secret: use one of the type `oct`".to_owned(),
+            )),
             (Algorithm::RsaPss(_) | Algorithm::Elliptic(_), _, Some(_)) => Err(Unanswered::Refused(
                 "signing by PS… or ES…, whose signatures are made by chance: use `EdDSA`, `RS256` or `HS256`"
                     .to_owned(),

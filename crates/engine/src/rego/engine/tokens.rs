@@ -6,6 +6,9 @@
 //! [RFC 7515]: https://www.rfc-editor.org/rfc/rfc7515
 //! [RFC 7519]: https://www.rfc-editor.org/rfc/rfc7519
 
+#[cfg(test)]
+mod tests;
+
 use super::bounds;
 use super::digests::hexadecimal;
 use super::keys::{Key, URL_SAFE, is_algorithm, json_web_keys, keys, without_line_ends};
@@ -375,9 +378,10 @@ fn nested() -> Unanswered {
 fn decoded(part: &str) -> Result<Vec<u8>, Unanswered> {
     let padding = match part.len() % 4 {
         _ if part.ends_with('=') => "",
+        0 => "",
         2 => "==",
         3 => "=",
-        _ => "",
+        _ => return Err(Unanswered::Undefined),
     };
     URL_SAFE.decode([&*without_line_ends(part), padding].concat()).map_err(|_| Unanswered::Undefined)
 }

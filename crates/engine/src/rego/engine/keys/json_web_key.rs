@@ -6,6 +6,7 @@ use crate::rego::engine::rsa;
 use crate::rego::engine::unanswered::Unanswered;
 use base64::Engine as _;
 use regorus::Value;
+use serde::de::IgnoredAny;
 
 /// The algorithms of signatures that tokens have.
 const ALGORITHMS: [&str; 13] = [
@@ -42,8 +43,6 @@ const OTHER_ALGORITHMS: [&str; 28] = [
     "dir",
     "none",
 ];
-const OPERATIONS: [&str; 8] =
-    ["sign", "verify", "encrypt", "decrypt", "wrapKey", "unwrapKey", "deriveKey", "deriveBits"];
 
 /// Whether tokens are signed by an algorithm of that name.
 pub(in super::super) fn is_algorithm(name: &str) -> bool {
@@ -56,10 +55,12 @@ pub(in super::super) fn is_algorithm(name: &str) -> bool {
 /// One of them is no key, or there is too much of them.
 pub(in super::super) fn json_web_keys(text: &str) -> Result<Vec<Key>, Unanswered> {
     short(text)?;
-    let document = bounds::bounded("json.unmarshal", &[Value::from(text)]);
+    // OPA doesn't look at what stands behind one key. Of a set with something behind it, it makes one key, which it isn't.
+    let (first, rest) = first_value(text).ok_or(Unanswered::Undefined)?;
+    let document = bounds::bounded("json.unmarshal", &[Value::from(first)]);
     let document = document.map_err(|error| Unanswered::Refused(error.to_string()))?;
-    let Value::Object(fields) = &document else { return Err(Unanswered::Undefined) };
-    match fields.get(&Value::from("keys")) {
+    let fields = document.as_object().map_err(|_| Unanswered::Undefined)?;
+    match fields.get(&Value::from("keys")).filter(|_| rest.trim().is_empty()) {
         None => Ok(vec![key(&document)?]),
         Some(Value::Array(keys)) if keys.len() > MOST_KEYS => {
             Err(Unanswered::Refused(format!("a set of {} keys: at most {MOST_KEYS}", keys.len())))
@@ -67,6 +68,12 @@ pub(in super::super) fn json_web_keys(text: &str) -> Result<Vec<Key>, Unanswered
         Some(Value::Array(keys)) => keys.iter().map(key).collect(),
         Some(_) => Err(Unanswered::Undefined),
     }
+}
+
+fn first_value(text: &str) -> Option<(&str, &str)> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    values.next()?.ok()?;
+    text.split_at_checked(values.byte_offset())
 }
 
 fn key(value: &Value) -> Result<Key, Unanswered> {
@@ -132,14 +139,15 @@ impl<'v> Fields<'v> {
         self.0.as_object().is_ok_and(|fields| fields.keys().any(is_secret))
     }
 
+    /// What a key is for is its owner's to know: texts, whatever they say.
     fn operations(&self) -> Result<(), Unanswered> {
-        let is_known = |name: &Value| matches!(name, Value::String(name) if OPERATIONS.contains(&&**name));
-        let are_known = match self.get("key_ops") {
-            None => true,
-            Some(Value::Array(names)) => names.iter().all(is_known),
-            Some(name) => is_known(name),
+        let is_text = |name: &Value| matches!(name, Value::String(_) | Value::Null);
+        let are_texts = match self.get("key_ops") {
+            None | Some(Value::Null) => true,
+            Some(Value::Array(names)) => names.iter().all(is_text),
+            Some(_) => false,
         };
-        if are_known { Ok(()) } else { Err(Unanswered::Undefined) }
+        if are_texts { Ok(()) } else { Err(Unanswered::Undefined) }
     }
 
     /// Certificates that a key has beside it are read, and trusted by nobody.
