@@ -23,10 +23,9 @@ const OUT_OF_SCOPE: [&str; 8] = [
     "uuid.rfc4122",
 ];
 /// Builtins that no rule of admission has a use for.
-const NOT_BUILT: [&str; 7] = [
+const NOT_BUILT: [&str; 6] = [
     "crypto.parse_private_keys",
     "crypto.x509.",
-    "io.jwt.",
     "json.match_schema",
     "json.verify_schema",
     "strings.render_template",
@@ -90,7 +89,7 @@ impl Verdict {
         match self {
             Self::Right => "the same answer, or an error as in OPA",
             Self::OutOfScope => "refused: a guest has no network, no process and no chance",
-            Self::NotBuilt => "refused: builtins for GraphQL, tokens, certificates, schemas, templates and URIs",
+            Self::NotBuilt => "refused: builtins for certificates, schemas, templates and URIs",
             Self::Refused => "refused: anything else",
             Self::Failed => "an error, where OPA has an answer",
             Self::Different => "another answer",

@@ -9,3 +9,4 @@ mod differential;
 mod found;
 mod generator;
 mod judge;
+mod tokens;

@@ -18,7 +18,7 @@ use crate::settings::{ImageMatching, Lint, LintRule, RegoPolicy, RegoVersion, Se
 use std::collections::BTreeSet;
 
 /// Functions of OPA that rules can't call here, and why. A name that ends with a dot stands for all that begin with it.
-const REFUSED: [(&str, &str); 17] = [
+const REFUSED: [(&str, &str); 16] = [
     ("http.send", "a policy has no network; `context` brings objects of the cluster"),
     ("net.lookup_ip_addr", "a policy has no network"),
     ("providers.aws.", "a policy has no network"),
@@ -27,7 +27,6 @@ const REFUSED: [(&str, &str); 17] = [
     ("rego.metadata.", "annotations of rules aren't read"),
     ("rand.intn", "the same request must have the same answer"),
     ("uuid.rfc4122", "the same request must have the same answer"),
-    ("io.jwt.", "who makes a request is known by `userInfo`"),
     ("crypto.x509.", "rules don't read certificates"),
     ("crypto.parse_private_keys", "rules don't read keys"),
     ("json.match_schema", "the API server validates objects by their schemas"),

@@ -9,8 +9,11 @@ use super::first_exceeded_bound::FirstExceededBound;
 use super::graphql;
 use super::image_has_prefix::{IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, image_has_prefix};
 use super::image_reference::{IMAGE_REFERENCE, image_reference};
+use super::rsa::Hash;
+use super::signatures::Algorithm;
 use super::template_string::{TEMPLATE_STRING, template_string};
 use super::texts;
+use super::tokens;
 use crate::Timestamp;
 use crate::settings::ImageMatching;
 use anyhow::bail;
@@ -57,6 +60,26 @@ const ADDED: &[Added] = &[
     added("crypto.hmac.sha256", 2, |_| Box::new(|arguments: Vec<Value>| Ok(digests::hmac_sha256(&arguments)))),
     added("crypto.hmac.sha512", 2, |_| Box::new(|arguments: Vec<Value>| Ok(digests::hmac_sha512(&arguments)))),
     added("crypto.hmac.equal", 2, |_| Box::new(|arguments: Vec<Value>| Ok(digests::equal(&arguments)))),
+    added("io.jwt.decode", 1, |of| of.noted(|arguments: Vec<Value>| tokens::decode(&arguments))),
+    added("io.jwt.decode_verify", 2, |of| {
+        let now = of.now;
+        of.noted(move |arguments: Vec<Value>| tokens::decode_verify(now, &arguments))
+    }),
+    added("io.jwt.encode_sign", 3, |of| of.noted(|arguments: Vec<Value>| tokens::encode_sign(&arguments))),
+    added("io.jwt.encode_sign_raw", 3, |of| of.noted(|arguments: Vec<Value>| tokens::encode_sign_raw(&arguments))),
+    added("io.jwt.verify_hs256", 2, |of| of.code(Hash::Sha256)),
+    added("io.jwt.verify_hs384", 2, |of| of.code(Hash::Sha384)),
+    added("io.jwt.verify_hs512", 2, |of| of.code(Hash::Sha512)),
+    added("io.jwt.verify_rs256", 2, |of| of.signature(Algorithm::Rsa(Hash::Sha256))),
+    added("io.jwt.verify_rs384", 2, |of| of.signature(Algorithm::Rsa(Hash::Sha384))),
+    added("io.jwt.verify_rs512", 2, |of| of.signature(Algorithm::Rsa(Hash::Sha512))),
+    added("io.jwt.verify_ps256", 2, |of| of.signature(Algorithm::RsaPss(Hash::Sha256))),
+    added("io.jwt.verify_ps384", 2, |of| of.signature(Algorithm::RsaPss(Hash::Sha384))),
+    added("io.jwt.verify_ps512", 2, |of| of.signature(Algorithm::RsaPss(Hash::Sha512))),
+    added("io.jwt.verify_es256", 2, |of| of.signature(Algorithm::Elliptic(Hash::Sha256))),
+    added("io.jwt.verify_es384", 2, |of| of.signature(Algorithm::Elliptic(Hash::Sha384))),
+    added("io.jwt.verify_es512", 2, |of| of.signature(Algorithm::Elliptic(Hash::Sha512))),
+    added("io.jwt.verify_eddsa", 2, |of| of.signature(Algorithm::Ed25519)),
     added("strings.split_n", 3, |of| of.noted(|arguments: Vec<Value>| texts::split_n(&arguments))),
     added("array.flatten", 1, |of| of.noted(|arguments: Vec<Value>| texts::flatten(&arguments))),
     added("graphql.is_valid", 2, |of| of.noted(|arguments: Vec<Value>| graphql::is_valid(&arguments))),
@@ -109,6 +132,14 @@ impl Surroundings<'_> {
     ) -> Box<dyn Extension> {
         let exceeded = self.exceeded.clone();
         Box::new(move |arguments: Vec<Value>| builtin(arguments).inspect_err(|error| exceeded.note(&error.to_string())))
+    }
+
+    fn code(&self, hash: Hash) -> Box<dyn Extension> {
+        self.noted(move |arguments: Vec<Value>| tokens::verify_code(hash, &arguments))
+    }
+
+    fn signature(&self, algorithm: Algorithm) -> Box<dyn Extension> {
+        self.noted(move |arguments: Vec<Value>| tokens::verify(algorithm, &arguments))
     }
 }
 

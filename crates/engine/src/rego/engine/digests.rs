@@ -58,7 +58,8 @@ pub(super) fn equal(arguments: &[Value]) -> Value {
     }
 }
 
-fn hexadecimal(bytes: &[u8]) -> Value {
+/// Bytes as a text in hexadecimal.
+pub(super) fn hexadecimal(bytes: &[u8]) -> Value {
     let mut text = String::with_capacity(bytes.len().saturating_mul(2));
     for byte in bytes {
         // A text takes whatever is written.
