@@ -9,9 +9,13 @@ pub(super) struct Case {
 }
 
 /// Numbers in a row from a seed (xorshift64*).
-struct Chance(u64);
+pub(super) struct Chance(u64);
 
 impl Chance {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -19,7 +23,8 @@ impl Chance {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16
     }
 
-    fn below(&mut self, most: usize) -> usize {
+    /// A number below that one.
+    pub(super) fn below(&mut self, most: usize) -> usize {
         (self.next() % most as u64) as usize
     }
 
@@ -27,7 +32,8 @@ impl Chance {
         self.below(most) == 0
     }
 
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+    /// One of them.
+    pub(super) fn of<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }
 }
@@ -192,7 +198,7 @@ const FIELDS: &[&str] = &["a", "b", "c", "name", "list", "texts", "labels", "obj
 
 /// The case of a seed.
 pub(super) fn case(seed: u64, v1: bool) -> Case {
-    let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut chance = Chance::new(seed);
     for _ in 0..4 {
         chance.next();
     }
