@@ -1,9 +1,9 @@
 //! JSON Web Keys.
 
+use super::super::bounds;
+use super::super::rsa;
+use super::super::unanswered::Unanswered;
 use super::{Curve, Key, MOST_KEYS, Private, Public, STANDARD, certified, field_bytes, short};
-use crate::rego::engine::bounds;
-use crate::rego::engine::rsa;
-use crate::rego::engine::unanswered::Unanswered;
 use base64::Engine as _;
 use regorus::Value;
 use serde::de::IgnoredAny;
