@@ -1,7 +1,11 @@
 //! What differs between two values, as people read it: lines of YAML.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
+use similar::algorithms::{Capture, Compact, Replace, myers};
+use similar::udiff::UnifiedHunkHeader;
+use similar::{Change, ChangeTag, DiffOp, group_diff_ops};
 
 use super::terminal::{Paint, in_one_line};
 
@@ -40,13 +44,12 @@ pub(super) fn diff(before: &Value, after: &Value) -> Vec<Line> {
 
 /// The lines of two texts that differ, with those around them.
 pub(super) fn diff_of_texts(before: &str, after: &str) -> Vec<Line> {
-    let diff = TextDiff::from_lines(before, after);
     let mut lines = Vec::new();
-    for group in diff.grouped_ops(CONTEXT) {
+    for (_, changes) in hunks(before, after) {
         if !lines.is_empty() {
             lines.push(Line::Gap);
         }
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+        for change in changes {
             let text = change.value().trim_end_matches('\n').to_owned();
             lines.push(match change.tag() {
                 ChangeTag::Equal => Line::Same(text),
@@ -56,6 +59,32 @@ pub(super) fn diff_of_texts(before: &str, after: &str) -> Vec<Line> {
         }
     }
     lines
+}
+
+/// The difference of two texts of a file as `patch` reads it.
+pub(super) fn patch(name: &str, before: &str, after: &str) -> String {
+    let mut patch = format!("--- {name}\n+++ {name}\n");
+    for (header, changes) in hunks(before, after) {
+        // Writing to a text can't fail.
+        let _ = writeln!(patch, "{header}");
+        for change in changes {
+            let missing = if change.value().ends_with('\n') { "" } else { "\n\\ No newline at end of file\n" };
+            let _ = write!(patch, "{}{}{missing}", change.tag(), change.value());
+        }
+    }
+    patch
+}
+
+/// The places where two texts differ: where each is, and its lines. Myers' way is named, since a choice among all of the
+/// library's ways would link them all: a fiftieth of what a browser loads as the playground.
+fn hunks<'text>(before: &'text str, after: &'text str) -> Vec<(UnifiedHunkHeader, Vec<Change<&'text str>>)> {
+    let [before, after] = [before, after].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+    let mut found = Compact::new(Replace::new(Capture::new()), &before, &after);
+    let Ok(()) = myers::diff(&mut found, &before, 0..before.len(), &after, 0..after.len());
+    let hunk = |ops: Vec<DiffOp>| {
+        (UnifiedHunkHeader::new(&ops), ops.iter().flat_map(|op| op.iter_changes(&before, &after)).collect())
+    };
+    group_diff_ops(found.into_inner().into_inner().into_ops(), CONTEXT).into_iter().map(hunk).collect()
 }
 
 /// Every JSON value can be written as YAML; should one ever not be, JSON is YAML too.
@@ -90,5 +119,13 @@ mod tests {
         ];
         assert_eq!(diff(&before, &after), expected);
         assert_eq!(diff(&before, &before), []);
+    }
+
+    #[test]
+    fn a_patch_has_a_header_for_each_place_and_says_where_the_last_line_has_no_end() {
+        let before = "a\nb\nc\nd\ne\nf\ng\nh\ni";
+        let after = "A\nb\nc\nd\ne\nf\ng\nh\ni\n";
+        let expected = "--- x.yaml\n+++ x.yaml\n@@ -1,4 +1,4 @@\n-a\n+A\n b\n c\n d\n@@ -6,4 +6,4 @@\n f\n g\n h\n-i\n\\ No newline at end of file\n+i\n";
+        assert_eq!(patch("x.yaml", before, after), expected);
     }
 }

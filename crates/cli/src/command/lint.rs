@@ -16,8 +16,8 @@ use image_admission_engine::settings::{InvalidSettings, Lint as Remark, LintRule
 use image_admission_engine::{check_settings, lint};
 use serde::Serialize;
 use serde_json::Value;
-use similar::TextDiff;
 
+use super::diff::patch;
 use super::document::{self, DocumentError, is_standard_input};
 use super::lines::Lines;
 use super::output::{annotations, junit, sarif};
@@ -282,8 +282,7 @@ impl Lint {
         }
         if self.diff {
             let name = path.display().to_string();
-            let diff = TextDiff::from_lines(before, after).unified_diff().header(&name, &name).to_string();
-            write!(output, "{}", without_commands(&printable(&diff)))?;
+            write!(output, "{}", without_commands(&printable(&patch(&name, before, after))))?;
         } else {
             disk::write(path, after).map_err(|source| LintError::Write { path: path.to_owned(), source })?;
         }
