@@ -182,7 +182,8 @@ cluster-harness: ## what the cluster tests are made of, without a cluster: it co
 
 cluster-programs: ## etcd, Kubernetes (the newest and the oldest version), kubectl and helm, built from their Go modules into target/cluster
 	@command -v go >/dev/null || { echo "go is not on PATH, which builds Kubernetes: install Go 1.26 or newer" >&2; exit 1; }
-	mkdir -p target/cluster/newest target/cluster/oldest
+	mkdir -p target/cluster/newest target/cluster/oldest target/cluster/gitops
+	cd e2e-tests/cluster && go build -C gitops -o ../../../target/cluster/gitops/ ./...
 	cd e2e-tests/cluster && go build -ldflags "-s -w" -o ../../target/cluster/newest/etcd go.etcd.io/etcd/server/v3
 	cd e2e-tests/cluster && go build -ldflags "-s -w" -o ../../target/cluster/newest/ helm.sh/helm/v4/cmd/helm
 	cd e2e-tests/cluster && go build $(call KUBERNETES_FLAGS,$(call KUBERNETES)) -o ../../target/cluster/newest/ k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kubectl

@@ -519,8 +519,10 @@ func TestClocksDiffer(t *testing.T) {
 		{"ahead", 600, map[string]bool{}},
 	} {
 		t.Run(clock.name, func(t *testing.T) {
-			must(t, cluster.Clock(clock.seconds))
-			must(t, cluster.RestartPolicyServers())
+			if clock.seconds != 0 {
+				must(t, cluster.Clock(clock.seconds))
+				must(t, cluster.RestartPolicyServers())
+			}
 			space := namespace(t)
 			bad := pushed(t, space+"/bad")
 			must(t, cluster.TrivyReport(bad, broken, time.Now()))

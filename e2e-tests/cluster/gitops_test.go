@@ -19,10 +19,13 @@ import (
 // gitopsPage is the page that says what these tests find. What it tells users to write is read from there.
 const gitopsPage = "../../docs/gitops.md"
 
-// programs builds those of gitops/ once. They have a module of their own: Argo CD and Flux want other versions of Kubernetes'
+// gitopsPrograms is where `make cluster-programs` has put those of gitops/.
+const gitopsPrograms = "../../target/cluster/gitops"
+
+// programs builds what has changed of them. They have a module of their own: Argo CD and Flux want other versions of Kubernetes'
 // libraries than the cluster is built from.
 var programs = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp(cluster.Folder, "gitops-")
+	folder, err := filepath.Abs(gitopsPrograms)
 	if err != nil {
 		return "", err
 	}
@@ -255,85 +258,114 @@ func same(t *testing.T, what string, found, wanted map[string][]string) {
 func TestGitOps(t *testing.T) {
 	argoDiff := argo("Argo CD, server-side diff", written(t, "kind: Application", "ServerSideDiff=true"))
 	argoBoth := argo("Argo CD, server-side apply and diff", withOption(argoDiff.settings, "ServerSideApply=true"))
-	for index, row := range []struct {
-		tool tool
-		// pinned are the kinds of `pin.kinds`: none where it is left out. drift are those in which the tool sees drift for ever.
-		pinned, drift []string
+	for _, level := range []struct {
+		name string
+		// pinned are the kinds of `pin.kinds`: none where it is left out.
+		pinned []string
+		rows   []*gitOpsRow
 	}{
-		{tool: argoClient, drift: []string{"Pod"}},
-		{tool: argoServer, drift: []string{"Pod"}},
-		{tool: argoDiff},
-		{tool: argoBoth},
-		{tool: flux},
-		{tool: helm},
-		{tool: argoClient, pinned: kinds, drift: kinds},
-		{tool: argoServer, pinned: kinds, drift: kinds},
-		{tool: argoDiff, pinned: kinds},
-		{tool: argoBoth, pinned: kinds},
-		{tool: flux, pinned: kinds},
-		{tool: helm, pinned: kinds},
+		{"Pods alone", nil, []*gitOpsRow{
+			{tool: argoClient, drift: []string{"Pod"}}, {tool: argoServer, drift: []string{"Pod"}},
+			{tool: argoDiff}, {tool: argoBoth}, {tool: flux}, {tool: helm},
+		}},
+		{"all kinds", kinds, []*gitOpsRow{
+			{tool: argoClient, drift: kinds}, {tool: argoServer, drift: kinds},
+			{tool: argoDiff}, {tool: argoBoth}, {tool: flux}, {tool: helm},
+		}},
 	} {
-		level := "Pods alone"
-		if row.pinned != nil {
-			level = "all kinds"
-		}
-		t.Run(row.tool.name+", "+level, func(t *testing.T) {
-			deployPin(t, row.pinned)
-			space, key := namespace(t), fmt.Sprintf("row-%d", index)
-			first := makeApp(t, key, "1.0", "first build")
-			git := first.manifests(tagged, kinds...)
-			row.tool.works(t, space, git)
+		t.Run(level.name, func(t *testing.T) {
+			deployPin(t, level.pinned)
 			pinned := map[string]bool{"Pod": true}
-			for _, kind := range row.pinned {
+			for _, kind := range level.pinned {
 				pinned[kind] = true
 			}
-			for kind, now := range states(t, space, kinds...) {
-				wanted := first.images[kind].Name
-				if pinned[kind] {
-					wanted = first.images[kind].Pinned()
-				}
-				if now.image != wanted {
-					t.Errorf("the %s has %s, not %s", kind, now.image, wanted)
-				}
+			for index, row := range level.rows {
+				row.space, row.key = namespace(t), fmt.Sprintf("row-%d-%d", len(level.pinned), index)
 			}
-			same(t, "as applied", row.tool.compares(t, space, git).drift(), drifted(row.drift...))
-			quietSyncs(t, row.tool, space, git, drifted(row.drift...))
-
-			// Git gets a new tag. Nobody may change a Job's image, with or without a policy.
-			others := []string{"Deployment", "StatefulSet", "CronJob", "Pod"}
-			second := makeApp(t, key, "2.0", "second build")
-			git = second.manifests(tagged, others...)
-			seen := row.tool.works(t, space, git)
-			for _, kind := range others {
-				if !seen[kind].Drift {
-					t.Errorf("a new tag in Git is no drift: %v", seen[kind])
-				}
+			together := func(name string, test func(*gitOpsRow, *testing.T, map[string]bool)) {
+				t.Run(name, func(t *testing.T) {
+					for _, row := range level.rows {
+						t.Run(row.tool.name, func(t *testing.T) {
+							t.Parallel()
+							test(row, t, pinned)
+						})
+					}
+				})
 			}
-			before := states(t, space, others...)
-			for kind, now := range before {
-				if !strings.HasPrefix(now.image, second.images[kind].Name) {
-					t.Errorf("the %s has %s after a sync of %s", kind, now.image, second.images[kind].Name)
-				}
-			}
-
-			// Somebody pushes the tag again, and the policy hears of it. A sync resolves it in what is pinned, and in nothing else.
-			moved := makeApp(t, key, "2.0", "third build")
+			together("applied", (*gitOpsRow).isApplied)
+			together("a new tag", (*gitOpsRow).hasANewTag)
+			// Policy servers keep a tag's digest for a while; new ones ask the registry. All rows are done with the old ones.
 			must(t, cluster.RestartPolicyServers())
-			seen = row.tool.works(t, space, git)
-			for kind, now := range states(t, space, others...) {
-				if seen[kind].Drift != pinned[kind] {
-					t.Errorf("the tag moved under what is pinned: %t; the tool says %v", pinned[kind], seen[kind])
-				}
-				switch {
-				case pinned[kind] && (now.image != moved.images[kind].Pinned() || now.generation == before[kind].generation):
-					t.Errorf("the %s has %s after its tag moved to %s", kind, now.image, moved.images[kind].Pinned())
-				case !pinned[kind] && (now.image != before[kind].image || now.generation != before[kind].generation):
-					t.Errorf("the %s went from %v to %v, with nothing new in Git", kind, before[kind], now)
-				}
-			}
-			same(t, "after the tag moved and a sync", row.tool.compares(t, space, git).drift(), drifted(intersect(row.drift, others)...))
+			together("a tag moved", (*gitOpsRow).hasATagThatMoved)
 		})
 	}
+}
+
+// A gitOpsRow is a tool, and what it has applied.
+type gitOpsRow struct {
+	tool tool
+	// drift are the kinds in which the tool sees drift for ever.
+	drift           []string
+	space, key, git string
+	moved           app
+	before          map[string]state
+}
+
+// movable are the kinds whose image may change: nobody may change a Job's, with or without a policy.
+var movable = []string{"Deployment", "StatefulSet", "CronJob", "Pod"}
+
+func (r *gitOpsRow) isApplied(t *testing.T, pinned map[string]bool) {
+	first := makeApp(t, r.key, "1.0", "first build")
+	r.git = first.manifests(tagged, kinds...)
+	r.tool.works(t, r.space, r.git)
+	for kind, now := range states(t, r.space, kinds...) {
+		wanted := first.images[kind].Name
+		if pinned[kind] {
+			wanted = first.images[kind].Pinned()
+		}
+		if now.image != wanted {
+			t.Errorf("the %s has %s, not %s", kind, now.image, wanted)
+		}
+	}
+	same(t, "as applied", r.tool.compares(t, r.space, r.git).drift(), drifted(r.drift...))
+	quietSyncs(t, r.tool, r.space, r.git, drifted(r.drift...))
+}
+
+// hasANewTag in Git, which somebody pushes again after that.
+func (r *gitOpsRow) hasANewTag(t *testing.T, _ map[string]bool) {
+	second := makeApp(t, r.key, "2.0", "second build")
+	r.git = second.manifests(tagged, movable...)
+	seen := r.tool.works(t, r.space, r.git)
+	for _, kind := range movable {
+		if !seen[kind].Drift {
+			t.Errorf("a new tag in Git is no drift: %v", seen[kind])
+		}
+	}
+	r.before = states(t, r.space, movable...)
+	for kind, now := range r.before {
+		if !strings.HasPrefix(now.image, second.images[kind].Name) {
+			t.Errorf("the %s has %s after a sync of %s", kind, now.image, second.images[kind].Name)
+		}
+	}
+	r.moved = makeApp(t, r.key, "2.0", "third build")
+}
+
+// hasATagThatMoved: a sync resolves it in what is pinned, and in nothing else.
+func (r *gitOpsRow) hasATagThatMoved(t *testing.T, pinned map[string]bool) {
+	seen := r.tool.works(t, r.space, r.git)
+	for kind, now := range states(t, r.space, movable...) {
+		before := r.before[kind]
+		if seen[kind].Drift != pinned[kind] {
+			t.Errorf("the tag moved under what is pinned: %t; the tool says %v", pinned[kind], seen[kind])
+		}
+		switch {
+		case pinned[kind] && (now.image != r.moved.images[kind].Pinned() || now.generation == before.generation):
+			t.Errorf("the %s has %s after its tag moved to %s", kind, now.image, r.moved.images[kind].Pinned())
+		case !pinned[kind] && (now.image != before.image || now.generation != before.generation):
+			t.Errorf("the %s went from %v to %v, with nothing new in Git", kind, before, now)
+		}
+	}
+	same(t, "after the tag moved and a sync", r.tool.compares(t, r.space, r.git).drift(), drifted(intersect(r.drift, movable)...))
 }
 
 // intersect are those of a list that are in another.
@@ -552,18 +584,24 @@ func TestGitOpsTakesAPinnedPodOver(t *testing.T) {
 // the index is another.
 func TestGitOpsDigestsInGit(t *testing.T) {
 	deployPin(t, kinds)
-	for name, tool := range map[string]tool{"argo": argoClient, "argo-server": argoServer, "flux": flux} {
-		t.Run(name, func(t *testing.T) {
-			space := namespace(t)
-			made := makeApp(t, "digest-"+name, "1.0", "build")
-			git := made.manifests(harness.Image.Pinned, kinds...)
-			tool.works(t, space, git)
-			same(t, "with digests in Git", tool.compares(t, space, git).drift(), drifted())
-			quietSyncs(t, tool, space, git, drifted())
-			// The tag may move: what is in Git decides.
-			makeApp(t, "digest-"+name, "1.0", "another build")
-			must(t, cluster.RestartPolicyServers())
-			quietSyncs(t, tool, space, git, drifted())
+	rows := []*gitOpsRow{{tool: argoClient}, {tool: argoServer}, {tool: flux}}
+	for index, row := range rows {
+		row.space, row.key = namespace(t), fmt.Sprintf("digest-%d", index)
+		t.Run(row.tool.name, func(t *testing.T) {
+			row.git = makeApp(t, row.key, "1.0", "build").manifests(harness.Image.Pinned, kinds...)
+			row.tool.works(t, row.space, row.git)
+			same(t, "with digests in Git", row.tool.compares(t, row.space, row.git).drift(), drifted())
+			quietSyncs(t, row.tool, row.space, row.git, drifted())
+		})
+	}
+	// The tags may move: what is in Git decides.
+	for _, row := range rows {
+		makeApp(t, row.key, "1.0", "another build")
+	}
+	must(t, cluster.RestartPolicyServers())
+	for _, row := range rows {
+		t.Run(row.tool.name+", after the tag moved", func(t *testing.T) {
+			quietSyncs(t, row.tool, row.space, row.git, drifted())
 		})
 	}
 	space := namespace(t)
