@@ -27,6 +27,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
 mod acceptance;
+mod attached;
 mod break_glass;
 mod check;
 mod cluster;

@@ -293,7 +293,7 @@ impl<'a> ReportSearch<'a> {
 
     /// Whether a failure of an image's registry may be an outage: only where the settings name it.
     fn may_be_down(&self, reference: &ImageReference) -> bool {
-        self.settings.names_registry(reference.host()) || !is_on(Remedy::ForgiveOutagesOnly)
+        self.settings.may_be_down(reference.host()) || !is_on(Remedy::ForgiveOutagesOnly)
     }
 
     fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {

@@ -1,6 +1,7 @@
 //! Settings: read once, into types that can't be wrong, with every problem reported together.
 
 mod acceptance;
+mod attached;
 mod attestors;
 mod break_glass;
 mod config_map;
@@ -15,6 +16,7 @@ mod read;
 mod refused;
 mod rego;
 mod reports;
+mod repository;
 mod verification;
 
 use crate::image::canonical_host;
@@ -26,6 +28,7 @@ pub use acceptance::{
     Acceptance, Count, CvssLimit, Epss, ExploitedList, GateAction, GracePeriods, KnownExploited, Limit, Limits,
     MissingScores, Severity,
 };
+pub use attached::{Artifact, AttachedArtifacts};
 pub use attestors::{Attestor, Identity, KeyReference};
 pub use break_glass::{BreakGlass, GuardedResource};
 pub use exemptions::{Exemption, Pattern, UNSAID_REASON};
@@ -43,9 +46,10 @@ pub use prefix::Prefix;
 pub use rego::{ContextKind, KindPattern, Rego, RegoLibrary, RegoPolicy, RegoVersion};
 pub(crate) use reports::PLACEHOLDERS;
 pub use reports::{
-    Artifact, CustomFields, CustomLookup, CustomReports, Kubescape, Namespaces, Platforms, RegistryReports,
-    ReportIdentity, ReportSource, Reports, SbomScanner, TrivyOperator, UnprovenIndexes,
+    CustomFields, CustomLookup, CustomReports, Kubescape, Namespaces, Platforms, RegistryReports, ReportIdentity,
+    ReportSource, Reports, SbomScanner, TrivyOperator, UnprovenIndexes,
 };
+pub use repository::ArtifactRepository;
 pub(crate) use verification::IMAGE_LISTS;
 pub use verification::{
     Attestation, AttestationKind, Expression, FailureAction, Glob, ImageRules, NamedExpression, ResourceRule,
@@ -133,6 +137,17 @@ impl Settings {
     /// Whether `registries` names a host. One that it doesn't name is whoever's wrote the workload, and fails when they like.
     pub(crate) fn names_registry(&self, host: &str) -> bool {
         self.registries.iter().any(|listed| listed == host)
+    }
+
+    /// Whether what fails at a registry may be an outage: only where the settings name it, as one that may be asked about images,
+    /// or as one that holds what is known of them.
+    pub(crate) fn may_be_down(&self, host: &str) -> bool {
+        let reports = self.reports.sources.iter().filter_map(ReportSource::artifacts);
+        let attestations = self.verification.iter().flat_map(|policy| &policy.attestations);
+        let mut repositories = reports
+            .filter_map(|reports| reports.repository.as_ref())
+            .chain(attestations.filter_map(|attestation| attestation.repository.as_ref()));
+        self.names_registry(host) || repositories.any(|repository| repository.host() == host)
     }
 
     /// Reads settings as far as they can be read, and says everything that is wrong with them. Nothing of them is looked into

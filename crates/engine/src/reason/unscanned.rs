@@ -55,12 +55,30 @@ pub(crate) enum ScanFailure {
 /// Where a source looked in vain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Whereabouts {
-    SbomScanner { namespaces: Vec<String> },
-    TrivyOperator { platform: Platform, namespaces: Vec<String> },
-    Kubescape { namespace: String },
-    Custom { kind: String, namespaces: Vec<String> },
-    ArtifactTag { suffix: String },
-    ArtifactType { media_type: String },
+    SbomScanner {
+        namespaces: Vec<String>,
+    },
+    TrivyOperator {
+        platform: Platform,
+        namespaces: Vec<String>,
+    },
+    Kubescape {
+        namespace: String,
+    },
+    Custom {
+        kind: String,
+        namespaces: Vec<String>,
+    },
+    /// With the repository that the settings name, where it isn't the image's own.
+    ArtifactTag {
+        suffix: String,
+        repository: Option<String>,
+    },
+    /// The same.
+    ArtifactType {
+        media_type: String,
+        repository: Option<String>,
+    },
 }
 
 impl fmt::Display for NotScanned {
@@ -137,9 +155,17 @@ impl fmt::Display for Whereabouts {
             }
             Self::Kubescape { namespace } => write!(f, "from Kubescape in namespace {namespace}"),
             Self::Custom { kind, namespaces } => write!(f, "from {kind} {}", In(namespaces)),
-            Self::ArtifactTag { suffix } => write!(f, "beside the image, at its tag sha256-….{suffix}"),
-            Self::ArtifactType { media_type } => {
+            Self::ArtifactTag { suffix, repository: None } => {
+                write!(f, "beside the image, at its tag sha256-….{suffix}")
+            }
+            Self::ArtifactTag { suffix, repository: Some(repository) } => {
+                write!(f, "in {repository}, at its tag sha256-….{suffix}")
+            }
+            Self::ArtifactType { media_type, repository: None } => {
                 write!(f, "beside the image, among its referrers of type {media_type}")
+            }
+            Self::ArtifactType { media_type, repository: Some(repository) } => {
+                write!(f, "in {repository}, among its referrers of type {media_type}")
             }
         }
     }

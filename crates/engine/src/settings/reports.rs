@@ -1,6 +1,6 @@
 //! Where scan reports come from, and for which platforms.
 
-use super::attestors::{self, Attestor, Keys};
+use super::attached::{self, AttachedArtifacts, Unsigned};
 use super::read::{Choice, Problems, SettingsMap, wrong_type};
 use super::refused;
 use crate::platform::Platform;
@@ -72,23 +72,10 @@ pub struct TrivyOperator {
 /// Reports beside the image in its registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegistryReports {
-    /// How the artifact is found.
-    pub artifact: Artifact,
-    /// Who may have signed it, one of them.
-    pub attestors: Vec<Attestor>,
-    /// Whether it needs no signature, whoever else could have put it there.
-    pub allow_unsigned: bool,
+    /// Where they stand, and who must have signed them.
+    pub attached: AttachedArtifacts,
     /// The platform of reports that don't say theirs.
     pub platform: Option<Platform>,
-}
-
-/// How an artifact beside an image is found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Artifact {
-    /// By its tag, `sha256-<hex>.<suffix>`.
-    Tag(String),
-    /// By its type, in the index of referrers at `sha256-<hex>`.
-    Type(String),
 }
 
 /// Reports of Kubescape.
@@ -292,9 +279,9 @@ impl ReportSource {
     }
 
     /// The artifacts beside an image that anybody who may push there can write, where it has such.
-    pub(super) fn artifacts(&self) -> Option<&RegistryReports> {
+    pub(super) fn artifacts(&self) -> Option<&AttachedArtifacts> {
         match self {
-            Self::Registry(registry) => Some(registry),
+            Self::Registry(registry) => Some(&registry.attached),
             Self::SbomScanner(_) | Self::TrivyOperator(_) | Self::Kubescape(_) | Self::Custom(_) => None,
         }
     }
@@ -392,40 +379,12 @@ fn read_trivy_operator(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Tr
 }
 
 fn read_registry(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> RegistryReports {
-    map.known(&["tagSuffix", "artifactType", "attestors", "allowUnsigned", "platform"], &[], problems);
-    let path = map.path();
-    let artifact = match (map.text("tagSuffix", problems), map.text("artifactType", problems)) {
-        (Some(_), Some(_)) => {
-            problems.add(path.key("artifactType"), "`tagSuffix` and `artifactType` are two ways; keep one of them");
-            Artifact::Tag(String::new())
-        }
-        (None, Some(media_type)) => {
-            if media_type.is_empty() || media_type.contains(char::is_whitespace) {
-                problems.add(path.key("artifactType"), format!("`{media_type}` is not a media type"));
-            }
-            Artifact::Type(media_type.to_owned())
-        }
-        (suffix, None) => {
-            let suffix = suffix.unwrap_or("scan");
-            // `sha256-`, the 64 letters of the digest and a dot leave 56 of a tag's 128 letters.
-            if suffix.is_empty()
-                || suffix.len() > 56
-                || !suffix.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
-            {
-                problems.add(path.key("tagSuffix"), format!("`{suffix}` can't be the end of a tag"));
-            }
-            Artifact::Tag(suffix.to_owned())
-        }
-    };
-    let attestors = attestors::read(map, "attestors", Keys::Inline, problems);
-    let unsigned = map.boolean("allowUnsigned", false, problems);
-    if attestors.is_empty() && !unsigned && map.list("attestors", problems).is_none_or(<[Value]>::is_empty) {
-        problems.add(
-            path.key("attestors"),
-            "anybody who can push to the repository could write a report: name who must have signed it, or set `allowUnsigned: true`",
-        );
+    map.known(&[&attached::KEYS[..], &["allowUnsigned", "platform"]].concat(), &[], problems);
+    let unsigned = Unsigned { danger: "a report", may_be_allowed: true };
+    RegistryReports {
+        attached: attached::read(map, "scan", unsigned, problems),
+        platform: read_platform(map, problems),
     }
-    RegistryReports { artifact, attestors, allow_unsigned: unsigned, platform: read_platform(map, problems) }
 }
 
 fn read_kubescape(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Kubescape {

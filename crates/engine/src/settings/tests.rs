@@ -137,7 +137,7 @@ fn what_newcomers_write_is_told_how_it_is_written() {
         &[
             "reports.maxAge: `48` has no unit; write a span of time like `48h`",
             "reports.sources[0].trivy: `trivy` is written `trivyOperator` here",
-            "reports.sources[1].registry.format: unknown setting `format`; known here: tagSuffix, artifactType, attestors, allowUnsigned, platform",
+            "reports.sources[1].registry.format: unknown setting `format`; known here: tagSuffix, artifactType, repository, attestors, allowUnsigned, platform",
             "reports.sources[1].registry.attestors[0].cosign.key: expected an object like `{data: …}` with the public key's text, but found the string `cosign.pub`",
             "acceptance.maxSeverity.critical: expected an object like `{total: 0}`, but found `0`",
             "imageVerification[0].references: `references` is written `matchConstraints: {imageRules: {references: […]}}` here",
@@ -382,9 +382,9 @@ fn every_source_of_reports_is_read() {
     assert_eq!(default.namespaces, Namespaces { named: Vec::new(), of_workload: true });
     assert_eq!((default.platform.to_string().as_str(), default.identity), ("linux/amd64", ReportIdentity::Digest));
     assert_eq!((operator.platform.to_string().as_str(), operator.identity), ("linux/arm64", ReportIdentity::Tag));
-    assert_eq!(signed.artifact, Artifact::Tag("scan".to_owned()));
+    assert_eq!(signed.attached.artifact, Artifact::Tag("scan".to_owned()));
     let identities: Vec<_> =
-        signed.attestors.iter().map(|attestor| (attestor.name.as_str(), &attestor.identity)).collect();
+        signed.attached.attestors.iter().map(|attestor| (attestor.name.as_str(), &attestor.identity)).collect();
     let text = str::to_owned;
     assert_eq!(
         identities,
@@ -401,6 +401,7 @@ fn every_source_of_reports_is_read() {
             ("gh", &Identity::GithubActions { owner: text("team"), repository: Some(text("app")) }),
         ]
     );
+    let unsigned = &unsigned.attached;
     assert_eq!((&unsigned.artifact, unsigned.allow_unsigned), (&Artifact::Type(text("application/vnd.x+json")), true));
     assert_eq!(kubescape.namespace, "kubescape");
     assert_eq!(custom.lookup, CustomLookup::Name(text("sha256.{digestHex}")));

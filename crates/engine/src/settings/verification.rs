@@ -5,6 +5,7 @@ use super::attestors::{self, Attestor, Keys};
 use super::is_empty;
 use super::read::{Choice, Path, Problems, SettingsMap};
 use super::refused;
+use super::repository::{self, ArtifactRepository};
 use crate::image::ImageList;
 use crate::workload::WorkloadKind;
 use serde_json::Value;
@@ -171,6 +172,8 @@ pub struct Attestation {
     pub kind: AttestationKind,
     /// Where it is: at the tag `sha256-<hex>.<suffix>`; none: among the image's referrers.
     pub tag_suffix: Option<String>,
+    /// The repository that it is in, where that isn't the image's own.
+    pub repository: Option<ArtifactRepository>,
 }
 
 /// What an attestation must be.
@@ -457,7 +460,7 @@ fn read_attestations(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<
     for (position, value) in map.list("attestations", problems).unwrap_or_default().iter().enumerate() {
         let path = path.position(position);
         let Some(entry) = SettingsMap::of(Some(value), &path, problems) else { continue };
-        entry.known(&["name", "intoto", "referrer", "tagSuffix"], &[], problems);
+        entry.known(&["name", "intoto", "referrer", "tagSuffix", "repository"], &[], problems);
         let name = entry.text("name", problems).unwrap_or_default().to_owned();
         let kind = ["intoto", "referrer"].into_iter().find(|key| entry.has(key));
         let (Some(key), false) = (kind, entry.has("intoto") && entry.has("referrer")) else {
@@ -482,7 +485,7 @@ fn read_attestations(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<
         }
         let kind =
             if key == "intoto" { AttestationKind::InToto(media_type) } else { AttestationKind::Referrer(media_type) };
-        attestations.push(Attestation { name, kind, tag_suffix });
+        attestations.push(Attestation { name, kind, tag_suffix, repository: repository::read(&entry, problems) });
     }
     unique(map, "attestations", problems);
     attestations

@@ -107,12 +107,21 @@ impl<'a> Attestations<'a> {
             return Err(format!("there is no attestation `{}`", cut(attestation, 64)).into());
         };
         let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;
+        let repository = match &wanted.repository {
+            Some(other) => other.of(&reference).map_err(|error| {
+                format!("`{}` is no repository for attestations of this image: {error}", other.as_str())
+            })?,
+            None => reference.clone(),
+        };
         let digest = signatures.digest(&reference)?;
         let mut reasons = Vec::new();
-        let whole = self.verify_digest(signatures, &reference, (&digest, &digest), wanted, attestor, &mut reasons)?;
+        let whole = self.verify_digest(signatures, &repository, (&digest, &digest), wanted, attestor, &mut reasons)?;
         let documents = match whole {
             Some(document) => Some(vec![document]),
-            None => self.verify_platforms(signatures, &reference, &digest, wanted, attestor, &mut reasons)?,
+            None => {
+                let of = (&reference, &repository);
+                self.verify_platforms(signatures, of, &digest, wanted, attestor, &mut reasons)?
+            }
         };
         match documents {
             Some(documents) => {
@@ -127,8 +136,8 @@ impl<'a> Attestations<'a> {
                 if reasons.is_empty() {
                     let stem = digest.replace(':', "-");
                     let suffix = wanted.tag_suffix.as_ref().map(|suffix| format!(".{suffix}")).unwrap_or_default();
-                    let bundle = if self.bundles.contains(&reference.at(&digest)) { BUNDLE_ALONE } else { "" };
-                    reasons.push(format!("there is none at {}:{stem}{suffix}{bundle}", reference.name()));
+                    let bundle = if self.bundles.contains(&repository.at(&digest)) { BUNDLE_ALONE } else { "" };
+                    reasons.push(format!("there is none at {}:{stem}{suffix}{bundle}", repository.name()));
                 }
                 let why = reasons.join("; ");
                 let image = cut(image, 256);
@@ -139,11 +148,11 @@ impl<'a> Attestations<'a> {
         }
     }
 
-    /// One document of each platform of an index; none when one of them has none.
+    /// One document of each platform of an index, in the repository that holds them; none when one of them has none.
     fn verify_platforms(
         &mut self,
         signatures: &mut Signatures<'a>,
-        reference: &ImageReference,
+        (reference, repository): (&ImageReference, &ImageReference),
         digest: &str,
         wanted: &Attestation,
         attestor: &str,
@@ -166,7 +175,7 @@ impl<'a> Attestations<'a> {
                 return Ok(None);
             }
             let at = (platform.digest.as_str(), digest);
-            match self.verify_digest(signatures, reference, at, wanted, attestor, reasons)? {
+            match self.verify_digest(signatures, repository, at, wanted, attestor, reasons)? {
                 Some(document) => documents.push(document),
                 None => return Ok(None),
             }
@@ -174,25 +183,25 @@ impl<'a> Attestations<'a> {
         Ok(Some(documents))
     }
 
-    /// The newest document about a digest that the attestor vouches for. It stands beside that digest, or beside the index
-    /// that the digest is of.
+    /// The newest document about a digest that the attestor vouches for. In its repository it stands beside that digest, or
+    /// beside the index that the digest is of.
     fn verify_digest(
         &mut self,
         signatures: &mut Signatures<'a>,
-        reference: &ImageReference,
+        repository: &ImageReference,
         (digest, index): (&str, &str),
         wanted: &Attestation,
         attestor: &str,
         reasons: &mut Vec<String>,
     ) -> Result<Option<Json>, EvaluationError> {
-        let mut found = self.beside(signatures, reference, index, wanted)?;
+        let mut found = self.beside(signatures, repository, index, wanted)?;
         if digest != index {
-            found.extend(self.beside(signatures, reference, digest, wanted)?);
+            found.extend(self.beside(signatures, repository, digest, wanted)?);
         }
         let mut failure: Option<EvaluationError> = None;
         // Who attaches one more adds it at the end.
         for found in found.iter().rev() {
-            match self.judge(signatures, reference, found, digest, wanted, attestor) {
+            match self.judge(signatures, repository, found, digest, wanted, attestor) {
                 Ok(document) => return Ok(Some(document)),
                 Err(Refused::Because(why)) => {
                     if !reasons.contains(&why) {
@@ -214,7 +223,7 @@ impl<'a> Attestations<'a> {
     fn judge(
         &self,
         signatures: &mut Signatures<'a>,
-        reference: &ImageReference,
+        repository: &ImageReference,
         found: &Found,
         digest: &str,
         wanted: &Attestation,
@@ -226,13 +235,13 @@ impl<'a> Attestations<'a> {
             Err(failure @ HostFailure::Malformed(_)) => return Err(because(&format!("can't be read: {failure}"))),
             Err(failure) => {
                 let why = format!("{} can't be read: {failure}", found.artifact);
-                return Err(Refused::Failure(signatures.registry_failed(reference.host(), failure, why)));
+                return Err(Refused::Failure(signatures.registry_failed(repository.host(), failure, why)));
             }
         };
         let predicate = match &wanted.kind {
             AttestationKind::InToto(predicate) => predicate,
             AttestationKind::Referrer(kind) => {
-                return self.judge_artifact(signatures, (reference, found), content, kind, digest, attestor);
+                return self.judge_artifact(signatures, (repository, found), content, kind, digest, attestor);
             }
         };
         let envelope = Envelope::read(&content.document).map_err(|why| because(&format!("can't be read: {why}")))?;
@@ -257,7 +266,7 @@ impl<'a> Attestations<'a> {
     fn judge_artifact(
         &self,
         signatures: &mut Signatures<'a>,
-        (reference, found): (&ImageReference, &Found),
+        (repository, found): (&ImageReference, &Found),
         content: &Content,
         kind: &str,
         digest: &str,
@@ -277,7 +286,7 @@ impl<'a> Attestations<'a> {
         if let Some(ambiguous) = spelling::ambiguous(&content.document, &self.words) {
             return Err(because(&format!("is refused: {ambiguous}")));
         }
-        match signatures.verify_artifact(self.policy, reference, &found.digest, attestor) {
+        match signatures.verify_artifact(self.policy, repository, &found.digest, attestor) {
             Ok(None) => Ok(content.document.clone()),
             Ok(Some(why)) => {
                 let asked_for = self.policy.attestors.iter().filter(|own| own.name == attestor).cloned().collect();
@@ -318,18 +327,18 @@ impl<'a> Attestations<'a> {
     fn beside(
         &mut self,
         signatures: &Signatures<'a>,
-        reference: &ImageReference,
+        repository: &ImageReference,
         digest: &str,
         wanted: &Attestation,
     ) -> Result<Vec<Found>, EvaluationError> {
-        let key = (reference.at(digest), wanted.name.clone());
+        let key = (repository.at(digest), wanted.name.clone());
         if let Some(found) = self.found.get(&key) {
             return found.clone();
         }
         let mut has_bundle = false;
-        let found = look(signatures, reference, digest, wanted, &mut has_bundle).map_err(|failure| {
+        let found = look(signatures, repository, digest, wanted, &mut has_bundle).map_err(|failure| {
             let why = format!("the attestations of {} can't be looked up: {failure}", key.0);
-            signatures.registry_failed(reference.host(), &failure, why)
+            signatures.registry_failed(repository.host(), &failure, why)
         });
         if has_bundle {
             self.bundles.insert(key.0.clone());
@@ -370,7 +379,7 @@ impl<'a> Attestations<'a> {
 /// The artifacts beside a digest, and whether a bundle is one that nobody asked for.
 fn look(
     signatures: &Signatures<'_>,
-    reference: &ImageReference,
+    repository: &ImageReference,
     digest: &str,
     wanted: &Attestation,
     has_bundle: &mut bool,
@@ -383,11 +392,11 @@ fn look(
         *has_bundle |= !is_wanted && kind.starts_with(BUNDLE_TYPE);
         is_wanted
     };
-    let mut found = artifacts_beside(signatures.host(), reference, digest, wanted.tag_suffix.as_deref(), of_type)?;
+    let mut found = artifacts_beside(signatures.host(), repository, digest, wanted.tag_suffix.as_deref(), of_type)?;
     // Who attests every day adds one every day, at the end.
     let artifacts = found.split_off(found.len().saturating_sub(MAX_ARTIFACTS));
     let read = |digest: &String| {
-        let artifact = reference.at(digest);
+        let artifact = repository.at(digest);
         Found { content: read(signatures, &artifact, digest), artifact, digest: digest.clone() }
     };
     Ok(artifacts.iter().map(read).collect())

@@ -64,7 +64,7 @@ impl<'a> Signatures<'a> {
     /// What a look-up in a registry comes to that failed. Whoever names an image chooses the registry that is asked, which may
     /// fail as they like: only one that the settings name is taken to be down.
     pub(super) fn registry_failed(&self, host: &str, failure: &HostFailure, why: String) -> EvaluationError {
-        if failure.is_outage() && self.settings.names_registry(host) {
+        if failure.is_outage() && self.settings.may_be_down(host) {
             EvaluationError::Outage { why, image: None }
         } else {
             EvaluationError::Failed(why)

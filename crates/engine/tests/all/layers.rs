@@ -26,6 +26,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "exploited",
             "manifest",
             "referrers",
+            "attached",
             "resolve",
             "running",
             "acceptance",

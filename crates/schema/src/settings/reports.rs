@@ -114,6 +114,9 @@ pub struct Registry {
     /// The artifact has this type, in the index of referrers.
     #[schemars(extend("examples" = ["application/sarif+json"]))]
     pub artifact_type: Option<String>,
+    /// The repository that it is in, where that isn't the image's own. `{registry}` and `{repository}` stand for the image's.
+    #[schemars(extend("examples" = ["registry.example.com/reports/{repository}"]))]
+    pub repository: Option<String>,
     /// Who may have signed it, one of them.
     #[schemars(extend("default" = []))]
     pub attestors: Option<Vec<ReportAttestor>>,

@@ -372,6 +372,9 @@ pub struct Attestation {
     /// It is at the tag `sha256-<hex>.<suffix>`; without it, among the image's referrers.
     #[schemars(length(min = 1), extend("examples" = ["slsa"]))]
     pub tag_suffix: Option<String>,
+    /// The repository that it is in, where that isn't the image's own. `{registry}` and `{repository}` stand for the image's.
+    #[schemars(extend("examples" = ["registry.example.com/attestations/{repository}"]))]
+    pub repository: Option<String>,
 }
 
 /// The type of a document.

@@ -1,0 +1,90 @@
+//! Artifacts that say something about images: how they are found, in which repository, and who must have signed them.
+
+use super::attestors::{self, Attestor, Keys};
+use super::read::{Problems, SettingsMap};
+use super::repository::{self, ArtifactRepository};
+use serde_json::Value;
+
+/// Where artifacts about images stand, and whom they are believed of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttachedArtifacts {
+    /// How an image's are found.
+    pub artifact: Artifact,
+    /// The repository that they are in, where that isn't the image's own.
+    pub repository: Option<ArtifactRepository>,
+    /// Who may have signed one, any of them.
+    pub attestors: Vec<Attestor>,
+    /// Whether none needs a signature, whoever else could have put it there.
+    pub allow_unsigned: bool,
+}
+
+/// How an artifact about an image is found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Artifact {
+    /// By its tag, `sha256-<hex>.<suffix>`.
+    Tag(String),
+    /// By its type, in the index of referrers at `sha256-<hex>`.
+    Type(String),
+}
+
+/// The keys that say where artifacts stand; `allowUnsigned` is one more, of whoever lets that be chosen.
+pub(super) const KEYS: [&str; 4] = ["tagSuffix", "artifactType", "repository", "attestors"];
+
+/// What an unsigned artifact could do.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unsigned {
+    /// What anybody could write who can push, after "could write".
+    pub(super) danger: &'static str,
+    /// Whether `allowUnsigned: true` may say that this is meant.
+    pub(super) may_be_allowed: bool,
+}
+
+/// Reads where artifacts stand, at the tag `sha256-<hex>.<suffix>` unless it is said otherwise.
+pub(super) fn read(
+    map: &SettingsMap<'_, '_>,
+    suffix: &str,
+    unsigned: Unsigned,
+    problems: &mut Problems,
+) -> AttachedArtifacts {
+    let artifact = read_artifact(map, suffix, problems);
+    let attestors = attestors::read(map, "attestors", Keys::Inline, problems);
+    let allow_unsigned = unsigned.may_be_allowed && map.boolean("allowUnsigned", false, problems);
+    if attestors.is_empty() && !allow_unsigned && map.list("attestors", problems).is_none_or(<[Value]>::is_empty) {
+        let way_out = if unsigned.may_be_allowed { ", or set `allowUnsigned: true`" } else { "" };
+        let danger = unsigned.danger;
+        problems.add(
+            map.path().key("attestors"),
+            format!(
+                "anybody who can push to the repository could write {danger}: name who must have signed it{way_out}"
+            ),
+        );
+    }
+    AttachedArtifacts { artifact, repository: repository::read(map, problems), attestors, allow_unsigned }
+}
+
+fn read_artifact(map: &SettingsMap<'_, '_>, suffix: &str, problems: &mut Problems) -> Artifact {
+    let path = map.path();
+    match (map.text("tagSuffix", problems), map.text("artifactType", problems)) {
+        (Some(_), Some(_)) => {
+            problems.add(path.key("artifactType"), "`tagSuffix` and `artifactType` are two ways; keep one of them");
+            Artifact::Tag(String::new())
+        }
+        (None, Some(media_type)) => {
+            if media_type.is_empty() || media_type.contains(char::is_whitespace) {
+                problems.add(path.key("artifactType"), format!("`{media_type}` is not a media type"));
+            }
+            Artifact::Type(media_type.to_owned())
+        }
+        (written, None) => {
+            let suffix = written.unwrap_or(suffix);
+            // `sha256-`, the 64 letters of the digest and a dot leave 56 of a tag's 128 letters.
+            if suffix.is_empty()
+                || suffix.len() > 56
+                || !suffix.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+            {
+                problems.add(path.key("tagSuffix"), format!("`{suffix}` can't be the end of a tag"));
+            }
+            Artifact::Tag(suffix.to_owned())
+        }
+    }
+}
