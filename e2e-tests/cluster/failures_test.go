@@ -102,6 +102,58 @@ func seenByDigest(t *testing.T) {
 	t.Logf("a finding in it counted after %v", time.Since(started).Round(100*time.Millisecond))
 }
 
+// A page in the place of a manifest isn't even an error: the host keeps it for a minute. So tests go on meanwhile, which leave the
+// policy servers and their connections alone.
+var page struct {
+	image  harness.Image
+	served time.Time
+}
+
+func TestTheRegistryServesAPage(t *testing.T) {
+	deploy(t, enforced)
+	space := namespace(t)
+	page.image = scanned(t, space+"/app", clean)
+	cluster.Registry.Fail(func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, "<html>") })
+	t.Cleanup(func() { cluster.Registry.Fail(nil) })
+	rejected(t, apply(pod("app", page.image.Name), space), "the registry's answer is no manifest")
+	page.served = time.Now()
+}
+
+// The registry fails in five ways. Answers that the policy server has are good for a minute, so each way has images of its own.
+func TestTheRegistryFails(t *testing.T) {
+	deploy(t, enforced)
+	for name, test := range map[string]struct {
+		fault http.HandlerFunc
+		words string
+	}{
+		"refuses":     {harness.Refuse, "scan failed"},
+		"answers 429": {harness.Status(http.StatusTooManyRequests), "scan failed"},
+		"answers 500": {harness.Status(http.StatusInternalServerError), "scan failed"},
+		"answers 401": {harness.Status(http.StatusUnauthorized), "scan failed"},
+		"answers 404": {harness.Status(http.StatusNotFound), "scan failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			space := namespace(t)
+			image := scanned(t, space+"/app", clean)
+			cluster.Registry.Fail(test.fault)
+			t.Cleanup(func() { cluster.Registry.Fail(nil) })
+			started := time.Now()
+			answer := apply(pod("app", image.Name), space)
+			rejected(t, answer, test.words)
+			t.Logf("after %v: %s", time.Since(started).Round(10*time.Millisecond), answer.Err)
+			cluster.Registry.Fail(nil)
+			started = time.Now()
+			eventually(t, 20*time.Second, func() error {
+				if answer := apply(pod("app", image.Name), space); answer.Code != 0 {
+					return fmt.Errorf("%s", answer.Text())
+				}
+				return nil
+			})
+			t.Logf("well again after %v", time.Since(started).Round(10*time.Millisecond))
+		})
+	}
+}
+
 func TestEtcdIsSlow(t *testing.T) {
 	deploy(t, enforced)
 	result := underLoad(t, func(string) {
@@ -146,89 +198,6 @@ func TestRightsAreTakenAway(t *testing.T) {
 	seenByDigest(t)
 }
 
-// A right too few: the policy server may get reports, and may not list them. What takes a list never returns, and the rest goes on.
-func TestARightTooFew(t *testing.T) {
-	deploy(t, enforced)
-	t.Cleanup(func() {
-		must(t, cluster.GiveRights("sbomscanner"))
-		must(t, cluster.RestartPolicyServers())
-	})
-	succeeds(t, cluster.Kubectl("patch", "clusterrole", "image-admission-sbomscanner", "--type", "json", "--patch",
-		`[{"op": "replace", "path": "/rules/0/verbs", "value": ["get"]}, {"op": "replace", "path": "/rules/1/verbs", "value": ["get"]}]`))
-	must(t, cluster.RestartPolicyServers())
-	space := namespace(t)
-	image := scanned(t, space+"/app", clean)
-	succeeds(t, apply(pod("by-tag", image.Name), space))
-	byDigest := cluster.Registry.Host + "/" + image.Repository + "@" + image.Digest
-	started := time.Now()
-	answer := apply(pod("by-digest", byDigest), space)
-	if answer.Code == 0 {
-		t.Fatal("an image was admitted whose reports can't be listed")
-	}
-	contains(t, answer.Text(), "failed calling webhook")
-	t.Logf("after %v: %s", time.Since(started).Round(100*time.Millisecond), answer.Text())
-	// The right is given: is what waited well again?
-	must(t, cluster.GiveRights("sbomscanner"))
-	started = time.Now()
-	eventually(t, 120*time.Second, func() error {
-		if answer := apply(pod("by-digest", byDigest), space); answer.Code != 0 {
-			return fmt.Errorf("%s", answer.Text())
-		}
-		return nil
-	})
-	t.Logf("well again %v after the right was given", time.Since(started).Round(100*time.Millisecond))
-}
-
-// The registry fails in five ways. Answers that the policy server has are good for a minute, so each way has images of its own.
-func TestTheRegistryFails(t *testing.T) {
-	deploy(t, enforced)
-	// What isn't even an error is an answer: the host keeps it for a minute.
-	space := namespace(t)
-	nonsense := scanned(t, space+"/app", clean)
-	cluster.Registry.Fail(func(writer http.ResponseWriter, _ *http.Request) { fmt.Fprint(writer, "<html>") })
-	t.Cleanup(func() { cluster.Registry.Fail(nil) })
-	rejected(t, apply(pod("app", nonsense.Name), space), "the registry's answer is no manifest")
-	cluster.Registry.Fail(nil)
-	answered := time.Now()
-	for name, test := range map[string]struct {
-		fault http.HandlerFunc
-		words string
-	}{
-		"refuses":     {harness.Refuse, "scan failed"},
-		"answers 429": {harness.Status(http.StatusTooManyRequests), "scan failed"},
-		"answers 500": {harness.Status(http.StatusInternalServerError), "scan failed"},
-		"answers 401": {harness.Status(http.StatusUnauthorized), "scan failed"},
-		"answers 404": {harness.Status(http.StatusNotFound), "scan failed"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			space := namespace(t)
-			image := scanned(t, space+"/app", clean)
-			cluster.Registry.Fail(test.fault)
-			t.Cleanup(func() { cluster.Registry.Fail(nil) })
-			started := time.Now()
-			answer := apply(pod("app", image.Name), space)
-			rejected(t, answer, test.words)
-			t.Logf("after %v: %s", time.Since(started).Round(10*time.Millisecond), answer.Err)
-			cluster.Registry.Fail(nil)
-			started = time.Now()
-			eventually(t, 20*time.Second, func() error {
-				if answer := apply(pod("app", image.Name), space); answer.Code != 0 {
-					return fmt.Errorf("%s", answer.Text())
-				}
-				return nil
-			})
-			t.Logf("well again after %v", time.Since(started).Round(10*time.Millisecond))
-		})
-	}
-	eventually(t, 70*time.Second, func() error {
-		if answer := apply(pod("app", nonsense.Name), space); answer.Code != 0 {
-			return fmt.Errorf("%s", answer.Text())
-		}
-		return nil
-	})
-	t.Logf("a page instead of a manifest was forgotten after %v", time.Since(answered).Round(time.Second))
-}
-
 // A registry that serves another digest than it says, or another image than was scanned, gets nothing in.
 func TestTheRegistryServesAnotherDigest(t *testing.T) {
 	deploy(t, enforced)
@@ -264,6 +233,54 @@ func TestTheRegistryServesAnotherDigest(t *testing.T) {
 	t.Logf("it serves another image: %s", answer.Err)
 }
 
+func TestAPageIsForgotten(t *testing.T) {
+	if page.served.IsZero() {
+		t.Skip("it goes on from TestTheRegistryServesAPage: run both")
+	}
+	space := namespace(t)
+	eventually(t, time.Until(page.served.Add(70*time.Second)), func() error {
+		if answer := apply(pod("app", page.image.Name), space); answer.Code != 0 {
+			return fmt.Errorf("%s", answer.Text())
+		}
+		return nil
+	})
+	t.Logf("a page instead of a manifest was forgotten after at most %v", time.Since(page.served).Round(time.Second))
+}
+
+// A right too few: the policy server may get reports, and may not list them. What takes a list never returns, and the rest goes on.
+func TestARightTooFew(t *testing.T) {
+	deploy(t, enforced)
+	t.Cleanup(func() {
+		must(t, cluster.GiveRights("sbomscanner"))
+		// Where the test didn't see it, nobody knows whether lists are answered again.
+		unusable = unusable || t.Failed()
+	})
+	succeeds(t, cluster.Kubectl("patch", "clusterrole", "image-admission-sbomscanner", "--type", "json", "--patch",
+		`[{"op": "replace", "path": "/rules/0/verbs", "value": ["get"]}, {"op": "replace", "path": "/rules/1/verbs", "value": ["get"]}]`))
+	must(t, cluster.RestartPolicyServers())
+	space := namespace(t)
+	image := scanned(t, space+"/app", clean)
+	succeeds(t, apply(pod("by-tag", image.Name), space))
+	byDigest := cluster.Registry.Host + "/" + image.Repository + "@" + image.Digest
+	started := time.Now()
+	answer := apply(pod("by-digest", byDigest), space)
+	if answer.Code == 0 {
+		t.Fatal("an image was admitted whose reports can't be listed")
+	}
+	contains(t, answer.Text(), "failed calling webhook")
+	t.Logf("after %v: %s", time.Since(started).Round(100*time.Millisecond), answer.Text())
+	// The right is given: is what waited well again?
+	must(t, cluster.GiveRights("sbomscanner"))
+	started = time.Now()
+	eventually(t, 120*time.Second, func() error {
+		if answer := apply(pod("by-digest", byDigest), space); answer.Code != 0 {
+			return fmt.Errorf("%s", answer.Text())
+		}
+		return nil
+	})
+	t.Logf("well again %v after the right was given", time.Since(started).Round(100*time.Millisecond))
+}
+
 // A registry that takes connections and stays silent. Kubewarden looks up one image after another, and waits for ever: what is
 // known is refused too, and a policy server that has waited doesn't recover by itself.
 func TestTheRegistryIsSilent(t *testing.T) {
@@ -282,7 +299,7 @@ func TestTheRegistryIsSilent(t *testing.T) {
 	t.Logf("after %v: %s", time.Since(started).Round(100*time.Millisecond), answer.Err)
 	// What users of known images see meanwhile.
 	running := startLoad(t, space, 4, 50*time.Millisecond, []harness.Image{known}, []harness.Image{accepted})
-	time.Sleep(16 * time.Second)
+	time.Sleep(11 * time.Second)
 	result := running.stop()
 	t.Logf("with known images meanwhile: %v; the slowest took %v", result, result.slowest().Round(100*time.Millisecond))
 	// The registry answers again, but not to what was asked before.
@@ -321,7 +338,7 @@ func TestAPolicyServerIsKilled(t *testing.T) {
 
 // The only policy server is killed: nothing is admitted until it is there again.
 func TestTheOnlyPolicyServerIsKilled(t *testing.T) {
-	deploy(t, harness.Deployment{Replicas: 1, Workers: 2})
+	deploy(t, harness.Deployment{Replicas: 1, Workers: 1})
 	result := underLoad(t, func(string) {
 		for _, process := range cluster.PolicyServers() {
 			process.Kill()
@@ -333,12 +350,26 @@ func TestTheOnlyPolicyServerIsKilled(t *testing.T) {
 	t.Logf("users saw: %s", strings.Join(result.messages(unreached), "\n"))
 }
 
+// More requests than one worker gets done: who waits too long is refused, and nobody gets in unjudged.
+func TestOutOfWorkers(t *testing.T) {
+	deploy(t, harness.Deployment{Replicas: 1, Workers: 1})
+	space := namespace(t)
+	good, bad := scanned(t, space+"/good", clean), scanned(t, space+"/bad", broken)
+	running := startLoad(t, space, 60, 0, []harness.Image{good}, []harness.Image{bad, pushed(t, space+"/unscanned")})
+	time.Sleep(10 * time.Second)
+	result := running.stop()
+	t.Log(result)
+	t.Logf("the slowest took %v; users saw: %s", result.slowest().Round(10*time.Millisecond), strings.Join(result.messages(unreached), "\n"))
+	succeeds(t, apply(pod("after", good.Name), space))
+}
+
+// changed is enforced with settings that decide the same.
+var changed = harness.Deployment{Replicas: enforced.Replicas, Workers: enforced.Workers, Settings: map[string]any{"maxImages": 49}}
+
 // Settings change under load: the old policy servers answer until the new ones are ready. What one of them has in hand when it is
 // killed in the end is lost, and nothing else is.
 func TestARolloutOfSettings(t *testing.T) {
 	deploy(t, enforced)
-	changed := enforced
-	changed.Settings = map[string]any{"maxImages": 49}
 	result := underLoad(t, func(string) { deploy(t, changed) })
 	if lost := result.of(true)[denied]; lost > 0 {
 		t.Errorf("a rollout rejected %d Pods: %v", lost, result.messages(denied))
@@ -356,16 +387,16 @@ func TestARolloutOfSettings(t *testing.T) {
 // A rollout that Kubernetes calls done isn't over: the API server keeps its connection to a policy server that was told to end,
 // and that one decides by the old settings until it is killed. Kubewarden's condition waits for that.
 func TestOldSettingsAfterARollout(t *testing.T) {
-	deploy(t, enforced)
+	deploy(t, changed)
 	space := namespace(t)
 	image := scanned(t, space+"/app", clean)
 	succeeds(t, apply(pod("app", image.Name), space))
 	cluster.Grace(30 * time.Second)
 	t.Cleanup(func() { cluster.Grace(2 * time.Second) })
-	changed := enforced
-	changed.Settings = map[string]any{"preScanPolicies": map[string]any{"defaultPolicy": "reject"}}
+	rejecting := enforced
+	rejecting.Settings = map[string]any{"preScanPolicies": map[string]any{"defaultPolicy": "reject"}}
 	deployed = nil
-	must(t, cluster.Apply(changed))
+	must(t, cluster.Apply(rejecting))
 	// The controller writes the new configuration first.
 	time.Sleep(3 * time.Second)
 	succeeds(t, cluster.Kubectl("rollout", "status", "--namespace", harness.Namespace, "deployment/policy-server-image-admission"))
@@ -413,19 +444,6 @@ func TestARolloutOfSettingsThatAreRefused(t *testing.T) {
 	deploy(t, enforced)
 }
 
-// More requests than one worker gets done: who waits too long is refused, and nobody gets in unjudged.
-func TestOutOfWorkers(t *testing.T) {
-	deploy(t, harness.Deployment{Replicas: 1, Workers: 1})
-	space := namespace(t)
-	good, bad := scanned(t, space+"/good", clean), scanned(t, space+"/bad", broken)
-	running := startLoad(t, space, 60, 0, []harness.Image{good}, []harness.Image{bad, pushed(t, space+"/unscanned")})
-	time.Sleep(10 * time.Second)
-	result := running.stop()
-	t.Log(result)
-	t.Logf("the slowest took %v; users saw: %s", result.slowest().Round(10*time.Millisecond), strings.Join(result.messages(unreached), "\n"))
-	succeeds(t, apply(pod("after", good.Name), space))
-}
-
 // The scanner's own API is away. That is no missing report.
 func TestTheScannersAPIIsAway(t *testing.T) {
 	deploy(t, enforced)
@@ -466,7 +484,7 @@ func TestRolloutRestart(t *testing.T) {
 // that run take up the new one. They do so once in their lives.
 func TestTheCertificateExpires(t *testing.T) {
 	deploy(t, enforced)
-	t.Cleanup(func() { must(t, cluster.RestartPolicyServers()) })
+	t.Cleanup(func() { unusable = true })
 	space := namespace(t)
 	image := scanned(t, space+"/app", clean)
 	expired := func() error {
@@ -506,7 +524,7 @@ func TestClocksDiffer(t *testing.T) {
 	deploy(t, aged)
 	t.Cleanup(func() {
 		must(t, cluster.Clock(0))
-		must(t, cluster.RestartPolicyServers())
+		unusable = true
 	})
 	now := map[string]time.Duration{"made now": 0, "seven minutes old": -7 * time.Minute, "twelve minutes old": -12 * time.Minute}
 	for _, clock := range []struct {

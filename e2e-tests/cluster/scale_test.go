@@ -88,7 +88,6 @@ func sizes() (images, reports, pods int) {
 func TestScale(t *testing.T) {
 	images, reports, pods := sizes()
 	t.Cleanup(func() { must(t, cluster.DeleteReports()) })
-	deploy(t, harness.Deployment{Workers: 2})
 	started := time.Now()
 	made := makeWorld(t, images, reports)
 	t.Logf("%d images and %d reports were made in %v", images, reports, time.Since(started).Round(time.Second))

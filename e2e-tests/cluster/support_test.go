@@ -17,9 +17,22 @@ const amd64 = "linux/amd64"
 // deployed is the deployment that the cluster has, so that tests with the same one share it.
 var deployed *harness.Deployment
 
+// unusable says that a test left policy servers that no other should have. Most deployments replace them anyway.
+var unusable bool
+
 // deploy makes the cluster's deployment what a test needs.
 func deploy(t *testing.T, wanted harness.Deployment) {
 	t.Helper()
+	before := cluster.PolicyServers()
+	defer func() {
+		for name := range cluster.PolicyServers() {
+			if unusable && before[name] != nil {
+				must(t, cluster.RestartPolicyServers())
+				break
+			}
+		}
+		unusable = false
+	}()
 	if deployed != nil && reflect.DeepEqual(*deployed, wanted) {
 		return
 	}
