@@ -409,6 +409,64 @@ func quietSyncs(t *testing.T, tool tool, space, git string, drift map[string][]s
 	})
 }
 
+// What the page says of Flux's settings: which of them let a new tag through.
+func TestGitOpsFluxSettings(t *testing.T) {
+	deployPin(t, kinds)
+	ignoring := flux
+	ignoring.settings = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: shop}\nspec:\n  ignore: [{paths: [/spec/template/spec/containers/0/image], target: {kind: Deployment}}]\n"
+	for index, row := range []struct {
+		tool       tool
+		annotation string
+		through    bool
+	}{
+		{flux, "team: shop", true},
+		{flux, "kustomize.toolkit.fluxcd.io/ssa: Merge", true},
+		{flux, ifNotPresent, false},
+		{ignoring, "team: shop", false},
+	} {
+		t.Run(fmt.Sprint(index), func(t *testing.T) {
+			space, key := namespace(t), fmt.Sprintf("flux-%d", index)
+			row.tool.works(t, space, annotated(makeApp(t, key, "1.0", "first build").manifests(tagged, "Deployment"), row.annotation))
+			second := makeApp(t, key, "2.0", "second build")
+			row.tool.works(t, space, annotated(second.manifests(tagged, "Deployment"), row.annotation))
+			after := states(t, space, "Deployment")["Deployment"].image
+			if through := after == second.images["Deployment"].Pinned(); through != row.through {
+				t.Errorf("with %s and %q a new tag gets through: %t; the Deployment has %s", row.annotation, row.tool.settings, through, after)
+			}
+		})
+	}
+}
+
+// Digests in Git are no drift for anybody, where they are what the policy pins: of the one platform that is listed. The digest of
+// the index is another.
+func TestGitOpsDigestsInGit(t *testing.T) {
+	deployPin(t, kinds)
+	rows := []*gitOpsRow{{tool: argoClient}, {tool: argoServer}, {tool: flux}}
+	for index, row := range rows {
+		row.space, row.key = namespace(t), fmt.Sprintf("digest-%d", index)
+		t.Run(row.tool.name, func(t *testing.T) {
+			row.git = makeApp(t, row.key, "1.0", "build").manifests(harness.Image.Pinned, kinds...)
+			row.tool.works(t, row.space, row.git)
+			same(t, "with digests in Git", row.tool.compares(t, row.space, row.git).drift(), drifted())
+			quietSyncs(t, row.tool, row.space, row.git, drifted())
+		})
+	}
+	// The tags may move: what is in Git decides.
+	for _, row := range rows {
+		makeApp(t, row.key, "1.0", "another build")
+	}
+	must(t, cluster.RestartPolicyServers())
+	for _, row := range rows {
+		t.Run(row.tool.name+", after the tag moved", func(t *testing.T) {
+			quietSyncs(t, row.tool, row.space, row.git, drifted())
+		})
+	}
+	space := namespace(t)
+	git := makeApp(t, "digest-index", "1.0", "build").manifests(func(image harness.Image) string { return image.Name + "@" + image.Digest }, kinds...)
+	argoClient.works(t, space, git)
+	same(t, "with digests of indexes in Git", argoClient.compares(t, space, git).drift(), drifted(kinds...))
+}
+
 // A Job that is pinned can't be applied again after its tag has moved: nobody may change its image. Whatever else is in Git then
 // waits with it, where the tool applies all or nothing.
 func TestGitOpsOfAPinnedJobWhoseTagMoved(t *testing.T) {
@@ -500,34 +558,6 @@ func TestGitOpsIgnoredImages(t *testing.T) {
 	}
 }
 
-// What the page says of Flux's settings: which of them let a new tag through.
-func TestGitOpsFluxSettings(t *testing.T) {
-	deployPin(t, kinds)
-	ignoring := flux
-	ignoring.settings = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: shop}\nspec:\n  ignore: [{paths: [/spec/template/spec/containers/0/image], target: {kind: Deployment}}]\n"
-	for index, row := range []struct {
-		tool       tool
-		annotation string
-		through    bool
-	}{
-		{flux, "team: shop", true},
-		{flux, "kustomize.toolkit.fluxcd.io/ssa: Merge", true},
-		{flux, ifNotPresent, false},
-		{ignoring, "team: shop", false},
-	} {
-		t.Run(fmt.Sprint(index), func(t *testing.T) {
-			space, key := namespace(t), fmt.Sprintf("flux-%d", index)
-			row.tool.works(t, space, annotated(makeApp(t, key, "1.0", "first build").manifests(tagged, "Deployment"), row.annotation))
-			second := makeApp(t, key, "2.0", "second build")
-			row.tool.works(t, space, annotated(second.manifests(tagged, "Deployment"), row.annotation))
-			after := states(t, space, "Deployment")["Deployment"].image
-			if through := after == second.images["Deployment"].Pinned(); through != row.through {
-				t.Errorf("with %s and %q a new tag gets through: %t; the Deployment has %s", row.annotation, row.tool.settings, through, after)
-			}
-		})
-	}
-}
-
 // No manager of fields stands for the policy, so that managedFieldsManagers has nobody to name but Argo CD itself.
 func TestGitOpsManagersOfAPinnedImage(t *testing.T) {
 	deployPin(t, nil)
@@ -578,34 +608,4 @@ func TestGitOpsTakesAPinnedPodOver(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Digests in Git are no drift for anybody, where they are what the policy pins: of the one platform that is listed. The digest of
-// the index is another.
-func TestGitOpsDigestsInGit(t *testing.T) {
-	deployPin(t, kinds)
-	rows := []*gitOpsRow{{tool: argoClient}, {tool: argoServer}, {tool: flux}}
-	for index, row := range rows {
-		row.space, row.key = namespace(t), fmt.Sprintf("digest-%d", index)
-		t.Run(row.tool.name, func(t *testing.T) {
-			row.git = makeApp(t, row.key, "1.0", "build").manifests(harness.Image.Pinned, kinds...)
-			row.tool.works(t, row.space, row.git)
-			same(t, "with digests in Git", row.tool.compares(t, row.space, row.git).drift(), drifted())
-			quietSyncs(t, row.tool, row.space, row.git, drifted())
-		})
-	}
-	// The tags may move: what is in Git decides.
-	for _, row := range rows {
-		makeApp(t, row.key, "1.0", "another build")
-	}
-	must(t, cluster.RestartPolicyServers())
-	for _, row := range rows {
-		t.Run(row.tool.name+", after the tag moved", func(t *testing.T) {
-			quietSyncs(t, row.tool, row.space, row.git, drifted())
-		})
-	}
-	space := namespace(t)
-	git := makeApp(t, "digest-index", "1.0", "build").manifests(func(image harness.Image) string { return image.Name + "@" + image.Digest }, kinds...)
-	argoClient.works(t, space, git)
-	same(t, "with digests of indexes in Git", argoClient.compares(t, space, git).drift(), drifted(kinds...))
 }

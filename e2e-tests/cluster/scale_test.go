@@ -81,7 +81,7 @@ func sizes() (images, reports, pods int) {
 	if os.Getenv("CLUSTER_SCALE") == "full" {
 		return 2000, 10000, 5000
 	}
-	return 100, 500, 600
+	return 100, 500, 400
 }
 
 // Fifty clients create Pods through the API server, behind which one or two policy servers stand.
