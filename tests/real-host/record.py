@@ -287,9 +287,9 @@ def add_artifacts(world, push, names, images):
         # In the form that it has inside a quoted string.
         names[f"key of {who}"] = pem.replace("\n", "\\n")
 
-    def attach(name, document, suffix, signer=None, to=None, subject=None, artifact_type=TRIVY_JSON):
-        """An artifact at the tag of an image's digest; a copied one keeps another's subject."""
-        repo = name.split(":")[0]
+    def attach(name, document, suffix, signer=None, to=None, subject=None, artifact_type=TRIVY_JSON, into=None):
+        """An artifact at the tag of an image's digest, in the image's repository or another; a copied one keeps another's subject."""
+        repo = into or name.split(":")[0]
         to = to or names[f"digest of {name}"]
         if subject:
             # As `attach`, but for what it says that it is about.
@@ -325,6 +325,10 @@ def add_artifacts(world, push, names, images):
     attach("ci/verdict:1.0", {"status": "pass", "detail": {}}, "scan", "ci", artifact_type="application/vnd.scan+json")
     attach("ci/nonsense:1.0", {"hello": "world"}, "scan", "ci")
     attach("ci/multi:1.0", trivy([]), "scan", "ci")
+    # Images that nobody here may put anything beside, and what stands of them in another repository.
+    for name, findings in (("foreign/clean:1.0", []), ("foreign/bad:1.0", critical), ("foreign/beside:1.0", [])):
+        push(name)
+        attach(name, trivy(findings), "scan", "ci", into=None if name == "foreign/beside:1.0" else f"reports/{name.split(':')[0]}")
     # Grype's, which knows what is exploited, and which systems are past their end of life.
     def grype(vulnerabilities, alerts=(), looks=True):
         return {"matches": [{"vulnerability": v, "artifact": {"name": "curl", "version": "7.0", "purl": "pkg:apk/alpine/curl@7.0"}} for v in vulnerabilities],
@@ -367,9 +371,9 @@ def add_verified(world, push, names, images):
         world.sign(name.split(":")[0], digest, signers[signer])
         images[f"{REGISTRY}/{name}"]["signedBy"] = [{"key": pem(signers[signer])}]
 
-    def attest(name, about, builder_id, signed=None):
-        """An envelope about a digest; what is signed may be another text."""
-        repo = name.split(":")[0]
+    def attest(name, about, builder_id, signed=None, into=None):
+        """An envelope about a digest, in the image's repository or another; what is signed may be another text."""
+        repo = into or name.split(":")[0]
         said = lambda who: json.dumps({"_type": "https://in-toto.io/Statement/v1", "predicateType": "https://slsa.dev/provenance/v1", "subject": [{"name": repo, "digest": {"sha256": about.split(":")[1]}}],
                                        "predicate": {"runDetails": {"builder": {"id": who}}}}).encode()
         kind, payload, to = "application/vnd.in-toto+json", said(builder_id), said(signed or builder_id)
@@ -383,10 +387,12 @@ def add_verified(world, push, names, images):
 
     for name in ("signed/app:1.0", "signed/none:1.0", "signed/foreign:1.0", "signed/replayed:1.0", "signed/forged:1.0"):
         push(name, (AMD64, ARM64) if name == "signed/app:1.0" else (AMD64,))
-    names["tag of signed/foreign:1.0"] = names["digest of signed/foreign:1.0"].replace(":", "-")
+    for name in ("signed/foreign:1.0", "signed/forged:1.0"):
+        names[f"tag of {name}"] = names[f"digest of {name}"].replace(":", "-")
     for name, signer in (("signed/app:1.0", "ci"), ("signed/foreign:1.0", "other"), ("signed/replayed:1.0", "ci"), ("signed/forged:1.0", "ci")):
         sign(name, signer)
     attest("signed/app:1.0", names["digest of signed/app:1.0"], "https://ci.example")
+    attest("signed/none:1.0", names["digest of signed/none:1.0"], "https://ci.example", into="attestations/signed/none")
     attest("signed/replayed:1.0", names["digest of signed/app:1.0"], "https://ci.example")
     attest("signed/forged:1.0", names["digest of signed/forged:1.0"], "https://ci.example", signed="https://elsewhere.example")
 

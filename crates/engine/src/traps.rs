@@ -3,6 +3,7 @@
 
 mod attacks;
 mod boundaries;
+mod elsewhere;
 mod empty;
 mod exempted;
 mod fields;

@@ -56,14 +56,15 @@ pub(super) fn read(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option
 }
 
 fn check(text: &str) -> Result<ArtifactRepository, String> {
-    let Some((host, path)) = text.split_once('/').filter(|(host, _)| is_host_like(host)) else {
-        return Err(format!(
-            "`{text}` doesn't begin with a registry; write it whole, like `registry.example.com/reports/{REPOSITORY}`"
-        ));
-    };
+    let (host, path) = text.split_once('/').unwrap_or((text, ""));
     if host.contains(['{', '}']) {
         return Err(format!(
             "`{text}` would let whoever names an image choose the registry that is asked; write the registry, and `{REGISTRY}` in the path if at all"
+        ));
+    }
+    if path.is_empty() || !is_host_like(host) {
+        return Err(format!(
+            "`{text}` doesn't begin with a registry; write it whole, like `registry.example.com/reports/{REPOSITORY}`"
         ));
     }
     let rest = path.replace(REGISTRY, "").replace(REPOSITORY, "");
