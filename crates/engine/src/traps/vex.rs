@@ -199,6 +199,7 @@ fn which_packages_are_named() {
         ),
         by_subject("pkg:apk/alpine/openssl@3.0"),
         by_subject("pkg:apk/alpine/openssl"),
+        (None, changed("/products", json!([{"@id": product('a'), "subcomponents": null}]))),
     ] {
         assert!(said(subject, document.clone()).decide(IMAGE, &settings()).allowed, "{document}");
     }
@@ -212,7 +213,6 @@ fn which_packages_are_named() {
         (None, part(json!({"@id": "pkg:apk/alpine/openssl", "identifiers": {"purl": "pkg:apk/alpine/openssl@3.1"}}))),
         // Who names no part at all where parts are listed doesn't mean all of it.
         (None, changed("/products", json!([{"@id": product('a'), "subcomponents": []}]))),
-        (None, changed("/products", json!([{"@id": product('a'), "subcomponents": null}]))),
         (None, with(openvex(&[statement()]), &[("/statements/0/subcomponents", json!([]))])),
         by_subject("pkg:apk/alpine/openssl@3.1"),
         by_subject("pkg:apk/alpine/opens"),
@@ -242,6 +242,34 @@ fn which_packages_are_named() {
     let world = World::default().image(IMAGE, 'a').object(report('a', &[finding("CVE-1", "CRITICAL"), other]));
     let world = world.artifact(&tag('a'), 'd', None, part(json!({"@id": "pkg:apk/alpine/openssl"})));
     is_rejected(&world.signed(&artifact('d'), KEY), &settings(), "1 critical finding");
+}
+
+/// vexctl leaves out what it doesn't know, and says of each statement when it was made; vexipy writes null.
+#[test]
+fn documents_as_tools_write_them() {
+    let of_vexctl = json!({
+        "@context": "https://openvex.dev/ns/v0.2.0", "@id": "https://openvex.dev/docs/public/vex-4d0ddb41", "author": "Unknown Author",
+        "timestamp": "2026-11-14T17:25:52.227708106-06:00", "version": 1, "statements": [{
+            "vulnerability": {"name": "CVE-1"}, "timestamp": "2026-11-14T17:25:52.227708816-06:00",
+            "products": [{"@id": "pkg:oci/app"}], "status": "not_affected", "justification": "vulnerable_code_not_present"}],
+    });
+    let of_vexctl_1 = json!({
+        "@context": "https://openvex.dev/ns", "@id": "my-vexdoc", "author": "John Doe", "role": "vex issuer", "version": "1",
+        "statements": [{"timestamp": "2026-11-02T16:36:43-05:00", "products": [product('a')], "subcomponents": ["pkg:apk/alpine/openssl@3.0"],
+                        "vulnerability": "CVE-1", "status": "fixed", "status_notes": ""}],
+    });
+    let of_vexipy = json!({
+        "@context": "https://openvex.dev/ns/v0.2.0", "@id": "https://openvex.dev/docs/x", "author": "security", "role": null,
+        "timestamp": "2026-11-14T22:17:23.321636+00:00", "last_updated": null, "version": 1, "tooling": null, "statements": [{
+            "@id": null, "version": null, "timestamp": "2026-11-14T22:17:23.321584+00:00", "last_updated": null,
+            "vulnerability": {"@id": null, "name": "CVE-1", "description": null, "aliases": null},
+            "products": [{"@id": product('a'), "identifiers": null, "hashes": {"sha-256": "a".repeat(64)}, "subcomponents": null}],
+            "status": "not_affected", "supplier": null, "status_notes": null, "justification": "vulnerable_code_not_present",
+            "impact_statement": null, "action_statement": null, "action_statement_timestamp": null}],
+    });
+    for document in [of_vexctl, of_vexctl_1, of_vexipy] {
+        is_allowed(&said(Some('a'), document), &settings());
+    }
 }
 
 #[test]
@@ -450,7 +478,10 @@ fn a_look_up_that_failed_takes_nothing_out_and_says_so() {
         let answer = world.decide(&by_digest, &forgiving);
         assert!(!answer.allowed && answer.state == "fresh", "{operation}: {}", answer.response);
         let message = answer.response["message"].as_str().unwrap();
-        assert!(message.contains("; VEX documents can't be looked up: the registry refuses the connection"), "{message}");
+        assert!(
+            message.contains("; VEX documents can't be looked up: the registry refuses the connection"),
+            "{message}"
+        );
     }
     // What stands at another place could say that it counts: a repository of that name can't be.
     let long = ["down.io/", &"a".repeat(248), "/{repository}"].concat();

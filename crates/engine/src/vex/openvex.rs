@@ -8,7 +8,7 @@ use crate::purl::PackageUrl;
 use crate::reason::UnreadableVex;
 use crate::spelling;
 use crate::text::Text;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
@@ -44,8 +44,8 @@ struct Statement<'a> {
     #[serde(borrow)]
     products: Option<Vec<&'a RawValue>>,
     /// Up to version 0.0.1: of all products.
-    #[serde(borrow, default, deserialize_with = "present")]
-    subcomponents: Option<Option<Vec<&'a RawValue>>>,
+    #[serde(borrow)]
+    subcomponents: Option<Vec<&'a RawValue>>,
     #[serde(borrow)]
     status: Option<Text<'a>>,
     #[serde(borrow)]
@@ -72,8 +72,8 @@ struct Component<'a> {
     identifiers: Option<Identifiers<'a>>,
     #[serde(borrow)]
     hashes: Option<BTreeMap<Text<'a>, Text<'a>>>,
-    #[serde(borrow, default, deserialize_with = "present")]
-    subcomponents: Option<Option<Vec<&'a RawValue>>>,
+    #[serde(borrow)]
+    subcomponents: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -81,11 +81,6 @@ struct Component<'a> {
 struct Identifiers<'a> {
     #[serde(borrow)]
     purl: Option<Text<'a>>,
-}
-
-/// A null that is written is not an absent key.
-fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(value).map(Some)
 }
 
 pub(super) fn read(json: &str) -> Result<Vec<VexStatement>, UnreadableVex> {
@@ -145,16 +140,10 @@ fn names(vulnerability: Option<&RawValue>) -> Result<Vec<String>, UnreadableVex>
 }
 
 fn products(statement: &Statement<'_>) -> Result<Vec<Product>, UnreadableVex> {
-    let of_all = match &statement.subcomponents {
-        Some(parts) => Some(read_parts(parts.as_deref())?),
-        None => None,
-    };
+    let of_all = read_parts(statement.subcomponents.as_deref())?;
     let product = |json: &&RawValue| {
         let Component { id, identifiers, hashes, subcomponents } = component(json)?;
-        let own = match subcomponents {
-            Some(parts) => Some(read_parts(parts.as_deref())?),
-            None => None,
-        };
+        let own = read_parts(subcomponents.as_deref())?;
         // Parts of its own and parts of all: both are meant to say less than all of it.
         let parts = match (own, &of_all) {
             (Some(own), Some(of_all)) => Some(own.into_iter().filter(|part| of_all.contains(part)).collect()),
@@ -171,8 +160,8 @@ fn products(statement: &Statement<'_>) -> Result<Vec<Product>, UnreadableVex> {
     statement.products.iter().flatten().map(product).collect()
 }
 
-/// Each part with its names: none where it has a name that can't be compared.
-fn read_parts(parts: Option<&[&RawValue]>) -> Result<Vec<Vec<PackageUrl>>, UnreadableVex> {
+/// Each part with its names, no name where it has one that can't be compared. Tools write null where no parts are meant.
+fn read_parts(parts: Option<&[&RawValue]>) -> Result<Option<Vec<Vec<PackageUrl>>>, UnreadableVex> {
     let part = |json: &&RawValue| {
         let Component { id, identifiers, hashes, .. } = component(json)?;
         let purl = identifiers.and_then(|own| own.purl);
@@ -185,7 +174,7 @@ fn read_parts(parts: Option<&[&RawValue]>) -> Result<Vec<Vec<PackageUrl>>, Unrea
             .collect();
         Ok(names.filter(|_| hashes.is_none_or(|hashes| hashes.is_empty())).unwrap_or_default())
     };
-    parts.unwrap_or_default().iter().map(part).collect()
+    parts.map(|parts| parts.iter().map(part).collect()).transpose()
 }
 
 fn component(json: &RawValue) -> Result<Component<'_>, UnreadableVex> {
