@@ -27,7 +27,7 @@ const JUSTIFICATIONS: [&str; 9] = [
     "protected_by_mitigating_control",
 ];
 
-/// What an analysis came to.
+/// What an analysis came to, where that is no finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnalysisState {
     NotAffected,
@@ -37,7 +37,7 @@ pub(crate) enum AnalysisState {
 }
 
 impl AnalysisState {
-    /// The state of that word; none for those in which a vulnerability counts, and for any other word.
+    /// The state of that word; none for those in which it is a finding, and for any other word.
     pub(crate) fn of(word: &str) -> Option<Self> {
         [Self::NotAffected, Self::FalsePositive, Self::Resolved, Self::ResolvedWithPedigree]
             .into_iter()
@@ -50,13 +50,6 @@ impl AnalysisState {
             Self::FalsePositive => "false_positive",
             Self::Resolved => "resolved",
             Self::ResolvedWithPedigree => "resolved_with_pedigree",
-        }
-    }
-
-    /// Whether who scanned, and says so of what they found, says that it is no finding.
-    pub(crate) fn is_no_finding(self) -> bool {
-        match self {
-            Self::NotAffected | Self::FalsePositive | Self::Resolved | Self::ResolvedWithPedigree => true,
         }
     }
 }

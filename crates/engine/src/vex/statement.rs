@@ -96,6 +96,13 @@ impl Name {
             _ => Self::Package(purl),
         })
     }
+
+    fn digest(&self) -> Option<&String> {
+        match self {
+            Self::Digest(digest) => Some(digest),
+            Self::Image(_) | Self::Package(_) | Self::Other => None,
+        }
+    }
 }
 
 impl Product {
@@ -143,15 +150,6 @@ impl Product {
             Name::Digest(_) | Name::Image(_) | Name::Other => None,
         });
         packages.collect()
-    }
-}
-
-impl Name {
-    fn digest(&self) -> Option<&String> {
-        match self {
-            Self::Digest(digest) => Some(digest),
-            Self::Image(_) | Self::Package(_) | Self::Other => None,
-        }
     }
 }
 

@@ -356,7 +356,7 @@ impl<'a> Vulnerability<'a> {
             score,
             published,
             known: published,
-            suppressed: state.and_then(AnalysisState::of).is_some_and(AnalysisState::is_no_finding),
+            suppressed: state.and_then(AnalysisState::of).is_some(),
             exploited: match self.ratings.iter().flatten().any(Rating::is_kev) {
                 true => Some(Exploited::Yes { due: None }),
                 false => tells.then_some(Exploited::No),
