@@ -78,6 +78,7 @@ export interface Report {
   source: string | null;
   platforms: Platform[];
   exemptions: string[];
+  vex: string[];
   warnings: string[];
 }
 

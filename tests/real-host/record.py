@@ -22,7 +22,7 @@ import yaml
 from world import TRIVY_OPERATOR, World, annotate, build_module, find_tool, http
 
 REGISTRY = "localhost:5000"
-CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "exemptions", "reports", "seeds_rego", "rego", "verification", "break_glass", "message"]
+CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "exemptions", "reports", "vex", "seeds_rego", "rego", "verification", "break_glass", "message"]
 DEMO = "examples/demo"
 AMD64, ARM64 = "linux/amd64", "linux/arm64"
 TRIVY_JSON = "application/vnd.aquasec.trivy.report+json"
@@ -353,8 +353,45 @@ def add_artifacts(world, push, names, images):
             {"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": found, "size": 1, "artifactType": kind} for found, kind in entries]}
         tag = digest.replace(":", "-")
         images[f"{REGISTRY}/{repo}:{tag}"] = {"digest": world.manifest(repo, tag, referrers)[0], "manifest": referrers}
+    add_vex(push, names, attach)
     # As a plain push has it: no subject, the report says whose it is.
     attach("ci/oras:1.0", trivy([], digests=[names["digest of ci/oras:1.0"]]), "scan", "ci", subject="sha256:" + "7" * 64)
+
+
+def add_vex(push, names, attach):
+    """Images with one critical finding, and what somebody says of it in a document beside them."""
+    def openvex(name, *statements, time="2025-11-10T08:00:00Z", products=None):
+        repo = name.split(":")[0]
+        product = f"pkg:oci/{repo.split('/')[1]}@{names[f'digest of {name}'].replace(':', '%3A')}?repository_url=localhost:5000%2F{repo.replace('/', '%2F')}"
+        return {"@context": "https://openvex.dev/ns/v0.2.0", "@id": f"https://openvex.dev/docs/public/{repo}", "author": "ci", "timestamp": time, "version": 1,
+                "statements": [{"vulnerability": {"name": "CVE-2025-5001"}, "products": products or [{"@id": product}], **statement} for statement in statements]}
+
+    reason = {"status": "not_affected", "justification": "vulnerable_code_not_in_execute_path"}
+    affected = {"status": "affected", "action_statement": "Update openssl.", "timestamp": "2025-11-12T08:00:00Z"}
+    found = [entry("CVE-2025-5001", "CRITICAL", "openssl")]
+    for what in ("cleared", "unsigned", "foreign", "replayed", "unjustified", "undone", "version", "cyclonedx", "ahead", "none", "nonsense", "elsewhere"):
+        push(f"vex/{what}:1.0", reports={AMD64: {}}, entries=found)
+    push("vex/multi:1.0", (AMD64, ARM64), {AMD64: {}, ARM64: {}}, entries=found)
+    kind = "application/vnd.openvex+json"
+
+    def say(name, document, signer="ci", **more):
+        attach(name, document, "vex", signer, artifact_type=kind, **more)
+
+    say("vex/cleared:1.0", openvex("vex/cleared:1.0", reason))
+    say("vex/unsigned:1.0", openvex("vex/unsigned:1.0", reason), None)
+    say("vex/foreign:1.0", openvex("vex/foreign:1.0", reason), "other")
+    # A signed document of another image, at this image's tag.
+    package = [{"@id": "pkg:apk/alpine/openssl@1.0"}]
+    say("vex/replayed:1.0", openvex("vex/replayed:1.0", reason, products=package), subject="sha256:" + "8" * 64)
+    say("vex/unjustified:1.0", openvex("vex/unjustified:1.0", {"status": "not_affected", "impact_statement": "Nobody calls it."}))
+    say("vex/undone:1.0", openvex("vex/undone:1.0", reason, affected))
+    say("vex/version:1.0", openvex("vex/version:1.0", reason, products=[{"@id": "pkg:apk/alpine/openssl@0.9"}]))
+    say("vex/cyclonedx:1.0", {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"timestamp": "2025-11-10T08:00:00Z"},
+        "vulnerabilities": [{"id": "CVE-2025-5001", "analysis": {"state": "resolved"}, "affects": [{"ref": "pkg:apk/alpine/openssl@1.0"}]}]})
+    say("vex/ahead:1.0", openvex("vex/ahead:1.0", reason, time="2999-01-01T00:00:00Z"))
+    say("vex/nonsense:1.0", {"hello": "world"})
+    # Beside the index: of all its platforms.
+    say("vex/multi:1.0", openvex("vex/multi:1.0", reason))
 
 
 def add_verified(world, push, names, images):

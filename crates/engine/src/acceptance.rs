@@ -1,6 +1,6 @@
 //! Acceptance: whether what a report found is within the limits.
 //!
-//! What counts, in this order: `denyAlways`, then `allowAlways`, then VEX, then exemptions, then what is exploited or likely to be,
+//! What counts, in this order: `denyAlways`, then `allowAlways`, then VEX, that of the report and that beside it, then exemptions, then what is exploited or likely to be,
 //! then grace periods and what runs already, then the limits.
 
 use crate::Timestamp;
@@ -11,12 +11,13 @@ use crate::image::ImageReference;
 use crate::message::cut;
 use crate::reason::{
     EndedExemption, ExceededLimit, ExceededSetting, FINDINGS_SHOWN, NamedFinding, NamedFindings, NotRunning,
-    RunsAlready, Unexcused, UnreadableReport, Untold, UnusableList, Warned, YoungFinding,
+    RunsAlready, Unexcused, UnreadableReport, Untold, UnusableList, UnusedVex, UsedVex, Warned, YoungFinding,
 };
 use crate::remedy::{Remedy, is_on};
 use crate::running::RunningImage;
 use crate::settings::{Count, Exemption, GateAction, Limit, Limits, MissingScores, Settings};
 use crate::text::Text;
+use crate::vex::{ImageVex, Vex, VexOfImage};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -24,6 +25,8 @@ use std::rc::Rc;
 const IDS_KEPT: usize = 20;
 /// The longest id, package or version that a reason repeats.
 const MAX_NAME_LENGTH: usize = 60;
+/// The most VEX documents that a rejection names.
+const DOCUMENTS_SHOWN: usize = 2;
 
 /// Whether a report is accepted.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +46,8 @@ pub(crate) enum Verdict {
 pub(crate) struct Judgement<'a> {
     pub(crate) verdict: Verdict,
     pub(crate) used: Vec<UsedExemption<'a>>,
+    /// What VEX documents say without which it might be another.
+    pub(crate) cleared: Vec<UsedVex>,
     /// What gates found that are told to warn.
     pub(crate) warned: Vec<Warned>,
     /// Findings that don't count since the image runs already.
@@ -68,7 +73,7 @@ pub(crate) enum Depth {
     Entries,
     /// The entries, and what people want to know about them.
     Explained,
-    /// The same, and what those things of the cluster look at that may excuse it: exemptions, and Pods.
+    /// The same, and what those look at that may excuse it: VEX documents, and exemptions and Pods of the cluster.
     Excused,
 }
 
@@ -91,7 +96,7 @@ pub(crate) struct Parts {
 }
 
 /// Holds reports of one image against the limits.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Judge<'a> {
     limits: Limits<'a>,
     exemptions: Vec<&'a Exemption>,
@@ -100,6 +105,10 @@ pub(crate) struct Judge<'a> {
     objects: Option<(&'a ExemptionObjects<'a>, ImageReference)>,
     /// What the cluster can prove of the image, where those that run already have a grace period.
     running: Option<RunningImage<'a>>,
+    /// What VEX documents may say of a platform of the image, for findings that would reject.
+    documents: Option<VexOfImage<'a>>,
+    /// What they say, once that is known.
+    vex: Option<Rc<ImageVex>>,
     now: Timestamp,
 }
 
@@ -107,6 +116,8 @@ pub(crate) struct Judge<'a> {
 struct Weighed<'f, 'e, 'a> {
     finding: &'f Finding<'e>,
     exempt: Exempt<'a>,
+    /// What VEX says of it without taking it out.
+    vex: Option<UnusedVex>,
     exploitation: Exploitation,
     is_likely: bool,
     /// Whether the limits leave it out as yet.
@@ -125,7 +136,14 @@ enum Exploitation {
 
 impl From<Verdict> for Judgement<'_> {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, used: Vec::new(), warned: Vec::new(), young: Vec::new(), unexcused: Vec::new() }
+        Self {
+            verdict,
+            used: Vec::new(),
+            cleared: Vec::new(),
+            warned: Vec::new(),
+            young: Vec::new(),
+            unexcused: Vec::new(),
+        }
     }
 }
 
@@ -138,6 +156,8 @@ impl<'a> Judge<'a> {
             exploited: None,
             objects: None,
             running: None,
+            documents: None,
+            vex: None,
             now,
         }
     }
@@ -160,6 +180,17 @@ impl<'a> Judge<'a> {
     /// The same, with what the cluster can prove of an image that runs already.
     pub(crate) fn with_running(self, running: Option<RunningImage<'a>>) -> Self {
         Self { running, ..self }
+    }
+
+    /// The same, with what VEX documents may say of a platform of the image. A namespace that ignores VEX asks for none.
+    pub(crate) fn with_vex(mut self, documents: VexOfImage<'a>) -> Self {
+        self.documents = Some(documents).filter(|_| !self.limits.ignore_vex_status);
+        self
+    }
+
+    /// The platform that it judges reports of, where those of another may come to something else.
+    pub(crate) fn platform(&self) -> Option<&str> {
+        self.documents.as_ref().map(VexOfImage::platform)
     }
 
     /// How much of a report to ask for first. A summary counts entries that aren't suppressed: within the limits it
@@ -220,16 +251,18 @@ impl<'a> Judge<'a> {
             _ => Vec::new(),
         };
         let exemptions = || self.exemptions.iter().chain(&objects);
+        let asks_vex = self.documents.is_some() && depth == Depth::Excused;
         let lists = !deny_always.is_empty()
             || !allow_always.is_empty()
             || exemptions().next().is_some()
+            || asks_vex
             || known_exploited.is_some_and(|gate| gate.from.is_some());
         let grace = fix_grace_period.is_some() || unfixed_grace_period.is_some();
         Parts {
             ids: explained || lists || count == Count::Unique,
             aliases: lists,
             packages: explained,
-            purls: exemptions().any(|exemption| !exemption.packages.is_empty()),
+            purls: asks_vex || exemptions().any(|exemption| !exemption.packages.is_empty()),
             fixes: explained
                 || grace
                 || max_severity.iter().any(|(_, limit)| matches!(limit, Limit::TotalWithoutFixes(_)))
@@ -243,7 +276,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// How much of a report that is over these limits to ask for: nothing in the cluster excuses what is always denied, nor a
+    /// How much of a report that is over these limits to ask for: nothing excuses what is always denied, nor a
     /// report from its own verdict.
     pub(crate) fn deeper(&self, exceeded: &[ExceededLimit]) -> Depth {
         let is_final = |limit: &ExceededLimit| {
@@ -252,7 +285,7 @@ impl<'a> Judge<'a> {
                 ExceededSetting::DenyAlways | ExceededSetting::EndOfLife(_) | ExceededSetting::OwnVerdict
             )
         };
-        let may_be_excused = self.objects.is_some() || self.running.is_some();
+        let may_be_excused = self.documents.is_some() || self.objects.is_some() || self.running.is_some();
         if may_be_excused && !exceeded.iter().any(is_final) { Depth::Excused } else { Depth::Explained }
     }
 
@@ -261,6 +294,18 @@ impl<'a> Judge<'a> {
         if depth != Depth::Excused {
             return self.judge(findings);
         }
+        let Some(documents) = &self.documents else { return self.judge_excused(findings) };
+        let vex = documents.read();
+        let judge = Self { vex: Some(Rc::clone(&vex)), ..self.clone() };
+        let mut judgement = judge.judge_excused(findings);
+        if matches!(judgement.verdict, Verdict::Rejected(_)) {
+            judgement.unexcused.extend(vex.unusable.iter().take(DOCUMENTS_SHOWN).cloned().map(Unexcused::Vex));
+        }
+        judgement
+    }
+
+    /// Holds findings against the limits with what the cluster excuses.
+    fn judge_excused(&self, findings: &Findings<'_>) -> Judgement<'a> {
         let mut judgement = self.judge_exempted(findings, None);
         let Some(running) = self.running.as_ref().filter(|_| matches!(judgement.verdict, Verdict::Rejected(_))) else {
             return judgement;
@@ -308,7 +353,8 @@ impl<'a> Judge<'a> {
             let exemptions = self.exemptions.iter().copied().chain(objects.of_image(reference)).collect();
             let exploited = self.exploited.clone();
             let (limits, now) = (self.limits, self.now);
-            let judge = Self { limits, exemptions, exploited, objects: None, running: None, now };
+            let vex = self.vex.clone();
+            let judge = Self { limits, exemptions, exploited, objects: None, running: None, documents: None, vex, now };
             let mut judgement = judge.judge_running(findings, runs_since);
             if judgement.used.iter().all(|used| objects.is_current(used.exemption)) {
                 if matches!(judgement.verdict, Verdict::Rejected(_)) {
@@ -419,7 +465,7 @@ impl<'a> Judge<'a> {
         let mut room = FINDINGS_SHOWN.saturating_sub(self.denied(entries, &mut exceeded));
         let mut judgement = Judgement::from(Verdict::Accepted);
         let mut weighed: Vec<Weighed<'_, '_, 'a>> =
-            entries.iter().filter_map(|entry| self.weigh(entry, &mut judgement.used)).collect();
+            entries.iter().filter_map(|entry| self.weigh(entry, &mut judgement)).collect();
         for weighed in weighed.iter_mut().filter(|weighed| !weighed.is_in_grace) {
             let young = self.is_young(weighed.finding, runs_since);
             weighed.is_in_grace = young.is_some();
@@ -529,8 +575,8 @@ impl<'a> Judge<'a> {
                 .find(|entry| entry.is_one_of(std::slice::from_ref(id)));
             ids.extend(found.is_some().then(|| id.clone()));
             denied.extend(found.map(|entry| match entry.id.as_ref().map(Text::as_str) {
-                Some(own) if own.eq_ignore_ascii_case(id) => name(own, entry, &Exempt::No),
-                also => NamedFinding { also: also.map(str::to_owned), ..name(id, entry, &Exempt::No) },
+                Some(own) if own.eq_ignore_ascii_case(id) => name(own, entry, &Exempt::No, None),
+                also => NamedFinding { also: also.map(str::to_owned), ..name(id, entry, &Exempt::No, None) },
             }));
         }
         if denied.is_empty() {
@@ -543,8 +589,8 @@ impl<'a> Judge<'a> {
         shown
     }
 
-    /// What a finding counts for, if for anything, and what the exemptions say about it.
-    fn weigh<'f, 'e>(&self, entry: &'f Finding<'e>, used: &mut Vec<UsedExemption<'a>>) -> Option<Weighed<'f, 'e, 'a>> {
+    /// What a finding counts for, if for anything, and what VEX documents and exemptions say about it.
+    fn weigh<'f, 'e>(&self, entry: &'f Finding<'e>, judgement: &mut Judgement<'a>) -> Option<Weighed<'f, 'e, 'a>> {
         if entry.is_one_of(self.limits.allow_always)
             || (entry.suppressed && !self.limits.ignore_vex_status)
             || (self.limits.ignore_vex_status && !is_on(Remedy::VexOnlyClears))
@@ -555,6 +601,18 @@ impl<'a> Judge<'a> {
         if !self.is_limited(entry) && !is_likely && matches!(exploitation, Exploitation::No) {
             return None;
         }
+        let vex = match self.vex.as_ref().map_or(Vex::Silent, |vex| vex.of(entry)) {
+            Vex::Silent => None,
+            Vex::Counts(unused) => Some(unused),
+            Vex::Clears(said) => {
+                match judgement.cleared.iter_mut().find(|cleared| cleared.said == said.said) {
+                    Some(cleared) => cleared.ids.extend(said.ids),
+                    None => judgement.cleared.push(said),
+                }
+                return None;
+            }
+        };
+        let used = &mut judgement.used;
         let exempt = exemption::of_finding(&self.exemptions, entry, self.now);
         if let Exempt::Yes(exemption) = exempt {
             let ids = entry.id.iter().map(|id| cut(id.as_str(), MAX_NAME_LENGTH));
@@ -565,7 +623,7 @@ impl<'a> Judge<'a> {
             return None;
         }
         let is_in_grace = self.is_in_grace(entry);
-        Some(Weighed { finding: entry, exempt, exploitation, is_likely, is_in_grace })
+        Some(Weighed { finding: entry, exempt, vex, exploitation, is_likely, is_in_grace })
     }
 
     /// Whether a finding is exploited: one that says so is enough, be it the report or the list.
@@ -676,7 +734,7 @@ fn verdict(exceeded: Vec<ExceededLimit>) -> Verdict {
 /// The ids, and those that are named, the worst first.
 fn named(findings: &[&Weighed<'_, '_, '_>], counted: Count, room: &mut usize) -> (Vec<String>, NamedFindings) {
     let mut worst: Vec<_> =
-        findings.iter().filter_map(|w| Some((w.finding.id.as_ref()?.as_str(), w.finding, &w.exempt))).collect();
+        findings.iter().filter_map(|w| Some((w.finding.id.as_ref()?.as_str(), w.finding, *w))).collect();
     worst.sort_by(|(a_id, a, _), (b_id, b, _)| {
         let score = |finding: &Finding<'_>| finding.score.unwrap_or(0.0);
         a.severity.cmp(&b.severity).then(score(b).total_cmp(&score(a))).then(a_id.cmp(b_id))
@@ -690,15 +748,15 @@ fn named(findings: &[&Weighed<'_, '_, '_>], counted: Count, room: &mut usize) ->
         worst.retain(|(id, ..)| seen.insert(*id));
     }
     let shown: Vec<NamedFinding> =
-        worst.iter().take(*room).map(|(id, finding, exempt)| name(id, finding, exempt)).collect();
+        worst.iter().take(*room).map(|(id, finding, w)| name(id, finding, &w.exempt, w.vex.as_ref())).collect();
     *room -= shown.len();
     let hidden = worst.iter().skip(shown.len());
-    let ended = hidden.filter(|(_, _, exempt)| matches!(exempt, Exempt::Ended(_) | Exempt::Fixed(_))).count();
+    let ended = hidden.filter(|(_, _, w)| matches!(w.exempt, Exempt::Ended(_) | Exempt::Fixed(_))).count();
     let more = worst.len() - shown.len();
     (ids, NamedFindings { shown, more, ended: u64::try_from(ended).unwrap_or(u64::MAX) })
 }
 
-fn name(id: &str, finding: &Finding<'_>, exempt: &Exempt<'_>) -> NamedFinding {
+fn name(id: &str, finding: &Finding<'_>, exempt: &Exempt<'_>, vex: Option<&UnusedVex>) -> NamedFinding {
     let text = |text: &Text<'_>| text.as_str().to_owned();
     NamedFinding {
         id: id.to_owned(),
@@ -711,6 +769,7 @@ fn name(id: &str, finding: &Finding<'_>, exempt: &Exempt<'_>) -> NamedFinding {
             Exempt::Void(exemption) => EndedExemption::void(exemption, finding.severity),
             Exempt::No | Exempt::Yes(_) => None,
         },
+        vex: vex.cloned(),
     }
 }
 

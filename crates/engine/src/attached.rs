@@ -40,6 +40,8 @@ pub(crate) enum Found {
 pub(crate) struct Trusted {
     /// `repository@digest`
     pub(crate) artifact: String,
+    /// Who signed it, as the settings name them; none: it needs no signature.
+    pub(crate) signed_by: Option<String>,
     document: Document,
 }
 
@@ -94,11 +96,12 @@ impl<'a> Attachments<'a> {
     /// Verifies an artifact, `repository@digest`, and has it read.
     fn load(&self, artifact: String) -> Found {
         let (mut failure, mut untrusted) = (None, Untrusted::Unsaid);
-        let mut is_trusted = self.settings.allow_unsigned || !is_on(Remedy::VerifySignature);
+        let (mut is_trusted, mut signed_by) = (self.settings.allow_unsigned || !is_on(Remedy::VerifySignature), None);
         for asked in self.settings.attestors.iter().filter(|_| !self.settings.allow_unsigned) {
             match self.host.verify(&artifact, &asked.identity, &asked.annotations) {
                 Ok(_) => {
                     is_trusted = true;
+                    signed_by = Some(asked.name.clone());
                     break;
                 }
                 Err(HostFailure::NotTrusted(why)) => untrusted = untrusted.min(why),
@@ -109,7 +112,7 @@ impl<'a> Attachments<'a> {
             (false, Some(failure)) => Found::Failure(failure),
             (false, None) => Found::Unsigned(artifact, untrusted),
             (true, _) => match self.host.artifact(&artifact) {
-                Ok(document) => Found::Trusted(Trusted { artifact, document }),
+                Ok(document) => Found::Trusted(Trusted { artifact, signed_by, document }),
                 Err(failure) => Found::Failure(failure),
             },
         }

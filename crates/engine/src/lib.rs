@@ -53,6 +53,7 @@ mod platform;
 mod pointer;
 mod policy;
 mod prescan;
+mod purl;
 mod reason;
 mod referrers;
 pub mod rego;
@@ -70,6 +71,7 @@ mod time;
 #[cfg(test)]
 mod traps;
 mod verification;
+mod vex;
 mod workload;
 
 use instance::finish_with;
@@ -93,7 +95,7 @@ pub use policy::Rule;
 pub use prescan::PreScanRejection;
 pub use reason::{
     Beside, Denial, ExceededLimit, ExceededSetting, ExemptedBy, GateWarning, ImageWarning, ReportState, ScanReason,
-    ScanStatus, Unsigned, Unverified, UsedExemption,
+    ScanStatus, Unsigned, Unverified, UsedExemption, UsedVex, VexSaid,
 };
 pub use rego::{Clock, NO_TIME, PolicyOutcome, Seen, SeenModule, use_clock};
 pub use report::{PlatformReport, ScanReport};

@@ -14,6 +14,7 @@ mod unreadable;
 mod unresolved;
 mod unscanned;
 mod unsigned;
+mod vex;
 mod warning;
 
 pub(crate) use age::{StaleReport, UnknownAge};
@@ -31,5 +32,7 @@ pub(crate) use unresolved::{MAX_PLATFORMS, Unjudgeable, Unresolved};
 pub(crate) use unscanned::{NotScanned, Pending, ScanFailure, Whereabouts};
 pub(crate) use unsigned::AskedFor;
 pub use unsigned::{Beside, Unsigned, Unverified};
+pub(crate) use vex::{UnreadableVex, UnusableVex, UnusedVex};
+pub use vex::{UsedVex, VexSaid};
 pub(crate) use warning::Warned;
 pub use warning::{ExemptedBy, GateWarning, ImageWarning, UsedExemption};

@@ -98,6 +98,16 @@ pub(crate) enum Remedy {
     RunSinceBefore,
     /// A finding that is known from a day to come on isn't young for ever.
     KnownIsPast,
+    /// A VEX document that can't be read may say that a finding counts.
+    UnreadVexClearsNothing,
+    /// What an attestor says later undoes what they said before.
+    NewestWordCounts,
+    /// What clears a finding says since when, and not from a day to come on.
+    TimeOfVex,
+    /// `not_affected` clears nothing unless it says why.
+    JustifyVex,
+    /// A VEX statement clears what it names, in the version that it names.
+    MatchVexProduct,
 }
 
 /// Whether a remedy is at work: always.

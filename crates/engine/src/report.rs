@@ -21,12 +21,13 @@ use crate::message::cut;
 use crate::platform::Platform;
 use crate::reason::{
     Decisive, ExceededLimit, ExemptedBy, GateWarning, ImageWarning, LookUpFailure, Made, ReportReason, ReportState,
-    ScanReason, ScanStatus, UsedExemption,
+    ScanReason, ScanStatus, UsedExemption, UsedVex,
 };
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, ResolvedImage, resolve};
 use crate::running::{RunningImage, RunningPods};
 use crate::settings::{EffectiveFallbacks, Fallback, ReportSource, Settings};
+use crate::vex::{VexDocuments, VexOfImage};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use source::{Knowledge, Origin, Source, Statement, WantedPlatform};
@@ -77,6 +78,8 @@ pub struct ScanReport {
     pub platforms: Vec<PlatformReport>,
     /// Exemptions that kept findings from counting.
     pub exemptions: Vec<UsedExemption>,
+    /// What VEX documents beside the image say that kept findings from counting.
+    pub vex: Vec<UsedVex>,
     /// What to tell people whatever the status is.
     pub warnings: Vec<ImageWarning>,
 }
@@ -185,6 +188,8 @@ pub(crate) struct ReportSearch<'a> {
     sources: Vec<(&'static str, Box<dyn Source<'a> + 'a>)>,
     /// What the cluster knows to be exploited, for all images of the request.
     exploited: Option<Rc<ExploitedCatalogue<'a>>>,
+    /// What VEX documents say, for all images of the request; none where the settings name no place of theirs.
+    vex: Option<Rc<VexDocuments<'a>>>,
 }
 
 impl<'a> ReportSearch<'a> {
@@ -199,7 +204,8 @@ impl<'a> ReportSearch<'a> {
         let list = gate.and_then(|gate| gate.from.as_ref());
         let exploited = list.map(|list| Rc::new(ExploitedCatalogue::new(list, host, now)));
         let (known, sources) = (KnownImages::default(), Vec::new());
-        Self { settings, host, subject, objects, running, now, known, sources, exploited }
+        let vex = VexDocuments::new(&settings.reports.vex, host, now).map(Rc::new);
+        Self { settings, host, subject, objects, running, now, known, sources, exploited, vex }
     }
 
     /// A source as the settings have it.
@@ -284,6 +290,7 @@ impl<'a> ReportSearch<'a> {
                 source: None,
                 platforms: Vec::new(),
                 exemptions: Vec::new(),
+                vex: Vec::new(),
                 warnings: Vec::new(),
             },
         };
@@ -306,7 +313,7 @@ impl<'a> ReportSearch<'a> {
         if image.is_unproven {
             warnings.push(ImageWarning::UnprovenIndex);
         }
-        let mut exemptions = UsedExemptions::default();
+        let (mut exemptions, mut vex) = (UsedExemptions::default(), Vec::new());
         let nothing = || {
             let places = self.sources.iter().take(asked).map(|(_, source)| source.whereabouts());
             Decisive::Nothing(places.collect())
@@ -315,6 +322,7 @@ impl<'a> ReportSearch<'a> {
         let mut platforms = Vec::new();
         for (manifest, statements) in image.platforms.iter().zip(statements) {
             exemptions.note(&statements);
+            note_vex(&statements, &mut vex);
             for warning in warned(&statements) {
                 if !warnings.contains(&warning) {
                     warnings.push(warning);
@@ -343,6 +351,7 @@ impl<'a> ReportSearch<'a> {
             source: known_to,
             platforms,
             exemptions: exemptions.into_list(),
+            vex,
             warnings,
         }
     }
@@ -369,7 +378,12 @@ impl<'a> ReportSearch<'a> {
                     WantedPlatform { reference, image, manifest, containers, may_be_down, max_age, now: self.now };
                 // No report can speak of what is no manifest; the others are judged all the same.
                 if manifest.unjudgeable.is_none() {
-                    statements.extend(source.find(&wanted, judge));
+                    // What VEX says of one platform it needn't say of another.
+                    let of_platform = self
+                        .vex
+                        .as_ref()
+                        .map(|vex| judge.clone().with_vex(VexOfImage::new(vex, reference, image, manifest)));
+                    statements.extend(source.find(&wanted, of_platform.as_ref().unwrap_or(judge)));
                 }
             }
             if statements.iter().flatten().any(Statement::knows_the_image) {
@@ -415,6 +429,19 @@ impl UsedExemptions {
             ids: ids.clone(),
             by: by.clone(),
         })
+    }
+}
+
+/// Notes what VEX documents say without which an image's reports might have come to something else.
+fn note_vex(statements: &[Statement<'_>], used: &mut Vec<UsedVex>) {
+    for statement in statements {
+        let Knowledge::Fresh(judgement) = &statement.known else { continue };
+        for cleared in &judgement.cleared {
+            match used.iter_mut().find(|known| known.said == cleared.said) {
+                Some(known) => known.ids.extend(cleared.ids.iter().cloned()),
+                None => used.push(cleared.clone()),
+            }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::decision::{Decision, NothingToJudge, Outcome};
 use crate::instance::finish_with;
 use crate::judged::JudgedImage;
 use crate::message::{cut, join_at_most, join_within};
-use crate::reason::{ImageWarning, ScanLine, UsedExemption};
+use crate::reason::{ImageWarning, ScanLine, UsedExemption, UsedVex};
 use crate::rego::PolicyOutcome;
 use crate::request::UnreadableRequest;
 use crate::settings::{FailureAction, InvalidSettings, MessageStyle, PhaseAction, PreScanAction, ScanAction};
@@ -445,6 +445,10 @@ fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
     if !report.exemptions.is_empty() {
         let used: Vec<String> = report.exemptions.iter().map(UsedExemption::to_string).collect();
         add("exemptions", &join_within(&used, "; ", MAX_AUDIT_VALUE_LENGTH));
+    }
+    if !report.vex.is_empty() {
+        let used: Vec<String> = report.vex.iter().map(UsedVex::to_string).collect();
+        add("vex", &join_within(&used, "; ", MAX_AUDIT_VALUE_LENGTH));
     }
     let gates = report.warnings.iter().filter_map(|warning| match warning {
         ImageWarning::Gate(gate) => Some(gate.to_string()),

@@ -63,7 +63,7 @@ pub(crate) struct Runs {
 }
 
 /// One image, as far as Pods can prove that it runs.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct RunningImage<'a> {
     pods: &'a RunningPods<'a>,
     /// What a runtime may call it by.

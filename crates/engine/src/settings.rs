@@ -143,6 +143,7 @@ impl Settings {
     /// or as one that holds what is known of them.
     pub(crate) fn may_be_down(&self, host: &str) -> bool {
         let reports = self.reports.sources.iter().filter_map(ReportSource::artifacts);
+        let reports = reports.chain(&self.reports.vex);
         let attestations = self.verification.iter().flat_map(|policy| &policy.attestations);
         let mut repositories = reports
             .filter_map(|reports| reports.repository.as_ref())
@@ -254,6 +255,12 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
     };
     nothing_decides(&settings, scan_key, problems);
     sources_must_tell(&settings, problems);
+    if !settings.reports.vex.is_empty() && settings.acceptance.ignores_vex_everywhere() {
+        problems.add_at(
+            "reports.vex",
+            "no document would ever be read, since `acceptance.ignoreVexStatus` is true; remove one of them".to_owned(),
+        );
+    }
     settings
 }
 

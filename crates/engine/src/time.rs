@@ -4,6 +4,8 @@ use jiff::SignedDuration;
 use jiff::civil::{Date, date};
 use std::fmt;
 
+/// How far the clock of whoever writes documents may be ahead, in seconds.
+pub(crate) const CLOCK_SKEW: i64 = 600;
 const EPOCH: Date = date(1970, 1, 1);
 /// Seconds.
 const DAY: i64 = 24 * 3600;

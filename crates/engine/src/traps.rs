@@ -14,6 +14,7 @@ mod reread;
 mod running;
 mod said;
 mod unproven_indexes;
+mod vex;
 mod what_runs;
 mod which_report_counts;
 mod world;

@@ -100,8 +100,14 @@ pub fn form(schema: &Value) -> Value {
 }
 
 /// Settings that mean something only as a whole: the form saves each answer by itself.
-const WHOLE: [&str; 5] =
-    ["acceptance.epss", "acceptance.knownExploited", "acceptance.running", "breakGlass", "exemptionsFrom"];
+const WHOLE: [&str; 6] = [
+    "acceptance.epss",
+    "acceptance.knownExploited",
+    "acceptance.running",
+    "breakGlass",
+    "exemptionsFrom",
+    "reports.vex",
+];
 
 struct Form<'s> {
     schema: &'s Value,

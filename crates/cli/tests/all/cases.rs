@@ -117,6 +117,7 @@ fn cases() -> Vec<Case> {
         "acceptance",
         "exemptions",
         "reports",
+        "vex",
         "seeds_rego",
         "rego",
         "verification",

@@ -192,12 +192,13 @@ fn collect_nested(schema: &Value, path: String, found: &mut BTreeSet<String>) {
 
 /// The path of a setting that is another one under a second name, or in a second place.
 fn normal(path: &str) -> String {
-    const SAME: [(&str, &str); 12] = [
+    const SAME: [(&str, &str); 13] = [
         ("policies.", "scanPolicies."),
         // What a resource has in its `spec` is what else stands in the settings themselves.
         ("imageVerification[].spec.", "imageVerification[]."),
         ("imageVerification[].validations[].", "imageVerification[].verifications[]."),
         ("reports.sources[].registry.attestors[].", "imageVerification[].attestors[]."),
+        ("reports.vex[].attestors[].", "imageVerification[].attestors[]."),
         ("acceptance.byNamespace.*.maxSeverity.", "acceptance.maxSeverity."),
         ("acceptance.byNamespace.*.cvssScore.", "acceptance.cvssScore."),
         ("acceptance.byNamespace.*.fixGracePeriod.", "acceptance.fixGracePeriod."),

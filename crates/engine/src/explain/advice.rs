@@ -27,6 +27,10 @@ pub enum Advice {
     MendExemption(Vec<String>),
     /// Findings that don't matter may be exempted by an object.
     Exempt,
+    /// This VEX document should take findings out, and isn't used.
+    MendVex(String),
+    /// Why findings don't matter may be said in a VEX document, by one of these.
+    SayWhy(Vec<Attestor>),
     /// The report's own verdict is against it.
     SatisfyScanner,
     /// Its operating system is past its end of life.
@@ -143,6 +147,16 @@ impl fmt::Display for Advice {
             }
             Self::Exempt => {
                 "or have what doesn't matter exempted by an ImageExemption, where you may write one: `image-admission exempt` does"
+            }
+            Self::MendVex(artifact) => {
+                return write!(f, "mend the VEX document {}: the reason says why it isn't used", cut(artifact, 300));
+            }
+            Self::SayWhy(asked_for) => {
+                return write!(
+                    f,
+                    "or have a VEX document say why it doesn't matter, about this image's digest and signed by {}",
+                    AskedFor(asked_for)
+                );
             }
             Self::SatisfyScanner => "see what its scanner wants: the verdict is the report's own",
             Self::UpgradeSystem => {

@@ -5,7 +5,7 @@ use crate::host::{HostFailure, Untrusted};
 use crate::reason::{
     Beside, Decisive, EndedExemption, ExceededLimit, ExceededSetting, LookUpFailure, NamedFinding, NotRunning,
     NotScanned, OtherImage, Pending, ReportReason, ScanReason, Unexcused, UnknownRunning, UnreadableReport, Unresolved,
-    Unsigned, Unverified,
+    Unsigned, UnusableVex, Unverified,
 };
 use crate::report::{PlatformReport, ScanReport};
 use crate::settings::Settings;
@@ -29,6 +29,10 @@ pub(super) fn about_report(report: &ScanReport, settings: &Settings) -> Vec<Advi
     }
     if settings.exemptions_from.is_some() && may_be_exempted(report) {
         advice.push(Advice::Exempt);
+    }
+    if !settings.reports.vex.is_empty() && may_be_exempted(report) {
+        let attestors = settings.reports.vex.iter().flat_map(|place| &place.attestors);
+        advice.push(Advice::SayWhy(attestors.cloned().collect()));
     }
     advice
 }
@@ -144,6 +148,13 @@ fn about_unexcused(why: &Unexcused) -> Option<Advice> {
         Unexcused::NotRunning(
             NotRunning::Unknown(UnknownRunning::TooManyPods { .. }) | NotRunning::NotBefore { .. },
         ) => return None,
+        Unexcused::Vex(UnusableVex::LookUpFailed(failure)) => failure,
+        Unexcused::Vex(UnusableVex::Unsigned { artifact, unsigned }) => {
+            return Some(about_unsigned(artifact, unsigned));
+        }
+        Unexcused::Vex(UnusableVex::Unreadable { artifact, .. } | UnusableVex::OfAnotherImage { artifact, .. }) => {
+            return Some(Advice::MendVex(artifact.clone()));
+        }
     };
     Some(if failure.is_outage() { Advice::TryAgain } else { Advice::RepairLookUp })
 }

@@ -1,5 +1,6 @@
 //! The limits that a report is over, and the findings that make it so.
 
+use super::UnusedVex;
 use crate::Timestamp;
 use crate::message::{count, cut, join_at_most};
 use crate::settings::{Epss, Exemption, Limit, Severity, VoidExemption};
@@ -64,6 +65,8 @@ pub(crate) struct NamedFinding {
     pub(crate) package: Option<String>,
     pub(crate) fixed_in: Option<String>,
     pub(crate) exemption: Option<EndedExemption>,
+    /// What a VEX document says of it, and why that doesn't take it out.
+    pub(crate) vex: Option<UnusedVex>,
 }
 
 /// Why an exemption doesn't hold.
@@ -190,10 +193,14 @@ impl fmt::Display for NamedFinding {
             None => f.write_str(" (no fix")?,
         }
         match &self.exemption {
-            Some(EndedExemption::Expired(day)) => write!(f, "; its exemption ended {})", day.day()),
-            Some(EndedExemption::Fixed) => f.write_str("; its exemption ended with the fix)"),
-            Some(EndedExemption::Void { object, why }) => write!(f, "; {} doesn't hold: {why})", short(object)),
-            None => f.write_str(")"),
+            Some(EndedExemption::Expired(day)) => write!(f, "; its exemption ended {}", day.day())?,
+            Some(EndedExemption::Fixed) => f.write_str("; its exemption ended with the fix")?,
+            Some(EndedExemption::Void { object, why }) => write!(f, "; {} doesn't hold: {why}", short(object))?,
+            None => {}
         }
+        if let Some(vex) = &self.vex {
+            write!(f, "; {vex}")?;
+        }
+        f.write_str(")")
     }
 }

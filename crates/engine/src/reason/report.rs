@@ -2,7 +2,7 @@
 
 use super::{
     ExceededLimit, NotRunning, NotScanned, Pending, ScanFailure, StaleReport, Unjudgeable, UnknownExemptions,
-    UnreadableReport, Whereabouts,
+    UnreadableReport, UnusableVex, Whereabouts,
 };
 use crate::Timestamp;
 use crate::host::HostFailure;
@@ -16,6 +16,8 @@ const MAX_REASON_LENGTH: usize = 800;
 const MAX_FINDINGS_LENGTH: usize = 560;
 /// The longest part of a reason that says why nothing excuses what was found.
 const MAX_UNEXCUSED_LENGTH: usize = 160;
+/// The same of a VEX document.
+const MAX_VEX_LENGTH: usize = 280;
 
 /// What decides about one platform, and who says so.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +61,18 @@ pub(crate) enum Unexcused {
     Exemptions(UnknownExemptions),
     /// It isn't known to run already.
     NotRunning(NotRunning),
+    /// VEX documents that take nothing out.
+    Vex(UnusableVex),
+}
+
+impl Unexcused {
+    /// The longest that it is told. What is signed has a long name, and who must sign it too.
+    fn longest(&self) -> usize {
+        match self {
+            Self::Exemptions(_) | Self::NotRunning(_) => MAX_UNEXCUSED_LENGTH,
+            Self::Vex(_) => MAX_VEX_LENGTH,
+        }
+    }
 }
 
 /// Whose a report is that was found in the wanted one's place.
@@ -136,7 +150,7 @@ impl ReportReason {
             Decisive::Rejected(exceeded, source, unexcused) => {
                 let exceeded: Vec<String> = exceeded.iter().map(ExceededLimit::to_string).collect();
                 let found = cut(&exceeded.join("; "), MAX_FINDINGS_LENGTH);
-                let unexcused = unexcused.iter().map(|why| cut(&format!("; {why}"), MAX_UNEXCUSED_LENGTH));
+                let unexcused = unexcused.iter().map(|why| cut(&format!("; {why}"), why.longest()));
                 format!("{found} ({source}: {by}{made}){}", unexcused.collect::<String>())
             }
             Decisive::Unreadable(UnreadableReport::Untold(what)) => format!("{by} can't decide: {what}"),
@@ -204,6 +218,7 @@ impl fmt::Display for Unexcused {
         match self {
             Self::Exemptions(why) => write!(f, "{why}"),
             Self::NotRunning(why) => write!(f, "{why}"),
+            Self::Vex(why) => write!(f, "{why}"),
         }
     }
 }

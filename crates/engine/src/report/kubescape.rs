@@ -11,7 +11,7 @@
 
 use super::cluster::Objects;
 use super::document::grype;
-use super::source::{self, Knowledge, Statement, WantedPlatform, judge_deeper};
+use super::source::{self, JudgedFor, Knowledge, Statement, WantedPlatform, judge_deeper};
 use crate::Timestamp;
 use crate::acceptance::{Depth, Judge, Judgement, Verdict};
 use crate::finding::Findings;
@@ -46,8 +46,9 @@ pub(super) struct KubescapeReports<'a> {
     settings: &'a Kubescape,
     manifests: Kept<'a>,
     boms: Kept<'a>,
-    /// By a report's name, what it comes to for an image: the same for each of its platforms, and the report may be large.
-    judged: BTreeMap<String, (ImageReference, Judged<'a>)>,
+    /// By a report's name, what it comes to for an image: the same for each of its platforms, unless the judge tells these apart,
+    /// and the report may be large.
+    judged: BTreeMap<String, (JudgedFor, Judged<'a>)>,
 }
 
 /// What a report comes to, or why it says nothing.
@@ -136,8 +137,9 @@ impl<'a> KubescapeReports<'a> {
         wanted: &WantedPlatform<'_>,
         judge: &Judge<'a>,
     ) -> Judged<'a> {
-        if let Some((of, judged)) = self.judged.get(name)
+        if let Some(((of, platform), judged)) = self.judged.get(name)
             && of == wanted.reference
+            && platform.as_deref() == judge.platform()
         {
             return judged.clone();
         }
@@ -161,7 +163,8 @@ impl<'a> KubescapeReports<'a> {
                 Some(judge.judge_at(depth, &again.findings().ok()?.ok()?))
             }))
         });
-        self.judged.insert(name.to_owned(), (wanted.reference.clone(), judged.clone()));
+        self.judged
+            .insert(name.to_owned(), ((wanted.reference.clone(), judge.platform().map(str::to_owned)), judged.clone()));
         judged
     }
 

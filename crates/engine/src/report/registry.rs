@@ -5,7 +5,7 @@
 //! signed report of another image verifies as well.
 
 use super::document;
-use super::source::{self, Knowledge, Origin, Statement, WantedPlatform, judge_deeper};
+use super::source::{self, JudgedFor, Knowledge, Origin, Statement, WantedPlatform, judge_deeper};
 use crate::Timestamp;
 use crate::acceptance::{Depth, Judge, Judgement, Verdict};
 use crate::attached::{Attachments, Content, Found};
@@ -26,8 +26,8 @@ const CREATED: &str = "org.opencontainers.image.created";
 pub(super) struct AttachedReports<'a> {
     settings: &'a RegistryReports,
     attachments: Attachments<'a>,
-    /// By artifact, what its report comes to for an image: the same for each of its platforms.
-    judged: BTreeMap<String, (ImageReference, Rc<Result<Judged<'a>, UnreadableReport>>)>,
+    /// By artifact, what its report comes to for an image: the same for each of its platforms, unless the judge tells these apart.
+    judged: BTreeMap<String, (JudgedFor, Rc<Result<Judged<'a>, UnreadableReport>>)>,
 }
 
 /// A report as it was read, and what it comes to.
@@ -113,8 +113,9 @@ impl<'a> AttachedReports<'a> {
         reference: &ImageReference,
         judge: &Judge<'a>,
     ) -> Rc<Result<Judged<'a>, UnreadableReport>> {
-        if let Some((of, judged)) = self.judged.get(artifact)
+        if let Some(((of, platform), judged)) = self.judged.get(artifact)
             && of == reference
+            && platform.as_deref() == judge.platform()
         {
             return Rc::clone(judged);
         }
@@ -130,7 +131,8 @@ impl<'a> AttachedReports<'a> {
             platform: document.platform,
             time: document.time.or(created),
         }));
-        self.judged.insert(artifact.to_owned(), (reference.clone(), Rc::clone(&judged)));
+        let judged_for = (reference.clone(), judge.platform().map(str::to_owned));
+        self.judged.insert(artifact.to_owned(), (judged_for, Rc::clone(&judged)));
         judged
     }
 

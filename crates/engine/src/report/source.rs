@@ -12,10 +12,7 @@ use crate::reason::{
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, ResolvedImage};
 use crate::settings::ReportIdentity;
-use crate::time::Span;
-
-/// How far a scanner's clock may be ahead, in seconds.
-const CLOCK_SKEW: i64 = 600;
+use crate::time::{CLOCK_SKEW, Span};
 
 /// A place where reports are looked for. It lives for one request, and lists nothing twice.
 pub(crate) trait Source<'a> {
@@ -40,6 +37,9 @@ pub(crate) struct WantedPlatform<'a> {
     pub(crate) max_age: Option<&'a Span>,
     pub(crate) now: Timestamp,
 }
+
+/// The image that a report was judged for, and its platform's digest, where it matters which.
+pub(crate) type JudgedFor = (ImageReference, Option<String>);
 
 /// What a report says about whose it is, in its own words.
 #[derive(Debug, Default)]

@@ -115,6 +115,14 @@ impl Acceptance {
         }
     }
 
+    /// Whether what VEX documents clear counts in every namespace.
+    pub(super) fn ignores_vex_everywhere(&self) -> bool {
+        // No namespace has this name.
+        std::iter::once("")
+            .chain(self.by_namespace.keys().map(String::as_str))
+            .all(|own| self.of(own).ignore_vex_status)
+    }
+
     /// The namespaces that say something of their own.
     pub(super) fn namespaces(&self) -> impl Iterator<Item = &String> {
         self.by_namespace.keys()

@@ -610,6 +610,7 @@ impl Lints {
             for (setting, is_there) in [
                 ("exemptions", !settings.exemptions.is_empty()),
                 ("exemptionsFrom", settings.exemptions_from.is_some()),
+                ("reports.vex", !settings.reports.vex.is_empty()),
             ] {
                 if is_there {
                     self.add(LintRule::NeverReached, setting, message);
@@ -717,6 +718,9 @@ impl Lints {
             {
                 self.old_form(&format!("{}.attestors", policy.path), &policy.attestors);
             }
+        }
+        for (position, place) in settings.reports.vex.iter().enumerate() {
+            self.old_form(&format!("reports.vex[{position}].attestors"), &place.attestors);
         }
     }
 

@@ -49,6 +49,14 @@ const NAMES: &str = "Kubewarden names and makes what the policy needs";
 const ACCOUNT: &str = "the policy runs in a PolicyServer: name its account with `serviceAccountName` there";
 const PROXY: &str = "the policy runs in a PolicyServer: write environment variables into `env` there";
 
+/// Of a place of VEX documents: what a source of reports has.
+pub(super) const VEX: [Refused; 1] = [Refused {
+    name: "allowUnsigned",
+    why: Why::Do(
+        "a VEX document is somebody's word, and takes findings out: name who must have signed it in `attestors`",
+    ),
+}];
+
 /// Top-level settings, values of the charts, and settings of image-cve-policy.
 pub(super) const SETTINGS: [Refused; 41] = [
     Refused {

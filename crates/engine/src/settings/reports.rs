@@ -16,6 +16,8 @@ pub struct Reports {
     pub platforms: Platforms,
     /// An older report counts as not available.
     pub max_age: Option<Span>,
+    /// Where VEX documents stand that take findings out, whatever the source; none: nowhere.
+    pub vex: Vec<AttachedArtifacts>,
     /// What becomes of an index that may hold more than the host shows of it.
     pub unproven_indexes: UnprovenIndexes,
 }
@@ -316,13 +318,15 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> R
         sources: vec![ReportSource::SbomScanner(default)],
         platforms: Platforms::All,
         max_age: None,
+        vex: Vec::new(),
         unproven_indexes: UnprovenIndexes::default(),
     };
     let path = settings.path().key("reports");
     let Some(map) = SettingsMap::of(settings.get("reports"), &path, problems) else { return reports };
-    map.known(&["sources", "platforms", "maxAge", "unprovenIndexes"], &[], problems);
+    map.known(&["sources", "platforms", "maxAge", "vex", "unprovenIndexes"], &[], problems);
     reports.unproven_indexes = map.choice("unprovenIndexes", UnprovenIndexes::default(), problems);
     reports.max_age = map.span("maxAge", problems);
+    reports.vex = read_vex(&map, problems);
     if let Some(platforms) = map.get("platforms") {
         reports.platforms = read_platforms(platforms, &map, problems);
     }
@@ -352,6 +356,26 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> R
         }
     }
     reports
+}
+
+/// The places of VEX documents. There is no way to believe one that nobody signed: it is somebody's word, and nothing else.
+fn read_vex(reports: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<AttachedArtifacts> {
+    let path = reports.path().key("vex");
+    let Some(places) = reports.list("vex", problems) else { return Vec::new() };
+    if places.is_empty() {
+        problems.add(path, "no place is named; leave it out where there are no VEX documents");
+    }
+    let read = places.iter().enumerate().filter_map(|(position, place)| {
+        let path = path.position(position);
+        if !place.is_object() {
+            problems.add(path, wrong_type("an object like `{attestors: [{name: security, cosign: …}]}`", place));
+            return None;
+        }
+        let map = SettingsMap::of(Some(place), &path, problems)?;
+        map.known(&attached::KEYS, &refused::VEX, problems);
+        Some(attached::read(&map, "vex", Unsigned { danger: "VEX documents", may_be_allowed: false }, problems))
+    });
+    read.collect()
 }
 
 fn read_source(source: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -> Option<ReportSource> {

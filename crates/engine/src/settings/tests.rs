@@ -945,6 +945,70 @@ fn names_that_nothing_has_are_refused() {
 }
 
 #[test]
+fn places_of_vex_documents() {
+    let place = json!({"attestors": [{"name": "security", "cosign": {"key": {"data": KEY}}}]});
+    let elsewhere = json!({"artifactType": "application/vnd.openvex+json", "repository": "registry.example.com/vex/{repository}",
+        "attestors": place["attestors"]});
+    let settings = read(json!({"reports": {"vex": [place, elsewhere]}}));
+    let [beside, elsewhere] = settings.reports.vex.as_slice() else { panic!("{:?}", settings.reports.vex) };
+    assert_eq!((&beside.artifact, beside.allow_unsigned), (&Artifact::Tag("vex".to_owned()), false));
+    assert_eq!(elsewhere.artifact, Artifact::Type("application/vnd.openvex+json".to_owned()));
+    assert!(settings.may_be_down("registry.example.com") && !settings.may_be_down("ghcr.io"));
+    assert!(read(json!({})).reports.vex.is_empty());
+    let unsigned = "reports.vex[0].attestors: anybody who can push to the repository could write VEX documents: name who must have signed it";
+    for (vex, problems) in [
+        (json!({}), vec!["reports.vex: expected a list, but found an object"]),
+        (json!([]), vec!["reports.vex: no place is named; leave it out where there are no VEX documents"]),
+        (
+            json!(["vex"]),
+            vec![
+                "reports.vex[0]: expected an object like `{attestors: [{name: security, cosign: …}]}`, but found the string `vex`",
+            ],
+        ),
+        (json!([{}]), vec![unsigned]),
+        (json!([{"attestors": []}]), vec![unsigned]),
+        (
+            json!([{"allowUnsigned": true}]),
+            vec![
+                "reports.vex[0].allowUnsigned: a VEX document is somebody's word, and takes findings out: name who must have signed it in `attestors`",
+                unsigned,
+            ],
+        ),
+        (
+            json!([{"tagsuffix": "vex", "attestors": place["attestors"]}]),
+            vec!["reports.vex[0].tagsuffix: unknown setting `tagsuffix`; did you mean `tagSuffix`?"],
+        ),
+        (
+            json!([{"platform": "linux/amd64", "attestors": place["attestors"]}]),
+            vec![
+                "reports.vex[0].platform: unknown setting `platform`; known here: tagSuffix, artifactType, repository, attestors",
+            ],
+        ),
+        (
+            json!([{"attestors": [{"name": "n", "cosign": {"key": {"secretRef": {"name": "n", "namespace": "m"}}}}]}]),
+            vec![
+                "reports.vex[0].attestors[0].cosign.key.secretRef: a report's attestor has its key in the settings: write it as `data`",
+            ],
+        ),
+    ] {
+        refuse(json!({"reports": {"vex": vex}}), &problems);
+    }
+}
+
+#[test]
+fn vex_that_is_ignored_everywhere_is_refused() {
+    let vex = json!([{"attestors": [{"name": "security", "cosign": {"key": {"data": KEY}}}]}]);
+    let of = |acceptance: Value| json!({"reports": {"vex": vex}, "acceptance": acceptance});
+    let never =
+        "reports.vex: no document would ever be read, since `acceptance.ignoreVexStatus` is true; remove one of them";
+    refuse(of(json!({"ignoreVexStatus": true})), &[never]);
+    refuse(of(json!({"ignoreVexStatus": true, "byNamespace": {"shop": {"count": "entries"}}})), &[never]);
+    read(of(json!({"ignoreVexStatus": true, "byNamespace": {"shop": {"ignoreVexStatus": false}}})));
+    read(of(json!({"byNamespace": {"shop": {"ignoreVexStatus": true}}})));
+    read(json!({"acceptance": {"ignoreVexStatus": true}}));
+}
+
+#[test]
 fn what_is_valid_and_may_not_be_meant_is_noticed() {
     let settings = read(json!({
         "registries": ["ghcr.io"],

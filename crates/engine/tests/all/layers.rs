@@ -11,8 +11,8 @@ const LAYERS: [(&str, &[&str]); 8] = [
     (
         "values",
         &[
-            "message", "pointer", "glob", "remedy", "instance", "spelling", "time", "text", "workload", "image",
-            "platform", "request",
+            "message", "pointer", "purl", "glob", "remedy", "instance", "spelling", "time", "text", "workload",
+            "image", "platform", "request",
         ],
     ),
     ("settings", &["settings"]),
@@ -29,6 +29,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "attached",
             "resolve",
             "running",
+            "vex",
             "acceptance",
             "report",
         ],

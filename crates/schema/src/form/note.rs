@@ -4,7 +4,7 @@ use crate::setting::{Setting, text};
 use serde_json::{Map, Value};
 
 /// What to write for settings that the form can't show, or can show the first entry of alone.
-pub const EXAMPLES: [(&str, &str); 13] = [
+pub const EXAMPLES: [(&str, &str); 14] = [
     ("preScanPolicies.byNamespace", "preScanPolicies: {byNamespace: {shop: {defaultPolicy: reject}}}"),
     ("acceptance.byNamespace", "acceptance: {byNamespace: {shop: {maxSeverity: {high: {total: 0}}}}}"),
     (
@@ -35,6 +35,10 @@ pub const EXAMPLES: [(&str, &str); 13] = [
         "exemptionsFrom: {namespace: kubewarden, workloadNamespace: true, severities: [high, medium], maxDuration: 30d, requireApprovedBy: true}",
     ),
     ("reports.sources", "reports: {sources: [{sbomscanner: {}}, {trivyOperator: {}}]}"),
+    (
+        "reports.vex",
+        "reports: {vex: [{attestors: [{name: security, cosign: {keyless: {githubActions: {owner: team, repository: vex}}}}]}]}",
+    ),
     (
         "imageVerification",
         "imageVerification: [{name: one, verifications: [{expression: \"true\"}]}, {name: two, verifications: [{expression: \"true\"}]}]",

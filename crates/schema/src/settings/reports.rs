@@ -17,6 +17,9 @@ pub struct Reports {
     /// An older report, or one of unknown age, counts as not available.
     #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$", "examples" = ["72h"]))]
     pub max_age: Option<String>,
+    /// Where VEX documents stand that take findings out, whatever the source is. They are looked for where a finding would reject.
+    #[schemars(length(min = 1))]
+    pub vex: Option<Vec<VexPlace>>,
     /// What becomes of an index whose bytes can't be rebuilt from what the host shows of it, so that nodes may read another
     /// image in it. Where one platform is listed in `platforms` and pinned, it makes no difference.
     #[schemars(extend("default" = "reject"))]
@@ -126,6 +129,25 @@ pub struct Registry {
     /// The platform of reports that don't say theirs.
     #[schemars(extend("examples" = ["linux/amd64"]))]
     pub platform: Option<String>,
+}
+
+/// A place of VEX documents, OpenVEX or CycloneDX; set `tagSuffix` or `artifactType`, and who must have signed. What nobody
+/// signed is never believed.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct VexPlace {
+    /// The document is at the tag `sha256-<hex>.<suffix>`.
+    #[schemars(length(min = 1, max = 56), extend("default" = "vex"))]
+    pub tag_suffix: Option<String>,
+    /// Documents have this type, in the index of referrers.
+    #[schemars(extend("examples" = ["application/vnd.openvex+json"]))]
+    pub artifact_type: Option<String>,
+    /// The repository that they are in, where that isn't the image's own. `{registry}` and `{repository}` stand for the image's.
+    #[schemars(extend("examples" = ["registry.example.com/vex/{repository}"]))]
+    pub repository: Option<String>,
+    /// Who may have signed them, one of them for each.
+    #[schemars(length(min = 1))]
+    pub attestors: Vec<ReportAttestor>,
 }
 
 /// Somebody whose signature counts.

@@ -106,6 +106,9 @@ impl Page {
         for (index, exemption) in report.exemptions.iter().enumerate() {
             self.row(if index == 0 { "exempted" } else { "" }, &exemption.to_string());
         }
+        for (index, vex) in report.vex.iter().enumerate() {
+            self.row(if index == 0 { "vex" } else { "" }, &vex.to_string());
+        }
         // A reason names the one report that decided.
         for platform in report.platforms.iter().filter(|platform| platform.reports.len() > 1) {
             self.row("reports", &platform.reports.join(", "));

@@ -8,12 +8,14 @@
 use super::{ScannedDocument, digest_of, is_named, platform_of, present, severity_of, time_of, unreadable};
 use crate::finding::{EpssScores, Exploited, Finding, Findings};
 use crate::platform::Platform;
+use crate::purl::percent_decoded;
 use crate::reason::UnreadableReport;
 use crate::remedy::{Remedy, is_on};
 use crate::report::score::{self, Number};
 use crate::settings::Severity;
 use crate::spelling;
 use crate::text::Text;
+use crate::vex::AnalysisState;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::cell::OnceCell;
@@ -270,23 +272,6 @@ fn split_purl(purl: &str) -> (&str, &str) {
     purl.split_once('?').unwrap_or((purl, ""))
 }
 
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let mut ahead = rest.clone();
-        let mut digit = || ahead.next().and_then(|digit| char::from(digit).to_digit(16));
-        match (byte, digit(), digit()) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'%'));
-                rest = ahead;
-            }
-            _ => bytes.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 impl<'a> Component<'a> {
     fn package(&self) -> &Package<'a> {
         self.package.get_or_init(|| Package { names: self.names(), purl: present(self.purl.clone()) })
@@ -371,10 +356,7 @@ impl<'a> Vulnerability<'a> {
             score,
             published,
             known: published,
-            suppressed: matches!(
-                state,
-                Some("not_affected" | "false_positive" | "resolved" | "resolved_with_pedigree")
-            ),
+            suppressed: state.and_then(AnalysisState::of).is_some(),
             exploited: match self.ratings.iter().flatten().any(Rating::is_kev) {
                 true => Some(Exploited::Yes { due: None }),
                 false => tells.then_some(Exploited::No),
@@ -770,7 +752,5 @@ mod tests {
         ] {
             assert_eq!(platform_in(purl).map(|platform| platform.to_string()).as_deref(), platform, "{purl}");
         }
-        assert_eq!(percent_decoded("a%3Ab%2"), "a:b%2");
-        assert_eq!(percent_decoded("%zz%ff%"), "%zz\u{fffd}%");
     }
 }

@@ -100,6 +100,11 @@ fn exemptions_of_objects_that_may_last_for_ever() {
     let unknown =
         "exemptionsFrom.namespace: the cluster has no namespace `gone`: whoever creates it gets what this says";
     check(&json!({"exemptionsFrom": {"namespace": "gone"}}), &[("unknown-namespace", unknown)]);
+    let vex = json!([{"attestors": [{"name": "bot", "cosign": {"keyless": {"githubActions": {"owner": "team"}}}}]}]);
+    check(&json!({"reports": {"vex": vex}}), &[]);
+    let unread = "reports.vex: the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them";
+    let accepting = json!({"scanPolicies": {"defaultPolicy": "accept"}, "reports": {"vex": vex}});
+    check(&accepting, &[("never-reached", unread)]);
     let unread = "exemptionsFrom: the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them";
     let accepting = json!({"scanPolicies": {"defaultPolicy": "accept"}, "exemptionsFrom": {"namespace": "here"}});
     check(&accepting, &[("never-reached", unread)]);
