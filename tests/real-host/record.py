@@ -22,7 +22,7 @@ import yaml
 from world import TRIVY_OPERATOR, World, annotate, build_module, find_tool, http
 
 REGISTRY = "localhost:5000"
-CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "exemptions", "reports", "vex", "seeds_rego", "rego", "verification", "break_glass", "message"]
+CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "exemptions", "reports", "vex", "seeds_rego", "rego", "verification", "break_glass", "message", "mirrors"]
 DEMO = "examples/demo"
 AMD64, ARM64 = "linux/amd64", "linux/arm64"
 TRIVY_JSON = "application/vnd.aquasec.trivy.report+json"

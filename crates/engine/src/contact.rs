@@ -40,6 +40,7 @@ fn rejected_by(decision: &Decision) -> Option<Cow<'_, str>> {
         Outcome::GlassBroken(_) | Outcome::NothingToJudge(_) | Outcome::PreScanAccepted | Outcome::NotVerified => None,
         Outcome::UnreadableRequest(_) | Outcome::UnreadableObject(_) => Some("unreadable-object".into()),
         Outcome::NotImages(_) => Some("not-an-image".into()),
+        Outcome::NamedByMirrors(_) => Some("named-by-mirror".into()),
         Outcome::TooManyImages { .. } => Some("too-many-images".into()),
         Outcome::TooManyHostCalls { .. } => Some("too-many-host-calls".into()),
         Outcome::PreScanRejected(why) if why.by_policies => Some("pre-scan".into()),

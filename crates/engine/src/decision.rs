@@ -5,6 +5,7 @@ use crate::break_glass::{BrokenGlass, WholeGlass};
 use crate::image::{ImageReference, UnreadableObject, WorkloadImage};
 use crate::judged::JudgedImage;
 use crate::prescan::PreScanRejection;
+use crate::reason::NamedByMirror;
 use crate::rego::{PoliciesSaid, PolicyOutcome, Seen};
 use crate::report::ReportSearch;
 use crate::request::UnreadableRequest;
@@ -68,6 +69,8 @@ pub enum Outcome {
     UnreadableObject(UnreadableObject),
     /// Rejected: these images are no image references.
     NotImages(Vec<WorkloadImage>),
+    /// Rejected: these images are named by mirrors of their registries.
+    NamedByMirrors(Vec<(WorkloadImage, NamedByMirror)>),
     /// Rejected: more different images than the settings allow.
     TooManyImages {
         /// How many there are.
@@ -132,6 +135,7 @@ impl Decision {
             Outcome::UnreadableRequest(_)
             | Outcome::UnreadableObject(_)
             | Outcome::NotImages(_)
+            | Outcome::NamedByMirrors(_)
             | Outcome::TooManyImages { .. }
             | Outcome::TooManyHostCalls { .. }
             | Outcome::PreScanRejected(_)

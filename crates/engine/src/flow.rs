@@ -8,12 +8,13 @@ use crate::break_glass::break_glass;
 use crate::context::{RequestContext, ReviewedObject};
 use crate::decision::{Decision, NothingToJudge, Outcome};
 use crate::exemption::ExemptionObjects;
-use crate::host::{CountedHost, Host};
+use crate::host::{CountedHost, Host, MirroredHost};
 use crate::image::{ImageList, UnreadableObject, WorkloadImage, images, keep_changed};
 use crate::instance::finish_with;
 use crate::judged::JudgedImage;
 use crate::pin::{self, EPHEMERAL_CONTAINERS};
 use crate::prescan::{self, PreScan};
+use crate::reason::NamedByMirror;
 use crate::rego::{Budget, RequestRules};
 use crate::report::ReportSearch;
 use crate::request::{AdmissionRequest, Operation};
@@ -34,7 +35,8 @@ pub(crate) fn decide_request(
     now: Timestamp,
     recorder: &dyn Recorder,
 ) -> Decision {
-    let host = CountedHost::new(host, settings.max_host_calls);
+    let host = MirroredHost::new(host, &settings.mirrors);
+    let host = CountedHost::new(&host, settings.max_host_calls);
     let context = RequestContext { request, settings, host: &host, now };
     // First of all, so that nobody is asked whose silence would hold it up.
     let whole_glass = match break_glass(context) {
@@ -136,6 +138,11 @@ fn name_images(context: RequestContext<'_>, reviewed: &ReviewedObject, decision:
             return;
         }
     };
+    let by_mirrors = named_by_mirrors(&judged, context.settings);
+    if !by_mirrors.is_empty() {
+        decision.outcome = Outcome::NamedByMirrors(by_mirrors);
+        return;
+    }
     let different: BTreeSet<_> = judged.iter().map(|judged| &judged.reference).collect();
     if different.len() > context.settings.max_images {
         decision.outcome = Outcome::TooManyImages { images: different.len(), max: context.settings.max_images };
@@ -178,6 +185,13 @@ fn judged_images(images: Vec<WorkloadImage>) -> Result<Vec<JudgedImage>, Vec<Wor
         }
     }
     if wrong.is_empty() { Ok(judged) } else { Err(wrong) }
+}
+
+/// The images that are named by mirrors: rules about the registry wouldn't know them by these names.
+fn named_by_mirrors(images: &[JudgedImage], settings: &Settings) -> Vec<(WorkloadImage, NamedByMirror)> {
+    let named =
+        |judged: &JudgedImage| Some((judged.image.clone(), NamedByMirror::of(&judged.reference, &settings.mirrors)?));
+    images.iter().filter_map(named).collect()
 }
 
 /// The first phase. Without a new image its custom rules may still have something to say about the workload as a whole.

@@ -3,6 +3,7 @@
 //! What a host answers is not believed because of how it was asked for: whoever reads an answer matches it again.
 
 mod counted;
+mod mirrored;
 mod registry_failure;
 mod unreadable;
 mod wire;
@@ -13,6 +14,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 pub(crate) use counted::CountedHost;
+pub(crate) use mirrored::MirroredHost;
+pub(crate) use registry_failure::NOBODY_TO_ASK;
 pub(crate) use unreadable::unreadable;
 pub use wire::{HostCalls, WireHost};
 
@@ -23,6 +26,15 @@ pub trait Host {
     /// # Errors
     /// The image can't be found, or asking failed.
     fn manifest_digest(&self, image: &str) -> Result<String, HostFailure>;
+
+    /// The same by the word of the image's own registry, whatever a mirror says that is asked in its place. Without mirrors it is
+    /// the same question.
+    ///
+    /// # Errors
+    /// As for [`Host::manifest_digest`].
+    fn digest_at_registry(&self, image: &str) -> Result<String, HostFailure> {
+        self.manifest_digest(image)
+    }
 
     /// The manifest or the index of an image. Only an `image` of the form `repository@digest` gets an answer that was
     /// checked; what the answer shows of the document is for [`crate::is_proven`] to say.

@@ -10,7 +10,7 @@ use std::fmt;
 
 pub(crate) use internal::is_internal;
 pub use reference::{ImageReference, ReferenceError};
-pub(crate) use reference::{canonical_host, is_digest, is_host_like};
+pub(crate) use reference::{MAX_REPOSITORY_LENGTH, canonical_host, is_digest, is_host_like};
 
 /// The longest text of an image that a message repeats; no image reference in use is longer.
 const MAX_SHOWN_LENGTH: usize = 256;

@@ -94,8 +94,8 @@ pub use platform::Platform;
 pub use policy::Rule;
 pub use prescan::PreScanRejection;
 pub use reason::{
-    Beside, Denial, ExceededLimit, ExceededSetting, ExemptedBy, GateWarning, ImageWarning, ReportState, ScanReason,
-    ScanStatus, Unsigned, Unverified, UsedExemption, UsedVex, VexSaid,
+    Beside, Denial, ExceededLimit, ExceededSetting, ExemptedBy, GateWarning, ImageWarning, NamedByMirror, ReportState,
+    ScanReason, ScanStatus, Unsigned, Unverified, UsedExemption, UsedVex, VexSaid,
 };
 pub use rego::{Clock, NO_TIME, PolicyOutcome, Seen, SeenModule, use_clock};
 pub use report::{PlatformReport, ScanReport};

@@ -96,6 +96,16 @@ pub(crate) enum Remedy {
     MustRun,
     /// What started when a finding was known, or later, doesn't run since before.
     RunSinceBefore,
+    /// A registry that has a mirror is asked there.
+    AskTheMirror,
+    /// Where both are asked, a mirror says the digest that its registry says.
+    AskBoth,
+    /// What stands at a mirror is called by its registry's name.
+    OneNameForEachImage,
+    /// A report by the name that an image has at a mirror is one of the image.
+    KnowNameAtMirror,
+    /// But only by its digest: a tag at a mirror identifies nothing.
+    DigestAtMirror,
     /// A finding that is known from a day to come on isn't young for ever.
     KnownIsPast,
     /// A VEX document that can't be read may say that a finding counts.

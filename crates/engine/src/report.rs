@@ -369,13 +369,16 @@ impl<'a> ReportSearch<'a> {
             self.sources = sources.iter().map(|source| (source.name(), self.source(source))).collect();
         }
         let may_be_down = self.may_be_down(reference);
+        let at_mirror = self.settings.mirrors.place_of(reference).filter(|_| is_on(Remedy::KnowNameAtMirror));
+        let at_mirror = at_mirror.as_ref();
         let containers = self.subject.containers.get(reference).map(Vec::as_slice).unwrap_or_default();
         let mut statements: Vec<Vec<Statement<'a>>> = image.platforms.iter().map(|_| Vec::new()).collect();
         for (number, (name, source)) in self.sources.iter_mut().enumerate() {
             for (manifest, statements) in image.platforms.iter().zip(&mut statements) {
                 let max_age = self.settings.reports.max_age.as_ref();
+                let now = self.now;
                 let wanted =
-                    WantedPlatform { reference, image, manifest, containers, may_be_down, max_age, now: self.now };
+                    WantedPlatform { reference, at_mirror, image, manifest, containers, may_be_down, max_age, now };
                 // No report can speak of what is no manifest; the others are judged all the same.
                 if manifest.unjudgeable.is_none() {
                     // What VEX says of one platform it needn't say of another.

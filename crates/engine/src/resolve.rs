@@ -2,11 +2,11 @@
 //!
 //! A tag is asked for once. Everything after that is asked for by digest, the only form in which an answer is checked.
 
-use crate::host::Host;
+use crate::host::{Host, HostFailure};
 use crate::image::{ImageReference, is_digest, is_internal};
 use crate::manifest::{Descriptor, Kind, Manifest};
 use crate::platform::Platform;
-use crate::reason::{MAX_PLATFORMS, Unjudgeable, Unresolved};
+use crate::reason::{MAX_PLATFORMS, NamedByMirror, Unjudgeable, Unresolved};
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{Platforms, Reports, Settings, UnprovenIndexes};
 
@@ -83,8 +83,19 @@ pub(crate) fn find_digest(
     if let Some(digest) = reference.digest() {
         return Ok(digest.to_owned());
     }
-    let digest = host.manifest_digest(&reference.to_string()).map_err(Unresolved::NoDigest)?;
-    if is_digest(&digest) { Ok(digest) } else { Err(Unresolved::NotADigest) }
+    let name = reference.to_string();
+    let checked = |answer: Result<String, HostFailure>| {
+        let digest = answer.map_err(Unresolved::NoDigest)?;
+        if is_digest(&digest) { Ok(digest) } else { Err(Unresolved::NotADigest) }
+    };
+    let digest = checked(host.manifest_digest(&name))?;
+    match settings.mirrors.of(reference.host()).filter(|mirror| mirror.asks_both()) {
+        Some(mirror) if is_on(Remedy::AskBoth) => {
+            let own = checked(host.digest_at_registry(&name))?;
+            if own == digest { Ok(digest) } else { Err(Unresolved::differs(mirror, digest, own)) }
+        }
+        _ => Ok(digest),
+    }
 }
 
 /// Whether the settings let the registry of a reference be asked. Whoever creates a Pod writes the reference: without a
@@ -94,7 +105,9 @@ pub(crate) fn find_digest(
 /// It may not.
 pub(crate) fn may_ask(reference: &ImageReference, settings: &Settings) -> Result<(), Unresolved> {
     let host = reference.host();
-    if settings.names_registry(host) {
+    if let Some(named) = NamedByMirror::of(reference, &settings.mirrors) {
+        Err(Unresolved::NamedByMirror(named))
+    } else if settings.names_registry(host) {
         Ok(())
     } else if !settings.registries.is_empty() {
         Err(Unresolved::RegistryNotListed(host.to_owned()))

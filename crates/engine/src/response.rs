@@ -5,10 +5,11 @@
 
 use crate::contact::contact_line;
 use crate::decision::{Decision, NothingToJudge, Outcome};
+use crate::image::WorkloadImage;
 use crate::instance::finish_with;
 use crate::judged::JudgedImage;
 use crate::message::{cut, join_at_most, join_within};
-use crate::reason::{ImageWarning, ScanLine, UsedExemption, UsedVex};
+use crate::reason::{ImageWarning, NamedByMirror, ScanLine, UsedExemption, UsedVex};
 use crate::rego::PolicyOutcome;
 use crate::request::UnreadableRequest;
 use crate::settings::{FailureAction, InvalidSettings, MessageStyle, PhaseAction, PreScanAction, ScanAction};
@@ -231,6 +232,17 @@ impl From<Decision> for Response {
                     })
                     .collect();
                 Self::rejected(join_at_most(lines.iter().map(String::as_str), "\n", IMAGES_IN_MESSAGE), 400)
+            }
+            Outcome::NamedByMirrors(images) => {
+                let line = |(image, why): &(WorkloadImage, NamedByMirror)| {
+                    format!(
+                        "Image '{}' for container '{}' is not judged: {why}",
+                        image.shown(),
+                        cut(&image.container, 64)
+                    )
+                };
+                let lines: Vec<String> = images.iter().map(line).collect();
+                Self::rejected(join_at_most(lines.iter().map(String::as_str), "\n", IMAGES_IN_MESSAGE), 403)
             }
             Outcome::TooManyImages { images, max } => Self::rejected(
                 format!("the workload names {images} different images, the setting `maxImages` allows {max}"),

@@ -14,12 +14,12 @@ mod pin;
 mod prefix;
 mod read;
 mod refused;
+mod registries;
 mod rego;
 mod reports;
 mod repository;
 mod verification;
 
-use crate::image::canonical_host;
 use read::{Path, Problems, SettingsMap};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -43,6 +43,7 @@ pub use phases::{
 pub(crate) use phases::{Effect, PhaseAction};
 pub use pin::Pin;
 pub use prefix::Prefix;
+pub use registries::{Mirror, MirrorAsk, Mirrors};
 pub use rego::{ContextKind, KindPattern, Rego, RegoLibrary, RegoPolicy, RegoVersion};
 pub(crate) use reports::PLACEHOLDERS;
 pub use reports::{
@@ -73,6 +74,8 @@ pub struct Settings {
     pub image_matching: ImageMatching,
     /// Canonical hosts of the only registries that the host is asked about; empty: any.
     pub registries: Vec<String>,
+    /// The mirrors of some of them.
+    pub mirrors: Mirrors,
     /// The most different images that one request may name.
     pub max_images: usize,
     /// The most calls to the host that one request may make.
@@ -232,11 +235,16 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
     };
     let (max_images, max_host_calls) = (most("maxImages", MAX_IMAGES), most("maxHostCalls", MAX_HOST_CALLS));
 
+    let pre_scan = phases::read(&map, "preScanPolicies", image_matching, problems);
+    let scan = phases::read(&map, scan_key, image_matching, problems);
+    let (registries, mirrors) = registries::read(&map, problems);
+
     let settings = Settings {
-        pre_scan: phases::read(&map, "preScanPolicies", image_matching, problems),
-        scan: phases::read(&map, scan_key, image_matching, problems),
+        pre_scan,
+        scan,
         image_matching,
-        registries: registries(&map, problems),
+        registries,
+        mirrors,
         max_images,
         max_host_calls,
         verbose_log: map.boolean("verboseLog", false, problems),
@@ -345,21 +353,6 @@ fn sources_must_tell(settings: &Settings, problems: &mut Problems) {
             );
         }
     }
-}
-
-fn registries(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<String> {
-    let path = map.path().key("registries");
-    let mut hosts = Vec::new();
-    for (position, text) in map.texts("registries", problems) {
-        match canonical_host(text) {
-            Ok(host) => hosts.push(host),
-            Err(error) => problems.add(
-                path.position(position),
-                format!("{error}; use a host like `ghcr.io` or `registry.example.com:5000`"),
-            ),
-        }
-    }
-    hosts
 }
 
 #[cfg(test)]

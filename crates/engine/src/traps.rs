@@ -8,6 +8,7 @@ mod empty;
 mod exempted;
 mod fields;
 mod gates;
+mod mirrors;
 mod moved;
 mod mutilated;
 mod reread;

@@ -192,6 +192,7 @@ fn question(setting: &Setting<'_>, variable: &str) -> Option<Map<String, Value>>
     let mut question = Map::new();
     let mut set = |key: &str, value: Value| question.insert(key.to_owned(), value);
     let mut default = setting.schema.get("default").cloned();
+    let mut said = text(setting.schema, "description").to_owned();
     let kind = match shape_of(setting.schema) {
         Shape::Choice(choices) => {
             set("options", choices.iter().map(|(name, _)| *name).collect());
@@ -216,6 +217,11 @@ fn question(setting: &Setting<'_>, variable: &str) -> Option<Map<String, Value>>
                 set("sequence_questions", asked.into());
                 "sequence["
             }
+            // Texts, or objects that say more: the form edits the texts, and says how to write the others.
+            Shape::Either(branches) if branches.iter().any(|branch| matches!(shape_of(branch), Shape::Text)) => {
+                said = note::beside(setting, variable);
+                "array["
+            }
             _ => return None,
         },
         // A word, or a list of texts: the word is what holds without the list.
@@ -229,7 +235,7 @@ fn question(setting: &Setting<'_>, variable: &str) -> Option<Map<String, Value>>
     set("type", kind.into());
     set("variable", variable.into());
     set("label", label(variable).into());
-    set("description", text(setting.schema, "description").into());
+    set("description", said.into());
     set("required", setting.is_required.into());
     // A list needs its default: the form adds to it.
     if let Some(default) = default {

@@ -9,6 +9,7 @@ mod exemptions_from;
 mod message;
 mod phases;
 mod pin;
+mod registries;
 mod rego;
 mod reports;
 mod verification;
@@ -23,6 +24,7 @@ pub use exemptions_from::*;
 pub use message::*;
 pub use phases::*;
 pub use pin::*;
+pub use registries::*;
 pub use rego::*;
 pub use reports::*;
 pub use verification::*;
@@ -49,9 +51,10 @@ pub struct Settings {
     /// The only registries that are asked about images, as hosts like `ghcr.io` or `registry.example.com:5000`; an image
     /// of any other has `scan_failed`. Empty: any but IP addresses, names without a dot, `localhost`, and names that end in
     /// `.svc`, `.local`, `.internal`, `.lan` and the like, which must be listed. Set it: else whoever creates a Pod chooses which
-    /// address the policy server asks, and a registry that never answers holds it up.
+    /// address the policy server asks, and a registry that never answers holds it up. An object names a mirror beside the
+    /// registry, which is asked in its place.
     #[schemars(extend("default" = [], "examples" = [["ghcr.io", "docker.io"]]))]
-    pub registries: Option<Vec<String>>,
+    pub registries: Option<Vec<RegistryEntry>>,
     /// A request with more different images is rejected before anything is asked.
     #[schemars(range(min = 1), extend("default" = 50))]
     pub max_images: Option<u64>,

@@ -11,7 +11,7 @@ use image_admission_cli::answers::files::{ClusterFiles, Files, ImageFile};
 use image_admission_cli::answers::{Gate, Grants, HostAnswers, engine_calls};
 use image_admission_cli::runtime::PolicyModule;
 use image_admission_engine::check_settings;
-use image_admission_engine::explain::{Cause, explain};
+use image_admission_engine::explain::{Cause, Why, explain};
 use image_admission_engine::{Timestamp, WireHost, decide};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -123,6 +123,7 @@ fn cases() -> Vec<Case> {
         "verification",
         "break_glass",
         "message",
+        "mirrors",
     ] {
         let file = format!("tests/cases/{file}.yaml");
         let found = read_cases(&fill(&read(&file))).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -441,7 +442,8 @@ fn every_rejection_is_explained() {
                 || path.contains("conftest.policy.")
         };
         let stays = |cause: &Cause| {
-            cause.decided_by.iter().all(|decider| is_own_rule(&decider.path))
+            matches!(cause.why, Why::NamedByMirror(_))
+                || cause.decided_by.iter().all(|decider| is_own_rule(&decider.path))
                 || cause.image.as_deref().is_some_and(is_beyond_scans)
         };
         assert!(causes.iter().any(stays), "{name}: {causes:?}");

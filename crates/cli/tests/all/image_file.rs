@@ -66,6 +66,41 @@ fn an_image_is_found_by_tag_and_by_digest() {
     assert_eq!(digest(&format!("ghcr.io/team/app@{}", sha('2'))), Ok(json!({"digest": sha('2')})));
 }
 
+/// What is asked of a mirror is listed by the name that Pods have; what the mirror has instead by its own.
+#[test]
+fn a_mirror_has_what_its_registry_has() {
+    let list = format!(
+        "{}  localhost:5000/hub/team/behind: {{digest: \"{}\"}}\n  team/behind: {{digest: \"{}\"}}\nmirrors:\n  docker.io: localhost:5000/hub\n  ghcr.io: mirror.io\n",
+        list(),
+        sha('b'),
+        sha('c')
+    );
+    let files = Files::new(None, Some(ImageFile::from_yaml(&list).unwrap()));
+    let digest = |image: &str| {
+        let answer = files.answer(&Request::OciManifestDigest { image: image.to_owned() })?;
+        Ok::<Value, String>(serde_json::from_slice(&answer).unwrap())
+    };
+    for (image, expected) in [
+        ("localhost:5000/hub/library/busybox:latest".to_owned(), '6'),
+        (format!("localhost:5000/hub/library/busybox@{}", sha('6')), '6'),
+        ("mirror.io/team/app:1.0".to_owned(), '1'),
+        ("localhost:5000/hub/team/behind".to_owned(), 'b'),
+        ("docker.io/team/behind".to_owned(), 'c'),
+        (format!("localhost:5000/hub/team/behind@{}", sha('c')), 'c'),
+    ] {
+        assert_eq!(digest(&image), Ok(json!({"digest": sha(expected)})), "{image}");
+    }
+    for nowhere in
+        ["localhost:5000/other/library/busybox", "localhost:5000/hubs/library/busybox", "mirror.io/library/busybox"]
+    {
+        assert!(digest(nowhere).is_err(), "{nowhere}");
+    }
+    let images = files.images().unwrap();
+    assert_eq!(images.names_behind("localhost:5000/hub/library/busybox:latest"), ["busybox"]);
+    let error = ImageFile::from_yaml("images: {}\nmirrors: {docker.io: 'https://mirror.io'}").unwrap_err();
+    assert!(error.starts_with("mirrors.docker.io: `https://mirror.io` is no registry"), "{error}");
+}
+
 #[test]
 fn spellings_of_one_image_are_one() {
     for image in [

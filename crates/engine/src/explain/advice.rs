@@ -57,6 +57,10 @@ pub enum Advice {
         /// Those that are.
         listed: Vec<String>,
     },
+    /// Name it as its registry does, not as a mirror of that.
+    NameRegistry,
+    /// Have a mirror brought up to date.
+    CatchUpMirror,
     /// The policies of this setting reject its name.
     TakeAnother(&'static str),
     /// A scan is on its way.
@@ -182,6 +186,11 @@ impl fmt::Display for Advice {
                     "take it from a registry that is listed ({}), or list `{host}` in `registries`",
                     named(listed)
                 );
+            }
+            Self::NameRegistry => "name it as its registry does: the reason says how",
+            Self::CatchUpMirror => {
+                "have the mirror brought up to date, or name the image by its digest; where the mirror's word is enough, \
+                 leave `ask` at `mirror`"
             }
             Self::TakeAnother(phase) => return write!(f, "take an image whose name `{phase}` doesn't reject"),
             Self::Wait => "wait for the scan, and apply it again",

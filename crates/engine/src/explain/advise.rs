@@ -1,7 +1,7 @@
 //! From the reasons of a decision to what can be done about the image.
 
 use super::{Advice, PackageUpdate};
-use crate::host::{HostFailure, Untrusted};
+use crate::host::{HostFailure, NOBODY_TO_ASK, Untrusted};
 use crate::reason::{
     Beside, Decisive, EndedExemption, ExceededLimit, ExceededSetting, LookUpFailure, NamedFinding, NotRunning,
     NotScanned, OtherImage, Pending, ReportReason, ScanReason, Unexcused, UnknownRunning, UnreadableReport, Unresolved,
@@ -10,9 +10,6 @@ use crate::reason::{
 use crate::report::{PlatformReport, ScanReport};
 use crate::settings::Settings;
 use crate::verification::{VerificationFailure, VerificationOutcome};
-
-/// How the command line's host says that there is no registry.
-const NOBODY_TO_ASK: &str = "there is no registry to ask";
 
 /// What to do about an image that its reports reject.
 pub(super) fn about_report(report: &ScanReport, settings: &Settings) -> Vec<Advice> {
@@ -99,6 +96,8 @@ fn about_unresolved(why: &Unresolved, settings: &Settings) -> Advice {
         }
         Unresolved::TooManyPlatforms(_) => Advice::NamePlatform,
         Unresolved::NoneAskedFor(_) => Advice::PushForPlatform,
+        Unresolved::NamedByMirror(_) => Advice::NameRegistry,
+        Unresolved::MirrorDiffers(_) => Advice::CatchUpMirror,
     }
 }
 

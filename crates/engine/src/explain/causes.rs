@@ -9,8 +9,8 @@ use crate::judged::{JudgedImage, ScanOutcome};
 use crate::policy::Rule;
 use crate::prescan::PreScanRejection;
 use crate::reason::{
-    Decisive, Denial, ExceededLimit, ExceededSetting, ImageWarning, LookUpFailure, Rejection, ReportState, ScanReason,
-    ScanStatus, UnreadableReport, Unresolved, Untold, Unverified,
+    Decisive, Denial, ExceededLimit, ExceededSetting, ImageWarning, LookUpFailure, NamedByMirror, Rejection,
+    ReportState, ScanReason, ScanStatus, UnreadableReport, Unresolved, Untold, Unverified,
 };
 use crate::report::{PlatformReport, ScanReport};
 use crate::request::AdmissionRequest;
@@ -76,12 +76,13 @@ pub(super) fn waiting(
 /// Each cause once, with where the object names its image.
 fn placed(causes: Vec<Cause>, decision: &Decision) -> Vec<Cause> {
     let wrong = match &decision.outcome {
-        Outcome::NotImages(images) => images.as_slice(),
-        _ => &[],
+        Outcome::NotImages(images) => images.iter().collect(),
+        Outcome::NamedByMirrors(images) => images.iter().map(|(image, _)| image).collect(),
+        _ => Vec::new(),
     };
     let mut different: Vec<Cause> = Vec::new();
     for mut cause in causes {
-        let images = decision.images.iter().map(|judged| &judged.image).chain(wrong);
+        let images = decision.images.iter().map(|judged| &judged.image).chain(wrong.iter().copied());
         let own = images.filter(|image| cause.image.as_ref() == Some(&image.text));
         cause.places = own.map(WorkloadImage::place).collect();
         // Two containers of one image have one cause.
@@ -168,6 +169,15 @@ impl<'s> At<'s> {
                     Some(Cause { image: Some(image.text.clone()), ..no_setting(why) })
                 };
                 images.iter().filter_map(cause).collect()
+            }
+            Outcome::NamedByMirrors(images) => {
+                let cause = |(image, why): &(WorkloadImage, NamedByMirror)| Cause {
+                    image: Some(image.text.clone()),
+                    decided_by: vec![self.decider(&["registries"], Value::Null)],
+                    advice: vec![Advice::NameRegistry],
+                    ..no_setting(Why::NamedByMirror(why.clone()))
+                };
+                images.iter().map(cause).collect()
             }
             Outcome::TooManyImages { images, max } => vec![Cause {
                 image: None,

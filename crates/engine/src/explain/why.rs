@@ -1,7 +1,7 @@
 //! Why a request is rejected, as `explain` says it: the reasons of the decision, in words that speak of settings.
 
 use crate::image::{NotAnImage, UnreadableObject};
-use crate::reason::{Denial, ScanReason};
+use crate::reason::{Denial, NamedByMirror, ScanReason};
 use crate::request::UnreadableRequest;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -15,6 +15,8 @@ pub enum Why {
     UnreadableObject(UnreadableObject),
     /// The image is no image reference.
     NotAnImage(NotAnImage),
+    /// The image is named by a mirror of its registry.
+    NamedByMirror(NamedByMirror),
     /// The setting `maxImages` allows fewer.
     TooManyImages {
         /// How many different ones there are.
@@ -60,6 +62,7 @@ impl fmt::Display for Why {
         match self {
             Self::UnreadableRequest(unreadable) => write!(f, "{unreadable}"),
             Self::UnreadableObject(unreadable) => write!(f, "{unreadable}"),
+            Self::NamedByMirror(named) => named.fmt(f),
             Self::NotAnImage(error) => write!(f, "it is not an image reference: {error}"),
             Self::TooManyImages { images, max } => {
                 write!(f, "it names {images} different images, and {max} are the most")

@@ -37,6 +37,10 @@ impl Host for CountedHost<'_> {
         self.ask(|host| host.manifest_digest(image))
     }
 
+    fn digest_at_registry(&self, image: &str) -> Result<String, HostFailure> {
+        self.ask(|host| host.digest_at_registry(image))
+    }
+
     fn manifest(&self, image: &str) -> Result<Document, HostFailure> {
         self.ask(|host| host.manifest(image))
     }

@@ -7,6 +7,9 @@
 
 use super::{HostFailure, Untrusted};
 
+/// What is said where no host was given that could ask.
+pub(crate) const NOBODY_TO_ASK: &str = "there is no registry to ask";
+
 /// A look-up of a digest, a manifest or an artifact that failed, or a verification that never came to an answer.
 pub(super) fn of(text: &str) -> HostFailure {
     let line = super::wire::cause(text);
@@ -117,7 +120,7 @@ impl Failure {
             // As hosts that have no network say it.
             "connection refused" => Self::Refused,
             "timed out" => Self::TimedOut,
-            "there is no registry to ask" => Self::NobodyToAsk,
+            NOBODY_TO_ASK => Self::NobodyToAsk,
             _ => Self::Unknown,
         }
     }
@@ -196,7 +199,7 @@ impl Failure {
             Self::Tls => "the registry can't be asked over TLS: its certificate is not trusted, or it speaks no TLS",
             Self::TimedOut => "the registry gives no answer in time",
             Self::Unreachable => "the registry can't be reached",
-            Self::NobodyToAsk => "there is no registry to ask",
+            Self::NobodyToAsk => NOBODY_TO_ASK,
             Self::OtherDigest => "the registry's answer is not what its digest says",
             Self::NotAManifest => "the registry's answer is no manifest",
             Self::AnIndex => "the registry's answer is an index",

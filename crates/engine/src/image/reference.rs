@@ -15,7 +15,7 @@ const DOCKER_HUB_ALIASES: [&str; 3] = ["index.docker.io", "registry-1.docker.io"
 /// The namespace of Docker Hub's official images, which short names leave out.
 const OFFICIAL: &str = "library/";
 /// The longest path of a repository, from the distribution project.
-const MAX_REPOSITORY_LENGTH: usize = 255;
+pub(crate) const MAX_REPOSITORY_LENGTH: usize = 255;
 /// The longest registry host: a DNS name has at most 253 characters, a port five and its colon.
 const MAX_HOST_LENGTH: usize = 259;
 /// The longest tag, from the grammar.
@@ -109,6 +109,17 @@ impl ImageReference {
     #[must_use]
     pub fn at(&self, digest: &str) -> String {
         [&self.host, "/", &self.repository, "@", digest].concat()
+    }
+
+    /// The same tag and digest of another repository, by its canonical name.
+    ///
+    /// # Errors
+    /// No repository can be called so: the name is too long, mostly.
+    pub(crate) fn in_repository(&self, host: &str, repository: &str) -> Result<Self, ReferenceError> {
+        check_repository(repository)?;
+        let is_official = host == DOCKER_HUB && !repository.contains('/');
+        let repository = if is_official { [OFFICIAL, repository].concat() } else { repository.to_owned() };
+        Ok(Self { host: host.to_owned(), repository, ..self.clone() })
     }
 
     /// The canonical names that a rule's prefix is compared with.

@@ -1,7 +1,9 @@
 //! Why an image can't be judged: no digest, no manifest, or none that is what nodes run.
 
+use super::NamedByMirror;
 use crate::host::HostFailure;
 use crate::remedy::{Remedy, is_on};
+use crate::settings::Mirror;
 use std::fmt;
 
 /// The most platforms of one image that are judged: each costs a look-up, and whoever pushes the image chooses how many.
@@ -18,8 +20,12 @@ pub(crate) enum Unresolved {
     RegistryNotListed(String),
     /// A registry that may be inside of the network, and that the settings don't name.
     RegistryInternal(String),
+    /// Its name is that of a mirror.
+    NamedByMirror(NamedByMirror),
     NoDigest(HostFailure),
     NotADigest,
+    /// Its registry and the mirror of that say different digests.
+    MirrorDiffers(Box<MirrorDiffers>),
     NoManifest(HostFailure),
     Ambiguous,
     Unproven,
@@ -28,7 +34,22 @@ pub(crate) enum Unresolved {
     NoneAskedFor(String),
 }
 
+/// What a registry and its mirror say of one tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MirrorDiffers {
+    registry: String,
+    says: String,
+    mirror: String,
+    mirror_says: String,
+}
+
 impl Unresolved {
+    /// That a mirror says another digest than the registry does.
+    pub(crate) fn differs(mirror: &Mirror, mirror_says: String, says: String) -> Self {
+        let (registry, mirror) = (mirror.registry().to_owned(), mirror.to_string());
+        Self::MirrorDiffers(Box::new(MirrorDiffers { registry, says, mirror, mirror_says }))
+    }
+
     /// Whether it may go away by itself, and nobody who names or pushes images can cause it.
     pub(crate) fn is_outage(&self) -> bool {
         match self {
@@ -55,6 +76,8 @@ impl fmt::Display for Unresolved {
                 "nobody was asked about it: its registry `{host}` may be inside of the network, and such are asked only when the \
                  setting `registries` names them; add `{host}` there"
             ),
+            Self::NamedByMirror(named) => write!(f, "nobody was asked about it: {named}"),
+            Self::MirrorDiffers(differs) => differs.fmt(f),
             Self::NoDigest(failure) => write!(f, "its digest can't be looked up: {failure}"),
             Self::NotADigest => f.write_str("its digest can't be looked up: the answer is no digest"),
             Self::NoManifest(failure) => write!(f, "its manifest can't be read: {failure}"),
@@ -68,6 +91,17 @@ impl fmt::Display for Unresolved {
                 write!(f, "none of its platforms ({there}) is one that the setting `reports.platforms` asks for")
             }
         }
+    }
+}
+
+impl fmt::Display for MirrorDiffers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { registry, says, mirror, mirror_says } = self;
+        write!(
+            f,
+            "its digest isn't certain: `{registry}` says {says}, and its mirror `{mirror}` says {mirror_says}: the mirror is behind, \
+             or has another image under this name; have it brought up to date, or name the image by its digest"
+        )
     }
 }
 

@@ -195,8 +195,9 @@ impl<'a> source::Source<'a> for CustomObjects<'a> {
         for namespace in self.namespaces.clone() {
             match &settings.lookup {
                 CustomLookup::Name(template) => {
-                    let name = computed_name(template, wanted, self.workload);
-                    statements.extend(name.and_then(|name| self.read(namespace, &name, wanted, judge)));
+                    for name in computed_names(template, wanted, self.workload) {
+                        statements.extend(self.read(namespace, &name, wanted, judge));
+                    }
                 }
                 CustomLookup::Selector(selector) => {
                     statements.extend(self.find_listed(namespace, selector, wanted, judge))
@@ -212,13 +213,26 @@ impl<'a> source::Source<'a> for CustomObjects<'a> {
     }
 }
 
+/// The names that a template makes for an image, by each of those that reports may know it by.
+fn computed_names(template: &str, wanted: &WantedPlatform<'_>, workload: &str) -> Vec<String> {
+    let mut names: Vec<String> =
+        wanted.names().filter_map(|image| computed_name(template, image, wanted, workload)).collect();
+    names.dedup();
+    names
+}
+
 /// The name that a template makes for an image, if it makes one: a reference without a tag has none that could stand in
 /// it, and an object's name has its limit.
 ///
 /// What is put in must fit into the name of an object: it is lower-cased, and every other character than letters,
 /// digits, `-` and `.` (the `/`, `:`, `@` and `_` of images, for example) becomes `-`. Different images may so get the
 /// same name, which is why the object must say whose it is.
-fn computed_name(template: &str, wanted: &WantedPlatform<'_>, workload: &str) -> Option<String> {
+fn computed_name(
+    template: &str,
+    image: &ImageReference,
+    wanted: &WantedPlatform<'_>,
+    workload: &str,
+) -> Option<String> {
     let (index, platform) = (wanted.image.digest.as_str(), wanted.manifest.digest.as_str());
     let mut name = template.to_owned();
     for placeholder in PLACEHOLDERS.into_iter().filter(|placeholder| template.contains(placeholder)) {
@@ -227,9 +241,9 @@ fn computed_name(template: &str, wanted: &WantedPlatform<'_>, workload: &str) ->
             "{digestHex}" => hex(index),
             "{platformDigest}" => platform,
             "{platformDigestHex}" => hex(platform),
-            "{registry}" => wanted.reference.host(),
-            "{repository}" => wanted.reference.repository(),
-            "{tag}" => wanted.reference.tag()?,
+            "{registry}" => image.host(),
+            "{repository}" => image.repository(),
+            "{tag}" => image.tag()?,
             "{namespace}" => Some(workload).filter(|workload| !workload.is_empty())?,
             _ => return None,
         };
@@ -464,15 +478,20 @@ impl Identity {
         // Where a digest identifies, what the settings know no field for is not compared.
         let unknown = |field: &Option<String>| digest.is_some() && field.is_none() && fields.image.is_none();
         let (registry, repository) = (self.registry.as_deref(), self.repository.as_deref());
-        let described = Described {
-            registry: if unknown(&fields.registry) { Some(wanted.reference.host()) } else { registry },
-            repository: if unknown(&fields.repository) { Some(wanted.reference.repository()) } else { repository },
-            tag: tag.map(String::as_str),
-            digest: digest.map(String::as_str),
-            platform: wanted.manifest.platform.as_ref(),
+        let is_described = |identity| {
+            wanted.names().any(|name| {
+                let described = Described {
+                    registry: if unknown(&fields.registry) { Some(name.host()) } else { registry },
+                    repository: if unknown(&fields.repository) { Some(name.repository()) } else { repository },
+                    tag: tag.map(String::as_str),
+                    digest: digest.map(String::as_str),
+                    platform: wanted.manifest.platform.as_ref(),
+                };
+                wanted.is_described_by(&described, identity)
+            })
         };
-        if !wanted.is_described_by(&described, settings.identity) {
-            let is_tags = digest.is_none() && wanted.is_described_by(&described, ReportIdentity::Tag);
+        if !is_described(settings.identity) {
+            let is_tags = digest.is_none() && is_described(ReportIdentity::Tag);
             return if is_tags { Whose::OnlyTag } else { Whose::OtherImage };
         }
         let platform = match &self.platform {

@@ -241,13 +241,15 @@ impl<'a> source::Source<'a> for KubescapeReports<'a> {
 
 /// The names that the image's objects can have. Pods that this policy pinned have the digest beside the tag.
 fn names(wanted: &WantedPlatform<'_>, digests: &[&str]) -> Vec<String> {
-    let (name, pinned) = (wanted.reference.name(), &wanted.image.digest);
+    let pinned = &wanted.image.digest;
     let mut spellings = Vec::new();
-    if let Some(tag) = wanted.reference.tag() {
-        spellings.push(format!("{name}:{tag}"));
-        spellings.push(format!("{name}:{tag}@{pinned}"));
+    for name in wanted.names().map(ImageReference::name) {
+        if let Some(tag) = wanted.reference.tag() {
+            spellings.push(format!("{name}:{tag}"));
+            spellings.push(format!("{name}:{tag}@{pinned}"));
+        }
+        spellings.push(format!("{name}@{pinned}"));
     }
-    spellings.push(format!("{name}@{pinned}"));
     digests.iter().flat_map(|digest| spellings.iter().filter_map(|spelling| slug(spelling, digest))).collect()
 }
 
@@ -422,7 +424,7 @@ impl Object {
         // A node that knows one image by several names may have put any of them before the digest.
         let is_repository =
             id.into_iter().chain(tag).filter_map(|text| ImageReference::parse(text).ok()).any(|named| {
-                named.host() == wanted.reference.host() && named.repository() == wanted.reference.repository()
+                wanted.names().any(|name| named.host() == name.host() && named.repository() == name.repository())
             });
         let is_image = wanted.is_digest(digest) || !is_on(Remedy::WholeImageId);
         (is_object && is_digest(digest) && is_image && is_repository).then_some(digest)

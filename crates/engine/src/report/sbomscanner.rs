@@ -82,12 +82,16 @@ impl<'a> SbomScannerReports<'a> {
     }
 
     fn computed_names(&mut self, wanted: &WantedPlatform<'_>) -> Vec<String> {
-        let host = scanners_host(wanted.reference);
-        if !self.workload_scans.contains_key(host) {
-            self.workload_scans.insert(host.to_owned(), ["workloadscan-", &sha256_hex(&[host])].concat());
+        let mut names = Vec::new();
+        for image in wanted.names() {
+            let host = scanners_host(image);
+            if !self.workload_scans.contains_key(host) {
+                self.workload_scans.insert(host.to_owned(), ["workloadscan-", &sha256_hex(&[host])].concat());
+            }
+            let workload_scan = self.workload_scans.get(host).map_or("", String::as_str);
+            names.extend(computed_names(image, wanted, self.registry_resources, workload_scan));
         }
-        let workload_scan = self.workload_scans.get(host).map_or("", String::as_str);
-        computed_names(wanted, self.registry_resources, workload_scan)
+        names
     }
 
     /// What the scanner is doing about an image that it has no report of: what it says of each Image counts.
@@ -259,10 +263,14 @@ fn is_object(kind: &Option<Text<'_>>, metadata: &Metadata<'_>, wanted: &str, nam
         && kind.as_ref().is_none_or(|kind| kind.as_str() == wanted)
 }
 
-/// The names that the report can have: the Registry resource is one that the settings name, or the one that workload
+/// The names that the report can have, if the scanner knows the image by this reference: the Registry resource is one that the settings name, or the one that workload
 /// scanning makes for the registry.
-fn computed_names(wanted: &WantedPlatform<'_>, registry_resources: &[String], workload_scan: &str) -> Vec<String> {
-    let reference = wanted.reference;
+fn computed_names(
+    reference: &ImageReference,
+    wanted: &WantedPlatform<'_>,
+    registry_resources: &[String],
+    workload_scan: &str,
+) -> Vec<String> {
     // Images that are pinned without a tag are kept with their digest in the tag's place.
     let tag = reference.tag().unwrap_or(&wanted.image.digest);
     let host = scanners_host(reference);

@@ -27,6 +27,8 @@ pub(crate) trait Source<'a> {
 #[derive(Debug)]
 pub(crate) struct WantedPlatform<'a> {
     pub(crate) reference: &'a ImageReference,
+    /// What it is called at the mirror of its registry, where it has one: whoever scans that calls it so.
+    pub(crate) at_mirror: Option<&'a ImageReference>,
     pub(crate) image: &'a ResolvedImage,
     pub(crate) manifest: &'a PlatformManifest,
     /// The names of the containers that would run it, for scanners that keep a report for each.
@@ -128,12 +130,19 @@ impl WantedPlatform<'_> {
         self.may_be_down && failure.is_outage()
     }
 
+    /// The names that reports may know it by: its own, and the one at a mirror.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &ImageReference> + Clone {
+        std::iter::once(self.reference).chain(self.at_mirror)
+    }
+
     /// Whether a report's own words name this registry, repository, digest and platform. With [`ReportIdentity::Tag`], a
     /// report that names no digest is known by its tag, unless the reference carries a digest: then the tag beside it is
-    /// only a claim.
+    /// only a claim. What names the image as the mirror does is known by its digest alone: which tags the mirror has is no word
+    /// of the registry's.
     pub(crate) fn is_described_by(&self, described: &Described<'_>, identity: ReportIdentity) -> bool {
         // What tells nearly every other report apart comes first: of a list, each is looked at.
-        (match described.digest.filter(|digest| !digest.is_empty()) {
+        let digest = described.digest.filter(|digest| !digest.is_empty());
+        (match digest {
             Some(digest) => self.is_digest(digest),
             None => {
                 identity == ReportIdentity::Tag
@@ -141,21 +150,11 @@ impl WantedPlatform<'_> {
                     && (self.reference.digest().is_none() || !is_on(Remedy::IgnoreTagBesideDigest))
                     && self.reference.tag().is_some_and(|tag| described.tag == Some(tag))
             }
-        }) && (described.repository == Some(self.reference.repository()) || !is_on(Remedy::MatchRepository))
-            && described.registry.is_some_and(|host| self.is_registry(host))
+        }) && (is_named_by(described, self.reference)
+            || (digest.is_some() || !is_on(Remedy::DigestAtMirror))
+                && self.at_mirror.is_some_and(|name| is_named_by(described, name)))
             && self.is_platform(described.platform)
     }
-
-    fn is_registry(&self, host: &str) -> bool {
-        let wanted = self.reference.host();
-        match canonical_host(host) {
-            _ if !is_on(Remedy::MatchRegistry) => true,
-            _ if !is_on(Remedy::FoldRegistryNames) => host == wanted,
-            Ok(host) => host == wanted,
-            Err(_) => false,
-        }
-    }
-
     /// Whether a digest is that of the platform's manifest, or of the index that it stands in. Of two entries for the same
     /// platform nobody can tell which one was scanned when the index was.
     pub(crate) fn is_digest(&self, digest: &str) -> bool {
@@ -210,6 +209,21 @@ impl WantedPlatform<'_> {
             }
             Ok(time) => (Some(time), Knowledge::Fresh(judge())),
         }
+    }
+}
+
+/// Whether a report names the registry and the repository of a name.
+fn is_named_by(described: &Described<'_>, name: &ImageReference) -> bool {
+    (described.repository == Some(name.repository()) || !is_on(Remedy::MatchRepository))
+        && described.registry.is_some_and(|host| is_registry(host, name.host()))
+}
+
+fn is_registry(host: &str, wanted: &str) -> bool {
+    match canonical_host(host) {
+        _ if !is_on(Remedy::MatchRegistry) => true,
+        _ if !is_on(Remedy::FoldRegistryNames) => host == wanted,
+        Ok(host) => host == wanted,
+        Err(_) => false,
     }
 }
 

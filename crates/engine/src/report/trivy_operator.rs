@@ -316,7 +316,8 @@ impl<'a> Identity<'a> {
     }
 
     fn is_of_repository(&self, wanted: &WantedPlatform<'_>) -> bool {
-        self.repository.as_ref().map(Text::as_str) == Some(wanted.reference.repository())
+        let own = self.repository.as_ref().map(Text::as_str);
+        wanted.names().any(|name| own == Some(name.repository()))
     }
 
     /// The image as it says, for people.

@@ -158,11 +158,13 @@ pub enum LintRule {
     NotMutating,
     /// A policy that lets everything in while nobody answers.
     FailsOpen,
+    /// A prefix or a glob of names that images have at a mirror alone.
+    NameAtMirror,
 }
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -192,6 +194,7 @@ impl LintRule {
         Self::EndlessExemptions,
         Self::NotMutating,
         Self::FailsOpen,
+        Self::NameAtMirror,
     ];
 
     /// `open-prefix`, as people name it to leave it out.
@@ -227,6 +230,7 @@ impl LintRule {
             Self::EndlessExemptions => "endless-exemptions",
             Self::NotMutating => "not-mutating",
             Self::FailsOpen => "fails-open",
+            Self::NameAtMirror => "name-at-mirror",
         }
     }
 }
@@ -251,7 +255,8 @@ impl LintRule {
             | Self::SilentDenial
             | Self::EndlessExemptions
             | Self::NotMutating
-            | Self::FailsOpen => LintSeverity::Warning,
+            | Self::FailsOpen
+            | Self::NameAtMirror => LintSeverity::Warning,
             Self::OpenPrefix
             | Self::ShortName
             | Self::DenyList
@@ -298,8 +303,18 @@ impl LintRule {
             Self::EndlessExemptions => "exemptions that teams write, and that may last for ever",
             Self::NotMutating => "images are to be pinned by a policy that may change nothing",
             Self::FailsOpen => "a policy that lets everything in while nobody answers",
+            Self::NameAtMirror => "a prefix or a glob of names that images have at a mirror alone",
         }
     }
+}
+
+/// What is said of a prefix or a glob that names images as a mirror does.
+fn at_mirror(what: &str, text: &str, settings: &Settings) -> Option<String> {
+    let (mirror, name) = settings.mirrors.behind_text(text)?;
+    let (place, registry) = (mirror.to_string(), mirror.registry());
+    Some(format!(
+        "the {what} `{text}` is of names at `{place}`, the mirror of `{registry}`, which no image may have; write `{name}`"
+    ))
 }
 
 impl Settings {
@@ -390,6 +405,8 @@ impl Lints {
                     "the prefix `{name}` is the beginning of a registry's host; an image of Docker Hub is `docker.io/library/{name}`"
                 );
                 self.add(LintRule::ShortName, path, message);
+            } else if let Some(message) = at_mirror("prefix", prefix.canonical(), settings) {
+                self.add(LintRule::NameAtMirror, path, message);
             } else if let Some(part) = prefix.ends_inside() {
                 let message =
                     format!("the prefix `{name}` ends inside a {part}, and matches whatever goes on from there");
@@ -622,6 +639,10 @@ impl Lints {
     /// Globs that are written as prefixes of images are elsewhere, or as addresses.
     fn globs(&mut self, settings: &Settings) {
         for Glob { path, text } in settings.verification.iter().flat_map(|policy| &policy.images_matched.globs) {
+            if let Some(message) = at_mirror("glob", text, settings) {
+                self.add(LintRule::NameAtMirror, path, message);
+                continue;
+            }
             let message = if is_only_host(text) {
                 format!(
                     "`{text}` is the name of an image of Docker Hub; for the images of that registry write `{text}/*`"

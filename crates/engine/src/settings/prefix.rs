@@ -39,6 +39,11 @@ impl Prefix {
         &self.written
     }
 
+    /// The prefix in the form that canonical names have.
+    pub(super) fn canonical(&self) -> &str {
+        &self.canonical
+    }
+
     /// Whether a canonical name starts with it.
     #[must_use]
     pub fn matches_canonical(&self, name: &str) -> bool {

@@ -131,6 +131,15 @@ pub(super) const SETTINGS: [Refused; 41] = [
     ),
 ];
 
+/// Settings of an entry of `registries`, as containerd, k3s and CRI-O have them.
+pub(super) const REGISTRY: [Refused; 4] = [
+    written("mirrors", MIRROR),
+    written("endpoint", MIRROR),
+    written("endpoints", MIRROR),
+    written("location", MIRROR),
+];
+const MIRROR: &str = "`mirror: mirror.example.com/dockerhub`, one for each registry,";
+
 /// Sources of reports.
 pub(super) const SOURCES: [Refused; 2] =
     [written("trivy", "`trivyOperator`"), written("trivy-operator", "`trivyOperator`")];

@@ -187,7 +187,7 @@ fn every_wrong_type_is_reported_with_its_path() {
             "preScanPolicies.customPolicies[2]: `prefix` is missing; an empty one matches every image",
             "preScanPolicies.customPolicies[2].action: Invalid value for customPolicy with prefix '' - '<empty>'; use accept, reject or scan",
             "preScanPolicies.byNamespace.ns: expected an object, but found `5`",
-            "registries[0]: expected a string, but found `1`",
+            "registries[0]: expected a host like `ghcr.io`, or an object with `registry` and `mirror`, but found `1`",
             "registries[1]: `a b` is not a registry host; use a host like `ghcr.io` or `registry.example.com:5000`",
             "registries[2]: `ghcr.io/team` is not a registry host; use a host like `ghcr.io` or `registry.example.com:5000`",
             "pin.kinds[1]: expected a string, but found `1`",

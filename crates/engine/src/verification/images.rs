@@ -5,6 +5,8 @@ use super::matching;
 use super::record::Evaluation;
 use super::{Asking, PolicyVerification, Programs, Subject, VerificationOutcome};
 use crate::image::ImageReference;
+use crate::message::cut;
+use crate::reason::NamedByMirror;
 use crate::request::Operation;
 use crate::settings::{Expression, IMAGE_LISTS, VerificationPolicy};
 use cel::Value;
@@ -67,6 +69,9 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         for list in lists.values_mut() {
             let mut kept = Vec::new();
             for image in std::mem::take(list) {
+                if !images.exempt.contains(&image) {
+                    self.must_not_be_named_by_mirror(&image)?;
+                }
                 if self.is_matched(&image, programs, scope)? {
                     images.matched.insert(image.clone());
                     if asking.left_out.contains(&image) {
@@ -138,6 +143,17 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         self.recorder.sees_old_object(false);
         self.set_object(&self.subject.reviewed.object, programs, scope)?;
         Ok(before)
+    }
+
+    /// Fails for an image by the name that it has at a mirror: match rules wouldn't know it by that. Pod specs that name one are
+    /// rejected before.
+    fn must_not_be_named_by_mirror(&self, image: &str) -> Result<(), EvaluationError> {
+        let mirrors = &self.subject.context.settings.mirrors;
+        if mirrors.is_empty() {
+            return Ok(());
+        }
+        let named = ImageReference::parse(image).ok().and_then(|reference| NamedByMirror::of(&reference, mirrors));
+        named.map_or(Ok(()), |why| Err(EvaluationError::Failed(format!("'{}': {why}", cut(image, 256)))))
     }
 
     /// Whether the policy is about an image, by any of its names: whoever writes a Pod chooses how an image is spelt.

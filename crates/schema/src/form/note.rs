@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 /// What to write for settings that the form can't show, or can show the first entry of alone.
 pub const EXAMPLES: [(&str, &str); 14] = [
+    ("registries", "registries: [ghcr.io, {registry: docker.io, mirror: mirror.example.com/dockerhub}]"),
     ("preScanPolicies.byNamespace", "preScanPolicies: {byNamespace: {shop: {defaultPolicy: reject}}}"),
     ("acceptance.byNamespace", "acceptance: {byNamespace: {shop: {maxSeverity: {high: {total: 0}}}}}"),
     (
@@ -47,7 +48,7 @@ pub const EXAMPLES: [(&str, &str); 14] = [
 
 /// A question without an input: its description is all that is shown.
 pub(super) fn note(setting: &Setting<'_>, path: &str, label: String) -> Map<String, Value> {
-    let said = format!("{} {}", text(setting.schema, "description"), instead(path));
+    let said = beside(setting, path);
     Map::from_iter([
         ("type".to_owned(), "string".into()),
         ("hide_input".to_owned(), true.into()),
@@ -57,6 +58,11 @@ pub(super) fn note(setting: &Setting<'_>, path: &str, label: String) -> Map<Stri
     ])
 }
 
+/// What a setting is, and what of it the form can't show.
+pub(super) fn beside(setting: &Setting<'_>, path: &str) -> String {
+    format!("{} {}", text(setting.schema, "description"), instead(path))
+}
+
 fn instead(path: &str) -> String {
     let mut said = match path {
         "preScanPolicies.byNamespace" => {
@@ -64,6 +70,7 @@ fn instead(path: &str) -> String {
                 .to_owned()
         }
         "reports.sources" => "This form shows the first one. It can't show a second, nor `custom`".to_owned(),
+        "registries" => "This form shows registries without a mirror. It can't show one that has one".to_owned(),
         "imageVerification" => "This form makes the first policy. It can't show more, nor take it back".to_owned(),
         _ => "This form can't show it".to_owned(),
     };

@@ -22,9 +22,14 @@
 //!       - {issuer: "https://accounts.example.com", subject: ci@example.com}
 //!       - githubActions: {owner: team, repository: app}
 //!   ghcr.io/team/gone:1.0: {error: "registry says no"}
+//! mirrors:
+//!   docker.io: mirror.example.com/dockerhub   # where what docker.io has can be had, too
 //! ```
 //! An image is found by its tag and by its digest, and each platform of an index by its own digest. Several entries may
 //! have the same digest: one of them says what it is, or nothing does and it is a plain image; and who signed it.
+//!
+//! A mirror has what its registry has, by the names that the policy asks it by: so images are listed by the names that Pods
+//! have. An image that is listed by its name at the mirror is what the mirror has instead.
 //!
 //! The digest of an entry that says what its image is should be that of the document that it stands for, see [`Document`]:
 //! the policy judges no index whose digest is another.
@@ -35,7 +40,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use oci_spec::distribution::Reference;
+use oci_spec::distribution::{ParseError, Reference};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -59,6 +64,15 @@ pub struct ImageFile {
     listed: BTreeMap<String, BTreeSet<(Repository, String)>>,
     /// What entries stand for, of those that say what their digest is.
     documents: Vec<Document>,
+    mirrors: Vec<Mirror>,
+}
+
+/// A place that has what a registry has.
+#[derive(Debug)]
+struct Mirror {
+    registry: String,
+    /// Its own registry, and how its repositories begin.
+    place: Repository,
 }
 
 /// Registry and repository.
@@ -106,6 +120,9 @@ impl ImageFile {
             images.listed.insert(image, names_of(&reference, digest));
         }
         images.complete(bare);
+        for (registry, place) in &list.mirrors {
+            images.mirrors.push(Mirror::of(registry, place).map_err(|e| format!("mirrors.{registry}: {e}"))?);
+        }
         Ok(images)
     }
 
@@ -138,7 +155,7 @@ impl ImageFile {
     /// index that it is a platform of.
     #[must_use]
     pub fn names_behind(&self, image: &str) -> Vec<&str> {
-        let Ok(reference) = image_name::parse(image) else { return Vec::new() };
+        let Ok(reference) = self.reference(image) else { return Vec::new() };
         let wanted = asked_for(&reference);
         let answers = |names: &BTreeSet<(Repository, String)>| {
             names.contains(&wanted)
@@ -205,14 +222,25 @@ impl ImageFile {
 
     /// What stands at the tag where cosign keeps the signatures of a digest, where somebody signed it. Nobody reads what it is.
     fn signatures_at(&self, image: &str) -> Option<String> {
-        let reference = image_name::parse(image).ok()?;
+        let reference = self.reference(image).ok()?;
         let signed = reference.tag()?.strip_suffix(".sig")?.strip_prefix("sha256-")?;
         let is_signed = self.signers.contains_key(&(repository_of(&reference), format!("sha256:{signed}")));
         is_signed.then(|| sha256(reference.whole().as_bytes()))
     }
 
+    /// What an image is listed by. What a mirror is asked for, and nobody listed of it, is what its registry has.
+    fn reference(&self, image: &str) -> Result<Reference, ParseError> {
+        let reference = image_name::parse(image)?;
+        let Some(behind) = self.mirrors.iter().find_map(|mirror| mirror.behind(&reference)) else {
+            return Ok(reference);
+        };
+        let wanted = asked_for(&reference);
+        let is_listed = self.tags.contains_key(&wanted) || self.contents.contains_key(&wanted);
+        if is_listed { Ok(reference) } else { image_name::parse(&behind) }
+    }
+
     fn resolve(&self, image: &str) -> Result<(Repository, String), String> {
-        let reference = image_name::parse(image).map_err(|e| e.to_string())?;
+        let reference = self.reference(image).map_err(|e| e.to_string())?;
         let (repository, name) = asked_for(&reference);
         if reference.digest().is_some() {
             return Ok((repository, name));
@@ -313,10 +341,34 @@ impl ImageFile {
     }
 }
 
+impl Mirror {
+    fn of(registry: &str, place: &str) -> Result<Self, String> {
+        const SAMPLE: &str = "library/sample";
+        let parse = |name: &str| {
+            let wrong = |e| format!("`{name}` is no registry, with or without the beginning of its repositories: {e}");
+            image_name::parse(&format!("{name}/{SAMPLE}")).map_err(wrong)
+        };
+        let (registry, place) = (parse(registry)?, parse(place)?);
+        let path = place.repository().strip_suffix(SAMPLE).unwrap_or_default();
+        Ok(Self { registry: registry.registry().to_owned(), place: (place.registry().to_owned(), path.to_owned()) })
+    }
+
+    /// The name of an image of the mirror at the registry.
+    fn behind(&self, reference: &Reference) -> Option<String> {
+        let (host, path) = &self.place;
+        let repository = reference.repository().strip_prefix(path.as_str()).filter(|_| reference.registry() == host)?;
+        let tag = reference.tag().map(|tag| format!(":{tag}")).unwrap_or_default();
+        let digest = reference.digest().map(|digest| format!("@{digest}")).unwrap_or_default();
+        Some(format!("{}/{repository}{tag}{digest}", self.registry))
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct List {
     images: BTreeMap<String, Entry>,
+    #[serde(default)]
+    mirrors: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]

@@ -115,6 +115,7 @@ fn rule(why: &Why) -> &'static str {
     match why {
         Why::UnreadableRequest(_) | Why::UnreadableObject(_) => "unreadable-object",
         Why::NotAnImage(_) => "not-an-image",
+        Why::NamedByMirror(_) => "named-by-mirror",
         Why::TooManyImages { .. } => "too-many-images",
         Why::TooManyHostCalls { .. } => "too-many-host-calls",
         Why::PreScan => "pre-scan",
@@ -146,8 +147,9 @@ fn images(decision: &Decision) -> BTreeSet<Image> {
         Image { image: judged.image.text.clone(), digest }
     });
     let wrong = match &decision.outcome {
-        Outcome::NotImages(images) => images.as_slice(),
-        _ => &[],
+        Outcome::NotImages(images) => images.iter().collect(),
+        Outcome::NamedByMirrors(images) => images.iter().map(|(image, _)| image).collect(),
+        _ => Vec::new(),
     };
     judged.chain(wrong.iter().map(|image| Image { image: image.text.clone(), digest: None })).collect()
 }

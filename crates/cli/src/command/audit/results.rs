@@ -9,9 +9,10 @@ const NEWLY_ADMITTED: &str = "newly-admitted";
 const UNREADABLE: &str = "unreadable-source";
 
 /// What may be found. The reasons' names are those of [`Reason::rule`].
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 17] = [
     denial("unreadable-object", "an object that isn't what its definition says"),
     denial("not-an-image", "an image that is no image reference"),
+    denial("named-by-mirror", "an image that is named by a mirror of its registry"),
     denial("too-many-images", "more different images than `maxImages` allows"),
     denial("too-many-host-calls", "more host calls than `maxHostCalls` allows"),
     denial("pre-scan", "an image that pre-scan rejects by its name"),

@@ -159,6 +159,11 @@ struct ScanEntry {
 fn images(decision: &Decision) -> Vec<ImageEntry> {
     match &decision.outcome {
         Outcome::NotImages(images) => images.iter().map(ImageEntry::not_an_image).collect(),
+        Outcome::NamedByMirrors(images) => {
+            let entry =
+                |(image, _): &(WorkloadImage, _)| ImageEntry::new(image, "denied: named by a mirror".to_owned());
+            images.iter().map(entry).collect()
+        }
         _ => decision.images.iter().map(|judged| ImageEntry::judged(judged, decision)).collect(),
     }
 }

@@ -19,12 +19,13 @@ const SCAN_FAILED: &str = "scan-failed";
 const CUSTOM_RULE: &str = "custom-rule";
 const VERIFICATION: &str = "verification";
 const REGO_POLICY: &str = "rego-policy";
+const NAMED_BY_MIRROR: &str = "named-by-mirror";
 const NOT_AN_IMAGE: &str = "not-an-image";
 const DENIED: &str = "denied";
 const WARNING: &str = "warning";
 const NO_ANSWER: &str = "no-answer";
 
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     denies(PRE_SCAN, "an image that pre-scan rejects by its name"),
     denies(SCAN_POLICY, "an image that the scan phase rejects whatever was found in it"),
     denies(SCAN_RESULT, "an image whose findings are over the limits"),
@@ -34,6 +35,7 @@ const RULES: [Rule; 12] = [
     denies(VERIFICATION, "an image that isn't signed or attested as it must be"),
     denies(REGO_POLICY, "a denial by a policy in Rego"),
     denies(NOT_AN_IMAGE, "a text that is no image reference"),
+    denies(NAMED_BY_MIRROR, "an image that is named by a mirror of its registry"),
     denies(DENIED, "a request that is denied as a whole"),
     Rule { id: WARNING, summary: "what the policy warns of", level: Level::Warning },
     denies(NO_ANSWER, "a request that the policy has no answer to"),
@@ -94,6 +96,11 @@ impl About<'_> {
                     let shown = shown.map_or_else(|| "(no image)".to_owned(), |shown| format!("`{shown}`"));
                     let message = format!("{shown} is not an image reference, {why}");
                     deny(NOT_AN_IMAGE, message, Some(&image.pointer));
+                }
+            }
+            if let Outcome::NamedByMirrors(images) = &decision.outcome {
+                for (image, why) in images {
+                    deny(NAMED_BY_MIRROR, format!("`{}` is not judged: {why}", image.shown()), Some(&image.pointer));
                 }
             }
             if let Outcome::PreScanRejected(why) = &decision.outcome {

@@ -48,6 +48,9 @@ impl Table {
             };
             own.extend(images.iter().map(|image| (shown(image), "denied: not an image reference".to_owned())));
         }
+        if let Outcome::NamedByMirrors(images) = &decision.outcome {
+            own.extend(images.iter().map(|(image, _)| (image.shown(), "denied: named by a mirror".to_owned())));
+        }
         own.retain(|(_, result)| !denied_only || !result.starts_with("accepted"));
         own.sort();
         own.dedup();

@@ -16,6 +16,12 @@ pub(super) fn text(subject: &Subject, answer: &Answer, object: Option<&Value>, p
     if let Outcome::NotImages(images) = &answer.decision.outcome {
         images.iter().for_each(|image| page.not_an_image(image));
     }
+    if let Outcome::NamedByMirrors(images) = &answer.decision.outcome {
+        for (image, why) in images {
+            page.image_heading(image);
+            page.result(&format!("denied: {why}"));
+        }
+    }
     for judged in &answer.decision.images {
         page.image(judged, &answer.decision);
     }

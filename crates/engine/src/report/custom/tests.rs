@@ -134,6 +134,7 @@ impl Question {
         let mut source = CustomObjects::new(self.custom(), &host, namespace);
         let of_platform = self.image.platforms.iter().map(|manifest| {
             let wanted = WantedPlatform {
+                at_mirror: None,
                 may_be_down: true,
                 reference: &self.reference,
                 image: &self.image,

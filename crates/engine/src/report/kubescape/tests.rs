@@ -149,6 +149,7 @@ impl Question {
         let mut source = KubescapeReports::new(self.kubescape(), &host);
         let of_platform = self.image.platforms.iter().map(|manifest| {
             let wanted = WantedPlatform {
+                at_mirror: None,
                 may_be_down: true,
                 reference: &self.reference,
                 image: &self.image,
@@ -415,6 +416,7 @@ fn each_image_gets_the_fields_that_its_judge_needs() {
     let mut ask = |reference: &ImageReference| -> Vec<String> {
         let judge = Judge::new(&question.settings, reference, "shop", NOW);
         let wanted = WantedPlatform {
+            at_mirror: None,
             may_be_down: true,
             reference,
             image: &question.image,

@@ -606,3 +606,32 @@ fn signatures_that_cosign_3_writes_otherwise_unless_it_is_told() {
         assert!(lints.iter().all(|lint| lint.rule != LintRule::OldForm || lint.severity == LintSeverity::Note));
     }
 }
+
+#[test]
+fn names_that_images_have_at_a_mirror_alone() {
+    let policy = json!({"name": "p", "matchConstraints": {"imageRules": {"references": ["mirror.io/hub/team/*", "docker.io/team/*", "mirror.io/*"]}},
+                        "verifications": [{"expression": "true"}], "verifyPreScanAccepted": true});
+    let settings = Settings::read(&json!({
+        "registries": [{"registry": "docker.io", "mirror": "mirror.io/hub"}, "mirror.io"],
+        "preScanPolicies": {"customPolicies": [
+            {"prefix": "mirror.io/hub/library/", "action": "reject"},
+            {"prefix": "mirror.io/hubs/", "action": "reject"},
+            {"prefix": "docker.io/evil/", "action": "reject"},
+        ]},
+        "imageVerification": [policy],
+    }))
+    .unwrap();
+    let said: Vec<String> = settings
+        .lint(NOW, None)
+        .iter()
+        .filter(|lint| lint.rule == LintRule::NameAtMirror)
+        .map(Lint::to_string)
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "preScanPolicies.customPolicies[0]: the prefix `mirror.io/hub/library/` is of names at `mirror.io/hub`, the mirror of `docker.io`, which no image may have; write `docker.io/library/`",
+            "imageVerification[0].matchConstraints.imageRules.references[0]: the glob `mirror.io/hub/team/*` is of names at `mirror.io/hub`, the mirror of `docker.io`, which no image may have; write `docker.io/team/*`",
+        ]
+    );
+}
