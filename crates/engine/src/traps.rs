@@ -3,6 +3,7 @@
 
 mod attacks;
 mod boundaries;
+mod configurations;
 mod empty;
 mod exempted;
 mod fields;

@@ -14,9 +14,6 @@ use crate::resolve::{PlatformManifest, ResolvedImage};
 use crate::settings::ReportIdentity;
 use crate::time::Span;
 
-/// How far a scanner's clock may be ahead, in seconds.
-const CLOCK_SKEW: i64 = 600;
-
 /// A place where reports are looked for. It lives for one request, and lists nothing twice.
 pub(crate) trait Source<'a> {
     /// Everything that it knows about one platform of an image; nothing when it doesn't know it.
@@ -202,7 +199,7 @@ impl WantedPlatform<'_> {
         match time {
             Err(_) if !is_on(Remedy::UnknownAgeIsOld) => (None, Knowledge::Fresh(judge())),
             Err(why) => (None, Knowledge::Stale(StaleReport::UnknownAge(why, max_age.clone()))),
-            Ok(time) if time.0 > self.now.0.saturating_add(CLOCK_SKEW) => {
+            Ok(time) if time.is_ahead_of(self.now) => {
                 (Some(time), Knowledge::Stale(StaleReport::Ahead(time, max_age.clone())))
             }
             Ok(time) if time.is_older_than(max_age, self.now) => {
