@@ -148,7 +148,7 @@ test-opa: ## OPA's conformance cases, and OPA_GENERATED generated modules from O
 	cd e2e-tests/opa && go mod download github.com/open-policy-agent/opa && go build -o ../../target/opa-judge .
 	OPA_CASES="$$(cd e2e-tests/opa && go list -m -f '{{.Dir}}' github.com/open-policy-agent/opa)/v1/test/cases/testdata" OPA_JUDGE="$(CURDIR)/target/opa-judge" $(CARGO) lint test --locked --package image-admission-cli --test opa -- --include-ignored --nocapture
 
-TARGETS ?= reports attestations statements references requests manifests
+TARGETS ?= reports attestations statements references requests manifests configurations
 TIME ?= 60
 fuzz: ## what reads foreign bytes: each of TARGETS for TIME seconds; needs nightly Rust and cargo-fuzz
 	@command -v cargo-fuzz >/dev/null || { echo "cargo-fuzz is not on PATH: cargo install cargo-fuzz" >&2; exit 1; }

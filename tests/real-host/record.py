@@ -19,10 +19,10 @@ import base64, json, os, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import yaml
-from world import TRIVY_OPERATOR, World, annotate, build_module, find_tool, http
+from world import CONFIG, INDEX, MANIFEST, TRIVY_OPERATOR, World, annotate, build_module, find_tool, http
 
 REGISTRY = "localhost:5000"
-CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "exemptions", "reports", "vex", "seeds_rego", "rego", "verification", "break_glass", "message", "mirrors"]
+CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "exemptions", "reports", "vex", "seeds_rego", "rego", "verification", "configurations", "break_glass", "message", "mirrors"]
 DEMO = "examples/demo"
 AMD64, ARM64 = "linux/amd64", "linux/arm64"
 TRIVY_JSON = "application/vnd.aquasec.trivy.report+json"
@@ -90,6 +90,7 @@ def make_world():
     add_trivy_operator(world, push, names, images)
     add_artifacts(world, push, names, images)
     add_verified(world, push, names, images)
+    add_configured(world, names, images)
     add_other_kinds(world, push, names)
     add_hidden(world, push, names, images)
     # A registry that is listed, and down: nothing listens there.
@@ -432,6 +433,40 @@ def add_verified(world, push, names, images):
     attest("signed/none:1.0", names["digest of signed/none:1.0"], "https://ci.example", into="attestations/signed/none")
     attest("signed/replayed:1.0", names["digest of signed/app:1.0"], "https://ci.example")
     attest("signed/forged:1.0", names["digest of signed/forged:1.0"], "https://ci.example", signed="https://elsewhere.example")
+
+
+def add_configured(world, names, images):
+    """Images that differ in their configurations: who they start as, when they were made, what they were built from."""
+    def put(name, configs, annotations=None, kind=CONFIG):
+        repo, tag = name.split(":")
+        entries = []
+        for platform, own in configs.items():
+            system, architecture = platform.split("/")
+            config = {"architecture": architecture, "os": system, "rootfs": {"type": "layers", "diff_ids": []}, **own}
+            layer = {"mediaType": "application/vnd.oci.empty.v1+json", **world.blob(repo, b"{}")}
+            manifest = {"schemaVersion": 2, "mediaType": MANIFEST, "config": {"mediaType": kind, **world.blob(repo, json.dumps(config).encode())}, "layers": [layer]}
+            if annotations:
+                manifest["annotations"] = annotations
+            digest, size = world.manifest(repo, tag if len(configs) == 1 else None, manifest)
+            key = f"{REGISTRY}/{name}" if len(configs) == 1 else f"{REGISTRY}/{repo}@{digest}"
+            images[key] = {"digest": digest, "manifest": manifest_of(world, repo, digest), "config": config}
+            names[f"digest of {name}" if len(configs) == 1 else f"digest of {name} {platform}"] = digest
+            entries.append({"mediaType": MANIFEST, "digest": digest, "size": size, "platform": {"architecture": architecture, "os": system}})
+        if len(configs) > 1:
+            index, _ = world.manifest(repo, tag, {"schemaVersion": 2, "mediaType": INDEX, "manifests": entries})
+            names[f"digest of {name}"] = index
+            images[f"{REGISTRY}/{name}"] = {"digest": index, "manifest": manifest_of(world, repo, index)}
+
+    # Go writes the keys of a map in their order.
+    base = {"org.opencontainers.image.base.digest": "sha256:" + "a" * 64, "org.opencontainers.image.base.name": "registry.example.com/base:12"}
+    somebody = {"created": "2020-05-17T08:00:00.123+02:00", "config": {"User": "1000:1000", "Labels": {"team": "web"}, "Entrypoint": ["/app"], "ExposedPorts": {"8080/tcp": {}}}}
+    put("configured/somebody:1.0", {AMD64: somebody, ARM64: {"config": {"User": "65532"}}})
+    put("configured/half-root:1.0", {AMD64: {"config": {"User": "1000"}}, ARM64: {"config": {}}})
+    put("configured/based:1.0", {AMD64: somebody}, annotations=base)
+    put("configured/tomorrow:1.0", {AMD64: {**somebody, "created": "2999-01-01T00:00:00Z"}})
+    put("configured/two-users:1.0", {AMD64: {"config": {"User": "1000", "user": "root"}}})
+    put("configured/no-text:1.0", {AMD64: {"config": {"User": 1000}}})
+    put("configured/artifact:1.0", {AMD64: somebody}, kind="application/vnd.cncf.helm.config.v1+json")
 
 
 def add_other_kinds(world, push, names):

@@ -27,6 +27,7 @@ pub fn check_settings(value: &Value) -> Result<Settings, InvalidSettings> {
 #[must_use]
 pub fn lint(settings: &Settings, now: Timestamp, namespaces: Option<&BTreeSet<String>>) -> Vec<Lint> {
     let mut lints = settings.lint(now, namespaces);
+    lints.extend(verification::check::one_platform(settings));
     lints.extend(rego::silent_denials(settings));
     lints
 }
@@ -93,6 +94,7 @@ pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::LintRule;
     use serde_json::json;
 
     #[track_caller]
@@ -166,5 +168,27 @@ mod tests {
                 "context: networking.k8s.io/v1 Ingress",
             ],
         );
+    }
+
+    #[test]
+    fn one_platform_of_several_is_remarked() {
+        let lints = |expression: &str, platforms: Value| {
+            let settings = json!({"reports": {"platforms": platforms}, "imageVerification": [{"name": "x", "verifyPreScanAccepted": true,
+                "verifications": [{"expression": expression, "messageExpression": "imageConfigs(images.all[0])[0].platform"}]}]});
+            let lints = lint(&check_settings(&settings).unwrap(), Timestamp(0), None);
+            lints.into_iter().filter(|lint| lint.rule == LintRule::OnePlatform).map(|lint| lint.to_string()).collect()
+        };
+        let first = "images.all.all(i, !imageConfigs(i)[0].runsAsRoot)";
+        let found: Vec<String> = lints(first, json!("all"));
+        assert_eq!(
+            found,
+            [
+                "imageVerification[0].verifications[0].expression: it looks at one platform of an image, and others may run: write `imageConfigs(…).all(c, …)`"
+            ]
+        );
+        assert_eq!(lints(first, json!(["linux/amd64", "linux/arm64"])).len(), 1);
+        // One is all that are judged.
+        assert_eq!(lints(first, json!(["linux/amd64"])), [""; 0]);
+        assert_eq!(lints("images.all.all(i, imageConfigs(i).all(c, !c.runsAsRoot))", json!("all")), [""; 0]);
     }
 }

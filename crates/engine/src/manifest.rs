@@ -6,7 +6,7 @@
 
 mod proof;
 
-use crate::host::{Document, HostFailure};
+use crate::host::{Document, HostFailure, unreadable};
 use crate::platform::Platform;
 use crate::text::Text;
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
@@ -38,6 +38,25 @@ pub(crate) struct Manifest<'a> {
     subject: Option<&'a RawValue>,
     #[serde(borrow)]
     annotations: Option<Annotations<'a>>,
+}
+
+/// The annotations, and labels, that name the image which an image was built from.
+pub(crate) const BASE_NAME: &str = "org.opencontainers.image.base.name";
+pub(crate) const BASE_DIGEST: &str = "org.opencontainers.image.base.digest";
+
+/// The image that an image was built from, as its builder says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BaseImage {
+    pub(crate) name: Option<String>,
+    pub(crate) digest: Option<String>,
+}
+
+impl BaseImage {
+    /// What is said of it in one place; none where nothing is.
+    pub(crate) fn new(name: Option<String>, digest: Option<String>) -> Option<Self> {
+        let (name, digest) = (name.filter(|name| !name.is_empty()), digest.filter(|digest| !digest.is_empty()));
+        (name.is_some() || digest.is_some()).then_some(Self { name, digest })
+    }
 }
 
 /// What a document is.
@@ -95,7 +114,20 @@ impl<'a> Manifest<'a> {
     /// # Errors
     /// It is no manifest, or an index with more entries than are read.
     pub(crate) fn read(document: &'a Document) -> Result<Self, HostFailure> {
-        let manifest: Self = document.read()?;
+        document.read::<Self>().and_then(Self::checked)
+    }
+
+    /// Reads a manifest out of an answer that has more in it.
+    ///
+    /// # Errors
+    /// As for [`Manifest::read`].
+    pub(crate) fn read_text(text: &'a str) -> Result<Self, HostFailure> {
+        let read = serde_json::from_str(text);
+        read.map_err(|error| HostFailure::Malformed(format!("its manifest can't be read: {}", unreadable(&error))))
+            .and_then(Self::checked)
+    }
+
+    fn checked(manifest: Self) -> Result<Self, HostFailure> {
         if manifest.manifests.is_none() && !manifest.has_image_fields() {
             return Err(HostFailure::Malformed("its answer is neither an image's manifest nor an index".to_owned()));
         }
@@ -130,6 +162,25 @@ impl<'a> Manifest<'a> {
     pub(crate) fn image_id(&self) -> Option<String> {
         let config: Descriptor<'_> = serde_json::from_str(self.config?.get()).ok()?;
         Some(config.digest.as_str().to_owned())
+    }
+
+    /// What kind of document an image's configuration is; empty where nothing is said.
+    pub(crate) fn config_type(&self) -> String {
+        let config: Option<Descriptor<'_>> = self.config.and_then(|config| serde_json::from_str(config.get()).ok());
+        let media_type = config.as_ref().and_then(|config| config.media_type.as_ref());
+        media_type.map(|media_type| media_type.as_str().to_owned()).unwrap_or_default()
+    }
+
+    /// Its annotations, in the order of their keys.
+    pub(crate) fn annotations(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.annotations.iter().flatten().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// The image that it was built from, as its annotations say.
+    pub(crate) fn base(&self) -> Option<BaseImage> {
+        let annotations = self.annotations.as_ref()?;
+        let text = |key: &'static str| annotations.get(&Text::from(key)).map(|text| text.as_str().to_owned());
+        BaseImage::new(text(BASE_NAME), text(BASE_DIGEST))
     }
 
     /// Whether what is said here is all that the document with this digest says: written as people's tools write it, it

@@ -3,6 +3,7 @@
 //! Sources, judges and phases say what they found with a variant. Whoever looks for a message finds it by that name, here.
 
 mod age;
+mod configuration;
 mod denial;
 mod exempted;
 mod limit;
@@ -19,6 +20,7 @@ mod vex;
 mod warning;
 
 pub(crate) use age::{StaleReport, UnknownAge};
+pub(crate) use configuration::{RefusedConfiguration, UnknownConfiguration};
 pub use denial::Denial;
 pub(crate) use denial::{Rejection, ScanLine};
 pub(crate) use exempted::UnknownExemptions;

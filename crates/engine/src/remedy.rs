@@ -106,6 +106,18 @@ pub(crate) enum Remedy {
     KnowNameAtMirror,
     /// But only by its digest: a tag at a mirror identifies nothing.
     DigestAtMirror,
+    /// What an image is on a platform that can't be read isn't known, whatever the others are.
+    EveryConfigurationCounts,
+    /// A configuration counts only for the digest that was asked for.
+    MatchConfiguredDigest,
+    /// What isn't an image's configuration says nothing of an image.
+    ArtifactsAreNoImages,
+    /// A key that others take for a field of a configuration is refused.
+    OneSpelling,
+    /// An image that was made tomorrow doesn't say when it was made.
+    NothingIsMadeTomorrow,
+    /// An image that names no user starts as root.
+    NobodyIsRoot,
     /// A finding that is known from a day to come on isn't young for ever.
     KnownIsPast,
     /// A VEX document that can't be read may say that a finding counts.

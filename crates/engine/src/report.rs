@@ -12,6 +12,7 @@ mod trivy_operator;
 
 use crate::Timestamp;
 use crate::acceptance::{Judge, Judgement, Verdict};
+use crate::configuration::configurations;
 use crate::context::RequestContext;
 use crate::exemption::ExemptionObjects;
 use crate::exploited::ExploitedCatalogue;
@@ -21,10 +22,10 @@ use crate::message::cut;
 use crate::platform::Platform;
 use crate::reason::{
     Decisive, ExceededLimit, ExemptedBy, GateWarning, ImageWarning, LookUpFailure, Made, ReportReason, ReportState,
-    ScanReason, ScanStatus, UsedExemption, UsedVex,
+    ScanReason, ScanStatus, UnknownConfiguration, UsedExemption, UsedVex,
 };
 use crate::remedy::{Remedy, is_on};
-use crate::resolve::{PlatformManifest, ResolvedImage, resolve};
+use crate::resolve::{PlatformManifest, Resolution, ResolvedImage, resolve};
 use crate::running::{RunningImage, RunningPods};
 use crate::settings::{EffectiveFallbacks, Fallback, ReportSource, Settings};
 use crate::vex::{VexDocuments, VexOfImage};
@@ -171,6 +172,10 @@ struct KnownImages {
     /// Those whose digest an attestor vouched for.
     vouched_for: BTreeSet<ImageReference>,
     found: BTreeMap<ImageReference, ScanReport>,
+    /// What references were resolved to, each with whether its digest was vouched for then.
+    resolved: BTreeMap<ImageReference, (bool, Rc<Resolution>)>,
+    /// What images are on their platforms, where somebody asked for it.
+    configurations: BTreeMap<ImageReference, Result<Rc<Value>, UnknownConfiguration>>,
 }
 
 /// The reports of the images of one request. What one look-up answers for several images is asked for once.
@@ -274,19 +279,16 @@ impl<'a> ReportSearch<'a> {
         if let Some(report) = self.known.found.get(reference) {
             return report.clone();
         }
-        let known = self.known.digests.get(reference);
-        let (is_vouched_for, is_pinned) =
-            (self.known.vouched_for.contains(reference), self.subject.pinned.contains(reference));
-        let resolution = resolve(reference, known, is_vouched_for, is_pinned, self.settings, self.host);
-        let report = match resolution.image {
-            Ok(image) => self.search(reference, &image),
+        let resolution = self.resolution(reference);
+        let report = match &resolution.image {
+            Ok(image) => self.search(reference, image),
             Err(unresolved) => ScanReport {
                 status: ScanStatus::ScanFailed,
                 state: ReportState::LookUpFailed,
                 is_outage: unresolved.is_outage() && self.may_be_down(reference),
-                reason: ScanReason::Unresolved(unresolved),
+                reason: ScanReason::Unresolved(unresolved.clone()),
                 pin: resolution.digest.clone(),
-                digest: resolution.digest,
+                digest: resolution.digest.clone(),
                 source: None,
                 platforms: Vec::new(),
                 exemptions: Vec::new(),
@@ -296,6 +298,45 @@ impl<'a> ReportSearch<'a> {
         };
         self.known.found.insert(reference.clone(), report.clone());
         report
+    }
+
+    /// What a reference stands for: asked for once, unless somebody vouched for its digest since.
+    fn resolution(&mut self, reference: &ImageReference) -> Rc<Resolution> {
+        let is_vouched_for = self.known.vouched_for.contains(reference);
+        if let Some((of, resolution)) = self.known.resolved.get(reference)
+            && *of == is_vouched_for
+        {
+            return Rc::clone(resolution);
+        }
+        let known = self.known.digests.get(reference);
+        let is_pinned = self.subject.pinned.contains(reference);
+        let resolution = resolve(reference, known, is_vouched_for, is_pinned, self.settings, self.host);
+        if let Some(digest) = &resolution.digest {
+            self.known.digests.insert(reference.clone(), digest.clone());
+        }
+        let resolution = Rc::new(resolution);
+        self.known.resolved.insert(reference.clone(), (is_vouched_for, Rc::clone(&resolution)));
+        resolution
+    }
+
+    /// What an image is on each of its platforms that is judged: a list of what [`configurations`] tells.
+    ///
+    /// # Errors
+    /// One of them isn't known.
+    pub(crate) fn configurations(&mut self, reference: &ImageReference) -> Result<Rc<Value>, UnknownConfiguration> {
+        if let Some(known) = self.known.configurations.get(reference) {
+            return known.clone();
+        }
+        let resolution = self.resolution(reference);
+        let told = match &resolution.image {
+            Ok(image) => {
+                let unproven = self.settings.reports.unproven_indexes;
+                configurations(reference, image, unproven, self.host, self.now).map(Rc::new)
+            }
+            Err(unresolved) => Err(UnknownConfiguration::Unresolved(unresolved.clone())),
+        };
+        self.known.configurations.insert(reference.clone(), told.clone());
+        told
     }
 
     /// Whether a failure of an image's registry may be an outage: only where the settings name it.

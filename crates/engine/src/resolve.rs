@@ -4,7 +4,7 @@
 
 use crate::host::{Host, HostFailure};
 use crate::image::{ImageReference, is_digest, is_internal};
-use crate::manifest::{Descriptor, Kind, Manifest};
+use crate::manifest::{BaseImage, Descriptor, Kind, Manifest};
 use crate::platform::Platform;
 use crate::reason::{MAX_PLATFORMS, NamedByMirror, Unjudgeable, Unresolved};
 use crate::remedy::{Remedy, is_on};
@@ -24,6 +24,8 @@ pub(crate) struct ResolvedImage {
     /// Whether what is said of its digest is said of these platforms. Of an unproven index whose one platform is pinned it
     /// isn't: whoever scanned that may have scanned what the host doesn't show, and what it shows is what runs.
     pub(crate) speaks_for_platforms: bool,
+    /// The image that all of its platforms were built from, as an index says that can hide nothing.
+    pub(crate) base: Option<BaseImage>,
 }
 
 /// The manifest of an image for one platform.
@@ -145,7 +147,7 @@ pub(crate) fn find_image(
     let manifest = Manifest::read(&document).map_err(Unresolved::NoManifest)?;
     let image = |platforms, pin: &str, is_unproven| {
         let (digest, pin) = (digest.to_owned(), pin.to_owned());
-        Ok(ResolvedImage { digest, platforms, pin, is_unproven, speaks_for_platforms: true })
+        Ok(ResolvedImage { digest, platforms, pin, is_unproven, speaks_for_platforms: true, base: None })
     };
     match manifest.kind() {
         Kind::Image => {
@@ -163,13 +165,15 @@ pub(crate) fn find_image(
             let only = the_only_one(&platforms, asked.platforms).filter(|_| is_replaced);
             if let Some(only) = only.map(str::to_owned) {
                 let image = image(platforms, &only, false)?;
-                return Ok(ResolvedImage { speaks_for_platforms: is_proven, ..image });
+                let base = if is_proven { manifest.base() } else { None };
+                return Ok(ResolvedImage { speaks_for_platforms: is_proven, base, ..image });
             }
             let is_unproven = !is_proven;
             if is_unproven && asked.unproven_indexes == UnprovenIndexes::Reject {
                 return Err(Unresolved::Unproven);
             }
-            image(platforms, digest, is_unproven)
+            let base = if is_proven { manifest.base() } else { None };
+            Ok(ResolvedImage { base, ..image(platforms, digest, is_unproven)? })
         }
         Kind::Ambiguous => Err(Unresolved::Ambiguous),
     }

@@ -4,11 +4,11 @@ use jiff::SignedDuration;
 use jiff::civil::{Date, date};
 use std::fmt;
 
-/// How far the clock of whoever writes documents may be ahead, in seconds.
-pub(crate) const CLOCK_SKEW: i64 = 600;
 const EPOCH: Date = date(1970, 1, 1);
 /// Seconds.
 const DAY: i64 = 24 * 3600;
+/// How many seconds the clocks of those who write times may be ahead.
+const CLOCK_SKEW: i64 = 600;
 
 /// Seconds since the Unix epoch: what expiry dates and the age of reports are measured against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +51,11 @@ impl Timestamp {
     /// The time a span later.
     pub(crate) fn after(self, span: &Span) -> Self {
         Self(self.0.saturating_add(span.seconds))
+    }
+
+    /// Whether it lies after `now`, by more than clocks differ.
+    pub(crate) fn is_ahead_of(self, now: Self) -> bool {
+        self.0 > now.0.saturating_add(CLOCK_SKEW)
     }
 
     /// Whether it lies before `now` by more than a span.

@@ -3,6 +3,7 @@
 
 mod attacks;
 mod boundaries;
+mod configurations;
 mod elsewhere;
 mod empty;
 mod exempted;

@@ -32,7 +32,7 @@ use crate::report::{Field, ReportSearch, ScanReport};
 use crate::settings::{Expression, FailureAction, NamedExpression, Settings, VerificationPolicy};
 use attestations::Attestations;
 use cel::Value;
-use expression::{EvaluationError, Program, References, Scope, Time, map_of, value_of};
+use expression::{EvaluationError, Program, References, Scope, Time, map_of, time_value, value_of};
 use images::{Images, not_looked_at, unpinned};
 pub(crate) use matching::names_of;
 use questions::{Answers, MAX_QUESTIONS, Question};
@@ -459,6 +459,9 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 Err(error) => return Err(error),
             }
         }
+        if programs.mentions("now") {
+            scope.set("now", time_value(now));
+        }
         if programs.mentions("exemptions") {
             scope.set("exemptions", value_of(&exemptions(settings, &reviewed.namespace, now)));
         }
@@ -632,6 +635,17 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 payload.map_err(|why| outage.unwrap_or(EvaluationError::Failed(why)))
             }
             Question::ImageData { image } => self.signatures.image_data(image).map(|json| value_of(&json)),
+            Question::Configurations { image } => {
+                let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;
+                let digest = self.signatures.digest(&reference)?;
+                self.search.know(BTreeMap::from([(reference.clone(), digest)]), std::iter::empty());
+                let told = self.search.configurations(&reference);
+                let told = told.map_err(|unknown| match unknown.failure() {
+                    Some(failure) => self.signatures.registry_failed(reference.host(), failure, unknown.to_string()),
+                    None => EvaluationError::Failed(unknown.to_string()),
+                })?;
+                Ok(value_of(&told))
+            }
             Question::ScanReport { image } => {
                 let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;
                 // The digest that was verified is the one whose report is looked for.

@@ -19,7 +19,6 @@ use crate::reason::{Unsigned, UnusableVex, UnusedVex, UsedVex, VexSaid};
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, ResolvedImage};
 use crate::settings::AttachedArtifacts;
-use crate::time::CLOCK_SKEW;
 use statement::{Means, Named, Reach, VexStatement};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -240,7 +239,7 @@ impl Relevant {
         }
         match self.time {
             None => Some(UnusedVex::Undated(self.said.clone())),
-            Some(time) if time.0 > now.0.saturating_add(CLOCK_SKEW) => Some(UnusedVex::Ahead(self.said.clone(), time)),
+            Some(time) if time.is_ahead_of(now) => Some(UnusedVex::Ahead(self.said.clone(), time)),
             Some(_) => None,
         }
     }

@@ -121,6 +121,7 @@ fn cases() -> Vec<Case> {
         "seeds_rego",
         "rego",
         "verification",
+        "configurations",
         "break_glass",
         "message",
         "mirrors",

@@ -12,7 +12,7 @@ use crate::reason::{
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, ResolvedImage};
 use crate::settings::ReportIdentity;
-use crate::time::{CLOCK_SKEW, Span};
+use crate::time::Span;
 
 /// A place where reports are looked for. It lives for one request, and lists nothing twice.
 pub(crate) trait Source<'a> {
@@ -201,7 +201,7 @@ impl WantedPlatform<'_> {
         match time {
             Err(_) if !is_on(Remedy::UnknownAgeIsOld) => (None, Knowledge::Fresh(judge())),
             Err(why) => (None, Knowledge::Stale(StaleReport::UnknownAge(why, max_age.clone()))),
-            Ok(time) if time.0 > self.now.0.saturating_add(CLOCK_SKEW) => {
+            Ok(time) if time.is_ahead_of(self.now) => {
                 (Some(time), Knowledge::Stale(StaleReport::Ahead(time, max_age.clone())))
             }
             Ok(time) if time.is_older_than(max_age, self.now) => {

@@ -146,6 +146,8 @@ pub enum LintRule {
     OldForm,
     /// An attestation whose document is a layer, which no host hands out.
     InLayer,
+    /// An expression that looks at one platform of an image.
+    OnePlatform,
     /// An exemption that holds whatever the image.
     EveryImage,
     /// A field that is evaluated before a `not`: where it is missing, a rule in Rego doesn't reject.
@@ -164,7 +166,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -188,6 +190,7 @@ impl LintRule {
         Self::PrehashedKey,
         Self::OldForm,
         Self::InLayer,
+        Self::OnePlatform,
         Self::EveryImage,
         Self::SilentDenial,
         Self::MissingKind,
@@ -224,6 +227,7 @@ impl LintRule {
             Self::PrehashedKey => "prehashed-key",
             Self::OldForm => "old-form",
             Self::InLayer => "in-layer",
+            Self::OnePlatform => "one-platform",
             Self::EveryImage => "every-image",
             Self::SilentDenial => "silent-denial",
             Self::MissingKind => "missing-kind",
@@ -252,6 +256,7 @@ impl LintRule {
             | Self::Undated
             | Self::AnyAge
             | Self::PrehashedKey
+            | Self::OnePlatform
             | Self::SilentDenial
             | Self::EndlessExemptions
             | Self::NotMutating
@@ -297,6 +302,7 @@ impl LintRule {
             Self::PrehashedKey => "a key with which cosign signs in a way that isn't verified",
             Self::OldForm => "attestors whose signatures count only in a form that cosign 3 must be told to write",
             Self::InLayer => "an attestation whose document is a layer, which no host hands out",
+            Self::OnePlatform => "an expression that looks at one platform of an image",
             Self::EveryImage => "an exemption that holds whatever the image",
             Self::SilentDenial => "a field under `not` without which a rule in Rego rejects nothing",
             Self::MissingKind => "a kind of the cluster that is read and not granted",

@@ -6,11 +6,15 @@ use super::expression::{Program, References};
 use super::{functions, questions};
 use crate::image::ImageList;
 use crate::message::nearest;
-use crate::settings::{AttestationKind, Expression, IMAGE_LISTS, Identity, Settings, VerificationPolicy};
+use crate::settings::{
+    AttestationKind, Expression, IMAGE_LISTS, Identity, Lint, LintRule, Platforms, Settings, VerificationPolicy,
+};
 use std::collections::BTreeSet;
 
+/// The function that tells what an image is on each of its platforms.
+const CONFIGS: &str = "imageConfigs";
 /// Variables that every expression sees.
-const VARIABLES: [&str; 5] = ["object", "oldObject", "request", "namespaceObject", "exemptions"];
+const VARIABLES: [&str; 6] = ["object", "oldObject", "request", "namespaceObject", "exemptions", "now"];
 
 /// Every problem of every policy, each with its path.
 pub(crate) fn check(settings: &Settings) -> Vec<String> {
@@ -26,6 +30,23 @@ pub(crate) fn check(settings: &Settings) -> Vec<String> {
         }
     }
     problems
+}
+
+/// Expressions that decide by one platform of an image, where several are judged.
+pub(crate) fn one_platform(settings: &Settings) -> Vec<Lint> {
+    if matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1) {
+        return Vec::new();
+    }
+    let expressions = settings.verification.iter().flat_map(|policy| {
+        let variables = policy.variables.iter().map(|named| &named.expression);
+        variables.chain(policy.verifications.iter().map(|own| &own.expression))
+    });
+    let takes_one = |expression: &&Expression| Program::read(&expression.text).is_ok_and(|own| own.takes_one(CONFIGS));
+    let remark = |expression: &Expression| {
+        let why = format!("it looks at one platform of an image, and others may run: write `{CONFIGS}(…).all(c, …)`");
+        Lint::new(LintRule::OnePlatform, expression.path.clone(), why)
+    };
+    expressions.filter(takes_one).map(remark).collect()
 }
 
 /// The variables that the expressions of a policy name.

@@ -5,6 +5,7 @@
 //! goes through a function that weighs them.
 
 use super::functions;
+use crate::Timestamp;
 use crate::message::cut;
 use crate::settings::Expression;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, ListExpr, LiteralValue, operators};
@@ -186,6 +187,22 @@ impl Program {
             each_child(node, &mut |child| rest.push(child));
         }
         words
+    }
+
+    /// Whether one element is taken by its place of what a function gives.
+    pub(crate) fn takes_one(&self, function: &str) -> bool {
+        let mut rest = vec![&self.tree];
+        while let Some(node) = rest.pop() {
+            if let Expr::Call(call) = &node.expr
+                && call.func_name == operators::INDEX
+                && let Some(Expr::Call(of)) = call.args.first().map(|list| &list.expr)
+                && of.func_name == function
+            {
+                return true;
+            }
+            each_child(node, &mut |child| rest.push(child));
+        }
+        false
     }
 
     /// The attestations that are asked for by name, each with the attestors that are.
@@ -708,6 +725,11 @@ pub(crate) fn value_of(json: &Json) -> Value {
         Json::Array(elements) => Value::from(elements.iter().map(value_of).collect::<Vec<_>>()),
         Json::Object(entries) => map_of(entries.iter().map(|(key, value)| (key.as_str(), value_of(value)))),
     }
+}
+
+/// A point in time as CEL sees it; null where CEL has no year for it.
+pub(crate) fn time_value(time: Timestamp) -> Value {
+    functions::time(time.0).map_or(Value::Null, Value::Timestamp)
 }
 
 /// A map with keys of text.

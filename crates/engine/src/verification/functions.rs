@@ -13,8 +13,8 @@
 //!
 //! # What needs them
 //!
-//! Timestamps, durations and optionals: their values and methods exist only in the tables. The names are those for
-//! which [`needs_standard_library`] is true. For such an expression take `Context::with_env(Arc::new(Env::stdlib()))`
+//! Optionals, and what takes timestamps and durations apart (`getHours`): these exist only in the tables. The names are those
+//! for which [`needs_standard_library`] is true. For such an expression take `Context::with_env(Arc::new(Env::stdlib()))`
 //! and call [`add`] as usual: where a name is in the tables already, the tables win and [`add`] leaves them alone.
 //!
 //! # Bounds
@@ -55,6 +55,7 @@ macro_rules! opaque {
     };
 }
 
+mod format;
 mod lists;
 mod network;
 mod order;
@@ -63,10 +64,13 @@ mod regex;
 mod sets;
 mod standard;
 mod strings;
+mod time;
 mod url;
 mod versions;
 
-use cel::common::types::{CelBool, CelBytes, CelDouble, CelInt, CelList, CelString, CelType, CelUInt, Kind};
+use cel::common::types::{
+    CelBool, CelBytes, CelDouble, CelDuration, CelInt, CelList, CelMap, CelString, CelTimestamp, CelType, CelUInt, Kind,
+};
 use cel::common::value::{CowVal, Val};
 use cel::{Context, ExecutionError, FunctionContext};
 use std::ops::RangeInclusive;
@@ -142,8 +146,7 @@ pub(crate) fn is_namespace(name: &str) -> bool {
 pub(crate) fn needs_standard_library(name: &str) -> bool {
     matches!(
         name,
-        "duration"
-            | "getDate"
+        "getDate"
             | "getDayOfMonth"
             | "getDayOfWeek"
             | "getDayOfYear"
@@ -153,7 +156,6 @@ pub(crate) fn needs_standard_library(name: &str) -> bool {
             | "getMinutes"
             | "getMonth"
             | "getSeconds"
-            | "timestamp"
             | "google.protobuf.Duration"
             | "google.protobuf.Timestamp"
             | "hasValue"
@@ -218,7 +220,7 @@ impl Function {
 }
 
 /// The functions, sorted by their names: how each may be called, with how many arguments, and what it does.
-static FUNCTIONS: [(&str, Function); 71] = {
+static FUNCTIONS: [(&str, Function); 74] = {
     use Style::{Both, Global, Member};
     [
         ("add", function(Member, 2..=2, quantity::add)),
@@ -233,11 +235,13 @@ static FUNCTIONS: [(&str, Function); 71] = {
         ("containsCIDR", function(Member, 2..=2, network::contains_cidr)),
         ("containsIP", function(Member, 2..=2, network::contains_ip)),
         ("double", function(Global, 1..=1, standard::double)),
+        ("duration", function(Global, 1..=1, time::duration)),
         ("dyn", function(Global, 1..=1, standard::dynamic)),
         ("endsWith", function(Member, 2..=2, strings::ends_with)),
         ("family", function(Member, 1..=1, network::family)),
         ("find", function(Member, 2..=2, regex::find)),
         ("findAll", function(Member, 2..=3, regex::find_all)),
+        ("format", function(Member, 2..=2, format::format)),
         ("getEscapedPath", function(Member, 1..=1, url::escaped_path)),
         ("getHost", function(Member, 1..=1, url::host)),
         ("getHostname", function(Member, 1..=1, url::hostname)),
@@ -287,6 +291,7 @@ static FUNCTIONS: [(&str, Function); 71] = {
         ("sub", function(Member, 2..=2, quantity::sub)),
         ("substring", function(Member, 2..=3, strings::substring)),
         ("sum", function(Member, 1..=1, lists::sum)),
+        ("timestamp", function(Global, 1..=1, time::timestamp)),
         ("trim", function(Member, 1..=1, strings::trim)),
         ("type", function(Global, 1..=1, standard::type_of)),
         ("uint", function(Global, 1..=1, standard::uint)),
@@ -363,16 +368,7 @@ impl<'c, 'v> Call<'c, 'v> {
 
     /// The elements of the list at `position`: of any list, not only of the crate's own type.
     fn elements(&self, position: usize) -> Result<Vec<&(dyn Val + 'v)>, ExecutionError> {
-        let value = self.argument(position)?;
-        if value.get_type().kind() != Kind::List {
-            return Err(self.mismatch());
-        }
-        let mut items = value.as_iterable().ok_or_else(|| self.mismatch())?.iter();
-        let mut elements = Vec::new();
-        while let Some(element) = items.next() {
-            elements.push(element);
-        }
-        Ok(elements)
+        elements_of(self.argument(position)?).ok_or_else(|| self.mismatch())
     }
 
     /// The error that the function is called with the wrong arguments.
@@ -412,6 +408,24 @@ impl<'c, 'v> Call<'c, 'v> {
         }
         Ok(CowVal::owned(CelList::from(list)))
     }
+}
+
+/// The elements of a list; none where the value is no list.
+fn elements_of<'a, 'v>(value: &'a (dyn Val + 'v)) -> Option<Vec<&'a (dyn Val + 'v)>> {
+    if value.get_type().kind() != Kind::List {
+        return None;
+    }
+    let mut items = value.as_iterable()?.iter();
+    let mut elements = Vec::new();
+    while let Some(element) = items.next() {
+        elements.push(element);
+    }
+    Some(elements)
+}
+
+/// The point in time so many seconds after 1970, where CEL has it.
+pub(super) fn time(seconds: i64) -> Option<chrono::DateTime<chrono::FixedOffset>> {
+    time::at(seconds)
 }
 
 /// Answers with a truth value.

@@ -27,6 +27,8 @@ pub(crate) enum Question {
     Payload { image: String, attestation: String },
     /// The image's manifest and configuration.
     ImageData { image: String },
+    /// What the image is on each of its platforms.
+    Configurations { image: String },
     /// What is known about the image from scanners.
     ScanReport { image: String },
 }
@@ -39,6 +41,7 @@ impl Question {
             | Self::Attestation { image, .. }
             | Self::Payload { image, .. }
             | Self::ImageData { image }
+            | Self::Configurations { image }
             | Self::ScanReport { image } => image,
         }
     }
@@ -47,7 +50,9 @@ impl Question {
     pub(crate) fn assumed(&self) -> Option<Value> {
         match self {
             Self::Signature { .. } | Self::Attestation { .. } => Some(Value::Int(1)),
-            Self::Payload { .. } | Self::ImageData { .. } | Self::ScanReport { .. } => None,
+            Self::Payload { .. } | Self::ImageData { .. } | Self::Configurations { .. } | Self::ScanReport { .. } => {
+                None
+            }
         }
     }
 }
@@ -79,12 +84,13 @@ pub(crate) type Listener = Arc<dyn Fn(&str, &[Value], &Result<Value, ExecutionEr
 
 /// The functions of this module, each by the names that it has. What those answer that ask isn't known where images are
 /// only chosen.
-const FUNCTIONS: [(&str, Kind, Body); 16] = [
+const FUNCTIONS: [(&str, Kind, Body); 17] = [
     ("verifyImageSignatures", Kind::Counts, image_signatures),
     ("verifyAttestationSignatures", Kind::Counts, attestation_signatures),
     ("payload", Kind::Asks, payload),
     ("extractPayload", Kind::Asks, payload),
     ("getImageData", Kind::Asks, image_data),
+    ("imageConfigs", Kind::Asks, configurations),
     ("scanReport", Kind::Asks, scan_report),
     ("parseImageReference", Kind::Computes, parse_image_reference),
     ("parseReference", Kind::Computes, parse_image_reference),
@@ -329,6 +335,11 @@ fn payload(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> 
 fn image_data(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {
     call.takes(1)?;
     answers.ask(call.name, Question::ImageData { image: call.image()? })
+}
+
+fn configurations(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {
+    call.takes(1)?;
+    answers.ask(call.name, Question::Configurations { image: call.image()? })
 }
 
 fn scan_report(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {

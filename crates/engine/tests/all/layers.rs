@@ -11,8 +11,8 @@ const LAYERS: [(&str, &[&str]); 8] = [
     (
         "values",
         &[
-            "message", "pointer", "purl", "glob", "remedy", "instance", "spelling", "time", "text", "workload",
-            "image", "platform", "request",
+            "message", "pointer", "purl", "glob", "remedy", "instance", "spelling", "literal", "time", "text",
+            "workload", "image", "platform", "request",
         ],
     ),
     ("settings", &["settings"]),
@@ -28,6 +28,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "referrers",
             "attached",
             "resolve",
+            "configuration",
             "running",
             "vex",
             "acceptance",

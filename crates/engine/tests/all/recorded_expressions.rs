@@ -232,6 +232,19 @@ fn an_outage_that_is_ignored_is_told() {
     );
 }
 
+/// The time of the request, and what asked for an image's configurations, whatever came of it.
+#[test]
+fn the_time_and_what_an_image_is_are_told() {
+    let text = "now > timestamp('2000-01-01T00:00:00Z') && images.all.all(i, imageConfigs(i).size() > 0)";
+    let policy = json!({"verifications": [{"expression": text}]});
+    let found = record(&settings(&[policy]), &request(&pod("down.io/a:1")));
+    let told = &found[0]["expressions"][0];
+    assert!(told["saw"]["now"].as_str().is_some_and(|now| now.ends_with("+00:00")), "{told}");
+    assert_eq!(told["calls"][0]["function"], "imageConfigs", "{told}");
+    assert_eq!(told["calls"][0]["arguments"], json!(["down.io/a:1"]), "{told}");
+    assert_eq!(told["calls"][0]["error"]["kind"], "outage", "{told}");
+}
+
 /// On an update, an entry of `images` is evaluated for the object before it too.
 #[test]
 fn what_an_update_brings_is_told_from_what_was_there() {

@@ -60,6 +60,18 @@ fn what_would_be_undefined_is_refused() {
             ),
             "`main` is asked before any image is looked up",
         ),
+        (
+            policy(
+                "package system\nmain = {\"response\": {\"allowed\": count(bad) == 0}} { true }\nbad[x] { input.imageConfigs[x] }",
+            ),
+            "it sees no `imageConfigs`",
+        ),
+        (policy("package p\ndeny[\"x\"] { input.ImageConfigs[_].runsAsRoot }"), "policies see it by image"),
+        (custom("deny_image[\"x\"] { input.imageConfigs[_][_].runsAsRoot }"), "`input.ImageConfigs`"),
+        (
+            json!({"preCustomRules": "deny_pod[\"x\"] { input.ImageConfigs[_].runsAsRoot }"}),
+            "write these rules into `customRules`",
+        ),
     ] {
         let problem = problem(&settings).unwrap_or_default();
         assert!(problem.contains(expected), "{settings}: {problem}");

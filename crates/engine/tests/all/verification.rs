@@ -162,6 +162,7 @@ fn hosts_inside_are_asked_only_when_the_settings_name_them() {
         for text in [
             "images.containers.all(i, verifyImageSignatures(i, [attestors.team]) > 0)",
             "images.containers.all(i, getImageData(i).digest != '')",
+            "images.containers.all(i, imageConfigs(i).size() > 0)",
             "images.containers.all(i, scanReport(i).Status != '')",
             "images.containers.all(i, verifyAttestationSignatures(i, attestations.a, [attestors.team]) > 0)",
             "true",
@@ -927,6 +928,28 @@ fn an_image_without_a_payload_is_left_out() {
         let mut own = policy;
         own["verifications"] = json!([{"expression": "object.spec.containers.all(c, verifyAttestationSignatures(c.image, attestations.x, [attestors.team]) > 0 && payload(c.image, attestations.x).ok)"}]);
         assert_eq!(ask(&ignoring(&own), &request(&pod(&images)), &host)["accepted"], false, "{images:?}");
+    }
+}
+
+/// What an image is can't be assumed either: it is left out where its registry is down, and what is wrong with it rejects.
+#[test]
+fn an_image_that_cant_be_looked_into_is_left_out() {
+    let (down, app) = ("down.io/a:1", "ghcr.io/team/app:1");
+    for (images, user, accepted) in
+        [([down, app], "1000", true), ([app, down], "1000", true), ([down, app], "0", false), ([app, down], "", false)]
+    {
+        let manifest = json!({"schemaVersion": 2, "config": {"mediaType": "application/vnd.oci.image.config.v1+json", "digest": digest("config")}, "layers": []});
+        let config = json!({"os": "linux", "architecture": "amd64", "config": {"User": user}});
+        let host =
+            world().artifact_says(&at(app), json!({"manifest": manifest, "digest": digest(app), "config": config}));
+        let mut settings = ignoring(&expression("images.all.all(i, imageConfigs(i).all(c, !c.runsAsRoot))"));
+        // The digests of this world are those of no document.
+        settings["reports"]["unprovenIndexes"] = json!("warn");
+        let response = ask(&settings, &request(&pod(&images)), &host);
+        assert_eq!(response["accepted"], accepted, "{images:?} {user}: {response}");
+        // An artifact isn't an outage.
+        let host = world().artifact_says(&at(app), json!({"manifest": manifest, "digest": digest(app), "config": {}}));
+        assert_eq!(ask(&settings, &request(&pod(&images)), &host)["accepted"], false, "{images:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use crate::setting::{Setting, text};
 use serde_json::{Map, Value};
 
 /// What to write for settings that the form can't show, or can show the first entry of alone.
-pub const EXAMPLES: [(&str, &str); 14] = [
+pub const EXAMPLES: [(&str, &str); 15] = [
     ("registries", "registries: [ghcr.io, {registry: docker.io, mirror: mirror.example.com/dockerhub}]"),
     ("preScanPolicies.byNamespace", "preScanPolicies: {byNamespace: {shop: {defaultPolicy: reject}}}"),
     ("acceptance.byNamespace", "acceptance: {byNamespace: {shop: {maxSeverity: {high: {total: 0}}}}}"),

@@ -13,7 +13,9 @@ use crate::rego::engine::module::{Facts, Place};
 use crate::rego::engine::template_string::TEMPLATE_STRING;
 use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text, builtins};
 use crate::rego::request::generated::PACKAGE;
-use crate::rego::request::{Modules, Phase, Pool, load_modules, package, unmet, with_package};
+use crate::rego::request::{
+    CONFIGURATIONS, IMAGE_CONFIGS, Modules, Phase, Pool, load_modules, package, unmet, with_package,
+};
 use crate::settings::{ImageMatching, Lint, LintRule, RegoPolicy, RegoVersion, Settings};
 use std::collections::BTreeSet;
 
@@ -138,6 +140,17 @@ fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings
     if let Some(package) = package(custom).filter(|package| *package != [PACKAGE]) {
         return Some(format!("its package is `{}`; custom rules stand in the package `{PACKAGE}`", package.join(".")));
     }
+    // What is nowhere in the input is undefined, which denies nothing.
+    if phase == Phase::PreScan && [IMAGE_CONFIGS, CONFIGURATIONS].iter().any(|name| custom.contains(*name)) {
+        return Some(format!(
+            "before the scan nothing is known of any image, `{CONFIGURATIONS}` neither; write these rules into `customRules`"
+        ));
+    }
+    if custom.contains(&["input.", IMAGE_CONFIGS].concat()) {
+        return Some(format!(
+            "`input.{IMAGE_CONFIGS}` is what `regoPolicies` see; custom rules see that of their one image, `input.{CONFIGURATIONS}`"
+        ));
+    }
     let rego = with_package(custom);
     let text = Text { name, rego: &rego, version: settings.rego.version };
     if let Err(why) = bounded_text(&text) {
@@ -178,10 +191,14 @@ fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings
             "`{keyword}` is a rule of its own in v0; where it is meant as the keyword, set `regoVersion: v1` or `import rego.v1`"
         ));
     }
-    if facts.package == ["system"] && facts.rules.contains("main") && policy.rego.contains("scanReports") {
-        return Err(
-            "`main` is asked before any image is looked up, so that it sees no `scanReports`; use `deny`".to_owned()
-        );
+    let late = ["scanReports", IMAGE_CONFIGS].into_iter().find(|name| policy.rego.contains(name));
+    if let Some(late) = late.filter(|_| facts.package == ["system"] && facts.rules.contains("main")) {
+        return Err(format!("`main` is asked before any image is looked up, so that it sees no `{late}`; use `deny`"));
+    }
+    if policy.rego.contains(&["input.", CONFIGURATIONS].concat()) {
+        return Err(format!(
+            "`input.{CONFIGURATIONS}` is what `customRules` see of their one image; policies see it by image, `input.{IMAGE_CONFIGS}`"
+        ));
     }
     if !facts.rules.iter().any(is_asked) {
         return Err("it decides nothing: it defines none of `deny`, `violation`, `warn` (or `deny_…`), `patch`, or in the package `system` `main`".to_owned());

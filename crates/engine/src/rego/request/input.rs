@@ -12,6 +12,20 @@ use serde_json::Value as Json;
 /// come to three times as much at most unless they consist of nothing but brackets.
 pub(super) const MAX_REQUEST: usize = 8 * 1024 * 1024;
 
+/// Where rules of a policy find what images are, by the texts of the object.
+pub(crate) const IMAGE_CONFIGS: &str = "imageConfigs";
+/// Where rules of the scan phase find what the one image is that they are asked about.
+pub(crate) const CONFIGURATIONS: &str = "ImageConfigs";
+
+/// What is known of a request's images beside their names, each where rules mention it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct KnownOfImages<'a> {
+    /// By image, what scanners say of it.
+    pub(super) reports: Option<&'a Value>,
+    /// By image, what it is on each of its platforms.
+    pub(super) configurations: Option<&'a Value>,
+}
+
 /// What rules see of a request. The parts are shared by all documents that are made of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
@@ -57,7 +71,7 @@ impl Input {
     }
 
     /// What the rules of a policy see.
-    pub(super) fn for_policy(&self, parameters: Option<&Json>, reports: Option<&Value>) -> Value {
+    pub(super) fn for_policy(&self, parameters: Option<&Json>, known: KnownOfImages<'_>) -> Value {
         let mut document = if self.object.as_object().is_ok() { self.object.clone() } else { Value::new_object() };
         set(&mut document, "request", self.request.clone());
         set(&mut document, "review", self.review.clone());
@@ -66,8 +80,11 @@ impl Input {
         if let Some(parameters) = parameters {
             set(&mut document, "parameters", from_own(parameters));
         }
-        if let Some(reports) = reports {
+        if let Some(reports) = known.reports {
             set(&mut document, "scanReports", reports.clone());
+        }
+        if let Some(configurations) = known.configurations {
+            set(&mut document, IMAGE_CONFIGS, configurations.clone());
         }
         document
     }

@@ -5,7 +5,7 @@
 //! evaluated with the few that they mention, and what they say is combined with what the native phase said.
 
 use super::generated::{ALWAYS, GeneratedRules, PACKAGE, PRE_SCAN, SCAN};
-use super::input::{Input, MAX_REQUEST};
+use super::input::{CONFIGURATIONS, Input, MAX_REQUEST};
 use super::seen::SeenModule;
 use super::shown::unexpected_value;
 use crate::Timestamp;
@@ -73,6 +73,7 @@ pub(crate) struct PhaseRules<'a> {
     rules: BTreeSet<String>,
     whole: bool,
     sees_inner_report: bool,
+    sees_configurations: bool,
     sees_settings: bool,
     /// What each module looks at of its input; none: everything is shown to somebody.
     sees: Option<Vec<InputKeys>>,
@@ -127,10 +128,13 @@ impl PhaseInput {
     ///
     /// # Errors
     /// The container is too large for rules.
-    pub(super) fn scan(&self, container: &Json, report: Value) -> Result<Value, String> {
+    pub(super) fn scan(&self, container: &Json, report: Value, configurations: Option<Value>) -> Result<Value, String> {
         let mut document = self.0.clone();
         set(&mut document, "ContainerObject", document_of(container)?);
         set(&mut document, "ScanReport", report);
+        if let Some(configurations) = configurations {
+            set(&mut document, CONFIGURATIONS, configurations);
+        }
         Ok(document)
     }
 }
@@ -233,7 +237,8 @@ impl<'a> PhaseRules<'a> {
             .map(SeenModule::of)
             .collect();
         let sees_inner_report = text.rego.contains("InnerReport");
-        Ok(Self { evaluator, rules, whole, sees_inner_report, sees_settings, sees, texts })
+        let sees_configurations = text.rego.contains(CONFIGURATIONS);
+        Ok(Self { evaluator, rules, whole, sees_inner_report, sees_configurations, sees_settings, sees, texts })
     }
 
     /// The settings of both phases, as rules see them.
@@ -267,6 +272,11 @@ impl<'a> PhaseRules<'a> {
     /// Whether the rules look at what scanners reported, so that whole reports must be read.
     pub(crate) fn sees_inner_report(&self) -> bool {
         self.sees_inner_report
+    }
+
+    /// Whether the rules look at what images are, so that their configurations must be read.
+    pub(crate) fn sees_configurations(&self) -> bool {
+        self.sees_configurations
     }
 
     /// What the rules of pre-scan say. What can't be evaluated denies.

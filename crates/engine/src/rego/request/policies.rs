@@ -1,7 +1,7 @@
 //! `regoPolicies`: those of the request's kind, each with what it refers to, and what they say.
 
 use super::cluster::Cluster;
-use super::input::Input;
+use super::input::{IMAGE_CONFIGS, Input, KnownOfImages};
 use super::library::{Pool, unmet};
 use super::patch;
 use super::seen::{Seen, SeenModule};
@@ -73,6 +73,12 @@ pub(crate) trait Outside {
     /// # Errors
     /// One of them was there, and can't be read again.
     fn reports(&mut self, inner: bool) -> Result<Value, String>;
+
+    /// By image, what the images that the request brings are on each of their platforms.
+    ///
+    /// # Errors
+    /// Of one of them it isn't known.
+    fn configurations(&mut self) -> Result<Value, String>;
 }
 
 impl<'a> Policies<'a> {
@@ -159,7 +165,7 @@ impl<'a> Policies<'a> {
 
     /// Asks all rules that reject or warn.
     pub(crate) fn evaluate_policies(&mut self, input: &Input, cluster: &mut Cluster<'_>, outside: &mut dyn Outside) {
-        let mut reports = None;
+        let (mut reports, mut configurations) = (None, None);
         // Whoever takes `input` as a whole sees them too, but only who names them looks at them.
         let sees = |loaded: &Loaded<'_>| loaded.mentions("scanReports");
         let inner = self.loaded.iter().any(|loaded| sees(loaded) && loaded.mentions("InnerReport"));
@@ -167,10 +173,15 @@ impl<'a> Policies<'a> {
             if loaded.outcome.rejects() {
                 continue;
             }
-            let seen = sees(loaded).then(|| reports.get_or_insert_with(|| outside.reports(inner)).as_ref());
-            let decided = match seen.transpose() {
-                Ok(seen) => loaded.deny_and_warn(input, cluster, seen),
-                Err(why) => Err(format!("Evaluation error: {why}")),
+            let of_scanners = sees(loaded).then(|| reports.get_or_insert_with(|| outside.reports(inner)).as_ref());
+            let of_registries = loaded
+                .mentions(IMAGE_CONFIGS)
+                .then(|| configurations.get_or_insert_with(|| outside.configurations()).as_ref());
+            let decided = match (of_scanners.transpose(), of_registries.transpose()) {
+                (Ok(reports), Ok(configurations)) => {
+                    loaded.deny_and_warn(input, cluster, KnownOfImages { reports, configurations })
+                }
+                (Err(why), _) | (_, Err(why)) => Err(format!("Evaluation error: {why}")),
             };
             if let Err(why) = decided {
                 loaded.outcome.error = Some(why);
@@ -250,14 +261,14 @@ impl Loaded<'_> {
         self.evaluator.rule(&path).map_err(|error| format!("Evaluation error: {error}"))
     }
 
-    fn prepare(&mut self, input: &Input, cluster: &mut Cluster<'_>, reports: Option<&Value>) -> Result<(), String> {
+    fn prepare(&mut self, input: &Input, cluster: &mut Cluster<'_>, known: KnownOfImages<'_>) -> Result<(), String> {
         if !self.has_data {
             if let Some(data) = cluster.data(&self.modules)? {
                 self.evaluator.add_data(data).map_err(|error| format!("Evaluation error: {error}"))?;
             }
             self.has_data = true;
         }
-        let document = input.for_policy(self.policy.parameters.as_ref(), reports);
+        let document = input.for_policy(self.policy.parameters.as_ref(), known);
         self.input = Some(document.clone());
         self.evaluator.set_input(document);
         Ok(())
@@ -269,7 +280,7 @@ impl Loaded<'_> {
         if self.outcome.rejects() || !(has_patch || has_main) {
             return Ok(Vec::new());
         }
-        self.prepare(input, cluster, None)?;
+        self.prepare(input, cluster, KnownOfImages::default())?;
         let mut patches = Vec::new();
         if has_main {
             let main = self.evaluate("main")?.ok_or("rule `main` is undefined, and decides nothing")?;
@@ -322,7 +333,7 @@ impl Loaded<'_> {
         &mut self,
         input: &Input,
         cluster: &mut Cluster<'_>,
-        reports: Option<&Value>,
+        known: KnownOfImages<'_>,
     ) -> Result<(), String> {
         let rules: Vec<String> = self.facts().map(|facts| facts.rules.iter().cloned().collect()).unwrap_or_default();
         let asked = |prefix: &str| -> Vec<String> {
@@ -334,7 +345,7 @@ impl Loaded<'_> {
         if denies.is_empty() && warns.is_empty() {
             return Ok(());
         }
-        self.prepare(input, cluster, reports)?;
+        self.prepare(input, cluster, known)?;
         let excepted = if self.has_rule("exception") { self.exceptions()? } else { BTreeSet::new() };
         for (rules, rejects) in [(denies, true), (warns, false)] {
             for rule in rules {

@@ -166,8 +166,16 @@ impl<'a> RequestRules<'a> {
                 }
             };
             let report = scan_report(&judged.image.text, report, inner);
+            let configurations = match rules.sees_configurations().then(|| search.configurations(&judged.reference)) {
+                None => None,
+                Some(Ok(told)) => Some(from_own(&told)),
+                Some(Err(unknown)) => {
+                    scan.custom.insert(evaluation_error(unknown));
+                    continue;
+                }
+            };
             let container = crate::pointer::at(&reviewed.object, judged.image.owner_pointer()).unwrap_or(&Json::Null);
-            let input = match input.scan(container, report) {
+            let input = match input.scan(container, report, configurations) {
                 Ok(input) => input,
                 Err(why) => {
                     scan.custom.insert(evaluation_error(why));
@@ -232,7 +240,7 @@ fn named_images(object: &Json, request: &AdmissionRequest<'_>) -> Vec<WorkloadIm
     workload.and_then(|workload| images(object, workload).ok()).unwrap_or_default()
 }
 
-/// The scan reports of the images that the request brings.
+/// What scanners and registries say of the images that the request brings.
 struct Reports<'r, 's> {
     judged: &'r [JudgedImage],
     search: Option<&'r mut ReportSearch<'s>>,
@@ -250,5 +258,16 @@ impl Outside for Reports<'_, '_> {
             set(&mut reports, image, scan_report(image, &report, inner.as_ref().map(from_own)));
         }
         Ok(reports)
+    }
+
+    fn configurations(&mut self) -> Result<Value, String> {
+        let mut all = Value::new_object();
+        let Some(search) = &mut self.search else { return Ok(all) };
+        for judged in self.judged {
+            let told = search.configurations(&judged.reference);
+            let told = told.map_err(|unknown| format!("'{}': {unknown}", judged.image.shown()))?;
+            set(&mut all, &judged.image.text, from_own(&told));
+        }
+        Ok(all)
     }
 }

@@ -104,6 +104,7 @@ impl Question {
                 pin: sha('1'),
                 is_unproven: false,
                 speaks_for_platforms: true,
+                base: None,
             },
         }
     }

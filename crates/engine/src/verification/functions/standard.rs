@@ -5,7 +5,7 @@
 
 use super::{
     Answer, Call, CelBool, CelBytes, CelDouble, CelInt, CelType, CelUInt, CowVal, Kind, Val, give_bool, give_int,
-    network, quoted,
+    network, quoted, time,
 };
 
 /// `size(x)`: the code points of a text, the bytes of bytes, the elements of a list, the entries of a map.
@@ -92,6 +92,9 @@ pub(super) fn int<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
             }
         }
         None => {
+            if let Some(seconds) = time::seconds(value) {
+                return give_int(seconds);
+            }
             let text = call.text(0)?;
             give_int(text.parse().map_err(|_not_a_number| call.error(format!("not an int: {}", quoted(text))))?)
         }
@@ -141,7 +144,7 @@ pub(super) fn string<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     if let Some(truth) = value.downcast_ref::<CelBool>() {
         return call.give_text(if *truth.inner() { "true" } else { "false" });
     }
-    if let Some(text) = network::shown(value) {
+    if let Some(text) = network::shown(value).or_else(|| time::shown(value, false)) {
         return call.give_text(text);
     }
     let bytes = value.downcast_ref::<CelBytes<'v>>().ok_or_else(|| call.mismatch())?;
@@ -155,14 +158,14 @@ const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 
 /// A number of any of the three types.
 #[derive(Clone, Copy, Debug)]
-enum Number {
+pub(super) enum Number {
     Int(i64),
     UInt(u64),
     Double(f64),
 }
 
 /// The value as a number, if it is one.
-fn number(value: &dyn Val) -> Option<Number> {
+pub(super) fn number(value: &(dyn Val + '_)) -> Option<Number> {
     let int = value.downcast_ref::<CelInt>().map(|found| Number::Int(*found.inner()));
     let uint = || value.downcast_ref::<CelUInt>().map(|found| Number::UInt(*found.inner()));
     let double = || value.downcast_ref::<CelDouble>().map(|found| Number::Double(*found.inner()));
@@ -171,7 +174,7 @@ fn number(value: &dyn Val) -> Option<Number> {
 
 /// A double as Go's `%g` writes it: the fewest digits that give the number back, with an exponent (of two digits or
 /// more) when it is below -4 or above 5.
-fn show_double(number: f64) -> String {
+pub(super) fn show_double(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
     }

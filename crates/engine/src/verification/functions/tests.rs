@@ -243,7 +243,7 @@ fn versions_by_their_precedence() {
 fn names_are_sorted_and_known() {
     assert!(names().is_sorted() && TYPE_NAMES.is_sorted());
     assert!(names().all(|name| is_known(name) && !needs_standard_library(name)));
-    for name in ["sets", "base64", "reverse", "format", "", "Size", "all", "has", "timestamp"] {
+    for name in ["sets", "base64", "reverse", "", "Size", "all", "has", "getHours"] {
         assert!(!is_known(name), "{name}");
         assert!(!add(&mut Context::empty(), name), "{name}");
     }
@@ -642,7 +642,7 @@ fn the_tables_win_where_they_know_a_name() {
         ("timestamp('2024-02-29T01:02:03Z').getFullYear()", "2024"),
         ("string(timestamp('2024-02-29T01:02:03Z')).substring(0, 4)", "'2024'"),
         ("duration('90s') > duration('1m') && 'ab'.matches('a.')", "true"),
-        ("type(duration('1s')) == google.protobuf.Duration", "true"),
+        ("duration('90m').getHours() == 1", "true"),
         ("optional.of('a').orValue('b').size() == 1", "true"),
         ("optional.none().hasValue()", "false"),
     ]);
@@ -729,5 +729,104 @@ fn deliberate_differences_from_the_crate() {
         ("'a'.matches('a')", "the crate has it only with its feature regex, which brings the large tables"),
     ] {
         assert!(!is_same(expression), "{expression}");
+    }
+}
+
+/// What cel-go's own `format` says of each case, and where the answer here is another one.
+const FORMAT_CASES: &str = include_str!("../../../../../e2e-tests/cel-format/cases.json");
+
+#[test]
+fn texts_are_formatted_as_by_cel_go() {
+    let cases: Vec<serde_json::Value> = serde_json::from_str(FORMAT_CASES).unwrap();
+    assert!(cases.len() >= 200, "{}", cases.len());
+    let text = |case: &serde_json::Value, key: &str| case.get(key).and_then(|text| text.as_str()).map(str::to_owned);
+    let mut failures = Vec::new();
+    for case in &cases {
+        let expression = text(case, "expression").unwrap();
+        let expected = text(case, "here").or_else(|| text(case, "text"));
+        let expected = expected.filter(|text| text != "error" || case.get("here").is_none());
+        assert_eq!(case.get("here").is_some(), case.get("why").is_some(), "{expression}");
+        let found = match evaluate(&expression) {
+            Ok(Value::String(text)) => Ok(text.to_string()),
+            Ok(other) => Err(format!("it gives {other:?}")),
+            Err(why) => Err(why),
+        };
+        let why = text(case, "error").filter(|why| !why.starts_with("no such overload"));
+        let is_as_there = match (&found, &expected) {
+            (Ok(found), Some(expected)) => found == expected,
+            // The words are cel-go's too, as far as they are its own and not Go's.
+            (Err(found), None) => {
+                let own = found.split_once(": ").map_or("", |(_, own)| own);
+                case.get("here").is_some()
+                    || why
+                        .is_none_or(|why| why == own || ["strconv", "invalid UTF-8"].iter().any(|go| why.contains(go)))
+            }
+            _ => false,
+        };
+        if !is_as_there {
+            failures.push(format!("{expression}: {found:?}, not {expected:?} {why:?}", why = case.get("error")));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn what_is_formatted_is_bounded() {
+    check(&[
+        ("'%s'.format([['a', ['b']]]).size()", "12"),
+        ("'%.1001f'.format([1.0])", "!more than 1000 digits can't be asked for"),
+        ("'%.1000e'.format([1.0]).size()", "1000"),
+    ]);
+    let long = format!("'{}'", "a".repeat(1 << 19));
+    assert!(is_bound(
+        evaluate(&format!("'%s%s%s'.format([{long}, {long}, {long}])")).unwrap_err().rsplit(": ").next().unwrap()
+    ));
+    assert!(evaluate(&format!("'%s%s'.format([{long}, {long}])")).is_ok());
+    assert!(is_bound(evaluate(&format!("'%x%x'.format([{long}, {long}])")).unwrap_err().rsplit(": ").next().unwrap()));
+    let deep = (0..90).fold("1".to_owned(), |inner, _| format!("[{inner}]"));
+    assert!(evaluate(&format!("'%s'.format([{deep}])")).is_ok());
+}
+
+#[test]
+fn times_and_spans() {
+    check(&[
+        ("timestamp('2026-01-01T00:00:00Z') < timestamp('2026-01-01T00:00:01Z')", "true"),
+        ("timestamp('2026-04-01T00:00:00Z') - duration('2160h') == timestamp('2026-01-01T00:00:00Z')", "true"),
+        ("timestamp('2026-04-01T00:00:00Z') - timestamp('2026-01-01T00:00:00Z') == duration('2160h')", "true"),
+        ("timestamp(0) == timestamp('1970-01-01T00:00:00Z')", "true"),
+        ("timestamp(timestamp(0)) == timestamp(0) && duration(duration('1s')) == duration('1s')", "true"),
+        ("string(timestamp('2023-02-03T23:31:20.120+02:00'))", "'2023-02-03T21:31:20.12Z'"),
+        ("string(duration('1h1.5s'))", "'3601.5s'"),
+        ("int(timestamp('1969-12-31T23:59:59.500Z'))", "-1"),
+        (
+            "[duration('0'), duration('+1m') , duration('-1.5h')] == [duration('0s'), duration('60s'), duration('-90m')]",
+            "true",
+        ),
+        ("duration('1us') + duration('1ns') == duration('1.001us') && duration('1µs') == duration('1000ns')", "true"),
+        ("timestamp('2026-01-01')", "!timestamp: not a time as in RFC 3339: `2026-01-01`"),
+        ("timestamp('')", "!not a time"),
+        ("timestamp('0000-01-01T00:00:00Z')", "!not a time"),
+        ("timestamp(253402300800)", "!timestamp out of range"),
+        ("timestamp(null)", "!can't be called with `null_type`"),
+        ("duration('90d')", "!duration: not a duration: `90d`"),
+        ("duration('')", "!not a duration"),
+        ("duration('1')", "!not a duration"),
+        ("duration('h')", "!not a duration"),
+        ("duration('1h ')", "!not a duration"),
+        ("duration('1.2.3h')", "!not a duration"),
+        ("duration('--1h')", "!not a duration"),
+        ("duration('9999999h')", "!not a duration"),
+        ("duration(1)", "!can't be called with `int`"),
+        ("timestamp('2026-01-01T00:00:00Z') - duration('9000h') < timestamp('2025-01-01T00:00:00Z')", "true"),
+    ]);
+    // As in the crate's own tables, which have it where a time is taken apart.
+    for text in ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.5+01:00", "2026-01-01", "x", "0001-01-01T00:00:00+01:00"]
+    {
+        assert!(is_same(&format!("timestamp('{text}')")), "{text}");
+        assert!(is_same(&format!("string(timestamp('{text}'))")), "{text}");
+    }
+    for text in ["0", "1h", "1h30m", "-1.5h", "1ms", "1us", "1ns", "", "1", "x", "1.5s2.5ms"] {
+        assert!(is_same(&format!("duration('{text}')")), "{text}");
+        assert!(is_same(&format!("string(duration('{text}'))")), "{text}");
     }
 }
