@@ -44,15 +44,18 @@ mod host;
 mod image;
 mod instance;
 mod judged;
+mod license;
 mod log;
 mod manifest;
 mod message;
+mod package;
 mod payload;
 mod pin;
 mod platform;
 mod pointer;
 mod policy;
 mod prescan;
+mod purl;
 mod reason;
 mod referrers;
 pub mod rego;
@@ -70,6 +73,7 @@ mod time;
 #[cfg(test)]
 mod traps;
 mod verification;
+mod version;
 mod workload;
 
 use instance::finish_with;
@@ -92,8 +96,8 @@ pub use platform::Platform;
 pub use policy::Rule;
 pub use prescan::PreScanRejection;
 pub use reason::{
-    Beside, Denial, ExceededLimit, ExceededSetting, ExemptedBy, GateWarning, ImageWarning, ReportState, ScanReason,
-    ScanStatus, Unsigned, Unverified, UsedExemption,
+    Beside, Denial, DocumentKind, ExceededLimit, ExceededSetting, ExemptedBy, FoundPackage, GateWarning, ImageWarning,
+    LicenseFault, PackageFault, ReportState, ScanReason, ScanStatus, Unsigned, Unverified, UsedExemption,
 };
 pub use rego::{Clock, NO_TIME, PolicyOutcome, Seen, SeenModule, use_clock};
 pub use report::{PlatformReport, ScanReport};

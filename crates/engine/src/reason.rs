@@ -3,6 +3,7 @@
 //! Sources, judges and phases say what they found with a variant. Whoever looks for a message finds it by that name, here.
 
 mod age;
+mod contents;
 mod denial;
 mod exempted;
 mod limit;
@@ -17,11 +18,13 @@ mod unsigned;
 mod warning;
 
 pub(crate) use age::{StaleReport, UnknownAge};
+pub use contents::{FoundPackage, LicenseFault, PackageFault};
 pub use denial::Denial;
 pub(crate) use denial::{Rejection, ScanLine};
 pub(crate) use exempted::UnknownExemptions;
 pub(crate) use limit::{EndedExemption, FINDINGS_SHOWN, NamedFinding, NamedFindings};
 pub use limit::{ExceededLimit, ExceededSetting};
+pub use report::DocumentKind;
 pub(crate) use report::{Decisive, LookUpFailure, Made, OtherImage, ReportReason, Unexcused, UnusableList};
 pub(crate) use running::{NotRunning, RunsAlready, UnknownRunning, YoungFinding};
 pub use scan::ScanReason;

@@ -12,6 +12,7 @@ mod mutilated;
 mod reread;
 mod running;
 mod said;
+mod sboms;
 mod unproven_indexes;
 mod what_runs;
 mod which_report_counts;

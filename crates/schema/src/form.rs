@@ -27,7 +27,7 @@ const ORDER: [(&str, &[&str]); 11] = [
             "preScanPolicies",
         ],
     ),
-    ("Reports", &["reports.sources", "reports"]),
+    ("Reports", &["reports.sources", "reports", "reports.sboms"]),
     (
         "Findings",
         &[
@@ -43,6 +43,8 @@ const ORDER: [(&str, &[&str]); 11] = [
             "acceptance.knownExploited",
             "acceptance.epss",
             "acceptance.endOfLife",
+            "acceptance.packages",
+            "acceptance.licenses",
             "exemptions",
             "exemptionsFrom",
             "acceptance",
@@ -100,8 +102,16 @@ pub fn form(schema: &Value) -> Value {
 }
 
 /// Settings that mean something only as a whole: the form saves each answer by itself.
-const WHOLE: [&str; 5] =
-    ["acceptance.epss", "acceptance.knownExploited", "acceptance.running", "breakGlass", "exemptionsFrom"];
+const WHOLE: [&str; 8] = [
+    "acceptance.epss",
+    "acceptance.knownExploited",
+    "acceptance.licenses",
+    "acceptance.packages",
+    "acceptance.running",
+    "breakGlass",
+    "exemptionsFrom",
+    "reports.sboms",
+];
 
 struct Form<'s> {
     schema: &'s Value,

@@ -23,7 +23,8 @@ const SOURCES: [&str; 5] =
     ["sources/sbomscanner", "sources/trivy-operator", "sources/kubescape", "sources/custom", "sources/none"];
 
 /// What overlays may add beside a source of reports and the two below. Their heads have the settings that they go with.
-const BESIDE: [&str; 4] = ["keys", "context", "known-exploited", "running"];
+const BESIDE: [&str; 6] =
+    ["keys", "context", "known-exploited", "running", "sboms-sbomscanner", "sboms-trivy-operator"];
 
 // === overlays ===
 
@@ -63,7 +64,7 @@ fn all() -> Vec<Vec<&'static str>> {
             for twin in [&[][..], &["validating"]] {
                 for beside in [
                     &[][..],
-                    &["keys", "context", "known-exploited", "running", "monitoring", "break-glass", "exemptions"],
+                    &[&BESIDE[..], &["monitoring", "break-glass", "exemptions"]].concat(),
                 ] {
                     // Where nobody scans there is nothing to exempt.
                     let is_of_use = |name: &&str| *name != "exemptions" || source != "sources/none";
@@ -265,14 +266,19 @@ fn what_comes_beside_a_source_grants_what_its_settings_ask_for_and_nothing_else(
         // A list is asked for where a report has findings, and what runs where they have dates.
         let source = match component {
             "known-exploited" => "sources/sbomscanner",
-            "running" => "sources/trivy-operator",
+            "running" | "sboms-trivy-operator" => "sources/trivy-operator",
+            // What an image is made of is asked where its report lets it in.
+            "sboms-sbomscanner" => "sources/sbomscanner",
             _ => "sources/none",
         };
         let Some(rendered) = overlay(&[source, component]) else { return };
         let spec = rendered.policy(POLICY).spec;
         let mut settings = spec.settings.clone();
         for (key, value) in settings_in_head(component).as_object().unwrap() {
-            settings[key] = value.clone();
+            match (settings.get_mut(key).and_then(Value::as_object_mut), value.as_object()) {
+                (Some(own), Some(more)) => own.extend(more.clone()),
+                _ => settings[key] = value.clone(),
+            }
         }
         // Pre-scan accepts everything that may run.
         for policy in settings.get_mut("imageVerification").and_then(Value::as_array_mut).into_iter().flatten() {

@@ -192,11 +192,15 @@ fn collect_nested(schema: &Value, path: String, found: &mut BTreeSet<String>) {
 
 /// The path of a setting that is another one under a second name, or in a second place.
 fn normal(path: &str) -> String {
-    const SAME: [(&str, &str); 12] = [
+    const SAME: [(&str, &str); 17] = [
         ("policies.", "scanPolicies."),
         // What a resource has in its `spec` is what else stands in the settings themselves.
         ("imageVerification[].spec.", "imageVerification[]."),
         ("imageVerification[].validations[].", "imageVerification[].verifications[]."),
+        // SBOMs stand where reports do.
+        ("reports.sboms[].sbomscanner.", "reports.sources[].sbomscanner."),
+        ("reports.sboms[].trivyOperator.", "reports.sources[].trivyOperator."),
+        ("reports.sboms[].registry.", "reports.sources[].registry."),
         ("reports.sources[].registry.attestors[].", "imageVerification[].attestors[]."),
         ("acceptance.byNamespace.*.maxSeverity.", "acceptance.maxSeverity."),
         ("acceptance.byNamespace.*.cvssScore.", "acceptance.cvssScore."),
@@ -205,6 +209,8 @@ fn normal(path: &str) -> String {
         ("acceptance.byNamespace.*.running.", "acceptance.running."),
         ("acceptance.byNamespace.*.knownExploited.", "acceptance.knownExploited."),
         ("acceptance.byNamespace.*.epss.", "acceptance.epss."),
+        ("acceptance.byNamespace.*.packages.", "acceptance.packages."),
+        ("acceptance.byNamespace.*.licenses.", "acceptance.licenses."),
         ("regoPolicies.data.conftest.", "conftest."),
     ];
     let mut path = path.to_owned();
