@@ -206,7 +206,7 @@ mod tests {
         for (text, same) in [
             ("pkg:npm/lodash@4.17.20", "npm lodash 4.17.20"),
             ("PKG:NPM/LoDash@4.17.20?vcs_url=git@x#sub/path", "npm lodash 4.17.20"),
-            ("pkg://npm//lodash/@4.17.20", "npm lodash 4.17.20"),
+            ("pkg://npm//lodash@4.17.20", "npm lodash 4.17.20"),
             ("pkg:npm/%40angular/core@1.0", "npm @angular/core 1.0"),
             ("pkg:npm/@angular/core@1.0", "npm @angular/core 1.0"),
             ("pkg:npm/@angular/core", "npm @angular/core"),

@@ -547,7 +547,7 @@ fn acceptance_that_makes_no_sense_is_refused() {
             "acceptance.allowAlways: expected a list, but found the string `CVE-1`",
             "acceptance.fixGracePeriod: `soon` is not a span of time like `72h` or `14d`",
             "acceptance.count: `all` is not a choice here; use unique or entries",
-            "acceptance.byNamespace.a.byNamespace: unknown setting `byNamespace`; known here: maxSeverity, cvssScore, denyAlways, allowAlways, ignoreVexStatus, fixGracePeriod, unfixedGracePeriod, running, knownExploited, epss, endOfLife, count",
+            "acceptance.byNamespace.a.byNamespace: unknown setting `byNamespace`; known here: maxSeverity, cvssScore, denyAlways, allowAlways, ignoreVexStatus, fixGracePeriod, unfixedGracePeriod, running, knownExploited, epss, endOfLife, packages, licenses, count",
             "acceptance.byNamespace.a.cvssScore: `threshold` is missing: the lowest CVSS score that counts, like 7.0",
             "acceptance.byNamespace.b: expected an object, but found `7`",
         ],

@@ -44,6 +44,11 @@ fn list(mut rest: &str) -> Vec<Item> {
             word => items.push(Item::Word(qualifier(word, is_followed_by_digit).to_owned())),
         }
         rest = match behind.strip_prefix('.') {
+            // A qualifier is one whatever stands before it.
+            Some(behind) if begins_with_qualifier(behind) => {
+                items.push(Item::List(list(behind)));
+                ""
+            }
             Some(behind) => behind,
             None if behind.is_empty() => "",
             // A hyphen, or a digit beside a letter.
@@ -55,6 +60,12 @@ fn list(mut rest: &str) -> Vec<Item> {
     }
     normalize(&mut items);
     items
+}
+
+/// Whether a text begins with a word that is the last part of a version, or stands right before a number.
+fn begins_with_qualifier(text: &str) -> bool {
+    let (word, behind) = split_while(text, |c| c != '.' && c != '-' && !c.is_ascii_digit());
+    !word.is_empty() && (behind.is_empty() || behind.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Without what says nothing: zeros, the release and empty lists, from the end as far as a list follows.

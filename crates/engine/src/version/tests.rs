@@ -120,16 +120,17 @@ fn maven_versions() {
     ascend(
         VersionOrder::Maven,
         &[
+            &["1.rc-1"],
             &["1-alpha", "1-ALPHA", "1.alpha"],
             &["1-alpha-1", "1-a1", "1-alpha1"],
             &["1-alpha-2"],
             &["1-beta-1", "1-b1"],
             &["1-milestone-1", "1-m1"],
             &["1-rc", "1-cr"],
-            &["1-rc-1", "1-cr1"],
+            &["1-rc-1", "1-cr1", "1.0.0.RC1"],
             &["1-SNAPSHOT"],
             &["1", "1.0", "1.0.0", "1-ga", "1.final", "1-0", "1.0.0-RELEASE", "01"],
-            &["1-sp"],
+            &["1-sp", "1.0.sp"],
             &["1-foo"],
             &["1-xyz"],
             &["1-1-snapshot"],
@@ -213,8 +214,8 @@ fn alpine_versions() {
     ascend(
         VersionOrder::Alpine,
         &[
-            &["0.1_alpha"],
             &["0.1_alpha_pre2"],
+            &["0.1_alpha"],
             &["0.1_beta"],
             &["0.1_beta2"],
             &["0.1_rc1"],
