@@ -59,13 +59,11 @@ fn overlay_with(components: &[&str], more: &str) -> Option<Rendered> {
 /// Every overlay: each source, enforced and not, with and without what comes beside it, by its components.
 fn all() -> Vec<Vec<&'static str>> {
     let mut all = Vec::new();
+    let everything = [&BESIDE[..], &["monitoring", "break-glass", "exemptions"]].concat();
     for source in SOURCES {
         for mode in [&[][..], &["monitor"]] {
             for twin in [&[][..], &["validating"]] {
-                for beside in [
-                    &[][..],
-                    &[&BESIDE[..], &["monitoring", "break-glass", "exemptions"]].concat(),
-                ] {
+                for beside in [&[][..], everything.as_slice()] {
                     // Where nobody scans there is nothing to exempt.
                     let is_of_use = |name: &&str| *name != "exemptions" || source != "sources/none";
                     let beside: Vec<&str> = beside.iter().copied().filter(is_of_use).collect();

@@ -75,20 +75,20 @@ fn cluster_with_findings() -> StubHost {
 /// The same, where a scanner found nothing in any image.
 fn cluster_without_findings() -> StubHost {
     answering(|call| {
-        let mut report = match call.operation.as_str() {
-            "get_resource" if call.field("kind") == "VulnerabilityReport" => object(&Call {
-                payload: json!({"kind": "Image", "name": call.field("name"), "namespace": call.field("namespace")}),
-                ..call.clone()
-            })?,
-            _ => return None,
-        };
-        report["kind"] = json!("VulnerabilityReport");
-        report["report"] = json!({"summary": {"critical": 0, "high": 0, "medium": 0, "low": 0, "unknown": 0}, "results": []});
-        if call.field("api_version").starts_with("aquasecurity") {
-            report["report"] = of_trivy_operator(call)["report"].clone();
+        let is_report = call.field("kind") == "VulnerabilityReport";
+        let is_list = call.operation != "get_resource";
+        if is_report && call.field("api_version").starts_with("aquasecurity") {
+            let mut report = of_trivy_operator(call);
             report["report"]["summary"]["criticalCount"] = json!(0);
             report["report"]["vulnerabilities"] = json!([]);
+            return Some(if is_list { json!({"items": [report]}) } else { report });
         }
+        let mut report =
+            object(&Call { payload: json!({"kind": "Image"}), ..call.clone() }).filter(|_| is_report && !is_list)?;
+        report["kind"] = json!("VulnerabilityReport");
+        report["metadata"] = json!({"name": call.field("name"), "namespace": call.field("namespace")});
+        report["report"] =
+            json!({"summary": {"critical": 0, "high": 0, "medium": 0, "low": 0, "unknown": 0}, "results": []});
         Some(report)
     })
 }
