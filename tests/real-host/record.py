@@ -19,16 +19,17 @@ import base64, json, os, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import yaml
-from world import CONFIG, INDEX, MANIFEST, TRIVY_OPERATOR, World, annotate, build_module, find_tool, http
+from world import CONFIG, INDEX, MANIFEST, SBOMSCANNER, TRIVY_OPERATOR, World, annotate, build_module, find_tool, http
 
 REGISTRY = "localhost:5000"
-CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "exemptions", "reports", "vex", "seeds_rego", "rego", "verification", "configurations", "break_glass", "message", "mirrors"]
+CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "sboms", "exemptions", "reports", "vex", "seeds_rego", "rego", "verification", "configurations", "break_glass", "message", "mirrors"]
 DEMO = "examples/demo"
 AMD64, ARM64 = "linux/amd64", "linux/arm64"
 TRIVY_JSON = "application/vnd.aquasec.trivy.report+json"
 KUBESCAPE = "spdx.softwarecomposition.kubescape.io/v1beta1"
 # Kinds that the cluster doesn't serve by itself.
 MORE_KINDS = [(KUBESCAPE, "VulnerabilityManifest", "vulnerabilitymanifests"), (KUBESCAPE, "SBOMSyft", "sbomsyfts"),
+              (SBOMSCANNER, "SBOM", "sboms"), (TRIVY_OPERATOR, "SbomReport", "sbomreports"),
               ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies"),
               ("image-admission.kubewarden.io/v1alpha1", "ImageExemption", "imageexemptions")]
 # Pods name their lists in this order, so that the shorthand of a case makes the same object everywhere.
@@ -88,6 +89,7 @@ def make_world():
     add_findings(world, push, last)
     add_progress(world, push, names)
     add_trivy_operator(world, push, names, images)
+    add_sboms(world, push, names, last)
     add_artifacts(world, push, names, images)
     add_verified(world, push, names, images)
     add_configured(world, names, images)
@@ -223,6 +225,72 @@ def add_trivy_operator(world, push, names, images):
     report("scans", "replicaset-other-7f8-app", "evil/trivy-elsewhere", "1.0", digest("team/trivy-elsewhere:1.0"), [critical])
 
 
+# What images are made of: purls with their licences.
+LODASH = ("lodash", "4.17.21", "pkg:npm/lodash@4.17.21", "MIT")
+OLD_LOG4J = ("log4j-core", "2.14.1", "pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1", "Apache-2.0")
+NEW_LOG4J = ("log4j-core", "2.17.1", "pkg:maven/org.apache.logging.log4j/log4j-core@2.17.1", "Apache-2.0")
+BUSYBOX = ("busybox", "1.36.1-r2", "pkg:apk/alpine/busybox@1.36.1-r2?arch=x86_64", "GPL-2.0-only")
+EITHER = ("node-forge", "1.3.1", "pkg:npm/node-forge@1.3.1", "(BSD-3-Clause OR GPL-2.0-only)")
+BOTH = ("readline-wrapper", "1.0", "pkg:npm/readline-wrapper@1.0", "MIT AND GPL-3.0-or-later")
+UNTOLD = ("left-pad", "1.3.0", "pkg:npm/left-pad@1.3.0", "NOASSERTION")
+
+
+def spdx(packages, root=None, created="2026-11-10T08:00:00Z"):
+    """An SBOM as SPDX has it, in the shape of Syft's; `root` is the digest that it says it is of."""
+    package = lambda number, name, version, purl, license: {
+        "SPDXID": f"SPDXRef-Package-{number}", "name": name, "versionInfo": version, "downloadLocation": "NOASSERTION", "licenseConcluded": "NOASSERTION", "licenseDeclared": license,
+        "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl}]}
+    listed = [package(number, *of) for number, of in enumerate(packages)]
+    relationships = []
+    if root:
+        listed.append({"SPDXID": "SPDXRef-DocumentRoot-Image", "name": "app", "versionInfo": root, "primaryPackagePurpose": "CONTAINER", "licenseConcluded": "NOASSERTION", "licenseDeclared": "NOASSERTION",
+                       "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": f"pkg:oci/app@{root.replace(':', '%3A')}?arch=amd64"}]})
+        relationships.append({"spdxElementId": "SPDXRef-DOCUMENT", "relatedSpdxElement": "SPDXRef-DocumentRoot-Image", "relationshipType": "DESCRIBES"})
+    return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": "app", "creationInfo": {"created": created, "creators": ["Tool: syft"]},
+            "packages": listed, "relationships": relationships}
+
+
+def add_sboms(world, push, names, last):
+    """Images with what scanners say they are made of; each has a report in which nothing is wrong."""
+    def sbom(name, document, **other):
+        push(name, reports={AMD64: {}})
+        report = last["report"]
+        metadata = {key: value for key, value in report["metadata"].items() if key != "labels"}
+        world.objects.append({"apiVersion": SBOMSCANNER, "kind": "SBOM", "metadata": metadata, "imageMetadata": {**report["imageMetadata"], **other}, "spdx": document})
+        names[f"sbom of {name}"] = "SBOM {namespace}/{name}".format(**metadata)
+
+    sbom("sbom/good:1.0", spdx([LODASH, NEW_LOG4J, EITHER]))
+    sbom("sbom/denied:1.0", spdx([LODASH, OLD_LOG4J]))
+    sbom("sbom/odd:1.0", spdx([("log4j-core", "2.14 build", "PKG:Maven/ORG.apache.logging.log4j/log4j%2Dcore@2.14%20build", "Apache-2.0")]))
+    sbom("sbom/copyleft:1.0", spdx([LODASH, BUSYBOX, BOTH]))
+    sbom("sbom/untold:1.0", spdx([LODASH, UNTOLD]))
+    sbom("sbom/empty:1.0", spdx([]))
+    sbom("sbom/foreign:1.0", spdx([LODASH]), repository="sbom/good")
+    sbom("sbom/ahead:1.0", spdx([LODASH], created="2999-01-01T00:00:00Z"))
+    push("sbom/missing:1.0", reports={AMD64: {}})
+    push("sbom/bad:1.0", reports={AMD64: {"CRITICAL": 1}})
+    push("sbom/pending:1.0")
+    # trivy-operator's, beside its report.
+    push("sbom/operator:1.0")
+    push("sbom/operator-denied:1.0")
+    for namespace, name, packages in (("sbom-good", "sbom/operator", [LODASH, NEW_LOG4J]), ("sbom-denied", "sbom/operator-denied", [LODASH, OLD_LOG4J])):
+        of = {"updateTimestamp": "2026-11-10T08:00:00Z", "scanner": {"name": "Trivy", "vendor": "Aqua Security", "version": "0.60.0"}, "registry": {"server": REGISTRY},
+              "artifact": {"repository": name, "tag": "1.0", "digest": names[f"digest of {name}:1.0"]}}
+        metadata = {"name": "pod-p-c1", "namespace": namespace, "resourceVersion": "1", "creationTimestamp": "2026-11-01T00:00:00Z"}
+        world.objects.append({"apiVersion": TRIVY_OPERATOR, "kind": "VulnerabilityReport", "metadata": {**metadata, "uid": f"uid-report-{namespace}"},
+            "report": {**of, "summary": {"criticalCount": 0, "highCount": 0, "mediumCount": 0, "lowCount": 0, "unknownCount": 0, "noneCount": 0}, "vulnerabilities": []}})
+        world.objects.append({"apiVersion": TRIVY_OPERATOR, "kind": "SbomReport", "metadata": {**metadata, "uid": f"uid-sbom-{namespace}"},
+            "report": {**of, "summary": {"componentsCount": len(packages), "dependenciesCount": 0}, "components": cyclonedx(packages)}})
+
+
+def cyclonedx(packages, root=None):
+    """An SBOM as CycloneDX has it."""
+    component = lambda name, version, purl, license: {"bom-ref": purl, "type": "library", "name": name, "version": version, "purl": purl, "licenses": [{"expression": license}]}
+    image = {"bom-ref": "image", "type": "container", "name": "app", **({"version": root} if root else {})}
+    return {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "metadata": {"timestamp": "2026-11-10T08:00:00Z", "component": image},
+            "components": [component(*of) for of in packages] + [{"bom-ref": "os", "type": "operating-system", "name": "alpine", "version": "3.20.0"}], "dependencies": []}
+
+
 def manifest_of(world, repo, digest):
     raw, _ = http(f"http://{world.registry}/v2/{repo}/manifests/{digest}", headers={"accept": ", ".join(f"application/vnd.oci.image.{kind}.v1+json" for kind in ("manifest", "index"))})
     return json.loads(raw)
@@ -356,6 +424,17 @@ def add_artifacts(world, push, names, images):
         tag = digest.replace(":", "-")
         images[f"{REGISTRY}/{repo}:{tag}"] = {"digest": world.manifest(repo, tag, referrers)[0], "manifest": referrers}
     add_vex(push, names, attach)
+    # SBOMs beside images, whose report is there too.
+    for name, document, signer, subject in (
+            ("ci/sbom-spdx:1.0", lambda digest: spdx([LODASH], root=digest), "ci", None),
+            ("ci/sbom-cyclonedx:1.0", lambda digest: cyclonedx([LODASH], root=digest), "ci", None),
+            ("ci/sbom-denied:1.0", lambda digest: spdx([OLD_LOG4J], root=digest), "ci", None),
+            ("ci/sbom-foreign:1.0", lambda digest: spdx([LODASH], root=digest), "other", None),
+            ("ci/sbom-replayed:1.0", lambda digest: spdx([LODASH]), "ci", "sha256:" + "6" * 64),
+            ("ci/sbom-nonsense:1.0", lambda digest: {"hello": "world"}, "ci", None)):
+        push(name)
+        attach(name, trivy([]), "scan", "ci")
+        attach(name, document(names[f"digest of {name}"]), "sbom", signer, subject=subject, artifact_type="application/spdx+json")
     # As a plain push has it: no subject, the report says whose it is.
     attach("ci/oras:1.0", trivy([], digests=[names["digest of ci/oras:1.0"]]), "scan", "ci", subject="sha256:" + "7" * 64)
 

@@ -9,6 +9,7 @@ use crate::exploited::ExploitedCatalogue;
 use crate::finding::{Exploited, Finding, Findings, OperatingSystem, OwnVerdict};
 use crate::image::ImageReference;
 use crate::message::cut;
+use crate::package::{self, Contents};
 use crate::reason::{
     EndedExemption, ExceededLimit, ExceededSetting, FINDINGS_SHOWN, NamedFinding, NamedFindings, NotRunning,
     RunsAlready, Unexcused, UnreadableReport, Untold, UnusableList, UnusedVex, UsedVex, Warned, YoungFinding,
@@ -211,6 +212,9 @@ impl<'a> Judge<'a> {
             running: _,
             // No entry says anything of it.
             end_of_life: _,
+            // Nor does any report.
+            packages: _,
+            licenses: _,
             count: _,
         } = self.limits;
         let only_totals = max_severity.iter().all(|(_, limit)| matches!(limit, Limit::Total(_)))
@@ -240,6 +244,8 @@ impl<'a> Judge<'a> {
             epss,
             running: _,
             end_of_life,
+            packages: _,
+            licenses: _,
             count,
         } = self.limits;
         // What is only warned of is not read once more.
@@ -274,6 +280,38 @@ impl<'a> Judge<'a> {
             epss_percentile: epss.is_some_and(|epss| epss.percentile.is_some()),
             system: end_of_life.is_some(),
         }
+    }
+
+    /// Whether a gate asks what an image is made of.
+    pub(crate) fn asks_for_contents(&self) -> bool {
+        self.limits.packages.is_some() || self.limits.licenses.is_some()
+    }
+
+    /// Whether one asks for its licences.
+    pub(crate) fn asks_for_licenses(&self) -> bool {
+        self.limits.licenses.is_some()
+    }
+
+    /// Holds what an image is made of against the gates that ask for it. An SBOM doesn't age, what it is of never changes; but
+    /// one that is still to be made is none.
+    pub(crate) fn judge_contents(&self, contents: &Contents<'_>, made: Option<Timestamp>) -> Judgement<'a> {
+        if let Some(made) = made.filter(|made| made.is_ahead_of(self.now) && is_on(Remedy::SbomIsPast)) {
+            return Verdict::Unreadable(UnreadableReport::SbomAhead(made)).into();
+        }
+        let found = match package::exceeded(contents, self.limits.packages, self.limits.licenses) {
+            Ok(found) => found,
+            Err(why) => return Verdict::Unreadable(why).into(),
+        };
+        let mut exceeded = Vec::new();
+        let mut judgement = Judgement::from(Verdict::Accepted);
+        for (action, limit) in found {
+            match action {
+                GateAction::Reject => exceeded.push(limit),
+                GateAction::Warn => judgement.warned.push(Warned::Exceeded(limit)),
+            }
+        }
+        judgement.verdict = verdict(exceeded);
+        judgement
     }
 
     /// How much of a report that is over these limits to ask for: nothing excuses what is always denied, nor a

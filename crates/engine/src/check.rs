@@ -1,6 +1,6 @@
 //! Settings of a policy that is to be deployed: read, and the rules and expressions among them looked into.
 
-use crate::report::kinds_of;
+use crate::report::{kinds_of, sbom_kind_of};
 use crate::running;
 use crate::settings::{ExemptionObject, Identity, InvalidSettings, Lint, Settings};
 use crate::{Timestamp, rego, verification};
@@ -50,8 +50,8 @@ pub struct ReadKind {
     pub path: String,
 }
 
-/// The kinds of the cluster that settings have read, each once: those of the sources of reports, of what runs and of exemptions where reports
-/// may decide, of keys and namespaces of `imageVerification`, and of `context`.
+/// The kinds of the cluster that settings have read, each once: those of the sources of reports and SBOMs, of what runs and of exemptions where
+/// reports may decide, of keys and namespaces of `imageVerification`, and of `context`.
 #[must_use]
 pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {
     let mut kinds: Vec<ReadKind> = Vec::new();
@@ -64,6 +64,12 @@ pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {
     for (position, source) in sources {
         for (api_version, kind) in kinds_of(source) {
             add(api_version, kind, format!("reports.sources[{position}]"));
+        }
+    }
+    let is_asked = settings.reads_reports() && !settings.acceptance.of_contents().is_empty();
+    for (position, source) in settings.reports.sboms.iter().enumerate().filter(|_| is_asked) {
+        if let Some((api_version, kind)) = sbom_kind_of(source) {
+            add(api_version, kind, format!("reports.sboms[{position}]"));
         }
     }
     for (path, _) in settings.acceptance.exploited_lists().into_iter().filter(|_| settings.reads_reports()) {

@@ -45,10 +45,12 @@ mod host;
 mod image;
 mod instance;
 mod judged;
+mod license;
 mod literal;
 mod log;
 mod manifest;
 mod message;
+mod package;
 mod payload;
 mod pin;
 mod platform;
@@ -73,6 +75,7 @@ mod time;
 #[cfg(test)]
 mod traps;
 mod verification;
+mod version;
 mod vex;
 mod workload;
 
@@ -96,8 +99,9 @@ pub use platform::Platform;
 pub use policy::Rule;
 pub use prescan::PreScanRejection;
 pub use reason::{
-    Beside, Denial, ExceededLimit, ExceededSetting, ExemptedBy, GateWarning, ImageWarning, NamedByMirror, ReportState,
-    ScanReason, ScanStatus, Unsigned, Unverified, UsedExemption, UsedVex, VexSaid,
+    Beside, Denial, DocumentKind, ExceededLimit, ExceededSetting, ExemptedBy, FoundPackage, GateWarning, ImageWarning,
+    LicenseFault, NamedByMirror, PackageFault, ReportState, ScanReason, ScanStatus, Unsigned, Unverified,
+    UsedExemption, UsedVex, VexSaid,
 };
 pub use rego::{Clock, NO_TIME, PolicyOutcome, Seen, SeenModule, use_clock};
 pub use report::{PlatformReport, ScanReport};

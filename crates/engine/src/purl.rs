@@ -1,6 +1,12 @@
 //! Package URLs: `pkg:apk/alpine/openssl@3.0.1?arch=x86_64`, the names that scanners and VEX documents have for packages.
 //!
-//! They are compared part by part, each as it reads without its `%…`. A part that one doesn't name is any.
+//! Who says that a package is fine means exactly what they write: here purls are compared part by part, each as it reads without its
+//! `%…`, and a part that one doesn't name is any. Who denies a package means it in every spelling: that is `folded`.
+
+mod folded;
+
+pub use folded::PurlPattern;
+pub(crate) use folded::{Purl, beginning};
 
 /// A package URL, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 
 mod age;
 mod configuration;
+mod contents;
 mod denial;
 mod exempted;
 mod limit;
@@ -21,12 +22,14 @@ mod warning;
 
 pub(crate) use age::{StaleReport, UnknownAge};
 pub(crate) use configuration::{RefusedConfiguration, UnknownConfiguration};
+pub use contents::{FoundPackage, LicenseFault, PackageFault};
 pub use denial::Denial;
 pub(crate) use denial::{Rejection, ScanLine};
 pub(crate) use exempted::UnknownExemptions;
 pub(crate) use limit::{EndedExemption, FINDINGS_SHOWN, NamedFinding, NamedFindings};
 pub use limit::{ExceededLimit, ExceededSetting};
 pub use mirror::NamedByMirror;
+pub use report::DocumentKind;
 pub(crate) use report::{Decisive, LookUpFailure, Made, OtherImage, ReportReason, Unexcused, UnusableList};
 pub(crate) use running::{NotRunning, RunsAlready, UnknownRunning, YoungFinding};
 pub use scan::ScanReason;

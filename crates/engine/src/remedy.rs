@@ -130,6 +130,24 @@ pub(crate) enum Remedy {
     JustifyVex,
     /// A VEX statement clears what it names, in the version that it names.
     MatchVexProduct,
+    /// A version that can't be compared is not one that isn't denied.
+    IncomparableIsDenied,
+    /// A purl is the same in any case and with anything escaped.
+    FoldPurls,
+    /// An epoch that stands beside a version is part of it.
+    KnowEpochs,
+    /// A licence that isn't known is not one that isn't denied.
+    UnknownLicenses,
+    /// Of licences that hold together each counts.
+    EveryLicenseCounts,
+    /// What needs an SBOM is not fine without one.
+    SbomMustBeThere,
+    /// An SBOM that lists nothing clears nothing.
+    EmptySbomClearsNothing,
+    /// Nor does one whose packages lack what is asked for.
+    PackagesMustBeNamed,
+    /// Nor does one that was made in a time to come.
+    SbomIsPast,
 }
 
 /// Whether a remedy is at work: always.

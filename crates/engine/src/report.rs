@@ -5,6 +5,7 @@ mod custom;
 mod document;
 mod kubescape;
 mod registry;
+mod sbom;
 mod sbomscanner;
 mod score;
 mod source;
@@ -21,13 +22,13 @@ use crate::image::ImageReference;
 use crate::message::cut;
 use crate::platform::Platform;
 use crate::reason::{
-    Decisive, ExceededLimit, ExemptedBy, GateWarning, ImageWarning, LookUpFailure, Made, ReportReason, ReportState,
-    ScanReason, ScanStatus, UnknownConfiguration, UsedExemption, UsedVex,
+    Decisive, DocumentKind, ExceededLimit, ExemptedBy, GateWarning, ImageWarning, LookUpFailure, Made, ReportReason,
+    ReportState, ScanReason, ScanStatus, UnknownConfiguration, UsedExemption, UsedVex,
 };
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, Resolution, ResolvedImage, resolve};
 use crate::running::{RunningImage, RunningPods};
-use crate::settings::{EffectiveFallbacks, Fallback, ReportSource, Settings};
+use crate::settings::{EffectiveFallbacks, Fallback, ReportSource, SbomSource, Settings};
 use crate::vex::{VexDocuments, VexOfImage};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -51,6 +52,15 @@ pub(crate) fn kinds_of(source: &ReportSource) -> Vec<(&str, &str)> {
         ReportSource::Registry(_) => Vec::new(),
         ReportSource::Kubescape(_) => kubescape::KINDS.to_vec(),
         ReportSource::Custom(custom) => vec![(&custom.api_version, &custom.kind)],
+    }
+}
+
+/// The kind of the cluster that a source of SBOMs reads, with its `apiVersion`; none where it reads none.
+pub(crate) fn sbom_kind_of(source: &SbomSource) -> Option<(&'static str, &'static str)> {
+    match source {
+        SbomSource::SbomScanner(_) => Some(sbomscanner::SBOM_KIND),
+        SbomSource::TrivyOperator(_) => Some((trivy_operator::API_VERSION, trivy_operator::SBOM_KIND)),
+        SbomSource::Registry(_) => None,
     }
 }
 
@@ -138,6 +148,15 @@ pub struct PlatformReport {
 }
 
 impl PlatformReport {
+    /// The same with what an SBOM comes to: the worse of both decides, of equals the report. Rules read the report whatever decides.
+    fn with(self, sbom: Self, forgiven: EffectiveFallbacks) -> Self {
+        let grave = |of: &Self| gravity(of.status, of.is_outage, forgiven);
+        let origin = self.origin.clone();
+        let reports = [self.reports.as_slice(), sbom.reports.as_slice()].concat();
+        let worse = if grave(&sbom) > grave(&self) { sbom } else { self };
+        Self { reports, origin, ..worse }
+    }
+
     /// Why, in one sentence.
     #[must_use]
     pub fn reason(&self) -> String {
@@ -191,6 +210,8 @@ pub(crate) struct ReportSearch<'a> {
     known: KnownImages,
     /// Made when the first image is looked for: many a request asks for none.
     sources: Vec<(&'static str, Box<dyn Source<'a> + 'a>)>,
+    /// The same of SBOMs, which are asked for only where a gate needs one.
+    sboms: Vec<(&'static str, Box<dyn Source<'a> + 'a>)>,
     /// What the cluster knows to be exploited, for all images of the request.
     exploited: Option<Rc<ExploitedCatalogue<'a>>>,
     /// What VEX documents say, for all images of the request; none where the settings name no place of theirs.
@@ -208,9 +229,9 @@ impl<'a> ReportSearch<'a> {
         let gate = settings.acceptance.of(&subject.namespace).known_exploited;
         let list = gate.and_then(|gate| gate.from.as_ref());
         let exploited = list.map(|list| Rc::new(ExploitedCatalogue::new(list, host, now)));
-        let (known, sources) = (KnownImages::default(), Vec::new());
+        let (known, sources, sboms) = (KnownImages::default(), Vec::new(), Vec::new());
         let vex = VexDocuments::new(&settings.reports.vex, host, now).map(Rc::new);
-        Self { settings, host, subject, objects, running, now, known, sources, exploited, vex }
+        Self { settings, host, subject, objects, running, now, known, sources, sboms, exploited, vex }
     }
 
     /// A source as the settings have it.
@@ -224,9 +245,27 @@ impl<'a> ReportSearch<'a> {
             ReportSource::TrivyOperator(operator) => {
                 Box::new(trivy_operator::TrivyOperatorReports::new(operator, host, subject))
             }
-            ReportSource::Registry(registry) => Box::new(registry::AttachedReports::new(registry, host)),
+            ReportSource::Registry(registry) => {
+                Box::new(registry::AttachedReports::new(DocumentKind::Report, registry, host))
+            }
             ReportSource::Kubescape(kubescape) => Box::new(kubescape::KubescapeReports::new(kubescape, host)),
             ReportSource::Custom(custom) => Box::new(custom::CustomObjects::new(custom, host, &subject.namespace)),
+        }
+    }
+
+    /// A source of SBOMs as the settings have it.
+    fn sbom_source(&self, source: &'a SbomSource) -> Box<dyn Source<'a> + 'a> {
+        let Self { host, subject, .. } = *self;
+        match source {
+            SbomSource::SbomScanner(scanner) => {
+                Box::new(sbomscanner::SbomScannerSboms::new(scanner, host, &subject.namespace))
+            }
+            SbomSource::TrivyOperator(operator) => {
+                Box::new(trivy_operator::TrivyOperatorSboms::new(operator, host, subject))
+            }
+            SbomSource::Registry(registry) => {
+                Box::new(registry::AttachedReports::new(DocumentKind::Sbom, registry, host))
+            }
         }
     }
 
@@ -349,30 +388,33 @@ impl<'a> ReportSearch<'a> {
         let judge = judge.knowing(self.exploited.clone());
         let judge = judge.with_objects(self.objects, reference);
         let judge = judge.with_running(self.running.map(|pods| RunningImage::new(pods, image)));
-        let (statements, known_to, asked) = self.ask(reference, image, &judge);
         let mut warnings = Vec::new();
         if image.is_unproven {
             warnings.push(ImageWarning::UnprovenIndex);
         }
         let (mut exemptions, mut vex) = (UsedExemptions::default(), Vec::new());
-        let nothing = || {
-            let places = self.sources.iter().take(asked).map(|(_, source)| source.whereabouts());
-            Decisive::Nothing(places.collect())
-        };
         let forgiven = self.settings.scan.effective_fallbacks(&self.subject.namespace);
-        let mut platforms = Vec::new();
-        for (manifest, statements) in image.platforms.iter().zip(statements) {
-            exemptions.note(&statements);
-            note_vex(&statements, &mut vex);
-            for warning in warned(&statements) {
-                if !warnings.contains(&warning) {
-                    warnings.push(warning);
-                }
+        let all = vec![true; image.platforms.len()];
+        let (mut platforms, known_to) = self.judge_platforms(
+            DocumentKind::Report,
+            (reference, image, &all),
+            &judge,
+            (&mut exemptions, &mut vex),
+            &mut warnings,
+        );
+        // What is rejected anyway needs no SBOM; what the settings let in all the same does.
+        if judge.asks_for_contents() && is_on(Remedy::SbomMustBeThere) {
+            let is_let_in = |platform: &PlatformReport| !gravity(platform.status, platform.is_outage, forgiven).0;
+            let asked: Vec<bool> = platforms.iter().map(is_let_in).collect();
+            if asked.contains(&true) {
+                let of = (reference, image, asked.as_slice());
+                let used = (&mut exemptions, &mut vex);
+                let (sboms, _) = self.judge_platforms(DocumentKind::Sbom, of, &judge, used, &mut warnings);
+                let pairs = platforms.into_iter().zip(sboms).zip(asked);
+                platforms = pairs
+                    .map(|((report, sbom), asked)| if asked { report.with(sbom, forgiven) } else { report })
+                    .collect();
             }
-            if disagree(&statements) && !warnings.contains(&ImageWarning::ReportsDisagree) {
-                warnings.push(ImageWarning::ReportsDisagree);
-            }
-            platforms.push(platform_report(manifest, statements, known_to.unwrap_or_default(), forgiven, nothing));
         }
         warnings.extend(exemptions.ending(self.now));
         let worst = platforms.iter().map(|platform| (platform.status, platform.state, platform.is_outage));
@@ -397,35 +439,84 @@ impl<'a> ReportSearch<'a> {
         }
     }
 
-    /// Asks the sources in turn, until one knows the image: what was said of each platform, by which source, and how many
-    /// were asked. A failed look-up is no "doesn't know".
+    /// What documents of one kind come to for each platform that is asked for, and which source has them. What else they say goes to
+    /// the exemptions and the warnings.
+    fn judge_platforms(
+        &mut self,
+        kind: DocumentKind,
+        (reference, image, is_asked): (&ImageReference, &ResolvedImage, &[bool]),
+        judge: &Judge<'a>,
+        (exemptions, vex): (&mut UsedExemptions, &mut Vec<UsedVex>),
+        warnings: &mut Vec<ImageWarning>,
+    ) -> (Vec<PlatformReport>, Option<&'static str>) {
+        let (statements, known_to, asked) = self.ask(kind, (reference, image, is_asked), judge);
+        let sources = match kind {
+            DocumentKind::Report => &self.sources,
+            DocumentKind::Sbom => &self.sboms,
+        };
+        let nothing = || {
+            let places = sources.iter().take(asked).map(|(_, source)| source.whereabouts());
+            Decisive::Nothing(places.collect())
+        };
+        let forgiven = self.settings.scan.effective_fallbacks(&self.subject.namespace);
+        let mut platforms = Vec::new();
+        for (manifest, statements) in image.platforms.iter().zip(statements) {
+            exemptions.note(&statements);
+            note_vex(&statements, vex);
+            for warning in warned(&statements) {
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
+            }
+            if disagree(&statements) && !warnings.contains(&ImageWarning::ReportsDisagree) {
+                warnings.push(ImageWarning::ReportsDisagree);
+            }
+            let source = known_to.unwrap_or_default();
+            platforms.push(platform_report(kind, manifest, statements, source, forgiven, nothing));
+        }
+        (platforms, known_to)
+    }
+
+    /// Asks the sources in turn, until one knows the image: what was said of each platform that is asked for, by which source, and how
+    /// many were asked. A failed look-up is no "doesn't know".
     fn ask(
         &mut self,
-        reference: &ImageReference,
-        image: &ResolvedImage,
+        kind: DocumentKind,
+        (reference, image, is_asked): (&ImageReference, &ResolvedImage, &[bool]),
         judge: &Judge<'a>,
     ) -> (Vec<Vec<Statement<'a>>>, Option<&'static str>, usize) {
-        if self.sources.is_empty() {
-            let sources = &self.settings.reports.sources;
-            self.sources = sources.iter().map(|source| (source.name(), self.source(source))).collect();
+        let reports = &self.settings.reports;
+        match kind {
+            DocumentKind::Report if self.sources.is_empty() => {
+                self.sources = reports.sources.iter().map(|source| (source.name(), self.source(source))).collect();
+            }
+            DocumentKind::Sbom if self.sboms.is_empty() => {
+                self.sboms = reports.sboms.iter().map(|source| (source.name(), self.sbom_source(source))).collect();
+            }
+            DocumentKind::Report | DocumentKind::Sbom => {}
         }
+        // What an image is made of never changes: an SBOM doesn't age.
+        let (max_age, now) = (reports.max_age.as_ref().filter(|_| kind == DocumentKind::Report), self.now);
         let may_be_down = self.may_be_down(reference);
         let at_mirror = self.settings.mirrors.place_of(reference).filter(|_| is_on(Remedy::KnowNameAtMirror));
         let at_mirror = at_mirror.as_ref();
         let containers = self.subject.containers.get(reference).map(Vec::as_slice).unwrap_or_default();
         let mut statements: Vec<Vec<Statement<'a>>> = image.platforms.iter().map(|_| Vec::new()).collect();
-        for (number, (name, source)) in self.sources.iter_mut().enumerate() {
-            for (manifest, statements) in image.platforms.iter().zip(&mut statements) {
-                let max_age = self.settings.reports.max_age.as_ref();
-                let now = self.now;
+        let sources = match kind {
+            DocumentKind::Report => &mut self.sources,
+            DocumentKind::Sbom => &mut self.sboms,
+        };
+        for (number, (name, source)) in sources.iter_mut().enumerate() {
+            for ((manifest, statements), is_asked) in image.platforms.iter().zip(&mut statements).zip(is_asked) {
                 let wanted =
                     WantedPlatform { reference, at_mirror, image, manifest, containers, may_be_down, max_age, now };
                 // No report can speak of what is no manifest; the others are judged all the same.
-                if manifest.unjudgeable.is_none() {
+                if manifest.unjudgeable.is_none() && *is_asked {
                     // What VEX says of one platform it needn't say of another.
                     let of_platform = self
                         .vex
                         .as_ref()
+                        .filter(|_| kind == DocumentKind::Report)
                         .map(|vex| judge.clone().with_vex(VexOfImage::new(vex, reference, image, manifest)));
                     statements.extend(source.find(&wanted, of_platform.as_ref().unwrap_or(judge)));
                 }
@@ -434,7 +525,7 @@ impl<'a> ReportSearch<'a> {
                 return (statements, Some(*name), number + 1);
             }
         }
-        (statements, None, self.sources.len())
+        (statements, None, sources.len())
     }
 }
 
@@ -500,12 +591,13 @@ impl Statement<'_> {
         }
     }
 
-    /// Whether a failure may go away by itself. A report in a registry that can't be read may be whoever's pushed it.
+    /// Whether a failure may go away by itself. What can't be read in a registry may be whoever's pushed it: only an object is the
+    /// scanner's own.
     fn is_outage(&self) -> bool {
         match &self.known {
             Knowledge::Provoked(_) => !is_on(Remedy::ForgiveOutagesOnly),
             Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(_), .. }) => {
-                !matches!(self.origin, Some(Origin::Artifact(_)))
+                matches!(self.origin, Some(Origin::Object { .. })) || !is_on(Remedy::ForgiveOutagesOnly)
             }
             _ => true,
         }
@@ -539,7 +631,7 @@ impl Statement<'_> {
     }
 
     /// The same as a reason, once it is the one that decides.
-    fn into_reason(self, source: &'static str) -> ReportReason {
+    fn into_reason(self, kind: DocumentKind, source: &'static str) -> ReportReason {
         let made = match (self.time, self.first_made) {
             (Some(time), _) => Made::At(time),
             (None, Some(time)) => Made::FirstAt(time),
@@ -562,7 +654,7 @@ impl Statement<'_> {
             Knowledge::LookUpFailed(failure) => Decisive::LookUpFailed(LookUpFailure::Host(failure)),
             Knowledge::Provoked(failure) => Decisive::LookUpFailed(failure),
         };
-        ReportReason { by: self.by, made, what }
+        ReportReason { of: kind, by: self.by, made, what }
     }
 }
 
@@ -587,6 +679,7 @@ fn disagree(statements: &[Statement<'_>]) -> bool {
 /// The worst that a source says decides; of equals the first, in the order in which they were said. What is old doesn't
 /// count beside what is fresh.
 fn platform_report(
+    kind: DocumentKind,
     manifest: &PlatformManifest,
     mut statements: Vec<Statement<'_>>,
     source: &'static str,
@@ -612,9 +705,13 @@ fn platform_report(
     let (time, origin) = decides.as_ref().map_or((None, None), |statement| (statement.time, statement.origin.clone()));
     let nothing_known = (ScanStatus::ReportNotAvailable, ReportState::NotScanned);
     let (status, state) = decides.as_ref().map_or(nothing_known, Statement::status);
+    let state = match (kind, status) {
+        (DocumentKind::Sbom, ScanStatus::ReportNotAvailable) => ReportState::NoSbom,
+        _ => state,
+    };
     let reason = decides.map_or_else(
-        || ReportReason { by: String::new(), made: Made::Unknown, what: nothing() },
-        |statement| statement.into_reason(source),
+        || ReportReason { of: kind, by: String::new(), made: Made::Unknown, what: nothing() },
+        |statement| statement.into_reason(kind, source),
     );
     PlatformReport {
         platform: manifest.platform.as_ref().map(Platform::to_string),

@@ -6,7 +6,7 @@ use crate::judged::{JudgedImage, ScanOutcome};
 use crate::policy::rule_for;
 use crate::reason::{Denial, ImageWarning, ScanStatus};
 use crate::report::{Owner, ReportSearch, ScanReport, Subject};
-use crate::settings::{EffectiveFallbacks, Fallback, Platforms, ReportSource, ScanAction, Settings};
+use crate::settings::{EffectiveFallbacks, Fallback, Platforms, ReportSource, SbomSource, ScanAction, Settings};
 use crate::workload::WorkloadKind;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,9 @@ pub(crate) fn subject(
     if is_pinned {
         subject.pinned = images.iter().map(|judged| judged.reference.clone()).collect();
     }
-    if settings.reports.sources.iter().any(ReportSource::names_workloads) {
+    let is_named = settings.reports.sources.iter().any(ReportSource::names_workloads)
+        || settings.reports.sboms.iter().any(SbomSource::names_workloads);
+    if is_named {
         subject.owners = Owner::of(&reviewed.object, workload.name());
         for judged in images.iter().filter(|judged| judged.image.list != ImageList::Volume) {
             let containers = subject.containers.entry(judged.reference.clone()).or_default();
@@ -89,10 +91,12 @@ fn judge(
     match (report.status, fallbacks.report_pending, fallbacks.scan_failed) {
         (ScanStatus::Accepted, _, _) => (None, None),
         (ScanStatus::Rejected, _, _) => (Some(Denial::ScanResult), None),
-        (ScanStatus::ReportNotAvailable, Fallback::Accept, _) => (None, Some(ImageWarning::PendingAccepted)),
+        (ScanStatus::ReportNotAvailable, Fallback::Accept, _) => {
+            (None, Some(ImageWarning::PendingAccepted(report.state.lacks())))
+        }
         // The scanner may start only when the controller exists; its Pods wait instead.
         (ScanStatus::ReportNotAvailable, Fallback::Reject, _) if workload.is_template() => {
-            (None, Some(ImageWarning::PodsWait(workload)))
+            (None, Some(ImageWarning::PodsWait(report.state.lacks(), workload)))
         }
         (ScanStatus::ReportNotAvailable, Fallback::Reject, _) => (Some(Denial::ReportPending), None),
         // What an author can cause is no outage to forgive.

@@ -20,13 +20,16 @@ mod reports;
 mod repository;
 mod verification;
 
+pub use crate::license::{LicenseList, LicensePattern};
+pub use crate::purl::PurlPattern;
+pub use crate::version::VersionRange;
 use read::{Path, Problems, SettingsMap};
 use serde_json::{Map, Value};
 use std::fmt;
 
 pub use acceptance::{
-    Acceptance, Count, CvssLimit, Epss, ExploitedList, GateAction, GracePeriods, KnownExploited, Limit, Limits,
-    MissingScores, Severity,
+    Acceptance, Count, CvssLimit, DeniedPackage, Epss, ExploitedList, GateAction, GracePeriods, KnownExploited,
+    LicenseGate, Limit, Limits, MissingScores, PackageGate, Severity, UnknownLicense,
 };
 pub use attached::{Artifact, AttachedArtifacts};
 pub use attestors::{Attestor, Identity, KeyReference};
@@ -48,7 +51,7 @@ pub use rego::{ContextKind, KindPattern, Rego, RegoLibrary, RegoPolicy, RegoVers
 pub(crate) use reports::PLACEHOLDERS;
 pub use reports::{
     CustomFields, CustomLookup, CustomReports, Kubescape, Namespaces, Platforms, RegistryReports, ReportIdentity,
-    ReportSource, Reports, SbomScanner, TrivyOperator, UnprovenIndexes,
+    ReportSource, Reports, SbomScanner, SbomSource, TrivyOperator, UnprovenIndexes,
 };
 pub use repository::ArtifactRepository;
 pub(crate) use verification::IMAGE_LISTS;
@@ -148,7 +151,9 @@ impl Settings {
         let reports = self.reports.sources.iter().filter_map(ReportSource::artifacts);
         let reports = reports.chain(&self.reports.vex);
         let attestations = self.verification.iter().flat_map(|policy| &policy.attestations);
+        let sboms = self.reports.sboms.iter().filter_map(SbomSource::artifacts);
         let mut repositories = reports
+            .chain(sboms)
             .filter_map(|reports| reports.repository.as_ref())
             .chain(attestations.filter_map(|attestation| attestation.repository.as_ref()));
         self.names_registry(host) || repositories.any(|repository| repository.host() == host)
@@ -268,6 +273,14 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
             "reports.vex",
             "no document would ever be read, since `acceptance.ignoreVexStatus` is true; remove one of them".to_owned(),
         );
+    }
+    if settings.reports.sboms.is_empty() {
+        for setting in settings.acceptance.of_contents() {
+            problems.add_at(
+                &setting,
+                "nothing tells what an image is made of: name where SBOMs come from in `reports.sboms`",
+            );
+        }
     }
     settings
 }

@@ -15,6 +15,7 @@ mod mutilated;
 mod reread;
 mod running;
 mod said;
+mod sboms;
 mod unproven_indexes;
 mod vex;
 mod what_runs;

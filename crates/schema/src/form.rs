@@ -27,7 +27,7 @@ const ORDER: [(&str, &[&str]); 11] = [
             "preScanPolicies",
         ],
     ),
-    ("Reports", &["reports.sources", "reports"]),
+    ("Reports", &["reports.sources", "reports", "reports.sboms"]),
     (
         "Findings",
         &[
@@ -43,6 +43,8 @@ const ORDER: [(&str, &[&str]); 11] = [
             "acceptance.knownExploited",
             "acceptance.epss",
             "acceptance.endOfLife",
+            "acceptance.packages",
+            "acceptance.licenses",
             "exemptions",
             "exemptionsFrom",
             "acceptance",
@@ -100,12 +102,15 @@ pub fn form(schema: &Value) -> Value {
 }
 
 /// Settings that mean something only as a whole: the form saves each answer by itself.
-const WHOLE: [&str; 6] = [
+const WHOLE: [&str; 9] = [
     "acceptance.epss",
     "acceptance.knownExploited",
+    "acceptance.licenses",
+    "acceptance.packages",
     "acceptance.running",
     "breakGlass",
     "exemptionsFrom",
+    "reports.sboms",
     "reports.vex",
 ];
 

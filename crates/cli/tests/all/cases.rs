@@ -115,6 +115,7 @@ fn cases() -> Vec<Case> {
         "attacks",
         "demo",
         "acceptance",
+        "sboms",
         "exemptions",
         "reports",
         "vex",

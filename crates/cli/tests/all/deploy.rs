@@ -23,7 +23,8 @@ const SOURCES: [&str; 5] =
     ["sources/sbomscanner", "sources/trivy-operator", "sources/kubescape", "sources/custom", "sources/none"];
 
 /// What overlays may add beside a source of reports and the two below. Their heads have the settings that they go with.
-const BESIDE: [&str; 4] = ["keys", "context", "known-exploited", "running"];
+const BESIDE: [&str; 6] =
+    ["keys", "context", "known-exploited", "running", "sboms-sbomscanner", "sboms-trivy-operator"];
 
 // === overlays ===
 
@@ -58,13 +59,11 @@ fn overlay_with(components: &[&str], more: &str) -> Option<Rendered> {
 /// Every overlay: each source, enforced and not, with and without what comes beside it, by its components.
 fn all() -> Vec<Vec<&'static str>> {
     let mut all = Vec::new();
+    let everything = [&BESIDE[..], &["monitoring", "break-glass", "exemptions"]].concat();
     for source in SOURCES {
         for mode in [&[][..], &["monitor"]] {
             for twin in [&[][..], &["validating"]] {
-                for beside in [
-                    &[][..],
-                    &["keys", "context", "known-exploited", "running", "monitoring", "break-glass", "exemptions"],
-                ] {
+                for beside in [&[][..], everything.as_slice()] {
                     // Where nobody scans there is nothing to exempt.
                     let is_of_use = |name: &&str| *name != "exemptions" || source != "sources/none";
                     let beside: Vec<&str> = beside.iter().copied().filter(is_of_use).collect();
@@ -265,14 +264,19 @@ fn what_comes_beside_a_source_grants_what_its_settings_ask_for_and_nothing_else(
         // A list is asked for where a report has findings, and what runs where they have dates.
         let source = match component {
             "known-exploited" => "sources/sbomscanner",
-            "running" => "sources/trivy-operator",
+            "running" | "sboms-trivy-operator" => "sources/trivy-operator",
+            // What an image is made of is asked where its report lets it in.
+            "sboms-sbomscanner" => "sources/sbomscanner",
             _ => "sources/none",
         };
         let Some(rendered) = overlay(&[source, component]) else { return };
         let spec = rendered.policy(POLICY).spec;
         let mut settings = spec.settings.clone();
         for (key, value) in settings_in_head(component).as_object().unwrap() {
-            settings[key] = value.clone();
+            match (settings.get_mut(key).and_then(Value::as_object_mut), value.as_object()) {
+                (Some(own), Some(more)) => own.extend(more.clone()),
+                _ => settings[key] = value.clone(),
+            }
         }
         // Pre-scan accepts everything that may run.
         for policy in settings.get_mut("imageVerification").and_then(Value::as_array_mut).into_iter().flatten() {

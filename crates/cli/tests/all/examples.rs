@@ -197,6 +197,10 @@ fn normal(path: &str) -> String {
         // What a resource has in its `spec` is what else stands in the settings themselves.
         ("imageVerification[].spec.", "imageVerification[]."),
         ("imageVerification[].validations[].", "imageVerification[].verifications[]."),
+        // SBOMs stand where reports do.
+        ("reports.sboms[].sbomscanner.", "reports.sources[].sbomscanner."),
+        ("reports.sboms[].trivyOperator.", "reports.sources[].trivyOperator."),
+        ("reports.sboms[].registry.", "reports.sources[].registry."),
         ("reports.sources[].registry.attestors[].", "imageVerification[].attestors[]."),
         ("reports.vex[].attestors[].", "imageVerification[].attestors[]."),
         ("acceptance.byNamespace.*.maxSeverity.", "acceptance.maxSeverity."),
@@ -206,6 +210,8 @@ fn normal(path: &str) -> String {
         ("acceptance.byNamespace.*.running.", "acceptance.running."),
         ("acceptance.byNamespace.*.knownExploited.", "acceptance.knownExploited."),
         ("acceptance.byNamespace.*.epss.", "acceptance.epss."),
+        ("acceptance.byNamespace.*.packages.", "acceptance.packages."),
+        ("acceptance.byNamespace.*.licenses.", "acceptance.licenses."),
         ("regoPolicies.data.conftest.", "conftest."),
     ];
     let mut path = path.to_owned();

@@ -67,6 +67,14 @@ pub enum Advice {
     Wait,
     /// What the Pods of a workload that is there wait for: it isn't applied again.
     ForPods(Box<Advice>),
+    /// These packages are denied as they are.
+    ReplacePackages(Vec<String>),
+    /// The licences of these packages are denied, or not allowed.
+    DoWithoutPackages(Vec<String>),
+    /// Nothing tells the licences of these packages.
+    TellLicenses(Vec<String>),
+    /// Have its SBOM made, or made anew.
+    MakeSbom,
     /// Have it scanned.
     Scan,
     /// Have it scanned again: its report is too old, or can't be read.
@@ -196,6 +204,24 @@ impl fmt::Display for Advice {
             Self::Wait => "wait for the scan, and apply it again",
             Self::ForPods(advice) => return for_pods(advice, f),
             Self::Scan => "have it scanned, and apply it again when its report is there",
+            Self::ReplacePackages(names) => {
+                return write!(
+                    f,
+                    "update {} to a version that isn't denied, or do without; push the image, and have its SBOM made again",
+                    named(names)
+                );
+            }
+            Self::DoWithoutPackages(names) => {
+                return write!(f, "do without {}, or have the licence agreed to", named(names));
+            }
+            Self::TellLicenses(names) => {
+                return write!(
+                    f,
+                    "find out the licence of {}; where it is fine, `acceptance.licenses` can list it by its name, or leave the package out in `except`",
+                    named(names)
+                );
+            }
+            Self::MakeSbom => "have an SBOM of this digest made where `reports.sboms` looks for it, and apply it again",
             Self::ScanAgain => "have it scanned again",
             Self::ScanPlatform => "have it scanned for the platform that would run",
             Self::StartScanJob { registry, is_left_out: true } => {

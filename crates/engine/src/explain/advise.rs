@@ -3,9 +3,9 @@
 use super::{Advice, PackageUpdate};
 use crate::host::{HostFailure, NOBODY_TO_ASK, Untrusted};
 use crate::reason::{
-    Beside, Decisive, EndedExemption, ExceededLimit, ExceededSetting, LookUpFailure, NamedFinding, NotRunning,
-    NotScanned, OtherImage, Pending, ReportReason, ScanReason, Unexcused, UnknownRunning, UnreadableReport, Unresolved,
-    Unsigned, UnusableVex, Unverified,
+    Beside, Decisive, DocumentKind, EndedExemption, ExceededLimit, ExceededSetting, FoundPackage, LicenseFault,
+    LookUpFailure, NamedFinding, NotRunning, NotScanned, OtherImage, Pending, ReportReason, ScanReason, Unexcused,
+    UnknownRunning, UnreadableReport, Unresolved, Unsigned, UnusableVex, Unverified,
 };
 use crate::report::{PlatformReport, ScanReport};
 use crate::settings::Settings;
@@ -41,7 +41,11 @@ fn may_be_exempted(report: &ScanReport) -> bool {
         && limits.all(|limit| {
             !matches!(
                 limit.setting,
-                ExceededSetting::DenyAlways | ExceededSetting::EndOfLife(_) | ExceededSetting::OwnVerdict
+                ExceededSetting::DenyAlways
+                    | ExceededSetting::EndOfLife(_)
+                    | ExceededSetting::Packages(_)
+                    | ExceededSetting::Licenses(..)
+                    | ExceededSetting::OwnVerdict
             )
         })
 }
@@ -103,6 +107,13 @@ fn about_unresolved(why: &Unresolved, settings: &Settings) -> Advice {
 
 fn about_reason(reason: &ReportReason) -> Vec<Advice> {
     let advice = match &reason.what {
+        Decisive::Unreadable(_)
+        | Decisive::OfAnotherImage(OtherImage::Named(_) | OtherImage::Unnamed | OtherImage::WithoutDigest)
+        | Decisive::Nothing(_)
+            if reason.of == DocumentKind::Sbom =>
+        {
+            Advice::MakeSbom
+        }
         Decisive::Accepted => return Vec::new(),
         Decisive::Rejected(exceeded, _, unexcused) => {
             let mut advice = about_findings(exceeded);
@@ -158,6 +169,19 @@ fn about_unexcused(why: &Unexcused) -> Option<Advice> {
     Some(if failure.is_outage() { Advice::TryAgain } else { Advice::RepairLookUp })
 }
 
+/// Packages that a gate objects to, and licences.
+fn about_contents(setting: &ExceededSetting) -> Option<Advice> {
+    let names = |found: &[FoundPackage]| found.iter().map(|package| package.name.clone()).collect();
+    match setting {
+        ExceededSetting::Packages(found) => Some(Advice::ReplacePackages(names(found))),
+        ExceededSetting::Licenses(LicenseFault::Unknown, found) => Some(Advice::TellLicenses(names(found))),
+        ExceededSetting::Licenses(LicenseFault::Denied | LicenseFault::NotAllowed, found) => {
+            Some(Advice::DoWithoutPackages(names(found)))
+        }
+        _ => None,
+    }
+}
+
 /// The objects that should exempt what rejects, each once.
 fn about_exemptions(exceeded: &[ExceededLimit]) -> Option<Advice> {
     let mut objects: Vec<String> = Vec::new();
@@ -178,6 +202,10 @@ fn about_findings(exceeded: &[ExceededLimit]) -> Vec<Advice> {
     }
     if exceeded.iter().any(|limit| matches!(limit.setting, ExceededSetting::EndOfLife(_))) {
         return vec![Advice::UpgradeSystem];
+    }
+    let contents: Vec<Advice> = exceeded.iter().filter_map(|limit| about_contents(&limit.setting)).collect();
+    if !contents.is_empty() {
+        return contents;
     }
     let (mut packages, mut without_fix): (Vec<PackageUpdate>, Vec<String>) = Default::default();
     for NamedFinding { id, package, fixed_in, .. } in exceeded.iter().flat_map(|limit| &limit.named.shown) {

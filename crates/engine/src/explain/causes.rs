@@ -9,8 +9,8 @@ use crate::judged::{JudgedImage, ScanOutcome};
 use crate::policy::Rule;
 use crate::prescan::PreScanRejection;
 use crate::reason::{
-    Decisive, Denial, ExceededLimit, ExceededSetting, ImageWarning, LookUpFailure, NamedByMirror, Rejection,
-    ReportState, ScanReason, ScanStatus, UnreadableReport, Unresolved, Untold, Unverified,
+    Decisive, Denial, ExceededLimit, ExceededSetting, ImageWarning, LicenseFault, LookUpFailure, NamedByMirror,
+    Rejection, ReportState, ScanReason, ScanStatus, UnreadableReport, Unresolved, Untold, Unverified,
 };
 use crate::report::{PlatformReport, ScanReport};
 use crate::request::AdmissionRequest;
@@ -62,7 +62,7 @@ pub(super) fn waiting(
     let at = At { written, settings, before: settings, namespace: &namespace, now: decision.decided_at };
     let waiting = decision.images.iter().filter_map(|judged| {
         let scan = judged.scan.as_ref()?;
-        if !matches!(scan.warning, Some(ImageWarning::PodsWait(_))) {
+        if !matches!(scan.warning, Some(ImageWarning::PodsWait(..))) {
             return None;
         }
         // What its Pods will be told.
@@ -99,6 +99,8 @@ fn gate_that_can_warn(setting: &ExceededSetting) -> Option<&'static str> {
         ExceededSetting::KnownExploited(_) => Some("knownExploited"),
         ExceededSetting::Epss(..) => Some("epss"),
         ExceededSetting::EndOfLife(_) => Some("endOfLife"),
+        ExceededSetting::Packages(_) => Some("packages"),
+        ExceededSetting::Licenses(..) => Some("licenses"),
         ExceededSetting::MaxSeverity(..)
         | ExceededSetting::CvssScore(_)
         | ExceededSetting::DenyAlways
@@ -118,12 +120,20 @@ fn gates_in_vain(report: &ScanReport) -> BTreeSet<&'static str> {
     report.platforms.iter().filter_map(gate).collect()
 }
 
-/// A gate as it is written, but that it warns.
-fn warning(written: Option<&Value>) -> Value {
+/// The setting of a gate that says what becomes of what is over a limit.
+fn action_of(setting: &ExceededSetting) -> &'static str {
+    match setting {
+        ExceededSetting::Licenses(LicenseFault::Unknown, _) => "unknown",
+        _ => "action",
+    }
+}
+
+/// A gate as it is written, but that it warns by these settings of it.
+fn warning(written: Option<&Value>, actions: &[&'static str]) -> Value {
     match written {
         Some(Value::Object(gate)) => {
             let mut gate = gate.clone();
-            gate.insert("action".to_owned(), json!("warn"));
+            gate.extend(actions.iter().map(|action| ((*action).to_owned(), json!("warn"))));
             Value::Object(gate)
         }
         _ => json!("warn"),
@@ -373,7 +383,7 @@ impl<'s> At<'s> {
             ScanStatus::ScanFailed if !gates_in_vain(report).is_empty() => {
                 for gate in gates_in_vain(report) {
                     cause.decided_by.push(self.gate(gate, &[], json!("reject")));
-                    cause.undo.push(self.warning_gate(gate));
+                    cause.undo.push(self.warning_gate(gate, &["action"]));
                 }
             }
             ScanStatus::ScanFailed => {
@@ -434,6 +444,14 @@ impl<'s> At<'s> {
                 ExceededSetting::KnownExploited(_) => self.gate("knownExploited", &[], json!("reject")),
                 ExceededSetting::Epss(..) => self.gate("epss", &[], Value::Null),
                 ExceededSetting::EndOfLife(_) => self.gate("endOfLife", &[], json!("reject")),
+                ExceededSetting::Packages(_) => self.gate("packages", &["deny"], Value::Null),
+                ExceededSetting::Licenses(LicenseFault::Denied, _) => self.gate("licenses", &["deny"], Value::Null),
+                ExceededSetting::Licenses(LicenseFault::NotAllowed, _) => {
+                    self.gate("licenses", &["allow"], Value::Null)
+                }
+                ExceededSetting::Licenses(LicenseFault::Unknown, _) => {
+                    self.gate("licenses", &["unknown"], json!("reject"))
+                }
                 ExceededSetting::OwnVerdict => continue,
             };
             if !cause.decided_by.contains(&decider) {
@@ -510,6 +528,8 @@ impl<'s> At<'s> {
                 | ExceededSetting::KnownExploited(_)
                 | ExceededSetting::Epss(..)
                 | ExceededSetting::EndOfLife(_)
+                | ExceededSetting::Packages(_)
+                | ExceededSetting::Licenses(..)
                 | ExceededSetting::OwnVerdict => {}
             }
         }
@@ -528,21 +548,24 @@ impl<'s> At<'s> {
             let limit = json!({"threshold": cvss.threshold, "maxCount": most});
             edits.push(self.own_gate("cvssScore", limit, Opens::Limits(self.whose())));
         }
-        for key in over.iter().filter_map(|exceeded| gate_that_can_warn(&exceeded.setting)) {
-            let edit = self.warning_gate(key);
-            if !edits.contains(&edit) {
-                edits.push(edit);
+        let mut warning: BTreeMap<&'static str, Vec<&'static str>> = BTreeMap::new();
+        for exceeded in over {
+            let Some(gate) = gate_that_can_warn(&exceeded.setting) else { continue };
+            let (actions, action) = (warning.entry(gate).or_default(), action_of(&exceeded.setting));
+            if !actions.contains(&action) {
+                actions.push(action);
             }
         }
+        edits.extend(warning.into_iter().map(|(gate, actions)| self.warning_gate(gate, &actions)));
         edits
     }
 
     /// A gate for this namespace alone that warns where it rejected.
-    fn warning_gate(&self, key: &'static str) -> Edit {
+    fn warning_gate(&self, key: &'static str, actions: &[&'static str]) -> Edit {
         let written = self.gate_keys(key);
         let written: Vec<&str> = written.iter().map(String::as_str).collect();
         let opens = Opens::GateWarns { gate: key, whose: self.whose() };
-        self.own_gate(key, warning(self.find(&written)), opens)
+        self.own_gate(key, warning(self.find(&written), actions), opens)
     }
 
     /// A gate's value for this namespace alone.

@@ -1,6 +1,7 @@
 //! The limits that a report is over, and the findings that make it so.
 
 use super::UnusedVex;
+use super::contents::{self, FoundPackage, LicenseFault};
 use crate::Timestamp;
 use crate::message::{count, cut, join_at_most};
 use crate::settings::{Epss, Exemption, Limit, Severity, VoidExemption};
@@ -42,6 +43,10 @@ pub enum ExceededSetting {
     Epss(Epss, u64),
     /// `acceptance.endOfLife`, with the operating system's name, which may be empty.
     EndOfLife(String),
+    /// `acceptance.packages`, with the first packages that are denied.
+    Packages(Vec<FoundPackage>),
+    /// `acceptance.licenses`, with what is wrong about licences, and the first packages that have them.
+    Licenses(LicenseFault, Vec<FoundPackage>),
     /// None: the report itself says that its image is not fine.
     OwnVerdict,
 }
@@ -104,6 +109,8 @@ impl ExceededLimit {
             ExceededSetting::KnownExploited(_) => Some("known-exploited".into()),
             ExceededSetting::Epss(..) => Some("epss".into()),
             ExceededSetting::EndOfLife(_) => Some("end-of-life".into()),
+            ExceededSetting::Packages(_) => Some("packages".into()),
+            ExceededSetting::Licenses(..) => Some("licenses".into()),
             ExceededSetting::OwnVerdict => None,
         }
     }
@@ -155,6 +162,14 @@ impl fmt::Display for ExceededLimit {
                     f,
                     "the operating system{space}{system} is past its end of life: nobody reports what is found in it any more"
                 )
+            }
+            ExceededSetting::Packages(found) => {
+                f.write_str(&contents::packages(self.count))?;
+                contents::named(found, self.count, f)
+            }
+            ExceededSetting::Licenses(fault, found) => {
+                f.write_str(&contents::licenses(*fault, self.count))?;
+                contents::named(found, self.count, f)
             }
             ExceededSetting::OwnVerdict => f.write_str("the report's own verdict is `fail`"),
         }

@@ -19,9 +19,20 @@ const MAX_UNEXCUSED_LENGTH: usize = 160;
 /// The same of a VEX document.
 const MAX_VEX_LENGTH: usize = 280;
 
+/// What a source has of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentKind {
+    /// What a scanner found.
+    Report,
+    /// What it is made of.
+    Sbom,
+}
+
 /// What decides about one platform, and who says so.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ReportReason {
+    /// What it is about: what was found in the image, or what it is made of.
+    pub(crate) of: DocumentKind,
     /// The report, `VulnerabilityReport sbomscanner/…`; empty where nothing has a name.
     pub(crate) by: String,
     pub(crate) made: Made,
@@ -144,7 +155,7 @@ impl fmt::Display for ReportReason {
 
 impl ReportReason {
     fn whole(&self) -> String {
-        let Self { by, made, what } = self;
+        let Self { of, by, made, what } = self;
         match what {
             Decisive::Accepted => format!("accepted by {by}{made}"),
             Decisive::Rejected(exceeded, source, unexcused) => {
@@ -157,20 +168,29 @@ impl ReportReason {
             Decisive::Unreadable(why) => format!("{by} can't be read: {why}"),
             Decisive::Stale(why) => why.message(by),
             Decisive::OfAnotherImage(OtherImage::OnlyTag { name, source }) => format!(
-                "no scan report yet: {by} names only the tag {name}, which may have been another image when it was scanned; \
+                "no {of} yet: {by} names only the tag {name}, which may have been another image when it was scanned; \
                  set `identity: tag` in the source `{source}` to accept that"
             ),
-            Decisive::OfAnotherImage(which) => format!("no scan report yet: {by} is of another image, {which}"),
-            Decisive::NotScanned(why) => format!("no scan report: {why}"),
-            Decisive::Pending(what) => format!("no scan report yet: waiting for {what}"),
+            Decisive::OfAnotherImage(which) => format!("no {of} yet: {by} is of another image, {which}"),
+            Decisive::NotScanned(why) => format!("no {of}: {why}"),
+            Decisive::Pending(what) => format!("no {of} yet: waiting for {what}"),
             Decisive::Failed(why) => format!("the scan failed: {why}{}", Of(by)),
             Decisive::LookUpFailed(why @ LookUpFailure::List(_)) => format!("{why}{}", Of(by)),
-            Decisive::LookUpFailed(why) => format!("the look-up of the scan report failed: {why}{}", Of(by)),
+            Decisive::LookUpFailed(why) => format!("the look-up of the {of} failed: {why}{}", Of(by)),
             Decisive::Nothing(places) => {
                 let places: Vec<String> = places.iter().map(Whereabouts::to_string).collect();
-                format!("no scan report yet {}", places.join(", or "))
+                format!("no {of} yet {}", places.join(", or "))
             }
         }
+    }
+}
+
+impl fmt::Display for DocumentKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Report => "scan report",
+            Self::Sbom => "SBOM",
+        })
     }
 }
 

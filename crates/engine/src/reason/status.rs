@@ -1,5 +1,6 @@
 //! What is known about an image, in the words that rules, messages and annotations spell it with.
 
+use super::DocumentKind;
 use serde::Serialize;
 use std::fmt;
 
@@ -48,6 +49,8 @@ pub enum ReportState {
     OtherImage,
     /// No scanner has looked at it, and none is about to.
     NotScanned,
+    /// Its report lets it in, and nothing tells what it is made of, which a gate asks for.
+    NoSbom,
     /// A scan is on its way.
     Pending,
     /// The scanner failed, or its report can't be read.
@@ -57,6 +60,11 @@ pub enum ReportState {
 }
 
 impl ReportState {
+    /// What an image lacks that has no status of its own.
+    pub(crate) fn lacks(self) -> DocumentKind {
+        if self == Self::NoSbom { DocumentKind::Sbom } else { DocumentKind::Report }
+    }
+
     /// `look_up_failed`, as audit annotations spell it.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -65,6 +73,7 @@ impl ReportState {
             Self::Stale => "stale",
             Self::OtherImage => "other_image",
             Self::NotScanned => "not_scanned",
+            Self::NoSbom => "no_sbom",
             Self::Pending => "pending",
             Self::Failed => "failed",
             Self::LookUpFailed => "look_up_failed",

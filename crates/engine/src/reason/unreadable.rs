@@ -1,5 +1,6 @@
 //! Why a report can't be believed: it isn't what its format says, or contradicts itself.
 
+use crate::Timestamp;
 use crate::settings::Severity;
 use std::fmt;
 
@@ -58,6 +59,14 @@ pub(crate) enum UnreadableReport {
     NoFindingHas(String),
     /// A gate asks for what it doesn't say.
     Untold(Untold),
+    /// The others are about SBOMs.
+    NoSbom,
+    UnknownSbomFormat,
+    SpdxVersion,
+    SpdxWithoutSubject,
+    SbomWithoutPackages,
+    SbomWithoutPurls,
+    SbomAhead(Timestamp),
 }
 
 /// What a gate asks for, and a report doesn't say.
@@ -129,6 +138,15 @@ impl fmt::Display for UnreadableReport {
             Self::NothingHas(path) => return write!(f, "nothing in it has `{path}`"),
             Self::NoFindingHas(path) => return write!(f, "none of its findings has `{path}`"),
             Self::Untold(what) => return write!(f, "{what}"),
+            Self::NoSbom => "it has no SBOM",
+            Self::UnknownSbomFormat => "it is none of the formats that are read: SPDX 2 as JSON, CycloneDX as JSON",
+            Self::SpdxVersion => "its `spdxVersion` is not 2.2 or 2.3",
+            Self::SpdxWithoutSubject => {
+                "it doesn't describe one thing: `DESCRIBES` of the document must name one package"
+            }
+            Self::SbomWithoutPackages => "it lists no packages",
+            Self::SbomWithoutPurls => "none of its packages has a purl, which `packages` asks for",
+            Self::SbomAhead(time) => return write!(f, "it is of {time}, which is still to come"),
         };
         f.write_str(text)
     }

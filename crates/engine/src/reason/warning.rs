@@ -1,6 +1,9 @@
 //! What people are told of an image that is let in, or of a report whatever it came to.
 
-use super::{ExceededLimit, ExceededSetting, NamedFindings, RunsAlready, ScanStatus, Untold, UnusableList};
+use super::contents;
+use super::{
+    DocumentKind, ExceededLimit, ExceededSetting, NamedFindings, RunsAlready, ScanStatus, Untold, UnusableList,
+};
 use crate::Timestamp;
 use crate::message::{cut, join_at_most};
 use crate::settings::Exemption;
@@ -23,10 +26,10 @@ const IDS_IN_WARNING: usize = 2;
 pub enum ImageWarning {
     /// The settings admit it, whatever its status is.
     AdmittedByPolicy(ScanStatus),
-    /// It has no report, and the settings forgive that.
-    PendingAccepted,
-    /// It has no report, and what is made from the workload later waits for it.
-    PodsWait(WorkloadKind),
+    /// It has no report, or no SBOM, and the settings forgive that.
+    PendingAccepted(DocumentKind),
+    /// It has none, and what is made from the workload later waits for it.
+    PodsWait(DocumentKind, WorkloadKind),
     /// It could not be scanned, and the settings forgive that.
     FailureAccepted,
     /// Its index isn't proven, and the settings let it in.
@@ -65,6 +68,8 @@ impl GateWarning {
         match &self.0 {
             Warned::Exceeded(limit) => match &limit.setting {
                 ExceededSetting::EndOfLife(_) => f.write_str("has an operating system past its end of life"),
+                ExceededSetting::Packages(_) => write!(f, "has {}", contents::packages(limit.count)),
+                ExceededSetting::Licenses(fault, _) => write!(f, "has {}", contents::licenses(*fault, limit.count)),
                 _ => write!(f, "has {}", ExceededLimit { named: NamedFindings::default(), ..limit.clone() }),
             },
             Warned::Untold(Untold::Exploited) => f.write_str("has a report that doesn't say what is exploited"),
@@ -122,8 +127,8 @@ impl fmt::Display for ImageWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AdmittedByPolicy(status) => write!(f, "is admitted by policy, its scan status is '{status}'"),
-            Self::PendingAccepted => f.write_str("has no scan report yet, and `reportPending` is `accept`"),
-            Self::PodsWait(workload) => write!(f, "has no scan report yet: Pods of this {workload} wait for it"),
+            Self::PendingAccepted(what) => write!(f, "has no {what} yet, and `reportPending` is `accept`"),
+            Self::PodsWait(what, workload) => write!(f, "has no {what} yet: Pods of this {workload} wait for it"),
             Self::FailureAccepted => f.write_str("could not be scanned, and `scanFailed` is `accept`"),
             Self::UnprovenIndex => f.write_str("its index may hold more than was judged: `unprovenIndexes` is `warn`"),
             Self::ReportsDisagree => f.write_str("has scan reports that disagree: the worst decides"),

@@ -36,7 +36,7 @@ pub(crate) trait NamedReports<'a> {
 
 /// What a namespace's reports say: those under the computed names; and where these don't decide, or a claim led to them,
 /// those that a list shows, each read anew, since a list proves nothing about now.
-pub(crate) fn search<'a, R: NamedReports<'a>>(
+fn search<'a, R: NamedReports<'a>>(
     reports: &mut R,
     namespace: &'a str,
     names: &[String],
@@ -79,6 +79,24 @@ pub(crate) fn search<'a, R: NamedReports<'a>>(
         }
     }
     read
+}
+
+/// What the reports of several namespaces say, where `names` gives the computed names of each. What others say still counts where
+/// one fails: one of them may know that the image is bad.
+pub(crate) fn search_all<'a, R: NamedReports<'a>>(
+    reports: &mut R,
+    namespaces: &[&'a str],
+    names: impl Fn(&str) -> Vec<String>,
+    wanted: &WantedPlatform<'_>,
+    judge: &Judge<'a>,
+) -> Vec<Statement<'a>> {
+    let mut statements = Vec::new();
+    for namespace in namespaces {
+        if let Err(failure) = search(reports, namespace, &names(namespace), wanted, judge, &mut statements) {
+            statements.push(Statement::look_up_failed(&failure));
+        }
+    }
+    statements
 }
 
 /// Namespaces for people to read.

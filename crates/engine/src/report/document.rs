@@ -7,7 +7,7 @@
 //! told apart by that, and what a scanner's own settings left out (`--severity`, `--ignore-unfixed`, ignore files) no
 //! format says: whoever signs a report answers for how it was made.
 
-mod cyclonedx;
+pub(crate) mod cyclonedx;
 pub(crate) mod grype;
 mod sarif;
 mod trivy;
@@ -84,12 +84,12 @@ pub(crate) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> 
     }
 }
 
-fn unreadable(error: &serde_json::Error) -> UnreadableReport {
+pub(in crate::report) fn unreadable(error: &serde_json::Error) -> UnreadableReport {
     UnreadableReport::Json(crate::host::unreadable(error))
 }
 
 /// A text without the whitespace around it, where there is more to it.
-fn present(text: Option<Text<'_>>) -> Option<Text<'_>> {
+pub(in crate::report) fn present(text: Option<Text<'_>>) -> Option<Text<'_>> {
     let text = text?;
     match text.as_str().trim() {
         "" => None,
@@ -104,7 +104,7 @@ fn is_named(text: &Text<'_>, names: &[&str]) -> bool {
 }
 
 /// The digest in `sha256:…` or `repository@sha256:…`.
-fn digest_of(text: &str) -> Option<String> {
+pub(in crate::report) fn digest_of(text: &str) -> Option<String> {
     let digest = text.rsplit_once('@').map_or(text, |(_, digest)| digest);
     is_digest(digest).then(|| digest.to_owned())
 }
@@ -117,7 +117,7 @@ fn platform_of(os: Option<Text<'_>>, architecture: Option<Text<'_>>, variant: Op
 }
 
 /// A time as RFC 3339 has it. Of a mere day it is the first second: what counts from it counts sooner.
-fn time_of(text: &Text<'_>) -> Option<Timestamp> {
+pub(in crate::report) fn time_of(text: &Text<'_>) -> Option<Timestamp> {
     let text = text.as_str();
     Timestamp::parse(text).or_else(|| Timestamp::end_of_day(text).and(Timestamp::parse(&format!("{text}T00:00:00Z"))))
 }

@@ -1,10 +1,11 @@
-//! Reports beside the image in its registry, or in the repository that the settings name: artifacts whose configuration is what
-//! a scanner in CI wrote.
+//! Reports and SBOMs beside the image in its registry, or in the repository that the settings name: artifacts whose configuration is
+//! what a scanner in CI wrote.
 //!
 //! What is signed counts where it says itself, in its signed manifest or in the report, that it is about a digest of this image: a
 //! signed report of another image verifies as well.
 
-use super::document;
+use super::document::{self, ScannedDocument};
+use super::sbom::{self, Sbom};
 use super::source::{self, JudgedFor, Knowledge, Origin, Statement, WantedPlatform, judge_deeper};
 use crate::Timestamp;
 use crate::acceptance::{Depth, Judge, Judgement, Verdict};
@@ -13,7 +14,7 @@ use crate::host::Host;
 use crate::image::ImageReference;
 use crate::message::cut;
 use crate::platform::Platform;
-use crate::reason::{NotScanned, OtherImage, UnknownAge, UnreadableReport, Unsigned, Whereabouts};
+use crate::reason::{DocumentKind, NotScanned, OtherImage, UnknownAge, UnreadableReport, Unsigned, Whereabouts};
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{Artifact, AttachedArtifacts, RegistryReports};
 use std::collections::BTreeMap;
@@ -24,13 +25,14 @@ const CREATED: &str = "org.opencontainers.image.created";
 
 /// The artifacts beside images, as one request sees them.
 pub(super) struct AttachedReports<'a> {
+    kind: DocumentKind,
     settings: &'a RegistryReports,
     attachments: Attachments<'a>,
     /// By artifact, what its report comes to for an image: the same for each of its platforms, unless the judge tells these apart.
     judged: BTreeMap<String, (JudgedFor, Rc<Result<Judged<'a>, UnreadableReport>>)>,
 }
 
-/// A report as it was read, and what it comes to.
+/// A document as it was read, and what it comes to.
 struct Judged<'a> {
     format: &'static str,
     digests: Vec<String>,
@@ -41,9 +43,37 @@ struct Judged<'a> {
     judgement: Judgement<'a>,
 }
 
+impl<'a> Judged<'a> {
+    fn report(document: ScannedDocument<'_>, created: Option<Timestamp>, judge: &Judge<'a>) -> Self {
+        Self {
+            format: document.format,
+            is_verdict: document.findings.verdict.is_some(),
+            judgement: judge_deeper(judge, &document.findings, |depth| {
+                // All of it was read at once.
+                (depth == Depth::Excused).then(|| judge.judge_at(depth, &document.findings))
+            }),
+            digests: document.digests,
+            platform: document.platform,
+            time: document.time.or(created),
+        }
+    }
+
+    fn sbom(sbom: Sbom<'_>, created: Option<Timestamp>, judge: &Judge<'a>) -> Self {
+        let time = sbom.time.or(created);
+        Self {
+            format: sbom.format,
+            is_verdict: false,
+            judgement: judge.judge_contents(&sbom.contents, time),
+            digests: sbom.digests,
+            platform: sbom.platform,
+            time,
+        }
+    }
+}
+
 impl<'a> AttachedReports<'a> {
-    pub(super) fn new(settings: &'a RegistryReports, host: &'a dyn Host) -> Self {
-        Self { settings, attachments: Attachments::new(&settings.attached, host), judged: BTreeMap::new() }
+    pub(super) fn new(kind: DocumentKind, settings: &'a RegistryReports, host: &'a dyn Host) -> Self {
+        Self { kind, settings, attachments: Attachments::new(&settings.attached, host), judged: BTreeMap::new() }
     }
 
     fn statement(&mut self, found: &Found, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Option<Statement<'a>> {
@@ -74,14 +104,18 @@ impl<'a> AttachedReports<'a> {
             Ok(judged) => judged,
             Err(_) if subject.is_some_and(|digest| !wanted.is_digest(digest)) => {
                 let which = OtherImage::Named(cut(subject.unwrap_or_default(), 160));
-                return Some(Statement::new(format!("scan report {artifact}"), Knowledge::OfAnotherImage(which)));
+                return Some(Statement::new(format!("{} {artifact}", self.kind), Knowledge::OfAnotherImage(which)));
             }
             Err(why) => {
                 let known = Knowledge::Fresh(Verdict::Unreadable(why.clone()).into());
-                return Some(Statement::new(format!("scan report {artifact}"), known));
+                return Some(Statement::new(format!("{} {artifact}", self.kind), known));
             }
         };
-        let by = format!("{} report {artifact}", judged.format);
+        let noun = match self.kind {
+            DocumentKind::Report => "report",
+            DocumentKind::Sbom => "SBOM",
+        };
+        let by = format!("{} {noun} {artifact}", judged.format);
         let digests: Vec<&str> = subject.into_iter().chain(judged.digests.iter().map(String::as_str)).collect();
         if !digests.iter().any(|digest| wanted.is_digest(digest)) && is_on(Remedy::MatchSubject) {
             let which = match digests.first() {
@@ -120,17 +154,11 @@ impl<'a> AttachedReports<'a> {
             return Rc::clone(judged);
         }
         let created = content.annotation(CREATED).and_then(Timestamp::parse);
-        let judged = Rc::new(document::read(content.config.get()).map(|document| Judged {
-            format: document.format,
-            is_verdict: document.findings.verdict.is_some(),
-            judgement: judge_deeper(judge, &document.findings, |depth| {
-                // All of it was read at once.
-                (depth == Depth::Excused).then(|| judge.judge_at(depth, &document.findings))
-            }),
-            digests: document.digests,
-            platform: document.platform,
-            time: document.time.or(created),
-        }));
+        let json = content.config.get();
+        let judged = Rc::new(match self.kind {
+            DocumentKind::Report => document::read(json).map(|document| Judged::report(document, created, judge)),
+            DocumentKind::Sbom => sbom::read(json).map(|sbom| Judged::sbom(sbom, created, judge)),
+        });
         let judged_for = (reference.clone(), judge.platform().map(str::to_owned));
         self.judged.insert(artifact.to_owned(), (judged_for, Rc::clone(&judged)));
         judged

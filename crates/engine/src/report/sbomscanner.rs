@@ -13,6 +13,7 @@
 mod progress;
 
 use super::cluster::{self, Named, NamedReports, Objects};
+use super::sbom;
 use super::score::{self, Number};
 use super::source::{self, Described, Knowledge, Statement, WantedPlatform, judge_deeper};
 use crate::Timestamp;
@@ -36,9 +37,12 @@ use std::rc::Rc;
 const API_VERSION: &str = "storage.sbomscanner.kubewarden.io/v1alpha1";
 const REPORT: &str = "VulnerabilityReport";
 const IMAGE: &str = "Image";
+const SBOM: &str = "SBOM";
 /// The kinds that are read, each with its `apiVersion`.
 pub(super) const KINDS: [(&str, &str); 3] =
     [(API_VERSION, REPORT), (API_VERSION, IMAGE), (progress::API_VERSION, progress::KIND)];
+/// The kind that is read for SBOMs.
+pub(super) const SBOM_KIND: (&str, &str) = (API_VERSION, SBOM);
 /// Docker Hub as the scanner writes it.
 const DOCKER_HUB: &str = "index.docker.io";
 /// What identifies a report; without it in the mask the host leaves it out.
@@ -48,16 +52,24 @@ const SCAN_JOB: &str = "sbomscanner.kubewarden.io/scanjob-uid";
 
 /// The scanner's reports, as one request sees them.
 pub(super) struct SbomScannerReports<'a> {
-    /// The namespaces whose reports are trusted, each once.
-    namespaces: Vec<&'a str>,
-    registry_resources: &'a [String],
-    reports: Catalogue<'a>,
+    reports: Shelf<'a>,
     images: Catalogue<'a>,
     jobs: ScanJobs<'a>,
     /// Whether the time of a report decides anything.
     needs_time: bool,
+}
+
+/// The scanner's SBOMs, as one request sees them. They have the names of their reports.
+pub(super) struct SbomScannerSboms<'a>(Shelf<'a>);
+
+/// Where the scanner keeps what it knows of images, one kind of it.
+struct Shelf<'a> {
+    /// The namespaces whose objects are trusted, each once.
+    namespaces: Vec<&'a str>,
+    registry_resources: &'a [String],
     /// By registry host, the name of the Registry resource that workload scanning makes for it.
     workload_scans: BTreeMap<String, String>,
+    catalogue: Catalogue<'a>,
 }
 
 /// Objects of one of the scanner's kinds that say whose they are.
@@ -69,29 +81,12 @@ struct Catalogue<'a> {
 
 impl<'a> SbomScannerReports<'a> {
     pub(super) fn new(settings: &'a SbomScanner, host: &'a dyn Host, namespace: &'a str, needs_time: bool) -> Self {
-        let catalogue = |kind| Catalogue { objects: Objects::new(host, API_VERSION, kind), lists: BTreeMap::new() };
         Self {
-            namespaces: settings.namespaces.around(namespace),
-            registry_resources: &settings.registry_resources,
-            reports: catalogue(REPORT),
-            images: catalogue(IMAGE),
+            reports: Shelf::new(settings, host, namespace, REPORT),
+            images: Catalogue::new(host, IMAGE),
             jobs: ScanJobs::new(host),
             needs_time,
-            workload_scans: BTreeMap::new(),
         }
-    }
-
-    fn computed_names(&mut self, wanted: &WantedPlatform<'_>) -> Vec<String> {
-        let mut names = Vec::new();
-        for image in wanted.names() {
-            let host = scanners_host(image);
-            if !self.workload_scans.contains_key(host) {
-                self.workload_scans.insert(host.to_owned(), ["workloadscan-", &sha256_hex(&[host])].concat());
-            }
-            let workload_scan = self.workload_scans.get(host).map_or("", String::as_str);
-            names.extend(computed_names(image, wanted, self.registry_resources, workload_scan));
-        }
-        names
     }
 
     /// What the scanner is doing about an image that it has no report of: what it says of each Image counts.
@@ -137,6 +132,87 @@ impl<'a> SbomScannerReports<'a> {
     }
 }
 
+impl<'a> SbomScannerSboms<'a> {
+    pub(super) fn new(settings: &'a SbomScanner, host: &'a dyn Host, namespace: &'a str) -> Self {
+        Self(Shelf::new(settings, host, namespace, SBOM))
+    }
+}
+
+impl<'a> Shelf<'a> {
+    fn new(settings: &'a SbomScanner, host: &'a dyn Host, namespace: &'a str, kind: &'a str) -> Self {
+        Self {
+            namespaces: settings.namespaces.around(namespace),
+            registry_resources: &settings.registry_resources,
+            workload_scans: BTreeMap::new(),
+            catalogue: Catalogue::new(host, kind),
+        }
+    }
+
+    fn computed_names(&mut self, wanted: &WantedPlatform<'_>) -> Vec<String> {
+        let mut names = Vec::new();
+        for image in wanted.names() {
+            let host = scanners_host(image);
+            if !self.workload_scans.contains_key(host) {
+                self.workload_scans.insert(host.to_owned(), ["workloadscan-", &sha256_hex(&[host])].concat());
+            }
+            let workload_scan = self.workload_scans.get(host).map_or("", String::as_str);
+            names.extend(computed_names(image, wanted, self.registry_resources, workload_scan));
+        }
+        names
+    }
+
+    fn whereabouts(&self) -> Whereabouts {
+        Whereabouts::SbomScanner { namespaces: cluster::owned(&self.namespaces) }
+    }
+}
+
+impl<'a> NamedReports<'a> for SbomScannerSboms<'a> {
+    /// As of reports.
+    const NAMES_ARE_CLAIMS: bool = false;
+
+    fn read(
+        &mut self,
+        namespace: &'a str,
+        name: &str,
+        wanted: &WantedPlatform<'_>,
+        judge: &Judge<'a>,
+    ) -> Result<Option<Statement<'a>>, HostFailure> {
+        let objects = &mut self.0.catalogue.objects;
+        let Some(document) = objects.get(namespace, name, &sbom_fields(judge))? else { return Ok(None) };
+        let object: SbomObject<'_> = document.read()?;
+        let by = objects.shown(namespace, name);
+        if !is_object(&object.kind, &object.metadata, objects.kind(), namespace, name)
+            || !object.image_metadata.as_ref().is_some_and(|image| image.describes(wanted))
+        {
+            let which = object.image_metadata.as_ref().map_or(OtherImage::Unnamed, ImageMetadata::shown);
+            return Ok(Some(Statement::new(by, Knowledge::OfAnotherImage(which))));
+        }
+        let read = object.spdx.ok_or(UnreadableReport::NoSbom).and_then(|spdx| sbom::read_spdx(spdx.get()));
+        let (time, judgement) = match read {
+            Ok(sbom) => (sbom.time, judge.judge_contents(&sbom.contents, sbom.time)),
+            Err(why) => (None, Verdict::Unreadable(why).into()),
+        };
+        let (first_made, origin) = (object.metadata.created(), objects.origin(namespace, name));
+        Ok(Some(Statement { by, time, first_made, known: Knowledge::Fresh(judgement), origin }))
+    }
+
+    fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
+        self.0.catalogue.listed(namespace, wanted)
+    }
+}
+
+impl<'a> source::Source<'a> for SbomScannerSboms<'a> {
+    fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+        let names = self.0.computed_names(wanted);
+        let namespaces = self.0.namespaces.clone();
+        cluster::search_all(self, &namespaces, |_| names.clone(), wanted, judge)
+    }
+
+    fn whereabouts(&self) -> Whereabouts {
+        self.0.whereabouts()
+    }
+}
+
 impl<'a> NamedReports<'a> for SbomScannerReports<'a> {
     /// A name is made of the registry, the repository, the tag and the manifest's digest, as this module resolved them, and
     /// of a Registry resource that the settings or the scanner name. An author chooses the image, and nothing beside it.
@@ -150,10 +226,12 @@ impl<'a> NamedReports<'a> for SbomScannerReports<'a> {
         judge: &Judge<'a>,
     ) -> Result<Option<Statement<'a>>, HostFailure> {
         let depth = judge.depth();
-        let Some(document) = self.reports.objects.get(namespace, name, &fields(judge, depth))? else { return Ok(None) };
+        let Some(document) = self.reports.catalogue.objects.get(namespace, name, &fields(judge, depth))? else {
+            return Ok(None);
+        };
         let report: Report<'_> = document.read()?;
-        let by = self.reports.objects.shown(namespace, name);
-        if !is_object(&report.kind, &report.metadata, self.reports.objects.kind(), namespace, name)
+        let by = self.reports.catalogue.objects.shown(namespace, name);
+        if !is_object(&report.kind, &report.metadata, self.reports.catalogue.objects.kind(), namespace, name)
             || !report.image_metadata.as_ref().is_some_and(|image| image.describes(wanted))
         {
             let which = report.image_metadata.as_ref().map_or(OtherImage::Unnamed, ImageMetadata::shown);
@@ -167,7 +245,7 @@ impl<'a> NamedReports<'a> for SbomScannerReports<'a> {
             (true, None) => Err(UnknownAge::NoScanJob),
         };
         let first_made = report.metadata.created();
-        let objects = &mut self.reports.objects;
+        let objects = &mut self.reports.catalogue.objects;
         let (time, known) = wanted.hold_to_age(time, || {
             let first = match findings(report.report, depth) {
                 Ok(findings) => findings,
@@ -182,30 +260,23 @@ impl<'a> NamedReports<'a> for SbomScannerReports<'a> {
                 Some(judge.judge_at(depth, &findings))
             })
         });
-        let origin = self.reports.objects.origin(namespace, name);
+        let origin = self.reports.catalogue.objects.origin(namespace, name);
         Ok(Some(Statement { by, time, first_made, known, origin }))
     }
 
     fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
-        self.reports.listed(namespace, wanted)
+        self.reports.catalogue.listed(namespace, wanted)
     }
 }
 
 impl<'a> source::Source<'a> for SbomScannerReports<'a> {
     fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
-        let names = self.computed_names(wanted);
-        let mut statements = Vec::new();
-        let mut failed = false;
-        for namespace in self.namespaces.clone() {
-            // What others say still counts: one of them may know that the image is bad.
-            if let Err(failure) = cluster::search(self, namespace, &names, wanted, judge, &mut statements) {
-                failed = true;
-                statements.push(Statement::look_up_failed(&failure));
-            }
-        }
+        let names = self.reports.computed_names(wanted);
+        let namespaces = self.reports.namespaces.clone();
+        let mut statements = cluster::search_all(self, &namespaces, |_| names.clone(), wanted, judge);
         // Only where nothing is known already, and nothing is broken.
-        if !failed && statements.iter().all(|statement| matches!(statement.known, Knowledge::OfAnotherImage(_))) {
-            for namespace in self.namespaces.clone() {
+        if statements.iter().all(|statement| matches!(statement.known, Knowledge::OfAnotherImage(_))) {
+            for namespace in namespaces {
                 if let Err(failure) = self.progress(namespace, &names, wanted, &mut statements) {
                     statements.push(Statement::look_up_failed(&failure));
                 }
@@ -215,11 +286,15 @@ impl<'a> source::Source<'a> for SbomScannerReports<'a> {
     }
 
     fn whereabouts(&self) -> Whereabouts {
-        Whereabouts::SbomScanner { namespaces: cluster::owned(&self.namespaces) }
+        self.reports.whereabouts()
     }
 }
 
 impl<'a> Catalogue<'a> {
+    fn new(host: &'a dyn Host, kind: &'a str) -> Self {
+        Self { objects: Objects::new(host, API_VERSION, kind), lists: BTreeMap::new() }
+    }
+
     /// The names of the objects that say they are of the wanted image.
     fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
         let objects = &mut self.objects;
@@ -252,6 +327,30 @@ fn fields(judge: &Judge<'_>, depth: Depth) -> Vec<&'static str> {
         if needed {
             fields.push(field);
         }
+    }
+    fields
+}
+
+/// What an SBOM is asked for: what the settings need of its packages.
+fn sbom_fields(judge: &Judge<'_>) -> Vec<&'static str> {
+    let mut fields = vec![
+        IDENTITY,
+        "spdx.spdxVersion",
+        "spdx.creationInfo.created",
+        "spdx.packages.SPDXID",
+        "spdx.packages.name",
+        "spdx.packages.versionInfo",
+        "spdx.packages.primaryPackagePurpose",
+        // Where packages were found has no purl, and is no package.
+        "spdx.packages.externalRefs",
+    ];
+    if judge.asks_for_licenses() {
+        fields.extend([
+            "spdx.packages.licenseConcluded",
+            "spdx.packages.licenseDeclared",
+            "spdx.hasExtractedLicensingInfos.licenseId",
+            "spdx.hasExtractedLicensingInfos.name",
+        ]);
     }
     fields
 }
@@ -345,6 +444,20 @@ struct Image<'a> {
     metadata: Metadata<'a>,
     #[serde(borrow)]
     image_metadata: Option<ImageMetadata<'a>>,
+}
+
+/// What an image is made of.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SbomObject<'a> {
+    #[serde(borrow)]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+    #[serde(borrow)]
+    image_metadata: Option<ImageMetadata<'a>>,
+    #[serde(borrow)]
+    spdx: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]

@@ -11,6 +11,7 @@ mod owner;
 
 use super::Subject;
 use super::cluster::{self, Named, NamedReports, Objects};
+use super::sbom;
 use super::score::{self, Number};
 use super::source::{self, Described, Knowledge, Statement, WantedPlatform, judge_deeper};
 use crate::Timestamp;
@@ -24,6 +25,7 @@ use crate::remedy::{Remedy, is_on};
 use crate::settings::{ReportIdentity, Severity, TrivyOperator};
 use crate::text::Text;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -31,18 +33,25 @@ pub(crate) use owner::Owner;
 
 pub(super) const API_VERSION: &str = "aquasecurity.github.io/v1alpha1";
 pub(super) const KIND: &str = "VulnerabilityReport";
+pub(super) const SBOM_KIND: &str = "SbomReport";
 /// As the settings spell it.
 const SOURCE: &str = "trivyOperator";
 const ARTIFACT: &str = "report.artifact";
 const REGISTRY: &str = "report.registry";
 
 /// The operator's reports, as one request sees them.
-pub(super) struct TrivyOperatorReports<'a> {
+pub(super) struct TrivyOperatorReports<'a>(Shelf<'a>);
+
+/// The operator's SBOMs, as one request sees them. They have the names of their reports, and say in the same way whose they are.
+pub(super) struct TrivyOperatorSboms<'a>(Shelf<'a>);
+
+/// Where the operator keeps what it knows of images, one kind of it.
+struct Shelf<'a> {
     settings: &'a TrivyOperator,
     host: &'a dyn Host,
     subject: &'a Subject,
     namespaces: Vec<&'a str>,
-    reports: Objects<'a>,
+    objects: Objects<'a>,
     /// What each namespace's list says, once it was needed.
     lists: BTreeMap<&'a str, Result<Vec<Listed>, HostFailure>>,
     /// The ids of images (the digests of their configurations) that had to be asked for, by the manifest's digest.
@@ -51,12 +60,24 @@ pub(super) struct TrivyOperatorReports<'a> {
 
 impl<'a> TrivyOperatorReports<'a> {
     pub(super) fn new(settings: &'a TrivyOperator, host: &'a dyn Host, subject: &'a Subject) -> Self {
+        Self(Shelf::new(settings, host, subject, KIND))
+    }
+}
+
+impl<'a> TrivyOperatorSboms<'a> {
+    pub(super) fn new(settings: &'a TrivyOperator, host: &'a dyn Host, subject: &'a Subject) -> Self {
+        Self(Shelf::new(settings, host, subject, SBOM_KIND))
+    }
+}
+
+impl<'a> Shelf<'a> {
+    fn new(settings: &'a TrivyOperator, host: &'a dyn Host, subject: &'a Subject, kind: &'a str) -> Self {
         Self {
             settings,
             host,
             subject,
             namespaces: settings.namespaces.around(&subject.namespace),
-            reports: Objects::new(host, API_VERSION, KIND),
+            objects: Objects::new(host, API_VERSION, kind),
             lists: BTreeMap::new(),
             image_ids: BTreeMap::new(),
         }
@@ -94,7 +115,7 @@ impl<'a> TrivyOperatorReports<'a> {
     fn only_of_tag(&self, wanted: &WantedPlatform<'_>) -> Option<Statement<'a>> {
         self.lists.iter().find_map(|(namespace, listed)| {
             let listed = listed.as_ref().ok()?.iter().find(|item| self.is_only_of_tag(&item.identity, wanted))?;
-            let by = self.reports.shown(namespace, &listed.name);
+            let by = self.objects.shown(namespace, &listed.name);
             Some(Statement::new(by, Knowledge::OfAnotherImage(listed.identity.shown().only_by_tag(SOURCE))))
         })
     }
@@ -125,63 +146,26 @@ impl<'a> TrivyOperatorReports<'a> {
         }
         self.image_ids.get(digest).cloned().unwrap_or(Ok(None))
     }
-}
 
-impl<'a> NamedReports<'a> for TrivyOperatorReports<'a> {
-    /// The controller, its name and the containers' names stand in the object: whoever writes it could choose, of all
-    /// reports of the image, the one that was made before the finding was known.
-    const NAMES_ARE_CLAIMS: bool = true;
-
-    fn read(
+    /// Whose an object is, where that isn't the wanted image.
+    fn of_another(
         &mut self,
-        namespace: &'a str,
-        name: &str,
+        object: &Object<'_>,
+        (namespace, name): (&str, &str),
         wanted: &WantedPlatform<'_>,
-        judge: &Judge<'a>,
-    ) -> Result<Option<Statement<'a>>, HostFailure> {
-        let depth = judge.depth();
-        let needs_time = wanted.max_age.is_some();
-        let Some(document) = self.reports.get(namespace, name, &fields(judge, depth, needs_time))? else {
+    ) -> Result<Option<OtherImage>, HostFailure> {
+        let identity = Identity::of(object.report.as_ref());
+        if object.is_named(self.objects.kind(), namespace, name) && self.is_of(&identity, wanted)? {
             return Ok(None);
-        };
-        let report: Object<'_> = document.read()?;
-        let by = self.reports.shown(namespace, name);
-        let identity = Identity::of(report.report.as_ref());
-        if !report.is_named(namespace, name) || !self.is_of(&identity, wanted)? {
-            let whose = identity.shown();
-            let whose = if self.is_only_of_tag(&identity, wanted) { whose.only_by_tag(SOURCE) } else { whose };
-            return Ok(Some(Statement::new(by, Knowledge::OfAnotherImage(whose))));
         }
-        let time = |report: &Option<Report<'_>>| {
-            let text = report.as_ref().and_then(|report| report.update_timestamp.as_ref()).map(Text::as_str);
-            text.and_then(Timestamp::parse)
-        };
-        let made = time(&report.report).ok_or(UnknownAge::NotMade);
-        let mut explained_at = None;
-        let reports = &mut self.reports;
-        let (time, known) = wanted.hold_to_age(made, || {
-            let first = match findings(report.report, depth) {
-                Ok(findings) => findings,
-                Err(why) => return Verdict::Unreadable(why).into(),
-            };
-            judge_deeper(judge, &first, |depth| {
-                let document = reports.get(namespace, name, &fields(judge, depth, true)).ok()??;
-                let again: Object<'_> = document.read().ok()?;
-                let is_same = again.is_named(namespace, name) && Identity::of(again.report.as_ref()) == identity;
-                let made = time(&again.report);
-                let findings = is_same.then(|| findings(again.report, depth).ok())??;
-                explained_at = made;
-                Some(judge.judge_at(depth, &findings))
-            })
-        });
-        let origin = self.reports.origin(namespace, name);
-        Ok(Some(Statement { by, time: time.or(explained_at), first_made: None, known, origin }))
+        let whose = identity.shown();
+        Ok(Some(if self.is_only_of_tag(&identity, wanted) { whose.only_by_tag(SOURCE) } else { whose }))
     }
 
-    /// Reports of the same image, whatever workload they are of.
+    /// Objects of the same image, whatever workload they are of.
     fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
         if !self.lists.contains_key(namespace) {
-            let listed = list(&mut self.reports, namespace);
+            let listed = list(&mut self.objects, namespace);
             self.lists.insert(namespace, listed);
         }
         let listed: Vec<Listed> = match self.lists.get(namespace) {
@@ -203,35 +187,155 @@ impl<'a> NamedReports<'a> for TrivyOperatorReports<'a> {
         }
         Ok(by_id)
     }
-}
 
-impl<'a> source::Source<'a> for TrivyOperatorReports<'a> {
-    fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
-        if !wanted.is_platform(Some(&self.settings.platform)) {
-            return Vec::new();
+    /// The names under which a namespace has what is known of the workload's containers: beside the workload.
+    fn computed_names(&self, namespace: &str, wanted: &WantedPlatform<'_>) -> Vec<String> {
+        match namespace == self.subject.namespace {
+            true => owner::report_names(&self.subject.owners, wanted.containers),
+            false => Vec::new(),
         }
-        let mut statements = Vec::new();
-        for namespace in self.namespaces.clone() {
-            // What others say still counts: one of them may know that the image is bad.
-            // A workload's reports are beside it.
-            let names = if namespace == self.subject.namespace {
-                owner::report_names(&self.subject.owners, wanted.containers)
-            } else {
-                Vec::new()
-            };
-            if let Err(failure) = cluster::search(self, namespace, &names, wanted, judge, &mut statements) {
-                statements.push(Statement::look_up_failed(&failure));
-            }
-        }
-        if statements.is_empty() {
-            statements.extend(self.only_of_tag(wanted));
-        }
-        statements
     }
 
     fn whereabouts(&self) -> Whereabouts {
         let (platform, namespaces) = (self.settings.platform.clone(), cluster::owned(&self.namespaces));
         Whereabouts::TrivyOperator { platform, namespaces }
+    }
+}
+
+/// A kind of the operator's objects.
+trait Kept<'a>: NamedReports<'a> + Sized {
+    fn shelf(&self) -> &Shelf<'a>;
+
+    /// What all trusted namespaces have of a platform.
+    fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+        let shelf = self.shelf();
+        if !wanted.is_platform(Some(&shelf.settings.platform)) {
+            return Vec::new();
+        }
+        let namespaces = shelf.namespaces.clone();
+        let (beside, names) =
+            (shelf.subject.namespace.as_str(), shelf.computed_names(&shelf.subject.namespace, wanted));
+        let names = |namespace: &str| if namespace == beside { names.clone() } else { Vec::new() };
+        let mut statements = cluster::search_all(self, &namespaces, names, wanted, judge);
+        if statements.is_empty() {
+            statements.extend(self.shelf().only_of_tag(wanted));
+        }
+        statements
+    }
+}
+
+impl<'a> Kept<'a> for TrivyOperatorReports<'a> {
+    fn shelf(&self) -> &Shelf<'a> {
+        &self.0
+    }
+}
+
+impl<'a> Kept<'a> for TrivyOperatorSboms<'a> {
+    fn shelf(&self) -> &Shelf<'a> {
+        &self.0
+    }
+}
+
+impl<'a> NamedReports<'a> for TrivyOperatorSboms<'a> {
+    /// As of reports.
+    const NAMES_ARE_CLAIMS: bool = true;
+
+    fn read(
+        &mut self,
+        namespace: &'a str,
+        name: &str,
+        wanted: &WantedPlatform<'_>,
+        judge: &Judge<'a>,
+    ) -> Result<Option<Statement<'a>>, HostFailure> {
+        let Some(document) = self.0.objects.get(namespace, name, &sbom_fields(judge))? else { return Ok(None) };
+        let object: Object<'_> = document.read()?;
+        let by = self.0.objects.shown(namespace, name);
+        if let Some(whose) = self.0.of_another(&object, (namespace, name), wanted)? {
+            return Ok(Some(Statement::new(by, Knowledge::OfAnotherImage(whose))));
+        }
+        let time = object.report.as_ref().and_then(Report::time);
+        let bom = object.report.and_then(|report| report.components).ok_or(UnreadableReport::NoSbom);
+        let judgement = match bom.and_then(|bom| sbom::read_cyclonedx(bom.get())) {
+            Ok(sbom) => judge.judge_contents(&sbom.contents, time.or(sbom.time)),
+            Err(why) => Verdict::Unreadable(why).into(),
+        };
+        let origin = self.0.objects.origin(namespace, name);
+        Ok(Some(Statement { by, time, first_made: None, known: Knowledge::Fresh(judgement), origin }))
+    }
+
+    fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
+        self.0.listed(namespace, wanted)
+    }
+}
+
+impl<'a> source::Source<'a> for TrivyOperatorSboms<'a> {
+    fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+        Kept::find(self, wanted, judge)
+    }
+
+    fn whereabouts(&self) -> Whereabouts {
+        self.0.whereabouts()
+    }
+}
+
+impl<'a> NamedReports<'a> for TrivyOperatorReports<'a> {
+    /// The controller, its name and the containers' names stand in the object: whoever writes it could choose, of all
+    /// reports of the image, the one that was made before the finding was known.
+    const NAMES_ARE_CLAIMS: bool = true;
+
+    fn read(
+        &mut self,
+        namespace: &'a str,
+        name: &str,
+        wanted: &WantedPlatform<'_>,
+        judge: &Judge<'a>,
+    ) -> Result<Option<Statement<'a>>, HostFailure> {
+        let depth = judge.depth();
+        let needs_time = wanted.max_age.is_some();
+        let Some(document) = self.0.objects.get(namespace, name, &fields(judge, depth, needs_time))? else {
+            return Ok(None);
+        };
+        let report: Object<'_> = document.read()?;
+        let by = self.0.objects.shown(namespace, name);
+        if let Some(whose) = self.0.of_another(&report, (namespace, name), wanted)? {
+            return Ok(Some(Statement::new(by, Knowledge::OfAnotherImage(whose))));
+        }
+        let identity = Identity::of(report.report.as_ref());
+        let time = |report: &Option<Report<'_>>| report.as_ref().and_then(Report::time);
+        let made = time(&report.report).ok_or(UnknownAge::NotMade);
+        let mut explained_at = None;
+        let reports = &mut self.0.objects;
+        let (time, known) = wanted.hold_to_age(made, || {
+            let first = match findings(report.report, depth) {
+                Ok(findings) => findings,
+                Err(why) => return Verdict::Unreadable(why).into(),
+            };
+            judge_deeper(judge, &first, |depth| {
+                let document = reports.get(namespace, name, &fields(judge, depth, true)).ok()??;
+                let again: Object<'_> = document.read().ok()?;
+                let is_same = again.is_named(KIND, namespace, name) && Identity::of(again.report.as_ref()) == identity;
+                let made = time(&again.report);
+                let findings = is_same.then(|| findings(again.report, depth).ok())??;
+                explained_at = made;
+                Some(judge.judge_at(depth, &findings))
+            })
+        });
+        let origin = self.0.objects.origin(namespace, name);
+        Ok(Some(Statement { by, time: time.or(explained_at), first_made: None, known, origin }))
+    }
+
+    fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
+        self.0.listed(namespace, wanted)
+    }
+}
+
+impl<'a> source::Source<'a> for TrivyOperatorReports<'a> {
+    fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+        Kept::find(self, wanted, judge)
+    }
+
+    fn whereabouts(&self) -> Whereabouts {
+        self.0.whereabouts()
     }
 }
 
@@ -261,6 +365,26 @@ fn fields(judge: &Judge<'_>, depth: Depth, time: bool) -> Vec<&'static str> {
         if needed {
             fields.push(field);
         }
+    }
+    fields
+}
+
+/// What an SBOM is asked for: what the settings need of its packages.
+fn sbom_fields(judge: &Judge<'_>) -> Vec<&'static str> {
+    let mut fields = vec![
+        ARTIFACT,
+        REGISTRY,
+        "report.updateTimestamp",
+        "report.components.bomFormat",
+        "report.components.metadata.timestamp",
+        "report.components.components.type",
+        "report.components.components.group",
+        "report.components.components.name",
+        "report.components.components.version",
+        "report.components.components.purl",
+    ];
+    if judge.asks_for_licenses() {
+        fields.push("report.components.components.licenses");
     }
     fields
 }
@@ -346,10 +470,10 @@ struct Object<'a> {
 
 impl Object<'_> {
     /// Whether it is the one that was asked for.
-    fn is_named(&self, namespace: &str, name: &str) -> bool {
+    fn is_named(&self, kind: &str, namespace: &str, name: &str) -> bool {
         self.metadata.namespace.as_ref().map(Text::as_str) == Some(namespace)
             && self.metadata.name.as_str() == name
-            && self.kind.as_ref().is_none_or(|kind| kind.as_str() == KIND)
+            && self.kind.as_ref().is_none_or(|own| own.as_str() == kind)
     }
 }
 
@@ -373,6 +497,15 @@ struct Report<'a> {
     summary: Option<Summary>,
     #[serde(borrow)]
     vulnerabilities: Option<Vec<Vulnerability<'a>>>,
+    /// Of an SBOM: the whole document.
+    #[serde(borrow)]
+    components: Option<&'a RawValue>,
+}
+
+impl Report<'_> {
+    fn time(&self) -> Option<Timestamp> {
+        Timestamp::parse(self.update_timestamp.as_ref()?.as_str())
+    }
 }
 
 /// The operating system; in an image without one, nothing stands in it.

@@ -2,6 +2,8 @@
 
 mod exploitation;
 mod grace;
+mod licenses;
+mod packages;
 
 use super::read::{Choice, Problems, SettingsMap, wrong_type};
 use super::reports::is_namespace_name;
@@ -10,6 +12,8 @@ use std::fmt;
 
 pub use exploitation::{Epss, ExploitedList, GateAction, KnownExploited, MissingScores};
 pub use grace::GracePeriods;
+pub use licenses::{LicenseGate, UnknownLicense};
+pub use packages::{DeniedPackage, PackageGate};
 
 /// What makes a scan report accepted: at the top level, and what namespaces do differently.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,6 +36,8 @@ struct Gates {
     known_exploited: Option<KnownExploited>,
     epss: Option<Epss>,
     end_of_life: Option<GateAction>,
+    packages: Option<PackageGate>,
+    licenses: Option<LicenseGate>,
     count: Option<Count>,
 }
 
@@ -60,6 +66,10 @@ pub struct Limits<'a> {
     pub epss: Option<Epss>,
     /// What becomes of an image whose operating system is past its end of life.
     pub end_of_life: Option<GateAction>,
+    /// Packages that the image may not have.
+    pub packages: Option<&'a PackageGate>,
+    /// Licences that its packages may have, or may not.
+    pub licenses: Option<&'a LicenseGate>,
     /// What is counted.
     pub count: Count,
 }
@@ -111,6 +121,8 @@ impl Acceptance {
             known_exploited: own.known_exploited.as_ref().or(top.known_exploited.as_ref()),
             epss: own.epss.or(top.epss),
             end_of_life: own.end_of_life.or(top.end_of_life),
+            packages: own.packages.as_ref().or(top.packages.as_ref()),
+            licenses: own.licenses.as_ref().or(top.licenses.as_ref()),
             count: own.count.or(top.count).unwrap_or_default(),
         }
     }
@@ -194,6 +206,21 @@ impl Acceptance {
         })
     }
 
+    /// The paths of every gate that asks what an image is made of.
+    pub(crate) fn of_contents(&self) -> Vec<String> {
+        let mut paths = self.paths("packages", |gates| gates.packages.is_some());
+        paths.extend(self.paths("licenses", |gates| gates.licenses.is_some()));
+        paths
+    }
+
+    /// Each list of licences, with the path of the gate that it stands in.
+    pub(super) fn license_lists(&self) -> Vec<(String, &LicenseGate)> {
+        let all = std::iter::once((String::new(), &self.top))
+            .chain(self.by_namespace.iter().map(|(namespace, gates)| (format!("byNamespace.{namespace}."), gates)));
+        all.filter_map(|(level, gates)| Some((format!("acceptance.{level}licenses"), gates.licenses.as_ref()?)))
+            .collect()
+    }
+
     /// The paths of every `cvssScore`, which not every source can follow.
     pub(super) fn cvss_scores(&self) -> Vec<String> {
         self.paths("cvssScore", |gates| gates.cvss_score.is_some())
@@ -230,6 +257,8 @@ impl Limits<'_> {
             known_exploited: _,
             epss: _,
             end_of_life: _,
+            packages: _,
+            licenses: _,
             count: _,
         } = self;
         cvss_score.is_some() || max_severity.iter().any(|(severity, _)| *severity == Severity::Critical)
@@ -304,6 +333,8 @@ const KEYS: &[&str] = &[
     "knownExploited",
     "epss",
     "endOfLife",
+    "packages",
+    "licenses",
     "count",
 ];
 
@@ -340,6 +371,8 @@ fn read_gates(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Gates {
         known_exploited: exploitation::read_known_exploited(map, problems),
         epss: exploitation::read_epss(map, problems),
         end_of_life: map.has("endOfLife").then(|| map.choice("endOfLife", GateAction::default(), problems)),
+        packages: packages::read(map, problems),
+        licenses: licenses::read(map, problems),
         count: map.has("count").then(|| map.choice("count", Count::default(), problems)),
     }
 }

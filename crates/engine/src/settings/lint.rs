@@ -5,7 +5,8 @@
 use super::phases::PhaseAction;
 use super::{
     Attestation, AttestationKind, Attestor, CustomPolicy, Effect, Exemption, Glob, Identity, ImageMatching,
-    NamespaceOverride, Phase, PreScanAction, Prefix, ScanAction, Settings, UNSAID_REASON, VerificationPolicy,
+    NamespaceOverride, Phase, PreScanAction, Prefix, SbomSource, ScanAction, Settings, UNSAID_REASON,
+    VerificationPolicy,
 };
 use crate::image::{ImageReference, canonical_host};
 use crate::time::Timestamp;
@@ -132,6 +133,8 @@ pub enum LintRule {
     Undated,
     /// Signed reports, or lists, that are believed however old they are.
     AnyAge,
+    /// Licences that SPDX doesn't list, which only names are compared with.
+    LicenseName,
     /// Attestors that are never asked.
     AttestorsUnused,
     /// Limits that say nothing of critical findings.
@@ -166,7 +169,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -183,6 +186,7 @@ impl LintRule {
         Self::OpenPackage,
         Self::Undated,
         Self::AnyAge,
+        Self::LicenseName,
         Self::AttestorsUnused,
         Self::CriticalUnlimited,
         Self::NoImage,
@@ -220,6 +224,7 @@ impl LintRule {
             Self::OpenPackage => "open-package",
             Self::Undated => "undated",
             Self::AnyAge => "any-age",
+            Self::LicenseName => "license-name",
             Self::AttestorsUnused => "attestors-unused",
             Self::CriticalUnlimited => "critical-unlimited",
             Self::NoImage => "no-image",
@@ -255,6 +260,7 @@ impl LintRule {
             | Self::ReasonUnsaid
             | Self::Undated
             | Self::AnyAge
+            | Self::LicenseName
             | Self::PrehashedKey
             | Self::OnePlatform
             | Self::SilentDenial
@@ -295,6 +301,7 @@ impl LintRule {
             Self::OpenPackage => "a package of an exemption that goes on in any way",
             Self::Undated => "a limit that a source's reports can't keep",
             Self::AnyAge => "signed reports, or lists, that are believed however old they are",
+            Self::LicenseName => "a licence that SPDX doesn't list, which only names are compared with",
             Self::AttestorsUnused => "attestors that are never asked",
             Self::CriticalUnlimited => "limits that say nothing of critical findings",
             Self::NoImage => "a glob that matches no image, or not those that it seems to",
@@ -360,6 +367,7 @@ impl Settings {
         lints.unsaid_reasons(self);
         lints.open_packages(self);
         lints.reports(self);
+        lints.sboms(self);
         lints.ageless_lists(self);
         lints.globs(self);
         lints.unverified(self);
@@ -478,6 +486,30 @@ impl Lints {
                     "reports.sources",
                     "with `allowUnsigned: true` no attestor of the registry source is asked",
                 );
+            }
+        }
+    }
+
+    fn sboms(&mut self, settings: &Settings) {
+        if !settings.reports.sboms.is_empty() && settings.acceptance.of_contents().is_empty() {
+            let message =
+                "no gate asks for an SBOM, so that none is read; set `acceptance.packages` or `acceptance.licenses`";
+            self.add(LintRule::Redundant, "reports.sboms", message);
+        }
+        for artifacts in settings.reports.sboms.iter().filter_map(SbomSource::artifacts) {
+            if artifacts.allow_unsigned && !artifacts.attestors.is_empty() {
+                let message = "with `allowUnsigned: true` no attestor of the registry source is asked";
+                self.add(LintRule::AttestorsUnused, "reports.sboms", message);
+            }
+        }
+        for (path, gate) in settings.acceptance.license_lists() {
+            let key = if gate.list.is_allowed() { "allow" } else { "deny" };
+            for (position, pattern) in gate.list.patterns().iter().enumerate().filter(|(_, of)| !of.is_of_spdx()) {
+                let message = format!(
+                    "SPDX lists no licence `{}`, so that only packages are meant that name theirs so; see https://spdx.org/licenses",
+                    pattern.as_str()
+                );
+                self.add(LintRule::LicenseName, format!("{path}.{key}[{position}]"), message);
             }
         }
     }

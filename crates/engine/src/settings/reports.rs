@@ -12,6 +12,8 @@ use serde_json::Value;
 pub struct Reports {
     /// The first source that knows an image decides.
     pub sources: Vec<ReportSource>,
+    /// Where SBOMs come from; the first source that has one of an image decides.
+    pub sboms: Vec<SbomSource>,
     /// Which of a multi-platform image's reports must pass.
     pub platforms: Platforms,
     /// An older report counts as not available.
@@ -49,6 +51,17 @@ pub enum ReportSource {
     Kubescape(Kubescape),
     /// Objects of any kind.
     Custom(Box<CustomReports>),
+}
+
+/// Where SBOMs are looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SbomSource {
+    /// Kubewarden's sbomscanner.
+    SbomScanner(SbomScanner),
+    /// Aqua's trivy-operator.
+    TrivyOperator(TrivyOperator),
+    /// Artifacts beside the image.
+    Registry(RegistryReports),
 }
 
 /// Reports of Kubewarden's sbomscanner.
@@ -297,6 +310,31 @@ impl ReportSource {
     }
 }
 
+impl SbomSource {
+    /// As the settings spell it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::SbomScanner(_) => "sbomscanner",
+            Self::TrivyOperator(_) => "trivyOperator",
+            Self::Registry(_) => "registry",
+        }
+    }
+
+    /// The artifacts beside an image that anybody who may push there can write, where it has such.
+    pub(super) fn artifacts(&self) -> Option<&AttachedArtifacts> {
+        match self {
+            Self::Registry(registry) => Some(&registry.attached),
+            Self::SbomScanner(_) | Self::TrivyOperator(_) => None,
+        }
+    }
+
+    /// Whether its SBOMs have names that are made of the workload.
+    pub(crate) fn names_workloads(&self) -> bool {
+        matches!(self, Self::TrivyOperator(_))
+    }
+}
+
 /// Reads the settings of a source; none where they make none.
 type ReadSource = fn(&SettingsMap<'_, '_>, &mut Problems) -> Option<ReportSource>;
 
@@ -304,10 +342,29 @@ type ReadSource = fn(&SettingsMap<'_, '_>, &mut Problems) -> Option<ReportSource
 const SOURCES: [(&str, ReadSource); 5] = [
     ("sbomscanner", |map, problems| Some(ReportSource::SbomScanner(read_sbomscanner(map, problems)))),
     ("trivyOperator", |map, problems| Some(ReportSource::TrivyOperator(read_trivy_operator(map, problems)))),
-    ("registry", |map, problems| Some(ReportSource::Registry(read_registry(map, problems)))),
+    ("registry", |map, problems| Some(ReportSource::Registry(read_registry(map, &REPORTS, problems)))),
     ("kubescape", |map, problems| Some(ReportSource::Kubescape(read_kubescape(map, problems)))),
     ("custom", |map, problems| Some(ReportSource::Custom(Box::new(read_custom(map, problems)?)))),
 ];
+
+/// The same of SBOMs.
+type ReadSbomSource = fn(&SettingsMap<'_, '_>, &mut Problems) -> SbomSource;
+
+/// The sources of SBOMs by their keys.
+const SBOM_SOURCES: [(&str, ReadSbomSource); 3] = [
+    ("sbomscanner", |map, problems| SbomSource::SbomScanner(read_sbomscanner(map, problems))),
+    ("trivyOperator", |map, problems| SbomSource::TrivyOperator(read_trivy_operator(map, problems))),
+    ("registry", |map, problems| SbomSource::Registry(read_registry(map, &SBOMS, problems))),
+];
+
+/// What stands beside an image: at which tag unless it is said otherwise, and what anybody could write who can push.
+struct Beside {
+    suffix: &'static str,
+    danger: &'static str,
+}
+
+const REPORTS: Beside = Beside { suffix: "scan", danger: "a report" };
+const SBOMS: Beside = Beside { suffix: "sbom", danger: "an SBOM" };
 
 pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Reports {
     let default = SbomScanner {
@@ -316,6 +373,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> R
     };
     let mut reports = Reports {
         sources: vec![ReportSource::SbomScanner(default)],
+        sboms: Vec::new(),
         platforms: Platforms::All,
         max_age: None,
         vex: Vec::new(),
@@ -323,37 +381,27 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> R
     };
     let path = settings.path().key("reports");
     let Some(map) = SettingsMap::of(settings.get("reports"), &path, problems) else { return reports };
-    map.known(&["sources", "platforms", "maxAge", "vex", "unprovenIndexes"], &[], problems);
+    map.known(&["sources", "sboms", "platforms", "maxAge", "vex", "unprovenIndexes"], &[], problems);
     reports.unproven_indexes = map.choice("unprovenIndexes", UnprovenIndexes::default(), problems);
     reports.max_age = map.span("maxAge", problems);
     reports.vex = read_vex(&map, problems);
     if let Some(platforms) = map.get("platforms") {
         reports.platforms = read_platforms(platforms, &map, problems);
     }
-    if let Some(sources) = map.list("sources", problems) {
-        let path = path.key("sources");
-        if sources.is_empty() {
+    if let Some(entries) = map.list("sources", problems) {
+        if entries.is_empty() {
             problems.add(
-                path,
+                path.key("sources"),
                 "without a source no image has a report; leave it out for the default, `[{sbomscanner: {}}]`",
             );
         }
-        reports.sources.clear();
-        for (position, value) in sources.iter().enumerate() {
-            let path = path.position(position);
-            if !value.is_object() {
-                problems.add(path, wrong_type("an object like `{sbomscanner: {}}`", value));
-                continue;
-            }
-            let Some(source) = SettingsMap::of(Some(value), &path, problems) else { continue };
-            source.known(&SOURCES.map(|(name, _)| name), &refused::SOURCES, problems);
-            let names: Vec<&str> = source.entries().map(|(name, _)| name.as_str()).collect();
-            match names.as_slice() {
-                [name] => reports.sources.extend(read_source(&source, name, problems)),
-                [] => problems.add(path, "no source is named; use `{sbomscanner: {}}`"),
-                more => problems.add(path, format!("one entry, one source: split {}", more.join(", "))),
-            }
-        }
+        reports.sources =
+            read_sources(&map, ("sources", entries), &SOURCES, problems, |read, map, problems| read(map, problems));
+    }
+    if let Some(entries) = map.list("sboms", problems) {
+        reports.sboms = read_sources(&map, ("sboms", entries), &SBOM_SOURCES, problems, |read, map, problems| {
+            Some(read(map, problems))
+        });
     }
     reports
 }
@@ -378,11 +426,38 @@ fn read_vex(reports: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Attac
     read.collect()
 }
 
-fn read_source(source: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -> Option<ReportSource> {
-    let path = source.path().key(name);
-    let map = SettingsMap::of(source.get(name), &path, problems)?;
-    let (_, read) = SOURCES.iter().find(|(own, _)| *own == name)?;
-    read(&map, problems)
+/// The sources of a list: one an entry, each by its key among those that are known.
+fn read_sources<R, S>(
+    map: &SettingsMap<'_, '_>,
+    (key, entries): (&str, &[Value]),
+    known: &[(&'static str, R)],
+    problems: &mut Problems,
+    read: impl Fn(&R, &SettingsMap<'_, '_>, &mut Problems) -> Option<S>,
+) -> Vec<S> {
+    let path = map.path().key(key);
+    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let mut sources = Vec::new();
+    for (position, value) in entries.iter().enumerate() {
+        let path = path.position(position);
+        if !value.is_object() {
+            problems.add(path, wrong_type("an object like `{sbomscanner: {}}`", value));
+            continue;
+        }
+        let Some(source) = SettingsMap::of(Some(value), &path, problems) else { continue };
+        source.known(&names, &refused::SOURCES, problems);
+        let written: Vec<&str> = source.entries().map(|(name, _)| name.as_str()).collect();
+        match written.as_slice() {
+            [name] => {
+                let path = path.key(name);
+                let Some(map) = SettingsMap::of(source.get(name), &path, problems) else { continue };
+                let reader = known.iter().find(|(own, _)| own == name);
+                sources.extend(reader.and_then(|(_, reader)| read(reader, &map, problems)));
+            }
+            [] => problems.add(path, "no source is named; use `{sbomscanner: {}}`"),
+            more => problems.add(path, format!("one entry, one source: split {}", more.join(", "))),
+        }
+    }
+    sources
 }
 
 fn read_sbomscanner(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> SbomScanner {
@@ -402,11 +477,11 @@ fn read_trivy_operator(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Tr
     }
 }
 
-fn read_registry(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> RegistryReports {
+fn read_registry(map: &SettingsMap<'_, '_>, beside: &Beside, problems: &mut Problems) -> RegistryReports {
     map.known(&[&attached::KEYS[..], &["allowUnsigned", "platform"]].concat(), &[], problems);
-    let unsigned = Unsigned { danger: "a report", may_be_allowed: true };
+    let unsigned = Unsigned { danger: beside.danger, may_be_allowed: true };
     RegistryReports {
-        attached: attached::read(map, "scan", unsigned, problems),
+        attached: attached::read(map, beside.suffix, unsigned, problems),
         platform: read_platform(map, problems),
     }
 }

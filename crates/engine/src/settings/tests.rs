@@ -556,7 +556,7 @@ fn acceptance_that_makes_no_sense_is_refused() {
             "acceptance.allowAlways: expected a list, but found the string `CVE-1`",
             "acceptance.fixGracePeriod: `soon` is not a span of time like `72h` or `14d`",
             "acceptance.count: `all` is not a choice here; use unique or entries",
-            "acceptance.byNamespace.a.byNamespace: unknown setting `byNamespace`; known here: maxSeverity, cvssScore, denyAlways, allowAlways, ignoreVexStatus, fixGracePeriod, unfixedGracePeriod, running, knownExploited, epss, endOfLife, count",
+            "acceptance.byNamespace.a.byNamespace: unknown setting `byNamespace`; known here: maxSeverity, cvssScore, denyAlways, allowAlways, ignoreVexStatus, fixGracePeriod, unfixedGracePeriod, running, knownExploited, epss, endOfLife, packages, licenses, count",
             "acceptance.byNamespace.a.cvssScore: `threshold` is missing: the lowest CVSS score that counts, like 7.0",
             "acceptance.byNamespace.b: expected an object, but found `7`",
         ],
@@ -618,6 +618,92 @@ fn what_runs_already_has_a_grace_period_of_its_own() {
     ] {
         refuse(of(json!({"running": value})), &[&problem]);
     }
+}
+
+#[test]
+fn what_an_image_may_be_made_of_is_read() {
+    let settings = read(json!({
+        "reports": {"sboms": [{"sbomscanner": {}}, {"trivyOperator": {"identity": "tag"}}, {"registry": {"allowUnsigned": true}}]},
+        "acceptance": {
+            "packages": {"deny": [{"purl": "pkg:npm/x", "versions": "<1", "reason": " why "}, {"purl": "pkg:generic/*"}]},
+            "licenses": {"allow": ["MIT", "GPL-2.0+"], "except": ["PKG:deb/"]},
+            "byNamespace": {"old": {"packages": {"deny": [{"purl": "pkg:npm/y"}], "action": "warn"}}}},
+    }));
+    let names: Vec<_> = settings.reports.sboms.iter().map(SbomSource::name).collect();
+    assert_eq!(names, ["sbomscanner", "trivyOperator", "registry"]);
+    let SbomSource::Registry(registry) = &settings.reports.sboms[2] else { panic!("{names:?}") };
+    assert_eq!(registry.attached.artifact, Artifact::Tag("sbom".to_owned()));
+    let limits = settings.acceptance.of("shop");
+    let packages = limits.packages.unwrap();
+    assert_eq!((packages.action, packages.deny.len()), (GateAction::Reject, 2));
+    assert_eq!(packages.deny[0].reason.as_deref(), Some("why"));
+    assert_eq!(packages.deny[1].versions, None);
+    let licenses = limits.licenses.unwrap();
+    assert!(licenses.list.is_allowed());
+    assert_eq!((licenses.unknown, licenses.except.as_slice()), (UnknownLicense::Reject, &["pkg:deb/".to_owned()][..]));
+    let old = settings.acceptance.of("old");
+    assert_eq!(old.packages.unwrap().action, GateAction::Warn);
+    assert_eq!(old.licenses, limits.licenses, "what a namespace doesn't say is as at the top level");
+}
+
+#[test]
+fn what_no_image_could_be_made_of_is_refused() {
+    let with = |acceptance: Value| json!({"acceptance": acceptance, "reports": {"sboms": [{"sbomscanner": {}}]}});
+    refuse(
+        with(json!({"packages": {"deny": [
+            {"purl": "lodash"}, {"purl": "pkg:npm/x@1"}, {"purl": "pkg:deb/curl"}, {"purl": "pkg:npm/x", "versions": "1"},
+            {"purl": "pkg:generic/x", "versions": "<1"}, {"versions": "<1"}, "pkg:npm/x", {"purl": "pkg:npm/x", "version": "<1"},
+            {"purl": 1}, {"purl": "pkg:npm/x", "reason": "r".repeat(201)},
+        ], "action": "block"}})),
+        &[
+            "acceptance.packages.action: `block` is not a choice here; use reject or warn",
+            "acceptance.packages.deny[0].purl: `lodash` is not a purl like `pkg:maven/org.apache.logging.log4j/log4j-core`",
+            "acceptance.packages.deny[1].purl: `pkg:npm/x@1` has a version; write it in `versions`, like `=1`",
+            "acceptance.packages.deny[2].purl: every package of the type `deb` has a namespace, `pkg:deb/…/curl`; with `pkg:deb/*/curl` it may be any",
+            "acceptance.packages.deny[3].versions: `1` has no comparison; write `=1`, or `<`, `<=`, `>`, `>=` or `!=`",
+            "acceptance.packages.deny[4].versions: how versions of the type `generic` compare isn't known, only those of apk, cargo, deb, gem, golang, hex, maven, npm, nuget, pypi, rpm, swift; without `versions` every version is denied",
+            "acceptance.packages.deny[5].purl: the package is missing, like `pkg:npm/event-stream`",
+            "acceptance.packages.deny[6]: expected an object like `{purl: pkg:npm/event-stream}`, but found the string `pkg:npm/x`",
+            "acceptance.packages.deny[7].version: unknown setting `version`; did you mean `versions`?",
+            "acceptance.packages.deny[8].purl: expected a string, but found `1`",
+            "acceptance.packages.deny[9].reason: a reason has at most 200 characters",
+        ],
+    );
+    refuse(
+        with(json!({"packages": {}, "licenses": {}})),
+        &[
+            "acceptance.packages.deny: no package is denied; name one, like `{purl: pkg:npm/event-stream}`",
+            "acceptance.licenses: set `deny` or `allow`: the licences that packages may not have, or the only ones that they may",
+        ],
+    );
+    refuse(
+        with(json!({"licenses": {"deny": [], "unknown": "accept", "except": ["deb"]}, "byNamespace": {
+            "a": {"licenses": {"deny": ["MIT"], "allow": ["MIT"]}}, "b": {"licenses": {"allow": ["MIT OR GPL-2.0", 1, "*"]}}}})),
+        &[
+            "acceptance.licenses.unknown: `accept` is not a choice here; use reject, warn or ignore",
+            "acceptance.licenses.except[0]: `deb` is not the beginning of a purl like `pkg:deb/` or `pkg:npm/lodash@`",
+            "acceptance.licenses.deny: it names no licence; leave `licenses` out, or name one, like `AGPL-3.0-only`",
+            "acceptance.byNamespace.a.licenses.allow: `deny` and `allow` are two ways; keep one of them",
+            "acceptance.byNamespace.b.licenses.allow[1]: expected a string, but found `1`",
+            "acceptance.byNamespace.b.licenses.allow[0]: `MIT OR GPL-2.0` is an expression; list its licences one by one",
+            "acceptance.byNamespace.b.licenses.allow[2]: `*` is every licence",
+        ],
+    );
+    refuse(
+        json!({"acceptance": {"packages": {"deny": [{"purl": "pkg:npm/x"}]}, "byNamespace": {"a": {"licenses": {"deny": ["MIT"]}}}}}),
+        &[
+            "acceptance.packages: nothing tells what an image is made of: name where SBOMs come from in `reports.sboms`",
+            "acceptance.byNamespace.a.licenses: nothing tells what an image is made of: name where SBOMs come from in `reports.sboms`",
+        ],
+    );
+    refuse(
+        json!({"reports": {"sboms": [{"kubescape": {}}, {"registry": {}}, {}]}}),
+        &[
+            "reports.sboms[0].kubescape: unknown setting `kubescape`; known here: sbomscanner, trivyOperator, registry",
+            "reports.sboms[1].registry.attestors: anybody who can push to the repository could write an SBOM: name who must have signed it, or set `allowUnsigned: true`",
+            "reports.sboms[2]: no source is named; use `{sbomscanner: {}}`",
+        ],
+    );
 }
 
 #[test]

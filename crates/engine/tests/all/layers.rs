@@ -11,8 +11,8 @@ const LAYERS: [(&str, &[&str]); 8] = [
     (
         "values",
         &[
-            "message", "pointer", "purl", "glob", "remedy", "instance", "spelling", "literal", "time", "text",
-            "workload", "image", "platform", "request",
+            "message", "pointer", "glob", "remedy", "instance", "spelling", "literal", "time", "text", "purl",
+            "version", "license", "workload", "image", "platform", "request",
         ],
     ),
     ("settings", &["settings"]),
@@ -22,6 +22,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
         &[
             "reason",
             "finding",
+            "package",
             "exemption",
             "exploited",
             "manifest",

@@ -4,7 +4,7 @@ use crate::setting::{Setting, text};
 use serde_json::{Map, Value};
 
 /// What to write for settings that the form can't show, or can show the first entry of alone.
-pub const EXAMPLES: [(&str, &str); 15] = [
+pub const EXAMPLES: [(&str, &str); 18] = [
     ("registries", "registries: [ghcr.io, {registry: docker.io, mirror: mirror.example.com/dockerhub}]"),
     ("preScanPolicies.byNamespace", "preScanPolicies: {byNamespace: {shop: {defaultPolicy: reject}}}"),
     ("acceptance.byNamespace", "acceptance: {byNamespace: {shop: {maxSeverity: {high: {total: 0}}}}}"),
@@ -22,6 +22,15 @@ pub const EXAMPLES: [(&str, &str); 15] = [
         "acceptance: {knownExploited: {action: reject, from: {configMap: {namespace: known-exploited, name: known-exploited}}, maxAge: 7d}}",
     ),
     ("acceptance.epss", "acceptance: {epss: {percentile: 0.95, action: warn, missing: ignore}}"),
+    (
+        "acceptance.packages",
+        "{acceptance: {packages: {deny: [{purl: \"pkg:maven/org.apache.logging.log4j/log4j-core\", versions: \"<2.17.1\"}]}}, reports: {sboms: [{sbomscanner: {}}]}}",
+    ),
+    (
+        "acceptance.licenses",
+        "{acceptance: {licenses: {deny: [AGPL-3.0-only], unknown: warn}}, reports: {sboms: [{sbomscanner: {}}]}}",
+    ),
+    ("reports.sboms", "{reports: {sboms: [{sbomscanner: {}}]}, acceptance: {licenses: {deny: [AGPL-3.0-only]}}}"),
     ("scanPolicies.byNamespace", "scanPolicies: {byNamespace: {shop: {reportPending: accept}}}"),
     (
         "regoPolicies",

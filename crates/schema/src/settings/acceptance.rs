@@ -35,6 +35,10 @@ pub struct Acceptance {
     pub epss: Option<Epss>,
     /// What becomes of an image whose operating system is past its end of life: nobody reports vulnerabilities of it any more.
     pub end_of_life: Option<GateAction>,
+    /// Packages that no image may have, by its SBOM. `reports.sboms` says where that comes from.
+    pub packages: Option<Packages>,
+    /// Licences that the packages of an image may have, or may not, by its SBOM. `reports.sboms` says where that comes from.
+    pub licenses: Option<Licenses>,
     /// What is counted.
     #[schemars(extend("default" = "unique"))]
     pub count: Option<Count>,
@@ -69,8 +73,74 @@ pub struct Gates {
     pub epss: Option<Epss>,
     /// What becomes of an image whose operating system is past its end of life.
     pub end_of_life: Option<GateAction>,
+    /// Packages that no image may have.
+    pub packages: Option<Packages>,
+    /// Licences that the packages of an image may have, or may not.
+    pub licenses: Option<Licenses>,
     /// What is counted.
     pub count: Option<Count>,
+}
+
+/// Packages that no image may have.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Packages {
+    /// Which.
+    #[schemars(length(min = 1))]
+    pub deny: Vec<DeniedPackage>,
+    /// What becomes of an image that has one.
+    #[schemars(extend("default" = "reject"))]
+    pub action: Option<GateAction>,
+}
+
+/// A package that no image may have.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DeniedPackage {
+    /// Its purl without a version and qualifiers; `*` in its path is any text. Case and escapes make no difference.
+    #[schemars(extend("examples" = ["pkg:maven/org.apache.logging.log4j/log4j-core"]))]
+    pub purl: String,
+    /// In which versions: comparisons (`<`, `<=`, `>`, `>=`, `=`, `!=`), joined by `,` (and) and `||` (or), in the order that versions of
+    /// its type have. Without it: in every version. A version that can't be compared is denied.
+    #[schemars(extend("examples" = ["<2.17.1"]))]
+    pub versions: Option<String>,
+    /// Why; messages say it.
+    #[schemars(length(max = 200), extend("examples" = ["Log4Shell, TICKET-7"]))]
+    pub reason: Option<String>,
+}
+
+/// Licences that the packages of an image may have, or may not. Set `deny` or `allow`.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["deny"]}, {"required": ["allow"]}]))]
+pub struct Licenses {
+    /// Licences that no package may have: ids of SPDX, with `*` for any text, or names. Of `A OR B` one may be denied.
+    #[schemars(length(min = 1), extend("examples" = [["AGPL-3.0-only", "GPL-3.0-*"]]))]
+    pub deny: Option<Vec<String>>,
+    /// The only licences that a package may have. `A AND B` needs both.
+    #[schemars(length(min = 1), extend("examples" = [["Apache-2.0", "MIT"]]))]
+    pub allow: Option<Vec<String>>,
+    /// What becomes of an image with a package whose licence isn't known: none is told, or what is told is no id of SPDX and isn't listed.
+    #[schemars(extend("default" = "reject"))]
+    pub unknown: Option<UnknownLicense>,
+    /// How the purls of packages start that aren't looked at.
+    #[schemars(extend("default" = [], "examples" = [["pkg:deb/"]]))]
+    pub except: Option<Vec<String>>,
+    /// What becomes of an image with a package whose licence is denied, or isn't allowed.
+    #[schemars(extend("default" = "reject"))]
+    pub action: Option<GateAction>,
+}
+
+/// What becomes of an image with a package whose licence isn't known.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnknownLicense {
+    /// It is rejected.
+    Reject,
+    /// It is admitted, with a warning.
+    Warn,
+    /// It is admitted.
+    Ignore,
 }
 
 /// A limit for each severity; one that isn't named is not limited.

@@ -11,6 +11,10 @@ pub struct Reports {
     /// The first source that knows an image decides; it knows one that it has a report of, or says pending or failed.
     #[schemars(length(min = 1), extend("default" = [{"sbomscanner": {}}]))]
     pub sources: Option<Vec<Source>>,
+    /// Where SBOMs come from, which `acceptance.packages` and `acceptance.licenses` need: the first source that has one of an image
+    /// decides. They are asked for only where reports let an image in.
+    #[schemars(extend("default" = [], "examples" = [[{"sbomscanner": {}}]]))]
+    pub sboms: Option<Vec<SbomSource>>,
     /// Which platforms of an image must pass.
     #[schemars(extend("default" = "all"))]
     pub platforms: Option<Platforms>,
@@ -52,6 +56,20 @@ pub struct Source {
     pub kubescape: Option<Kubescape>,
     /// Objects of any kind.
     pub custom: Option<Custom>,
+}
+
+/// A source of SBOMs; set one.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(extend("minProperties" = 1, "maxProperties" = 1))]
+pub struct SbomSource {
+    /// Kubewarden's sbomscanner: its `SBOM` objects.
+    #[serde(rename = "sbomscanner")]
+    pub sbom_scanner: Option<SbomScanner>,
+    /// Aqua's trivy-operator: its `SbomReport` objects.
+    pub trivy_operator: Option<TrivyOperator>,
+    /// Artifacts beside the image in its registry, SPDX or CycloneDX as JSON, which somebody signed.
+    pub registry: Option<SbomRegistry>,
 }
 
 /// `all` that the image has, or a list.
@@ -148,6 +166,30 @@ pub struct VexPlace {
     /// Who may have signed them, one of them for each.
     #[schemars(length(min = 1))]
     pub attestors: Vec<ReportAttestor>,
+}
+
+/// SBOMs beside the image; set `tagSuffix` or `artifactType`, and who must have signed.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SbomRegistry {
+    /// The artifact is at the tag `sha256-<hex>.<suffix>`.
+    #[schemars(length(min = 1, max = 56), extend("default" = "sbom"))]
+    pub tag_suffix: Option<String>,
+    /// The artifact has this type, in the index of referrers.
+    #[schemars(extend("examples" = ["application/spdx+json"]))]
+    pub artifact_type: Option<String>,
+    /// The repository that it is in, where that isn't the image's own. `{registry}` and `{repository}` stand for the image's.
+    #[schemars(extend("examples" = ["registry.example.com/sboms/{repository}"]))]
+    pub repository: Option<String>,
+    /// Who may have signed it, one of them.
+    #[schemars(extend("default" = []))]
+    pub attestors: Option<Vec<ReportAttestor>>,
+    /// Believes SBOMs that nobody signed: whoever can push to the repository can clear an image.
+    #[schemars(extend("default" = false))]
+    pub allow_unsigned: Option<bool>,
+    /// The platform of SBOMs that don't say theirs.
+    #[schemars(extend("examples" = ["linux/amd64"]))]
+    pub platform: Option<String>,
 }
 
 /// Somebody whose signature counts.

@@ -72,6 +72,27 @@ fn cluster_with_findings() -> StubHost {
     })
 }
 
+/// The same, where a scanner found nothing in any image.
+fn cluster_without_findings() -> StubHost {
+    answering(|call| {
+        let is_report = call.field("kind") == "VulnerabilityReport";
+        let is_list = call.operation != "get_resource";
+        if is_report && call.field("api_version").starts_with("aquasecurity") {
+            let mut report = of_trivy_operator(call);
+            report["report"]["summary"]["criticalCount"] = json!(0);
+            report["report"]["vulnerabilities"] = json!([]);
+            return Some(if is_list { json!({"items": [report]}) } else { report });
+        }
+        let mut report =
+            object(&Call { payload: json!({"kind": "Image"}), ..call.clone() }).filter(|_| is_report && !is_list)?;
+        report["kind"] = json!("VulnerabilityReport");
+        report["metadata"] = json!({"name": call.field("name"), "namespace": call.field("namespace")});
+        report["report"] =
+            json!({"summary": {"critical": 0, "high": 0, "medium": 0, "low": 0, "unknown": 0}, "results": []});
+        Some(report)
+    })
+}
+
 fn of_trivy_operator(call: &Call) -> Value {
     json!({
         "apiVersion": call.field("api_version"), "kind": "VulnerabilityReport",
@@ -150,6 +171,11 @@ pub(crate) fn asked(settings: &Value) -> BTreeSet<Asked> {
     if settings.get("exemptionsFrom").is_some() || looks_on {
         asked.extend(answer_in(&cluster_with_findings(), &pod(&[&by_digest]), settings).1);
         asked.extend(answer_in(&cluster_with_findings(), &pod(&["ghcr.io/team/app:1.0"]), settings).1);
+    }
+    // What an image is made of is asked only where its report lets it in.
+    if acceptance.get("packages").is_some() || acceptance.get("licenses").is_some() {
+        asked.extend(answer_in(&cluster_without_findings(), &pod(&[&by_digest]), settings).1);
+        asked.extend(answer_in(&cluster_without_findings(), &pod(&["ghcr.io/team/app:1.0"]), settings).1);
     }
     asked
 }

@@ -74,7 +74,7 @@ struct Tool<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", expecting = "an object")]
-struct Component<'a> {
+pub(in crate::report) struct Component<'a> {
     #[serde(borrow)]
     bom_ref: Option<Text<'a>>,
     #[serde(borrow, rename = "type")]
@@ -185,7 +185,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> 
     }
     let metadata = bom.metadata.unwrap_or_default();
     let image = metadata.component.as_ref();
-    if image.is_some_and(|image| image.kind.as_ref().map(Text::as_str) != Some("container")) {
+    if image.is_some_and(|image| !image.is_container()) {
         return Err(UnreadableReport::CycloneDxComponent);
     }
     // What lists vulnerabilities alone, as VEX documents do, says what is known of some, not what was found.
@@ -207,7 +207,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> 
     Ok(ScannedDocument {
         format: NAME,
         digests: image.map(digests_of).unwrap_or_default(),
-        platform: image.and_then(|image| platform_in(image.purl.as_ref()?.as_str())),
+        platform: image.and_then(|image| platform_in(image.purl()?)),
         time: metadata.timestamp.as_ref().and_then(time_of),
         findings: Findings {
             entries: Some(vulnerabilities.iter().flat_map(|found| found.findings(&by_reference, tells)).collect()),
@@ -241,22 +241,25 @@ fn index<'c, 'a>(components: &'c [Component<'a>], by_reference: &mut BTreeMap<&'
 }
 
 /// Trivy names the image in its URL and in a property, Grype in its version.
-fn digests_of(image: &Component<'_>) -> Vec<String> {
+pub(in crate::report) fn digests_of(image: &Component<'_>) -> Vec<String> {
     let properties = image.properties.iter().flatten();
     let named = properties.filter(|property| property.name.as_ref().map(Text::as_str) == Some(REPO_DIGEST));
     let named = named.filter_map(|property| digest_of(property.value.as_ref()?.as_str()));
     let version = image.version.iter().filter_map(|version| digest_of(version.as_str()));
-    let purl = image.purl.iter().filter_map(|purl| {
-        let (name, _) = split_purl(purl.as_str());
-        digest_of(&percent_decoded(name.strip_prefix("pkg:oci/")?))
-    });
+    let purl = image.purl.iter().filter_map(|purl| digest_in(purl.as_str()));
     let mut seen = BTreeSet::new();
     purl.chain(named).chain(version).filter(|digest| seen.insert(digest.clone())).collect()
 }
 
+/// The digest in `pkg:oci/app@sha256%3A…`.
+pub(in crate::report) fn digest_in(purl: &str) -> Option<String> {
+    let (name, _) = split_purl(purl);
+    digest_of(&percent_decoded(name.strip_prefix("pkg:oci/")?))
+}
+
 /// The platform in `pkg:oci/…?arch=arm64`. It has no variant, and scanners write it for Linux only: which `arm` it was
 /// stays open.
-fn platform_in(purl: &str) -> Option<Platform> {
+pub(in crate::report) fn platform_in(purl: &str) -> Option<Platform> {
     let (name, qualifiers) = split_purl(purl);
     let mut qualifiers = qualifiers.split('&').filter_map(|qualifier| qualifier.split_once('='));
     let (_, architecture) = qualifiers.find(|(key, _)| name.starts_with("pkg:oci/") && *key == "arch")?;
@@ -273,6 +276,15 @@ fn split_purl(purl: &str) -> (&str, &str) {
 }
 
 impl<'a> Component<'a> {
+    /// Whether it is an image.
+    pub(in crate::report) fn is_container(&self) -> bool {
+        self.kind.as_ref().map(Text::as_str) == Some("container")
+    }
+
+    pub(in crate::report) fn purl(&self) -> Option<&str> {
+        self.purl.as_ref().map(Text::as_str)
+    }
+
     fn package(&self) -> &Package<'a> {
         self.package.get_or_init(|| Package { names: self.names(), purl: present(self.purl.clone()) })
     }

@@ -125,6 +125,21 @@ fn a_list_of_what_is_exploited_that_may_have_any_age() {
     check(&own, &[("any-age", &ageless.replace("acceptance.", "acceptance.byNamespace.here."))]);
 }
 
+#[test]
+fn sboms_that_nobody_asks_for_and_licences_that_are_none() {
+    let unread = "reports.sboms: no gate asks for an SBOM, so that none is read; set `acceptance.packages` or `acceptance.licenses`";
+    check(&json!({"reports": {"sboms": [{"sbomscanner": {}}]}}), &[("redundant", unread)]);
+    let licenses =
+        |list: Value| json!({"acceptance": {"licenses": {"deny": list}}, "reports": {"sboms": [{"sbomscanner": {}}]}});
+    check(&licenses(json!(["GPL-3.0-*", "agpl-3.0", "LicenseRef-own"])), &[]);
+    let unknown = "acceptance.licenses.deny[1]: SPDX lists no licence `GPLv3`, so that only packages are meant that name theirs so; see https://spdx.org/licenses";
+    check(&licenses(json!(["GPL-3.0-*", "GPLv3"])), &[("license-name", unknown)]);
+    let unasked = "reports.sboms: with `allowUnsigned: true` no attestor of the registry source is asked";
+    let mut unsigned = licenses(json!(["MIT"]));
+    unsigned["reports"]["sboms"] = json!([{"registry": {"allowUnsigned": true, "attestors": [{"name": "ci", "cosign": {"keyless": {"identities": [{"issuer": "https://a.example", "subject": "b"}]}}}]}}]);
+    check(&unsigned, &[("attestors-unused", unasked)]);
+}
+
 /// A policy about signatures that lints are looked for in.
 fn verified(policy: &Value) -> Value {
     let mut whole = json!({"name": "signed", "verifications": [{"expression": "true"}]});

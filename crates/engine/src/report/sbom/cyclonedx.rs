@@ -1,0 +1,122 @@
+//! CycloneDX as JSON: `trivy image --format cyclonedx`, `syft --output cyclonedx-json`, and what trivy-operator keeps.
+
+use super::Sbom;
+use crate::package::{Contents, Package};
+use crate::reason::UnreadableReport;
+use crate::report::document::cyclonedx::{Component as ImageComponent, digests_of, platform_in};
+use crate::report::document::{present, time_of, unreadable};
+use crate::spelling;
+use crate::text::Text;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+pub(super) const NAME: &str = "CycloneDX";
+/// Types of components that are no packages.
+const NO_PACKAGES: [&str; 2] = ["operating-system", "file"];
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+struct Bom<'a> {
+    #[serde(borrow)]
+    bom_format: Option<Text<'a>>,
+    #[serde(borrow)]
+    metadata: Option<Metadata<'a>>,
+    #[serde(borrow)]
+    components: Option<Vec<Component<'a>>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(expecting = "an object")]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    timestamp: Option<Text<'a>>,
+    #[serde(borrow)]
+    component: Option<ImageComponent<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct Component<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    group: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    version: Option<Text<'a>>,
+    #[serde(borrow)]
+    purl: Option<Text<'a>>,
+    #[serde(borrow)]
+    licenses: Option<Vec<LicenseChoice<'a>>>,
+    #[serde(borrow)]
+    components: Option<Vec<Component<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct LicenseChoice<'a> {
+    #[serde(borrow)]
+    license: Option<License<'a>>,
+    #[serde(borrow)]
+    expression: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct License<'a> {
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+}
+
+pub(in crate::report) fn read(json: &str) -> Result<Sbom<'_>, UnreadableReport> {
+    let bom: Bom<'_> = spelling::from_str(json).map_err(|error| unreadable(&error))?;
+    if bom.bom_format.as_ref().map(Text::as_str) != Some("CycloneDX") {
+        return Err(UnreadableReport::CycloneDxFormat);
+    }
+    let metadata = bom.metadata.unwrap_or_default();
+    let image = metadata.component.as_ref();
+    if image.is_some_and(|image| !image.is_container()) {
+        return Err(UnreadableReport::CycloneDxComponent);
+    }
+    let mut packages = Vec::new();
+    add(bom.components.unwrap_or_default(), &mut packages);
+    Ok(Sbom {
+        format: NAME,
+        digests: image.map(digests_of).unwrap_or_default(),
+        platform: image.and_then(|image| platform_in(image.purl()?)),
+        time: metadata.timestamp.as_ref().and_then(time_of),
+        contents: Contents { packages, license_names: BTreeMap::new() },
+    })
+}
+
+/// All components that are packages, those inside others too.
+fn add<'a>(components: Vec<Component<'a>>, packages: &mut Vec<Package<'a>>) {
+    for component in components {
+        let Component { kind, group, name, version, purl, licenses, components } = component;
+        let purl = present(purl);
+        let kind = kind.as_ref().map_or("", Text::as_str);
+        // Where packages were found is written as an application, without a purl.
+        let is_place = kind == "application" && purl.is_none();
+        if !NO_PACKAGES.contains(&kind) && !is_place {
+            let name = name.unwrap_or_else(|| Text::from(""));
+            let name = match present(group) {
+                Some(group) => Text::from([group.as_str(), "/", name.as_str()].concat()),
+                None => name,
+            };
+            let licenses = licenses.into_iter().flatten().map(LicenseChoice::text).collect();
+            packages.push(Package { name, version: present(version), purl, licenses });
+        }
+        add(components.unwrap_or_default(), packages);
+    }
+}
+
+impl<'a> LicenseChoice<'a> {
+    /// Its id, its name or the expression; empty where it has none, which is no licence that is known.
+    fn text(self) -> Text<'a> {
+        let license = self.license.and_then(|license| present(license.id).or_else(|| present(license.name)));
+        license.or_else(|| present(self.expression)).unwrap_or_else(|| Text::from(""))
+    }
+}

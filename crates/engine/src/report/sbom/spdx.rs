@@ -1,0 +1,201 @@
+//! SPDX 2 as JSON: `trivy image --format spdx-json`, `syft --output spdx-json`, and what sbomscanner keeps.
+
+use super::Sbom;
+use crate::package::{Contents, Package};
+use crate::reason::UnreadableReport;
+use crate::report::document::cyclonedx::{digest_in, platform_in};
+use crate::report::document::{digest_of, present, time_of, unreadable};
+use crate::spelling;
+use crate::text::Text;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+
+pub(super) const NAME: &str = "SPDX";
+/// The document itself.
+const DOCUMENT: &str = "SPDXRef-DOCUMENT";
+/// What Trivy writes before the image's name at its digest.
+const REPO_DIGEST: &str = "RepoDigest:";
+/// Purposes of what is no package.
+const NO_PACKAGES: [&str; 4] = ["CONTAINER", "OPERATING-SYSTEM", "OPERATING_SYSTEM", "FILE"];
+/// What stands where nothing is said.
+const NOT_SAID: [&str; 2] = ["NOASSERTION", "NONE"];
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+struct Document<'a> {
+    #[serde(borrow)]
+    spdx_version: Option<Text<'a>>,
+    #[serde(borrow)]
+    creation_info: Option<CreationInfo<'a>>,
+    #[serde(borrow)]
+    packages: Option<Vec<SpdxPackage<'a>>>,
+    #[serde(borrow)]
+    has_extracted_licensing_infos: Option<Vec<ExtractedLicense<'a>>>,
+    #[serde(borrow)]
+    relationships: Option<Vec<Relationship<'a>>>,
+    #[serde(borrow)]
+    document_describes: Option<Vec<Text<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct CreationInfo<'a> {
+    #[serde(borrow)]
+    created: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+struct SpdxPackage<'a> {
+    #[serde(borrow, rename = "SPDXID")]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    version_info: Option<Text<'a>>,
+    #[serde(borrow)]
+    license_concluded: Option<Text<'a>>,
+    #[serde(borrow)]
+    license_declared: Option<Text<'a>>,
+    #[serde(borrow)]
+    primary_package_purpose: Option<Text<'a>>,
+    #[serde(borrow)]
+    external_refs: Option<Vec<ExternalRef<'a>>>,
+    #[serde(borrow)]
+    checksums: Option<Vec<Checksum<'a>>>,
+    #[serde(borrow)]
+    attribution_texts: Option<Vec<Text<'a>>>,
+    #[serde(borrow)]
+    annotations: Option<Vec<Annotation<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+struct ExternalRef<'a> {
+    #[serde(borrow)]
+    reference_type: Option<Text<'a>>,
+    #[serde(borrow)]
+    reference_locator: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+struct Checksum<'a> {
+    #[serde(borrow)]
+    algorithm: Option<Text<'a>>,
+    #[serde(borrow)]
+    checksum_value: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct Annotation<'a> {
+    #[serde(borrow)]
+    comment: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+struct ExtractedLicense<'a> {
+    #[serde(borrow)]
+    license_id: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+struct Relationship<'a> {
+    #[serde(borrow)]
+    spdx_element_id: Option<Text<'a>>,
+    #[serde(borrow)]
+    related_spdx_element: Option<Text<'a>>,
+    #[serde(borrow)]
+    relationship_type: Option<Text<'a>>,
+}
+
+pub(in crate::report) fn read(json: &str) -> Result<Sbom<'_>, UnreadableReport> {
+    let document: Document<'_> = spelling::from_str(json).map_err(|error| unreadable(&error))?;
+    let version = document.spdx_version.as_ref().map_or("", Text::as_str);
+    if !matches!(version, "SPDX-2.2" | "SPDX-2.3") {
+        return Err(UnreadableReport::SpdxVersion);
+    }
+    let described = described(&document);
+    let mut sbom = Sbom {
+        format: NAME,
+        digests: Vec::new(),
+        platform: None,
+        time: document.creation_info.as_ref().and_then(|info| time_of(info.created.as_ref()?)),
+        contents: Contents::default(),
+    };
+    // Of several things nobody can tell which one is this image.
+    if described.len() > 1 {
+        return Err(UnreadableReport::SpdxWithoutSubject);
+    }
+    for package in document.packages.into_iter().flatten() {
+        if package.id.as_ref().is_some_and(|id| described.contains(id.as_str())) {
+            sbom.digests = package.digests();
+            sbom.platform = package.purl().and_then(|purl| platform_in(purl.as_str()));
+        } else if !package.is_no_package() {
+            sbom.contents.packages.push(package.into());
+        }
+    }
+    let names = document.has_extracted_licensing_infos.into_iter().flatten();
+    sbom.contents.license_names =
+        names.filter_map(|license| Some((license.license_id?, present(license.name)?))).collect();
+    Ok(sbom)
+}
+
+/// The ids of what the document says it describes.
+fn described(document: &Document<'_>) -> BTreeSet<String> {
+    let by_relationship = document.relationships.iter().flatten().filter_map(|relationship| {
+        let text = |text: &Option<Text<'_>>| text.as_ref().map_or(String::new(), |text| text.as_str().to_owned());
+        let describes = text(&relationship.relationship_type) == "DESCRIBES";
+        (describes && text(&relationship.spdx_element_id) == DOCUMENT).then(|| text(&relationship.related_spdx_element))
+    });
+    by_relationship.chain(document.document_describes.iter().flatten().map(|id| id.as_str().to_owned())).collect()
+}
+
+impl<'a> SpdxPackage<'a> {
+    fn purl(&self) -> Option<Text<'a>> {
+        let mut references = self.external_refs.iter().flatten();
+        let purl = references.find(|reference| reference.reference_type.as_ref().map(Text::as_str) == Some("purl"))?;
+        present(purl.reference_locator.clone())
+    }
+
+    /// Whether it isn't one: the image itself, its operating system, or where packages were found.
+    fn is_no_package(&self) -> bool {
+        let purpose = self.primary_package_purpose.as_ref().map_or("", Text::as_str);
+        NO_PACKAGES.contains(&purpose) || (purpose == "APPLICATION" && self.purl().is_none())
+    }
+
+    /// The digests of the image that it is: Syft writes its version and a checksum, Trivy its name at a digest.
+    fn digests(&self) -> Vec<String> {
+        let checksums = self.checksums.iter().flatten().filter_map(|checksum| {
+            let is_sha256 = checksum.algorithm.as_ref().is_some_and(|algorithm| algorithm.as_str() == "SHA256");
+            digest_of(&["sha256:", checksum.checksum_value.as_ref().filter(|_| is_sha256)?.as_str()].concat())
+        });
+        let version = self.version_info.iter().filter_map(|version| digest_of(version.as_str()));
+        let purl = self.purl().and_then(|purl| digest_in(purl.as_str()));
+        let comments = self.annotations.iter().flatten().filter_map(|annotation| annotation.comment.as_ref());
+        let texts = self.attribution_texts.iter().flatten().chain(comments);
+        let named = texts.filter_map(|text| digest_of(text.as_str().trim().strip_prefix(REPO_DIGEST)?.trim()));
+        let mut seen = BTreeSet::new();
+        checksums.chain(version).chain(purl).chain(named).filter(|digest| seen.insert(digest.clone())).collect()
+    }
+}
+
+impl<'a> From<SpdxPackage<'a>> for Package<'a> {
+    fn from(package: SpdxPackage<'a>) -> Self {
+        let purl = package.purl();
+        let said = |text: Option<Text<'a>>| present(text).filter(|text| !NOT_SAID.contains(&text.as_str()));
+        // What whoever made the document came to, comes before what the package says of itself.
+        let license = said(package.license_concluded).or_else(|| said(package.license_declared));
+        Self {
+            name: package.name.unwrap_or_else(|| Text::from("")),
+            version: present(package.version_info),
+            purl,
+            licenses: license.into_iter().collect(),
+        }
+    }
+}

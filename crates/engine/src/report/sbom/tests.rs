@@ -1,0 +1,142 @@
+//! SBOMs as tools write them, and what is none.
+
+use super::*;
+use crate::report::document::in_time;
+
+const IMAGE: &str = "sha256:27d05ab8ed4d526b8179fe5a922b50f0b7001186638cb8ceea56f8577a453c50";
+
+/// What Syft wrote about an image of our own: two packages of Alpine and four of npm.
+fn of_syft() -> [(&'static str, &'static str); 2] {
+    [
+        ("SPDX", include_str!("../../../tests/sboms/syft.spdx.json")),
+        ("CycloneDX", include_str!("../../../tests/sboms/syft.cyclonedx.json")),
+    ]
+}
+
+fn packages(sbom: &Sbom<'_>) -> Vec<String> {
+    let of = &sbom.contents;
+    let shown = of.packages.iter().map(|package| {
+        let licenses: Vec<&str> =
+            package.licenses.iter().map(|license| of.license_names.get(license).unwrap_or(license).as_str()).collect();
+        let text = |text: &Option<crate::text::Text<'_>>| text.as_ref().map_or("", |text| text.as_str()).to_owned();
+        format!(
+            "{} {} {} {}",
+            package.name.as_str(),
+            text(&package.version),
+            text(&package.purl),
+            licenses.join(" AND ")
+        )
+    });
+    let mut shown: Vec<String> = shown.collect();
+    shown.sort();
+    shown
+}
+
+#[test]
+fn what_syft_writes_is_understood() {
+    for (format, json) in of_syft() {
+        let sbom = read(json).unwrap();
+        assert_eq!((sbom.format, sbom.digests.as_slice()), (format, [IMAGE.to_owned()].as_slice()));
+        assert_eq!(sbom.time.map(|time| time.day()).as_deref(), Some("2026-11-24"));
+        let packages = packages(&sbom);
+        let expected = [
+            "@scope/tool 2.0.0-rc.1 pkg:npm/%40scope/tool@2.0.0-rc.1 ",
+            "busybox 1.36.1-r2 pkg:apk/alpine/busybox@1.36.1-r2?arch=x86_64&distro=alpine-3.20.0 GPL-2.0-only",
+            "lodash 4.17.20 pkg:npm/lodash@4.17.20 MIT",
+            "musl 1.2.5-r0 pkg:apk/alpine/musl@1.2.5-r0?arch=x86_64&distro=alpine-3.20.0 MIT",
+            "nolicense 0.1.0 pkg:npm/nolicense@0.1.0 Own License v1",
+            "shop 1.0.0 pkg:npm/shop@1.0.0 MIT",
+        ];
+        assert_eq!(packages.len(), expected.len(), "{packages:?}");
+        for (package, expected) in packages.iter().zip(expected) {
+            assert!(package.starts_with(expected), "{format}: {package}");
+        }
+    }
+    let spdx = read(of_syft()[0].1).unwrap();
+    assert_eq!(spdx.platform.map(|platform| platform.to_string()).as_deref(), Some("linux/amd64"));
+}
+
+/// Trivy names the image at its digest, in a text beside the package that it is; packages of a lock file stand below one without a
+/// purl.
+#[test]
+fn what_trivy_writes_is_understood() {
+    let json = format!(
+        r#"{{"spdxVersion": "SPDX-2.3", "creationInfo": {{"created": "2026-11-10T08:00:00Z"}}, "packages": [
+            {{"SPDXID": "SPDXRef-ContainerImage-1", "name": "app:1.0", "primaryPackagePurpose": "CONTAINER",
+              "externalRefs": [{{"referenceType": "purl", "referenceLocator": "pkg:oci/app@sha256%3A{a}?arch=arm64&repository_url=reg.io%2Fapp"}}],
+              "attributionTexts": ["ImageID: sha256:{b}", "RepoDigest: reg.io/app@sha256:{c}"]}},
+            {{"SPDXID": "SPDXRef-OperatingSystem-2", "name": "alpine", "versionInfo": "3.20", "primaryPackagePurpose": "OPERATING-SYSTEM"}},
+            {{"SPDXID": "SPDXRef-Application-3", "name": "package-lock.json", "primaryPackagePurpose": "APPLICATION"}},
+            {{"SPDXID": "SPDXRef-Package-4", "name": "curl", "versionInfo": "8.0-r0", "licenseDeclared": "curl", "licenseConcluded": "NONE",
+              "externalRefs": [{{"referenceType": "purl", "referenceLocator": "pkg:apk/alpine/curl@8.0-r0"}}]}}],
+            "relationships": [{{"spdxElementId": "SPDXRef-DOCUMENT", "relatedSpdxElement": "SPDXRef-ContainerImage-1", "relationshipType": "DESCRIBES"}}]}}"#,
+        a = "a".repeat(64),
+        b = "b".repeat(64),
+        c = "c".repeat(64),
+    );
+    let sbom = read(&json).unwrap();
+    let digest = |letter: &str| format!("sha256:{}", letter.repeat(64));
+    assert_eq!(sbom.digests, [digest("a"), digest("c")], "the image's id is no digest of it");
+    assert_eq!(sbom.platform.as_ref().map(ToString::to_string).as_deref(), Some("linux/arm64"));
+    assert_eq!(packages(&sbom), ["curl 8.0-r0 pkg:apk/alpine/curl@8.0-r0 curl"]);
+}
+
+#[test]
+fn components_inside_others_are_packages() {
+    let json = r#"{"bomFormat": "CycloneDX", "components": [
+        {"type": "application", "name": "app.jar", "components": [
+            {"type": "library", "group": "org.x", "name": "y", "version": "1", "purl": "pkg:maven/org.x/y@1",
+             "licenses": [{"license": {"id": "MIT"}}, {"license": {"name": "Own"}}, {"expression": "A OR B"}, {}]}]},
+        {"type": "file", "name": "/etc/x"}, {"type": "operating-system", "name": "alpine"}]}"#;
+    assert_eq!(packages(&read(json).unwrap()), ["org.x/y 1 pkg:maven/org.x/y@1 MIT AND Own AND A OR B AND "]);
+}
+
+#[test]
+fn what_is_no_sbom() {
+    for (json, why) in [
+        ("", "it is no JSON object"),
+        ("[]", "it is no JSON object"),
+        ("{", "it can't be read: EOF while parsing an object at line 1 column 1"),
+        ("{}", "it is none of the formats that are read: SPDX 2 as JSON, CycloneDX as JSON"),
+        (r#"{"matches": []}"#, "it is none of the formats"),
+        (r#"{"@graph": []}"#, "it is none of the formats"),
+        (
+            r#"{"bomFormat": "CycloneDX", "spdxVersion": "SPDX-2.3"}"#,
+            "it is of several formats at once: CycloneDX, SPDX",
+        ),
+        (r#"{"bomFormat": "cyclonedx"}"#, "its `bomFormat` is not `CycloneDX`"),
+        (
+            r#"{"bomFormat": "CycloneDX", "metadata": {"component": {"type": "application"}}}"#,
+            "its `metadata.component` is not a container",
+        ),
+        (r#"{"spdxVersion": "SPDX-3.0"}"#, "its `spdxVersion` is not 2.2 or 2.3"),
+        (r#"{"spdxVersion": "SPDX-2.3", "documentDescribes": ["a", "b"]}"#, "it doesn't describe one thing"),
+        (
+            r#"{"spdxVersion": "SPDX-2.3", "packages": [], "Packages": []}"#,
+            "it can't be read: the key `Packages` is another spelling",
+        ),
+        (
+            r#"{"spdxVersion": "SPDX-2.3", "packages": [{"name": "a", "NAME": "b"}]}"#,
+            "it can't be read: the key `NAME` is another spelling",
+        ),
+        (
+            r#"{"bomFormat": "CycloneDX", "components": [{"purl": "a", "Purl": "b"}]}"#,
+            "it can't be read: the key `Purl` is another spelling",
+        ),
+        (
+            r#"{"bomFormat": "CycloneDX", "components": [], "components": []}"#,
+            "it can't be read: duplicate field `components`",
+        ),
+    ] {
+        let error = read(json).map(|sbom| sbom.format).unwrap_err().to_string();
+        assert!(error.starts_with(why), "{json}: {error}");
+    }
+}
+
+#[test]
+fn large_sboms_are_read_in_time() {
+    let package = r#"{"name": "p", "versionInfo": "1.0", "licenseDeclared": "MIT AND (Apache-2.0 OR BSD-3-Clause)",
+        "externalRefs": [{"referenceType": "purl", "referenceLocator": "pkg:npm/%40scope/p@1.0"}]},"#;
+    let json = format!(r#"{{"spdxVersion": "SPDX-2.3", "packages": [{}{{}}]}}"#, package.repeat(20_000));
+    assert_eq!(in_time(|| read(&json).unwrap().contents.packages.len()), 20_001);
+}

@@ -1,0 +1,342 @@
+//! What an image is made of: an SBOM that is missing, empty, of another or not to be believed clears nothing, and no spelling hides a
+//! package or a licence.
+
+use super::world::{Answer, World, digest};
+use super::{IMAGE, SB, beside, computed, finding, report, trap, trivy, with};
+use crate::remedy::{Remedy, without};
+use serde_json::{Value, json};
+
+const LOG4J: &str = "pkg:maven/org.apache.logging.log4j/log4j-core";
+
+/// A package as SPDX has it.
+fn package(purl: &str, license: &str) -> Value {
+    json!({"SPDXID": format!("SPDXRef-{}", purl.len()), "name": "p", "versionInfo": "2.14.1", "licenseDeclared": license,
+           "licenseConcluded": "NOASSERTION",
+           "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl}]})
+}
+
+fn fine() -> Value {
+    package("pkg:npm/lodash@4.17.21", "MIT")
+}
+
+fn spdx(packages: &[Value]) -> Value {
+    json!({"spdxVersion": "SPDX-2.3", "creationInfo": {"created": "2026-11-10T08:00:00Z"}, "packages": packages})
+}
+
+/// The scanner's SBOM of the image whose manifest has a digest of that letter.
+fn sbom(letter: char, document: Value) -> Value {
+    let report = report(letter, &[]);
+    json!({"apiVersion": SB, "kind": "SBOM", "metadata": report["metadata"], "imageMetadata": report["imageMetadata"],
+           "spdx": document})
+}
+
+fn world(sbom: Value) -> World {
+    World::default().image(IMAGE, 'a').object(report('a', &[])).object(sbom)
+}
+
+fn packages(purl: &str, versions: &str) -> Value {
+    json!({"acceptance": {"packages": {"deny": [{"purl": purl, "versions": versions}]}}, "reports": {"sboms": [{"sbomscanner": {}}]}})
+}
+
+fn licenses(gate: Value) -> Value {
+    json!({"acceptance": {"licenses": gate}, "reports": {"sboms": [{"sbomscanner": {}}]}})
+}
+
+fn log4j() -> Value {
+    packages(LOG4J, "<2.17.1")
+}
+
+fn said(answer: &Answer) -> String {
+    answer.response["message"].as_str().unwrap_or_default().to_owned()
+}
+
+#[track_caller]
+fn decides(world: &World, settings: &Value, expected: &str) {
+    let answer = world.decide(IMAGE, settings);
+    let allowed = if answer.allowed { "allowed" } else { "denied" };
+    assert_eq!(format!("{allowed} {}", answer.state), expected, "{}", answer.response);
+}
+
+#[test]
+fn a_package_that_is_denied_rejects() {
+    let old = world(sbom('a', spdx(&[fine(), package(&format!("{LOG4J}@2.14.1"), "Apache-2.0")])));
+    let answer = old.decide(IMAGE, &log4j());
+    let by = computed("reg.io", "team/app", "1.0", &digest('a'));
+    let expected = format!("1 denied package: p 2.14.1 (sbomscanner: SBOM sbomscanner/{by} of 2026-11-10T08:00:00Z)");
+    assert!(said(&answer).ends_with(&expected), "{}", said(&answer));
+    decides(
+        &world(sbom('a', spdx(&[fine(), package(&format!("{LOG4J}@2.17.1"), "Apache-2.0")]))),
+        &log4j(),
+        "allowed fresh",
+    );
+    decides(&old, &json!({}), "allowed fresh");
+}
+
+#[test]
+fn a_missing_sbom_is_not_a_fine_one() {
+    let world = World::default().image(IMAGE, 'a').object(report('a', &[]));
+    trap(Remedy::SbomMustBeThere, &world, IMAGE, &log4j(), "denied no_sbom", "allowed fresh");
+    let answer = world.decide(IMAGE, &log4j());
+    assert!(said(&answer).ends_with("no SBOM yet from sbomscanner in namespace sbomscanner"), "{}", said(&answer));
+    // What a setting forgives is that it is missing, and nothing else.
+    let mut forgiving = log4j();
+    forgiving["scanPolicies"] = json!({"reportPending": "accept"});
+    decides(&world, &forgiving, "allowed no_sbom");
+    decides(&world.broken("SBOM"), &forgiving, "denied look_up_failed");
+    let denied = sbom('a', spdx(&[package(&format!("{LOG4J}@2.14.1"), "MIT")]));
+    let unscanned = World::default().image(IMAGE, 'a').object(denied);
+    decides(&unscanned, &forgiving, "denied fresh");
+}
+
+/// What is rejected anyway needs no SBOM, and isn't hidden by one.
+#[test]
+fn what_was_found_comes_first() {
+    let bad = World::default().image(IMAGE, 'a').object(report('a', &[finding("CVE-1", "CRITICAL")]));
+    let answer = bad.decide(IMAGE, &log4j());
+    assert!(said(&answer).contains("1 critical finding"), "{}", said(&answer));
+    assert!(!bad.host.calls().iter().any(|call| call.field("kind") == "SBOM"));
+    let missing = World::default().image(IMAGE, 'a');
+    decides(&missing, &log4j(), "denied not_scanned");
+}
+
+#[test]
+fn an_sbom_that_lists_nothing_clears_nothing() {
+    for empty in [spdx(&[]), json!({"spdxVersion": "SPDX-2.3"}), json!({"spdxVersion": "SPDX-2.3", "packages": null})] {
+        trap(
+            Remedy::EmptySbomClearsNothing,
+            &world(sbom('a', empty)),
+            IMAGE,
+            &licenses(json!({"deny": ["MIT"]})),
+            "denied failed",
+            "allowed fresh",
+        );
+    }
+    // The image itself is no package of it.
+    let image = with(fine(), &[("/primaryPackagePurpose", json!("CONTAINER"))]);
+    decides(&world(sbom('a', spdx(&[image]))), &log4j(), "denied failed");
+}
+
+#[test]
+fn packages_without_purls_clear_nothing() {
+    let unnamed = with(fine(), &[("/externalRefs", json!([]))]);
+    trap(
+        Remedy::PackagesMustBeNamed,
+        &world(sbom('a', spdx(&[unnamed]))),
+        IMAGE,
+        &log4j(),
+        "denied failed",
+        "allowed fresh",
+    );
+}
+
+#[test]
+fn what_is_no_sbom_clears_nothing() {
+    for document in [
+        json!(null),
+        json!([]),
+        json!("SPDX"),
+        json!({}),
+        json!({"spdxVersion": "SPDX-3.0", "packages": [fine()]}),
+        json!({"spdxVersion": 2, "packages": [fine()]}),
+        json!({"spdxVersion": "SPDX-2.3", "packages": fine()}),
+        json!({"spdxVersion": "SPDX-2.3", "packages": [null]}),
+    ] {
+        decides(&world(sbom('a', document)), &log4j(), "denied failed");
+    }
+}
+
+#[test]
+fn an_sbom_of_another_image_or_platform_doesnt_count() {
+    for (pointer, other) in [
+        ("/imageMetadata/registryURI", "evil.io"),
+        ("/imageMetadata/repository", "evil/app"),
+        ("/imageMetadata/digest", "sha256:0"),
+        ("/metadata/namespace", "tenant"),
+    ] {
+        let other = with(sbom('a', spdx(&[fine()])), &[(pointer, json!(other))]);
+        decides(&world(other), &log4j(), "denied no_sbom");
+    }
+    let index = World::default()
+        .index(IMAGE, 'f', &[("linux/amd64", 'a'), ("linux/arm64", 'c')])
+        .object(report('a', &[]))
+        .object(with(report('c', &[]), &[("/imageMetadata/platform", json!("linux/arm64"))]))
+        .object(sbom('a', spdx(&[fine()])))
+        .object(sbom('c', spdx(&[fine()])));
+    trap(Remedy::MatchPlatform, &index, IMAGE, &log4j(), "denied no_sbom", "allowed fresh");
+}
+
+#[test]
+fn an_sbom_of_a_time_to_come_clears_nothing() {
+    let ahead = with(spdx(&[fine()]), &[("/creationInfo/created", json!("2026-11-21T12:00:00Z"))]);
+    trap(Remedy::SbomIsPast, &world(sbom('a', ahead)), IMAGE, &log4j(), "denied failed", "allowed fresh");
+    // It doesn't age.
+    let mut settings = log4j();
+    settings["reports"]["sources"] = json!([{"trivyOperator": {}}]);
+    settings["reports"]["maxAge"] = json!("90d");
+    let old = with(spdx(&[fine()]), &[("/creationInfo/created", json!("2016-11-21T12:00:00Z"))]);
+    let world =
+        World::default().image(IMAGE, 'a').object(trivy("web", "pod-p-app", json!(digest('a')))).object(sbom('a', old));
+    decides(&world, &settings, "allowed fresh");
+}
+
+#[test]
+fn a_purl_hides_nothing_by_its_spelling() {
+    for purl in [
+        "PKG:Maven/ORG.Apache.Logging.Log4j/Log4j-Core@2.14.1",
+        "pkg:maven/org.apache.logging.log4j/log4j%2Dcore@2.14.1",
+        "pkg:maven/org.apache.logging.log4j%3Alog4j-core@2%2E14.1?type=jar",
+    ] {
+        let world = world(sbom('a', spdx(&[fine(), package(purl, "MIT")])));
+        trap(Remedy::FoldPurls, &world, IMAGE, &log4j(), "denied fresh", "allowed fresh");
+    }
+    let scoped = packages("pkg:npm/@scope/tool", "<2");
+    let world = world(sbom('a', spdx(&[package("pkg:npm/%40Scope/tool@1.0", "MIT")])));
+    trap(Remedy::FoldPurls, &world, IMAGE, &scoped, "denied fresh", "allowed fresh");
+}
+
+#[test]
+fn what_nobody_can_compare_is_denied() {
+    for purl in [format!("{LOG4J}@2.14%C3%A4"), format!("{LOG4J}@{}", "1.".repeat(100)), format!("{LOG4J}@2 1")] {
+        let world = world(sbom('a', spdx(&[fine(), package(&purl, "MIT")])));
+        trap(Remedy::IncomparableIsDenied, &world, IMAGE, &log4j(), "denied fresh", "allowed fresh");
+        let answer = world.decide(IMAGE, &log4j());
+        assert!(said(&answer).contains("its version can't be compared with `<2.17.1`"), "{}", said(&answer));
+    }
+    let unreadable = world(sbom('a', spdx(&[fine(), package("pkg:maven/%zz", "MIT")])));
+    let answer = unreadable.decide(IMAGE, &log4j());
+    assert!(
+        said(&answer).contains("1 denied package: p 2.14.1 (its purl `pkg:maven/%zz` can't be read)"),
+        "{}",
+        said(&answer)
+    );
+}
+
+/// The same version of a newer epoch is a newer one, and the other way round.
+#[test]
+fn an_epoch_may_stand_beside_the_version() {
+    let bind = packages("pkg:rpm/redhat/bind", ">=32:9.11");
+    let world = world(sbom('a', spdx(&[package("pkg:rpm/redhat/bind@9.11.36-8.el8?arch=x86_64&epoch=32", "MPL-2.0")])));
+    trap(Remedy::KnowEpochs, &world, IMAGE, &bind, "denied fresh", "allowed fresh");
+}
+
+#[test]
+fn a_licence_that_isnt_known_isnt_fine() {
+    for license in ["NOASSERTION", "NONE", "", "GPLv3", "LicenseRef-3", "MIT AND GPLv3"] {
+        let world = world(sbom('a', spdx(&[fine(), package("pkg:npm/left-pad@1.3.0", license)])));
+        trap(
+            Remedy::UnknownLicenses,
+            &world,
+            IMAGE,
+            &licenses(json!({"deny": ["GPL-3.0-*"]})),
+            "denied fresh",
+            "allowed fresh",
+        );
+        let warns = licenses(json!({"deny": ["GPL-3.0-*"], "unknown": "warn"}));
+        let answer = world.decide(IMAGE, &warns);
+        let warnings = answer.response["warnings"].to_string();
+        assert!(answer.allowed && warnings.contains("has 1 package whose licence isn't known"), "{warnings}");
+    }
+}
+
+#[test]
+fn licences_that_hold_together_all_count() {
+    for license in ["MIT AND GPL-3.0-only", "GPL-3.0-only AND MIT", "MIT AND (Apache-2.0 AND GPL-3.0-or-later)"] {
+        let world = world(sbom('a', spdx(&[fine(), package("pkg:npm/left-pad@1.3.0", license)])));
+        trap(
+            Remedy::EveryLicenseCounts,
+            &world,
+            IMAGE,
+            &licenses(json!({"deny": ["GPL-3.0-*"]})),
+            "denied fresh",
+            "allowed fresh",
+        );
+    }
+    let choice = world(sbom('a', spdx(&[package("pkg:npm/left-pad@1.3.0", "GPL-3.0-only OR MIT")])));
+    decides(&choice, &licenses(json!({"deny": ["GPL-3.0-*"]})), "allowed fresh");
+    let mixed = world(sbom('a', spdx(&[package("pkg:npm/left-pad@1.3.0", "(GPL-3.0-only OR MIT) AND AGPL-3.0-only")])));
+    decides(&mixed, &licenses(json!({"deny": ["*GPL-3.0-*"]})), "denied fresh");
+}
+
+/// What whoever made the document came to comes before what the package says of itself.
+#[test]
+fn the_licence_that_was_concluded_counts() {
+    let of =
+        |concluded: &str| with(package("pkg:npm/left-pad@1.3.0", "MIT"), &[("/licenseConcluded", json!(concluded))]);
+    let settings = licenses(json!({"deny": ["GPL-3.0-*"]}));
+    decides(&world(sbom('a', spdx(&[of("GPL-3.0-only")]))), &settings, "denied fresh");
+    decides(&world(sbom('a', spdx(&[of("NOASSERTION")]))), &settings, "allowed fresh");
+}
+
+/// An artifact beside the image, in the form of a whole document.
+fn signed() -> Value {
+    let attestors = json!([{"name": "ci", "cosign": {"key": {"data": super::KEY}}}]);
+    json!({"acceptance": {"packages": {"deny": [{"purl": LOG4J, "versions": "<2.17.1"}]}},
+           "reports": {"sboms": [{"registry": {"attestors": attestors}}]}})
+}
+
+#[test]
+fn a_copied_or_unsigned_sbom_is_none() {
+    let tag = beside('a').replace(".scan", ".sbom");
+    let at = format!("reg.io/team/app@{}", digest('d'));
+    let with_artifact = |subject: char, document: Value| {
+        World::default().image(IMAGE, 'a').object(report('a', &[])).artifact(&tag, 'd', Some(subject), document)
+    };
+    let own = with_artifact('a', spdx(&[fine()])).signed(&at, super::KEY);
+    decides(&own, &signed(), "allowed fresh");
+    let unsigned = with_artifact('a', spdx(&[fine()]));
+    trap(Remedy::VerifySignature, &unsigned, IMAGE, &signed(), "denied no_sbom", "allowed fresh");
+    let copied = with_artifact('b', spdx(&[fine()])).signed(&at, super::KEY);
+    trap(Remedy::MatchSubject, &copied, IMAGE, &signed(), "denied no_sbom", "allowed fresh");
+    // What can be read otherwise by others is none: unreadable, and whoever pushes may have brought that about.
+    let two = with_artifact('a', json!({"spdxVersion": "SPDX-2.3", "bomFormat": "CycloneDX", "packages": [fine()]}));
+    let two = two.signed(&at, super::KEY);
+    decides(&two, &signed(), "denied failed");
+    let mut forgiving = signed();
+    forgiving["scanPolicies"] = json!({"scanFailed": "accept"});
+    forgiving["registries"] = json!(["reg.io"]);
+    trap(Remedy::ForgiveOutagesOnly, &two, IMAGE, &forgiving, "denied failed", "allowed failed");
+}
+
+#[test]
+fn the_operators_sbom_counts_for_its_image_alone() {
+    let bom = |purl: &str| {
+        json!({"bomFormat": "CycloneDX", "components": [
+            {"type": "library", "name": "p", "version": "2.14.1", "purl": purl, "licenses": [{"license": {"name": "MIT"}}]}]})
+    };
+    let object = |letter: char, bom: Value| {
+        let mut object = trivy("web", "pod-p-app", json!(digest(letter)));
+        object["kind"] = json!("SbomReport");
+        object["report"]["components"] = bom;
+        object
+    };
+    let settings = json!({"acceptance": {"packages": {"deny": [{"purl": LOG4J, "versions": "<2.17.1"}]}},
+        "reports": {"sources": [{"trivyOperator": {}}], "sboms": [{"trivyOperator": {}}]}});
+    let world = |sbom: Value| {
+        World::default().image(IMAGE, 'a').object(trivy("web", "pod-p-app", json!(digest('a')))).object(sbom)
+    };
+    decides(&world(object('a', bom("pkg:npm/lodash@4.17.21"))), &settings, "allowed fresh");
+    decides(&world(object('a', bom(&format!("{LOG4J}@2.14.1")))), &settings, "denied fresh");
+    decides(&world(object('b', bom("pkg:npm/lodash@4.17.21"))), &settings, "denied no_sbom");
+    decides(&world(object('a', json!(null))), &settings, "denied failed");
+    decides(&world(object('a', json!({"bomFormat": "CycloneDX"}))), &settings, "denied failed");
+}
+
+/// Nothing of an SBOM is asked for where no gate needs it, and of its packages only what one does.
+#[test]
+fn an_sbom_costs_what_it_is_needed_for() {
+    let world = world(sbom('a', spdx(&[fine()])));
+    let asked = |settings: Value| {
+        world.asked.borrow_mut().clear();
+        world.decide(IMAGE, &settings);
+        world.asked.borrow().iter().filter(|asked| asked.contains(" SBOM ")).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(asked(json!({"reports": {"sboms": [{"sbomscanner": {}}]}})), Vec::<String>::new());
+    assert!(!asked(log4j()).iter().any(|field| field.contains("license") || field.contains("hasExtracted")));
+    assert!(asked(licenses(json!({"deny": ["GPL-3.0-*"]}))).iter().any(|field| field.contains("licenseDeclared")));
+    let calls = without(Remedy::SbomMustBeThere, || {
+        world.decide(IMAGE, &log4j());
+        world.host.calls().len()
+    });
+    world.decide(IMAGE, &log4j());
+    assert_eq!(world.host.calls().len(), calls + 1, "one GET for an image whose SBOM has a computed name");
+}

@@ -1,0 +1,146 @@
+//! Maven's versions: numbers and qualifiers, in lists that begin at a hyphen and between a digit and a letter.
+
+use super::{is_number, numbers, split_while};
+use std::cmp::Ordering;
+
+/// What a version is made of.
+#[derive(Debug)]
+enum Item {
+    Number(String),
+    Word(String),
+    List(Vec<Item>),
+}
+
+/// The qualifiers that have a place of their own, in their order; the empty one is the release itself. All others come behind
+/// them, by their letters.
+const QUALIFIERS: [&str; 7] = ["alpha", "beta", "milestone", "rc", "snapshot", "", "sp"];
+const RELEASE: usize = 5;
+
+pub(super) fn compare(one: &str, other: &str) -> Option<Ordering> {
+    let (one, other) = (read(one.trim())?, read(other.trim())?);
+    Some(lists(&one, &other))
+}
+
+/// Every text is a version of Maven's; what no version has isn't taken for one here.
+fn read(text: &str) -> Option<Vec<Item>> {
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_graphic()) {
+        return None;
+    }
+    let text = text.to_ascii_lowercase();
+    Some(list(&text))
+}
+
+/// The items of a list, which goes on to the end: each list that begins in it is its last item.
+fn list(mut rest: &str) -> Vec<Item> {
+    let mut items = Vec::new();
+    while !rest.is_empty() {
+        let is_digit = rest.starts_with(|c: char| c.is_ascii_digit());
+        let (part, behind) = split_while(rest, |c| c != '.' && c != '-' && c.is_ascii_digit() == is_digit);
+        let is_followed_by_digit = behind.starts_with(|c: char| c.is_ascii_digit());
+        match part {
+            // Nothing between two separators.
+            "" => items.push(Item::Number("0".to_owned())),
+            number if is_digit => items.push(Item::Number(number.to_owned())),
+            word => items.push(Item::Word(qualifier(word, is_followed_by_digit).to_owned())),
+        }
+        rest = match behind.strip_prefix('.') {
+            // A qualifier is one whatever stands before it.
+            Some(behind) if begins_with_qualifier(behind) => {
+                items.push(Item::List(list(behind)));
+                ""
+            }
+            Some(behind) => behind,
+            None if behind.is_empty() => "",
+            // A hyphen, or a digit beside a letter.
+            None => {
+                items.push(Item::List(list(behind.strip_prefix('-').unwrap_or(behind))));
+                ""
+            }
+        };
+    }
+    normalize(&mut items);
+    items
+}
+
+/// Whether a text begins with a word that is the last part of a version, or stands right before a number.
+fn begins_with_qualifier(text: &str) -> bool {
+    let (word, behind) = split_while(text, |c| c != '.' && c != '-' && !c.is_ascii_digit());
+    !word.is_empty() && (behind.is_empty() || behind.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Without what says nothing: zeros, the release and empty lists, from the end as far as a list follows.
+fn normalize(items: &mut Vec<Item>) {
+    for at in (0..items.len()).rev() {
+        let Some(item) = items.get(at) else { continue };
+        if item.is_null() {
+            items.remove(at);
+        } else if !matches!(item, Item::List(_)) {
+            break;
+        }
+    }
+}
+
+/// The one name of a qualifier.
+fn qualifier(word: &str, is_followed_by_digit: bool) -> &str {
+    match word {
+        "a" if is_followed_by_digit => "alpha",
+        "b" if is_followed_by_digit => "beta",
+        "m" if is_followed_by_digit => "milestone",
+        "ga" | "final" | "release" => "",
+        "cr" => "rc",
+        other => other,
+    }
+}
+
+/// Where a qualifier stands, and by which letters among those that have no place.
+fn place(word: &str) -> (usize, &str) {
+    match QUALIFIERS.iter().position(|known| *known == word) {
+        Some(place) => (place, ""),
+        None => (QUALIFIERS.len(), word),
+    }
+}
+
+impl Item {
+    fn is_null(&self) -> bool {
+        match self {
+            Self::Number(number) => is_number(number) && number.bytes().all(|b| b == b'0'),
+            Self::Word(word) => place(word).0 == RELEASE,
+            Self::List(items) => items.is_empty(),
+        }
+    }
+
+    /// How it compares with nothing.
+    fn with_nothing(&self) -> Ordering {
+        match self {
+            Self::Number(number) => numbers(number, "0"),
+            Self::Word(word) => place(word).0.cmp(&RELEASE),
+            Self::List(items) => {
+                items.iter().map(Self::with_nothing).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+            }
+        }
+    }
+
+    /// A number is more than a list, and a list more than a word.
+    fn compare(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Number(one), Self::Number(other)) => numbers(one, other),
+            (Self::Number(_), _) => Ordering::Greater,
+            (_, Self::Number(_)) => Ordering::Less,
+            (Self::Word(one), Self::Word(other)) => place(one).cmp(&place(other)),
+            (Self::Word(_), Self::List(_)) => Ordering::Less,
+            (Self::List(_), Self::Word(_)) => Ordering::Greater,
+            (Self::List(one), Self::List(other)) => lists(one, other),
+        }
+    }
+}
+
+fn lists(one: &[Item], other: &[Item]) -> Ordering {
+    let places = 0..one.len().max(other.len());
+    let mut orders = places.map(|at| match (one.get(at), other.get(at)) {
+        (Some(one), Some(other)) => one.compare(other),
+        (Some(one), None) => one.with_nothing(),
+        (None, Some(other)) => other.with_nothing().reverse(),
+        (None, None) => Ordering::Equal,
+    });
+    orders.find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+}
