@@ -28,7 +28,7 @@ use crate::reason::{
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, Resolution, ResolvedImage, resolve};
 use crate::running::{RunningImage, RunningPods};
-use crate::settings::{EffectiveFallbacks, Fallback, ReportSource, SbomSource, Settings};
+use crate::settings::{EffectiveFallbacks, Fallback, Mirror, ReportSource, SbomSource, Settings};
 use crate::vex::{VexDocuments, VexOfImage};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -500,6 +500,7 @@ impl<'a> ReportSearch<'a> {
         let may_be_down = self.may_be_down(reference);
         let at_mirror = self.settings.mirrors.place_of(reference).filter(|_| is_on(Remedy::KnowNameAtMirror));
         let at_mirror = at_mirror.as_ref();
+        let is_tag_certain = self.settings.mirrors.of(reference.host()).is_none_or(Mirror::asks_both);
         let containers = self.subject.containers.get(reference).map(Vec::as_slice).unwrap_or_default();
         let mut statements: Vec<Vec<Statement<'a>>> = image.platforms.iter().map(|_| Vec::new()).collect();
         let sources = match kind {
@@ -508,8 +509,17 @@ impl<'a> ReportSearch<'a> {
         };
         for (number, (name, source)) in sources.iter_mut().enumerate() {
             for ((manifest, statements), is_asked) in image.platforms.iter().zip(&mut statements).zip(is_asked) {
-                let wanted =
-                    WantedPlatform { reference, at_mirror, image, manifest, containers, may_be_down, max_age, now };
+                let wanted = WantedPlatform {
+                    reference,
+                    at_mirror,
+                    is_tag_certain,
+                    image,
+                    manifest,
+                    containers,
+                    may_be_down,
+                    max_age,
+                    now,
+                };
                 // No report can speak of what is no manifest; the others are judged all the same.
                 if manifest.unjudgeable.is_none() && *is_asked {
                     // What VEX says of one platform it needn't say of another.

@@ -2,7 +2,7 @@
 //!
 //! A tag is asked for once. Everything after that is asked for by digest, the only form in which an answer is checked.
 
-use crate::host::{Host, HostFailure};
+use crate::host::Host;
 use crate::image::{ImageReference, is_digest, is_internal};
 use crate::manifest::{BaseImage, Descriptor, Kind, Manifest};
 use crate::platform::Platform;
@@ -86,14 +86,11 @@ pub(crate) fn find_digest(
         return Ok(digest.to_owned());
     }
     let name = reference.to_string();
-    let checked = |answer: Result<String, HostFailure>| {
-        let digest = answer.map_err(Unresolved::NoDigest)?;
-        if is_digest(&digest) { Ok(digest) } else { Err(Unresolved::NotADigest) }
-    };
-    let digest = checked(host.manifest_digest(&name))?;
+    let checked = |digest: String| if is_digest(&digest) { Ok(digest) } else { Err(Unresolved::NotADigest) };
+    let digest = checked(host.manifest_digest(&name).map_err(Unresolved::NoDigest)?)?;
     match settings.mirrors.of(reference.host()).filter(|mirror| mirror.asks_both()) {
         Some(mirror) if is_on(Remedy::AskBoth) => {
-            let own = checked(host.digest_at_registry(&name))?;
+            let own = checked(host.digest_at_registry(&name).map_err(Unresolved::NotConfirmed)?)?;
             if own == digest { Ok(digest) } else { Err(Unresolved::differs(mirror, digest, own)) }
         }
         _ => Ok(digest),

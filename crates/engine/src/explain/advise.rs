@@ -87,14 +87,16 @@ fn about_unresolved(why: &Unresolved, settings: &Settings) -> Advice {
         Unresolved::RegistryNotListed(host) | Unresolved::RegistryInternal(host) => {
             Advice::TakeFromListed { host: host.clone(), listed: settings.registries.clone() }
         }
-        Unresolved::NoDigest(failure) | Unresolved::NoManifest(failure) => match failure {
-            HostFailure::NotFound(_) => Advice::NameWhatIsThere,
-            HostFailure::Denied(_) => Advice::GiveCredentials,
-            HostFailure::NotGranted(_) => Advice::RepairLookUp,
-            HostFailure::Failed(said) if said == NOBODY_TO_ASK => Advice::GiveSomebodyToAsk,
-            HostFailure::Failed(_) => Advice::TryAgain,
-            HostFailure::Malformed(_) | HostFailure::NotTrusted(_) => Advice::PushAnew,
-        },
+        Unresolved::NoDigest(failure) | Unresolved::NotConfirmed(failure) | Unresolved::NoManifest(failure) => {
+            match failure {
+                HostFailure::NotFound(_) => Advice::NameWhatIsThere,
+                HostFailure::Denied(_) => Advice::GiveCredentials,
+                HostFailure::NotGranted(_) => Advice::RepairLookUp,
+                HostFailure::Failed(said) if said == NOBODY_TO_ASK => Advice::GiveSomebodyToAsk,
+                HostFailure::Failed(_) => Advice::TryAgain,
+                HostFailure::Malformed(_) | HostFailure::NotTrusted(_) => Advice::PushAnew,
+            }
+        }
         Unresolved::NotADigest | Unresolved::Ambiguous | Unresolved::Unproven | Unresolved::NoPlatforms => {
             Advice::PushAnew
         }

@@ -24,6 +24,9 @@ pub(crate) enum Unresolved {
     NamedByMirror(NamedByMirror),
     NoDigest(HostFailure),
     NotADigest,
+    /// What a mirror says of it is to be confirmed by the registry, which can't be asked. That isn't forgiven: nothing was judged,
+    /// and what the mirror has may be known to be bad.
+    NotConfirmed(HostFailure),
     /// Its registry and the mirror of that say different digests.
     MirrorDiffers(Box<MirrorDiffers>),
     NoManifest(HostFailure),
@@ -79,6 +82,9 @@ impl fmt::Display for Unresolved {
             Self::NamedByMirror(named) => write!(f, "nobody was asked about it: {named}"),
             Self::MirrorDiffers(differs) => differs.fmt(f),
             Self::NoDigest(failure) => write!(f, "its digest can't be looked up: {failure}"),
+            Self::NotConfirmed(failure) => {
+                write!(f, "what its mirror says of its digest can't be confirmed: {failure}")
+            }
             Self::NotADigest => f.write_str("its digest can't be looked up: the answer is no digest"),
             Self::NoManifest(failure) => write!(f, "its manifest can't be read: {failure}"),
             Self::Ambiguous => f.write_str("its manifest is both an image and an index"),

@@ -29,6 +29,8 @@ pub(crate) struct WantedPlatform<'a> {
     pub(crate) reference: &'a ImageReference,
     /// What it is called at the mirror of its registry, where it has one: whoever scans that calls it so.
     pub(crate) at_mirror: Option<&'a ImageReference>,
+    /// Whether its tag is what the registry says that it is: a mirror alone may be behind, or have another image under it.
+    pub(crate) is_tag_certain: bool,
     pub(crate) image: &'a ResolvedImage,
     pub(crate) manifest: &'a PlatformManifest,
     /// The names of the containers that would run it, for scanners that keep a report for each.
@@ -137,8 +139,8 @@ impl WantedPlatform<'_> {
 
     /// Whether a report's own words name this registry, repository, digest and platform. With [`ReportIdentity::Tag`], a
     /// report that names no digest is known by its tag, unless the reference carries a digest: then the tag beside it is
-    /// only a claim. What names the image as the mirror does is known by its digest alone: which tags the mirror has is no word
-    /// of the registry's.
+    /// only a claim. Which tags a mirror has is no word of the registry's: what names the image as the mirror does, and what was
+    /// found at the mirror alone, is known by its digest.
     pub(crate) fn is_described_by(&self, described: &Described<'_>, identity: ReportIdentity) -> bool {
         // What tells nearly every other report apart comes first: of a list, each is looked at.
         let digest = described.digest.filter(|digest| !digest.is_empty());
@@ -147,6 +149,7 @@ impl WantedPlatform<'_> {
             None => {
                 identity == ReportIdentity::Tag
                     && self.image.speaks_for_platforms
+                    && (self.is_tag_certain || !is_on(Remedy::DigestAtMirror))
                     && (self.reference.digest().is_none() || !is_on(Remedy::IgnoreTagBesideDigest))
                     && self.reference.tag().is_some_and(|tag| described.tag == Some(tag))
             }
@@ -155,6 +158,7 @@ impl WantedPlatform<'_> {
                 && self.at_mirror.is_some_and(|name| is_named_by(described, name)))
             && self.is_platform(described.platform)
     }
+
     /// Whether a digest is that of the platform's manifest, or of the index that it stands in. Of two entries for the same
     /// platform nobody can tell which one was scanned when the index was.
     pub(crate) fn is_digest(&self, digest: &str) -> bool {

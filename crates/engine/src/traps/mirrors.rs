@@ -89,9 +89,26 @@ fn one_of_both_cant_be_asked() {
         let answer = world.decide(IMAGE, &settings("both"));
         assert!(!answer.allowed, "{}", answer.response);
         assert!(answer.response["message"].to_string().contains(where_), "{}", answer.response);
+        // What the mirror has may be known to be bad, and was not judged: the registry's silence doesn't clear it.
         let forgiving = with(settings("both"), &[("/scanPolicies", json!({"scanFailed": "accept"}))]);
-        assert!(world.decide(IMAGE, &forgiving).allowed, "{down}");
+        assert_eq!(world.decide(IMAGE, &forgiving).allowed, down == "mirror.io", "{down}");
     }
+}
+
+/// A mirror may be behind: a report that names the registry's tag alone is of what the registry has.
+#[test]
+fn a_tag_of_the_registry_says_nothing_of_what_the_mirror_has() {
+    let report = json!({"apiVersion": "aquasecurity.github.io/v1alpha1", "kind": "VulnerabilityReport",
+        "metadata": {"name": "pod-p-app", "namespace": "web"},
+        "report": {"updateTimestamp": "2026-11-20T10:00:00Z", "registry": {"server": "reg.io"}, "artifact": {"repository": "team/app", "tag": "1.0"},
+                   "summary": {"criticalCount": 0, "highCount": 0, "mediumCount": 0, "lowCount": 0, "unknownCount": 0, "noneCount": 0},
+                   "vulnerabilities": []}});
+    let by_tag = json!({"sources": [{"trivyOperator": {"identity": "tag"}}]});
+    let world = World::default().image(THERE, 'a').image(IMAGE, 'a').object(report);
+    let alone = with(settings("mirror"), &[("/reports", by_tag.clone())]);
+    trap(Remedy::DigestAtMirror, &world, IMAGE, &alone, "denied other_image", "allowed fresh");
+    let both = with(settings("both"), &[("/reports", by_tag)]);
+    assert!(world.decide(IMAGE, &both).allowed);
 }
 
 /// Whoever names the image chooses how long its name is.

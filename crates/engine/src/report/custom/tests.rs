@@ -136,6 +136,7 @@ impl Question {
         let of_platform = self.image.platforms.iter().map(|manifest| {
             let wanted = WantedPlatform {
                 at_mirror: None,
+                is_tag_certain: true,
                 may_be_down: true,
                 reference: &self.reference,
                 image: &self.image,

@@ -151,6 +151,7 @@ impl Question {
         let of_platform = self.image.platforms.iter().map(|manifest| {
             let wanted = WantedPlatform {
                 at_mirror: None,
+                is_tag_certain: true,
                 may_be_down: true,
                 reference: &self.reference,
                 image: &self.image,
@@ -418,6 +419,7 @@ fn each_image_gets_the_fields_that_its_judge_needs() {
         let judge = Judge::new(&question.settings, reference, "shop", NOW);
         let wanted = WantedPlatform {
             at_mirror: None,
+            is_tag_certain: true,
             may_be_down: true,
             reference,
             image: &question.image,
