@@ -108,6 +108,12 @@ pub(crate) enum Remedy {
     JustifyVex,
     /// A VEX statement clears what it names, in the version that it names.
     MatchVexProduct,
+    /// What a purl says of an image beside its digest narrows what a statement clears.
+    NarrowVexProduct,
+    /// A document is the word of everybody who signed it.
+    AskEverySigner,
+    /// A finding of several vulnerabilities is cleared where each of them is.
+    ClearEveryCve,
 }
 
 /// Whether a remedy is at work: always.
