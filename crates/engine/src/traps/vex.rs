@@ -484,13 +484,16 @@ fn a_look_up_that_failed_takes_nothing_out_and_says_so() {
             "{message}"
         );
     }
-    // What stands at another place could say that it counts: a repository of that name can't be.
-    let long = ["down.io/", &"a".repeat(248), "/{repository}"].concat();
-    let elsewhere = with(place("vendor", KEY), &[("/repository", json!(long))]);
-    let both = json!({"reports": {"vex": [place("security", KEY), elsewhere]}});
-    is_rejected(&said(Some('a'), openvex(&[statement()])), &both, "; VEX documents can't be looked up: ");
-    let both = with(both, &[("/reports/vex/1/repository", json!("none.io/vex"))]);
-    is_allowed(&said(Some('a'), openvex(&[statement()])), &both);
+    // What stands at another place could say that it counts: what is there is no index.
+    let other = with(
+        json!({"artifactType": "application/vnd.openvex+json"}),
+        &[("/attestors", place("vendor", KEY)["attestors"].clone())],
+    );
+    let both = json!({"reports": {"vex": [place("security", KEY), other]}});
+    let world = said(Some('a'), openvex(&[statement()]));
+    is_allowed(&world, &both);
+    let no_index = world.and(|host| host.tag(&tag('a').replace(".vex", ""), &digest('d')));
+    is_rejected(&no_index, &both, "; VEX documents can't be looked up: ");
     // More than anybody reads.
     let many: Vec<Value> = (0..17)
         .map(|n| {
@@ -796,7 +799,7 @@ fn what_may_say_that_it_counts_does() {
         (None, part(json!([{"@id": "pkg:apk/alpine/zlib"}, {"@id": "cpe:2.3:a:openssl:openssl:3.0"}]))),
         (None, part(json!([{"@id": "pkg:apk/alpine/zlib", "hashes": {"sha-256": "b".repeat(64)}}]))),
         (None, part(json!([{"@id": "pkg:apk/Alpine/OpenSSL@3.0?arch=arm64&distro=3.1#lib"}]))),
-        (None, json!([{"@id": [&product('a'), "&arch=arm64#usr/bin/tool"].concat()}])),
+        (None, json!([{"@id": format!("{}&arch=arm64#usr/bin/tool", product('a'))}])),
         (Some('a'), json!([{"@id": "pkg:apk/alpine/openssl@3.0", "hashes": {"sha-256": "b".repeat(64)}}])),
         (Some('a'), json!([{"@id": "pkg:apk/alpine/openssl@3.0?arch=arm64"}])),
         (Some('a'), json!([{"hashes": {"sha-256": "b".repeat(64)}}])),
@@ -868,10 +871,23 @@ fn what_two_signed_is_the_word_of_both() {
 /// An advisory is about several vulnerabilities, and each of them must be cleared.
 #[test]
 fn a_finding_of_several_vulnerabilities() {
-    let mut advisory = finding("ELSA-1", "CRITICAL");
-    advisory["aliases"] = json!(["CVE-1", "CVE-2"]);
+    let scan = format!("reg.io/team/app:sha256-{}.scan", "a".repeat(64));
+    let grype = json!({"descriptor": {"name": "grype", "version": "0.80.0"},
+        "source": {"type": "image", "target": {"manifestDigest": digest('a'), "os": "linux", "architecture": "amd64"}},
+        "matches": [{"vulnerability": {"id": "ELSA-1", "severity": "Critical"},
+                     "relatedVulnerabilities": [{"id": "CVE-1"}, {"id": "CVE-2"}],
+                     "artifact": {"name": "openssl", "purl": "pkg:apk/alpine/openssl@3.0"}}]});
+    let settings = || {
+        with(
+            settings(),
+            &[
+                ("/reports/sources", json!([{"registry": {"allowUnsigned": true}}])),
+                ("/reports/platforms", json!(["linux/amd64"])),
+            ],
+        )
+    };
     let world = |statements: &[Value]| {
-        let world = World::default().image(IMAGE, 'a').object(report('a', &[advisory.clone()]));
+        let world = World::default().image(IMAGE, 'a').artifact(&scan, 'b', Some('a'), grype.clone());
         world.artifact(&tag('a'), 'd', None, openvex(statements)).signed(&artifact('d'), KEY)
     };
     let of = |name: Value, time: &str, status: &str| with(at(time, status), &[("/vulnerability", json!(name))]);
