@@ -643,9 +643,11 @@ impl<'a> Judge<'a> {
             Vex::Silent => None,
             Vex::Counts(unused) => Some(unused),
             Vex::Clears(said) => {
-                match judgement.cleared.iter_mut().find(|cleared| cleared.said == said.said) {
-                    Some(cleared) => cleared.ids.extend(said.ids),
-                    None => judgement.cleared.push(said),
+                for said in said {
+                    match judgement.cleared.iter_mut().find(|cleared| cleared.said == said.said) {
+                        Some(cleared) => cleared.ids.extend(said.ids),
+                        None => judgement.cleared.push(said),
+                    }
                 }
                 return None;
             }

@@ -8,7 +8,7 @@ use crate::host::{Document, Host, HostFailure, Untrusted};
 use crate::image::ImageReference;
 use crate::referrers::artifacts_beside;
 use crate::remedy::{Remedy, is_on};
-use crate::settings::{Artifact, AttachedArtifacts};
+use crate::settings::{Artifact, AttachedArtifacts, Attestor};
 use crate::text::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -23,36 +23,44 @@ const MAX_ARTIFACTS: usize = 16;
 pub(crate) struct Attachments<'a> {
     settings: &'a AttachedArtifacts,
     host: &'a dyn Host,
+    /// Whether everybody who signed one is told: their words are weighed against each other.
+    every_signer: bool,
     /// By the image's name at a digest: what was found beside it.
-    found: BTreeMap<String, Rc<Vec<Found>>>,
+    found: BTreeMap<String, Rc<Vec<Found<'a>>>>,
 }
 
 /// What was found beside a digest.
-pub(crate) enum Found {
+pub(crate) enum Found<'a> {
     /// An artifact that is trusted.
-    Trusted(Trusted),
+    Trusted(Trusted<'a>),
     /// An artifact that nobody signed who was asked for, `repository@digest`, and what the host says of it.
     Unsigned(String, Untrusted),
     Failure(HostFailure),
 }
 
 /// An artifact that somebody signed who was asked for, or that needs no signature.
-pub(crate) struct Trusted {
+pub(crate) struct Trusted<'a> {
     /// `repository@digest`
     pub(crate) artifact: String,
-    /// Who signed it, as the settings name them; none: it needs no signature.
-    pub(crate) signed_by: Option<String>,
+    /// Who signed it, of those whom the settings name: the first of them, or everybody where that is told. None: it needs no
+    /// signature.
+    pub(crate) signers: Vec<&'a Attestor>,
     document: Document,
 }
 
 impl<'a> Attachments<'a> {
-    /// Nothing is asked yet.
+    /// Nothing is asked yet. Of each artifact one signer is asked for after the other, until one has signed it.
     pub(crate) fn new(settings: &'a AttachedArtifacts, host: &'a dyn Host) -> Self {
-        Self { settings, host, found: BTreeMap::new() }
+        Self { settings, host, every_signer: false, found: BTreeMap::new() }
+    }
+
+    /// The same, where everybody who signed an artifact is told, or that nobody can say so.
+    pub(crate) fn with_every_signer(settings: &'a AttachedArtifacts, host: &'a dyn Host) -> Self {
+        Self { every_signer: is_on(Remedy::AskEverySigner), ..Self::new(settings, host) }
     }
 
     /// Everything that there is about a digest of an image.
-    pub(crate) fn beside(&mut self, image: &ImageReference, digest: &str) -> Rc<Vec<Found>> {
+    pub(crate) fn beside(&mut self, image: &ImageReference, digest: &str) -> Rc<Vec<Found<'a>>> {
         let at = image.at(digest);
         if let Some(found) = self.found.get(&at) {
             return Rc::clone(found);
@@ -94,32 +102,36 @@ impl<'a> Attachments<'a> {
     }
 
     /// Verifies an artifact, `repository@digest`, and has it read.
-    fn load(&self, artifact: String) -> Found {
+    fn load(&self, artifact: String) -> Found<'a> {
         let (mut failure, mut untrusted) = (None, Untrusted::Unsaid);
-        let (mut is_trusted, mut signed_by) = (self.settings.allow_unsigned || !is_on(Remedy::VerifySignature), None);
+        let needs_none = self.settings.allow_unsigned || !is_on(Remedy::VerifySignature);
+        let mut signers = Vec::new();
         for asked in self.settings.attestors.iter().filter(|_| !self.settings.allow_unsigned) {
             match self.host.verify(&artifact, &asked.identity, &asked.annotations) {
                 Ok(_) => {
-                    is_trusted = true;
-                    signed_by = Some(asked.name.clone());
-                    break;
+                    signers.push(asked);
+                    if !self.every_signer {
+                        break;
+                    }
                 }
                 Err(HostFailure::NotTrusted(why)) => untrusted = untrusted.min(why),
                 Err(other) => failure = failure.or(Some(other)),
             }
         }
-        match (is_trusted, failure) {
-            (false, Some(failure)) => Found::Failure(failure),
-            (false, None) => Found::Unsigned(artifact, untrusted),
-            (true, _) => match self.host.artifact(&artifact) {
-                Ok(document) => Found::Trusted(Trusted { artifact, signed_by, document }),
+        let is_trusted = needs_none || !signers.is_empty();
+        match failure {
+            // Whoever couldn't be asked for may have signed it as well, so that it is their word too.
+            Some(failure) if !is_trusted || self.every_signer => Found::Failure(failure),
+            _ if !is_trusted => Found::Unsigned(artifact, untrusted),
+            _ => match self.host.artifact(&artifact) {
+                Ok(document) => Found::Trusted(Trusted { artifact, signers, document }),
                 Err(failure) => Found::Failure(failure),
             },
         }
     }
 }
 
-impl Trusted {
+impl Trusted<'_> {
     /// What the host says of it.
     ///
     /// # Errors

@@ -69,6 +69,13 @@ impl Platform {
             && (asked.variant.is_none() || self.meant_variant() == asked.meant_variant())
     }
 
+    /// Whether it is what these say of a platform: what isn't said may be anything.
+    pub(crate) fn is(&self, os: Option<&str>, architecture: Option<&str>, variant: Option<&str>) -> bool {
+        let (os, architecture) = (os.unwrap_or(&self.os), architecture.unwrap_or(&self.architecture));
+        let (slash, variant) = variant.map_or(("", ""), |variant| ("/", variant));
+        Self::parse(&[os, "/", architecture, slash, variant].concat()).is_some_and(|asked| self.is_asked_for_by(&asked))
+    }
+
     /// Whether a machine of the platform `asked` runs an image for this one, where an index has none for its own: containerd
     /// takes 32-bit images on 64-bit machines, and older variants on newer ones.
     pub(crate) fn stands_in_for(&self, asked: &Self) -> bool {

@@ -1,12 +1,20 @@
 //! Package URLs: `pkg:apk/alpine/openssl@3.0.1?arch=x86_64`, the names that scanners and VEX documents have for packages.
 //!
 //! Who says that a package is fine means exactly what they write: here purls are compared part by part, each as it reads without its
-//! `%…`, and a part that one doesn't name is any. Who denies a package means it in every spelling: that is `folded`.
+//! `%…`. A part that one doesn't name is any, and what two readers could take apart in two ways is none. Who denies a package means
+//! it in every spelling: that is `folded`.
 
 mod folded;
 
 pub use folded::PurlPattern;
 pub(crate) use folded::{Purl, beginning};
+
+use std::borrow::Cow;
+
+/// The longest that is read: documents choose them, and each is kept once for every product that has it.
+const MAX_LENGTH: usize = 2_048;
+/// The kinds of packages whose epoch is part of the version, `1:3.0` or a qualifier; without one it is zero.
+const WITH_EPOCHS: [&str; 2] = ["deb", "rpm"];
 
 /// A package URL, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +22,7 @@ pub(crate) struct PackageUrl {
     /// `apk`, in lower case.
     pub(crate) kind: String,
     /// `alpine`; empty where there is none.
-    namespace: String,
+    pub(crate) namespace: String,
     /// `openssl`
     pub(crate) name: String,
     /// `3.0.1`
@@ -22,46 +30,126 @@ pub(crate) struct PackageUrl {
     /// `arch` and `x86_64`, in the order in which they stand.
     pub(crate) qualifiers: Vec<(String, String)>,
     /// What stands behind `#`.
-    subpath: Option<String>,
+    pub(crate) subpath: Option<String>,
 }
 
 impl PackageUrl {
-    /// Takes one apart; none where it names no package.
+    /// Takes one apart; none where it names no package, or says something that can't be compared.
     pub(crate) fn parse(text: &str) -> Option<Self> {
+        if text.len() > MAX_LENGTH {
+            return None;
+        }
         let (rest, subpath) = split(text, '#');
         let (rest, qualifiers) = split(rest, '?');
         let (kind, path) = rest.strip_prefix("pkg:")?.trim_start_matches('/').split_once('/')?;
         let (namespace, name) = path.trim_end_matches('/').rsplit_once('/').unwrap_or(("", path));
         let (name, version) = split(name, '@');
-        let name = percent_decoded(name);
+        let name = strictly_decoded(name)?;
         if kind.is_empty() || name.is_empty() || version == Some("") {
             return None;
         }
-        let segments = namespace.split('/').filter(|segment| !segment.is_empty()).map(percent_decoded);
-        let qualifiers = qualifiers.unwrap_or_default().split('&').filter_map(|qualifier| {
-            let (key, value) = qualifier.split_once('=').filter(|(_, value)| !value.is_empty())?;
-            Some((key.to_ascii_lowercase(), percent_decoded(value)))
-        });
+        let subpath = match subpath {
+            Some(subpath) => Some(path_of(subpath)?),
+            None => None,
+        };
         Some(Self {
             kind: kind.to_ascii_lowercase(),
-            namespace: segments.collect::<Vec<_>>().join("/"),
+            namespace: path_of(namespace)?,
             name,
-            version: version.map(percent_decoded),
-            qualifiers: qualifiers.collect(),
-            subpath: subpath.map(|path| percent_decoded(path.trim_matches('/'))),
+            version: match version {
+                Some(version) => Some(strictly_decoded(version)?),
+                None => None,
+            },
+            qualifiers: read_qualifiers(qualifiers.unwrap_or_default())?,
+            subpath,
         })
+    }
+
+    /// The same package in one version, where it names none; none where that is too long.
+    pub(crate) fn at_version(mut self, version: &str) -> Option<Self> {
+        if version.len() > MAX_LENGTH {
+            return None;
+        }
+        self.version.get_or_insert_with(|| version.to_owned());
+        Some(self)
     }
 
     /// Whether everything that it names is the same of another: what it leaves out may be anything.
     pub(crate) fn includes(&self, other: &Self) -> bool {
         let is_as = |own: &Option<String>, others: &Option<String>| own.is_none() || own == others;
+        let has_epoch = self.version.is_some() && WITH_EPOCHS.contains(&self.kind.as_str());
+        let mut qualifiers = self.qualifiers.iter().filter(|(key, _)| !(has_epoch && key == "epoch"));
         self.kind == other.kind
             && self.namespace == other.namespace
             && self.name == other.name
             && is_as(&self.version, &other.version)
+            && (!has_epoch || self.epoch() == other.epoch())
             && is_as(&self.subpath, &other.subpath)
-            && self.qualifiers.iter().all(|qualifier| other.qualifiers.contains(qualifier))
+            && qualifiers.all(|qualifier| other.qualifiers.contains(qualifier))
     }
+
+    /// Whether it may be meant by another: of one type, namespace, name and version, however these are spelled. What one of them
+    /// leaves out may be anything.
+    pub(crate) fn may_be(&self, other: &Self) -> bool {
+        let is_same_version = match (&self.version, &other.version) {
+            (Some(own), Some(others)) => self.bare(own).eq_ignore_ascii_case(self.bare(others)),
+            _ => true,
+        };
+        self.kind == other.kind
+            && self.folded(&self.namespace) == other.folded(&other.namespace)
+            && self.folded(&self.name) == other.folded(&other.name)
+            && is_same_version
+    }
+
+    /// What a qualifier says.
+    pub(crate) fn qualifier(&self, key: &str) -> Option<&str> {
+        self.qualifiers.iter().find_map(|(own, value)| (own == key).then_some(value.as_str()))
+    }
+
+    fn epoch(&self) -> &str {
+        self.qualifier("epoch").unwrap_or("0")
+    }
+
+    /// A version without its epoch, or without the `v` that Go writes.
+    fn bare<'v>(&self, version: &'v str) -> &'v str {
+        if WITH_EPOCHS.contains(&self.kind.as_str()) {
+            return version.split_once(':').map_or(version, |(_, version)| version);
+        }
+        version.strip_prefix('v').unwrap_or(version)
+    }
+
+    /// A name as its ecosystem compares it: in lower case, and Python's with one letter for `-`, `_` and `.`.
+    fn folded<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        if self.kind == "pypi" {
+            return name.to_lowercase().replace(['_', '.'], "-").into();
+        }
+        if name.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) {
+            name.into()
+        } else {
+            name.to_lowercase().into()
+        }
+    }
+}
+
+/// Segments without their `%…`; none where one of them has the letter that separates them.
+fn path_of(path: &str) -> Option<String> {
+    let segments = path.split('/').filter(|segment| !segment.is_empty());
+    let segments = segments.map(|segment| strictly_decoded(segment).filter(|segment| !segment.contains('/')));
+    Some(segments.collect::<Option<Vec<_>>>()?.join("/"))
+}
+
+/// Each with its key in lower case; none where one of them is none, or stands there twice.
+fn read_qualifiers(text: &str) -> Option<Vec<(String, String)>> {
+    let mut qualifiers: Vec<(String, String)> = Vec::new();
+    for qualifier in text.split('&').filter(|_| !text.is_empty()) {
+        let (key, value) = qualifier.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty())?;
+        let key = key.to_ascii_lowercase();
+        if qualifiers.iter().any(|(known, _)| *known == key) {
+            return None;
+        }
+        qualifiers.push((key, strictly_decoded(value)?));
+    }
+    Some(qualifiers)
 }
 
 /// What stands before the first of these letters, and what stands behind it.
@@ -71,7 +159,18 @@ fn split(text: &str, at: char) -> (&str, Option<&str>) {
 
 /// A text with the letters that stand for its `%…`.
 pub(crate) fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
+    String::from_utf8_lossy(&decoded(text).0).into_owned()
+}
+
+/// The same; none where a `%` stands for nothing, so that two texts could read alike.
+pub(crate) fn strictly_decoded(text: &str) -> Option<String> {
+    let (bytes, is_whole) = decoded(text);
+    String::from_utf8(bytes).ok().filter(|_| is_whole)
+}
+
+/// A text's bytes, and whether each `%` in it stands for one.
+fn decoded(text: &str) -> (Vec<u8>, bool) {
+    let (mut bytes, mut is_whole) = (Vec::with_capacity(text.len()), true);
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
         let mut ahead = rest.clone();
@@ -81,10 +180,13 @@ pub(crate) fn percent_decoded(text: &str) -> String {
                 bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'%'));
                 rest = ahead;
             }
-            _ => bytes.push(byte),
+            _ => {
+                is_whole &= byte != b'%';
+                bytes.push(byte);
+            }
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
+    (bytes, is_whole)
 }
 
 #[cfg(test)]
@@ -115,9 +217,21 @@ mod tests {
             "pkg:apk/alpine/@3",
             "pkg:apk/openssl@",
             "PKG:apk/a",
+            // What would be dropped reaches further than what is written.
+            "pkg:apk/a?arch",
+            "pkg:apk/a?arch=",
+            "pkg:apk/a?=x86_64",
+            "pkg:apk/a?arch=x86_64&",
+            "pkg:apk/a?arch=x86_64&Arch=arm64",
+            "pkg:apk/a@%ff",
+            "pkg:apk/a@%zz",
+            "pkg:apk/%ff/a",
+            "pkg:golang/example.com%2Fa/b",
+            "pkg:golang/example.com/b#a%2Fb",
         ] {
             assert_eq!(PackageUrl::parse(text), None, "{text}");
         }
+        assert_eq!(PackageUrl::parse(&format!("pkg:apk/{}", "a".repeat(MAX_LENGTH))), None);
         assert_eq!(percent_decoded("a%3Ab%2"), "a:b%2");
         assert_eq!(percent_decoded("%zz%ff%"), "%zz\u{fffd}%");
     }
@@ -153,5 +267,48 @@ mod tests {
         // What a report doesn't say may be another version.
         assert!(!includes(whole, "pkg:apk/alpine/openssl"));
         assert!(includes("pkg:golang/example.com/a/b", "pkg:golang/example.com/a/b@v1#sub"));
+    }
+
+    #[test]
+    fn an_epoch_is_part_of_the_version() {
+        for kind in ["rpm", "deb"] {
+            let of = |rest: &str| format!("pkg:{kind}/a/b{rest}");
+            for (one, other, is) in [
+                ("@1.0", "@1.0?epoch=1", false),
+                ("@1.0?epoch=1", "@1.0", false),
+                ("@1.0?epoch=0", "@1.0", true),
+                ("@1.0", "@1.0?epoch=0&arch=x86_64", true),
+                ("@1.0?epoch=1", "@1.0?epoch=1", true),
+                ("", "@1.0?epoch=1", true),
+                ("?epoch=1", "@1.0", false),
+            ] {
+                assert_eq!(includes(&of(one), &of(other)), is, "{one} {other}");
+            }
+        }
+        assert!(includes("pkg:apk/a/b@1", "pkg:apk/a/b@1?epoch=1"));
+    }
+
+    #[test]
+    fn what_may_be_meant_by_another() {
+        let may_be =
+            |one: &str, other: &str| PackageUrl::parse(one).unwrap().may_be(&PackageUrl::parse(other).unwrap());
+        for (one, other) in [
+            ("pkg:apk/alpine/openssl@3.0?arch=arm64", "pkg:apk/alpine/openssl@3.0"),
+            ("pkg:apk/Alpine/OpenSSL", "pkg:apk/alpine/openssl@3.0"),
+            ("pkg:apk/alpine/openssl@3.0#src", "pkg:apk/alpine/openssl"),
+            ("pkg:pypi/Foo_Bar.baz@1", "pkg:pypi/foo-bar-baz@1"),
+            ("pkg:deb/debian/a@1:1.0", "pkg:deb/debian/a@1.0?epoch=1"),
+            ("pkg:golang/a/b@1.0", "pkg:golang/a/b@v1.0"),
+        ] {
+            assert!(may_be(one, other) && may_be(other, one), "{one} {other}");
+        }
+        for (one, other) in [
+            ("pkg:apk/alpine/openssl@3.0", "pkg:apk/alpine/openssl@3.1"),
+            ("pkg:apk/alpine/openssl", "pkg:apk/wolfi/openssl"),
+            ("pkg:npm/foo_bar", "pkg:npm/foo-bar"),
+            ("pkg:apk/a", "pkg:deb/a"),
+        ] {
+            assert!(!may_be(one, other) && !may_be(other, one), "{one} {other}");
+        }
     }
 }

@@ -148,6 +148,12 @@ pub(crate) enum Remedy {
     PackagesMustBeNamed,
     /// Nor does one that was made in a time to come.
     SbomIsPast,
+    /// What a purl says of an image beside its digest narrows what a statement clears.
+    NarrowVexProduct,
+    /// A document is the word of everybody who signed it.
+    AskEverySigner,
+    /// A finding of several vulnerabilities is cleared where each of them is.
+    ClearEveryCve,
 }
 
 /// Whether a remedy is at work: always.

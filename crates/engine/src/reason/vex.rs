@@ -42,6 +42,8 @@ pub(crate) enum UnusedVex {
     Counts(VexSaid),
     /// It doesn't say why the image isn't affected.
     Unjustified(VexSaid),
+    /// It says so of one of several vulnerabilities that the finding is about, and nobody does of this one.
+    Partly(VexSaid, String),
     /// It doesn't say since when.
     Undated(VexSaid),
     /// It will be said.
@@ -67,6 +69,8 @@ pub(crate) enum UnreadableVex {
     NoObject,
     UnknownFormat,
     SeveralFormats,
+    /// It says that a vulnerability counts, and not which.
+    Nameless,
     /// It says more than is looked at.
     TooMany(usize),
     /// What is wrong in it.
@@ -119,13 +123,18 @@ impl Serialize for UsedVex {
 /// Behind the finding: `VEX of security says under_investigation`.
 impl fmt::Display for UnusedVex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Counts(said) | Self::Unjustified(said) | Self::Undated(said) | Self::Ahead(said, _)) = self;
+        let (Self::Counts(said)
+        | Self::Unjustified(said)
+        | Self::Partly(said, _)
+        | Self::Undated(said)
+        | Self::Ahead(said, _)) = self;
         let VexSaid { status, attestor, .. } = said;
         write!(f, "VEX of {attestor} says ")?;
         match self {
             Self::Counts(_) if status.is_empty() => f.write_str("nothing that is known"),
             Self::Counts(_) => f.write_str(status),
             Self::Unjustified(_) => write!(f, "{status} without a justification"),
+            Self::Partly(_, other) => write!(f, "{status}, and nobody says so of {}", cut(other, 60)),
             Self::Undated(_) => write!(f, "{status} without a time"),
             Self::Ahead(_, time) => write!(f, "{status} from {time} on"),
         }
@@ -155,6 +164,7 @@ impl fmt::Display for UnreadableVex {
             Self::NoObject => f.write_str("a document is no JSON object"),
             Self::UnknownFormat => f.write_str("a document is neither OpenVEX nor CycloneDX"),
             Self::SeveralFormats => f.write_str("a document is OpenVEX and CycloneDX at once"),
+            Self::Nameless => f.write_str("a statement names no vulnerability"),
             Self::TooMany(most) => write!(f, "a document has more than {most} statements"),
             Self::Json(why) => write!(f, "a document can't be read: {why}"),
         }

@@ -76,7 +76,12 @@ impl<'a> AttachedReports<'a> {
         Self { kind, settings, attachments: Attachments::new(&settings.attached, host), judged: BTreeMap::new() }
     }
 
-    fn statement(&mut self, found: &Found, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Option<Statement<'a>> {
+    fn statement(
+        &mut self,
+        found: &Found<'_>,
+        wanted: &WantedPlatform<'_>,
+        judge: &Judge<'a>,
+    ) -> Option<Statement<'a>> {
         match found {
             Found::Failure(failure) => Some(Statement::registry_failed(failure, wanted)),
             Found::Unsigned(artifact, why) => {

@@ -290,6 +290,7 @@ fn a_vulnerability_has_several_names() {
         json!({}),
         json!({"name": "GHSA-1"}),
         json!({"@id": "CVE-1"}),
+        json!({"@id": "https://nvd.nist.gov/vuln/detail/CVE-1"}),
     ] {
         is_rejected(&said(None, changed("/vulnerability", vulnerability)), &settings(), "CVE-1");
     }
@@ -483,6 +484,16 @@ fn a_look_up_that_failed_takes_nothing_out_and_says_so() {
             "{message}"
         );
     }
+    // What stands at another place could say that it counts: what is there is no index.
+    let other = with(
+        json!({"artifactType": "application/vnd.openvex+json"}),
+        &[("/attestors", place("vendor", KEY)["attestors"].clone())],
+    );
+    let both = json!({"reports": {"vex": [place("security", KEY), other]}});
+    let world = said(Some('a'), openvex(&[statement()]));
+    is_allowed(&world, &both);
+    let no_index = world.and(|host| host.tag(&tag('a').replace(".vex", ""), &digest('d')));
+    is_rejected(&no_index, &both, "; VEX documents can't be looked up: ");
     // More than anybody reads.
     let many: Vec<Value> = (0..17)
         .map(|n| {
@@ -740,4 +751,208 @@ fn a_document_can_not_write_lines_of_its_own() {
     let answer = said(None, changed("/status", json!(long))).decide(IMAGE, &settings());
     let message = answer.response["message"].as_str().unwrap();
     assert!(!message.contains("a\nb") && message.chars().count() < 1_200, "{message}");
+}
+
+/// What a purl says beside the digest says less than all of the image.
+#[test]
+fn a_digest_may_be_of_one_platform_or_of_a_file() {
+    let index = || {
+        World::default()
+            .index(IMAGE, 'f', &[("linux/amd64", 'a'), ("linux/arm64/v8", 'c')])
+            .object(report('a', &[finding("CVE-1", "CRITICAL")]))
+            .object(with(report('c', &[]), &[("/imageMetadata/platform", json!("linux/arm64"))]))
+    };
+    let beside = |world: World, letter: char, id: &str| {
+        let document = changed("/products", json!([{"@id": id}]));
+        world.artifact(&tag(letter), 'd', None, document).signed(&artifact('d'), KEY)
+    };
+    let purl = |letter: char, rest: &str| format!("pkg:oci/app@sha256%3A{}{rest}", letter.to_string().repeat(64));
+    let other = beside(index(), 'f', &purl('f', "?arch=arm64&repository_url=reg.io/team/app"));
+    trap(Remedy::NarrowVexProduct, &other, IMAGE, &settings(), "denied fresh", "allowed fresh");
+    for rest in ["", "?arch=amd64&repository_url=reg.io/team/app", "?arch=x86_64&os=linux", "?tag=1.0&media_type=x"] {
+        is_allowed(&beside(index(), 'f', &purl('f', rest)), &settings());
+        is_allowed(&beside(index(), 'a', &purl('a', rest)), &settings());
+    }
+    for rest in
+        ["?os=windows", "?arch=amd64&variant=v3", "#usr/bin/tool", "?file=tool", "?arch", "?arch=amd64&arch=arm64"]
+    {
+        is_rejected(&beside(index(), 'f', &purl('f', rest)), &settings(), "CVE-1");
+        is_rejected(&beside(index(), 'a', &purl('a', rest)), &settings(), "CVE-1");
+    }
+    // A manifest that stands alone is of one platform, and says itself which.
+    is_allowed(&beside(bad(), 'a', &purl('a', "?arch=arm64")), &settings());
+    for id in [
+        "pkg:oci/app#usr/bin/tool",
+        "pkg:oci/app?repository_url=reg.io/team/app:old",
+        "pkg:oci/x/app",
+        "pkg:docker/app",
+    ] {
+        is_rejected(&said(Some('a'), changed("/products", json!([{"@id": id}]))), &settings(), "CVE-1");
+    }
+}
+
+/// What says that a finding counts is believed as far as it may be meant.
+#[test]
+fn what_may_say_that_it_counts_does() {
+    let (before, after) = ("2026-11-11T08:00:00Z", "2026-11-12T08:00:00Z");
+    let world = |subject: Option<char>, change: &dyn Fn(Value) -> Value| {
+        said(subject, openvex(&[at(before, "not_affected"), change(at(after, "affected"))]))
+    };
+    let part = |parts: Value| json!([{"@id": product('a'), "subcomponents": parts}]);
+    for (subject, products) in [
+        (None, part(json!([]))),
+        (None, part(json!([{"@id": "cpe:2.3:a:openssl:openssl:3.0"}]))),
+        (None, part(json!([{"@id": "pkg:apk/alpine/zlib"}, {"@id": "cpe:2.3:a:openssl:openssl:3.0"}]))),
+        (None, part(json!([{"@id": "pkg:apk/alpine/zlib", "hashes": {"sha-256": "b".repeat(64)}}]))),
+        (None, part(json!([{"@id": "pkg:apk/Alpine/OpenSSL@3.0?arch=arm64&distro=3.1#lib"}]))),
+        (None, json!([{"@id": format!("{}&arch=arm64#usr/bin/tool", product('a'))}])),
+        (Some('a'), json!([{"@id": "pkg:apk/alpine/openssl@3.0", "hashes": {"sha-256": "b".repeat(64)}}])),
+        (Some('a'), json!([{"@id": "pkg:apk/alpine/openssl@3.0?arch=arm64"}])),
+        (Some('a'), json!([{"hashes": {"sha-256": "b".repeat(64)}}])),
+        (Some('a'), json!([{"@id": product('b')}, {"@id": "pkg:oci/app"}])),
+        // Its other statement names this image: so it is near.
+        (None, json!(null)),
+        (None, json!([])),
+        (None, json!([{"@id": "pkg:oci/app"}])),
+        (None, json!([{"@id": "pkg:apk/alpine/openssl"}])),
+    ] {
+        let world = world(subject, &|affected| with(affected, &[("/products", products.clone())]));
+        is_rejected(&world, &settings(), "VEX of security says affected");
+    }
+    for (subject, products) in [
+        (None, json!([{"@id": product('b')}])),
+        (Some('a'), json!([{"@id": product('b'), "hashes": {"sha-256": "b".repeat(64)}}])),
+        (Some('a'), json!([{"@id": "pkg:apk/alpine/zlib", "hashes": {"sha-256": "b".repeat(64)}}])),
+        (None, part(json!([{"@id": "pkg:apk/alpine/openssl@3.1"}]))),
+    ] {
+        is_allowed(&world(subject, &|affected| with(affected, &[("/products", products.clone())])), &settings());
+    }
+    // The Pod names one platform's digest, and the document is about the index that has it.
+    let of_index = world(Some('a'), &|affected| with(affected, &[("/products", json!([{"@id": product('f')}]))]));
+    let answer = of_index.decide(&format!("reg.io/team/app@{}", digest('a')), &settings());
+    assert!(!answer.allowed, "{}", answer.response);
+    // A finding whose package isn't known may be in any.
+    let mut unnamed = finding("CVE-1", "CRITICAL");
+    unnamed["purl"] = Value::Null;
+    let of_zlib = with(at(after, "affected"), &[("/products", part(json!([{"@id": "pkg:apk/alpine/zlib"}])))]);
+    let world = World::default().image(IMAGE, 'a').object(report('a', &[unnamed])).artifact(
+        &tag('a'),
+        'd',
+        None,
+        openvex(&[at(before, "not_affected"), of_zlib]),
+    );
+    is_rejected(&world.signed(&artifact('d'), KEY), &settings(), "VEX of security says affected");
+}
+
+/// A team signs its vendor's document as well, and changes its mind: the vendor hasn't.
+#[test]
+fn what_two_signed_is_the_word_of_both() {
+    let (before, after) = ("2026-11-11T08:00:00Z", "2026-11-12T08:00:00Z");
+    let one = |time, status| openvex(&[at(time, status)]);
+    let both = two_documents(one(before, "affected"), one(after, "not_affected"), [KEY, KEY]);
+    is_allowed(&both, &by_type());
+    let both = both.signed(&artifact('d'), OTHER_KEY);
+    trap(Remedy::AskEverySigner, &both, IMAGE, &by_type(), "denied fresh", "allowed fresh");
+    is_rejected(&both, &by_type(), "VEX of vendor says affected");
+    // Two places may call others by one name, and names are told by all of their letters.
+    let long = "x".repeat(80);
+    for (first, second) in [("security".to_owned(), "security".to_owned()), (format!("{long}1"), format!("{long}2"))] {
+        let other = with(place(&second, OTHER_KEY), &[("/tagSuffix", json!("other"))]);
+        let settings = json!({"reports": {"vex": [place(&first, KEY), other]}});
+        let at_other = tag('a').replace(".vex", ".other");
+        let world = said(Some('a'), one(after, "not_affected"))
+            .artifact(&at_other, 'e', Some('a'), one(before, "affected"))
+            .signed(&artifact('e'), OTHER_KEY);
+        is_rejected(&world, &settings, "says affected");
+    }
+    // One attestor of two places undoes their own word.
+    let other = with(place("security", KEY), &[("/tagSuffix", json!("other"))]);
+    let settings = json!({"reports": {"vex": [place("security", KEY), other]}});
+    let world = said(Some('a'), one(after, "not_affected"))
+        .artifact(&tag('a').replace(".vex", ".other"), 'e', Some('a'), one(before, "affected"))
+        .signed(&artifact('e'), KEY);
+    is_allowed(&world, &settings);
+}
+
+/// An advisory is about several vulnerabilities, and each of them must be cleared.
+#[test]
+fn a_finding_of_several_vulnerabilities() {
+    let scan = format!("reg.io/team/app:sha256-{}.scan", "a".repeat(64));
+    let grype = json!({"descriptor": {"name": "grype", "version": "0.80.0"},
+        "source": {"type": "image", "target": {"manifestDigest": digest('a'), "os": "linux", "architecture": "amd64"}},
+        "matches": [{"vulnerability": {"id": "ELSA-1", "severity": "Critical"},
+                     "relatedVulnerabilities": [{"id": "CVE-1"}, {"id": "CVE-2"}],
+                     "artifact": {"name": "openssl", "purl": "pkg:apk/alpine/openssl@3.0"}}]});
+    let settings = || {
+        with(
+            settings(),
+            &[
+                ("/reports/sources", json!([{"registry": {"allowUnsigned": true}}])),
+                ("/reports/platforms", json!(["linux/amd64"])),
+            ],
+        )
+    };
+    let world = |statements: &[Value]| {
+        let world = World::default().image(IMAGE, 'a').artifact(&scan, 'b', Some('a'), grype.clone());
+        world.artifact(&tag('a'), 'd', None, openvex(statements)).signed(&artifact('d'), KEY)
+    };
+    let of = |name: Value, time: &str, status: &str| with(at(time, status), &[("/vulnerability", json!(name))]);
+    let (before, after) = ("2026-11-11T08:00:00Z", "2026-11-12T08:00:00Z");
+    let one = world(&[of(json!("CVE-1"), before, "fixed")]);
+    trap(Remedy::ClearEveryCve, &one, IMAGE, &settings(), "denied fresh", "allowed fresh");
+    is_rejected(&one, &settings(), "VEX of security says fixed, and nobody says so of CVE-2");
+    is_rejected(&world(&[of(json!("ELSA-1"), before, "fixed")]), &settings(), "ELSA-1");
+    is_allowed(&world(&[of(json!("CVE-1"), before, "fixed"), of(json!("cve-2"), after, "fixed")]), &settings());
+    is_allowed(&world(&[of(json!({"name": "ELSA-1", "aliases": ["CVE-1", "CVE-2"]}), before, "fixed")]), &settings());
+    // What is said later of one says nothing of the other.
+    for name in ["CVE-1", "ELSA-1"] {
+        let counts = of(json!(name), "", "affected");
+        let cleared = [of(json!("CVE-1"), before, "fixed"), of(json!("CVE-2"), after, "fixed")];
+        is_rejected(&world(&[counts, cleared[0].clone(), cleared[1].clone()]), &settings(), "says affected");
+    }
+    is_rejected(
+        &world(&[of(json!("CVE-1"), before, "affected"), of(json!("CVE-2"), after, "fixed")]),
+        &settings(),
+        "says affected",
+    );
+}
+
+#[test]
+fn what_was_changed_later_counts_since_then() {
+    let (before, between, after) = ("2026-11-11T08:00:00Z", "2026-11-12T08:00:00Z", "2026-11-13T08:00:00Z");
+    let cleared = at(between, "not_affected");
+    let changed = with(at(before, "affected"), &[("/last_updated", json!(after))]);
+    is_rejected(&said(None, openvex(&[cleared.clone(), changed])), &settings(), "says affected");
+    let unreadable = with(at(before, "affected"), &[("/last_updated", json!("yesterday"))]);
+    is_rejected(&said(None, openvex(&[cleared.clone(), unreadable])), &settings(), "says affected");
+    let mut undated = at(before, "affected");
+    undated.as_object_mut().unwrap().remove("timestamp");
+    let document = with(openvex(&[cleared.clone(), undated]), &[("/last_updated", json!(after))]);
+    is_rejected(&said(None, document), &settings(), "says affected");
+    let document = with(openvex(&[cleared, at(before, "affected")]), &[("/last_updated", json!(after))]);
+    is_allowed(&said(None, document), &settings());
+    // What clears isn't newer for it.
+    let touched = with(at(before, "not_affected"), &[("/last_updated", json!(after))]);
+    is_rejected(&said(None, openvex(&[touched, at(between, "affected")])), &settings(), "says affected");
+    // Nor does a word without a reason wait for a time.
+    let bare = with(at("", "not_affected"), &[("/justification", Value::Null)]);
+    is_rejected(&said(None, openvex(&[at(before, "not_affected"), bare])), &settings(), "without a justification");
+}
+
+#[test]
+fn a_vulnerability_that_counts_is_never_dropped() {
+    let (before, after) = ("2026-11-11T08:00:00Z", "2026-11-12T08:00:00Z");
+    let world = |vulnerability: Value| {
+        let affected = with(at(after, "affected"), &[("/vulnerability", vulnerability)]);
+        said(None, openvex(&[at(before, "not_affected"), affected]))
+    };
+    for id in ["https://nvd.nist.gov/vuln/detail/CVE-1", "https://cve.org/record?id=CVE-1", "https://x/CVE-1#a"] {
+        is_rejected(&world(json!({"@id": id})), &settings(), "says affected");
+    }
+    for nameless in [json!(null), json!({}), json!("")] {
+        is_rejected(&world(nameless), &settings(), "VEX is not used: a statement names no vulnerability");
+    }
+    is_allowed(&world(json!({"@id": "https://nvd.nist.gov/vuln/detail/CVE-2"})), &settings());
+    let nameless = with(cyclonedx("exploitable"), &[("/vulnerabilities/0/id", Value::Null)]);
+    is_rejected(&said(None, nameless), &settings(), "VEX is not used: a statement names no vulnerability");
 }

@@ -3,11 +3,11 @@
 //! What an entry affects is a component of the same document, a purl, or a link into another one. Of a link only a purl can be
 //! told: what it stands for is in a document that isn't here.
 
-use super::document::{MAX_STATUS_LENGTH, unreadable};
-use super::statement::{Means, Name, Product, Says, VexStatement};
+use super::document::{MAX_STATUS_LENGTH, Room, unreadable};
+use super::statement::{Means, Name, Product, Says, VexStatement, latest};
 use crate::Timestamp;
 use crate::message::cut;
-use crate::purl::percent_decoded;
+use crate::purl::strictly_decoded;
 use crate::reason::UnreadableVex;
 use crate::spelling;
 use crate::text::Text;
@@ -156,20 +156,36 @@ pub(super) fn read(json: &str) -> Result<Vec<VexStatement>, UnreadableVex> {
     let vulnerabilities = bom.vulnerabilities.iter().flatten();
     // What nobody analysed says nothing: it is what a scanner found.
     let analysed = vulnerabilities.filter_map(|own| Some((own, own.analysis.as_ref()?)));
-    let statements = analysed.map(|(vulnerability, analysis)| {
+    let mut room = Room::default();
+    let statement = |(vulnerability, analysis): (&Vulnerability<'_>, &Analysis<'_>)| {
         let says = says(analysis);
         let ids = vulnerability.references.iter().flatten().filter_map(|reference| reference.id.as_ref());
         let names = vulnerability.id.iter().chain(ids).map(|id| id.as_str().trim()).filter(|id| !id.is_empty());
-        let affected = vulnerability.affects.iter().flatten();
-        let time = analysis.last_updated.as_ref().or(analysis.first_issued.as_ref()).or(of_all);
-        VexStatement {
-            names: names.map(str::to_owned).collect(),
-            products: affected.flat_map(|affected| components.products(affected, says.means)).collect(),
-            time: time.and_then(|time| Timestamp::parse(time.as_str())),
-            says,
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        // It could be any.
+        if names.is_empty() && says.means == Means::Counts {
+            return Err(UnreadableVex::Nameless);
         }
-    });
-    Ok(statements.collect())
+        let affected = vulnerability.affects.as_deref().unwrap_or_default();
+        let size = |affected: &Affected<'_>| affected.versions.as_ref().map_or(1, |versions| versions.len().max(1));
+        room.take(affected.iter().map(size).sum::<usize>().max(1))?;
+        Ok(VexStatement {
+            names,
+            products: affected.iter().flat_map(|affected| components.products(affected, says.means)).collect(),
+            time: analysis.time(of_all, says.means),
+            says,
+        })
+    };
+    analysed.map(statement).collect()
+}
+
+impl Analysis<'_> {
+    /// Its last, or else the document's. What says that a finding counts was said anew when it was changed, whichever is later.
+    fn time(&self, of_all: Option<&Text<'_>>, means: Means) -> Option<Timestamp> {
+        let own = self.last_updated.as_ref().or(self.first_issued.as_ref());
+        let also = self.first_issued.as_ref().filter(|_| means == Means::Counts);
+        latest(own.or(of_all).into_iter().chain(also))
+    }
 }
 
 /// `false_positive` says that a scanner was wrong, and not how: whoever means it can say so with `not_affected`.
@@ -233,7 +249,7 @@ impl<'d> Components<'d> {
         let Some((document, short)) = reference.strip_prefix("urn:cdx:").and_then(|link| link.split_once('#')) else {
             return vec![Name::of(reference).unwrap_or(Name::Other)];
         };
-        let short = percent_decoded(short);
+        let Some(short) = strictly_decoded(short) else { return vec![Name::Other] };
         let (serial, _) = document.split_once('/').unwrap_or((document, ""));
         let is_own = self.serial.and_then(|own| own.strip_prefix("urn:uuid:")) == Some(serial);
         if is_own && self.own.contains_key(short.as_str()) {
@@ -247,10 +263,7 @@ impl Component<'_> {
     fn names(&self) -> Vec<Name> {
         let version = self.version.as_ref().map(Text::as_str).filter(|version| !version.is_empty());
         let purl = self.purl.as_ref().map(|purl| match (Name::of(purl.as_str()), version) {
-            (Some(Name::Package(mut purl)), Some(version)) if purl.version.is_none() => {
-                purl.version = Some(version.to_owned());
-                Name::Package(purl)
-            }
+            (Some(Name::Package(purl)), Some(version)) => purl.at_version(version).map_or(Name::Other, Name::Package),
             (name, _) => name.unwrap_or(Name::Other),
         });
         // Who scans images has their digests for versions.
@@ -263,11 +276,9 @@ impl Product {
     /// The same package in one version; none where it is no package, or has another version.
     fn at_version(&self, version: &str) -> Option<Self> {
         let [Name::Package(purl)] = self.names.as_slice() else { return None };
-        let mut purl = purl.clone();
         if purl.version.as_ref().is_some_and(|own| own != version) || version.is_empty() {
             return None;
         }
-        purl.version = Some(version.to_owned());
-        Some(Self { names: vec![Name::Package(purl)], parts: None })
+        Some(Self { names: vec![Name::Package(purl.clone().at_version(version)?)], parts: None })
     }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 /// The most statements of a document, each counted once for every product and part that it names.
-pub(super) const MAX_STATEMENTS: usize = 10_000;
+const MAX_STATEMENTS: usize = 10_000;
 /// The longest status that is told.
 pub(super) const MAX_STATUS_LENGTH: usize = 40;
 
@@ -32,25 +32,31 @@ pub(super) fn read(json: &str) -> Result<Vec<VexStatement>, UnreadableVex> {
         return Err(UnreadableVex::NoObject);
     }
     let marks: Marks = spelling::from_str(json).map_err(|error| unreadable(&error))?;
-    let statements = match (marks.context, marks.bom_format) {
-        (Some(_), None) => openvex::read(json)?,
-        (None, Some(_)) => cyclonedx::read(json)?,
+    match (marks.context, marks.bom_format) {
+        (Some(_), None) => openvex::read(json),
+        (None, Some(_)) => cyclonedx::read(json),
         // Readers would disagree about what it says.
-        (Some(_), Some(_)) => return Err(UnreadableVex::SeveralFormats),
-        (None, None) => return Err(UnreadableVex::UnknownFormat),
-    };
-    let size = |statement: &VexStatement| {
-        statement
-            .products
-            .iter()
-            .map(|product| product.parts.as_ref().map_or(1, |parts| parts.len().max(1)))
-            .sum::<usize>()
-            .max(1)
-    };
-    if statements.iter().map(size).sum::<usize>() > MAX_STATEMENTS {
-        return Err(UnreadableVex::TooMany(MAX_STATEMENTS));
+        (Some(_), Some(_)) => Err(UnreadableVex::SeveralFormats),
+        (None, None) => Err(UnreadableVex::UnknownFormat),
     }
-    Ok(statements)
+}
+
+/// What a document may still say: counted before anything is made of it.
+pub(super) struct Room(usize);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(MAX_STATEMENTS)
+    }
+}
+
+impl Room {
+    /// # Errors
+    /// There is no room for so many.
+    pub(super) fn take(&mut self, number: usize) -> Result<(), UnreadableVex> {
+        self.0 = self.0.checked_sub(number).ok_or(UnreadableVex::TooMany(MAX_STATEMENTS))?;
+        Ok(())
+    }
 }
 
 pub(super) fn unreadable(error: &serde_json::Error) -> UnreadableVex {
@@ -65,7 +71,8 @@ mod tests {
     const DOCUMENTS: [&str; 3] = [
         r#"{"@context": "https://openvex.dev/ns/v0.2.0", "timestamp": "2026-11-10T08:00:00Z", "statements": [{
             "vulnerability": {"name": "CVE-1", "aliases": ["GHSA-1"]}, "status": "not_affected",
-            "justification": "component_not_present", "timestamp": "2026-11-11T08:00:00Z", "products": [{
+            "justification": "component_not_present", "timestamp": "2026-11-11T08:00:00Z",
+            "last_updated": "2026-11-11T08:00:00Z", "products": [{
                 "@id": "pkg:oci/a", "identifiers": {"purl": "pkg:oci/a"}, "hashes": {"sha-256": "1"},
                 "subcomponents": [{"@id": "pkg:apk/a/b", "identifiers": {"purl": "pkg:apk/a/b"}, "hashes": {}}]}]}]}"#,
         r#"{"@context": "https://openvex.dev/ns", "statements": [{"vulnerability": "CVE-1", "products": ["pkg:oci/a"],
@@ -124,5 +131,23 @@ mod tests {
             assert!(error.starts_with(why), "{json}: {error}");
         }
         assert_eq!(read(r#"{"bomFormat": "CycloneDX"}"#), Ok(Vec::new()));
+    }
+
+    /// Parts of all products are counted for each of them, before they are compared or kept.
+    #[test]
+    fn parts_of_all_are_counted_for_each() {
+        let list = |number: usize| vec![r#""pkg:apk/a/b""#; number].join(",");
+        let document = |products: &str, parts: usize| {
+            format!(
+                r#"{{"@context": "https://openvex.dev/ns", "statements": [{{"vulnerability": "CVE-1", "status": "fixed",
+                "products": [{products}], "subcomponents": [{}]}}]}}"#,
+                list(parts)
+            )
+        };
+        assert!(read(&document(&list(90), 100)).is_ok());
+        let too_many = Err(UnreadableVex::TooMany(MAX_STATEMENTS));
+        assert_eq!(read(&document(&list(5_000), 5_000)), too_many);
+        let own = format!(r#"{{"@id": "pkg:oci/a", "subcomponents": [{}]}}"#, list(5_000));
+        assert_eq!(read(&document(&own, 5_000)), too_many);
     }
 }

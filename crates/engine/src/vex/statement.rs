@@ -3,10 +3,12 @@
 //! What takes a finding out must name it exactly. What says that a finding counts is believed as far as it may be meant.
 
 use crate::Timestamp;
-use crate::finding::Finding;
 use crate::image::{ImageReference, is_digest};
+use crate::platform::Platform;
 use crate::purl::PackageUrl;
 use crate::remedy::{Remedy, is_on};
+use crate::text::Text;
+use std::rc::Rc;
 
 /// What a document says about one vulnerability in some products.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,16 +47,21 @@ pub(super) enum Means {
 pub(super) struct Product {
     /// All the names that it has, each a way to know it.
     pub(super) names: Vec<Name>,
-    /// The parts of it that are meant, each with its names; none: all of it.
-    pub(super) parts: Option<Vec<Vec<PackageUrl>>>,
+    /// The parts of it that are meant; none: all of it.
+    pub(super) parts: Option<Parts>,
 }
+
+/// Parts of products, each with all its names; no name where it has one that can't be compared.
+pub(super) type Parts = Rc<[Vec<PackageUrl>]>;
 
 /// One name of a product.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Name {
     /// The digest of an index or a manifest.
     Digest(String),
-    /// An image that no digest is named of, `pkg:oci/app`.
+    /// A hash, of an image or of a file; empty where it is of an algorithm that isn't compared.
+    Hash(String),
+    /// An image by its purl, `pkg:oci/app@sha256:…`, which may lack a digest, or say more.
     Image(PackageUrl),
     /// A package.
     Package(PackageUrl),
@@ -67,18 +74,24 @@ pub(super) enum Name {
 pub(super) enum Reach {
     /// All of it.
     Image,
-    /// These packages of it, each with all its names.
-    Packages(Vec<Vec<PackageUrl>>),
+    /// These packages of it, each with all its names: surely these, and nothing else.
+    Packages(Vec<Parts>),
+    /// Whatever may be one of these packages.
+    AnyOf(Vec<PackageUrl>),
 }
 
 /// An image as statements may name it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Named<'i> {
     pub(super) reference: &'i ImageReference,
-    /// Its digest, and that of the platform's manifest.
+    /// Its digest, and that of the platform's manifest, which is the last.
     pub(super) digests: &'i [String],
-    /// Whether the signed manifest around the document names one of these.
+    /// The platform that is judged, where an index says it.
+    pub(super) platform: Option<&'i Platform>,
+    /// Whether the signed manifest around the document names one of these digests.
     pub(super) is_subject: bool,
+    /// Whether it does, or a statement of the document: then what says nothing of an image may be about this one.
+    pub(super) is_near: bool,
 }
 
 impl Name {
@@ -89,114 +102,191 @@ impl Name {
             return is_digest(digest).then(|| Self::Digest(digest.to_owned()));
         }
         let Some(purl) = PackageUrl::parse(text) else { return Some(Self::Other) };
-        Some(match (purl.kind.as_str(), &purl.version) {
-            ("oci" | "docker", Some(version)) if is_digest(version) => Self::Digest(version.clone()),
-            ("oci", None) => Self::Image(purl),
-            ("oci" | "docker", _) => Self::Other,
-            _ => Self::Package(purl),
-        })
+        Some(if matches!(purl.kind.as_str(), "oci" | "docker") { Self::Image(purl) } else { Self::Package(purl) })
     }
 
-    fn digest(&self) -> Option<&String> {
+    /// The image that it names.
+    fn digest(&self) -> Option<&str> {
         match self {
             Self::Digest(digest) => Some(digest),
-            Self::Image(_) | Self::Package(_) | Self::Other => None,
+            Self::Image(purl) => purl.version.as_deref().filter(|version| is_digest(version)),
+            Self::Hash(_) | Self::Package(_) | Self::Other => None,
         }
+    }
+
+    /// Whether it is a digest of the image, whatever it says beside that.
+    fn is_digest_of(&self, image: Named<'_>) -> bool {
+        let hash = if let Self::Hash(hash) = self { Some(hash.as_str()) } else { None };
+        self.digest().or(hash).is_some_and(|digest| image.digests.iter().any(|own| own == digest))
+    }
+
+    fn package(&self) -> Option<&PackageUrl> {
+        if let Self::Package(purl) = self { Some(purl) } else { None }
     }
 }
 
 impl Product {
+    /// Whether it has a digest of the image for a name.
+    fn is_named(&self, image: Named<'_>) -> bool {
+        self.names.iter().any(|name| name.is_digest_of(image))
+    }
+
     /// How far it reaches into an image that it surely is, or is in; none where that isn't sure.
     fn reach(&self, image: Named<'_>) -> Option<Reach> {
-        let is_package = |name: &Name| matches!(name, Name::Package(_));
-        let mut digests = self.names.iter().filter_map(Name::digest).peekable();
-        let is_whole = if digests.peek().is_some() {
-            digests.all(|digest| image.digests.contains(digest)) && !self.names.iter().any(is_package)
-        } else {
-            let is_it = |name: &Name| matches!(name, Name::Image(purl) if image.is_called(purl));
-            image.is_subject && !self.names.is_empty() && self.names.iter().all(is_it)
+        let is_named = self.is_named(image);
+        let is_it = |name: &Name| match name {
+            // Of an algorithm that isn't compared.
+            Name::Hash(hash) if hash.is_empty() => is_named,
+            Name::Digest(_) | Name::Hash(_) => name.is_digest_of(image),
+            Name::Image(purl) if name.digest().is_some() => name.is_digest_of(image) && image.is_meant(purl),
+            Name::Image(purl) => (is_named || image.is_subject) && image.is_called(purl),
+            Name::Package(_) | Name::Other => false,
         };
+        let is_whole = !self.names.is_empty() && self.names.iter().all(is_it);
+        let packages = || self.names.iter().map(|name| name.package().cloned()).collect::<Option<Vec<_>>>();
         match &self.parts {
             None if is_whole => Some(Reach::Image),
-            Some(parts) if is_whole => Some(Reach::Packages(parts.clone())),
+            Some(parts) if is_whole => Some(Reach::Packages(vec![Rc::clone(parts)])),
             // A package with parts may be in the image more than once: nobody can tell which one is meant.
-            None if image.is_subject && !self.names.is_empty() && self.names.iter().all(is_package) => {
-                Some(Reach::Packages(vec![self.packages()]))
+            None if image.is_subject => {
+                packages().filter(|names| !names.is_empty()).map(|names| Reach::Packages(vec![Rc::from([names])]))
             }
             _ => None,
         }
     }
 
-    /// How far it may reach.
+    /// How far it may reach: nowhere where it is surely another image, and to all of this one where nobody can tell.
     fn may_reach(&self, image: Named<'_>) -> Option<Reach> {
-        if let Some(sure) = self.reach(image) {
-            return Some(sure);
-        }
-        let digests = || self.names.iter().filter_map(Name::digest);
-        let is_ours = digests().any(|digest| image.digests.contains(digest));
-        // Another image's, for sure.
-        if !is_ours && (!image.is_subject || digests().next().is_some()) {
+        let is_ours = self.is_named(image);
+        if !is_ours && (!image.is_near || (self.is_another() && !image.may_be_in_an_index())) {
             return None;
         }
-        let packages = self.packages();
-        let parts = self.parts.iter().flatten().filter(|part| !part.is_empty()).cloned();
-        let all: Vec<_> = Some(packages).filter(|own| !own.is_empty()).into_iter().chain(parts).collect();
-        Some(if all.is_empty() { Reach::Image } else { Reach::Packages(all) })
+        let mut all = Vec::new();
+        let mut is_clear = true;
+        for name in &self.names {
+            match name {
+                Name::Package(purl) => all.push(purl.clone()),
+                // A file of the package; and where parts are named, it is these.
+                Name::Hash(_) if !is_ours => {}
+                _ => is_clear &= self.parts.is_some(),
+            }
+        }
+        for part in self.parts.iter().flat_map(|parts| parts.iter()) {
+            is_clear &= !part.is_empty();
+            all.extend(part.iter().cloned());
+        }
+        is_clear &= self.parts.as_ref().is_none_or(|parts| !parts.is_empty());
+        Some(if is_clear && !all.is_empty() { Reach::AnyOf(all) } else { Reach::Image })
     }
 
-    fn packages(&self) -> Vec<PackageUrl> {
-        let packages = self.names.iter().filter_map(|name| match name {
-            Name::Package(purl) => Some(purl.clone()),
-            Name::Digest(_) | Name::Image(_) | Name::Other => None,
-        });
-        packages.collect()
+    /// Whether all that it is called are images by their digests, and their hashes.
+    fn is_another(&self) -> bool {
+        let mut digests = self.names.iter().filter_map(Name::digest).peekable();
+        digests.peek().is_some()
+            && self.names.iter().all(|name| match name {
+                Name::Hash(hash) => self.names.iter().any(|name| name.digest() == Some(hash)),
+                name => name.digest().is_some(),
+            })
     }
 }
 
 impl Named<'_> {
-    /// Whether a purl without a digest has its name. Who says more than the repository says what can't be compared.
+    /// Whether a purl without a digest has its name. Who says more than the repository and the platform says what can't be compared.
     fn is_called(&self, purl: &PackageUrl) -> bool {
         let name = self.reference.name();
-        let is_repository = |url: &str| ImageReference::parse(url).is_ok_and(|other| other.name() == name);
-        name.rsplit('/').next() == Some(purl.name.as_str())
-            && purl.qualifiers.iter().all(|(key, value)| key == "repository_url" && is_repository(value))
+        // With a tag it is one image of those that the repository has, and nobody knows which.
+        let is_repository = |url: &str| {
+            ImageReference::parse(url).is_ok_and(|other| other.name() == name)
+                && !url.contains('@')
+                && !url.rsplit('/').next().is_some_and(|last| last.contains(':'))
+        };
+        purl.kind == "oci"
+            && purl.version.is_none()
+            && purl.namespace.is_empty()
+            && name.rsplit('/').next() == Some(purl.name.as_str())
+            && purl.qualifier("repository_url").is_none_or(is_repository)
+            && purl.qualifier("tag").is_none()
+            && self.is_meant(purl)
+    }
+
+    /// Whether a purl means all of the platform that is judged: not a file in it, and no other platform.
+    fn is_meant(&self, purl: &PackageUrl) -> bool {
+        if !is_on(Remedy::NarrowVexProduct) {
+            return true;
+        }
+        let known = ["repository_url", "tag", "media_type", "os", "arch", "variant"];
+        let [os, arch, variant] = ["os", "arch", "variant"].map(|key| purl.qualifier(key));
+        let is_platform = match self.platform {
+            _ if os.or(arch).or(variant).is_none() => true,
+            Some(platform) => platform.is(os, arch, variant),
+            // A manifest is of one platform, and says it itself; an index has several.
+            None => self.digests.len() == 1 && self.digests.first() == purl.version.as_ref(),
+        };
+        purl.subpath.is_none() && is_platform && purl.qualifiers.iter().all(|(key, _)| known.contains(&key.as_str()))
+    }
+
+    /// Whether an index that isn't asked for may have it: who names one manifest by its digest names no index.
+    fn may_be_in_an_index(&self) -> bool {
+        self.is_subject && self.digests.len() == 1 && self.reference.digest().is_some()
     }
 }
 
 impl VexStatement {
+    /// Whether it names a digest of the image.
+    pub(super) fn is_named(&self, image: Named<'_>) -> bool {
+        self.products.iter().any(|product| product.is_named(image))
+    }
+
     /// How far it reaches into an image; none where it doesn't.
     pub(super) fn reach(&self, image: Named<'_>) -> Option<Reach> {
+        if self.says.means == Means::Counts {
+            return self.may_reach(image);
+        }
         let mut packages = Vec::new();
         for product in &self.products {
-            let reach = match self.says.means {
-                Means::Cleared | Means::Unjustified => product.reach(image),
-                Means::Counts => product.may_reach(image),
-            };
-            match reach {
-                Some(Reach::Image) => return Some(Reach::Image),
+            match product.reach(image) {
                 Some(Reach::Packages(more)) => packages.extend(more),
+                Some(all) => return Some(all),
                 None => {}
             }
         }
-        if self.products.is_empty() && self.says.means == Means::Counts && image.is_subject {
-            return Some(Reach::Image);
-        }
         (!packages.is_empty()).then_some(Reach::Packages(packages))
+    }
+
+    fn may_reach(&self, image: Named<'_>) -> Option<Reach> {
+        if self.products.is_empty() {
+            return image.is_near.then_some(Reach::Image);
+        }
+        let mut packages = Vec::new();
+        for product in &self.products {
+            match product.may_reach(image) {
+                Some(Reach::AnyOf(more)) => packages.extend(more),
+                Some(all) => return Some(all),
+                None => {}
+            }
+        }
+        (!packages.is_empty()).then_some(Reach::AnyOf(packages))
     }
 }
 
 impl Reach {
-    /// Whether a finding is in it: one whose package the report doesn't name is in no package.
-    pub(super) fn has(&self, finding: &Finding<'_>) -> bool {
-        match self {
-            Self::Image => true,
-            Self::Packages(packages) => {
-                let Some(purl) = finding.purl.as_ref().and_then(|purl| PackageUrl::parse(purl.as_str())) else {
-                    return false;
-                };
-                packages.iter().any(|names| !names.is_empty() && names.iter().all(|name| name.includes(&purl)))
+    /// Whether a finding in a package is in it. One whose package isn't known is in none that is surely meant, and may be in any.
+    pub(super) fn has(&self, package: Option<&PackageUrl>) -> bool {
+        match (self, package) {
+            (Self::Image, _) | (Self::AnyOf(_), None) => true,
+            (Self::AnyOf(packages), Some(package)) => packages.iter().any(|own| own.may_be(package)),
+            (Self::Packages(_), None) => false,
+            (Self::Packages(packages), Some(package)) => {
+                let mut parts = packages.iter().flat_map(|parts| parts.iter());
+                parts.any(|names| !names.is_empty() && names.iter().all(|name| name.includes(package)))
                     || !is_on(Remedy::MatchVexProduct)
             }
         }
     }
+}
+
+/// The later of two times of one word that a finding counts: none, which is later than all others, where one can't be read.
+pub(super) fn latest<'t>(times: impl Iterator<Item = &'t Text<'t>>) -> Option<Timestamp> {
+    let times: Option<Vec<Timestamp>> = times.map(|time| Timestamp::parse(time.as_str())).collect();
+    times?.into_iter().max()
 }
