@@ -129,6 +129,19 @@ fn packages_without_purls_clear_nothing() {
     );
 }
 
+/// Whoever builds an image chooses what a scanner finds in it: that is no outage, from the scanner's own object neither.
+#[test]
+fn an_sbom_that_the_image_emptied_is_no_outage() {
+    let unnamed = with(fine(), &[("/externalRefs", json!([]))]);
+    let many = vec![fine(); 50_001];
+    for document in [spdx(&[]), spdx(&[unnamed]), spdx(&many)] {
+        let mut forgiving = log4j();
+        forgiving["scanPolicies"] = json!({"scanFailed": "accept"});
+        let world = world(sbom('a', document));
+        trap(Remedy::ForgiveOutagesOnly, &world, IMAGE, &forgiving, "denied failed", "allowed failed");
+    }
+}
+
 #[test]
 fn what_is_no_sbom_clears_nothing() {
     for document in [
@@ -209,6 +222,51 @@ fn what_nobody_can_compare_is_denied() {
         "{}",
         said(&answer)
     );
+}
+
+/// Syft leaves out a package's purl where an image doesn't tell its distribution.
+#[test]
+fn a_package_without_a_purl_may_be_one_that_is_denied() {
+    let unnamed = |name: &str, version: &str| {
+        with(fine(), &[("/externalRefs", json!([])), ("/name", json!(name)), ("/versionInfo", json!(version))])
+    };
+    let xz = packages("pkg:deb/*/xz-utils", ">=5.6.0,<5.6.1+really5.4.5-1");
+    for (name, version) in [("xz-utils", "5.6.0-0.2"), ("XZ-Utils", "5.6.1-1"), ("xz-utils", "")] {
+        let world = world(sbom('a', spdx(&[fine(), unnamed(name, version)])));
+        trap(Remedy::UnnamedMayBeDenied, &world, IMAGE, &xz, "denied fresh", "allowed fresh");
+        let answer = world.decide(IMAGE, &xz);
+        assert!(said(&answer).contains("(without a purl it may be `pkg:deb/*/xz-utils`)"), "{}", said(&answer));
+    }
+    for (name, version) in [("xz-utils", "5.4.1-0.2"), ("xz", "5.6.0-0.2")] {
+        decides(&world(sbom('a', spdx(&[fine(), unnamed(name, version)]))), &xz, "allowed fresh");
+    }
+    let bare = world(sbom('a', spdx(&[package("pkg:deb/xz-utils@5.6.0-0.2", "MIT")])));
+    trap(Remedy::NamespacesMayBeMissing, &bare, IMAGE, &xz, "denied fresh", "allowed fresh");
+}
+
+/// Syft writes what of a Go module's path is no repository into the subpath.
+#[test]
+fn a_go_module_may_go_on_in_the_subpath() {
+    let jwt = packages("pkg:golang/github.com/golang-jwt/jwt/v4", "<4.5.2");
+    let world = world(sbom('a', spdx(&[package("pkg:golang/github.com/golang-jwt/jwt@v4.5.0#v4", "MIT")])));
+    trap(Remedy::SubpathsOfModules, &world, IMAGE, &jwt, "denied fresh", "allowed fresh");
+}
+
+#[test]
+fn a_purl_hides_nothing_by_its_separators() {
+    for purl in [
+        "pkg:maven/org.apache.logging.log4j/log4j-core%402.14.1",
+        "pkg:maven/org.apache.logging.log4j/log4j-core@2@2.17.1",
+    ] {
+        let world = world(sbom('a', spdx(&[fine(), package(purl, "MIT")])));
+        trap(Remedy::OddPurlsAreDenied, &world, IMAGE, &log4j(), "denied fresh", "allowed fresh");
+    }
+    for purl in [
+        "pkg:maven/org.apache.logging.log4j//log4j-core@2.14.1",
+        "pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1#a#b",
+    ] {
+        decides(&world(sbom('a', spdx(&[fine(), package(purl, "MIT")]))), &log4j(), "denied fresh");
+    }
 }
 
 /// The same version of a newer epoch is a newer one, and the other way round.
