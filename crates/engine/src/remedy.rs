@@ -162,6 +162,8 @@ pub(crate) enum Remedy {
     EmptySbomClearsNothing,
     /// Nor does one whose packages lack what is asked for.
     PackagesMustBeNamed,
+    /// Nor does one of something else than an image.
+    SbomsAreOfImages,
     /// Nor does one that was made in a time to come.
     SbomIsPast,
 }

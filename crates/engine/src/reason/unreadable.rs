@@ -64,6 +64,7 @@ pub(crate) enum UnreadableReport {
     UnknownSbomFormat,
     SpdxVersion,
     SpdxWithoutSubject,
+    SpdxWithoutImage,
     SbomWithoutPackages,
     SbomWithoutPurls,
     SbomAhead(Timestamp),
@@ -153,6 +154,7 @@ impl fmt::Display for UnreadableReport {
             Self::SpdxWithoutSubject => {
                 "it doesn't describe one thing: `DESCRIBES` of the document must name one package"
             }
+            Self::SpdxWithoutImage => "what it describes is not an image: neither its purpose nor its purl says so",
             Self::SbomWithoutPackages => "it lists no packages",
             Self::SbomWithoutPurls => "none of its packages has a purl, which `packages` asks for",
             Self::TooManyPackages(most) => return write!(f, "it lists more than {most} packages"),

@@ -112,7 +112,7 @@ fn an_sbom_that_lists_nothing_clears_nothing() {
         );
     }
     // The image itself is no package of it.
-    let image = with(fine(), &[("/primaryPackagePurpose", json!("CONTAINER"))]);
+    let image = with(package("pkg:oci/app@sha256:0", "MIT"), &[("/primaryPackagePurpose", json!("CONTAINER"))]);
     decides(&world(sbom('a', spdx(&[image]))), &log4j(), "denied failed");
 }
 
@@ -315,6 +315,23 @@ fn licences_that_hold_together_all_count() {
     decides(&mixed, &licenses(json!({"deny": ["*GPL-3.0-*"]})), "denied fresh");
 }
 
+/// In free text any licence may stand.
+#[test]
+fn what_several_licences_allow_is_no_free_text() {
+    let settings = licenses(json!({"allow": ["MIT", "Apache-*"]}));
+    for license in
+        ["Apache-2.0,AGPL-3.0-only", "Apache-2.0;GPL-3.0", "Apache-2.0/GPL-3.0-only", "Apache-2.0:AGPL-3.0-only"]
+    {
+        let world = world(sbom('a', spdx(&[package("pkg:npm/left-pad@1.3.0", license)])));
+        trap(Remedy::OnlyListedIdsAreAllowed, &world, IMAGE, &settings, "denied fresh", "allowed fresh");
+    }
+    let restricted = world(sbom('a', spdx(&[package("pkg:npm/left-pad@1.3.0", "Apache-2.0 WITH Commons-Clause")])));
+    trap(Remedy::UnknownExceptions, &restricted, IMAGE, &settings, "denied fresh", "allowed fresh");
+    let mut document = spdx(&[package("pkg:npm/left-pad@1.3.0", "LicenseRef-evil")]);
+    document["hasExtractedLicensingInfos"] = json!([{"licenseId": "LicenseRef-evil", "name": "MIT"}]);
+    trap(Remedy::OwnLicensesAreOwn, &world(sbom('a', document)), IMAGE, &settings, "denied fresh", "allowed fresh");
+}
+
 /// What whoever made the document came to comes before what the package says of itself.
 #[test]
 fn the_licence_that_was_concluded_counts() {
@@ -353,6 +370,28 @@ fn a_copied_or_unsigned_sbom_is_none() {
     forgiving["scanPolicies"] = json!({"scanFailed": "accept"});
     forgiving["registries"] = json!(["reg.io"]);
     trap(Remedy::ForgiveOutagesOnly, &two, IMAGE, &forgiving, "denied failed", "allowed failed");
+}
+
+/// What a source tree is made of, attached to an image, lacks what the image has.
+#[test]
+fn an_sbom_of_a_source_tree_is_none_of_an_image() {
+    let tag = beside('a').replace(".scan", ".sbom");
+    let at = format!("reg.io/team/app@{}", digest('d'));
+    let of = |described: Value| {
+        let mut document = spdx(&[fine(), described]);
+        document["relationships"] = json!([{"spdxElementId": "SPDXRef-DOCUMENT", "relatedSpdxElement": "SPDXRef-root",
+                                            "relationshipType": "DESCRIBES"}]);
+        let world = World::default().image(IMAGE, 'a').object(report('a', &[]));
+        world.artifact(&tag, 'd', Some('a'), document).signed(&at, super::KEY)
+    };
+    let tree = json!({"SPDXID": "SPDXRef-root", "name": "app", "primaryPackagePurpose": "SOURCE"});
+    trap(Remedy::SbomsAreOfImages, &of(tree.clone()), IMAGE, &signed(), "denied failed", "allowed fresh");
+    let image = with(tree, &[("/primaryPackagePurpose", json!("CONTAINER"))]);
+    decides(&of(image), &signed(), "allowed fresh");
+    let purl = package("pkg:oci/app?arch=amd64", "MIT");
+    decides(&of(with(purl, &[("/SPDXID", json!("SPDXRef-root"))])), &signed(), "allowed fresh");
+    let nothing = json!({"SPDXID": "SPDXRef-other", "name": "app", "primaryPackagePurpose": "CONTAINER"});
+    decides(&of(nothing), &signed(), "denied failed");
 }
 
 #[test]
