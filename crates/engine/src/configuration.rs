@@ -203,8 +203,10 @@ fn shown(
     let texts = |list: Option<&Vec<Text<'_>>>| -> Json {
         list.into_iter().flatten().map(|text| Json::from(text.as_str())).collect()
     };
-    let user = defaults.user.as_ref().map_or("", Text::as_str).trim();
-    let name = user.split(':').next().unwrap_or_default().trim();
+    let user = defaults.user.as_ref().map_or("", Text::as_str);
+    let name = user.split(':').next().unwrap_or_default();
+    // Runtimes look for the whole of it in the image's own list of users, where `1000 ` may be root.
+    let is_odd = user.contains(|c: char| c.is_whitespace() || c.is_control()) && is_on(Remedy::OddUsersMayBeRoot);
     let mut fields = Map::new();
     let mut set = |key: &str, value: Json| drop(fields.insert(key.to_owned(), value));
     if let Some(platform) = platform {
@@ -217,10 +219,10 @@ fn shown(
     if !user.is_empty() {
         set("user", user.into());
     }
-    if let Some(number) = user_id(name) {
+    if let Some(number) = user_id(name).filter(|_| !is_odd) {
         set("uid", number.into());
     }
-    set("runsAsRoot", is_root(name).into());
+    set("runsAsRoot", (is_odd || is_root(name)).into());
     let labels = defaults.labels.iter().flatten();
     let labels: Map<String, Json> =
         labels.map(|(key, value)| (key.as_str().to_owned(), value.as_ref().map_or("", Text::as_str).into())).collect();

@@ -86,6 +86,16 @@ impl LicensePattern {
         glob::matches(&self.id, id, |own, other| own == other)
     }
 
+    /// Whether an id may be allowed by what stands for several: one that SPDX lists, or one that is somebody's own where those are
+    /// meant. Any other is free text, in which any licence may stand.
+    fn may_allow(&self, id: &str) -> bool {
+        let is_own = |text: &str| text.to_ascii_lowercase().starts_with("licenseref-");
+        !self.id.contains('*')
+            || is_known(id)
+            || (is_own(&self.id) && is_own(id) && is_id(id) && !id.contains(':'))
+            || !is_on(Remedy::OnlyListedIdsAreAllowed)
+    }
+
     fn matches(&self, term: &Term<'_>) -> bool {
         let is_exception = || match (&self.exception, term.exception) {
             (None, _) => true,
@@ -126,15 +136,22 @@ impl LicenseList {
             return Standing::Unknown;
         }
         // A name may look like an expression.
-        if let Some(standing) = self.named(text) {
+        if let Some(standing) = self.named(text, false) {
             return standing;
         }
         let mut judge = |term: &Term<'_>| {
-            if self.patterns.iter().any(|pattern| pattern.matches(term)) {
-                return self.of_listed();
+            let is_allowing = |pattern: &&LicensePattern| !self.is_allowed || pattern.may_allow(term.id);
+            let mut patterns =
+                self.patterns.iter().filter(is_allowing).filter(|pattern| pattern.matches(term)).peekable();
+            if patterns.peek().is_some() {
+                // What is called an exception may be a restriction, unless it is listed here or by SPDX.
+                let is_told = term.exception.is_none_or(is_known_exception)
+                    || patterns.any(|pattern| pattern.exception.is_some())
+                    || !is_on(Remedy::UnknownExceptions);
+                return if self.is_allowed && !is_told { Standing::Unknown } else { self.of_listed() };
             }
-            let name = names.iter().find(|(id, _)| id.as_str() == term.id).map(|(_, name)| name.as_str());
-            if let Some(standing) = name.and_then(|name| self.named(name)) {
+            let name = names.get(&Text::from(term.id)).map(Text::as_str);
+            if let Some(standing) = name.and_then(|name| self.named(name, true)) {
                 return standing;
             }
             match is_known(term.id) {
@@ -151,15 +168,18 @@ impl LicenseList {
         })
     }
 
-    /// What a name comes to that is listed.
-    fn named(&self, name: &str) -> Option<Standing> {
+    /// What a name comes to that is listed; `is_own`: a document calls so what it describes itself, which is none of SPDX's.
+    fn named(&self, name: &str, is_own: bool) -> Option<Standing> {
         let name = name.trim().to_ascii_lowercase();
-        // What `*` allows is an id, and not whatever somebody goes on to say.
-        let is_own = |pattern: &&LicensePattern| {
-            !self.is_allowed || !pattern.id.contains('*') || !name.contains(char::is_whitespace)
-        };
-        let mut patterns = self.patterns.iter().filter(|pattern| pattern.exception.is_none()).filter(is_own);
-        (patterns.any(|pattern| pattern.is_id(&name)) && is_single(&name)).then(|| self.of_listed())
+        let (id, has_plus) = name.strip_suffix('+').map_or((name.as_str(), false), |id| (id, true));
+        let id = compared(id, has_plus);
+        if self.is_allowed && is_own && (is_known(&name) || is_known(&id)) && is_on(Remedy::OwnLicensesAreOwn) {
+            return None;
+        }
+        let is_allowing = |pattern: &&LicensePattern| !self.is_allowed || pattern.may_allow(&name);
+        let mut patterns = self.patterns.iter().filter(|pattern| pattern.exception.is_none()).filter(is_allowing);
+        (patterns.any(|pattern| pattern.is_id(&name) || pattern.is_id(&id)) && is_single(&name))
+            .then(|| self.of_listed())
     }
 
     fn of_listed(&self) -> Standing {
@@ -196,9 +216,23 @@ fn compared(id: &str, has_plus: bool) -> String {
 
 /// Whether SPDX lists an id.
 fn is_known(id: &str) -> bool {
+    is_in(ids::IDS, id)
+}
+
+/// Whether SPDX lists an exception.
+fn is_known_exception(exception: &str) -> bool {
+    is_in(ids::EXCEPTIONS, exception)
+}
+
+fn is_in(list: &[&str], id: &str) -> bool {
     let lower = |text: &str| -> Vec<u8> { text.bytes().map(|b| b.to_ascii_lowercase()).collect() };
     let id = lower(id);
-    ids::IDS.binary_search_by(|known| known.bytes().map(|b| b.to_ascii_lowercase()).cmp(id.iter().copied())).is_ok()
+    list.binary_search_by(|known| known.bytes().map(|b| b.to_ascii_lowercase()).cmp(id.iter().copied())).is_ok()
+}
+
+/// Whether a text is made as ids are.
+fn is_id(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b':'))
 }
 
 /// What an expression comes to, as `judge` says of each licence in it; none where it is no expression.
@@ -258,9 +292,6 @@ fn one<'t>(tokens: &mut Peekable<Tokens<'t>>, judge: Judge<'_, 't>, depth: usize
         return (tokens.next()? == ")").then_some(inner);
     }
     let (id, has_plus) = token.strip_suffix('+').map_or((token, false), |id| (id, true));
-    let is_id = |text: &str| {
-        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b':'))
-    };
     let is_operator = ["AND", "OR", "WITH"].iter().any(|word| is_word(id, word));
     if !is_id(id) || is_operator {
         return None;
@@ -284,7 +315,11 @@ mod tests {
     #[track_caller]
     fn check(list: &LicenseList, cases: &[(&str, Standing)]) {
         for (text, standing) in cases {
-            let names = BTreeMap::from([("LicenseRef-named".into(), "Foo Public License".into())]);
+            let names = BTreeMap::from([
+                ("LicenseRef-named".into(), "Foo Public License".into()),
+                ("LicenseRef-evil".into(), "MIT".into()),
+                ("LicenseRef-old".into(), "GPL-2.0".into()),
+            ]);
             assert_eq!(list.standing(text, &names), *standing, "{text}");
         }
     }
@@ -294,6 +329,8 @@ mod tests {
         let lower: Vec<String> = ids::IDS.iter().map(|id| id.to_ascii_lowercase()).collect();
         assert!(lower.is_sorted());
         assert!(lower.len() > 700 && ids::IDS.iter().all(|id| is_known(id)));
+        let lower: Vec<String> = ids::EXCEPTIONS.iter().map(|id| id.to_ascii_lowercase()).collect();
+        assert!(lower.is_sorted() && lower.len() > 80 && is_known_exception("Classpath-exception-2.0"));
     }
 
     #[test]
@@ -335,6 +372,7 @@ mod tests {
                 ("BSD", Unknown),
                 ("LicenseRef-foo", Unknown),
                 ("LicenseRef-named", Denied),
+                ("LicenseRef-old", Denied),
                 ("DocumentRef-x:LicenseRef-y", Unknown),
                 ("foo public license", Denied),
                 ("MIT OR LicenseRef-foo", Fine),
@@ -370,7 +408,18 @@ mod tests {
                 ("GPL-2.0-only WITH Classpath-exception-2.0", Fine),
                 ("GPL-2.0 with classpath-exception-2.0", Fine),
                 ("GPL-2.0-only WITH GCC-exception-2.0", Denied),
-                ("MIT WITH anything", Fine),
+                ("MIT WITH anything", Unknown),
+                ("MIT WITH Classpath-exception-2.0", Fine),
+                ("Apache-2.0 WITH LLVM-exception", Fine),
+                ("Apache-2.0 WITH Commons-Clause", Unknown),
+                ("BSD-3-Clause WITH Commons-Clause", Denied),
+                ("LicenseRef-evil", Unknown),
+                ("Apache-2.0,AGPL-3.0-only", Unknown),
+                ("Apache-2.0/GPL-3.0-only", Unknown),
+                ("Apache-2.0;GPL-3.0", Unknown),
+                ("Apache-2.0:AGPL-3.0-only", Unknown),
+                ("Apache-2.0|GPL-3.0", Unknown),
+                ("Apache-9.0", Unknown),
                 ("LicenseRef-own", Fine),
                 ("LicenseRef-other", Unknown),
                 ("MIT AND Apache-2.0", Fine),
@@ -380,6 +429,26 @@ mod tests {
                 ("Apache-2.0, and a beer for everybody", Unknown),
                 ("NOASSERTION", Unknown),
                 ("", Unknown),
+            ],
+        );
+    }
+
+    #[test]
+    fn several_may_be_allowed_at_once() {
+        use Standing::{Denied, Fine, Unknown};
+        check(
+            &list(true, &["BSD-*", "LicenseRef-acme-*", "MIT WITH Acme-exception"]),
+            &[
+                ("BSD-3-Clause", Fine),
+                ("bsd-2-clause", Fine),
+                ("BSD-3-Clause/GPL-3.0-only", Unknown),
+                ("BSD-like", Unknown),
+                ("LicenseRef-acme-1", Fine),
+                ("LicenseRef-acme-1 AND BSD-2-Clause", Fine),
+                ("LicenseRef-acme-1,GPL-3.0-only", Unknown),
+                ("LicenseRef-other", Unknown),
+                ("MIT WITH Acme-exception", Fine),
+                ("MIT", Denied),
             ],
         );
     }

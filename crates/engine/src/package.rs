@@ -12,6 +12,9 @@ use crate::text::Text;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+/// The most packages that are judged: whoever builds the image chooses how many it has.
+const MAX_PACKAGES: usize = 50_000;
+
 /// What an image is made of.
 #[derive(Debug, Default)]
 pub(crate) struct Contents<'a> {
@@ -42,6 +45,9 @@ pub(crate) fn exceeded(
     if contents.packages.is_empty() && is_on(Remedy::EmptySbomClearsNothing) {
         return Err(UnreadableReport::SbomWithoutPackages);
     }
+    if contents.packages.len() > MAX_PACKAGES {
+        return Err(UnreadableReport::TooManyPackages(MAX_PACKAGES));
+    }
     let mut found = Vec::new();
     if let Some(gate) = packages {
         let has_purls = contents.packages.iter().any(|package| package.purl.is_some());
@@ -60,19 +66,32 @@ pub(crate) fn exceeded(
 fn denied(contents: &Contents<'_>, gate: &PackageGate) -> Option<(GateAction, ExceededLimit)> {
     let mut found = Found::default();
     for package in &contents.packages {
-        let Some(text) = &package.purl else { continue };
+        let elsewhere = package.version.as_ref().map(Text::as_str);
+        let Some(text) = &package.purl else {
+            if let Some(fault) = unnamed(package, gate, elsewhere.unwrap_or_default()) {
+                found.add(package, None, || fault);
+            }
+            continue;
+        };
         let Some(purl) = Purl::parse(text.as_str()) else {
             found.add(package, None, || PackageFault::UnreadablePurl(text.as_str().to_owned()));
             continue;
         };
         let mut entries = gate.deny.iter().filter(|entry| entry.purl.matches(&purl));
-        let version = purl.version.as_deref().or(package.version.as_ref().map(Text::as_str)).unwrap_or_default();
-        let fault = entries.find_map(|entry| fault(entry, version));
+        let version = purl.version_or(elsewhere);
+        let fault = entries.find_map(|entry| fault(entry, &version));
         if let Some(fault) = fault {
-            found.add(package, Some(version), || fault);
+            found.add(package, Some(&version), || fault);
         }
     }
     found.into_limit(gate.action, ExceededSetting::Packages)
+}
+
+/// Why a package without a purl may be one that is denied: it has the name of one, and no version that isn't.
+fn unnamed(package: &Package<'_>, gate: &PackageGate, version: &str) -> Option<PackageFault> {
+    let mut entries = gate.deny.iter().filter(|entry| entry.purl.may_be(package.name.as_str()));
+    let entry = entries.find(|entry| fault(entry, version).is_some() && is_on(Remedy::UnnamedMayBeDenied))?;
+    Some(PackageFault::WithoutPurl { purl: entry.purl.to_string(), reason: entry.reason.clone() })
 }
 
 /// Why an entry denies a version of its package; none where it doesn't.

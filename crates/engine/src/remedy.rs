@@ -118,6 +118,8 @@ pub(crate) enum Remedy {
     NothingIsMadeTomorrow,
     /// An image that names no user starts as root.
     NobodyIsRoot,
+    /// A user with whitespace is no number, and may be root.
+    OddUsersMayBeRoot,
     /// A finding that is known from a day to come on isn't young for ever.
     KnownIsPast,
     /// A VEX document that can't be read may say that a finding counts.
@@ -132,6 +134,14 @@ pub(crate) enum Remedy {
     MatchVexProduct,
     /// A version that can't be compared is not one that isn't denied.
     IncomparableIsDenied,
+    /// A package without a purl that has the name of one that is denied may be it.
+    UnnamedMayBeDenied,
+    /// A namespace that may be any may be missing.
+    NamespacesMayBeMissing,
+    /// A Go module's path goes on in its purl's subpath.
+    SubpathsOfModules,
+    /// What a purl has twice hides nothing.
+    OddPurlsAreDenied,
     /// A purl is the same in any case and with anything escaped.
     FoldPurls,
     /// An epoch that stands beside a version is part of it.
@@ -140,12 +150,20 @@ pub(crate) enum Remedy {
     UnknownLicenses,
     /// Of licences that hold together each counts.
     EveryLicenseCounts,
+    /// What `*` allows is an id that SPDX lists.
+    OnlyListedIdsAreAllowed,
+    /// An exception that SPDX doesn't list may be a restriction.
+    UnknownExceptions,
+    /// A licence that a document describes itself is none that SPDX lists, whatever it calls it.
+    OwnLicensesAreOwn,
     /// What needs an SBOM is not fine without one.
     SbomMustBeThere,
     /// An SBOM that lists nothing clears nothing.
     EmptySbomClearsNothing,
     /// Nor does one whose packages lack what is asked for.
     PackagesMustBeNamed,
+    /// Nor does one of something else than an image.
+    SbomsAreOfImages,
     /// Nor does one that was made in a time to come.
     SbomIsPast,
     /// What a purl says of an image beside its digest narrows what a statement clears.

@@ -602,12 +602,13 @@ impl Statement<'_> {
     }
 
     /// Whether a failure may go away by itself. What can't be read in a registry may be whoever's pushed it: only an object is the
-    /// scanner's own.
+    /// scanner's own. Of that too some is the image's doing.
     fn is_outage(&self) -> bool {
         match &self.known {
             Knowledge::Provoked(_) => !is_on(Remedy::ForgiveOutagesOnly),
-            Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(_), .. }) => {
-                matches!(self.origin, Some(Origin::Object { .. })) || !is_on(Remedy::ForgiveOutagesOnly)
+            Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => {
+                let is_scanners = matches!(self.origin, Some(Origin::Object { .. })) && !why.is_of_the_image();
+                is_scanners || !is_on(Remedy::ForgiveOutagesOnly)
             }
             _ => true,
         }

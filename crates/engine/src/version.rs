@@ -84,6 +84,22 @@ impl VersionOrder {
     }
 }
 
+impl VersionOrder {
+    /// How a package's version compares with a bound of a range.
+    fn against(self, version: &str, bound: &str) -> Option<Ordering> {
+        let order = self.compare(version, bound)?;
+        match self {
+            // As PEP 440 has it: a bound without a local part is about a version with any.
+            Self::Python if !bound.contains('+') => {
+                version.split_once('+').map_or(Some(order), |(public, _)| self.compare(public, bound))
+            }
+            // Whether it is before that release or behind it, nobody can tell.
+            Self::Rpm if order.is_eq() && bound.contains('-') && !version.contains('-') => None,
+            _ => Some(order),
+        }
+    }
+}
+
 /// A range of versions like `>=2.0,<2.17.1 || =3.0`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionRange {
@@ -155,7 +171,7 @@ impl VersionRange {
         for all in &self.alternatives {
             let mut has = Some(true);
             for (comparison, bound) in all {
-                match self.order.compare(version, bound) {
+                match self.order.against(version, bound) {
                     Some(order) if comparison.holds(order) => {}
                     Some(_) => has = Some(false),
                     None if has == Some(true) => has = None,

@@ -20,7 +20,9 @@ pub(crate) struct Purl<'a> {
     /// Its namespace and its name as they are compared: `org.apache.logging.log4j/log4j-core`.
     pub(crate) path: Cow<'a, str>,
     /// Its version, with its epoch where it has one.
-    pub(crate) version: Option<Cow<'a, str>>,
+    version: Option<Cow<'a, str>>,
+    /// The epoch that stands beside it.
+    epoch: Option<&'a str>,
 }
 
 impl<'a> Purl<'a> {
@@ -29,8 +31,9 @@ impl<'a> Purl<'a> {
         if text.len() > MAX_LENGTH {
             return None;
         }
-        let (text, _) = text.rsplit_once('#').unwrap_or((text, ""));
-        let (text, qualifiers) = text.rsplit_once('?').unwrap_or((text, ""));
+        // The first of each: what is behind it is no part of the package, whatever else stands there.
+        let (text, subpath) = text.split_once('#').unwrap_or((text, ""));
+        let (text, qualifiers) = text.split_once('?').unwrap_or((text, ""));
         let (scheme, rest) = text.split_once(':')?;
         let (kind, rest) = rest.trim_start_matches('/').split_once('/')?;
         if !scheme.eq_ignore_ascii_case("pkg") || !is_kind(kind) {
@@ -38,20 +41,40 @@ impl<'a> Purl<'a> {
         }
         let kind = lower_case(kind);
         // `@` begins a version, unless it begins a scope, which some write as it is.
-        let at = rest.rfind('@').filter(|at| *at > 0 && rest.as_bytes().get(at - 1) != Some(&b'/'));
+        let rest = rest.trim_start_matches('/');
+        let at = rest.rfind('@').filter(|at| *at > 0);
         let (path, version) = match at.and_then(|at| rest.split_at_checked(at)) {
             Some((path, version)) => (path, version.strip_prefix('@').filter(|version| !version.is_empty())),
             None => (rest, None),
         };
-        let path = compared(&kind, decoded(path.trim_matches('/'))?);
+        let mut path = without_gaps(decoded(path)?);
+        if !is_name(&path) && is_on(Remedy::OddPurlsAreDenied) {
+            return None;
+        }
+        if kind == "golang" && !subpath.is_empty() && is_on(Remedy::SubpathsOfModules) {
+            path = without_gaps([&path, "/", &decoded(subpath)?].concat().into());
+        }
+        let path = compared(&kind, path);
         if path.is_empty() {
             return None;
         }
+        let epoch = epoch_in(qualifiers);
         let version = match version {
-            Some(version) => Some(with_epoch(decoded(version)?, epoch_in(qualifiers))),
+            Some(version) => Some(with_epoch(decoded(version)?, epoch)),
             None => None,
         };
-        Some(Self { kind, path, version })
+        Some(Self { kind, path, version, epoch })
+    }
+
+    /// Its version, or the one that stands elsewhere, with the epoch that stands in the purl; empty where there is none.
+    pub(crate) fn version_or(&self, elsewhere: Option<&'a str>) -> Cow<'a, str> {
+        let elsewhere = || elsewhere.map(|version| with_epoch(version.into(), self.epoch));
+        self.version.clone().or_else(elsewhere).unwrap_or_default()
+    }
+
+    /// Whether it says itself which version.
+    pub(crate) fn has_version(&self) -> bool {
+        self.version.is_some()
     }
 
     /// `pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1` as it is compared with the beginnings of others.
@@ -78,7 +101,8 @@ impl PurlPattern {
         let Some(purl) = Purl::parse(text) else {
             return Err(format!("`{text}` is not a purl like `pkg:maven/org.apache.logging.log4j/log4j-core`"));
         };
-        if text.contains(['?', '#']) {
+        // A Go module's path goes on behind `#`.
+        if text.contains('?') || (text.contains('#') && purl.kind != "golang") {
             return Err(format!(
                 "`{text}` has qualifiers or a subpath; a package is denied with any of them, leave them out"
             ));
@@ -102,7 +126,22 @@ impl PurlPattern {
 
     /// Whether a package is one of them.
     pub(crate) fn matches(&self, purl: &Purl<'_>) -> bool {
-        self.kind == purl.kind && glob::matches(&self.path, &purl.path, |own, other| own == other)
+        let is_path = |path: &str| glob::matches(path, &purl.path, |own, other| own == other);
+        let in_none = || self.path.strip_prefix("*/").filter(|_| is_on(Remedy::NamespacesMayBeMissing));
+        self.kind == purl.kind && (is_path(&self.path) || in_none().is_some_and(is_path))
+    }
+
+    /// Whether a package of which only the name is told may be one of them. Where any name is meant, the namespace must be told
+    /// with it; a Go module has its whole path for a name.
+    pub(crate) fn may_be(&self, name: &str) -> bool {
+        let name = compared(&self.kind, without_gaps(name.into()));
+        let own = self.path.rsplit('/').next().unwrap_or_default();
+        let is_whole = self.kind == "golang" || own.bytes().all(|b| b == b'*');
+        let (own, name) = match is_whole {
+            true => (self.path.as_str(), name.as_ref()),
+            false => (own, name.rsplit('/').next().unwrap_or_default()),
+        };
+        !name.is_empty() && glob::matches(own, name, |own, other| own == other)
     }
 }
 
@@ -124,8 +163,23 @@ pub(crate) fn beginning(text: &str) -> Option<String> {
         return None;
     }
     let kind = lower_case(kind);
-    let path = compared(&kind, decoded(path)?);
-    Some(["pkg:", &kind, "/", &path].concat())
+    let path = decoded(path)?;
+    // `acme-` is not the beginning of `acmeevil`.
+    let separator = if kind == "pypi" && path.ends_with(['_', '.', '-']) { "-" } else { "" };
+    Some(["pkg:", &kind, "/", &compared(&kind, path), separator].concat())
+}
+
+/// Without segments that are empty.
+fn without_gaps(path: Cow<'_, str>) -> Cow<'_, str> {
+    if !path.starts_with('/') && !path.ends_with('/') && !path.contains("//") {
+        return path;
+    }
+    path.split('/').filter(|segment| !segment.is_empty()).collect::<Vec<_>>().join("/").into()
+}
+
+/// Whether a path has nothing in it that separates the parts of a purl: `@` begins a scope, and nothing else.
+fn is_name(path: &str) -> bool {
+    !path.strip_prefix('@').unwrap_or(path).contains(['@', '?', '#'])
 }
 
 fn is_kind(text: &str) -> bool {
@@ -227,6 +281,15 @@ mod tests {
             ("pkg:apk/alpine/busybox@1.36.1-r2?arch=x86_64", "apk alpine/busybox 1.36.1-r2"),
             ("pkg:cargo/serde_json@1.0.1%2Bbuild", "cargo serde-json 1.0.1+build"),
             ("pkg:npm/lodash@", "npm lodash"),
+            ("pkg:npm/lodash@4.17.20?a=b?c#d#e", "npm lodash 4.17.20"),
+            ("pkg:npm/lodash@4.17.20#d?e#f@5", "npm lodash 4.17.20"),
+            ("pkg:maven/org.x//y/@1", "maven org.x/y 1"),
+            ("pkg:golang/github.com/golang-jwt/jwt@v4.5.0#v4", "golang github.com/golang-jwt/jwt/v4 v4.5.0"),
+            ("pkg:golang/github.com/golang-jwt/jwt/v4@v4.5.0", "golang github.com/golang-jwt/jwt/v4 v4.5.0"),
+            (
+                "pkg:golang/github.com/aws/aws-sdk-go-v2@v1.0.0#/service%2Fs3/",
+                "golang github.com/aws/aws-sdk-go-v2/service/s3 v1.0.0",
+            ),
         ] {
             assert_eq!(shown(text).as_deref(), Some(same), "{text}");
         }
@@ -249,6 +312,12 @@ mod tests {
             "pkg:npm/%zz",
             "pkg:npm/%ff",
             "pkg:npm/a@%ff",
+            "pkg:npm/lodash@4@4",
+            "pkg:npm/lodash/@4/x@4",
+            "pkg:npm/lodash%404.17.20",
+            "pkg:npm/lodash%3Fa@4",
+            "pkg:npm/lodash%23a@4",
+            "pkg:npm//",
             &format!("pkg:npm/{}", "a".repeat(2000)),
         ] {
             assert_eq!(shown(text), None, "{text}");
@@ -267,6 +336,12 @@ mod tests {
             ),
             ("pkg:maven/*/log4j-core", "pkg:maven/shaded.org.apache/log4j-core@2.14.1", true),
             ("pkg:maven/*/log4j-core", "pkg:maven/org.apache/log4j-core-its@2.14.1", false),
+            ("pkg:deb/*/xz-utils", "pkg:deb/xz-utils@5.6.0-0.2", true),
+            ("pkg:deb/*/xz-utils", "pkg:deb/debian/xz-utils@5.6.0-0.2", true),
+            ("pkg:deb/*/xz-utils", "pkg:deb/my-xz-utils@5.6.0-0.2", false),
+            ("pkg:golang/github.com/golang-jwt/jwt/v4", "pkg:golang/github.com/golang-jwt/jwt@v4.5.0#v4", true),
+            ("pkg:golang/github.com/golang-jwt/jwt#v4", "pkg:golang/github.com/golang-jwt/jwt/v4@v4.5.0", true),
+            ("pkg:golang/github.com/golang-jwt/jwt", "pkg:golang/github.com/golang-jwt/jwt@v4.5.0#v4", false),
             ("pkg:npm/lodash", "pkg:npm/lodash@1", true),
             ("pkg:npm/lodash", "pkg:gem/lodash@1", false),
             ("pkg:npm/lodash", "pkg:npm/lodash-es@1", false),
@@ -280,9 +355,46 @@ mod tests {
         assert!(starts("pkg:npm/%40angular/core@1", "pkg:npm/@angular/"));
         assert!(!starts("pkg:npm/lodash@1", "pkg:deb/"));
         assert!(starts("pkg:npm/lodash", "pkg:npm/lodash@") && !starts("pkg:npm/lodash-es@1", "pkg:npm/lodash@"));
+        for (beginning, purl, is_one) in [
+            ("pkg:pypi/acme-", "pkg:pypi/acme_tools@1", true),
+            ("pkg:pypi/Acme_", "pkg:pypi/acme.tools@1", true),
+            ("pkg:pypi/acme-", "pkg:pypi/acmeevil@1", false),
+            ("pkg:pypi/acme", "pkg:pypi/acmeevil@1", true),
+        ] {
+            assert_eq!(starts(purl, beginning), is_one, "{beginning} {purl}");
+        }
         for text in ["", "deb/", "pkg:", "pkg:deb", "pkg:deb/debian/curl?arch=amd64"] {
             assert_eq!(beginning(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn names_without_purls() {
+        for (pattern, name, may) in [
+            ("pkg:deb/*/xz-utils", "xz-utils", true),
+            ("pkg:deb/debian/xz-utils", "XZ-Utils", true),
+            ("pkg:deb/debian/xz-utils", "xz", false),
+            ("pkg:maven/org.apache.logging.log4j/log4j-core", "org.apache.logging.log4j:log4j-core", true),
+            ("pkg:maven/org.apache.logging.log4j/log4j-core", "org.apache.logging.log4j/log4j-core", true),
+            ("pkg:maven/org.apache.logging.log4j/log4j-core", "log4j-core", true),
+            ("pkg:pypi/py-yaml", "Py_Yaml", true),
+            ("pkg:npm/@scope/tool*", "@scope/toolbox", true),
+            ("pkg:npm/@scope/*", "lodash", false),
+            ("pkg:npm/@scope/*", "@scope/tool", true),
+            ("pkg:golang/github.com/golang-jwt/jwt/v4", "github.com/golang-jwt/jwt/v4", true),
+            ("pkg:golang/github.com/golang-jwt/jwt/v4", "github.com/other/v4", false),
+            ("pkg:npm/*", "", false),
+        ] {
+            assert_eq!(PurlPattern::parse(pattern).unwrap().may_be(name), may, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn an_epoch_may_stand_beside_a_version_elsewhere() {
+        let purl = Purl::parse("pkg:rpm/redhat/bind?epoch=32").unwrap();
+        assert_eq!(purl.version_or(Some("9.11")), "32:9.11");
+        assert_eq!(purl.version_or(None), "");
+        assert_eq!(Purl::parse("pkg:rpm/redhat/bind@9.12").unwrap().version_or(Some("9.11")), "9.12");
     }
 
     #[test]

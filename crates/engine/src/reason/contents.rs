@@ -30,6 +30,13 @@ pub enum PackageFault {
         /// Why they are denied.
         reason: Option<String>,
     },
+    /// It has no purl, and the name of a package that is denied.
+    WithoutPurl {
+        /// The purl that is denied.
+        purl: String,
+        /// Why it is.
+        reason: Option<String>,
+    },
     /// Nothing tells which package it is.
     UnreadablePurl(String),
     /// It has these licences; empty where it tells none.
@@ -89,6 +96,13 @@ impl fmt::Display for FoundPackage {
             PackageFault::Denied(Some(reason)) => write!(f, " ({})", short(reason)),
             PackageFault::Incomparable { range, reason } => {
                 write!(f, " (its version can't be compared with `{}`", short(range))?;
+                match reason {
+                    Some(reason) => write!(f, "; {})", short(reason)),
+                    None => f.write_str(")"),
+                }
+            }
+            PackageFault::WithoutPurl { purl, reason } => {
+                write!(f, " (without a purl it may be `{}`", short(purl))?;
                 match reason {
                     Some(reason) => write!(f, "; {})", short(reason)),
                     None => f.write_str(")"),

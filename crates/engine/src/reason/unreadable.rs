@@ -64,9 +64,19 @@ pub(crate) enum UnreadableReport {
     UnknownSbomFormat,
     SpdxVersion,
     SpdxWithoutSubject,
+    SpdxWithoutImage,
     SbomWithoutPackages,
     SbomWithoutPurls,
     SbomAhead(Timestamp),
+    TooManyPackages(usize),
+}
+
+impl UnreadableReport {
+    /// Whether whoever pushes the image can bring it about, whoever made the document: a scanner finds no package in an image
+    /// whose builder left none, or took away what names them.
+    pub(crate) fn is_of_the_image(&self) -> bool {
+        matches!(self, Self::SbomWithoutPackages | Self::SbomWithoutPurls | Self::TooManyPackages(_))
+    }
 }
 
 /// What a gate asks for, and a report doesn't say.
@@ -144,8 +154,10 @@ impl fmt::Display for UnreadableReport {
             Self::SpdxWithoutSubject => {
                 "it doesn't describe one thing: `DESCRIBES` of the document must name one package"
             }
+            Self::SpdxWithoutImage => "what it describes is not an image: neither its purpose nor its purl says so",
             Self::SbomWithoutPackages => "it lists no packages",
             Self::SbomWithoutPurls => "none of its packages has a purl, which `packages` asks for",
+            Self::TooManyPackages(most) => return write!(f, "it lists more than {most} packages"),
             Self::SbomAhead(time) => return write!(f, "it is of {time}, which is still to come"),
         };
         f.write_str(text)

@@ -216,7 +216,7 @@ fn an_image_of_tomorrow_isnt_young() {
 
 #[test]
 fn who_is_nobody_is_root() {
-    for user in ["", " ", ":0", ":"] {
+    for user in ["", ":0", ":"] {
         traps(Remedy::NobodyIsRoot, &alone(configuration(user)), NOT_ROOT, "all[_].runsAsRoot");
     }
     for nothing in [json!(null), json!({}), json!({"User": null})] {
@@ -229,6 +229,17 @@ fn who_is_nobody_is_root() {
     }
     for other in ["1000", "1000:0", "nobody", "65532:65532"] {
         assert!(alone(configuration(other)).decide(IMAGE, &by_expression(NOT_ROOT)).allowed, "{other}");
+    }
+}
+
+/// Runtimes don't trim: they look for `1000 ` in the image's own list of users, in which it may have any number.
+#[test]
+fn whitespace_in_a_user_may_stand_for_root() {
+    for user in [" ", "1000 ", " 1000", "1000\t", "1000 :0", "app\n", "10 00", "\u{a0}1000", "1000: 0"] {
+        traps(Remedy::OddUsersMayBeRoot, &alone(configuration(user)), NOT_ROOT, "all[_].runsAsRoot");
+        let told = format!("images.all.all(i, imageConfigs(i).all(c, c.user == {user:?} && !has(c.uid)))");
+        let told = told.replace("\\u{a0}", "\u{a0}");
+        assert!(alone(configuration(user)).decide(IMAGE, &by_expression(&told)).allowed, "{user:?}");
     }
 }
 

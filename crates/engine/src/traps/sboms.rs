@@ -112,7 +112,7 @@ fn an_sbom_that_lists_nothing_clears_nothing() {
         );
     }
     // The image itself is no package of it.
-    let image = with(fine(), &[("/primaryPackagePurpose", json!("CONTAINER"))]);
+    let image = with(package("pkg:oci/app@sha256:0", "MIT"), &[("/primaryPackagePurpose", json!("CONTAINER"))]);
     decides(&world(sbom('a', spdx(&[image]))), &log4j(), "denied failed");
 }
 
@@ -127,6 +127,19 @@ fn packages_without_purls_clear_nothing() {
         "denied failed",
         "allowed fresh",
     );
+}
+
+/// Whoever builds an image chooses what a scanner finds in it: that is no outage, from the scanner's own object neither.
+#[test]
+fn an_sbom_that_the_image_emptied_is_no_outage() {
+    let unnamed = with(fine(), &[("/externalRefs", json!([]))]);
+    let many = vec![fine(); 50_001];
+    for document in [spdx(&[]), spdx(&[unnamed]), spdx(&many)] {
+        let mut forgiving = log4j();
+        forgiving["scanPolicies"] = json!({"scanFailed": "accept"});
+        let world = world(sbom('a', document));
+        trap(Remedy::ForgiveOutagesOnly, &world, IMAGE, &forgiving, "denied failed", "allowed failed");
+    }
 }
 
 #[test]
@@ -211,6 +224,51 @@ fn what_nobody_can_compare_is_denied() {
     );
 }
 
+/// Syft leaves out a package's purl where an image doesn't tell its distribution.
+#[test]
+fn a_package_without_a_purl_may_be_one_that_is_denied() {
+    let unnamed = |name: &str, version: &str| {
+        with(fine(), &[("/externalRefs", json!([])), ("/name", json!(name)), ("/versionInfo", json!(version))])
+    };
+    let xz = packages("pkg:deb/*/xz-utils", ">=5.6.0,<5.6.1+really5.4.5-1");
+    for (name, version) in [("xz-utils", "5.6.0-0.2"), ("XZ-Utils", "5.6.1-1"), ("xz-utils", "")] {
+        let world = world(sbom('a', spdx(&[fine(), unnamed(name, version)])));
+        trap(Remedy::UnnamedMayBeDenied, &world, IMAGE, &xz, "denied fresh", "allowed fresh");
+        let answer = world.decide(IMAGE, &xz);
+        assert!(said(&answer).contains("(without a purl it may be `pkg:deb/*/xz-utils`)"), "{}", said(&answer));
+    }
+    for (name, version) in [("xz-utils", "5.4.1-0.2"), ("xz", "5.6.0-0.2")] {
+        decides(&world(sbom('a', spdx(&[fine(), unnamed(name, version)]))), &xz, "allowed fresh");
+    }
+    let bare = world(sbom('a', spdx(&[package("pkg:deb/xz-utils@5.6.0-0.2", "MIT")])));
+    trap(Remedy::NamespacesMayBeMissing, &bare, IMAGE, &xz, "denied fresh", "allowed fresh");
+}
+
+/// Syft writes what of a Go module's path is no repository into the subpath.
+#[test]
+fn a_go_module_may_go_on_in_the_subpath() {
+    let jwt = packages("pkg:golang/github.com/golang-jwt/jwt/v4", "<4.5.2");
+    let world = world(sbom('a', spdx(&[package("pkg:golang/github.com/golang-jwt/jwt@v4.5.0#v4", "MIT")])));
+    trap(Remedy::SubpathsOfModules, &world, IMAGE, &jwt, "denied fresh", "allowed fresh");
+}
+
+#[test]
+fn a_purl_hides_nothing_by_its_separators() {
+    for purl in [
+        "pkg:maven/org.apache.logging.log4j/log4j-core%402.14.1",
+        "pkg:maven/org.apache.logging.log4j/log4j-core@2@2.17.1",
+    ] {
+        let world = world(sbom('a', spdx(&[fine(), package(purl, "MIT")])));
+        trap(Remedy::OddPurlsAreDenied, &world, IMAGE, &log4j(), "denied fresh", "allowed fresh");
+    }
+    for purl in [
+        "pkg:maven/org.apache.logging.log4j//log4j-core@2.14.1",
+        "pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1#a#b",
+    ] {
+        decides(&world(sbom('a', spdx(&[fine(), package(purl, "MIT")]))), &log4j(), "denied fresh");
+    }
+}
+
 /// The same version of a newer epoch is a newer one, and the other way round.
 #[test]
 fn an_epoch_may_stand_beside_the_version() {
@@ -257,6 +315,23 @@ fn licences_that_hold_together_all_count() {
     decides(&mixed, &licenses(json!({"deny": ["*GPL-3.0-*"]})), "denied fresh");
 }
 
+/// In free text any licence may stand.
+#[test]
+fn what_several_licences_allow_is_no_free_text() {
+    let settings = licenses(json!({"allow": ["MIT", "Apache-*"]}));
+    for license in
+        ["Apache-2.0,AGPL-3.0-only", "Apache-2.0;GPL-3.0", "Apache-2.0/GPL-3.0-only", "Apache-2.0:AGPL-3.0-only"]
+    {
+        let world = world(sbom('a', spdx(&[package("pkg:npm/left-pad@1.3.0", license)])));
+        trap(Remedy::OnlyListedIdsAreAllowed, &world, IMAGE, &settings, "denied fresh", "allowed fresh");
+    }
+    let restricted = world(sbom('a', spdx(&[package("pkg:npm/left-pad@1.3.0", "Apache-2.0 WITH Commons-Clause")])));
+    trap(Remedy::UnknownExceptions, &restricted, IMAGE, &settings, "denied fresh", "allowed fresh");
+    let mut document = spdx(&[package("pkg:npm/left-pad@1.3.0", "LicenseRef-evil")]);
+    document["hasExtractedLicensingInfos"] = json!([{"licenseId": "LicenseRef-evil", "name": "MIT"}]);
+    trap(Remedy::OwnLicensesAreOwn, &world(sbom('a', document)), IMAGE, &settings, "denied fresh", "allowed fresh");
+}
+
 /// What whoever made the document came to comes before what the package says of itself.
 #[test]
 fn the_licence_that_was_concluded_counts() {
@@ -295,6 +370,28 @@ fn a_copied_or_unsigned_sbom_is_none() {
     forgiving["scanPolicies"] = json!({"scanFailed": "accept"});
     forgiving["registries"] = json!(["reg.io"]);
     trap(Remedy::ForgiveOutagesOnly, &two, IMAGE, &forgiving, "denied failed", "allowed failed");
+}
+
+/// What a source tree is made of, attached to an image, lacks what the image has.
+#[test]
+fn an_sbom_of_a_source_tree_is_none_of_an_image() {
+    let tag = beside('a').replace(".scan", ".sbom");
+    let at = format!("reg.io/team/app@{}", digest('d'));
+    let of = |described: Value| {
+        let mut document = spdx(&[fine(), described]);
+        document["relationships"] = json!([{"spdxElementId": "SPDXRef-DOCUMENT", "relatedSpdxElement": "SPDXRef-root",
+                                            "relationshipType": "DESCRIBES"}]);
+        let world = World::default().image(IMAGE, 'a').object(report('a', &[]));
+        world.artifact(&tag, 'd', Some('a'), document).signed(&at, super::KEY)
+    };
+    let tree = json!({"SPDXID": "SPDXRef-root", "name": "app", "primaryPackagePurpose": "SOURCE"});
+    trap(Remedy::SbomsAreOfImages, &of(tree.clone()), IMAGE, &signed(), "denied failed", "allowed fresh");
+    let image = with(tree, &[("/primaryPackagePurpose", json!("CONTAINER"))]);
+    decides(&of(image), &signed(), "allowed fresh");
+    let purl = package("pkg:oci/app?arch=amd64", "MIT");
+    decides(&of(with(purl, &[("/SPDXID", json!("SPDXRef-root"))])), &signed(), "allowed fresh");
+    let nothing = json!({"SPDXID": "SPDXRef-other", "name": "app", "primaryPackagePurpose": "CONTAINER"});
+    decides(&of(nothing), &signed(), "denied failed");
 }
 
 #[test]

@@ -21,9 +21,10 @@ pub(super) fn compare(one: &str, other: &str) -> Option<Ordering> {
     Some(lists(&one, &other))
 }
 
-/// Every text is a version of Maven's; what no version has isn't taken for one here.
+/// Every text is a version of Maven's. One that begins with no digit isn't taken for one here: `${log4j.version}` and `unspecified`
+/// are none, and `v2.14.1` would be less than every number.
 fn read(text: &str) -> Option<Vec<Item>> {
-    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_graphic()) {
+    if !text.starts_with(|c: char| c.is_ascii_digit()) || !text.bytes().all(|b| b.is_ascii_graphic()) {
         return None;
     }
     let text = text.to_ascii_lowercase();

@@ -146,7 +146,10 @@ fn maven_versions() {
             &["12345678901234567890"],
         ],
     );
-    incomparable(VersionOrder::Maven, &["", "1 0", "1\u{e4}"]);
+    incomparable(
+        VersionOrder::Maven,
+        &["", "1 0", "1\u{e4}", "v2.14.1", "${log4j.version}", "unspecified", "-1", ".1", "RELEASE"],
+    );
 }
 
 #[test]
@@ -260,6 +263,41 @@ fn ranges() {
         ("<1 || >2", "latest", None),
         ("<1", "", None),
         ("<1", &"1.".repeat(200), None),
+    ] {
+        assert_eq!(has(range, version), expected, "{range} {version}");
+    }
+}
+
+/// A bound says nothing of a local part that it doesn't have.
+#[test]
+fn local_versions_of_python() {
+    let has = |range: &str, version: &str| VersionRange::parse(range, VersionOrder::Python).unwrap().has(version);
+    for (range, version, expected) in [
+        ("=2.0.1", "2.0.1+cu118", Some(true)),
+        ("<=2.0.1", "2.0.1+cu118", Some(true)),
+        ("!=2.0.1", "2.0.1+cu118", Some(false)),
+        (">2.0.1", "2.0.1+cu118", Some(false)),
+        ("<2.0.1", "2.0.1+cu118", Some(false)),
+        ("=2.0.1+cu118", "2.0.1+cu118", Some(true)),
+        ("=2.0.1+cu117", "2.0.1+cu118", Some(false)),
+        ("=2.0.1+cu117", "2.0.1", Some(false)),
+        ("=2.0.1", "2.0.1+", None),
+        ("=2.0.1", "2.0.1+a+b", None),
+    ] {
+        assert_eq!(has(range, version), expected, "{range} {version}");
+    }
+}
+
+/// A version without a release may be any release of it.
+#[test]
+fn versions_of_rpm_without_a_release() {
+    let has = |range: &str, version: &str| VersionRange::parse(range, VersionOrder::Rpm).unwrap().has(version);
+    for (range, version, expected) in [
+        ("<1.1.1k-7.el8", "1.1.1k", None),
+        ("=1.1.1k-7.el8", "1.1.1k", None),
+        ("<1.1.1k-7.el8", "1.1.1j", Some(true)),
+        ("<1.1.1k-7.el8", "1.1.1l", Some(false)),
+        ("=1.1.1k", "1.1.1k-7.el8", Some(true)),
     ] {
         assert_eq!(has(range, version), expected, "{range} {version}");
     }

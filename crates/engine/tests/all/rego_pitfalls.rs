@@ -68,6 +68,15 @@ fn what_would_be_undefined_is_refused() {
         ),
         (policy("package p\ndeny[\"x\"] { input.ImageConfigs[_].runsAsRoot }"), "policies see it by image"),
         (custom("deny_image[\"x\"] { input.imageConfigs[_][_].runsAsRoot }"), "`input.ImageConfigs`"),
+        (custom("deny_image[\"x\"] { input[\"imageConfigs\"][_][_].runsAsRoot }"), "`input.ImageConfigs`"),
+        (
+            custom("deny_image[\"x\"] { object.get(input, \"imageConfigs\", [])[_][_].runsAsRoot }"),
+            "`input.ImageConfigs`",
+        ),
+        (
+            policy("package p\ndeny[\"x\"] { object.get(input, \"ImageConfigs\", [])[_].runsAsRoot }"),
+            "policies see it by image",
+        ),
         (
             json!({"preCustomRules": "deny_pod[\"x\"] { input.ImageConfigs[_].runsAsRoot }"}),
             "write these rules into `customRules`",

@@ -146,7 +146,8 @@ fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings
             "before the scan nothing is known of any image, `{CONFIGURATIONS}` neither; write these rules into `customRules`"
         ));
     }
-    if custom.contains(&["input.", IMAGE_CONFIGS].concat()) {
+    // By the word alone: it may be reached as `input["…"]` or by `object.get` as well.
+    if custom.contains(IMAGE_CONFIGS) {
         return Some(format!(
             "`input.{IMAGE_CONFIGS}` is what `regoPolicies` see; custom rules see that of their one image, `input.{CONFIGURATIONS}`"
         ));
@@ -195,7 +196,7 @@ fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings
     if let Some(late) = late.filter(|_| facts.package == ["system"] && facts.rules.contains("main")) {
         return Err(format!("`main` is asked before any image is looked up, so that it sees no `{late}`; use `deny`"));
     }
-    if policy.rego.contains(&["input.", CONFIGURATIONS].concat()) {
+    if policy.rego.contains(CONFIGURATIONS) {
         return Err(format!(
             "`input.{CONFIGURATIONS}` is what `customRules` see of their one image; policies see it by image, `input.{IMAGE_CONFIGS}`"
         ));

@@ -8,10 +8,11 @@ use crate::report::document::{present, time_of, unreadable};
 use crate::spelling;
 use crate::text::Text;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 pub(super) const NAME: &str = "CycloneDX";
-/// Types of components that are no packages.
+/// Types of components that are no packages, unless a purl says which.
 const NO_PACKAGES: [&str; 2] = ["operating-system", "file"];
 
 #[derive(Deserialize)]
@@ -30,8 +31,17 @@ struct Bom<'a> {
 struct Metadata<'a> {
     #[serde(borrow)]
     timestamp: Option<Text<'a>>,
+    /// What the document is about, which may have components of its own.
     #[serde(borrow)]
-    component: Option<ImageComponent<'a>>,
+    component: Option<&'a RawValue>,
+}
+
+/// The components of the image itself.
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct Inside<'a> {
+    #[serde(borrow)]
+    components: Option<Vec<Component<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -77,11 +87,17 @@ pub(in crate::report) fn read(json: &str) -> Result<Sbom<'_>, UnreadableReport> 
         return Err(UnreadableReport::CycloneDxFormat);
     }
     let metadata = bom.metadata.unwrap_or_default();
-    let image = metadata.component.as_ref();
+    let mut packages = Vec::new();
+    let mut image: Option<ImageComponent<'_>> = None;
+    if let Some(component) = metadata.component {
+        image = spelling::from_str(component.get()).map_err(|error| unreadable(&error))?;
+        let inside: Option<Inside<'_>> = spelling::from_str(component.get()).map_err(|error| unreadable(&error))?;
+        add(inside.and_then(|inside| inside.components).unwrap_or_default(), &mut packages);
+    }
+    let image = image.as_ref();
     if image.is_some_and(|image| !image.is_container()) {
         return Err(UnreadableReport::CycloneDxComponent);
     }
-    let mut packages = Vec::new();
     add(bom.components.unwrap_or_default(), &mut packages);
     Ok(Sbom {
         format: NAME,
@@ -99,8 +115,7 @@ fn add<'a>(components: Vec<Component<'a>>, packages: &mut Vec<Package<'a>>) {
         let purl = present(purl);
         let kind = kind.as_ref().map_or("", Text::as_str);
         // Where packages were found is written as an application, without a purl.
-        let is_place = kind == "application" && purl.is_none();
-        if !NO_PACKAGES.contains(&kind) && !is_place {
+        if purl.is_some() || (!NO_PACKAGES.contains(&kind) && kind != "application") {
             let name = name.unwrap_or_else(|| Text::from(""));
             let name = match present(group) {
                 Some(group) => Text::from([group.as_str(), "/", name.as_str()].concat()),

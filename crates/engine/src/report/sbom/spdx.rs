@@ -3,6 +3,7 @@
 use super::Sbom;
 use crate::package::{Contents, Package};
 use crate::reason::UnreadableReport;
+use crate::remedy::{Remedy, is_on};
 use crate::report::document::cyclonedx::{digest_in, platform_in};
 use crate::report::document::{digest_of, present, time_of, unreadable};
 use crate::spelling;
@@ -15,8 +16,12 @@ pub(super) const NAME: &str = "SPDX";
 const DOCUMENT: &str = "SPDXRef-DOCUMENT";
 /// What Trivy writes before the image's name at its digest.
 const REPO_DIGEST: &str = "RepoDigest:";
-/// Purposes of what is no package.
-const NO_PACKAGES: [&str; 4] = ["CONTAINER", "OPERATING-SYSTEM", "OPERATING_SYSTEM", "FILE"];
+/// The purpose of an image.
+const IMAGE: &str = "CONTAINER";
+/// Purposes of what is no package, unless a purl says which; an application is where packages were found.
+const NO_PACKAGES: [&str; 5] = [IMAGE, "OPERATING-SYSTEM", "OPERATING_SYSTEM", "FILE", "APPLICATION"];
+/// How the purls of images begin.
+const IMAGE_PURLS: [&str; 2] = ["pkg:oci/", "pkg:docker/"];
 /// What stands where nothing is said.
 const NOT_SAID: [&str; 2] = ["NOASSERTION", "NONE"];
 
@@ -132,13 +137,19 @@ pub(in crate::report) fn read(json: &str) -> Result<Sbom<'_>, UnreadableReport> 
     if described.len() > 1 {
         return Err(UnreadableReport::SpdxWithoutSubject);
     }
+    let mut is_of_image = described.is_empty();
     for package in document.packages.into_iter().flatten() {
         if package.id.as_ref().is_some_and(|id| described.contains(id.as_str())) {
+            is_of_image = package.is_image();
             sbom.digests = package.digests();
             sbom.platform = package.purl().and_then(|purl| platform_in(purl.as_str()));
         } else if !package.is_no_package() {
             sbom.contents.packages.push(package.into());
         }
+    }
+    // What a source tree is made of says nothing of what was built from it.
+    if !is_of_image && is_on(Remedy::SbomsAreOfImages) {
+        return Err(UnreadableReport::SpdxWithoutImage);
     }
     let names = document.has_extracted_licensing_infos.into_iter().flatten();
     sbom.contents.license_names =
@@ -163,10 +174,21 @@ impl<'a> SpdxPackage<'a> {
         present(purl.reference_locator.clone())
     }
 
+    fn purpose(&self) -> &str {
+        self.primary_package_purpose.as_ref().map_or("", Text::as_str)
+    }
+
+    /// Whether it is an image, as its purpose says or its purl.
+    fn is_image(&self) -> bool {
+        self.purpose() == IMAGE || self.purl().is_some_and(|purl| is_of_image(purl.as_str()))
+    }
+
     /// Whether it isn't one: the image itself, its operating system, or where packages were found.
     fn is_no_package(&self) -> bool {
-        let purpose = self.primary_package_purpose.as_ref().map_or("", Text::as_str);
-        NO_PACKAGES.contains(&purpose) || (purpose == "APPLICATION" && self.purl().is_none())
+        match self.purl() {
+            Some(purl) => self.purpose() == IMAGE && is_of_image(purl.as_str()),
+            None => NO_PACKAGES.contains(&self.purpose()),
+        }
     }
 
     /// The digests of the image that it is: Syft writes its version and a checksum, Trivy its name at a digest.
@@ -183,6 +205,10 @@ impl<'a> SpdxPackage<'a> {
         let mut seen = BTreeSet::new();
         checksums.chain(version).chain(purl).chain(named).filter(|digest| seen.insert(digest.clone())).collect()
     }
+}
+
+fn is_of_image(purl: &str) -> bool {
+    IMAGE_PURLS.iter().any(|beginning| purl.starts_with(beginning))
 }
 
 impl<'a> From<SpdxPackage<'a>> for Package<'a> {

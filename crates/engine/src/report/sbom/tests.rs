@@ -89,6 +89,26 @@ fn components_inside_others_are_packages() {
              "licenses": [{"license": {"id": "MIT"}}, {"license": {"name": "Own"}}, {"expression": "A OR B"}, {}]}]},
         {"type": "file", "name": "/etc/x"}, {"type": "operating-system", "name": "alpine"}]}"#;
     assert_eq!(packages(&read(json).unwrap()), ["org.x/y 1 pkg:maven/org.x/y@1 MIT AND Own AND A OR B AND "]);
+    let json = r#"{"bomFormat": "CycloneDX", "metadata": {"component": {"type": "container", "name": "app", "components": [
+        {"type": "library", "name": "y", "purl": "pkg:npm/y@1", "components": [{"type": "library", "name": "z", "purl": "pkg:npm/z@1"}]}]}}}"#;
+    assert_eq!(packages(&read(json).unwrap()), ["y  pkg:npm/y@1 ", "z  pkg:npm/z@1 "]);
+}
+
+/// What has a purl is a package, whatever else it is called.
+#[test]
+fn a_purl_makes_a_package() {
+    for kind in ["file", "operating-system", "application", "container"] {
+        let json = format!(
+            r#"{{"bomFormat": "CycloneDX", "components": [{{"type": "{kind}", "name": "x", "purl": "pkg:npm/x@1"}}]}}"#
+        );
+        assert_eq!(packages(&read(&json).unwrap()), ["x  pkg:npm/x@1 "], "{kind}");
+        let json = format!(
+            r#"{{"spdxVersion": "SPDX-2.3", "packages": [{{"name": "x", "primaryPackagePurpose": "{}",
+                "externalRefs": [{{"referenceType": "purl", "referenceLocator": "pkg:npm/x@1"}}]}}]}}"#,
+            kind.to_uppercase()
+        );
+        assert_eq!(packages(&read(&json).unwrap()), ["x  pkg:npm/x@1 "], "{kind}");
+    }
 }
 
 #[test]

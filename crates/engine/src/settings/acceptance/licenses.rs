@@ -83,6 +83,13 @@ fn read_except(gate: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Strin
     let path = gate.path().key("except");
     let mut except = Vec::new();
     for (position, text) in gate.texts("except", problems) {
+        if purl::Purl::parse(text).is_some_and(|purl| purl.has_version()) {
+            problems.add(
+                path.position(position),
+                format!("`{text}` has a version; a package is left out in every one, like `pkg:npm/lodash@`"),
+            );
+            continue;
+        }
         match purl::beginning(text) {
             Some(beginning) => except.push(beginning),
             None => problems.add(

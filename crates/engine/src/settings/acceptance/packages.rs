@@ -25,6 +25,8 @@ pub struct DeniedPackage {
     pub reason: Option<String>,
 }
 
+/// The most packages that are denied: each package of an image is held against each of them.
+const MAX_DENIED: usize = 1000;
 /// The longest reason.
 const MAX_REASON_LENGTH: usize = 200;
 
@@ -40,6 +42,10 @@ pub(super) fn read(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option
     let path = path.key("deny");
     if entries.is_empty() {
         problems.add(path, "no package is denied; name one, like `{purl: pkg:npm/event-stream}`");
+    }
+    if entries.len() > MAX_DENIED {
+        problems.add(path, format!("{} packages are denied, {MAX_DENIED} are the most", entries.len()));
+        return None;
     }
     let mut deny = Vec::new();
     for (position, value) in entries.iter().enumerate() {
