@@ -33,12 +33,15 @@ pub(crate) use cyclonedx::AnalysisState;
 /// The longest name of an attestor that is told.
 const MAX_ATTESTOR_LENGTH: usize = 64;
 
+/// Which words were asked for: an image, its digests, and its platform.
+type Asked = (String, String, Option<Platform>);
+
 /// The documents about images, as one request sees them.
 pub(crate) struct VexDocuments<'a> {
     /// Where they stand, each place with what was found there.
     places: RefCell<Vec<(&'a AttachedArtifacts, Attachments<'a>)>>,
     /// By the image, its digests and its platform, what is said of it.
-    read: RefCell<BTreeMap<(String, String, Option<Platform>), Rc<ImageVex>>>,
+    read: RefCell<BTreeMap<Asked, Rc<ImageVex>>>,
     /// Everybody whose word counts.
     speakers: Vec<Speaker<'a>>,
     now: Timestamp,

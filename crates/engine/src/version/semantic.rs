@@ -57,7 +57,7 @@ impl<'a> Version<'a> {
         };
         let numbers: Vec<&str> = numbers.split('.').collect();
         let is_word = |part: &&str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-        (numbers.iter().all(|number| is_number(number)) && before_release.iter().all(|part| is_word(part)))
+        (numbers.iter().all(|number| is_number(number)) && before_release.iter().all(is_word))
             .then_some(Self { numbers, before_release })
     }
 }
