@@ -265,7 +265,7 @@ fn check_refused(yaml: &str, expected: &str) {
 
 #[test]
 fn a_list_that_cannot_be_used_names_the_key() {
-    check_refused("image: {}", "unknown field `image`, expected `images`");
+    check_refused("image: {}", "unknown field `image`, expected `images` or `mirrors`");
     check_refused(
         "images: {a: {digets: '#1'}}",
         "images.a: unknown field `digets`, expected one of `digest`, `manifest`, `platforms`, `config`, `subject`, `artifactType`, `signedBy`, `error` at line 1 column 14",
