@@ -354,8 +354,14 @@ fn the_metadata_lists_the_kinds_of_every_source() {
         let Some(rendered) = overlay(&[source]) else { return };
         asked.extend(rendered.policy(POLICY).spec.context_aware_resources.unwrap());
     }
-    let Some(exempting) = overlay(&["sources/kubescape", "exemptions"]) else { return };
-    asked.extend(exempting.policy(POLICY).spec.context_aware_resources.unwrap());
+    for more in [
+        ["sources/kubescape", "exemptions"],
+        ["sources/sbomscanner", "sboms-sbomscanner"],
+        ["sources/trivy-operator", "sboms-trivy-operator"],
+    ] {
+        let Some(rendered) = overlay(&more) else { return };
+        asked.extend(rendered.policy(POLICY).spec.context_aware_resources.unwrap());
+    }
     let listed: BTreeSet<Kind> = serde_json::from_value(metadata()["contextAwareResources"].clone()).unwrap();
     assert_eq!(asked, listed, "contextAwareResources of policy-metadata.yml");
 }

@@ -192,7 +192,7 @@ fn collect_nested(schema: &Value, path: String, found: &mut BTreeSet<String>) {
 
 /// The path of a setting that is another one under a second name, or in a second place.
 fn normal(path: &str) -> String {
-    const SAME: [(&str, &str); 13] = [
+    const SAME: [(&str, &str); 18] = [
         ("policies.", "scanPolicies."),
         // What a resource has in its `spec` is what else stands in the settings themselves.
         ("imageVerification[].spec.", "imageVerification[]."),
