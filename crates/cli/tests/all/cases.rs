@@ -445,6 +445,8 @@ fn every_rejection_is_explained() {
         };
         let stays = |cause: &Cause| {
             matches!(cause.why, Why::NamedByMirror(_))
+                // Whoever pushes an image, or a document beside it, chose what makes no sense: nothing forgives it.
+                || matches!(&cause.why, Why::Scan(_, Some(reason)) if reason.to_string().contains("can't be read: "))
                 || cause.decided_by.iter().all(|decider| is_own_rule(&decider.path))
                 || cause.image.as_deref().is_some_and(is_beyond_scans)
         };
