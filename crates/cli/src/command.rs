@@ -1,13 +1,17 @@
 //! The commands, and what they have in common: their arguments, how they fail, and with which exit code they end.
 
 mod audit;
+#[cfg(not(target_family = "wasm"))]
 mod bench;
+#[cfg(not(target_family = "wasm"))]
 mod completions;
 mod decision;
 mod diff;
+#[cfg(not(target_family = "wasm"))]
 mod digests;
 mod document;
 mod eval;
+#[cfg(not(target_family = "wasm"))]
 mod exempt;
 mod explain;
 mod fields;
@@ -74,9 +78,14 @@ enum Command {
     Eval(Box<eval::Eval>),
     Test(test::Test),
     Lint(lint::Lint),
+    // Nor are there files to write anew, a module to measure, or a shell that completes.
+    #[cfg(not(target_family = "wasm"))]
     Exempt(Box<exempt::Exempt>),
+    #[cfg(not(target_family = "wasm"))]
     Digests(digests::Digests),
+    #[cfg(not(target_family = "wasm"))]
     Bench(bench::Bench),
+    #[cfg(not(target_family = "wasm"))]
     Completions(completions::Completions),
 }
 
@@ -172,9 +181,13 @@ fn perform(cli: Cli, output: &mut impl StandardOutput) -> Ending {
         Command::Eval(eval) => eval.execute(output).map_err(Box::from),
         Command::Test(test) => test.execute(output).map_err(Box::from),
         Command::Lint(lint) => lint.execute(output).map_err(Box::from),
+        #[cfg(not(target_family = "wasm"))]
         Command::Exempt(exempt) => exempt.execute(output).map_err(Box::from),
+        #[cfg(not(target_family = "wasm"))]
         Command::Digests(digests) => digests.execute(output).map_err(Box::from),
+        #[cfg(not(target_family = "wasm"))]
         Command::Bench(bench) => bench.execute(output).map_err(Box::from),
+        #[cfg(not(target_family = "wasm"))]
         Command::Completions(completions) => completions.execute(output).map_err(Box::from),
     };
     ended.unwrap_or_else(|error: Box<dyn Error>| {
