@@ -1,5 +1,6 @@
 //! The commands, and what they have in common: their arguments, how they fail, and with which exit code they end.
 
+#[cfg(not(target_family = "wasm"))]
 mod audit;
 #[cfg(not(target_family = "wasm"))]
 mod bench;
@@ -74,6 +75,8 @@ enum Command {
     Init(Box<init::Init>),
     Run(Box<run::Run>),
     Explain(Box<explain::Explain>),
+    // Nobody runs anything in a browser, whose answers there would be to look through.
+    #[cfg(not(target_family = "wasm"))]
     Audit(Box<audit::Audit>),
     Eval(Box<eval::Eval>),
     Test(test::Test),
@@ -177,6 +180,7 @@ fn perform(cli: Cli, output: &mut impl StandardOutput) -> Ending {
         Command::Init(init) => init.execute(output).map_err(Box::from),
         Command::Run(run) => run.execute(output).map_err(Box::from),
         Command::Explain(explain) => explain.execute(output).map_err(Box::from),
+        #[cfg(not(target_family = "wasm"))]
         Command::Audit(audit) => audit.execute(output).map_err(Box::from),
         Command::Eval(eval) => eval.execute(output).map_err(Box::from),
         Command::Test(test) => test.execute(output).map_err(Box::from),

@@ -51,10 +51,8 @@ pub(crate) fn is_folder(path: &Path) -> io::Result<bool> {
 }
 
 /// Whether it is something that reading may never end of: a pipe or a device, say.
+#[cfg(not(target_family = "wasm"))]
 pub(crate) fn is_special(path: &Path) -> bool {
-    #[cfg(target_family = "wasm")]
-    return memory::is_folder(path).unwrap_or(false);
-    #[cfg(not(target_family = "wasm"))]
     std::fs::metadata(path).is_ok_and(|found| !found.is_file())
 }
 
