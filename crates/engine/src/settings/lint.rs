@@ -505,10 +505,15 @@ impl Lints {
         for (path, gate) in settings.acceptance.license_lists() {
             let key = if gate.list.is_allowed() { "allow" } else { "deny" };
             for (position, pattern) in gate.list.patterns().iter().enumerate().filter(|(_, of)| !of.is_of_spdx()) {
-                let message = format!(
-                    "SPDX lists no licence `{}`, so that only packages are meant that name theirs so; see https://spdx.org/licenses",
-                    pattern.as_str()
-                );
+                let written = pattern.as_str();
+                let message = match gate.list.is_allowed() && written.contains('*') {
+                    true => format!(
+                        "SPDX lists no licence like `{written}`, and `*` allows nothing else; see https://spdx.org/licenses"
+                    ),
+                    false => format!(
+                        "SPDX lists no licence `{written}`, so that only packages are meant that name theirs so; see https://spdx.org/licenses"
+                    ),
+                };
                 self.add(LintRule::LicenseName, format!("{path}.{key}[{position}]"), message);
             }
         }

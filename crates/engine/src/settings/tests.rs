@@ -669,6 +669,16 @@ fn what_no_image_could_be_made_of_is_refused() {
             "acceptance.packages.deny[9].reason: a reason has at most 200 characters",
         ],
     );
+    let many = vec![json!({"purl": "pkg:npm/x"}); 1001];
+    refuse(
+        with(
+            json!({"packages": {"deny": many}, "licenses": {"deny": ["MIT"], "except": ["pkg:npm/lodash@4", "pkg:npm/lodash@"]}}),
+        ),
+        &[
+            "acceptance.packages.deny: 1001 packages are denied, 1000 are the most",
+            "acceptance.licenses.except[0]: `pkg:npm/lodash@4` has a version; a package is left out in every one, like `pkg:npm/lodash@`",
+        ],
+    );
     refuse(
         with(json!({"packages": {}, "licenses": {}})),
         &[
