@@ -9,7 +9,7 @@ use crate::exploited::ExploitedCatalogue;
 use crate::finding::{Exploited, Finding, Findings, OperatingSystem, OwnVerdict};
 use crate::image::ImageReference;
 use crate::message::cut;
-use crate::package::{self, Contents};
+use crate::package::{self, Contents, KnownPackage};
 use crate::reason::{
     EndedExemption, ExceededLimit, ExceededSetting, FINDINGS_SHOWN, NamedFinding, NamedFindings, NotRunning,
     RunsAlready, Unexcused, UnreadableReport, Untold, UnusableList, UnusedVex, UsedVex, Warned, YoungFinding,
@@ -55,6 +55,8 @@ pub(crate) struct Judgement<'a> {
     pub(crate) young: Vec<YoungFinding>,
     /// What a rejection had to do without, that might have excused it.
     pub(crate) unexcused: Vec<Unexcused>,
+    /// What the image is made of, where somebody wants to know.
+    pub(crate) packages: Vec<KnownPackage>,
 }
 
 /// An exemption that kept findings from counting.
@@ -110,6 +112,8 @@ pub(crate) struct Judge<'a> {
     documents: Option<VexOfImage<'a>>,
     /// What they say, once that is known.
     vex: Option<Rc<ImageVex>>,
+    /// Whether packages are told rather than held against gates.
+    tells_packages: bool,
     now: Timestamp,
 }
 
@@ -144,6 +148,7 @@ impl From<Verdict> for Judgement<'_> {
             warned: Vec::new(),
             young: Vec::new(),
             unexcused: Vec::new(),
+            packages: Vec::new(),
         }
     }
 }
@@ -159,8 +164,14 @@ impl<'a> Judge<'a> {
             running: None,
             documents: None,
             vex: None,
+            tells_packages: false,
             now,
         }
+    }
+
+    /// The same for whoever wants to know what an image is made of: no gate has a say, and packages are told.
+    pub(crate) fn telling_packages(self) -> Self {
+        Self { tells_packages: true, ..self }
     }
 
     /// The same, with the list that the cluster holds of what is exploited.
@@ -287,9 +298,9 @@ impl<'a> Judge<'a> {
         self.limits.packages.is_some() || self.limits.licenses.is_some()
     }
 
-    /// Whether one asks for its licences.
+    /// Whether somebody asks for its licences.
     pub(crate) fn asks_for_licenses(&self) -> bool {
-        self.limits.licenses.is_some()
+        self.limits.licenses.is_some() || self.tells_packages
     }
 
     /// Holds what an image is made of against the gates that ask for it. An SBOM doesn't age, what it is of never changes; but
@@ -297,6 +308,12 @@ impl<'a> Judge<'a> {
     pub(crate) fn judge_contents(&self, contents: &Contents<'_>, made: Option<Timestamp>) -> Judgement<'a> {
         if let Some(made) = made.filter(|made| made.is_ahead_of(self.now) && is_on(Remedy::SbomIsPast)) {
             return Verdict::Unreadable(UnreadableReport::SbomAhead(made)).into();
+        }
+        if self.tells_packages {
+            return match package::known(contents) {
+                Ok(packages) => Judgement { packages, ..Verdict::Accepted.into() },
+                Err(why) => Verdict::Unreadable(why).into(),
+            };
         }
         let found = match package::exceeded(contents, self.limits.packages, self.limits.licenses) {
             Ok(found) => found,
@@ -392,7 +409,17 @@ impl<'a> Judge<'a> {
             let exploited = self.exploited.clone();
             let (limits, now) = (self.limits, self.now);
             let vex = self.vex.clone();
-            let judge = Self { limits, exemptions, exploited, objects: None, running: None, documents: None, vex, now };
+            let judge = Self {
+                limits,
+                exemptions,
+                exploited,
+                objects: None,
+                running: None,
+                documents: None,
+                vex,
+                tells_packages: false,
+                now,
+            };
             let mut judgement = judge.judge_running(findings, runs_since);
             if judgement.used.iter().all(|used| objects.is_current(used.exemption)) {
                 if matches!(judgement.verdict, Verdict::Rejected(_)) {

@@ -66,7 +66,8 @@ pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {
             add(api_version, kind, format!("reports.sources[{position}]"));
         }
     }
-    let is_asked = settings.reads_reports() && !settings.acceptance.of_contents().is_empty();
+    let is_asked =
+        (settings.reads_reports() && !settings.acceptance.of_contents().is_empty()) || settings.asks_for_packages();
     for (position, source) in settings.reports.sboms.iter().enumerate().filter(|_| is_asked) {
         if let Some((api_version, kind)) = sbom_kind_of(source) {
             add(api_version, kind, format!("reports.sboms[{position}]"));

@@ -9,6 +9,7 @@ use crate::reason::{
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{DeniedPackage, GateAction, LicenseGate, PackageGate, UnknownLicense};
 use crate::text::Text;
+use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -42,12 +43,7 @@ pub(crate) fn exceeded(
     packages: Option<&PackageGate>,
     licenses: Option<&LicenseGate>,
 ) -> Result<Vec<(GateAction, ExceededLimit)>, UnreadableReport> {
-    if contents.packages.is_empty() && is_on(Remedy::EmptySbomClearsNothing) {
-        return Err(UnreadableReport::SbomWithoutPackages);
-    }
-    if contents.packages.len() > MAX_PACKAGES {
-        return Err(UnreadableReport::TooManyPackages(MAX_PACKAGES));
-    }
+    has_some(contents)?;
     let mut found = Vec::new();
     if let Some(gate) = packages {
         let has_purls = contents.packages.iter().any(|package| package.purl.is_some());
@@ -60,6 +56,63 @@ pub(crate) fn exceeded(
         found.extend(licensed(contents, gate));
     }
     Ok(found)
+}
+
+/// A package as rules and expressions see it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct KnownPackage {
+    pub(crate) name: String,
+    pub(crate) version: Option<String>,
+    pub(crate) purl: Option<String>,
+    /// Its licences, which hold together. Of one that the document describes itself the id: its name may be that of another.
+    pub(crate) licenses: Vec<String>,
+}
+
+impl KnownPackage {
+    /// How much room it takes, in bytes: that of its texts, and of what holds them.
+    pub(crate) fn size(&self) -> usize {
+        let texts = [Some(&self.name), self.version.as_ref(), self.purl.as_ref()].into_iter().flatten();
+        let room = |text: &String| text.len() + 32;
+        texts.chain(&self.licenses).map(room).sum::<usize>() + 96
+    }
+
+    /// The same as rules and expressions see it, with the platform that has it. What its SBOM doesn't say isn't there.
+    pub(crate) fn into_json(self, platform: Option<&str>) -> Json {
+        let Self { name, version, purl, licenses } = self;
+        let texts = [("version", version), ("purl", purl), ("platform", platform.map(str::to_owned))];
+        let mut fields =
+            Map::from_iter([("name".to_owned(), Json::from(name)), ("licenses".to_owned(), licenses.into())]);
+        fields.extend(texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into()))));
+        Json::Object(fields)
+    }
+}
+
+/// What an image is made of, as its SBOM says it.
+///
+/// # Errors
+/// It doesn't tell.
+pub(crate) fn known(contents: &Contents<'_>) -> Result<Vec<KnownPackage>, UnreadableReport> {
+    has_some(contents)?;
+    let text = |text: &Text<'_>| text.as_str().to_owned();
+    let written = |of: &Option<Text<'_>>| of.as_ref().map(text).filter(|text| !text.is_empty());
+    let told = |package: &Package<'_>| KnownPackage {
+        name: text(&package.name),
+        version: written(&package.version),
+        purl: written(&package.purl),
+        licenses: package.licenses.iter().map(text).collect(),
+    };
+    Ok(contents.packages.iter().map(told).collect())
+}
+
+/// Whether there is a list of packages that can be believed, and no longer than is read.
+fn has_some(contents: &Contents<'_>) -> Result<(), UnreadableReport> {
+    if contents.packages.is_empty() && is_on(Remedy::EmptySbomClearsNothing) {
+        return Err(UnreadableReport::SbomWithoutPackages);
+    }
+    if contents.packages.len() > MAX_PACKAGES {
+        return Err(UnreadableReport::TooManyPackages(MAX_PACKAGES));
+    }
+    Ok(())
 }
 
 /// The packages that are denied.

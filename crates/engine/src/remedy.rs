@@ -166,6 +166,8 @@ pub(crate) enum Remedy {
     SbomsAreOfImages,
     /// Nor does one that was made in a time to come.
     SbomIsPast,
+    /// Nor is an image known whose packages aren't known for one of its platforms.
+    EveryPlatformTellsItsPackages,
     /// What a purl says of an image beside its digest narrows what a statement clears.
     NarrowVexProduct,
     /// A document is the word of everybody who signed it.

@@ -23,7 +23,7 @@ use crate::message::cut;
 use crate::platform::Platform;
 use crate::reason::{
     Decisive, DocumentKind, ExceededLimit, ExemptedBy, GateWarning, ImageWarning, LookUpFailure, Made, ReportReason,
-    ReportState, ScanReason, ScanStatus, UnknownConfiguration, UsedExemption, UsedVex,
+    ReportState, ScanReason, ScanStatus, UnknownConfiguration, UnknownPackages, UsedExemption, UsedVex,
 };
 use crate::remedy::{Remedy, is_on};
 use crate::resolve::{PlatformManifest, Resolution, ResolvedImage, resolve};
@@ -43,6 +43,12 @@ pub(crate) use trivy_operator::Owner;
 const MAX_EXEMPTION_REASON: usize = 120;
 /// An exemption that ends within so many seconds is warned of: seven days.
 const SOON: i64 = 7 * 24 * 3600;
+
+/// The most that rules and expressions are told of an image's packages, in bytes as [`KnownPackage::size`] counts them: whoever builds
+/// it chooses how many it has.
+///
+/// [`KnownPackage::size`]: crate::package::KnownPackage::size
+const MAX_PACKAGE_BYTES: usize = 4 << 20;
 
 /// The kinds of the cluster that a source reads, each with its `apiVersion`.
 pub(crate) fn kinds_of(source: &ReportSource) -> Vec<(&str, &str)> {
@@ -195,6 +201,8 @@ struct KnownImages {
     resolved: BTreeMap<ImageReference, (bool, Rc<Resolution>)>,
     /// What images are on their platforms, where somebody asked for it.
     configurations: BTreeMap<ImageReference, Result<Rc<Value>, UnknownConfiguration>>,
+    /// What images are made of, where somebody asked for it.
+    packages: BTreeMap<ImageReference, Result<Rc<Value>, UnknownPackages>>,
 }
 
 /// The reports of the images of one request. What one look-up answers for several images is asked for once.
@@ -376,6 +384,55 @@ impl<'a> ReportSearch<'a> {
         };
         self.known.configurations.insert(reference.clone(), told.clone());
         told
+    }
+
+    /// What an image is made of: a list of the packages of all its platforms that are judged, `{name, version, purl, licenses, platform}`,
+    /// each without what its SBOM doesn't say.
+    ///
+    /// # Errors
+    /// Of one platform it isn't known: it could be the one that is run.
+    pub(crate) fn packages(&mut self, reference: &ImageReference) -> Result<Rc<Value>, UnknownPackages> {
+        if let Some(known) = self.known.packages.get(reference) {
+            return known.clone();
+        }
+        let resolution = self.resolution(reference);
+        let told = match &resolution.image {
+            Ok(image) => self.packages_of(reference, image).map(Rc::new),
+            Err(unresolved) => Err(UnknownPackages::Unresolved(unresolved.clone())),
+        };
+        self.known.packages.insert(reference.clone(), told.clone());
+        told
+    }
+
+    fn packages_of(&mut self, reference: &ImageReference, image: &ResolvedImage) -> Result<Value, UnknownPackages> {
+        let judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now).telling_packages();
+        let all = vec![true; image.platforms.len()];
+        let (statements, known_to, asked) = self.ask(DocumentKind::Sbom, (reference, image, &all), &judge);
+        let mut room = MAX_PACKAGE_BYTES;
+        let mut told = Vec::new();
+        for (manifest, mut statements) in image.platforms.iter().zip(statements) {
+            let mut packages = BTreeSet::new();
+            for statement in &mut statements {
+                if let Knowledge::Fresh(judgement) = &mut statement.known {
+                    packages.extend(std::mem::take(&mut judgement.packages));
+                }
+            }
+            let nothing = || Decisive::Nothing(self.sboms.iter().take(asked).map(|(_, of)| of.whereabouts()).collect());
+            // Nobody forgives that it isn't known: who asks says what becomes of it.
+            let forgiven = EffectiveFallbacks { report_pending: Fallback::Reject, scan_failed: Fallback::Reject };
+            let source = known_to.unwrap_or_default();
+            let decides = platform_report(DocumentKind::Sbom, manifest, statements, source, forgiven, nothing);
+            if decides.status != ScanStatus::Accepted && is_on(Remedy::EveryPlatformTellsItsPackages) {
+                let is_outage = decides.status == ScanStatus::ScanFailed && decides.is_outage;
+                let (platform, why) = (decides.platform, Box::new(decides.reason));
+                return Err(UnknownPackages::Untold { platform, why, is_outage });
+            }
+            for package in packages {
+                room = room.checked_sub(package.size()).ok_or(UnknownPackages::TooLarge(MAX_PACKAGE_BYTES))?;
+                told.push(package.into_json(decides.platform.as_deref()));
+            }
+        }
+        Ok(Value::Array(told))
     }
 
     /// Whether a failure of an image's registry may be an outage: only where the settings name it.

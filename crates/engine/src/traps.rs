@@ -12,6 +12,7 @@ mod gates;
 mod mirrors;
 mod moved;
 mod mutilated;
+mod packages;
 mod reread;
 mod running;
 mod said;

@@ -27,7 +27,7 @@ use crate::image::{ImageReference, WorkloadImage};
 use crate::instance::finish_with;
 use crate::judged::JudgedImage;
 use crate::message::cut;
-use crate::reason::Unverified;
+use crate::reason::{UnknownPackages, Unverified};
 use crate::report::{Field, ReportSearch, ScanReport};
 use crate::settings::{Expression, FailureAction, NamedExpression, Settings, VerificationPolicy};
 use attestations::Attestations;
@@ -645,6 +645,21 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                     None => EvaluationError::Failed(unknown.to_string()),
                 })?;
                 Ok(value_of(&told))
+            }
+            Question::Packages { image } => {
+                let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;
+                let digest = self.signatures.digest(&reference)?;
+                self.search.know(BTreeMap::from([(reference.clone(), digest)]), std::iter::empty());
+                match self.search.packages(&reference) {
+                    Ok(told) => Ok(value_of(&told)),
+                    Err(UnknownPackages::Unresolved(unresolved)) => {
+                        Err(self.signatures.unresolved(&reference, &unresolved))
+                    }
+                    Err(unknown) if unknown.is_outage() => {
+                        Err(EvaluationError::Outage { why: unknown.to_string(), image: None })
+                    }
+                    Err(unknown) => Err(EvaluationError::Failed(unknown.to_string())),
+                }
             }
             Question::ScanReport { image } => {
                 let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;

@@ -18,7 +18,7 @@ mod rules;
 mod seen;
 mod shown;
 
-pub(crate) use input::{CONFIGURATIONS, IMAGE_CONFIGS};
+pub(crate) use input::ImageQuestion;
 pub(crate) use library::{Pool, package, unmet};
 pub(crate) use phases::{Modules, Phase, load_modules, with_package};
 pub use policies::PolicyOutcome;

@@ -491,9 +491,10 @@ impl Lints {
     }
 
     fn sboms(&mut self, settings: &Settings) {
-        if !settings.reports.sboms.is_empty() && settings.acceptance.of_contents().is_empty() {
+        let is_asked = !settings.acceptance.of_contents().is_empty() || settings.asks_for_packages();
+        if !settings.reports.sboms.is_empty() && !is_asked {
             let message =
-                "no gate asks for an SBOM, so that none is read; set `acceptance.packages` or `acceptance.licenses`";
+                "nothing asks for an SBOM, so that none is read; set `acceptance.packages` or `acceptance.licenses`";
             self.add(LintRule::Redundant, "reports.sboms", message);
         }
         for artifacts in settings.reports.sboms.iter().filter_map(SbomSource::artifacts) {
@@ -869,6 +870,16 @@ impl Settings {
     pub(crate) fn reads_reports(&self) -> bool {
         let decides = !self.scan.auto_generate || !self.rego.custom_rules.is_empty();
         !self.scans_nothing() && (decides || may(&self.scan, ScanAction::ScanResult))
+    }
+
+    /// Whether rules or expressions ask what images are made of: they have the word for it.
+    pub(crate) fn asks_for_packages(&self) -> bool {
+        let policies = self.rego.policies.iter().map(|policy| &policy.rego);
+        let rego = policies.chain(self.rego.libraries.iter().map(|library| &library.rego));
+        let in_rego = rego.chain([&self.rego.custom_rules]);
+        let in_cel =
+            self.verification.iter().flat_map(VerificationPolicy::expressions).map(|expression| &expression.text);
+        in_rego.chain(in_cel).any(|text| text.contains("bomPackages"))
     }
 
     /// Whether anything is ever pinned: what is scanned or verified is, and what pre-scan accepts isn't.

@@ -63,6 +63,18 @@ pub struct VerificationPolicy {
     pub audit_annotations: Vec<NamedExpression>,
 }
 
+impl VerificationPolicy {
+    /// Every expression of the policy.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        let named = [&self.conditions, &self.images, &self.variables, &self.audit_annotations];
+        let verifications = self.verifications.iter();
+        let named = named.into_iter().flatten().map(|named| &named.expression);
+        named
+            .chain(&self.images_matched.expressions)
+            .chain(verifications.flat_map(|own| [Some(&own.expression), own.message_expression.as_ref()]).flatten())
+    }
+}
+
 /// A CEL expression and where it stands in the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {

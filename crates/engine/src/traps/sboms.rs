@@ -9,28 +9,28 @@ use serde_json::{Value, json};
 const LOG4J: &str = "pkg:maven/org.apache.logging.log4j/log4j-core";
 
 /// A package as SPDX has it.
-fn package(purl: &str, license: &str) -> Value {
+pub(super) fn package(purl: &str, license: &str) -> Value {
     json!({"SPDXID": format!("SPDXRef-{}", purl.len()), "name": "p", "versionInfo": "2.14.1", "licenseDeclared": license,
            "licenseConcluded": "NOASSERTION",
            "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl}]})
 }
 
-fn fine() -> Value {
+pub(super) fn fine() -> Value {
     package("pkg:npm/lodash@4.17.21", "MIT")
 }
 
-fn spdx(packages: &[Value]) -> Value {
+pub(super) fn spdx(packages: &[Value]) -> Value {
     json!({"spdxVersion": "SPDX-2.3", "creationInfo": {"created": "2026-11-10T08:00:00Z"}, "packages": packages})
 }
 
 /// The scanner's SBOM of the image whose manifest has a digest of that letter.
-fn sbom(letter: char, document: Value) -> Value {
+pub(super) fn sbom(letter: char, document: Value) -> Value {
     let report = report(letter, &[]);
     json!({"apiVersion": SB, "kind": "SBOM", "metadata": report["metadata"], "imageMetadata": report["imageMetadata"],
            "spdx": document})
 }
 
-fn world(sbom: Value) -> World {
+pub(super) fn world(sbom: Value) -> World {
     World::default().image(IMAGE, 'a').object(report('a', &[])).object(sbom)
 }
 

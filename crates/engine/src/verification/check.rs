@@ -22,6 +22,9 @@ pub(crate) fn check(settings: &Settings) -> Vec<String> {
     let mut keys: BTreeSet<&str> = BTreeSet::new();
     for policy in &settings.verification {
         check_policy(policy, &mut problems);
+        if settings.reports.sboms.is_empty() {
+            check_contents(policy, &mut problems);
+        }
         for annotation in &policy.audit_annotations {
             if !keys.insert(&annotation.name) {
                 problems
@@ -51,15 +54,7 @@ pub(crate) fn one_platform(settings: &Settings) -> Vec<Lint> {
 
 /// The variables that the expressions of a policy name.
 pub(crate) fn names(policy: &VerificationPolicy) -> BTreeSet<String> {
-    let named = [&policy.conditions, &policy.images, &policy.variables, &policy.audit_annotations];
-    let verifications = policy.verifications.iter();
-    let expressions = named
-        .into_iter()
-        .flatten()
-        .map(|named| &named.expression)
-        .chain(&policy.images_matched.expressions)
-        .chain(verifications.flat_map(|own| [Some(&own.expression), own.message_expression.as_ref()]).flatten());
-    let programs = expressions.filter_map(|expression| Program::read(&expression.text).ok());
+    let programs = policy.expressions().filter_map(|expression| Program::read(&expression.text).ok());
     programs.flat_map(|program| program.references.names).collect()
 }
 
@@ -226,6 +221,20 @@ fn no_number(program: &Program, is_verdict: bool, expression: &Expression, probl
 fn no_question(program: &Program, expression: &Expression, what: &str, problems: &mut Vec<String>) {
     for name in questions::asking().filter(|name| program.references.functions.contains(*name)) {
         problems.push(format!("{}: `{name}` can't be asked here: it is not known yet {what}", expression.path));
+    }
+}
+
+/// Expressions that ask what an image is made of, where nothing tells.
+fn check_contents(policy: &VerificationPolicy, problems: &mut Vec<String>) {
+    let asks = |expression: &&Expression| {
+        Program::read(&expression.text).is_ok_and(|program| program.references.functions.contains(questions::PACKAGES))
+    };
+    for expression in policy.expressions().filter(asks) {
+        problems.push(format!(
+            "{}: nothing tells `{}` what an image is made of: name where SBOMs come from in `reports.sboms`",
+            expression.path,
+            questions::PACKAGES
+        ));
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) enum Question {
     ImageData { image: String },
     /// What the image is on each of its platforms.
     Configurations { image: String },
+    /// The packages that the image is made of.
+    Packages { image: String },
     /// What is known about the image from scanners.
     ScanReport { image: String },
 }
@@ -42,6 +44,7 @@ impl Question {
             | Self::Payload { image, .. }
             | Self::ImageData { image }
             | Self::Configurations { image }
+            | Self::Packages { image }
             | Self::ScanReport { image } => image,
         }
     }
@@ -50,9 +53,11 @@ impl Question {
     pub(crate) fn assumed(&self) -> Option<Value> {
         match self {
             Self::Signature { .. } | Self::Attestation { .. } => Some(Value::Int(1)),
-            Self::Payload { .. } | Self::ImageData { .. } | Self::Configurations { .. } | Self::ScanReport { .. } => {
-                None
-            }
+            Self::Payload { .. }
+            | Self::ImageData { .. }
+            | Self::Configurations { .. }
+            | Self::Packages { .. }
+            | Self::ScanReport { .. } => None,
         }
     }
 }
@@ -84,13 +89,14 @@ pub(crate) type Listener = Arc<dyn Fn(&str, &[Value], &Result<Value, ExecutionEr
 
 /// The functions of this module, each by the names that it has. What those answer that ask isn't known where images are
 /// only chosen.
-const FUNCTIONS: [(&str, Kind, Body); 17] = [
+const FUNCTIONS: [(&str, Kind, Body); 18] = [
     ("verifyImageSignatures", Kind::Counts, image_signatures),
     ("verifyAttestationSignatures", Kind::Counts, attestation_signatures),
     ("payload", Kind::Asks, payload),
     ("extractPayload", Kind::Asks, payload),
     ("getImageData", Kind::Asks, image_data),
     ("imageConfigs", Kind::Asks, configurations),
+    (PACKAGES, Kind::Asks, packages),
     ("scanReport", Kind::Asks, scan_report),
     ("parseImageReference", Kind::Computes, parse_image_reference),
     ("parseReference", Kind::Computes, parse_image_reference),
@@ -103,6 +109,9 @@ const FUNCTIONS: [(&str, Kind, Body); 17] = [
     ("identifier", Kind::Computes, part),
     ("containsDigest", Kind::Computes, contains_digest),
 ];
+
+/// The function that tells what an image is made of.
+pub(crate) const PACKAGES: &str = "sbomPackages";
 
 /// What a function does.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -340,6 +349,11 @@ fn image_data(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionErro
 fn configurations(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {
     call.takes(1)?;
     answers.ask(call.name, Question::Configurations { image: call.image()? })
+}
+
+fn packages(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {
+    call.takes(1)?;
+    answers.ask(call.name, Question::Packages { image: call.image()? })
 }
 
 fn scan_report(answers: &Answers, call: &Call<'_>) -> Result<Value, ExecutionError> {

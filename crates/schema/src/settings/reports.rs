@@ -11,7 +11,7 @@ pub struct Reports {
     /// The first source that knows an image decides; it knows one that it has a report of, or says pending or failed.
     #[schemars(length(min = 1), extend("default" = [{"sbomscanner": {}}]))]
     pub sources: Option<Vec<Source>>,
-    /// Where SBOMs come from, which `acceptance.packages` and `acceptance.licenses` need: the first source that has one of an image
+    /// Where SBOMs come from, which `acceptance.packages` and `acceptance.licenses` need, and rules that ask for `sbomPackages`: the first source that has one of an image
     /// decides. They are asked for only where reports let an image in.
     #[schemars(extend("default" = [], "examples" = [[{"sbomscanner": {}}]]))]
     pub sboms: Option<Vec<SbomSource>>,

@@ -13,9 +13,7 @@ use crate::rego::engine::module::{Facts, Place};
 use crate::rego::engine::template_string::TEMPLATE_STRING;
 use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text, builtins};
 use crate::rego::request::generated::PACKAGE;
-use crate::rego::request::{
-    CONFIGURATIONS, IMAGE_CONFIGS, Modules, Phase, Pool, load_modules, package, unmet, with_package,
-};
+use crate::rego::request::{ImageQuestion, Modules, Phase, Pool, load_modules, package, unmet, with_package};
 use crate::settings::{ImageMatching, Lint, LintRule, RegoPolicy, RegoVersion, Settings};
 use std::collections::BTreeSet;
 
@@ -141,16 +139,22 @@ fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings
         return Some(format!("its package is `{}`; custom rules stand in the package `{PACKAGE}`", package.join(".")));
     }
     // What is nowhere in the input is undefined, which denies nothing.
-    if phase == Phase::PreScan && [IMAGE_CONFIGS, CONFIGURATIONS].iter().any(|name| custom.contains(*name)) {
-        return Some(format!(
-            "before the scan nothing is known of any image, `{CONFIGURATIONS}` neither; write these rules into `customRules`"
-        ));
-    }
     // By the word alone: it may be reached as `input["…"]` or by `object.get` as well.
-    if custom.contains(IMAGE_CONFIGS) {
-        return Some(format!(
-            "`input.{IMAGE_CONFIGS}` is what `regoPolicies` see; custom rules see that of their one image, `input.{CONFIGURATIONS}`"
-        ));
+    for question in ImageQuestion::ALL {
+        let (of_policies, own) = (question.in_policies(), question.in_custom_rules());
+        if phase == Phase::PreScan && [of_policies, own].iter().any(|name| custom.contains(name)) {
+            return Some(format!(
+                "before the scan nothing is known of any image, `{own}` neither; write these rules into `customRules`"
+            ));
+        }
+        if custom.contains(own) && question == ImageQuestion::Packages && settings.reports.sboms.is_empty() {
+            return Some(nothing_tells(own));
+        }
+        if custom.contains(of_policies) {
+            return Some(format!(
+                "`input.{of_policies}` is what `regoPolicies` see; custom rules see that of their one image, `input.{own}`"
+            ));
+        }
     }
     let rego = with_package(custom);
     let text = Text { name, rego: &rego, version: settings.rego.version };
@@ -170,6 +174,11 @@ fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings
     let text = Text { rego: &rego, ..text };
     let beside = Text { name: "generated rules", rego: &beside, version: RegoVersion::V0 };
     check_modules(&mut evaluator, &facts, &[text, beside], settings.image_matching).err()
+}
+
+/// That no rule can know what an image is made of.
+fn nothing_tells(key: &str) -> String {
+    format!("nothing tells `input.{key}` what an image is made of: name where SBOMs come from in `reports.sboms`")
 }
 
 fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings) -> Result<(), String> {
@@ -192,14 +201,21 @@ fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings
             "`{keyword}` is a rule of its own in v0; where it is meant as the keyword, set `regoVersion: v1` or `import rego.v1`"
         ));
     }
-    let late = ["scanReports", IMAGE_CONFIGS].into_iter().find(|name| policy.rego.contains(name));
+    let questions = ImageQuestion::ALL.map(ImageQuestion::in_policies);
+    let late = std::iter::once("scanReports").chain(questions).find(|name| policy.rego.contains(name));
     if let Some(late) = late.filter(|_| facts.package == ["system"] && facts.rules.contains("main")) {
         return Err(format!("`main` is asked before any image is looked up, so that it sees no `{late}`; use `deny`"));
     }
-    if policy.rego.contains(CONFIGURATIONS) {
+    if let Some(question) = ImageQuestion::ALL.into_iter().find(|asked| policy.rego.contains(asked.in_custom_rules())) {
         return Err(format!(
-            "`input.{CONFIGURATIONS}` is what `customRules` see of their one image; policies see it by image, `input.{IMAGE_CONFIGS}`"
+            "`input.{}` is what `customRules` see of their one image; policies see it by image, `input.{}`",
+            question.in_custom_rules(),
+            question.in_policies()
         ));
+    }
+    let packages = ImageQuestion::Packages.in_policies();
+    if policy.rego.contains(packages) && settings.reports.sboms.is_empty() {
+        return Err(nothing_tells(packages));
     }
     if !facts.rules.iter().any(is_asked) {
         return Err("it decides nothing: it defines none of `deny`, `violation`, `warn` (or `deny_…`), `patch`, or in the package `system` `main`".to_owned());

@@ -12,18 +12,42 @@ use serde_json::Value as Json;
 /// come to three times as much at most unless they consist of nothing but brackets.
 pub(super) const MAX_REQUEST: usize = 8 * 1024 * 1024;
 
-/// Where rules of a policy find what images are, by the texts of the object.
-pub(crate) const IMAGE_CONFIGS: &str = "imageConfigs";
-/// Where rules of the scan phase find what the one image is that they are asked about.
-pub(crate) const CONFIGURATIONS: &str = "ImageConfigs";
+/// A question about images that is asked where rules have its word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ImageQuestion {
+    /// What an image is on each of its platforms.
+    Configurations,
+    /// The packages that it is made of.
+    Packages,
+}
+
+impl ImageQuestion {
+    pub(crate) const ALL: [Self; 2] = [Self::Configurations, Self::Packages];
+
+    /// Where rules of a policy find the answers, by the texts of the object.
+    pub(crate) fn in_policies(self) -> &'static str {
+        match self {
+            Self::Configurations => "imageConfigs",
+            Self::Packages => "sbomPackages",
+        }
+    }
+
+    /// Where rules of the scan phase find the answer about the one image that they are asked about.
+    pub(crate) fn in_custom_rules(self) -> &'static str {
+        match self {
+            Self::Configurations => "ImageConfigs",
+            Self::Packages => "SbomPackages",
+        }
+    }
+}
 
 /// What is known of a request's images beside their names, each where rules mention it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct KnownOfImages<'a> {
     /// By image, what scanners say of it.
     pub(super) reports: Option<&'a Value>,
-    /// By image, what it is on each of its platforms.
-    pub(super) configurations: Option<&'a Value>,
+    /// The answers, by image.
+    pub(super) answers: Vec<(ImageQuestion, &'a Value)>,
 }
 
 /// What rules see of a request. The parts are shared by all documents that are made of them.
@@ -71,7 +95,7 @@ impl Input {
     }
 
     /// What the rules of a policy see.
-    pub(super) fn for_policy(&self, parameters: Option<&Json>, known: KnownOfImages<'_>) -> Value {
+    pub(super) fn for_policy(&self, parameters: Option<&Json>, known: &KnownOfImages<'_>) -> Value {
         let mut document = if self.object.as_object().is_ok() { self.object.clone() } else { Value::new_object() };
         set(&mut document, "request", self.request.clone());
         set(&mut document, "review", self.review.clone());
@@ -83,8 +107,8 @@ impl Input {
         if let Some(reports) = known.reports {
             set(&mut document, "scanReports", reports.clone());
         }
-        if let Some(configurations) = known.configurations {
-            set(&mut document, IMAGE_CONFIGS, configurations.clone());
+        for (question, answer) in &known.answers {
+            set(&mut document, question.in_policies(), (*answer).clone());
         }
         document
     }

@@ -5,7 +5,7 @@
 //! evaluated with the few that they mention, and what they say is combined with what the native phase said.
 
 use super::generated::{ALWAYS, GeneratedRules, PACKAGE, PRE_SCAN, SCAN};
-use super::input::{CONFIGURATIONS, Input, MAX_REQUEST};
+use super::input::{ImageQuestion, Input, MAX_REQUEST};
 use super::seen::SeenModule;
 use super::shown::unexpected_value;
 use crate::Timestamp;
@@ -73,7 +73,8 @@ pub(crate) struct PhaseRules<'a> {
     rules: BTreeSet<String>,
     whole: bool,
     sees_inner_report: bool,
-    sees_configurations: bool,
+    /// The questions about images whose answers they look at.
+    asks: Vec<ImageQuestion>,
     sees_settings: bool,
     /// What each module looks at of its input; none: everything is shown to somebody.
     sees: Option<Vec<InputKeys>>,
@@ -124,16 +125,21 @@ impl PhaseInput {
         self.0
     }
 
-    /// For the scan phase: the container of one image, and what is known about that.
+    /// For the scan phase: the container of one image, and what is known about that; `answers` to all that the rules ask.
     ///
     /// # Errors
     /// The container is too large for rules.
-    pub(super) fn scan(&self, container: &Json, report: Value, configurations: Option<Value>) -> Result<Value, String> {
+    pub(super) fn scan(
+        &self,
+        container: &Json,
+        report: Value,
+        answers: Vec<(ImageQuestion, Value)>,
+    ) -> Result<Value, String> {
         let mut document = self.0.clone();
         set(&mut document, "ContainerObject", document_of(container)?);
         set(&mut document, "ScanReport", report);
-        if let Some(configurations) = configurations {
-            set(&mut document, CONFIGURATIONS, configurations);
+        for (question, answer) in answers {
+            set(&mut document, question.in_custom_rules(), answer);
         }
         Ok(document)
     }
@@ -237,8 +243,9 @@ impl<'a> PhaseRules<'a> {
             .map(SeenModule::of)
             .collect();
         let sees_inner_report = text.rego.contains("InnerReport");
-        let sees_configurations = text.rego.contains(CONFIGURATIONS);
-        Ok(Self { evaluator, rules, whole, sees_inner_report, sees_configurations, sees_settings, sees, texts })
+        let is_asked = |question: &ImageQuestion| text.rego.contains(question.in_custom_rules());
+        let asks = ImageQuestion::ALL.into_iter().filter(is_asked).collect();
+        Ok(Self { evaluator, rules, whole, sees_inner_report, asks, sees_settings, sees, texts })
     }
 
     /// The settings of both phases, as rules see them.
@@ -274,9 +281,9 @@ impl<'a> PhaseRules<'a> {
         self.sees_inner_report
     }
 
-    /// Whether the rules look at what images are, so that their configurations must be read.
-    pub(crate) fn sees_configurations(&self) -> bool {
-        self.sees_configurations
+    /// The questions about images whose answers the rules look at.
+    pub(crate) fn asks(&self) -> &[ImageQuestion] {
+        &self.asks
     }
 
     /// What the rules of pre-scan say. What can't be evaluated denies.

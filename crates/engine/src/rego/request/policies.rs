@@ -1,7 +1,7 @@
 //! `regoPolicies`: those of the request's kind, each with what it refers to, and what they say.
 
 use super::cluster::Cluster;
-use super::input::{IMAGE_CONFIGS, Input, KnownOfImages};
+use super::input::{ImageQuestion, Input, KnownOfImages};
 use super::library::{Pool, unmet};
 use super::patch;
 use super::seen::{Seen, SeenModule};
@@ -15,7 +15,7 @@ use crate::request::{AdmissionRequest, Operation};
 use crate::settings::{RegoPolicy, Settings};
 use regorus::Value;
 use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest message of a rule that is repeated.
 const MAX_MESSAGE_LENGTH: usize = 1024;
@@ -74,11 +74,11 @@ pub(crate) trait Outside {
     /// One of them was there, and can't be read again.
     fn reports(&mut self, inner: bool) -> Result<Value, String>;
 
-    /// By image, what the images that the request brings are on each of their platforms.
+    /// By image, the answers about the images that the request brings.
     ///
     /// # Errors
     /// Of one of them it isn't known.
-    fn configurations(&mut self) -> Result<Value, String>;
+    fn answers(&mut self, question: ImageQuestion) -> Result<Value, String>;
 }
 
 impl<'a> Policies<'a> {
@@ -165,7 +165,7 @@ impl<'a> Policies<'a> {
 
     /// Asks all rules that reject or warn.
     pub(crate) fn evaluate_policies(&mut self, input: &Input, cluster: &mut Cluster<'_>, outside: &mut dyn Outside) {
-        let (mut reports, mut configurations) = (None, None);
+        let (mut reports, mut answers) = (None, BTreeMap::new());
         // Whoever takes `input` as a whole sees them too, but only who names them looks at them.
         let sees = |loaded: &Loaded<'_>| loaded.mentions("scanReports");
         let inner = self.loaded.iter().any(|loaded| sees(loaded) && loaded.mentions("InnerReport"));
@@ -174,13 +174,16 @@ impl<'a> Policies<'a> {
                 continue;
             }
             let of_scanners = sees(loaded).then(|| reports.get_or_insert_with(|| outside.reports(inner)).as_ref());
-            let of_registries = loaded
-                .mentions(IMAGE_CONFIGS)
-                .then(|| configurations.get_or_insert_with(|| outside.configurations()).as_ref());
-            let decided = match (of_scanners.transpose(), of_registries.transpose()) {
-                (Ok(reports), Ok(configurations)) => {
-                    loaded.deny_and_warn(input, cluster, KnownOfImages { reports, configurations })
-                }
+            let asked: Vec<ImageQuestion> =
+                ImageQuestion::ALL.into_iter().filter(|question| loaded.mentions(question.in_policies())).collect();
+            for question in &asked {
+                answers.entry(*question).or_insert_with(|| outside.answers(*question));
+            }
+            let known = asked.into_iter().filter_map(|question| Some((question, answers.get(&question)?)));
+            let known: Result<Vec<_>, _> =
+                known.map(|(question, answer)| answer.as_ref().map(|answer| (question, answer))).collect();
+            let decided = match (of_scanners.transpose(), known) {
+                (Ok(reports), Ok(answers)) => loaded.deny_and_warn(input, cluster, &KnownOfImages { reports, answers }),
                 (Err(why), _) | (_, Err(why)) => Err(format!("Evaluation error: {why}")),
             };
             if let Err(why) = decided {
@@ -261,7 +264,7 @@ impl Loaded<'_> {
         self.evaluator.rule(&path).map_err(|error| format!("Evaluation error: {error}"))
     }
 
-    fn prepare(&mut self, input: &Input, cluster: &mut Cluster<'_>, known: KnownOfImages<'_>) -> Result<(), String> {
+    fn prepare(&mut self, input: &Input, cluster: &mut Cluster<'_>, known: &KnownOfImages<'_>) -> Result<(), String> {
         if !self.has_data {
             if let Some(data) = cluster.data(&self.modules)? {
                 self.evaluator.add_data(data).map_err(|error| format!("Evaluation error: {error}"))?;
@@ -280,7 +283,7 @@ impl Loaded<'_> {
         if self.outcome.rejects() || !(has_patch || has_main) {
             return Ok(Vec::new());
         }
-        self.prepare(input, cluster, KnownOfImages::default())?;
+        self.prepare(input, cluster, &KnownOfImages::default())?;
         let mut patches = Vec::new();
         if has_main {
             let main = self.evaluate("main")?.ok_or("rule `main` is undefined, and decides nothing")?;
@@ -333,7 +336,7 @@ impl Loaded<'_> {
         &mut self,
         input: &Input,
         cluster: &mut Cluster<'_>,
-        known: KnownOfImages<'_>,
+        known: &KnownOfImages<'_>,
     ) -> Result<(), String> {
         let rules: Vec<String> = self.facts().map(|facts| facts.rules.iter().cloned().collect()).unwrap_or_default();
         let asked = |prefix: &str| -> Vec<String> {

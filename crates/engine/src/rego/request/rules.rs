@@ -1,12 +1,12 @@
 //! The rules of one request: what they change, what they say in the phases, and what they say after them.
 
 use super::cluster::Cluster;
-use super::input::{Input, scan_report};
+use super::input::{ImageQuestion, Input, scan_report};
 use super::phases::{Phase, PhaseInput, PhaseRules, PreScanRules, settings_data};
 use super::policies::{Outside, Policies, PolicyOutcome, can_patch};
 use super::seen::{Seen, SeenModule};
 use crate::context::{RequestContext, ReviewedObject};
-use crate::image::{WorkloadImage, images};
+use crate::image::{ImageReference, WorkloadImage, images};
 use crate::judged::JudgedImage;
 use crate::prescan::{PreScan, PreScanRejection};
 use crate::rego::engine::document::{from_own, set};
@@ -166,16 +166,16 @@ impl<'a> RequestRules<'a> {
                 }
             };
             let report = scan_report(&judged.image.text, report, inner);
-            let configurations = match rules.sees_configurations().then(|| search.configurations(&judged.reference)) {
-                None => None,
-                Some(Ok(told)) => Some(from_own(&told)),
-                Some(Err(unknown)) => {
+            let answers = rules.asks().iter().map(|asked| Ok((*asked, answer(*asked, search, &judged.reference)?)));
+            let answers = match answers.collect::<Result<Vec<_>, String>>() {
+                Ok(answers) => answers,
+                Err(unknown) => {
                     scan.custom.insert(evaluation_error(unknown));
                     continue;
                 }
             };
             let container = crate::pointer::at(&reviewed.object, judged.image.owner_pointer()).unwrap_or(&Json::Null);
-            let input = match input.scan(container, report, configurations) {
+            let input = match input.scan(container, report, answers) {
                 Ok(input) => input,
                 Err(why) => {
                     scan.custom.insert(evaluation_error(why));
@@ -260,14 +260,29 @@ impl Outside for Reports<'_, '_> {
         Ok(reports)
     }
 
-    fn configurations(&mut self) -> Result<Value, String> {
+    fn answers(&mut self, question: ImageQuestion) -> Result<Value, String> {
         let mut all = Value::new_object();
         let Some(search) = &mut self.search else { return Ok(all) };
         for judged in self.judged {
-            let told = search.configurations(&judged.reference);
+            let told = answer(question, search, &judged.reference);
             let told = told.map_err(|unknown| format!("'{}': {unknown}", judged.image.shown()))?;
-            set(&mut all, &judged.image.text, from_own(&told));
+            set(&mut all, &judged.image.text, told);
         }
         Ok(all)
+    }
+}
+
+/// The answer to a question about one image.
+///
+/// # Errors
+/// Why it isn't known.
+fn answer(question: ImageQuestion, search: &mut ReportSearch<'_>, reference: &ImageReference) -> Result<Value, String> {
+    match question {
+        ImageQuestion::Configurations => {
+            search.configurations(reference).map(|told| from_own(&told)).map_err(|unknown| unknown.to_string())
+        }
+        ImageQuestion::Packages => {
+            search.packages(reference).map(|told| from_own(&told)).map_err(|unknown| unknown.to_string())
+        }
     }
 }

@@ -127,7 +127,7 @@ fn a_list_of_what_is_exploited_that_may_have_any_age() {
 
 #[test]
 fn sboms_that_nobody_asks_for_and_licences_that_are_none() {
-    let unread = "reports.sboms: no gate asks for an SBOM, so that none is read; set `acceptance.packages` or `acceptance.licenses`";
+    let unread = "reports.sboms: nothing asks for an SBOM, so that none is read; set `acceptance.packages` or `acceptance.licenses`";
     check(&json!({"reports": {"sboms": [{"sbomscanner": {}}]}}), &[("redundant", unread)]);
     let licenses =
         |list: Value| json!({"acceptance": {"licenses": {"deny": list}}, "reports": {"sboms": [{"sbomscanner": {}}]}});
