@@ -405,7 +405,7 @@ func TestOldSettingsAfterARollout(t *testing.T) {
 	t.Cleanup(func() { cluster.Grace(2 * time.Second) })
 	rejecting := busy
 	rejecting.Settings = map[string]any{"preScanPolicies": map[string]any{"defaultPolicy": "reject"}}
-	deployed = nil
+	deployed = &rejecting
 	must(t, cluster.Apply(rejecting))
 	// The controller writes the new configuration first.
 	time.Sleep(3 * time.Second)
@@ -453,7 +453,7 @@ func TestARolloutOfSettingsThatAreRefused(t *testing.T) {
 	if lost := result.of(true)[unreached] + result.of(true)[denied]; lost > 0 {
 		t.Errorf("settings that are refused lost %d Pods: %v %v", lost, result.messages(unreached), result.messages(denied))
 	}
-	deployed = nil
+	deployed = &wrong
 	deploy(t, busy)
 }
 
@@ -479,7 +479,13 @@ func TestRolloutRestart(t *testing.T) {
 	deploy(t, busy)
 	before := cluster.PolicyServers()
 	succeeds(t, cluster.Kubectl("rollout", "restart", "--namespace", harness.Namespace, "deployment/policy-server-image-admission"))
-	time.Sleep(10 * time.Second)
+	eventually(t, 60*time.Second, func() error {
+		answer := cluster.Kubectl("get", "deployment", "policy-server-image-admission", "--namespace", harness.Namespace, "--output", "jsonpath={.spec.template.metadata.annotations}")
+		if answer.Code != 0 || strings.Contains(answer.Out, "restartedAt") {
+			return fmt.Errorf("the Deployment still has kubectl's annotation: %s", answer.Text())
+		}
+		return nil
+	})
 	must(t, cluster.WaitDeployed(90*time.Second))
 	kept := 0
 	for name := range cluster.PolicyServers() {

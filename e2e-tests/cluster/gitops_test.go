@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,18 +23,52 @@ const gitopsPage = "../../docs/gitops.md"
 // gitopsPrograms is where `make cluster-programs` has put those of gitops/.
 const gitopsPrograms = "../../target/cluster/gitops"
 
-// programs builds what has changed of them. They have a module of their own: Argo CD and Flux want other versions of Kubernetes'
-// libraries than the cluster is built from.
+// programs builds them where their sources have changed: to look through all that Argo CD links takes Go ten seconds. They have a
+// module of their own: Argo CD and Flux want other versions of Kubernetes' libraries than the cluster is built from.
 var programs = sync.OnceValues(func() (string, error) {
 	folder, err := filepath.Abs(gitopsPrograms)
 	if err != nil {
 		return "", err
+	}
+	changed, err := newest("gitops")
+	if err != nil {
+		return "", err
+	}
+	oldest := time.Now()
+	for _, name := range []string{"argocd-diff", "flux-apply"} {
+		built, err := os.Stat(filepath.Join(folder, name))
+		if err != nil {
+			oldest = time.Time{}
+			break
+		}
+		if built.ModTime().Before(oldest) {
+			oldest = built.ModTime()
+		}
+	}
+	if oldest.After(changed) {
+		return folder, nil
 	}
 	if out, err := exec.Command("go", "build", "-C", "gitops", "-o", folder+"/", "./...").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build in gitops/: %w: %s", err, out)
 	}
 	return folder, nil
 })
+
+// newest is when something below a folder was changed last.
+func newest(folder string) (time.Time, error) {
+	last := time.Time{}
+	err := filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		file, err := entry.Info()
+		if err == nil && file.ModTime().After(last) {
+			last = file.ModTime()
+		}
+		return err
+	})
+	return last, err
+}
 
 // A finding is what a tool says of one object: gitops/report has the same.
 type finding struct {

@@ -40,6 +40,7 @@ type Cluster struct {
 	node              *node
 	network           *network
 	scanner           *APIServer
+	modulePushed      bool
 }
 
 // Start starts the cluster with Kubewarden in it, in an empty folder.

@@ -43,14 +43,18 @@ func (d Deployment) Becomes(other Deployment) bool {
 
 const moduleRepository = "image-admission"
 
-// PushModule puts the policy into the registry, as `make push` does.
+// PushModule puts the policy into the registry, as `make push` does, unless it is there.
 func (c *Cluster) PushModule() (string, error) {
 	reference := c.Registry.Modules + "/" + moduleRepository + ":v1"
+	if c.modulePushed {
+		return "registry://" + reference, nil
+	}
 	sources := filepath.Join(c.Folder, "sources.yaml")
 	if err := os.WriteFile(sources, []byte(fmt.Sprintf("insecure_sources: [%q]\n", c.Registry.Modules)), 0o644); err != nil {
 		return "", err
 	}
 	_, err := c.must("", c.Tools.Kwctl, "push", "--sources-path", sources, c.Tools.Module, "registry://"+reference)
+	c.modulePushed = err == nil
 	return "registry://" + reference, err
 }
 
