@@ -41,6 +41,9 @@ pub struct Reply {
     pub exchanges: Vec<HostExchange>,
     /// How much memory the instance took.
     pub memory: MemoryUse,
+    /// What the instance ran, in wasmtime's units of fuel: near enough one for each instruction of WebAssembly. None where the
+    /// module doesn't count.
+    pub fuel: Option<u64>,
 }
 
 /// The linear memory of one instance, in bytes.

@@ -6,11 +6,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -162,6 +165,8 @@ func (c *Cluster) Apply(deployment Deployment) error {
 // Grace is how long processes of Pods get to end: 2 s, so that tests go on, or the 30 s that Kubernetes gives.
 func (c *Cluster) Grace(grace time.Duration) { c.node.setGrace(grace) }
 
+var policyServers = schema.GroupVersionResource{Group: "policies.kubewarden.io", Version: "v1", Resource: "policyservers"}
+
 var policies = schema.GroupVersionResource{Group: "policies.kubewarden.io", Version: "v1", Resource: "clusteradmissionpolicies"}
 
 // WaitDeployed waits as deploy/README.md says it: for the rollout, and until no older replica is asked.
@@ -179,27 +184,68 @@ func (c *Cluster) WaitDeployed(within time.Duration) error {
 		if err != nil {
 			return err
 		}
+		var configured map[string]struct {
+			Module   string
+			Settings map[string]any
+		}
+		if err := json.Unmarshal([]byte(config.Data["policies.yml"]), &configured); err != nil {
+			return err
+		}
 		for _, policy := range listed.Items {
 			if status, reason := condition(policy.Object, "PolicyUniquelyReachable"); status != "True" {
 				return fmt.Errorf("the policy %s is not reachable alone (%s); the policy servers say:\n%s", policy.GetName(), reason, c.policyServerLogs(4))
 			}
+			// The condition may be that of what was there before.
 			name := "clusterwide-" + policy.GetName()
-			if !strings.Contains(config.Data["policies.yml"], name) {
-				return fmt.Errorf("the policy server's configuration doesn't have %s yet", name)
+			settings, _, _ := unstructured.NestedMap(policy.Object, "spec", "settings")
+			module, _, _ := unstructured.NestedString(policy.Object, "spec", "module")
+			if entry := configured[name]; entry.Module != module || !reflect.DeepEqual(normal(entry.Settings), normal(settings)) {
+				return fmt.Errorf("the policy server's configuration doesn't have %s as it is yet", name)
 			}
 		}
 		deployment, err := c.Client.AppsV1().Deployments(Namespace).Get(c.ctx, "policy-server-image-admission", metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
+		server, err := client.Resource(policyServers).Get(c.ctx, "image-admission", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
 		status := deployment.Status
 		wanted := *deployment.Spec.Replicas
+		replicas, _, _ := unstructured.NestedInt64(server.Object, "spec", "replicas")
+		env, _, _ := unstructured.NestedSlice(server.Object, "spec", "env")
+		if int64(wanted) != replicas || !hasAll(deployment.Spec.Template.Spec.Containers[0].Env, env) {
+			return fmt.Errorf("the Deployment isn't what the policy server asks for yet: %d replicas, not %d", wanted, replicas)
+		}
 		if deployment.Spec.Template.Labels["kubewarden/config-version"] != config.ResourceVersion || status.ObservedGeneration < deployment.Generation ||
 			status.UpdatedReplicas != wanted || status.AvailableReplicas != wanted || status.Replicas != wanted {
 			return fmt.Errorf("the policy server isn't rolled out: %+v; it says:\n%s", status, c.policyServerLogs(4))
 		}
 		return nil
 	})
+}
+
+// normal is a value as JSON has it, whoever made it.
+func normal(value map[string]any) any {
+	var read any
+	if err := json.Unmarshal([]byte(text(value)), &read); err != nil {
+		panic(err)
+	}
+	return read
+}
+
+// hasAll is whether a container has the variables that a policy server asks for.
+func hasAll(has []corev1.EnvVar, wanted []any) bool {
+	for _, entry := range wanted {
+		variable, _ := entry.(map[string]any)
+		if !slices.ContainsFunc(has, func(own corev1.EnvVar) bool {
+			return own.Name == variable["name"] && (own.ValueFrom != nil || own.Value == variable["value"])
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 func condition(object map[string]any, kind string) (status, reason string) {

@@ -1,5 +1,8 @@
-//! `bench`: the module's own time and memory, a clean instance for every request, with host answers that are ready.
+//! `bench`: the module's own time and memory, or what it costs, a clean instance for every request, with host answers that are
+//! ready.
 
+mod cost;
+mod scene;
 mod world;
 
 use std::io::{self, Write};
@@ -11,10 +14,10 @@ use web_time::Instant;
 use crate::answers::HostAnswers;
 use crate::runtime::{MemoryUse, PolicyModule, RuntimeError};
 use clap::Args;
-use serde_json::{Value, json};
 
 use super::Ending;
 use super::policy::{ModuleError, ModuleOption};
+use scene::{FEW, MANY, Scene, timed};
 use world::{Findings, World};
 
 const AFTER_HELP: &str = "\
@@ -27,7 +30,8 @@ Exit codes:
 
 Examples:
   image-admission bench
-  image-admission bench --module policy.wasm --requests 100 --runs 5";
+  image-admission bench --module policy.wasm --requests 100 --runs 5
+  image-admission bench --cost";
 
 /// Measure the module's own time and memory
 ///
@@ -46,15 +50,13 @@ pub(super) struct Bench {
     /// How many runs each line is the median of
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
-}
 
-/// A request, and the world that it is decided in.
-struct Scene {
-    name: &'static str,
-    payload: Vec<u8>,
-    host: Arc<dyn HostAnswers>,
-    /// What must be answered, or something else was measured.
-    accepted: bool,
+    /// Count what requests cost, and time nothing: the same module costs the same on every machine
+    ///
+    /// `fuel` is near enough the instructions of WebAssembly that ran, in thousands. `faults` are the pages of 4 KiB that the system had to
+    /// bring for the instance; they are counted on Linux alone.
+    #[arg(long, conflicts_with_all = ["requests", "runs"])]
+    cost: bool,
 }
 
 /// What was measured of one scene.
@@ -67,6 +69,10 @@ struct Measured {
 impl Bench {
     /// Measures every scene, and writes a line for each.
     pub(super) fn execute(&self, output: &mut impl Write) -> Result<Ending, BenchError> {
+        if self.cost {
+            cost::count(&self.module.compile_counting(Duration::from_secs(60))?, output)?;
+            return Ok(Ending::Done);
+        }
         let module = self.module.compile(Duration::from_secs(60))?;
         let size = std::fs::metadata(self.module.path()).map(|file| file.len()).unwrap_or_default();
         writeln!(
@@ -82,7 +88,7 @@ impl Bench {
         let bare = self.measure(&module, "protocol_version", &[], &World::new(1, Findings::Count(0)).host(), None)?;
         line(output, "bare: an instance that only tells its protocol's version", &bare, None)?;
         let mut medians = Vec::new();
-        for scene in scenes() {
+        for scene in timed() {
             let measured = self.measure(&module, "validate", &scene.payload, &scene.host, Some(&scene))?;
             line(output, scene.name, &measured, Some(&bare))?;
             medians.push((scene.name, measured.median()));
@@ -106,10 +112,7 @@ impl Bench {
         let reply = module.call(function, payload, Arc::clone(host));
         let (answer, memory) = (reply.response?, reply.memory);
         if let Some(scene) = scene {
-            let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
-            if answer.get("accepted").and_then(Value::as_bool) != Some(scene.accepted) {
-                return Err(BenchError::Unexpected { scene: scene.name, answer: answer.to_string() });
-            }
+            scene.expects(&answer)?;
         }
         let mut times = Vec::new();
         for _ in 0..self.runs {
@@ -137,111 +140,6 @@ fn line(output: &mut impl Write, name: &str, measured: &Measured, bare: Option<&
     let own = bare.map(|bare| micros(measured.median().saturating_sub(bare.median()))).unwrap_or_default();
     let memory = format!("{} KiB", measured.memory.answered / 1024);
     writeln!(output, "{name:<58} {:>9} {spread:>17} {own:>9} {memory:>19}", micros(measured.median()))
-}
-
-const FEW: &str = "1 image of 2 platforms, 40 findings each, totals decide";
-const MANY: &str = "1 image of 2 platforms, 5,000 findings each, totals decide";
-
-fn scenes() -> Vec<Scene> {
-    let by_entries = json!({"acceptance": {"maxSeverity": {"high": {"totalWithoutFixes": 100_000}}}});
-    let scene = |name, images, findings, settings: Value, accepted| {
-        let world = World::new(images, findings);
-        Scene { name, payload: world.payload(&settings), host: world.host(), accepted }
-    };
-    let listed = World::new(1, Findings::Count(40)).listed_among(200);
-    vec![
-        scene(
-            "1 image that pre-scan accepts",
-            1,
-            Findings::Count(0),
-            json!({"preScanPolicies": {"defaultPolicy": "accept"}}),
-            true,
-        ),
-        scene(FEW, 1, Findings::Count(40), json!({}), true),
-        scene(MANY, 1, Findings::Count(5000), json!({}), true),
-        scene(
-            "1 image of 2 platforms, 40 findings each, entries decide",
-            1,
-            Findings::Count(40),
-            by_entries.clone(),
-            true,
-        ),
-        scene(
-            "1 image of 2 platforms, 5,000 findings each, entries decide",
-            1,
-            Findings::Count(5000),
-            by_entries,
-            true,
-        ),
-        Scene {
-            name: "1 image of 2 platforms, found in a list of 200 reports",
-            payload: listed.payload(&json!({})),
-            host: listed.host(),
-            accepted: true,
-        },
-        scene("1 image of 2 platforms without a report", 1, Findings::NoReport, json!({}), false),
-        scene("20 images of 2 platforms, 40 findings each", 20, Findings::Count(40), json!({}), true),
-        scene("50 images of 2 platforms, 40 findings each", 50, Findings::Count(40), json!({}), true),
-        scene("1,000 images, rejected before any call", 1000, Findings::Count(0), json!({}), false),
-        scene(
-            "1 image of 2 platforms, and a custom rule of ten lines",
-            1,
-            Findings::Count(40),
-            json!({"customRules": CUSTOM_RULE}),
-            true,
-        ),
-        scene("2 policies in Rego, both of the kind", 1, Findings::Count(0), policies_in_rego(2), true),
-        scene("30 policies in Rego, 2 of them of the kind", 1, Findings::Count(0), policies_in_rego(30), true),
-    ]
-}
-
-/// A rule as somebody would write it first.
-const CUSTOM_RULE: &str = r#"
-deny_image[msg] {
-  input.ScanReport.Status == "accepted"
-  namespace == "locked"
-  msg := sprintf("image %v is not for %v", [image, namespace])
-}
-deny_image[msg] {
-  container := input.ContainerObject
-  container.securityContext.privileged
-  msg := sprintf("container %v is privileged", [container.name])
-}
-"#;
-
-/// So many policies of 20 lines, the first two of them for Pods.
-fn policies_in_rego(count: usize) -> Value {
-    let others = ["Service", "ConfigMap", "Ingress", "Secret", "Namespace"];
-    let kinds = ["Pod", "Pod"].into_iter().chain(others.into_iter().cycle());
-    let policy = |(number, kind): (usize, &str)| {
-        let rego = format!(
-            r#"package kubernetes.policies.p{number}
-
-# Denies what policy {number} is about.
-deny[msg] {{
-  input.review.kind.kind == "{kind}"
-  container := input.review.object.spec.containers[_]
-  not startswith(container.image, input.parameters.registry)
-  msg := sprintf("container %v has the image %v, which isn't of %v", [container.name, container.image, input.parameters.registry])
-}}
-
-deny[msg] {{
-  container := input.review.object.spec.containers[_]
-  container.securityContext.privileged
-  not exempt(container.name)
-  msg := sprintf("container %v is privileged", [container.name])
-}}
-
-exempt(name) {{
-  input.parameters.exempt[_] == name
-}}
-"#
-        );
-        let parameters = json!({"registry": "registry.example.com/", "exempt": ["a", "b"]});
-        json!({"name": format!("p{number}"), "kinds": [kind], "rego": rego, "parameters": parameters})
-    };
-    let policies: Vec<Value> = kinds.take(count).enumerate().map(policy).collect();
-    json!({"preScanPolicies": {"defaultPolicy": "accept"}, "regoPolicies": policies})
 }
 
 /// Why nothing was measured.

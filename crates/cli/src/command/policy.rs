@@ -48,12 +48,21 @@ impl ModuleOption {
 
     /// Reads and compiles it; one call may then take `limit`.
     pub(super) fn compile(&self, limit: Duration) -> Result<PolicyModule, ModuleError> {
-        let module = PolicyModule::from_file(&self.module).map_err(|error| match error {
+        Ok(self.read(PolicyModule::from_file)?.with_deadline(limit))
+    }
+
+    /// The same module, which counts what it runs.
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) fn compile_counting(&self, limit: Duration) -> Result<PolicyModule, ModuleError> {
+        Ok(self.read(PolicyModule::counting)?.with_deadline(limit))
+    }
+
+    fn read(&self, read: impl Fn(&Path) -> Result<PolicyModule, RuntimeError>) -> Result<PolicyModule, ModuleError> {
+        read(&self.module).map_err(|error| match error {
             RuntimeError::Read { path, source } if source.kind() == ErrorKind::NotFound => ModuleError::Missing(path),
             RuntimeError::Read { .. } => ModuleError::Unreadable(error),
             source => ModuleError::Unusable { path: self.module.clone(), source },
-        })?;
-        Ok(module.with_deadline(limit))
+        })
     }
 }
 

@@ -55,6 +55,7 @@ impl PolicyModule {
             message: Some(line.message),
             data: serde_json::Map::new(),
         };
-        Reply { response, logs: logs.into_iter().map(entry).collect(), exchanges, memory: MemoryUse::default() }
+        let logs = logs.into_iter().map(entry).collect();
+        Reply { response, logs, exchanges, memory: MemoryUse::default(), fuel: None }
     }
 }

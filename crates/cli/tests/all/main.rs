@@ -18,6 +18,7 @@ mod cases;
 mod cluster_files;
 mod completions;
 mod contained;
+mod costs;
 mod deploy;
 mod digests;
 mod examples;

@@ -48,10 +48,20 @@ impl World {
 
     /// The request to create a Pod with all the images, and these settings.
     pub(super) fn payload(&self, settings: &Value) -> Vec<u8> {
+        self.payload_of(settings, 0)
+    }
+
+    /// The same of a Pod with so many bytes in an annotation.
+    pub(super) fn payload_of(&self, settings: &Value, annotated: usize) -> Vec<u8> {
         let containers: Vec<Value> = (0..self.images)
             .map(|number| json!({"name": format!("c{number}"), "image": format!("{REGISTRY}/{}:1.0", repository(number))}))
             .collect();
-        let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"}, "spec": {"containers": containers}});
+        let metadata = match annotated {
+            0 => json!({"name": "p", "namespace": "default"}),
+            _ => json!({"name": "p", "namespace": "default", "annotations": {"note": "x".repeat(annotated)}}),
+        };
+        let object =
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers}});
         let request = json!({
             "uid": "bench", "operation": "CREATE", "namespace": "default", "name": "p", "userInfo": {"username": "someone"},
             "kind": {"group": "", "version": "v1", "kind": "Pod"}, "resource": {"group": "", "version": "v1", "resource": "pods"},
@@ -164,6 +174,15 @@ impl Ready {
             "v1/oci_manifest" => {
                 let image = request.as_str().and_then(|image| image.split_once('@')).map_or("", |(image, _)| image);
                 return Ok(index(image.split_once('/').map_or(image, |(_, repository)| repository)).into_bytes());
+            }
+            "v2/verify" => {
+                let image = text("image");
+                let repository = image
+                    .split_once('@')
+                    .map_or(image, |(image, _)| image)
+                    .split_once('/')
+                    .map_or("", |(_, name)| name);
+                json!({"is_trusted": true, "digest": digest(&index(repository))})
             }
             "get_resource" => {
                 let name = text("name");

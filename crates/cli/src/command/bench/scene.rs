@@ -1,0 +1,188 @@
+//! The requests that are measured, each in a world of its own.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::BenchError;
+use super::world::{Findings, World};
+use crate::answers::HostAnswers;
+
+/// A request, and the world that it is decided in.
+pub(super) struct Scene {
+    pub(super) name: &'static str,
+    pub(super) payload: Vec<u8>,
+    pub(super) host: Arc<dyn HostAnswers>,
+    /// What must be answered, or something else was measured.
+    accepted: bool,
+}
+
+impl Scene {
+    fn new(name: &'static str, images: usize, findings: Findings, settings: Value, accepted: bool) -> Self {
+        let world = World::new(images, findings);
+        Self { name, payload: world.payload(&settings), host: world.host(), accepted }
+    }
+
+    /// Fails where the module's answer isn't the one that was to be measured.
+    pub(super) fn expects(&self, answer: &[u8]) -> Result<(), BenchError> {
+        let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
+        match answer.get("accepted").and_then(Value::as_bool) {
+            Some(accepted) if accepted == self.accepted => Ok(()),
+            _ => Err(BenchError::Unexpected { scene: self.name, answer: answer.to_string() }),
+        }
+    }
+}
+
+pub(super) const FEW: &str = "1 image of 2 platforms, 40 findings each, totals decide";
+pub(super) const MANY: &str = "1 image of 2 platforms, 5,000 findings each, totals decide";
+
+/// What is timed.
+pub(super) fn timed() -> Vec<Scene> {
+    let by_entries = json!({"acceptance": {"maxSeverity": {"high": {"totalWithoutFixes": 100_000}}}});
+    let listed = World::new(1, Findings::Count(40)).listed_among(200);
+    vec![
+        Scene::new(
+            "1 image that pre-scan accepts",
+            1,
+            Findings::Count(0),
+            json!({"preScanPolicies": {"defaultPolicy": "accept"}}),
+            true,
+        ),
+        Scene::new(FEW, 1, Findings::Count(40), json!({}), true),
+        Scene::new(MANY, 1, Findings::Count(5000), json!({}), true),
+        Scene::new(
+            "1 image of 2 platforms, 40 findings each, entries decide",
+            1,
+            Findings::Count(40),
+            by_entries.clone(),
+            true,
+        ),
+        Scene::new(
+            "1 image of 2 platforms, 5,000 findings each, entries decide",
+            1,
+            Findings::Count(5000),
+            by_entries,
+            true,
+        ),
+        Scene {
+            name: "1 image of 2 platforms, found in a list of 200 reports",
+            payload: listed.payload(&json!({})),
+            host: listed.host(),
+            accepted: true,
+        },
+        Scene::new("1 image of 2 platforms without a report", 1, Findings::NoReport, json!({}), false),
+        Scene::new("20 images of 2 platforms, 40 findings each", 20, Findings::Count(40), json!({}), true),
+        Scene::new("50 images of 2 platforms, 40 findings each", 50, Findings::Count(40), json!({}), true),
+        Scene::new("1,000 images, rejected before any call", 1000, Findings::Count(0), json!({}), false),
+        Scene::new(
+            "1 image of 2 platforms, and a custom rule of ten lines",
+            1,
+            Findings::Count(40),
+            json!({"customRules": CUSTOM_RULE}),
+            true,
+        ),
+        Scene::new("2 policies in Rego, both of the kind", 1, Findings::Count(0), policies_in_rego(2), true),
+        Scene::new("30 policies in Rego, 2 of them of the kind", 1, Findings::Count(0), policies_in_rego(30), true),
+    ]
+}
+
+/// A rule as somebody would write it first.
+const CUSTOM_RULE: &str = r#"
+deny_image[msg] {
+  input.ScanReport.Status == "accepted"
+  namespace == "locked"
+  msg := sprintf("image %v is not for %v", [image, namespace])
+}
+deny_image[msg] {
+  container := input.ContainerObject
+  container.securityContext.privileged
+  msg := sprintf("container %v is privileged", [container.name])
+}
+"#;
+
+/// So many policies of 20 lines, the first two of them for Pods.
+fn policies_in_rego(count: usize) -> Value {
+    let others = ["Service", "ConfigMap", "Ingress", "Secret", "Namespace"];
+    let kinds = ["Pod", "Pod"].into_iter().chain(others.into_iter().cycle());
+    let policy = |(number, kind): (usize, &str)| {
+        let rego = format!(
+            r#"package kubernetes.policies.p{number}
+
+# Denies what policy {number} is about.
+deny[msg] {{
+  input.review.kind.kind == "{kind}"
+  container := input.review.object.spec.containers[_]
+  not startswith(container.image, input.parameters.registry)
+  msg := sprintf("container %v has the image %v, which isn't of %v", [container.name, container.image, input.parameters.registry])
+}}
+
+deny[msg] {{
+  container := input.review.object.spec.containers[_]
+  container.securityContext.privileged
+  not exempt(container.name)
+  msg := sprintf("container %v is privileged", [container.name])
+}}
+
+exempt(name) {{
+  input.parameters.exempt[_] == name
+}}
+"#
+        );
+        let parameters = json!({"registry": "registry.example.com/", "exempt": ["a", "b"]});
+        json!({"name": format!("p{number}"), "kinds": [kind], "rego": rego, "parameters": parameters})
+    };
+    let policies: Vec<Value> = kinds.take(count).enumerate().map(policy).collect();
+    json!({"preScanPolicies": {"defaultPolicy": "accept"}, "regoPolicies": policies})
+}
+
+/// What is counted.
+pub(super) fn counted() -> Vec<Scene> {
+    let few = Findings::Count(40);
+    let short =
+        CUSTOM_RULE.replace("namespace == \"locked\"", "endswith(image, \":latest\")").replace("namespace]", "image]");
+    let scored = json!({"acceptance": {"cvssScore": {"threshold": 9.0}}});
+    let signed = json!({
+        "preScanPolicies": {"defaultPolicy": "accept"},
+        "imageVerification": [{"name": "signed", "verifyPreScanAccepted": true, "attestors": [{"name": "team", "cosign": {"key": {"data": KEY}}}],
+            "verifications": [{"expression": "images.containers.all(i, verifyImageSignatures(i, [attestors.team]) > 0)"}]}],
+    });
+    let large = World::new(1, few);
+    vec![
+        Scene::new(
+            "1 image that pre-scan accepts",
+            1,
+            few,
+            json!({"preScanPolicies": {"defaultPolicy": "accept"}}),
+            true,
+        ),
+        Scene::new("1 image of 2 platforms", 1, few, json!({}), true),
+        Scene::new("the same with a rule that calls a builtin", 1, few, json!({"customRules": short}), true),
+        Scene::new("the same with a rule of ten lines", 1, few, json!({"customRules": CUSTOM_RULE}), true),
+        Scene::new("1 image whose signature is verified", 1, few, signed, true),
+        Scene::new("1 image with 1,000 findings, scores decide", 1, Findings::Count(1000), scored, true),
+        Scene::new("20 images of 2 platforms", 20, few, json!({}), true),
+        Scene::new("20 images with a rule of ten lines", 20, few, json!({"customRules": CUSTOM_RULE}), true),
+        Scene::new("50 images of 2 platforms", 50, few, json!({}), true),
+        Scene::new("2 policies in Rego", 1, few, policies_in_rego(2), true),
+        Scene::new("30 policies in Rego, 2 of them of the kind", 1, few, policies_in_rego(30), true),
+        Scene {
+            name: "an object of 1 MB",
+            payload: large.payload_of(&json!({}), 1_000_000),
+            host: large.host(),
+            accepted: true,
+        },
+        Scene::new("settings of 100 kB", 1, few, long_settings(), true),
+    ]
+}
+
+/// A key like those that people have.
+const KEY: &str = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEcyw7xL1u0707D37185lCTz9qtqBD\nnY8HqIC24Sx7KnDM1VS6THr9Xa+DS9YgU9EVdytz1216xUjGPRucDjCuuw==\n-----END PUBLIC KEY-----\n";
+
+/// 100 kB of entries that are about other images and other namespaces.
+fn long_settings() -> Value {
+    let prefix = |number: usize| format!("registry.example.com/division-{number}/team-{number}/");
+    let policies: Vec<Value> = (0..600).map(|number| json!({"prefix": prefix(number), "action": "accept"})).collect();
+    let exemption = |number: usize| json!({"vulnerabilities": [format!("CVE-2025-{number:05}")], "images": [prefix(number)], "reason": "nobody calls that function", "expires": "2027-01-31"});
+    let exemptions: Vec<Value> = (0..300).map(exemption).collect();
+    json!({"preScanPolicies": {"customPolicies": policies}, "exemptions": exemptions})
+}
