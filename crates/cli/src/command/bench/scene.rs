@@ -160,6 +160,14 @@ pub(super) fn counted() -> Vec<Scene> {
         Scene::new("the same with a rule of ten lines", 1, few, json!({"customRules": CUSTOM_RULE}), true),
         Scene::new("1 image whose signature is verified", 1, few, signed, true),
         Scene::new("1 image with 1,000 findings, scores decide", 1, Findings::Count(1000), scored, true),
+        Scene::new("1 image, and what is exploited by its reports", 1, few, exploited(json!("reject")), true),
+        Scene::new(
+            "the same by a list of 1,400",
+            1,
+            few,
+            exploited(json!({"action": "reject", "from": {"configMap": {"namespace": "security", "name": "kev"}}})),
+            true,
+        ),
         Scene::new("20 images of 2 platforms", 20, few, json!({}), true),
         Scene::new("20 images with a rule of ten lines", 20, few, json!({"customRules": CUSTOM_RULE}), true),
         Scene::new("50 images of 2 platforms", 50, few, json!({}), true),
@@ -173,6 +181,12 @@ pub(super) fn counted() -> Vec<Scene> {
         },
         Scene::new("settings of 100 kB", 1, few, long_settings(), true),
     ]
+}
+
+/// Settings that reject what is exploited, or likely to be where reports say so.
+fn exploited(gate: Value) -> Value {
+    let epss = gate.is_string().then(|| json!({"score": 0.5}));
+    json!({"acceptance": {"knownExploited": gate, "epss": epss}})
 }
 
 /// A key like those that people have.
