@@ -438,6 +438,7 @@ func TestARolloutOfSettingsThatAreRefused(t *testing.T) {
 	wrong := busy
 	wrong.Settings = map[string]any{"maxImages": "many"}
 	result := underLoad(t, func(string) {
+		deployed = &wrong
 		rendered, err := cluster.Render(wrong)
 		must(t, err)
 		answer := cluster.KubectlWith(rendered, "apply", "--server-side", "--force-conflicts", "--filename", "-")
@@ -453,7 +454,6 @@ func TestARolloutOfSettingsThatAreRefused(t *testing.T) {
 	if lost := result.of(true)[unreached] + result.of(true)[denied]; lost > 0 {
 		t.Errorf("settings that are refused lost %d Pods: %v %v", lost, result.messages(unreached), result.messages(denied))
 	}
-	deployed = &wrong
 	deploy(t, busy)
 }
 

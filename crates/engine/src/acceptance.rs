@@ -9,7 +9,7 @@ use crate::exploited::ExploitedCatalogue;
 use crate::finding::{Exploited, Finding, Findings, OperatingSystem, OwnVerdict};
 use crate::image::ImageReference;
 use crate::message::cut;
-use crate::package::{self, Contents, KnownPackage};
+use crate::package::{self, Contents, KnownPackage, PackageRoom};
 use crate::reason::{
     EndedExemption, ExceededLimit, ExceededSetting, FINDINGS_SHOWN, NamedFinding, NamedFindings, NotRunning,
     RunsAlready, Unexcused, UnreadableReport, Untold, UnusableList, UnusedVex, UsedVex, Warned, YoungFinding,
@@ -112,8 +112,8 @@ pub(crate) struct Judge<'a> {
     documents: Option<VexOfImage<'a>>,
     /// What they say, once that is known.
     vex: Option<Rc<ImageVex>>,
-    /// Whether packages are told rather than held against gates.
-    tells_packages: bool,
+    /// Where packages are told rather than held against gates, the room for them.
+    package_room: Option<PackageRoom>,
     now: Timestamp,
 }
 
@@ -164,14 +164,14 @@ impl<'a> Judge<'a> {
             running: None,
             documents: None,
             vex: None,
-            tells_packages: false,
+            package_room: None,
             now,
         }
     }
 
     /// The same for whoever wants to know what an image is made of: no gate has a say, and packages are told.
-    pub(crate) fn telling_packages(self) -> Self {
-        Self { tells_packages: true, ..self }
+    pub(crate) fn telling_packages(self, room: PackageRoom) -> Self {
+        Self { package_room: Some(room), ..self }
     }
 
     /// The same, with the list that the cluster holds of what is exploited.
@@ -300,7 +300,7 @@ impl<'a> Judge<'a> {
 
     /// Whether somebody asks for its licences.
     pub(crate) fn asks_for_licenses(&self) -> bool {
-        self.limits.licenses.is_some() || self.tells_packages
+        self.limits.licenses.is_some() || self.package_room.is_some()
     }
 
     /// Holds what an image is made of against the gates that ask for it. An SBOM doesn't age, what it is of never changes; but
@@ -309,8 +309,8 @@ impl<'a> Judge<'a> {
         if let Some(made) = made.filter(|made| made.is_ahead_of(self.now) && is_on(Remedy::SbomIsPast)) {
             return Verdict::Unreadable(UnreadableReport::SbomAhead(made)).into();
         }
-        if self.tells_packages {
-            return match package::known(contents) {
+        if let Some(room) = &self.package_room {
+            return match package::known(contents, room) {
                 Ok(packages) => Judgement { packages, ..Verdict::Accepted.into() },
                 Err(why) => Verdict::Unreadable(why).into(),
             };
@@ -417,7 +417,7 @@ impl<'a> Judge<'a> {
                 running: None,
                 documents: None,
                 vex,
-                tells_packages: false,
+                package_room: None,
                 now,
             };
             let mut judgement = judge.judge_running(findings, runs_since);

@@ -11,7 +11,9 @@ use crate::settings::{DeniedPackage, GateAction, LicenseGate, PackageGate, Unkno
 use crate::text::Text;
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// The most packages that are judged: whoever builds the image chooses how many it has.
 const MAX_PACKAGES: usize = 50_000;
@@ -46,10 +48,7 @@ pub(crate) fn exceeded(
     has_some(contents)?;
     let mut found = Vec::new();
     if let Some(gate) = packages {
-        let has_purls = contents.packages.iter().any(|package| package.purl.is_some());
-        if !has_purls && is_on(Remedy::PackagesMustBeNamed) {
-            return Err(UnreadableReport::SbomWithoutPurls);
-        }
+        has_purls(contents)?;
         found.extend(denied(contents, gate));
     }
     if let Some(gate) = licenses {
@@ -87,12 +86,16 @@ impl KnownPackage {
     }
 }
 
-/// What an image is made of, as its SBOM says it.
+/// The bytes that are left for packages that are told, as [`KnownPackage::size`] counts them; none once there was no room for one.
+pub(crate) type PackageRoom = Rc<Cell<Option<usize>>>;
+
+/// What an image is made of, as its SBOM says it: as much as there is room for.
 ///
 /// # Errors
 /// It doesn't tell.
-pub(crate) fn known(contents: &Contents<'_>) -> Result<Vec<KnownPackage>, UnreadableReport> {
+pub(crate) fn known(contents: &Contents<'_>, room: &PackageRoom) -> Result<Vec<KnownPackage>, UnreadableReport> {
     has_some(contents)?;
+    has_purls(contents)?;
     let text = |text: &Text<'_>| text.as_str().to_owned();
     let written = |of: &Option<Text<'_>>| of.as_ref().map(text).filter(|text| !text.is_empty());
     let told = |package: &Package<'_>| KnownPackage {
@@ -101,7 +104,11 @@ pub(crate) fn known(contents: &Contents<'_>) -> Result<Vec<KnownPackage>, Unread
         purl: written(&package.purl),
         licenses: package.licenses.iter().map(text).collect(),
     };
-    Ok(contents.packages.iter().map(told).collect())
+    let has_room = |package: &KnownPackage| {
+        room.set(room.get().and_then(|room| room.checked_sub(package.size())));
+        room.get().is_some()
+    };
+    Ok(contents.packages.iter().map(told).take_while(has_room).collect())
 }
 
 /// Whether there is a list of packages that can be believed, and no longer than is read.
@@ -113,6 +120,12 @@ fn has_some(contents: &Contents<'_>) -> Result<(), UnreadableReport> {
         return Err(UnreadableReport::TooManyPackages(MAX_PACKAGES));
     }
     Ok(())
+}
+
+/// Whether it names packages as others know them: an image may have lost what its scanner needs for that.
+fn has_purls(contents: &Contents<'_>) -> Result<(), UnreadableReport> {
+    let has_purls = contents.packages.iter().any(|package| package.purl.is_some());
+    if has_purls || !is_on(Remedy::PackagesMustBeNamed) { Ok(()) } else { Err(UnreadableReport::SbomWithoutPurls) }
 }
 
 /// The packages that are denied.

@@ -20,6 +20,7 @@ use crate::exploited::ExploitedCatalogue;
 use crate::host::{Host, HostFailure, Resource};
 use crate::image::ImageReference;
 use crate::message::cut;
+use crate::package::PackageRoom;
 use crate::platform::Platform;
 use crate::reason::{
     Decisive, DocumentKind, ExceededLimit, ExemptedBy, GateWarning, ImageWarning, LookUpFailure, Made, ReportReason,
@@ -34,6 +35,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use source::{Knowledge, Origin, Source, Statement, WantedPlatform};
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -49,6 +51,8 @@ const SOON: i64 = 7 * 24 * 3600;
 ///
 /// [`KnownPackage::size`]: crate::package::KnownPackage::size
 const MAX_PACKAGE_BYTES: usize = 4 << 20;
+/// The same of all images of a request.
+const MAX_PACKAGE_BYTES_TOGETHER: usize = 16 << 20;
 
 /// The kinds of the cluster that a source reads, each with its `apiVersion`.
 pub(crate) fn kinds_of(source: &ReportSource) -> Vec<(&str, &str)> {
@@ -203,6 +207,7 @@ struct KnownImages {
     configurations: BTreeMap<ImageReference, Result<Rc<Value>, UnknownConfiguration>>,
     /// What images are made of, where somebody asked for it.
     packages: BTreeMap<ImageReference, Result<Rc<Value>, UnknownPackages>>,
+    package_room: PackageRoom,
 }
 
 /// The reports of the images of one request. What one look-up answers for several images is asked for once.
@@ -237,7 +242,9 @@ impl<'a> ReportSearch<'a> {
         let gate = settings.acceptance.of(&subject.namespace).known_exploited;
         let list = gate.and_then(|gate| gate.from.as_ref());
         let exploited = list.map(|list| Rc::new(ExploitedCatalogue::new(list, host, now)));
-        let (known, sources, sboms) = (KnownImages::default(), Vec::new(), Vec::new());
+        let known =
+            KnownImages { package_room: Rc::new(Cell::new(Some(MAX_PACKAGE_BYTES_TOGETHER))), ..Default::default() };
+        let (sources, sboms) = (Vec::new(), Vec::new());
         let vex = VexDocuments::new(&settings.reports.vex, host, now).map(Rc::new);
         Self { settings, host, subject, objects, running, now, known, sources, sboms, exploited, vex }
     }
@@ -405,11 +412,16 @@ impl<'a> ReportSearch<'a> {
     }
 
     fn packages_of(&mut self, reference: &ImageReference, image: &ResolvedImage) -> Result<Value, UnknownPackages> {
-        let judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now).telling_packages();
+        let judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
+        let judge = judge.telling_packages(Rc::clone(&self.known.package_room));
         let all = vec![true; image.platforms.len()];
         let (statements, known_to, asked) = self.ask(DocumentKind::Sbom, (reference, image, &all), &judge);
+        if self.known.package_room.get().is_none() {
+            return Err(UnknownPackages::TooLargeTogether(MAX_PACKAGE_BYTES_TOGETHER));
+        }
         let mut room = MAX_PACKAGE_BYTES;
         let mut told = Vec::new();
+        let mut unknown: Option<UnknownPackages> = None;
         for (manifest, mut statements) in image.platforms.iter().zip(statements) {
             let mut packages = BTreeSet::new();
             for statement in &mut statements {
@@ -421,18 +433,23 @@ impl<'a> ReportSearch<'a> {
             // Nobody forgives that it isn't known: who asks says what becomes of it.
             let forgiven = EffectiveFallbacks { report_pending: Fallback::Reject, scan_failed: Fallback::Reject };
             let source = known_to.unwrap_or_default();
+            let is_outage = manifest.unjudgeable.is_none() && statements.iter().all(Statement::is_told_but_for_outages);
             let decides = platform_report(DocumentKind::Sbom, manifest, statements, source, forgiven, nothing);
             if decides.status != ScanStatus::Accepted && is_on(Remedy::EveryPlatformTellsItsPackages) {
-                let is_outage = decides.status == ScanStatus::ScanFailed && decides.is_outage;
-                let (platform, why) = (decides.platform, Box::new(decides.reason));
-                return Err(UnknownPackages::Untold { platform, why, is_outage });
+                let is_outage = decides.status == ScanStatus::ScanFailed && is_outage;
+                // What may go away by itself hides nothing that doesn't.
+                if unknown.as_ref().is_none_or(|unknown| unknown.is_outage() && !is_outage) {
+                    let (platform, why) = (decides.platform, Box::new(decides.reason));
+                    unknown = Some(UnknownPackages::Untold { platform, why, is_outage });
+                }
+                continue;
             }
             for package in packages {
                 room = room.checked_sub(package.size()).ok_or(UnknownPackages::TooLarge(MAX_PACKAGE_BYTES))?;
                 told.push(package.into_json(decides.platform.as_deref()));
             }
         }
-        Ok(Value::Array(told))
+        unknown.map_or(Ok(Value::Array(told)), Err)
     }
 
     /// Whether a failure of an image's registry may be an outage: only where the settings name it.
@@ -668,6 +685,16 @@ impl Statement<'_> {
                 is_scanners || !is_on(Remedy::ForgiveOutagesOnly)
             }
             _ => true,
+        }
+    }
+
+    /// Whether nothing keeps what it knows from being told but what may go away by itself, and nobody chose who names or pushes
+    /// images. Nothing that can't be read is, nor a right that isn't there.
+    fn is_told_but_for_outages(&self) -> bool {
+        match &self.known {
+            Knowledge::LookUpFailed(failure) => failure.is_outage(),
+            Knowledge::Fresh(judgement) => judgement.verdict == Verdict::Accepted,
+            _ => !self.knows_the_image(),
         }
     }
 

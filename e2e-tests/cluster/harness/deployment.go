@@ -185,8 +185,9 @@ func (c *Cluster) WaitDeployed(within time.Duration) error {
 			return err
 		}
 		var configured map[string]struct {
-			Module   string
-			Settings map[string]any
+			Module, PolicyMode string
+			AllowedToMutate    bool
+			Settings           map[string]any
 		}
 		if err := json.Unmarshal([]byte(config.Data["policies.yml"]), &configured); err != nil {
 			return err
@@ -199,7 +200,9 @@ func (c *Cluster) WaitDeployed(within time.Duration) error {
 			name := "clusterwide-" + policy.GetName()
 			settings, _, _ := unstructured.NestedMap(policy.Object, "spec", "settings")
 			module, _, _ := unstructured.NestedString(policy.Object, "spec", "module")
-			if entry := configured[name]; entry.Module != module || !reflect.DeepEqual(normal(entry.Settings), normal(settings)) {
+			mode, _, _ := unstructured.NestedString(policy.Object, "spec", "mode")
+			mutates, _, _ := unstructured.NestedBool(policy.Object, "spec", "mutating")
+			if entry := configured[name]; entry.Module != module || entry.PolicyMode != mode || entry.AllowedToMutate != mutates || !reflect.DeepEqual(normal(entry.Settings), normal(settings)) {
 				return fmt.Errorf("the policy server's configuration doesn't have %s as it is yet", name)
 			}
 		}

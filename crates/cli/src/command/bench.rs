@@ -51,7 +51,7 @@ pub(super) struct Bench {
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
 
-    /// Count what requests cost, and time nothing: the same module costs the same on every machine
+    /// Count what requests cost, and time nothing: what else the machine does makes no difference
     ///
     /// `fuel` is near enough the instructions of WebAssembly that ran, in thousands. `faults` are the pages of 4 KiB that the system had to
     /// bring for the instance; they are counted on Linux alone.

@@ -17,6 +17,8 @@ pub(crate) enum UnknownPackages {
     },
     /// All packages have more text than rules are told, in bytes.
     TooLarge(usize),
+    /// Those of all images of the request have.
+    TooLargeTogether(usize),
 }
 
 impl UnknownPackages {
@@ -34,6 +36,9 @@ impl fmt::Display for UnknownPackages {
                 write!(f, "its packages aren't known for {platform}: {why}")
             }
             Self::Untold { platform: None, why, .. } => write!(f, "its packages aren't known: {why}"),
+            Self::TooLargeTogether(most) => {
+                write!(f, "the packages of all images have more than {most} bytes together")
+            }
             Self::TooLarge(most) => write!(f, "its packages have more than {most} bytes together"),
         }
     }

@@ -156,7 +156,7 @@ impl fmt::Display for UnreadableReport {
             }
             Self::SpdxWithoutImage => "what it describes is not an image: neither its purpose nor its purl says so",
             Self::SbomWithoutPackages => "it lists no packages",
-            Self::SbomWithoutPurls => "none of its packages has a purl, which `packages` asks for",
+            Self::SbomWithoutPurls => "none of its packages has a purl, by which packages are known",
             Self::TooManyPackages(most) => return write!(f, "it lists more than {most} packages"),
             Self::SbomAhead(time) => return write!(f, "it is of {time}, which is still to come"),
         };

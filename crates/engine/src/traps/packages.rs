@@ -91,7 +91,11 @@ fn only_an_outage_is_forgiven() {
     settings["imageVerification"][0]["failurePolicy"] = json!("Ignore");
     let missing = World::default().image(IMAGE, 'a').object(report('a', &[]));
     assert!(!missing.decide(IMAGE, &settings).allowed);
-    assert!(!world(sbom('a', spdx(&[]))).decide(IMAGE, &settings).allowed);
+    let ahead = with(spdx(&[fine()]), &[("/creationInfo/created", json!("2036-11-10T08:00:00Z"))]);
+    for unreadable in [spdx(&[]), ahead, json!("text"), json!({"spdxVersion": "SPDX-9", "packages": [fine()]})] {
+        let answer = world(sbom('a', unreadable)).decide(IMAGE, &settings);
+        assert!(!answer.allowed, "{}", answer.response);
+    }
     assert!(missing.broken("SBOM").decide(IMAGE, &settings).allowed);
 }
 
@@ -116,6 +120,17 @@ fn every_platform_tells() {
     assert!(answer.allowed, "{}", answer.response);
     let message = first().decide(IMAGE, &by_expression(NO_LOG4J)).response["message"].to_string();
     assert!(message.contains("its packages aren't known for linux/arm64: no SBOM yet"), "{message}");
+}
+
+/// An image whose scanner found nothing to name its packages by has none that a rule would find.
+#[test]
+fn packages_without_purls_arent_known() {
+    let bare = json!({"SPDXID": "SPDXRef-x", "name": "log4j-core", "versionInfo": "2.14.1", "licenseDeclared": "MIT"});
+    for settings in each() {
+        let answer = world(sbom('a', spdx(std::slice::from_ref(&bare)))).decide(IMAGE, &settings);
+        let message = answer.response["message"].as_str().unwrap_or_default();
+        assert!(!answer.allowed && message.contains("none of its packages has a purl"), "{}", answer.response);
+    }
 }
 
 /// What an SBOM doesn't say isn't there: who reads it has an error, and says so or asks before.
@@ -183,6 +198,23 @@ fn packages_are_bounded() {
     let answer = world(sbom('a', spdx(&many(40_000)))).decide(IMAGE, &settings);
     let message = answer.response["message"].to_string();
     assert!(message.contains("its packages have more than 4194304 bytes together"), "{message}");
+}
+
+/// A library may ask as well.
+#[test]
+fn what_libraries_ask_is_asked() {
+    let library = json!([{"name": "lib", "rego": "package lib.made\nof(all) { all.sbomPackages[_] }"}]);
+    let policy = |rego: &str, sboms: Value| {
+        let policies = json!([{"name": "x", "kinds": ["Pod"], "rego": rego}]);
+        json!({"regoPolicies": policies, "regoLibraries": library, "reports": {"sboms": sboms}})
+    };
+    let problems = |settings: Value| check_settings(&settings).map(|_| ()).map_err(|problems| problems.to_string());
+    let denies = "package x\nimport data.lib.made\ndeny[\"no\"] { made.of(input) }";
+    let main = "package system\nimport data.lib.made\nmain = {\"response\": {\"allowed\": made.of(input)}}";
+    let known = json!([{"sbomscanner": {}}]);
+    assert_eq!(problems(policy(denies, known.clone())), Ok(()));
+    assert!(problems(policy(denies, json!([]))).unwrap_err().contains("in `reports.sboms`"));
+    assert!(problems(policy(main, known)).unwrap_err().contains("it sees no `sbomPackages`"));
 }
 
 /// Who asks without saying where SBOMs come from is told so when the policy is deployed.

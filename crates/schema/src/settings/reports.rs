@@ -12,7 +12,7 @@ pub struct Reports {
     #[schemars(length(min = 1), extend("default" = [{"sbomscanner": {}}]))]
     pub sources: Option<Vec<Source>>,
     /// Where SBOMs come from, which `acceptance.packages` and `acceptance.licenses` need, and rules that ask for `sbomPackages`: the first source that has one of an image
-    /// decides. They are asked for only where reports let an image in.
+    /// decides. Gates ask for them only where reports let an image in.
     #[schemars(extend("default" = [], "examples" = [[{"sbomscanner": {}}]]))]
     pub sboms: Option<Vec<SbomSource>>,
     /// Which platforms of an image must pass.

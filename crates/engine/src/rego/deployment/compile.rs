@@ -201,11 +201,7 @@ fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings
             "`{keyword}` is a rule of its own in v0; where it is meant as the keyword, set `regoVersion: v1` or `import rego.v1`"
         ));
     }
-    let questions = ImageQuestion::ALL.map(ImageQuestion::in_policies);
-    let late = std::iter::once("scanReports").chain(questions).find(|name| policy.rego.contains(name));
-    if let Some(late) = late.filter(|_| facts.package == ["system"] && facts.rules.contains("main")) {
-        return Err(format!("`main` is asked before any image is looked up, so that it sees no `{late}`; use `deny`"));
-    }
+    let is_main = facts.package == ["system"] && facts.rules.contains("main");
     if let Some(question) = ImageQuestion::ALL.into_iter().find(|asked| policy.rego.contains(asked.in_custom_rules())) {
         return Err(format!(
             "`input.{}` is what `customRules` see of their one image; policies see it by image, `input.{}`",
@@ -213,14 +209,20 @@ fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings
             question.in_policies()
         ));
     }
-    let packages = ImageQuestion::Packages.in_policies();
-    if policy.rego.contains(packages) && settings.reports.sboms.is_empty() {
-        return Err(nothing_tells(packages));
-    }
     if !facts.rules.iter().any(is_asked) {
         return Err("it decides nothing: it defines none of `deny`, `violation`, `warn` (or `deny_…`), `patch`, or in the package `system` `main`".to_owned());
     }
     let Some((modules, texts)) = with_libraries(&mut evaluator, facts, own, pool) else { return Ok(()) };
+    // By the word alone, and also what a library has: it may be reached as `input["…"]` or by `object.get` as well.
+    let has = |name: &str| texts.iter().any(|text| text.rego.contains(name));
+    let mut late = std::iter::once("scanReports").chain(ImageQuestion::ALL.map(ImageQuestion::in_policies));
+    if let Some(late) = late.find(|name| is_main && has(name)) {
+        return Err(format!("`main` is asked before any image is looked up, so that it sees no `{late}`; use `deny`"));
+    }
+    let packages = ImageQuestion::Packages.in_policies();
+    if has(packages) && settings.reports.sboms.is_empty() {
+        return Err(nothing_tells(packages));
+    }
     check_modules(&mut evaluator, &modules, &texts, settings.image_matching)
 }
 
