@@ -36,6 +36,11 @@ func TestInitAppliesUnchanged(t *testing.T) {
 	runs(t, space, good.Pinned())
 	rejected(t, apply(pod("bad", bad.Name), space), "CVE-2026-1000")
 	rejected(t, apply(pod("elsewhere", "registry.invalid/app:1"), space), "registry.invalid")
+	// Its first suite is green, and stays in step with what is deployed.
+	suite := exec.Command(cluster.Tools.CommandLine, "test", "--module", cluster.Tools.Module, folder)
+	if said, err := suite.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, said)
+	}
 }
 
 // Every component applies to the cluster, alone and with the others.

@@ -9,7 +9,7 @@ use crate::exploited::ExploitedCatalogue;
 use crate::finding::{Exploited, Finding, Findings, OperatingSystem, OwnVerdict};
 use crate::image::ImageReference;
 use crate::message::cut;
-use crate::package::{self, Contents, KnownPackage, PackageRoom};
+use crate::package::{self, Contents, PackageRoom};
 use crate::reason::{
     EndedExemption, ExceededLimit, ExceededSetting, FINDINGS_SHOWN, NamedFinding, NamedFindings, NotRunning,
     RunsAlready, Unexcused, UnreadableReport, Untold, UnusableList, UnusedVex, UsedVex, Warned, YoungFinding,
@@ -19,6 +19,7 @@ use crate::running::RunningImage;
 use crate::settings::{Count, Exemption, GateAction, Limit, Limits, MissingScores, Settings};
 use crate::text::Text;
 use crate::vex::{ImageVex, Vex, VexOfImage};
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -56,7 +57,7 @@ pub(crate) struct Judgement<'a> {
     /// What a rejection had to do without, that might have excused it.
     pub(crate) unexcused: Vec<Unexcused>,
     /// What the image is made of, where somebody wants to know.
-    pub(crate) packages: Vec<KnownPackage>,
+    pub(crate) packages: Vec<Map<String, Value>>,
 }
 
 /// An exemption that kept findings from counting.

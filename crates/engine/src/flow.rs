@@ -51,8 +51,8 @@ pub(crate) fn decide_request(
     };
     decision.whole_glass = whole_glass;
     if host.is_exceeded() {
-        let images: BTreeSet<_> = decision.images.iter().map(|judged| &judged.reference).collect();
-        decision.outcome = Outcome::TooManyHostCalls { images: images.len(), max: settings.max_host_calls };
+        decision.outcome =
+            Outcome::TooManyHostCalls { images: different_images(&decision.images), max: settings.max_host_calls };
         decision.mutated_object = None;
     }
     decision
@@ -113,6 +113,13 @@ fn judge(
     decision
 }
 
+/// How many different images there are.
+fn different_images(images: &[JudgedImage]) -> usize {
+    let mut different = BTreeSet::new();
+    different.extend(images.iter().map(|judged| &judged.reference));
+    different.len()
+}
+
 /// Names the images that are judged. What can't be read, is no image, or is too much, is rejected for good.
 #[inline(never)]
 fn name_images(context: RequestContext<'_>, reviewed: &ReviewedObject, decision: &mut Decision) {
@@ -143,9 +150,9 @@ fn name_images(context: RequestContext<'_>, reviewed: &ReviewedObject, decision:
         decision.outcome = Outcome::NamedByMirrors(by_mirrors);
         return;
     }
-    let different: BTreeSet<_> = judged.iter().map(|judged| &judged.reference).collect();
-    if different.len() > context.settings.max_images {
-        decision.outcome = Outcome::TooManyImages { images: different.len(), max: context.settings.max_images };
+    let different = different_images(&judged);
+    if different > context.settings.max_images {
+        decision.outcome = Outcome::TooManyImages { images: different, max: context.settings.max_images };
         return;
     }
     decision.images = judged;

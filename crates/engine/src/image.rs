@@ -191,7 +191,8 @@ pub(crate) fn images(object: &Value, workload: WorkloadKind) -> Result<Vec<Workl
 /// Leaves the images that an update brings: those that the same list of the old object doesn't have under the same
 /// name. What ran before is not judged again, or an old ReplicaSet could not even be scaled down.
 pub(crate) fn keep_changed(images: &mut Vec<WorkloadImage>, old: &[WorkloadImage]) {
-    let ran: BTreeSet<_> = old.iter().map(WorkloadImage::identity).collect();
+    let mut ran = BTreeSet::new();
+    ran.extend(old.iter().map(WorkloadImage::identity));
     images.retain(|image| image.container.is_empty() || !ran.contains(&image.identity()));
 }
 

@@ -57,58 +57,43 @@ pub(crate) fn exceeded(
     Ok(found)
 }
 
-/// A package as rules and expressions see it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct KnownPackage {
-    pub(crate) name: String,
-    pub(crate) version: Option<String>,
-    pub(crate) purl: Option<String>,
-    /// Its licences, which hold together. Of one that the document describes itself the id: its name may be that of another.
-    pub(crate) licenses: Vec<String>,
-}
+/// The bytes that a package and each of its texts take beside the texts themselves.
+const ROOM_OF_PACKAGE: usize = 96;
+const ROOM_OF_TEXT: usize = 32;
 
-impl KnownPackage {
-    /// How much room it takes, in bytes: that of its texts, and of what holds them.
-    pub(crate) fn size(&self) -> usize {
-        let texts = [Some(&self.name), self.version.as_ref(), self.purl.as_ref()].into_iter().flatten();
-        let room = |text: &String| text.len() + 32;
-        texts.chain(&self.licenses).map(room).sum::<usize>() + 96
-    }
-
-    /// The same as rules and expressions see it, with the platform that has it. What its SBOM doesn't say isn't there.
-    pub(crate) fn into_json(self, platform: Option<&str>) -> Json {
-        let Self { name, version, purl, licenses } = self;
-        let texts = [("version", version), ("purl", purl), ("platform", platform.map(str::to_owned))];
-        let mut fields =
-            Map::from_iter([("name".to_owned(), Json::from(name)), ("licenses".to_owned(), licenses.into())]);
-        fields.extend(texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into()))));
-        Json::Object(fields)
-    }
-}
-
-/// The bytes that are left for packages that are told, as [`KnownPackage::size`] counts them; none once there was no room for one.
+/// The bytes that are left for packages that are told; none once there was no room for one.
 pub(crate) type PackageRoom = Rc<Cell<Option<usize>>>;
 
-/// What an image is made of, as its SBOM says it: as much as there is room for.
+/// What an image is made of, as rules and expressions see it, as much as there is room for: the name of each package, its licences, which
+/// hold together, and its version and purl where the SBOM has them. Of a licence that the document describes itself there is the id: its
+/// name may be that of another.
 ///
 /// # Errors
 /// It doesn't tell.
-pub(crate) fn known(contents: &Contents<'_>, room: &PackageRoom) -> Result<Vec<KnownPackage>, UnreadableReport> {
+pub(crate) fn known(contents: &Contents<'_>, room: &PackageRoom) -> Result<Vec<Map<String, Json>>, UnreadableReport> {
     has_some(contents)?;
     has_purls(contents)?;
-    let text = |text: &Text<'_>| text.as_str().to_owned();
-    let written = |of: &Option<Text<'_>>| of.as_ref().map(text).filter(|text| !text.is_empty());
-    let told = |package: &Package<'_>| KnownPackage {
-        name: text(&package.name),
-        version: written(&package.version),
-        purl: written(&package.purl),
-        licenses: package.licenses.iter().map(text).collect(),
-    };
-    let has_room = |package: &KnownPackage| {
-        room.set(room.get().and_then(|room| room.checked_sub(package.size())));
-        room.get().is_some()
-    };
-    Ok(contents.packages.iter().map(told).take_while(has_room).collect())
+    let mut told = Vec::new();
+    for package in &contents.packages {
+        let texts =
+            [("name", Some(&package.name)), ("version", package.version.as_ref()), ("purl", package.purl.as_ref())];
+        let mut fields = Map::new();
+        let mut size = ROOM_OF_PACKAGE;
+        for (key, text) in texts {
+            let Some(text) = text.map(Text::as_str).filter(|text| !text.is_empty() || key == "name") else { continue };
+            size += text.len() + ROOM_OF_TEXT;
+            fields.insert(key.to_owned(), text.into());
+        }
+        let licenses = package.licenses.iter().map(Text::as_str);
+        size += licenses.clone().map(|license| license.len() + ROOM_OF_TEXT).sum::<usize>();
+        fields.insert("licenses".to_owned(), licenses.map(Json::from).collect());
+        room.set(room.get().and_then(|room| room.checked_sub(size)));
+        if room.get().is_none() {
+            break;
+        }
+        told.push(fields);
+    }
+    Ok(told)
 }
 
 /// Whether there is a list of packages that can be believed, and no longer than is read.

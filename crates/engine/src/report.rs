@@ -46,10 +46,8 @@ const MAX_EXEMPTION_REASON: usize = 120;
 /// An exemption that ends within so many seconds is warned of: seven days.
 const SOON: i64 = 7 * 24 * 3600;
 
-/// The most that rules and expressions are told of an image's packages, in bytes as [`KnownPackage::size`] counts them: whoever builds
-/// it chooses how many it has.
-///
-/// [`KnownPackage::size`]: crate::package::KnownPackage::size
+/// The most that rules and expressions are told of an image's packages, in bytes as [`PackageRoom`] counts them: whoever builds it chooses
+/// how many it has.
 const MAX_PACKAGE_BYTES: usize = 4 << 20;
 /// The same of all images of a request.
 const MAX_PACKAGE_BYTES_TOGETHER: usize = 16 << 20;
@@ -193,6 +191,15 @@ pub(crate) struct Subject {
     pub(crate) pinned: Vec<ImageReference>,
 }
 
+/// What was told of an image, where somebody asked for it.
+#[derive(Debug, Default)]
+struct ToldOfImage {
+    /// What it is on its platforms.
+    configurations: Option<Result<Rc<Value>, UnknownConfiguration>>,
+    /// What it is made of.
+    packages: Option<Result<Rc<Value>, UnknownPackages>>,
+}
+
 /// What was found out about images, for whatever of the request asks after it: a tag is resolved once.
 #[derive(Debug, Default)]
 struct KnownImages {
@@ -203,10 +210,8 @@ struct KnownImages {
     found: BTreeMap<ImageReference, ScanReport>,
     /// What references were resolved to, each with whether its digest was vouched for then.
     resolved: BTreeMap<ImageReference, (bool, Rc<Resolution>)>,
-    /// What images are on their platforms, where somebody asked for it.
-    configurations: BTreeMap<ImageReference, Result<Rc<Value>, UnknownConfiguration>>,
-    /// What images are made of, where somebody asked for it.
-    packages: BTreeMap<ImageReference, Result<Rc<Value>, UnknownPackages>>,
+    /// What rules and expressions were told of images.
+    told: BTreeMap<ImageReference, ToldOfImage>,
     package_room: PackageRoom,
 }
 
@@ -378,7 +383,7 @@ impl<'a> ReportSearch<'a> {
     /// # Errors
     /// One of them isn't known.
     pub(crate) fn configurations(&mut self, reference: &ImageReference) -> Result<Rc<Value>, UnknownConfiguration> {
-        if let Some(known) = self.known.configurations.get(reference) {
+        if let Some(known) = self.known.told.get(reference).and_then(|told| told.configurations.as_ref()) {
             return known.clone();
         }
         let resolution = self.resolution(reference);
@@ -389,7 +394,7 @@ impl<'a> ReportSearch<'a> {
             }
             Err(unresolved) => Err(UnknownConfiguration::Unresolved(unresolved.clone())),
         };
-        self.known.configurations.insert(reference.clone(), told.clone());
+        self.known.told.entry(reference.clone()).or_default().configurations = Some(told.clone());
         told
     }
 
@@ -399,7 +404,7 @@ impl<'a> ReportSearch<'a> {
     /// # Errors
     /// Of one platform it isn't known: it could be the one that is run.
     pub(crate) fn packages(&mut self, reference: &ImageReference) -> Result<Rc<Value>, UnknownPackages> {
-        if let Some(known) = self.known.packages.get(reference) {
+        if let Some(known) = self.known.told.get(reference).and_then(|told| told.packages.as_ref()) {
             return known.clone();
         }
         let resolution = self.resolution(reference);
@@ -407,7 +412,7 @@ impl<'a> ReportSearch<'a> {
             Ok(image) => self.packages_of(reference, image).map(Rc::new),
             Err(unresolved) => Err(UnknownPackages::Unresolved(unresolved.clone())),
         };
-        self.known.packages.insert(reference.clone(), told.clone());
+        self.known.told.entry(reference.clone()).or_default().packages = Some(told.clone());
         told
     }
 
@@ -415,20 +420,25 @@ impl<'a> ReportSearch<'a> {
         let judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
         let judge = judge.telling_packages(Rc::clone(&self.known.package_room));
         let all = vec![true; image.platforms.len()];
+        let before = self.known.package_room.get();
         let (statements, known_to, asked) = self.ask(DocumentKind::Sbom, (reference, image, &all), &judge);
-        if self.known.package_room.get().is_none() {
+        let Some((before, left)) = before.zip(self.known.package_room.get()) else {
             return Err(UnknownPackages::TooLargeTogether(MAX_PACKAGE_BYTES_TOGETHER));
+        };
+        if before - left > MAX_PACKAGE_BYTES {
+            return Err(UnknownPackages::TooLarge(MAX_PACKAGE_BYTES));
         }
-        let mut room = MAX_PACKAGE_BYTES;
         let mut told = Vec::new();
         let mut unknown: Option<UnknownPackages> = None;
         for (manifest, mut statements) in image.platforms.iter().zip(statements) {
-            let mut packages = BTreeSet::new();
-            for statement in &mut statements {
-                if let Knowledge::Fresh(judgement) = &mut statement.known {
-                    packages.extend(std::mem::take(&mut judgement.packages));
-                }
-            }
+            let fresh = statements.iter_mut().filter_map(|statement| match &mut statement.known {
+                Knowledge::Fresh(judgement) => Some(std::mem::take(&mut judgement.packages)),
+                _ => None,
+            });
+            let packages = fresh.fold(Vec::new(), |mut all, of_one| {
+                all.extend(of_one);
+                all
+            });
             let nothing = || Decisive::Nothing(self.sboms.iter().take(asked).map(|(_, of)| of.whereabouts()).collect());
             // Nobody forgives that it isn't known: who asks says what becomes of it.
             let forgiven = EffectiveFallbacks { report_pending: Fallback::Reject, scan_failed: Fallback::Reject };
@@ -444,9 +454,11 @@ impl<'a> ReportSearch<'a> {
                 }
                 continue;
             }
-            for package in packages {
-                room = room.checked_sub(package.size()).ok_or(UnknownPackages::TooLarge(MAX_PACKAGE_BYTES))?;
-                told.push(package.into_json(decides.platform.as_deref()));
+            for mut package in packages {
+                if let Some(platform) = &decides.platform {
+                    package.insert("platform".to_owned(), platform.as_str().into());
+                }
+                told.push(Value::Object(package));
             }
         }
         unknown.map_or(Ok(Value::Array(told)), Err)

@@ -163,11 +163,12 @@ impl<'a> VexDocuments<'a> {
             let name = cut(&attestor.name, MAX_ATTESTOR_LENGTH);
             Some((number(attestor)?, name))
         });
-        let mut signers: BTreeMap<usize, String> = signers.collect();
+        let mut of_artifact = BTreeMap::new();
+        of_artifact.extend(signers);
         if !is_on(Remedy::VerifySignature) {
-            signers.entry(0).or_default();
+            of_artifact.entry(0).or_default();
         }
-        Signed { artifact: trusted.artifact.clone(), signers }
+        Signed { artifact: trusted.artifact.clone(), signers: of_artifact }
     }
 }
 

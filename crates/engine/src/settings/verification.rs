@@ -65,13 +65,14 @@ pub struct VerificationPolicy {
 
 impl VerificationPolicy {
     /// Every expression of the policy.
-    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expression> {
+    pub(crate) fn expressions(&self) -> Vec<&Expression> {
         let named = [&self.conditions, &self.images, &self.variables, &self.audit_annotations];
         let verifications = self.verifications.iter();
         let named = named.into_iter().flatten().map(|named| &named.expression);
         named
             .chain(&self.images_matched.expressions)
             .chain(verifications.flat_map(|own| [Some(&own.expression), own.message_expression.as_ref()]).flatten())
+            .collect()
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn one_platform(settings: &Settings) -> Vec<Lint> {
 
 /// The variables that the expressions of a policy name.
 pub(crate) fn names(policy: &VerificationPolicy) -> BTreeSet<String> {
-    let programs = policy.expressions().filter_map(|expression| Program::read(&expression.text).ok());
+    let programs = policy.expressions().into_iter().filter_map(|expression| Program::read(&expression.text).ok());
     programs.flat_map(|program| program.references.names).collect()
 }
 
@@ -229,7 +229,7 @@ fn check_contents(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     let asks = |expression: &&Expression| {
         Program::read(&expression.text).is_ok_and(|program| program.references.functions.contains(questions::PACKAGES))
     };
-    for expression in policy.expressions().filter(asks) {
+    for expression in policy.expressions().into_iter().filter(asks) {
         problems.push(format!(
             "{}: nothing tells `{}` what an image is made of: name where SBOMs come from in `reports.sboms`",
             expression.path,

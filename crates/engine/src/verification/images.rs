@@ -33,7 +33,8 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         asking: &mut Asking<'a>,
         images: &mut Images,
     ) -> Result<BTreeMap<&'a str, Vec<String>>, EvaluationError> {
-        let mut lists: BTreeMap<&str, Vec<String>> = IMAGE_LISTS.iter().map(|name| (*name, Vec::new())).collect();
+        let mut lists: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        lists.extend(IMAGE_LISTS.map(|name| (name, Vec::new())));
         let mut new = BTreeSet::new();
         for image in self.subject.images {
             let judged = self.subject.judged.iter().find(|judged| judged.image.pointer == image.pointer);
@@ -201,7 +202,8 @@ pub(super) fn unpinned(said: &[(&VerificationPolicy, VerificationOutcome, Images
         let policies = said.iter().filter(move |(policy, ..)| policy.mutate_digest == pinned);
         policies.flat_map(|(.., images)| &images.matched).filter_map(|image| ImageReference::parse(image).ok())
     };
-    let mut unpinned: BTreeSet<_> = of(false).collect();
+    let mut unpinned = BTreeSet::new();
+    unpinned.extend(of(false));
     if !unpinned.is_empty() {
         for pinned in of(true) {
             unpinned.remove(&pinned);

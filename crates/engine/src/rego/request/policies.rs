@@ -15,7 +15,7 @@ use crate::request::{AdmissionRequest, Operation};
 use crate::settings::{RegoPolicy, Settings};
 use regorus::Value;
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The longest message of a rule that is repeated.
 const MAX_MESSAGE_LENGTH: usize = 1024;
@@ -165,7 +165,7 @@ impl<'a> Policies<'a> {
 
     /// Asks all rules that reject or warn.
     pub(crate) fn evaluate_policies(&mut self, input: &Input, cluster: &mut Cluster<'_>, outside: &mut dyn Outside) {
-        let (mut reports, mut answers) = (None, BTreeMap::new());
+        let (mut reports, mut answers) = (None, ImageQuestion::ALL.map(|question| (question, None)));
         // Whoever takes `input` as a whole sees them too, but only who names them looks at them.
         let sees = |loaded: &Loaded<'_>| loaded.mentions("scanReports");
         let inner = self.loaded.iter().any(|loaded| sees(loaded) && loaded.mentions("InnerReport"));
@@ -174,14 +174,13 @@ impl<'a> Policies<'a> {
                 continue;
             }
             let of_scanners = sees(loaded).then(|| reports.get_or_insert_with(|| outside.reports(inner)).as_ref());
-            let asked: Vec<ImageQuestion> =
-                ImageQuestion::ALL.into_iter().filter(|question| loaded.mentions(question.in_policies())).collect();
-            for question in &asked {
-                answers.entry(*question).or_insert_with(|| outside.answers(*question));
-            }
-            let known = asked.into_iter().filter_map(|question| Some((question, answers.get(&question)?)));
-            let known: Result<Vec<_>, _> =
-                known.map(|(question, answer)| answer.as_ref().map(|answer| (question, answer))).collect();
+            let asked = answers.iter_mut().filter(|(question, _)| loaded.mentions(question.in_policies()));
+            let known: Result<Vec<_>, &String> = asked
+                .map(|(question, answer)| {
+                    let answer = answer.get_or_insert_with(|| outside.answers(*question)).as_ref();
+                    answer.map(|answer| (*question, answer))
+                })
+                .collect();
             let decided = match (of_scanners.transpose(), known) {
                 (Ok(reports), Ok(answers)) => loaded.deny_and_warn(input, cluster, &KnownOfImages { reports, answers }),
                 (Err(why), _) | (_, Err(why)) => Err(format!("Evaluation error: {why}")),
