@@ -6,19 +6,16 @@ mod scene;
 mod world;
 
 use std::io::{self, Write};
-use std::sync::Arc;
 use std::time::Duration;
 
 use web_time::Instant;
 
-use crate::answers::HostAnswers;
 use crate::runtime::{MemoryUse, PolicyModule, RuntimeError};
 use clap::Args;
 
 use super::Ending;
 use super::policy::{ModuleError, ModuleOption};
 use scene::{FEW, MANY, Scene, timed};
-use world::{Findings, World};
 
 const AFTER_HELP: &str = "\
 Each line has the median of the runs, the least and the most, what is left of the median without `bare`, and the memory that
@@ -85,11 +82,11 @@ impl Bench {
             "{:<58} {:>9} {:>17} {:>9} {:>19}",
             "", "median", "least to most", "own", "memory, at the end"
         )?;
-        let bare = self.measure(&module, "protocol_version", &[], &World::new(1, Findings::Count(0)).host(), None)?;
+        let bare = self.measure(&module, &Scene::nothing())?;
         line(output, "bare: an instance that only tells its protocol's version", &bare, None)?;
         let mut medians = Vec::new();
         for scene in timed() {
-            let measured = self.measure(&module, "validate", &scene.payload, &scene.host, Some(&scene))?;
+            let measured = self.measure(&module, &scene)?;
             line(output, scene.name, &measured, Some(&bare))?;
             medians.push((scene.name, measured.median()));
         }
@@ -100,25 +97,16 @@ impl Bench {
         Ok(Ending::Done)
     }
 
-    fn measure(
-        &self,
-        module: &PolicyModule,
-        function: &str,
-        payload: &[u8],
-        host: &Arc<dyn HostAnswers>,
-        scene: Option<&Scene>,
-    ) -> Result<Measured, BenchError> {
+    fn measure(&self, module: &PolicyModule, scene: &Scene) -> Result<Measured, BenchError> {
         // Once, to have the answers ready, and to see that what is measured is what is meant.
-        let reply = module.call(function, payload, Arc::clone(host));
-        let (answer, memory) = (reply.response?, reply.memory);
-        if let Some(scene) = scene {
-            scene.expects(&answer)?;
-        }
+        let reply = scene.ask(module);
+        let memory = reply.memory;
+        scene.expects(&reply.response?)?;
         let mut times = Vec::new();
         for _ in 0..self.runs {
             let start = Instant::now();
             for _ in 0..self.requests {
-                module.call(function, payload, Arc::clone(host)).response?;
+                scene.ask(module).response?;
             }
             times.push(start.elapsed() / self.requests);
         }

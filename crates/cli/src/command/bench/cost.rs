@@ -1,12 +1,9 @@
 //! What requests cost, counted and not timed: what else the machine does makes no difference.
 
 use std::io::Write;
-use std::sync::Arc;
 
 use super::BenchError;
 use super::scene::{Scene, counted};
-use super::world::{Findings, World};
-use crate::answers::HostAnswers;
 use crate::runtime::PolicyModule;
 
 /// How often pages are counted: the first times the runtime's own are among them.
@@ -32,24 +29,18 @@ pub(super) fn count(module: &PolicyModule, output: &mut impl Write) -> Result<()
         "{:<48} {:>8} {:>7} {:>12} {:>6} {:>9}",
         "", "fuel, k", "faults", "memory, KiB", "calls", "bytes"
     )?;
-    let nothing = World::new(1, Findings::Count(0)).host();
-    line(output, "an instance that only tells its version", &cost(module, "protocol_version", &[], &nothing, None)?)?;
+    line(output, "an instance that only tells its version", &cost(module, &Scene::nothing())?)?;
     for scene in counted() {
-        line(output, scene.name, &cost(module, "validate", &scene.payload, &scene.host, Some(&scene))?)?;
+        line(output, scene.name, &cost(module, &scene)?)?;
     }
     Ok(())
 }
 
-fn cost(
-    module: &PolicyModule,
-    function: &str,
-    payload: &[u8],
-    host: &Arc<dyn HostAnswers>,
-    scene: Option<&Scene>,
-) -> Result<Cost, BenchError> {
-    let mut least = once(module, function, payload, host, scene)?;
+/// What a scene costs, the time that it took the fewest pages.
+fn cost(module: &PolicyModule, scene: &Scene) -> Result<Cost, BenchError> {
+    let mut least = once(module, scene)?;
     for _ in 1..TIMES {
-        let next = once(module, function, payload, host, scene)?;
+        let next = once(module, scene)?;
         if next.faults < least.faults {
             least = next;
         }
@@ -57,20 +48,11 @@ fn cost(
     Ok(least)
 }
 
-fn once(
-    module: &PolicyModule,
-    function: &str,
-    payload: &[u8],
-    host: &Arc<dyn HostAnswers>,
-    scene: Option<&Scene>,
-) -> Result<Cost, BenchError> {
+fn once(module: &PolicyModule, scene: &Scene) -> Result<Cost, BenchError> {
     let before = faults_of_this_thread();
-    let reply = module.call(function, payload, Arc::clone(host));
+    let reply = scene.ask(module);
     let faults = faults_of_this_thread().zip(before).map(|(after, before)| after - before);
-    let answer = reply.response?;
-    if let Some(scene) = scene {
-        scene.expects(&answer)?;
-    }
+    scene.expects(&reply.response?)?;
     let bytes = |answer: &Result<Vec<u8>, String>| answer.as_ref().map_or_else(String::len, Vec::len);
     let exchanged = reply.exchanges.iter().map(|exchange| exchange.call.payload.len() + bytes(&exchange.answer));
     Ok(Cost {

@@ -7,28 +7,46 @@ use serde_json::{Value, json};
 use super::BenchError;
 use super::world::{Findings, World};
 use crate::answers::HostAnswers;
+use crate::runtime::{PolicyModule, Reply};
 
 /// A request, and the world that it is decided in.
 pub(super) struct Scene {
     pub(super) name: &'static str,
-    pub(super) payload: Vec<u8>,
-    pub(super) host: Arc<dyn HostAnswers>,
-    /// What must be answered, or something else was measured.
-    accepted: bool,
+    function: &'static str,
+    payload: Vec<u8>,
+    host: Arc<dyn HostAnswers>,
+    /// What must be answered, or something else was measured; none where any answer will do.
+    accepted: Option<bool>,
 }
 
 impl Scene {
     fn new(name: &'static str, images: usize, findings: Findings, settings: Value, accepted: bool) -> Self {
         let world = World::new(images, findings);
-        Self { name, payload: world.payload(&settings), host: world.host(), accepted }
+        Self::of(name, &world, world.payload(&settings), accepted)
+    }
+
+    fn of(name: &'static str, world: &World, payload: Vec<u8>, accepted: bool) -> Self {
+        Self { name, function: "validate", payload, host: world.host(), accepted: Some(accepted) }
+    }
+
+    /// An instance that does nothing but tell its protocol's version.
+    pub(super) fn nothing() -> Self {
+        let host = World::new(1, Findings::Count(0)).host();
+        Self { name: "nothing", function: "protocol_version", payload: Vec::new(), host, accepted: None }
+    }
+
+    /// Asks the module, in a clean instance.
+    pub(super) fn ask(&self, module: &PolicyModule) -> Reply {
+        module.call(self.function, &self.payload, Arc::clone(&self.host))
     }
 
     /// Fails where the module's answer isn't the one that was to be measured.
     pub(super) fn expects(&self, answer: &[u8]) -> Result<(), BenchError> {
+        let Some(accepted) = self.accepted else { return Ok(()) };
         let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
-        match answer.get("accepted").and_then(Value::as_bool) {
-            Some(accepted) if accepted == self.accepted => Ok(()),
-            _ => Err(BenchError::Unexpected { scene: self.name, answer: answer.to_string() }),
+        match answer.get("accepted").and_then(Value::as_bool) == Some(accepted) {
+            true => Ok(()),
+            false => Err(BenchError::Unexpected { scene: self.name, answer: answer.to_string() }),
         }
     }
 }
@@ -64,12 +82,7 @@ pub(super) fn timed() -> Vec<Scene> {
             by_entries,
             true,
         ),
-        Scene {
-            name: "1 image of 2 platforms, found in a list of 200 reports",
-            payload: listed.payload(&json!({})),
-            host: listed.host(),
-            accepted: true,
-        },
+        Scene::of("1 image of 2 platforms, found in a list of 200 reports", &listed, listed.payload(&json!({})), true),
         Scene::new("1 image of 2 platforms without a report", 1, Findings::NoReport, json!({}), false),
         Scene::new("20 images of 2 platforms, 40 findings each", 20, Findings::Count(40), json!({}), true),
         Scene::new("50 images of 2 platforms, 40 findings each", 50, Findings::Count(40), json!({}), true),
@@ -173,12 +186,7 @@ pub(super) fn counted() -> Vec<Scene> {
         Scene::new("50 images of 2 platforms", 50, few, json!({}), true),
         Scene::new("2 policies in Rego", 1, few, policies_in_rego(2), true),
         Scene::new("30 policies in Rego, 2 of them of the kind", 1, few, policies_in_rego(30), true),
-        Scene {
-            name: "an object of 1 MB",
-            payload: large.payload_of(&json!({}), 1_000_000),
-            host: large.host(),
-            accepted: true,
-        },
+        Scene::of("an object of 1 MB", &large, large.payload_of(&json!({}), 1_000_000), true),
         Scene::new("settings of 100 kB", 1, few, long_settings(), true),
     ]
 }
