@@ -879,6 +879,7 @@ impl Settings {
         let in_rego = rego.chain([&self.rego.custom_rules]);
         let in_cel =
             self.verification.iter().flat_map(VerificationPolicy::expressions).map(|expression| &expression.text);
+        // `sbomPackages`, or `SbomPackages` in custom rules.
         in_rego.chain(in_cel).any(|text| text.contains("bomPackages"))
     }
 

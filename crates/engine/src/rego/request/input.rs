@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 pub(super) const MAX_REQUEST: usize = 8 * 1024 * 1024;
 
 /// A question about images that is asked where rules have its word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ImageQuestion {
     /// What an image is on each of its platforms.
     Configurations,
