@@ -150,6 +150,10 @@ func TestWhatIsExploitedIsRefreshed(t *testing.T) {
 	}
 	eventually(t, 20*second, func() error { return wanted(asked().Text(), "exploited in the wild (KEV, due 2026-12-01)") })
 	rejected(t, asked(), "CVE-2026-4000")
+	kept := succeeds(t, cluster.Kubectl("get", "configmap", "known-exploited", "--namespace", "known-exploited", "--output", `jsonpath={.data.known-exploited}`)).Out
+	if want := "count: 2\nCVE-2026-4000 2026-12-01\nCVE-2026-7000 2026-12-01\n"; kept != want {
+		t.Errorf("the list is %q, not %q", kept, want)
+	}
 
 	for _, broken := range []string{"", "<html>not found</html>", list(3, "CVE-2026-7000"), list(0)} {
 		catalogue = broken

@@ -273,7 +273,7 @@ pub struct KnownExploitedGate {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExploitedListSource {
-    /// A ConfigMap with CISA's catalogue as JSON, or with one id a line.
+    /// A ConfigMap with CISA's catalogue as JSON, or with a line for each id.
     pub config_map: ExploitedConfigMap,
 }
 

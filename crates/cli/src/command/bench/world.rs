@@ -82,9 +82,9 @@ fn repository(number: usize) -> String {
 
 /// What is known to be exploited, as `deploy/known-exploited` keeps CISA's catalogue, with so many ids.
 fn catalogue(count: usize) -> String {
-    let entry = |number: usize| format!("    {{\"cveID\": \"CVE-2024-{number:05}\", \"dueDate\": \"2026-12-01\"}}");
-    let entries: Vec<String> = (0..count).map(entry).collect();
-    format!("{{\"count\": {count}, \"vulnerabilities\": [\n{}\n]}}", entries.join(",\n"))
+    let entry = |number: usize| format!("CVE-2024-{number:05} 2026-12-01\n");
+    let entries: String = (0..count).map(entry).collect();
+    format!("count: {count}\n{entries}")
 }
 
 /// An image's index, as OCI's tools write it, so that its digest is proven.
