@@ -3,9 +3,9 @@
 
 //! Compiled-pattern caches for Rego builtins.
 //!
-//! When the `cache` feature is enabled, compiled [`regex::Regex`] and
-//! [`globset::GlobMatcher`] objects are held in bounded LRU caches so that
-//! repeated evaluations of the same pattern avoid recompilation.
+//! When the `cache` feature is enabled, compiled [`regex::Regex`] objects are
+//! held in a bounded LRU cache so that repeated evaluations of the same
+//! pattern avoid recompilation.
 //!
 //! # Examples
 //!
@@ -15,23 +15,22 @@
 //! // Configure cache capacities (0 = disabled).
 //! cache::configure(cache::Config {
 //!     regex: 256,
-//!     glob: 128,
 //! });
 //!
 //! // Flush all cached patterns.
 //! cache::clear();
 //! ```
 
-#[cfg(any(feature = "regex", feature = "glob"))]
+#[cfg(feature = "regex")]
 use core::num::NonZeroUsize;
-#[cfg(any(feature = "regex", feature = "glob"))]
+#[cfg(feature = "regex")]
 use lazy_static::lazy_static;
-#[cfg(all(feature = "std", any(feature = "regex", feature = "glob")))]
+#[cfg(all(feature = "std", feature = "regex"))]
 use parking_lot::Mutex;
-#[cfg(all(not(feature = "std"), any(feature = "regex", feature = "glob")))]
+#[cfg(all(not(feature = "std"), feature = "regex"))]
 use spin::Mutex;
 
-#[cfg(any(feature = "regex", feature = "glob"))]
+#[cfg(feature = "regex")]
 use alloc::string::String;
 
 /// Configuration for builtin pattern caches.
@@ -44,8 +43,6 @@ use alloc::string::String;
 pub struct Config {
     /// Maximum compiled regex patterns (default 256).
     pub regex: usize,
-    /// Maximum compiled glob matchers (default 128).
-    pub glob: usize,
 }
 
 impl Config {
@@ -55,10 +52,7 @@ impl Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            regex: 256,
-            glob: 128,
-        }
+        Self { regex: 256 }
     }
 }
 
@@ -66,12 +60,12 @@ impl Default for Config {
 // Internal generic LRU wrapper
 // ---------------------------------------------------------------------------
 
-#[cfg(any(feature = "regex", feature = "glob"))]
+#[cfg(feature = "regex")]
 pub(crate) struct LruCache<V> {
     inner: Option<lru::LruCache<String, V>>,
 }
 
-#[cfg(any(feature = "regex", feature = "glob"))]
+#[cfg(feature = "regex")]
 impl<V> LruCache<V> {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
@@ -129,16 +123,6 @@ lazy_static! {
 }
 
 // ---------------------------------------------------------------------------
-// Global glob cache
-// ---------------------------------------------------------------------------
-
-#[cfg(feature = "glob")]
-lazy_static! {
-    pub(crate) static ref GLOB_CACHE: Mutex<LruCache<globset::GlobMatcher>> =
-        Mutex::new(LruCache::new(Config::default().glob));
-}
-
-// ---------------------------------------------------------------------------
 // Public API
 // ---------------------------------------------------------------------------
 
@@ -149,23 +133,16 @@ lazy_static! {
 /// Values exceeding [`Config::MAX_CAPACITY`] are clamped.
 pub fn configure(config: Config) {
     let regex = config.regex.min(Config::MAX_CAPACITY);
-    let glob = config.glob.min(Config::MAX_CAPACITY);
 
     #[cfg(feature = "regex")]
     REGEX_CACHE.lock().resize(regex);
 
-    #[cfg(feature = "glob")]
-    GLOB_CACHE.lock().resize(glob);
-
-    // Suppress unused-variable warnings when neither regex nor glob is enabled.
-    let _ = (regex, glob);
+    // Suppress unused-variable warnings when regex is not enabled.
+    let _ = regex;
 }
 
 /// Remove all entries from every pattern cache.
 pub fn clear() {
     #[cfg(feature = "regex")]
     REGEX_CACHE.lock().clear();
-
-    #[cfg(feature = "glob")]
-    GLOB_CACHE.lock().clear();
 }

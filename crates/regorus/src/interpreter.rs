@@ -3,7 +3,7 @@
 #![allow(clippy::print_stderr, clippy::pattern_type_mismatch)]
 
 use crate::ast::*;
-use crate::builtins::{self, BuiltinFcn};
+use crate::builtins::{self, Builtin};
 use crate::compiled_policy::CompiledPolicyData;
 #[cfg(feature = "azure_policy")]
 use crate::compiled_policy::TargetInfo;
@@ -1569,13 +1569,13 @@ impl Interpreter {
                     let mut target = format_path_components(&path)?;
 
                     let mut target_is_function = self.lookup_function_by_name(&target).is_some()
-                        || Self::is_builtin(wm.refr.span(), &target);
+                        || Self::is_builtin(&target);
 
                     let root = path.first().map(PathComponent::value).unwrap_or_default();
                     if !target_is_function && root != "data" && root != "input" {
                         // target must be a function.
                         if self.lookup_function_by_name(&target).is_none()
-                            && !Self::is_builtin(wm.refr.span(), &target)
+                            && !Self::is_builtin(&target)
                         {
                             // Prefix target with current module path.
                             target = format!("{}.{}", self.current_module_path, target);
@@ -1622,8 +1622,7 @@ impl Interpreter {
                                             });
                                         if let Some(resolved) = resolved {
                                             function_path = resolved;
-                                        } else if !Self::is_builtin(wm.r#as.span(), &function_path)
-                                        {
+                                        } else if !Self::is_builtin(&function_path) {
                                             // bail!(wm.r#as.span().error("could not evaluate expression"));
                                             skip_exec = true;
                                         }
@@ -2780,7 +2779,7 @@ impl Interpreter {
         &mut self,
         span: &Span,
         name: &str,
-        builtin: builtins::BuiltinFcn,
+        builtin: &Builtin,
         params: &[ExprRef],
         args: Vec<Value>,
     ) -> Result<Value> {
@@ -2797,7 +2796,7 @@ impl Interpreter {
             }
         }
 
-        let v = match builtin.0(
+        let v = match builtin.call(
             span,
             params,
             &args[..],
@@ -2833,16 +2832,8 @@ impl Interpreter {
         Ok(v)
     }
 
-    #[allow(unused_variables)]
-    fn lookup_builtin(span: &Span, path: &str) -> Result<Option<&'static BuiltinFcn>> {
-        if let Some(builtin) = builtins::BUILTINS.get(path) {
-            return Ok(Some(builtin));
-        }
-        Ok(None)
-    }
-
-    fn is_builtin(span: &Span, path: &str) -> bool {
-        path == "print" || matches!(Self::lookup_builtin(span, path), Ok(Some(_)))
+    fn is_builtin(path: &str) -> bool {
+        path == "print" || Builtin::named(path).is_some()
     }
 
     fn to_printable(value: &Value, s: &mut String) {
@@ -3001,11 +2992,11 @@ impl Interpreter {
                     return self.eval_print(span, params, param_values);
                 }
                 // Look up builtin function.
-                else if let Some(builtin) = Self::lookup_builtin(span, &selected_fcn_path)? {
+                else if let Some(builtin) = Builtin::named(&selected_fcn_path) {
                     let r = self.eval_builtin_call(
                         span,
                         &selected_fcn_path.clone(),
-                        *builtin,
+                        builtin,
                         params,
                         param_values,
                     );

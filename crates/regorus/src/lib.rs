@@ -175,10 +175,10 @@ pub use utils::limits::{
 };
 pub use value::Value;
 
-/// Compiled-pattern caches for the `regex.*` and `glob.*` Rego builtins.
+/// Compiled-pattern cache for the `regex.*` Rego builtins.
 ///
-/// When the `cache` feature is enabled, compiled patterns are held in
-/// bounded LRU caches so that repeated evaluations avoid recompilation.
+/// When the `cache` feature is enabled, compiled patterns are held in a
+/// bounded LRU cache so that repeated evaluations avoid recompilation.
 ///
 /// # Examples
 ///
@@ -187,7 +187,6 @@ pub use value::Value;
 ///
 /// cache::configure(cache::Config {
 ///     regex: 256,
-///     glob: 128,
 /// });
 /// cache::clear();
 /// ```

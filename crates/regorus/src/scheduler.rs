@@ -17,7 +17,7 @@
 
 use crate::ast::Expr::*;
 use crate::ast::*;
-use crate::builtins::BUILTINS;
+use crate::builtins::Builtin;
 use crate::lexer::*;
 use crate::lookup::*;
 pub use crate::query::traversal::Scope;
@@ -958,7 +958,7 @@ impl Analyzer {
             for wm in &stmt.with_mods {
                 // What stands for a function may be a builtin: no variable.
                 if let Ok(path) = get_path_string(&wm.r#as, None) {
-                    if BUILTINS.contains_key(path.as_str()) || self.functions.contains_key(&path) {
+                    if Builtin::named(&path).is_some() || self.functions.contains_key(&path) {
                         continue;
                     }
                 }

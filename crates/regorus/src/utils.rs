@@ -11,7 +11,7 @@
 pub mod limits;
 
 use crate::ast::*;
-use crate::builtins::*;
+use crate::builtins::Builtin;
 use crate::lexer::SourceStr;
 use crate::parser::Parser;
 use crate::*;
@@ -198,8 +198,8 @@ fn get_extra_arg_impl(
             let path = get_path_string(fcn, None)?;
             if let Some((_, n_args, _)) = functions.get(&path) {
                 *n_args
-            } else if let Some((_, n_args)) = BUILTINS.get(path.as_str()) {
-                *n_args
+            } else if let Some(builtin) = Builtin::named(&path) {
+                builtin.arguments
             } else {
                 return Ok(None);
             }

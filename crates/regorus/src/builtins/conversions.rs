@@ -4,7 +4,6 @@
 #![allow(clippy::unseparated_literal_suffix, clippy::pattern_type_mismatch)]
 
 use crate::ast::{Expr, Ref};
-use crate::builtins;
 use crate::builtins::utils::ensure_args_count;
 use crate::lexer::Span;
 use crate::number::Number;
@@ -13,11 +12,13 @@ use crate::*;
 
 use anyhow::{bail, Result};
 
-pub fn register(m: &mut builtins::BuiltinsMap<&'static str, builtins::BuiltinFcn>) {
-    m.insert("to_number", (to_number, 1));
-}
-
-fn to_number(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn to_number(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "to_number";
     ensure_args_count(span, name, params, args, 1)?;
 

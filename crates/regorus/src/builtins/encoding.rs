@@ -3,7 +3,6 @@
 #![allow(clippy::unused_trait_names, clippy::pattern_type_mismatch)]
 
 use crate::ast::{Expr, Ref};
-use crate::builtins;
 #[cfg(feature = "urlquery")]
 use crate::builtins::utils::enforce_limit;
 #[allow(unused)]
@@ -17,46 +16,9 @@ use crate::*;
 #[allow(unused)]
 use anyhow::{anyhow, bail, Context, Result};
 
-pub fn register(m: &mut builtins::BuiltinsMap<&'static str, builtins::BuiltinFcn>) {
-    #[cfg(feature = "base64")]
-    {
-        m.insert("base64.decode", (base64_decode, 1));
-        m.insert("base64.encode", (base64_encode, 1));
-        m.insert("base64.is_valid", (base64_is_valid, 1));
-    }
-    #[cfg(feature = "base64url")]
-    {
-        m.insert("base64url.decode", (base64url_decode, 1));
-        m.insert("base64url.encode", (base64url_encode, 1));
-        m.insert("base64url.encode_no_pad", (base64url_encode_no_pad, 1));
-    }
-    #[cfg(feature = "hex")]
-    {
-        m.insert("hex.decode", (hex_decode, 1));
-        m.insert("hex.encode", (hex_encode, 1));
-    }
-    #[cfg(feature = "urlquery")]
-    {
-        m.insert("urlquery.decode", (urlquery_decode, 1));
-        m.insert("urlquery.decode_object", (urlquery_decode_object, 1));
-        m.insert("urlquery.encode", (urlquery_encode, 1));
-        m.insert("urlquery.encode_object", (urlquery_encode_object, 1));
-    }
-    m.insert("json.is_valid", (json_is_valid, 1));
-    m.insert("json.marshal", (json_marshal, 1));
-    m.insert("json.marshal_with_options", (json_marshal_with_options, 2));
-    m.insert("json.unmarshal", (json_unmarshal, 1));
-
-    #[cfg(feature = "yaml")]
-    {
-        m.insert("yaml.is_valid", (yaml_is_valid, 1));
-        m.insert("yaml.marshal", (yaml_marshal, 1));
-        m.insert("yaml.unmarshal", (yaml_unmarshal, 1));
-    }
-}
-
 #[cfg(feature = "base64")]
-fn base64_decode(
+#[inline(never)]
+pub(super) fn base64_decode(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -79,7 +41,8 @@ fn base64_decode(
 }
 
 #[cfg(feature = "base64")]
-fn base64_encode(
+#[inline(never)]
+pub(super) fn base64_encode(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -95,7 +58,8 @@ fn base64_encode(
 }
 
 #[cfg(feature = "base64")]
-fn base64_is_valid(
+#[inline(never)]
+pub(super) fn base64_is_valid(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -111,7 +75,8 @@ fn base64_is_valid(
 }
 
 #[cfg(feature = "base64url")]
-fn base64url_decode(
+#[inline(never)]
+pub(super) fn base64url_decode(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -143,7 +108,8 @@ fn base64url_decode(
 }
 
 #[cfg(feature = "base64url")]
-fn base64url_encode(
+#[inline(never)]
+pub(super) fn base64url_encode(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -159,7 +125,8 @@ fn base64url_encode(
 }
 
 #[cfg(feature = "base64url")]
-fn base64url_encode_no_pad(
+#[inline(never)]
+pub(super) fn base64url_encode_no_pad(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -177,7 +144,13 @@ fn base64url_encode_no_pad(
 }
 
 #[cfg(feature = "hex")]
-fn hex_decode(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn hex_decode(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "hex.decode";
     ensure_args_count(span, name, params, args, 1)?;
 
@@ -195,7 +168,13 @@ fn hex_decode(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) 
 }
 
 #[cfg(feature = "hex")]
-fn hex_encode(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn hex_encode(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "hex.encode";
     ensure_args_count(span, name, params, args, 1)?;
 
@@ -208,7 +187,8 @@ fn hex_encode(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) 
 }
 
 #[cfg(feature = "urlquery")]
-fn urlquery_decode(
+#[inline(never)]
+pub(super) fn urlquery_decode(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -244,7 +224,8 @@ fn unescape(part: &str) -> Option<String> {
 }
 
 #[cfg(feature = "urlquery")]
-fn urlquery_decode_object(
+#[inline(never)]
+pub(super) fn urlquery_decode_object(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -279,7 +260,8 @@ fn as_in_go(query: &str) -> Rc<str> {
 }
 
 #[cfg(feature = "urlquery")]
-fn urlquery_encode(
+#[inline(never)]
+pub(super) fn urlquery_encode(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -304,7 +286,8 @@ fn urlquery_encode(
 }
 
 #[cfg(feature = "urlquery")]
-fn urlquery_encode_object(
+#[inline(never)]
+pub(super) fn urlquery_encode_object(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -345,7 +328,8 @@ fn urlquery_encode_object(
 }
 
 #[cfg(feature = "yaml")]
-fn yaml_is_valid(
+#[inline(never)]
+pub(super) fn yaml_is_valid(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -359,7 +343,13 @@ fn yaml_is_valid(
 }
 
 #[cfg(feature = "yaml")]
-fn yaml_marshal(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn yaml_marshal(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "yaml.marshal";
     ensure_args_count(span, name, params, args, 1)?;
 
@@ -370,7 +360,8 @@ fn yaml_marshal(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool
 }
 
 #[cfg(feature = "yaml")]
-fn yaml_unmarshal(
+#[inline(never)]
+pub(super) fn yaml_unmarshal(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -382,7 +373,8 @@ fn yaml_unmarshal(
     Value::from_yaml_str(&yaml_str).with_context(|| span.error("could not deserialize yaml."))
 }
 
-fn json_is_valid(
+#[inline(never)]
+pub(super) fn json_is_valid(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -395,7 +387,13 @@ fn json_is_valid(
     Ok(Value::Bool(Value::from_json_str(&json_str).is_ok()))
 }
 
-fn json_marshal(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn json_marshal(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "json.marshal";
     ensure_args_count(span, name, params, args, 1)?;
     let json = serde_json::to_string(&args[0])
@@ -413,7 +411,8 @@ fn json_marshal(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool
     Ok(Value::from(json))
 }
 
-fn json_marshal_with_options(
+#[inline(never)]
+pub(super) fn json_marshal_with_options(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -479,7 +478,8 @@ fn json_marshal_with_options(
     Ok(Value::from(lines.join("\n")))
 }
 
-fn json_unmarshal(
+#[inline(never)]
+pub(super) fn json_unmarshal(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],

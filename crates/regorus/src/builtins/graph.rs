@@ -4,7 +4,6 @@
 #![allow(clippy::pattern_type_mismatch)]
 
 use crate::ast::{Expr, Ref};
-use crate::builtins;
 use crate::builtins::utils::{enforce_limit, ensure_args_count, ensure_object};
 use crate::lexer::Span;
 use crate::value::Object;
@@ -15,13 +14,13 @@ use alloc::collections::BTreeSet;
 
 use anyhow::{bail, Result};
 
-pub fn register(m: &mut builtins::BuiltinsMap<&'static str, builtins::BuiltinFcn>) {
-    m.insert("graph.reachable", (reachable, 2));
-    m.insert("graph.reachable_paths", (reachable_paths, 2));
-    m.insert("walk", (walk, 1));
-}
-
-fn reachable(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn reachable(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    strict: bool,
+) -> Result<Value> {
     let name = "graph.reachable";
     ensure_args_count(span, name, params, args, 2)?;
 
@@ -153,7 +152,8 @@ fn visit(
     Ok(())
 }
 
-fn reachable_paths(
+#[inline(never)]
+pub(super) fn reachable_paths(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -225,7 +225,13 @@ fn walk_visit(path: &mut Vec<Value>, value: &Value, paths: &mut Vec<Value>) -> R
     Ok(())
 }
 
-fn walk(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn walk(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "walk";
     ensure_args_count(span, name, params, args, 1)?;
     let mut paths = vec![];

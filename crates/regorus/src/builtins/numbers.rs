@@ -9,7 +9,6 @@
 )]
 
 use crate::ast::{ArithOp, Expr, Ref};
-use crate::builtins;
 use crate::builtins::utils::{enforce_limit, ensure_args_count, ensure_numeric};
 use crate::lexer::Span;
 use crate::number::Number;
@@ -20,17 +19,6 @@ use anyhow::{bail, Result};
 
 #[cfg(feature = "std")]
 use rand::RngExt;
-
-pub fn register(m: &mut builtins::BuiltinsMap<&'static str, builtins::BuiltinFcn>) {
-    m.insert("abs", (abs, 1));
-    m.insert("ceil", (ceil, 1));
-    m.insert("floor", (floor, 1));
-    m.insert("numbers.range", (range, 2));
-    m.insert("numbers.range_step", (range_step, 3));
-    #[cfg(feature = "std")]
-    m.insert("rand.intn", (intn, 2));
-    m.insert("round", (round, 1));
-}
 
 pub fn arithmetic_operation(
     span: &Span,
@@ -71,28 +59,52 @@ pub fn arithmetic_operation(
     }))
 }
 
-fn abs(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn abs(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     ensure_args_count(span, "abs", params, args, 1)?;
     Ok(Value::from(
         ensure_numeric("abs", &params[0], &args[0])?.abs(),
     ))
 }
 
-fn ceil(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn ceil(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     ensure_args_count(span, "ceil", params, args, 1)?;
     Ok(Value::from(
         ensure_numeric("ceil", &params[0], &args[0])?.ceil(),
     ))
 }
 
-fn floor(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn floor(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     ensure_args_count(span, "floor", params, args, 1)?;
     Ok(Value::from(
         ensure_numeric("floor", &params[0], &args[0])?.floor(),
     ))
 }
 
-fn range(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn range(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    strict: bool,
+) -> Result<Value> {
     let name = "numbers.range";
     ensure_args_count(span, name, params, args, 2)?;
     let v1 = ensure_numeric(name, &params[0], &args[0].clone())?;
@@ -131,7 +143,13 @@ fn range(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> Res
     Ok(Value::from_array(values))
 }
 
-fn range_step(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn range_step(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    strict: bool,
+) -> Result<Value> {
     let name = "numbers.range_step";
     ensure_args_count(span, name, params, args, 3)?;
     let v1 = ensure_numeric(name, &params[0], &args[0].clone())?;
@@ -178,7 +196,13 @@ fn range_step(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -
     Ok(Value::from_array(values))
 }
 
-fn round(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn round(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "round";
     ensure_args_count(span, name, params, args, 1)?;
     Ok(Value::from(
@@ -187,7 +211,13 @@ fn round(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Re
 }
 
 #[cfg(feature = "std")]
-fn intn(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn intn(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let fcn = "rand.intn";
     ensure_args_count(span, fcn, params, args, 2)?;
     let _ = crate::builtins::utils::ensure_string(fcn, &params[0], &args[0])?;

@@ -4,7 +4,6 @@
 #![allow(clippy::pattern_type_mismatch)]
 
 use crate::ast::{Expr, Ref};
-use crate::builtins;
 use crate::builtins::utils::{enforce_limit, ensure_args_count, ensure_array, ensure_object};
 use crate::lexer::Span;
 use crate::Rc;
@@ -15,29 +14,6 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use core::iter::Iterator;
 
 use anyhow::{bail, Result};
-
-pub fn register(m: &mut builtins::BuiltinsMap<&'static str, builtins::BuiltinFcn>) {
-    m.insert("json.filter", (json_filter, 2));
-    m.insert("json.remove", (json_remove, 2));
-    m.insert("object.filter", (filter, 2));
-    m.insert("object.get", (get, 3));
-    m.insert("object.keys", (keys, 1));
-    m.insert("object.remove", (remove, 2));
-    m.insert("object.subset", (subset, 2));
-    m.insert("object.union", (object_union, 2));
-    m.insert("object.union_n", (object_union_n, 1));
-
-    #[cfg(feature = "jsonschema")]
-    {
-        m.insert("json.match_schema", (json_match_schema, 2));
-        m.insert("json.verify_schema", (json_verify_schema, 1));
-    }
-
-    #[cfg(feature = "jsonpatch")]
-    {
-        m.insert("json.patch", (json_patch, 2));
-    }
-}
 
 fn json_filter_impl(v: &Value, filter: &Value) -> Result<Value> {
     let filters = match filter {
@@ -245,7 +221,13 @@ fn merge_filters(
     Ok(filters)
 }
 
-fn json_filter(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn json_filter(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "json.filter";
     ensure_args_count(span, name, params, args, 2)?;
     ensure_object(name, &params[0], args[0].clone())?;
@@ -265,7 +247,13 @@ fn json_filter(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool)
     json_filter_impl(&args[0], &filters)
 }
 
-fn json_remove(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn json_remove(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "json.remove";
     ensure_args_count(span, name, params, args, 2)?;
     ensure_object(name, &params[0], args[0].clone())?;
@@ -279,7 +267,13 @@ fn json_remove(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool)
     json_remove_impl(&args[0], &filters)
 }
 
-fn filter(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn filter(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "object.filter";
     ensure_args_count(span, name, params, args, 2)?;
     let mut obj = ensure_object(name, &params[0], args[0].clone())?;
@@ -297,7 +291,13 @@ fn filter(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> R
     Ok(Value::Object(obj))
 }
 
-fn get(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn get(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "object.get";
     ensure_args_count(span, name, params, args, 3)?;
     let obj = ensure_object(name, &params[0], args[0].clone())?;
@@ -322,14 +322,26 @@ fn get(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Resu
     })
 }
 
-fn keys(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn keys(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "object.keys";
     ensure_args_count(span, name, params, args, 1)?;
     let obj = ensure_object(name, &params[0], args[0].clone())?;
     Ok(Value::from_set(obj.keys().cloned().collect()))
 }
 
-fn remove(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn remove(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "object.remove";
     ensure_args_count(span, name, params, args, 2)?;
     let mut obj = ensure_object(name, &params[0], args[0].clone())?;
@@ -371,7 +383,13 @@ fn is_subset(sup: &Value, sub: &Value) -> bool {
     }
 }
 
-fn subset(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn subset(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "object.subset";
     ensure_args_count(span, name, params, args, 2)?;
 
@@ -407,7 +425,13 @@ fn union(obj1: &Value, obj2: &Value) -> Result<Value> {
     }
 }
 
-fn object_union(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn object_union(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "object.union";
     ensure_args_count(span, name, params, args, 2)?;
 
@@ -418,7 +442,8 @@ fn object_union(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool
     Ok(result)
 }
 
-fn object_union_n(
+#[inline(never)]
+pub(super) fn object_union_n(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -462,7 +487,8 @@ fn compile_json_schema(param: &Ref<Expr>, arg: &Value) -> Result<jsonschema::Val
 }
 
 #[cfg(feature = "jsonschema")]
-fn json_verify_schema(
+#[inline(never)]
+pub(super) fn json_verify_schema(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -484,7 +510,8 @@ fn json_verify_schema(
 }
 
 #[cfg(feature = "jsonschema")]
-fn json_match_schema(
+#[inline(never)]
+pub(super) fn json_match_schema(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -516,7 +543,13 @@ fn json_match_schema(
 // rather than a hard error -- this builtin never errors on a malformed patch,
 // regardless of the `strict-builtin-errors` setting.
 #[cfg(feature = "jsonpatch")]
-fn json_patch(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn json_patch(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "json.patch";
     ensure_args_count(span, name, params, args, 2)?;
     ensure_array(name, &params[1], args[1].clone())?;

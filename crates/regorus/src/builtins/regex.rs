@@ -3,7 +3,6 @@
 #![allow(clippy::as_conversions)]
 
 use crate::ast::{Expr, Ref};
-use crate::builtins;
 use crate::builtins::utils::{enforce_limit, ensure_args_count, ensure_numeric, ensure_string};
 use crate::lexer::Span;
 use crate::value::Value;
@@ -80,21 +79,8 @@ fn compile_regex_for_builtin(span: &Span, pattern: &str) -> Result<Regex> {
     })
 }
 
-pub fn register(m: &mut builtins::BuiltinsMap<&'static str, builtins::BuiltinFcn>) {
-    m.insert(
-        "regex.find_all_string_submatch_n",
-        (find_all_string_submatch_n, 3),
-    );
-    m.insert("regex.find_n", (find_n, 3));
-    // TODO: m.insert("regex.globs_match", (globs_match, 2));
-    m.insert("regex.is_valid", (is_valid, 1));
-    m.insert("regex.match", (regex_match, 2));
-    m.insert("regex.replace", (regex_replace, 3));
-    m.insert("regex.split", (regex_split, 2));
-    m.insert("regex.template_match", (regex_template_match, 4));
-}
-
-fn find_all_string_submatch_n(
+#[inline(never)]
+pub(super) fn find_all_string_submatch_n(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -144,7 +130,13 @@ fn find_all_string_submatch_n(
     ))
 }
 
-fn find_n(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn find_n(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "regex.find_n";
     ensure_args_count(span, name, params, args, 3)?;
 
@@ -177,7 +169,13 @@ fn find_n(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> R
     ))
 }
 
-fn is_valid(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn is_valid(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "regex.is_valid";
     ensure_args_count(span, name, params, args, 1)?;
     let pattern = match ensure_string(name, &params[0], &args[0]) {
@@ -197,7 +195,8 @@ fn is_valid(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) ->
     }
 }
 
-pub fn regex_match(
+#[inline(never)]
+pub(super) fn regex_match(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -212,7 +211,8 @@ pub fn regex_match(
     Ok(Value::Bool(re.is_match(&value)))
 }
 
-fn regex_replace(
+#[inline(never)]
+pub(super) fn regex_replace(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -241,7 +241,13 @@ fn regex_replace(
     Ok(Value::String(re.replace_all(&s, value.as_ref()).into()))
 }
 
-fn regex_split(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn regex_split(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "regex.split";
     ensure_args_count(span, name, params, args, 2)?;
     let pattern = ensure_string(name, &params[0], &args[0])?;
@@ -269,7 +275,8 @@ fn regex_split(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool)
     Ok(Value::from_array(parts))
 }
 
-fn regex_template_match(
+#[inline(never)]
+pub(super) fn regex_template_match(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],

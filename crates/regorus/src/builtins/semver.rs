@@ -3,7 +3,6 @@
 #![allow(clippy::as_conversions, clippy::pattern_type_mismatch)]
 
 use crate::ast::{Expr, Ref};
-use crate::builtins;
 use crate::builtins::utils::{ensure_args_count, ensure_string};
 use crate::lexer::Span;
 use crate::value::Value;
@@ -14,12 +13,13 @@ use core::cmp::Ordering;
 
 use anyhow::Result;
 
-pub fn register(m: &mut builtins::BuiltinsMap<&'static str, builtins::BuiltinFcn>) {
-    m.insert("semver.compare", (compare, 2));
-    m.insert("semver.is_valid", (is_valid, 1));
-}
-
-fn compare(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn compare(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "semver.compare";
     ensure_args_count(span, name, params, args, 2)?;
 
@@ -37,7 +37,13 @@ fn compare(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> 
     Ok(Value::from(result as i64))
 }
 
-fn is_valid(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn is_valid(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    strict: bool,
+) -> Result<Value> {
     let name = "semver.is_valid";
     ensure_args_count(span, name, params, args, 1)?;
     let version = if strict {

@@ -4,20 +4,12 @@
 #![allow(clippy::pattern_type_mismatch)]
 
 use crate::ast::{Expr, Ref};
-use crate::builtins;
 use crate::builtins::utils::{ensure_args_count, ensure_set};
 use crate::lexer::Span;
 use crate::value::Value;
 use crate::*;
 
 use anyhow::{bail, Result};
-
-pub fn register(m: &mut builtins::BuiltinsMap<&'static str, builtins::BuiltinFcn>) {
-    m.insert("intersection", (intersection_of_set_of_sets, 1));
-    m.insert("union", (union_of_set_of_sets, 1));
-    m.insert("__builtin_sets.union", (binary_set_union, 2));
-    m.insert("__builtin_sets.intersection", (binary_set_intersection, 2));
-}
 
 pub fn intersection(expr1: &Expr, expr2: &Expr, v1: Value, v2: Value) -> Result<Value> {
     let s1 = ensure_set("intersection", expr1, v1)?;
@@ -37,7 +29,8 @@ pub fn difference(expr1: &Expr, expr2: &Expr, v1: Value, v2: Value) -> Result<Va
     Ok(Value::from(s1.difference(&s2)))
 }
 
-fn binary_set_union(
+#[inline(never)]
+pub(super) fn binary_set_union(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -50,7 +43,8 @@ fn binary_set_union(
     Ok(Value::from(left.union(&right)))
 }
 
-fn binary_set_intersection(
+#[inline(never)]
+pub(super) fn binary_set_intersection(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -63,7 +57,8 @@ fn binary_set_intersection(
     Ok(Value::from(left.intersection(&right)))
 }
 
-fn intersection_of_set_of_sets(
+#[inline(never)]
+pub(super) fn intersection_of_set_of_sets(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -95,7 +90,8 @@ fn intersection_of_set_of_sets(
     Ok(Value::from(res))
 }
 
-fn union_of_set_of_sets(
+#[inline(never)]
+pub(super) fn union_of_set_of_sets(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],

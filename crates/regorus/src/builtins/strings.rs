@@ -8,7 +8,6 @@
 )]
 
 use crate::ast::{Expr, Ref};
-use crate::builtins;
 use crate::builtins::utils::{
     enforce_limit, ensure_args_count, ensure_array, ensure_numeric, ensure_object, ensure_string,
     ensure_string_collection,
@@ -22,34 +21,13 @@ use anyhow::{bail, Result};
 
 mod go_is_print;
 
-pub fn register(m: &mut builtins::BuiltinsMap<&'static str, builtins::BuiltinFcn>) {
-    m.insert("concat", (concat, 2));
-    m.insert("contains", (contains, 2));
-    m.insert("endswith", (endswith, 2));
-    m.insert("format_int", (format_int, 2));
-    m.insert("indexof", (indexof, 2));
-    m.insert("indexof_n", (indexof_n, 2));
-    m.insert("lower", (lower, 1));
-    m.insert("replace", (replace, 3));
-    m.insert("split", (split, 2));
-    m.insert("sprintf", (sprintf, 2));
-    m.insert("startswith", (startswith, 2));
-    m.insert("strings.any_prefix_match", (any_prefix_match, 2));
-    m.insert("strings.any_suffix_match", (any_suffix_match, 2));
-    m.insert("strings.count", (strings_count, 2));
-    m.insert("strings.replace_n", (replace_n, 2));
-    m.insert("strings.reverse", (reverse, 1));
-    m.insert("substring", (substring, 3));
-    m.insert("trim", (trim, 2));
-    m.insert("trim_left", (trim_left, 2));
-    m.insert("trim_prefix", (trim_prefix, 2));
-    m.insert("trim_right", (trim_right, 2));
-    m.insert("trim_space", (trim_space, 1));
-    m.insert("trim_suffix", (trim_suffix, 2));
-    m.insert("upper", (upper, 1));
-}
-
-fn concat(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn concat(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "concat";
     ensure_args_count(span, name, params, args, 2)?;
     let delimiter = ensure_string(name, &params[0], &args[0])?;
@@ -57,7 +35,13 @@ fn concat(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> R
     Ok(Value::String(collection.join(&delimiter).into()))
 }
 
-fn contains(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn contains(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "contains";
     ensure_args_count(span, name, params, args, 2)?;
     let s1 = ensure_string(name, &params[0], &args[0])?;
@@ -65,7 +49,13 @@ fn contains(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) ->
     Ok(Value::Bool(s1.contains(s2.as_ref())))
 }
 
-fn endswith(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn endswith(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "endswith";
     ensure_args_count(span, name, params, args, 2)?;
     let s1 = ensure_string(name, &params[0], &args[0])?;
@@ -73,7 +63,13 @@ fn endswith(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) ->
     Ok(Value::Bool(s1.ends_with(s2.as_ref())))
 }
 
-fn format_int(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn format_int(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    strict: bool,
+) -> Result<Value> {
     let name = "format_int";
     ensure_args_count(span, name, params, args, 2)?;
     let mut n = ensure_numeric(name, &params[0], &args[0])?;
@@ -104,7 +100,13 @@ fn format_int(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -
     Ok(Value::String((sign.to_owned() + &num).into()))
 }
 
-fn indexof(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn indexof(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "indexof";
     ensure_args_count(span, name, params, args, 2)?;
     let s1 = ensure_string(name, &params[0], &args[0])?;
@@ -120,7 +122,13 @@ fn indexof(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> 
     Ok(Value::from(Number::from(-1i64)))
 }
 
-fn indexof_n(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn indexof_n(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "indexof_n";
     ensure_args_count(span, name, params, args, 2)?;
     let s1 = ensure_string(name, &params[0], &args[0])?;
@@ -140,14 +148,26 @@ fn indexof_n(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -
     Ok(Value::from_array(positions))
 }
 
-fn lower(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn lower(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "lower";
     ensure_args_count(span, name, params, args, 1)?;
     let s = ensure_string(name, &params[0], &args[0])?;
     Ok(Value::String(s.to_lowercase().into()))
 }
 
-fn replace(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn replace(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "replace";
     ensure_args_count(span, name, params, args, 3)?;
     let s = ensure_string(name, &params[0], &args[0])?;
@@ -156,7 +176,13 @@ fn replace(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> 
     Ok(Value::String(s.replace(old.as_ref(), new.as_ref()).into()))
 }
 
-fn split(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn split(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "replace";
     ensure_args_count(span, name, params, args, 2)?;
     let s = ensure_string(name, &params[0], &args[0])?;
@@ -315,7 +341,13 @@ fn append_hex_escape(out: &mut String, prefix: char, value: u32, digits: usize) 
     }
 }
 
-fn sprintf(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn sprintf(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "sprintf";
     ensure_args_count(span, name, params, args, 2)?;
     let fmt = ensure_string(name, &params[0], &args[0])?;
@@ -517,7 +549,8 @@ fn sprintf(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> 
     Ok(Value::String(s.into()))
 }
 
-fn any_prefix_match(
+#[inline(never)]
+pub(super) fn any_prefix_match(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -567,7 +600,8 @@ fn any_prefix_match(
     ))
 }
 
-fn any_suffix_match(
+#[inline(never)]
+pub(super) fn any_suffix_match(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -617,7 +651,8 @@ fn any_suffix_match(
     ))
 }
 
-fn strings_count(
+#[inline(never)]
+pub(super) fn strings_count(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -633,7 +668,13 @@ fn strings_count(
     Ok(Value::from(search.matches(substring.as_ref()).count()))
 }
 
-fn startswith(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn startswith(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "startswith";
     ensure_args_count(span, name, params, args, 2)?;
     let s1 = ensure_string(name, &params[0], &args[0])?;
@@ -641,7 +682,13 @@ fn startswith(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) 
     Ok(Value::Bool(s1.starts_with(s2.as_ref())))
 }
 
-fn replace_n(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn replace_n(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "trim";
     ensure_args_count(span, name, params, args, 2)?;
     let obj = ensure_object(name, &params[0], args[0].clone())?;
@@ -688,14 +735,26 @@ fn replace_all(text: &str, pairs: &[(Rc<str>, Rc<str>)]) -> String {
     }
 }
 
-fn reverse(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn reverse(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "reverse";
     ensure_args_count(span, name, params, args, 1)?;
     let s = ensure_string(name, &params[0], &args[0])?;
     Ok(Value::String(s.chars().rev().collect::<String>().into()))
 }
 
-fn substring(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn substring(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    strict: bool,
+) -> Result<Value> {
     let name = "substring";
     ensure_args_count(span, name, params, args, 3)?;
     let s = ensure_string(name, &params[0], &args[0])?;
@@ -717,7 +776,13 @@ fn substring(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) ->
     }
 }
 
-fn trim(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn trim(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "trim";
     ensure_args_count(span, name, params, args, 2)?;
     let s1 = ensure_string(name, &params[0], &args[0])?;
@@ -725,7 +790,13 @@ fn trim(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Res
     Ok(Value::String(s1.trim_matches(|c| s2.contains(c)).into()))
 }
 
-fn trim_left(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn trim_left(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "trim_left";
     ensure_args_count(span, name, params, args, 2)?;
     let s1 = ensure_string(name, &params[0], &args[0])?;
@@ -735,7 +806,13 @@ fn trim_left(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -
     ))
 }
 
-fn trim_prefix(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn trim_prefix(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "trim_prefix";
     ensure_args_count(span, name, params, args, 2)?;
     let s1 = ensure_string(name, &params[0], &args[0])?;
@@ -746,7 +823,13 @@ fn trim_prefix(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool)
     }))
 }
 
-fn trim_right(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn trim_right(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "trim_right";
     ensure_args_count(span, name, params, args, 2)?;
     let s1 = ensure_string(name, &params[0], &args[0])?;
@@ -756,14 +839,26 @@ fn trim_right(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) 
     ))
 }
 
-fn trim_space(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn trim_space(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "trim_space";
     ensure_args_count(span, name, params, args, 1)?;
     let s = ensure_string(name, &params[0], &args[0])?;
     Ok(Value::String(s.trim().into()))
 }
 
-fn trim_suffix(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn trim_suffix(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "trim_suffix";
     ensure_args_count(span, name, params, args, 2)?;
     let s1 = ensure_string(name, &params[0], &args[0])?;
@@ -774,7 +869,13 @@ fn trim_suffix(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool)
     }))
 }
 
-fn upper(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn upper(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "upper";
     ensure_args_count(span, name, params, args, 1)?;
     let s = ensure_string(name, &params[0], &args[0])?;

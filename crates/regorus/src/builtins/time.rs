@@ -6,7 +6,6 @@
     clippy::pattern_type_mismatch
 )]
 use crate::ast::{Expr, Ref};
-use crate::builtins;
 use crate::builtins::utils::{ensure_args_count, ensure_numeric, ensure_string};
 use crate::lexer::Span;
 use crate::value::Value;
@@ -23,20 +22,13 @@ use chrono_tz::Tz;
 pub(in crate::builtins) mod compat;
 mod diff;
 
-pub fn register(m: &mut builtins::BuiltinsMap<&'static str, builtins::BuiltinFcn>) {
-    m.insert("time.add_date", (add_date, 4));
-    m.insert("time.clock", (clock, 1));
-    m.insert("time.date", (date, 1));
-    m.insert("time.diff", (diff, 2));
-    m.insert("time.format", (format, 1));
-    m.insert("time.now_ns", (now_ns, 0));
-    m.insert("time.parse_duration_ns", (parse_duration_ns, 1));
-    m.insert("time.parse_ns", (parse_ns, 2));
-    m.insert("time.parse_rfc3339_ns", (parse_rfc3339_ns, 1));
-    m.insert("time.weekday", (weekday, 1));
-}
-
-fn add_date(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn add_date(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    strict: bool,
+) -> Result<Value> {
     let name = "time.add_date";
     ensure_args_count(span, name, params, args, 4)?;
 
@@ -65,7 +57,13 @@ fn add_date(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> 
         })
 }
 
-fn clock(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn clock(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "time.clock";
     ensure_args_count(span, name, params, args, 1)?;
 
@@ -79,7 +77,13 @@ fn clock(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Re
     .into())
 }
 
-fn date(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn date(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "time.date";
     ensure_args_count(span, name, params, args, 1)?;
 
@@ -93,7 +97,13 @@ fn date(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Res
     .into())
 }
 
-fn diff(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn diff(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "time.diff";
     ensure_args_count(span, name, params, args, 2)?;
 
@@ -130,7 +140,13 @@ fn without_last_zeros(time: &str) -> String {
     }
 }
 
-fn format(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn format(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "time.format";
     ensure_args_count(span, name, params, args, 1)?;
 
@@ -144,14 +160,21 @@ fn format(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> R
     Ok(Value::String(result.into()))
 }
 
-fn now_ns(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn now_ns(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    strict: bool,
+) -> Result<Value> {
     let name = "time.now_ns";
     ensure_args_count(span, name, params, args, 0)?;
 
     safe_timestamp_nanos(span, strict, Utc::now().timestamp_nanos_opt())
 }
 
-fn parse_duration_ns(
+#[inline(never)]
+pub(super) fn parse_duration_ns(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -165,7 +188,13 @@ fn parse_duration_ns(
     safe_timestamp_nanos(span, strict, dur.num_nanoseconds())
 }
 
-fn parse_ns(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn parse_ns(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    strict: bool,
+) -> Result<Value> {
     let name = "time.parse_ns";
     ensure_args_count(span, name, params, args, 2)?;
 
@@ -177,7 +206,8 @@ fn parse_ns(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> 
     safe_timestamp_nanos(span, strict, datetime.timestamp_nanos_opt())
 }
 
-fn parse_rfc3339_ns(
+#[inline(never)]
+pub(super) fn parse_rfc3339_ns(
     span: &Span,
     params: &[Ref<Expr>],
     args: &[Value],
@@ -200,7 +230,13 @@ fn parse_rfc3339_ns(
     safe_timestamp_nanos(span, strict, datetime.timestamp_nanos_opt())
 }
 
-fn weekday(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn weekday(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "time.weekday";
     ensure_args_count(span, name, params, args, 1)?;
 

@@ -5,7 +5,6 @@ use alloc::borrow::Cow;
 use core::str::FromStr;
 
 use crate::ast::{Expr, Ref};
-use crate::builtins;
 use crate::builtins::utils::{ensure_args_count, ensure_string};
 use crate::lexer::Span;
 use crate::number::Number;
@@ -13,11 +12,6 @@ use crate::value::Value;
 use crate::*;
 
 use anyhow::{bail, Result};
-
-pub fn register(m: &mut builtins::BuiltinsMap<&'static str, builtins::BuiltinFcn>) {
-    m.insert("units.parse", (parse, 1));
-    m.insert("units.parse_bytes", (parse_bytes, 1));
-}
 
 fn ten_exp(suffix: &str) -> Option<i32> {
     Some(match suffix {
@@ -47,7 +41,13 @@ fn two_exp(suffix: &str) -> Option<i32> {
     })
 }
 
-fn parse(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn parse(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "units.parse";
     ensure_args_count(span, name, params, args, 1)?;
     let string = ensure_string(name, &params[0], &args[0])?;
@@ -115,7 +115,13 @@ fn tenb_exp(suffix: &str) -> Option<i32> {
     })
 }
 
-fn parse_bytes(span: &Span, params: &[Ref<Expr>], args: &[Value], strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn parse_bytes(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    strict: bool,
+) -> Result<Value> {
     let name = "units.parse_bytes";
     ensure_args_count(span, name, params, args, 1)?;
     let string = ensure_string(name, &params[0], &args[0])?;

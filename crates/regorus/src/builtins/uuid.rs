@@ -2,7 +2,6 @@
 // Copyright (c) Microsoft Corporation.
 // Licensed under the MIT License.
 use crate::ast::{Expr, Ref};
-use crate::builtins;
 use crate::builtins::utils::{ensure_args_count, ensure_string};
 use crate::lexer::Span;
 use crate::value::Value;
@@ -13,12 +12,13 @@ use alloc::collections::BTreeMap;
 use anyhow::Result;
 use uuid::{Timestamp, Uuid};
 
-pub fn register(m: &mut builtins::BuiltinsMap<&'static str, builtins::BuiltinFcn>) {
-    m.insert("uuid.parse", (parse, 1));
-    m.insert("uuid.rfc4122", (rfc4122, 1));
-}
-
-fn parse(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn parse(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "uuid.parse";
     ensure_args_count(span, name, params, args, 1)?;
 
@@ -89,7 +89,13 @@ fn parse(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Re
     Ok(Value::from(result))
 }
 
-fn rfc4122(span: &Span, params: &[Ref<Expr>], args: &[Value], _strict: bool) -> Result<Value> {
+#[inline(never)]
+pub(super) fn rfc4122(
+    span: &Span,
+    params: &[Ref<Expr>],
+    args: &[Value],
+    _strict: bool,
+) -> Result<Value> {
     let name = "uuid.rfc4122";
     ensure_args_count(span, name, params, args, 1)?;
     ensure_string(name, &params[0], &args[0])?;

@@ -6,7 +6,7 @@
 
 use super::recursion::Graph;
 use super::scope::{Path, Scope, declared, package, pattern, rule_path};
-use regorus::unstable::{ArithOp, AssignOp, BUILTINS, Expr, Literal, Module, Query, Ref, Rule, RuleHead, Span};
+use regorus::unstable::{ArithOp, AssignOp, Builtin, Expr, Literal, Module, Query, Ref, Rule, RuleHead, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How often a number may be multiplied with others that the rules compute. Each time doubles its length, and 2^8
@@ -277,7 +277,7 @@ impl Values<'_> {
     fn call(&mut self, function: &Expr, params: &[Ref<Expr>]) -> Size {
         let size = params.iter().fold(Size::ONE, |size, param| size.max(self.expr(param)));
         let name = function.span().text();
-        if !BUILTINS.contains_key(name) {
+        if Builtin::named(name).is_none() {
             return self.of_rules(function, size);
         }
         if name == "walk"

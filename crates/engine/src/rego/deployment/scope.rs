@@ -1,7 +1,7 @@
 //! What names mean: the rules that a reference leads to, and the variables that hide them.
 
 use regorus::Value;
-use regorus::unstable::{AssignOp, BUILTINS, Expr, Literal, Module, Query, Ref, Rule, RuleHead};
+use regorus::unstable::{AssignOp, Builtin, Expr, Literal, Module, Query, Ref, Rule, RuleHead};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
@@ -41,7 +41,7 @@ impl<'m> Scope<'m> {
         };
         path.extend(fields);
         let name = path.get(self.package.len()..).unwrap_or_default().join(".");
-        if whole && !self.known.contains(&path) && BUILTINS.contains_key(name.as_str()) {
+        if whole && !self.known.contains(&path) && Builtin::named(name.as_str()).is_some() {
             return BTreeSet::new();
         }
         let through =

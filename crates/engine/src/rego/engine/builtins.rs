@@ -7,7 +7,7 @@ use super::digests;
 use super::document::set;
 use super::first_exceeded_bound::FirstExceededBound;
 use super::graphql;
-use super::image_has_prefix::{IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, image_has_prefix};
+use super::image_has_prefix::{ComparedImages, IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS};
 use super::image_reference::{IMAGE_REFERENCE, image_reference};
 use super::rsa::Hash;
 use super::signatures::Algorithm;
@@ -17,8 +17,8 @@ use super::tokens;
 use crate::Timestamp;
 use crate::settings::ImageMatching;
 use anyhow::bail;
-use regorus::unstable::BUILTINS;
-use regorus::{Engine, Extension, Value};
+use regorus::unstable::{BUILTINS, Builtin};
+use regorus::{Engine, Value};
 use std::collections::BTreeSet;
 
 /// A builtin that is added to the engine's.
@@ -26,84 +26,84 @@ struct Added {
     name: &'static str,
     /// How many arguments it takes.
     arguments: u8,
-    body: fn(&Surroundings<'_>) -> Box<dyn Extension>,
+    answer: fn(&mut Surroundings, Vec<Value>) -> anyhow::Result<Value>,
 }
 
 /// What a builtin may need beside its arguments.
-struct Surroundings<'a> {
+#[derive(Clone)]
+struct Surroundings {
     now: Timestamp,
-    matching: ImageMatching,
-    exceeded: &'a FirstExceededBound,
+    images: ComparedImages,
 }
 
 /// All of them. Deployment looks here too: which names there are, and how many arguments each takes.
 const ADDED: &[Added] = &[
-    added("re_match", 2, |of| of.noted(|arguments: Vec<Value>| bounds::bounded("regex.match", &arguments))),
-    added("cast_array", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::cast_array(arguments)))),
-    added("time.now_ns", 0, |of| {
+    added("re_match", 2, |_, arguments| bounds::bounded("regex.match", &arguments)),
+    added("cast_array", 1, |_, arguments| Ok(deprecated::cast_array(arguments))),
+    added("time.now_ns", 0, |of, _| {
         // The time is that of the request, the same in all its rules.
-        let nanoseconds = i128::from(of.now.0) * 1_000_000_000;
-        Box::new(move |_: Vec<Value>| Ok(Value::from(nanoseconds)))
+        Ok(Value::from(i128::from(of.now.0) * 1_000_000_000))
     }),
-    added("net.cidr_contains", 2, |_| Box::new(cidr_contains)),
-    added("net.cidr_overlap", 2, |_| Box::new(cidr_contains)),
-    added("net.cidr_intersects", 2, |_| Box::new(cidr_intersects)),
-    added("net.cidr_is_valid", 1, |_| Box::new(cidr_is_valid)),
-    added("net.cidr_expand", 1, |of| of.noted(cidr_expand)),
-    added("net.cidr_contains_matches", 2, |of| of.noted(cidr_contains_matches)),
-    added("net.cidr_merge", 1, |of| of.noted(cidr_merge)),
-    added("crypto.md5", 1, |_| Box::new(|arguments: Vec<Value>| Ok(digests::md5(&arguments)))),
-    added("crypto.sha1", 1, |_| Box::new(|arguments: Vec<Value>| Ok(digests::sha1(&arguments)))),
-    added("crypto.sha256", 1, |_| Box::new(|arguments: Vec<Value>| Ok(digests::sha256(&arguments)))),
-    added("crypto.hmac.md5", 2, |_| Box::new(|arguments: Vec<Value>| Ok(digests::hmac_md5(&arguments)))),
-    added("crypto.hmac.sha1", 2, |_| Box::new(|arguments: Vec<Value>| Ok(digests::hmac_sha1(&arguments)))),
-    added("crypto.hmac.sha256", 2, |_| Box::new(|arguments: Vec<Value>| Ok(digests::hmac_sha256(&arguments)))),
-    added("crypto.hmac.sha512", 2, |_| Box::new(|arguments: Vec<Value>| Ok(digests::hmac_sha512(&arguments)))),
-    added("crypto.hmac.equal", 2, |_| Box::new(|arguments: Vec<Value>| Ok(digests::equal(&arguments)))),
-    added("io.jwt.decode", 1, |of| of.noted(|arguments: Vec<Value>| tokens::decode(&arguments))),
-    added("io.jwt.decode_verify", 2, |of| {
-        let now = of.now;
-        of.noted(move |arguments: Vec<Value>| tokens::decode_verify(now, &arguments))
-    }),
-    added("io.jwt.encode_sign", 3, |of| of.noted(|arguments: Vec<Value>| tokens::encode_sign(&arguments))),
-    added("io.jwt.encode_sign_raw", 3, |of| of.noted(|arguments: Vec<Value>| tokens::encode_sign_raw(&arguments))),
-    added("io.jwt.verify_hs256", 2, |of| of.code(Hash::Sha256)),
-    added("io.jwt.verify_hs384", 2, |of| of.code(Hash::Sha384)),
-    added("io.jwt.verify_hs512", 2, |of| of.code(Hash::Sha512)),
-    added("io.jwt.verify_rs256", 2, |of| of.signature(Algorithm::Rsa(Hash::Sha256))),
-    added("io.jwt.verify_rs384", 2, |of| of.signature(Algorithm::Rsa(Hash::Sha384))),
-    added("io.jwt.verify_rs512", 2, |of| of.signature(Algorithm::Rsa(Hash::Sha512))),
-    added("io.jwt.verify_ps256", 2, |of| of.signature(Algorithm::RsaPss(Hash::Sha256))),
-    added("io.jwt.verify_ps384", 2, |of| of.signature(Algorithm::RsaPss(Hash::Sha384))),
-    added("io.jwt.verify_ps512", 2, |of| of.signature(Algorithm::RsaPss(Hash::Sha512))),
-    added("io.jwt.verify_es256", 2, |of| of.signature(Algorithm::Elliptic(Hash::Sha256))),
-    added("io.jwt.verify_es384", 2, |of| of.signature(Algorithm::Elliptic(Hash::Sha384))),
-    added("io.jwt.verify_es512", 2, |of| of.signature(Algorithm::Elliptic(Hash::Sha512))),
-    added("io.jwt.verify_eddsa", 2, |of| of.signature(Algorithm::Ed25519)),
-    added("strings.split_n", 3, |of| of.noted(|arguments: Vec<Value>| texts::split_n(&arguments))),
-    added("array.flatten", 1, |of| of.noted(|arguments: Vec<Value>| texts::flatten(&arguments))),
-    added("graphql.is_valid", 2, |of| of.noted(|arguments: Vec<Value>| graphql::is_valid(&arguments))),
-    added("graphql.parse", 2, |of| of.noted(|arguments: Vec<Value>| graphql::parse(&arguments))),
-    added("graphql.parse_and_verify", 2, |of| of.noted(|arguments: Vec<Value>| graphql::parse_and_verify(&arguments))),
-    added("graphql.parse_query", 1, |of| of.noted(|arguments: Vec<Value>| graphql::parse_query_text(&arguments))),
-    added("graphql.parse_schema", 1, |of| of.noted(|arguments: Vec<Value>| graphql::parse_schema_text(&arguments))),
-    added("graphql.schema_is_valid", 1, |of| of.noted(|arguments: Vec<Value>| graphql::schema_is_valid(&arguments))),
-    added("any", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::any(&arguments)))),
-    added("all", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::all(&arguments)))),
-    added("set_diff", 2, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::set_diff(&arguments)))),
-    added("cast_set", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::cast_set(arguments)))),
-    added("cast_string", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::cast(arguments, Kind::Text)))),
-    added("cast_boolean", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::cast(arguments, Kind::Boolean)))),
-    added("cast_null", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::cast(arguments, Kind::Null)))),
-    added("cast_object", 1, |_| Box::new(|arguments: Vec<Value>| Ok(deprecated::cast(arguments, Kind::Object)))),
-    added(TEMPLATE_STRING, 1, |of| of.noted(|arguments: Vec<Value>| template_string(&arguments))),
-    added("result.new", 2, |_| Box::new(new_result)),
-    added(IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, |of| of.noted(image_has_prefix(of.matching))),
-    added(IMAGE_REFERENCE, 1, |of| of.noted(|arguments: Vec<Value>| image_reference(&arguments))),
+    added("net.cidr_contains", 2, |_, arguments| cidr_contains(arguments)),
+    added("net.cidr_overlap", 2, |_, arguments| cidr_contains(arguments)),
+    added("net.cidr_intersects", 2, |_, arguments| cidr_intersects(arguments)),
+    added("net.cidr_is_valid", 1, |_, arguments| cidr_is_valid(arguments)),
+    added("net.cidr_expand", 1, |_, arguments| cidr_expand(arguments)),
+    added("net.cidr_contains_matches", 2, |_, arguments| cidr_contains_matches(arguments)),
+    added("net.cidr_merge", 1, |_, arguments| cidr_merge(arguments)),
+    added("crypto.md5", 1, |_, arguments| Ok(digests::md5(&arguments))),
+    added("crypto.sha1", 1, |_, arguments| Ok(digests::sha1(&arguments))),
+    added("crypto.sha256", 1, |_, arguments| Ok(digests::sha256(&arguments))),
+    added("crypto.hmac.md5", 2, |_, arguments| Ok(digests::hmac_md5(&arguments))),
+    added("crypto.hmac.sha1", 2, |_, arguments| Ok(digests::hmac_sha1(&arguments))),
+    added("crypto.hmac.sha256", 2, |_, arguments| Ok(digests::hmac_sha256(&arguments))),
+    added("crypto.hmac.sha512", 2, |_, arguments| Ok(digests::hmac_sha512(&arguments))),
+    added("crypto.hmac.equal", 2, |_, arguments| Ok(digests::equal(&arguments))),
+    added("io.jwt.decode", 1, |_, arguments| tokens::decode(&arguments)),
+    added("io.jwt.decode_verify", 2, |of, arguments| tokens::decode_verify(of.now, &arguments)),
+    added("io.jwt.encode_sign", 3, |_, arguments| tokens::encode_sign(&arguments)),
+    added("io.jwt.encode_sign_raw", 3, |_, arguments| tokens::encode_sign_raw(&arguments)),
+    added("io.jwt.verify_hs256", 2, |_, arguments| tokens::verify_code(Hash::Sha256, &arguments)),
+    added("io.jwt.verify_hs384", 2, |_, arguments| tokens::verify_code(Hash::Sha384, &arguments)),
+    added("io.jwt.verify_hs512", 2, |_, arguments| tokens::verify_code(Hash::Sha512, &arguments)),
+    added("io.jwt.verify_rs256", 2, |_, arguments| tokens::verify(Algorithm::Rsa(Hash::Sha256), &arguments)),
+    added("io.jwt.verify_rs384", 2, |_, arguments| tokens::verify(Algorithm::Rsa(Hash::Sha384), &arguments)),
+    added("io.jwt.verify_rs512", 2, |_, arguments| tokens::verify(Algorithm::Rsa(Hash::Sha512), &arguments)),
+    added("io.jwt.verify_ps256", 2, |_, arguments| tokens::verify(Algorithm::RsaPss(Hash::Sha256), &arguments)),
+    added("io.jwt.verify_ps384", 2, |_, arguments| tokens::verify(Algorithm::RsaPss(Hash::Sha384), &arguments)),
+    added("io.jwt.verify_ps512", 2, |_, arguments| tokens::verify(Algorithm::RsaPss(Hash::Sha512), &arguments)),
+    added("io.jwt.verify_es256", 2, |_, arguments| tokens::verify(Algorithm::Elliptic(Hash::Sha256), &arguments)),
+    added("io.jwt.verify_es384", 2, |_, arguments| tokens::verify(Algorithm::Elliptic(Hash::Sha384), &arguments)),
+    added("io.jwt.verify_es512", 2, |_, arguments| tokens::verify(Algorithm::Elliptic(Hash::Sha512), &arguments)),
+    added("io.jwt.verify_eddsa", 2, |_, arguments| tokens::verify(Algorithm::Ed25519, &arguments)),
+    added("strings.split_n", 3, |_, arguments| texts::split_n(&arguments)),
+    added("array.flatten", 1, |_, arguments| texts::flatten(&arguments)),
+    added("graphql.is_valid", 2, |_, arguments| graphql::is_valid(&arguments)),
+    added("graphql.parse", 2, |_, arguments| graphql::parse(&arguments)),
+    added("graphql.parse_and_verify", 2, |_, arguments| graphql::parse_and_verify(&arguments)),
+    added("graphql.parse_query", 1, |_, arguments| graphql::parse_query_text(&arguments)),
+    added("graphql.parse_schema", 1, |_, arguments| graphql::parse_schema_text(&arguments)),
+    added("graphql.schema_is_valid", 1, |_, arguments| graphql::schema_is_valid(&arguments)),
+    added("any", 1, |_, arguments| Ok(deprecated::any(&arguments))),
+    added("all", 1, |_, arguments| Ok(deprecated::all(&arguments))),
+    added("set_diff", 2, |_, arguments| Ok(deprecated::set_diff(&arguments))),
+    added("cast_set", 1, |_, arguments| Ok(deprecated::cast_set(arguments))),
+    added("cast_string", 1, |_, arguments| Ok(deprecated::cast(arguments, Kind::Text))),
+    added("cast_boolean", 1, |_, arguments| Ok(deprecated::cast(arguments, Kind::Boolean))),
+    added("cast_null", 1, |_, arguments| Ok(deprecated::cast(arguments, Kind::Null))),
+    added("cast_object", 1, |_, arguments| Ok(deprecated::cast(arguments, Kind::Object))),
+    added(TEMPLATE_STRING, 1, |_, arguments| template_string(&arguments)),
+    added("result.new", 2, |_, arguments| new_result(&arguments)),
+    added(IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, |of, arguments| of.images.have_prefix(&arguments)),
+    added(IMAGE_REFERENCE, 1, |_, arguments| image_reference(&arguments)),
 ];
 
-const fn added(name: &'static str, arguments: u8, body: fn(&Surroundings<'_>) -> Box<dyn Extension>) -> Added {
-    Added { name, arguments, body }
+const fn added(
+    name: &'static str,
+    arguments: u8,
+    answer: fn(&mut Surroundings, Vec<Value>) -> anyhow::Result<Value>,
+) -> Added {
+    Added { name, arguments, answer }
 }
 
 /// Adds those that the modules call. Their errors are noted: see [`FirstExceededBound`].
@@ -117,30 +117,17 @@ pub(super) fn install(
     matching: ImageMatching,
     exceeded: &FirstExceededBound,
 ) -> anyhow::Result<()> {
-    let surroundings = Surroundings { now, matching, exceeded };
-    for Added { name, arguments, body } in ADDED.iter().filter(|added| called.contains(added.name)) {
-        engine.add_extension((*name).to_owned(), *arguments, body(&surroundings))?;
+    let surroundings = Surroundings { now, images: ComparedImages::new(matching) };
+    for &Added { name, arguments, answer } in ADDED.iter().filter(|added| called.contains(added.name)) {
+        let (exceeded, mut surroundings) = (exceeded.clone(), surroundings.clone());
+        // One kind of extension for all: each kind has functions of its own in the module's table.
+        let call = move |given: Vec<Value>| -> anyhow::Result<Value> {
+            // The engine drops an error inside of a function if another definition of that function has an answer.
+            answer(&mut surroundings, given).inspect_err(|error| exceeded.note(&error.to_string()))
+        };
+        engine.add_extension(name.to_owned(), arguments, Box::new(call))?;
     }
     Ok(())
-}
-
-impl Surroundings<'_> {
-    /// The engine drops an error inside of a function if another definition of that function has an answer.
-    fn noted(
-        &self,
-        mut builtin: impl FnMut(Vec<Value>) -> anyhow::Result<Value> + Clone + Send + Sync + 'static,
-    ) -> Box<dyn Extension> {
-        let exceeded = self.exceeded.clone();
-        Box::new(move |arguments: Vec<Value>| builtin(arguments).inspect_err(|error| exceeded.note(&error.to_string())))
-    }
-
-    fn code(&self, hash: Hash) -> Box<dyn Extension> {
-        self.noted(move |arguments: Vec<Value>| tokens::verify_code(hash, &arguments))
-    }
-
-    fn signature(&self, algorithm: Algorithm) -> Box<dyn Extension> {
-        self.noted(move |arguments: Vec<Value>| tokens::verify(algorithm, &arguments))
-    }
 }
 
 /// Whether there is a builtin of this name.
@@ -151,17 +138,17 @@ pub(crate) fn exists(name: &str) -> bool {
 /// How many arguments a builtin takes; one more may take its value.
 pub(crate) fn arguments(name: &str) -> Option<usize> {
     let added = ADDED.iter().find(|added| added.name == name).map(|added| added.arguments);
-    added.or_else(|| BUILTINS.get(name).map(|(_, arguments)| *arguments)).map(usize::from)
+    added.or_else(|| Builtin::named(name).map(|builtin| builtin.arguments)).map(usize::from)
 }
 
 /// The names of all builtins.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    ADDED.iter().map(|added| added.name).chain(BUILTINS.keys().copied())
+    ADDED.iter().map(|added| added.name).chain(BUILTINS.iter().map(|builtin| builtin.name))
 }
 
 /// The result of a check, as Trivy's checks make it: the message, and what caused it, of which only the message counts.
-fn new_result(arguments: Vec<Value>) -> anyhow::Result<Value> {
-    let [message, _cause] = arguments.as_slice() else { bail!("`result.new` takes a message and a cause") };
+fn new_result(arguments: &[Value]) -> anyhow::Result<Value> {
+    let [message, _cause] = arguments else { bail!("`result.new` takes a message and a cause") };
     let mut result = Value::new_object();
     set(&mut result, "msg", message.clone());
     Ok(result)

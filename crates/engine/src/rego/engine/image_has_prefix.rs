@@ -4,37 +4,50 @@ use crate::image::ImageReference;
 use crate::policy::ComparedNames;
 use crate::settings::{Effect, ImageMatching, Prefix};
 use anyhow::{Context, anyhow};
-use regorus::{Extension, Value};
+use regorus::Value;
 
 /// The name that rules call [`image_has_prefix`] by.
 pub const IMAGE_HAS_PREFIX: &str = "image_has_prefix";
 /// How many arguments it has.
 pub const IMAGE_HAS_PREFIX_ARGUMENTS: u8 = 3;
 
-/// `image_has_prefix(image, prefix, action)`: whether a custom policy of this prefix and action matches an image, by the
-/// same function as in the phases themselves.
-///
-/// The action is an argument because beside a digest the tag is only a claim: it may get an image rejected, and nothing
-/// else; and because a prefix that ends with `:` matches a digest in the tag's place where it rejects or scans. It need not
-/// be an action. An image that is no reference is an error where canonical names are compared: were it
-/// undefined, then a rule that denies by a prefix would let it pass.
-#[must_use]
-pub fn image_has_prefix(matching: ImageMatching) -> Box<dyn Extension> {
-    // A list is tried entry by entry for one image, which need not be read anew for each.
-    let mut last: Option<(String, ComparedNames<'static>)> = None;
-    Box::new(move |arguments: Vec<Value>| {
-        let [image, prefix, action] = arguments.as_slice() else {
+/// The images that rules compare: the last one's names are kept, since a list is tried entry by entry for one image.
+#[derive(Debug, Clone)]
+pub struct ComparedImages {
+    matching: ImageMatching,
+    last: Option<(String, ComparedNames<'static>)>,
+}
+
+impl ComparedImages {
+    /// Of images that are compared like this.
+    #[must_use]
+    pub fn new(matching: ImageMatching) -> Self {
+        Self { matching, last: None }
+    }
+
+    /// `image_has_prefix(image, prefix, action)`: whether a custom policy of this prefix and action matches an image, by the
+    /// same function as in the phases themselves.
+    ///
+    /// The action is an argument because beside a digest the tag is only a claim: it may get an image rejected, and nothing
+    /// else; and because a prefix that ends with `:` matches a digest in the tag's place where it rejects or scans. It need not
+    /// be an action. An image that is no reference is an error where canonical names are compared: were it
+    /// undefined, then a rule that denies by a prefix would let it pass.
+    ///
+    /// # Errors
+    /// The arguments are others, or the image is no reference.
+    pub fn have_prefix(&mut self, arguments: &[Value]) -> anyhow::Result<Value> {
+        let [image, prefix, action] = arguments else {
             return Err(anyhow!("`{IMAGE_HAS_PREFIX}` has the arguments image, prefix and action"));
         };
         let image = image.as_string().with_context(|| format!("`{IMAGE_HAS_PREFIX}`: the image is not a string"))?;
         let prefix = prefix.as_string().with_context(|| format!("`{IMAGE_HAS_PREFIX}`: the prefix is not a string"))?;
         let effect = action.as_string().map_or(Effect::Admits, |action| Effect::named(action.as_ref()));
-        let names = match &last {
+        let names = match &self.last {
             Some((text, names)) if text == image.as_ref() => names,
-            _ => &last.insert((image.as_ref().to_owned(), names(image, matching)?)).1,
+            _ => &self.last.insert((image.as_ref().to_owned(), names(image, self.matching)?)).1,
         };
         Ok(Value::from(names.start_with(&Prefix::new(prefix), effect)))
-    })
+    }
 }
 
 fn names(image: &str, matching: ImageMatching) -> anyhow::Result<ComparedNames<'static>> {
@@ -56,8 +69,8 @@ mod tests {
     const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
     fn call(matching: ImageMatching, arguments: &[&str]) -> Result<bool, String> {
-        let arguments = arguments.iter().map(|text| Value::from(*text)).collect();
-        let answer = image_has_prefix(matching)(arguments).map_err(|error| error.to_string())?;
+        let arguments: Vec<Value> = arguments.iter().map(|text| Value::from(*text)).collect();
+        let answer = ComparedImages::new(matching).have_prefix(&arguments).map_err(|error| error.to_string())?;
         answer.as_bool().copied().map_err(|error| error.to_string())
     }
 
@@ -115,10 +128,10 @@ mod tests {
 
     #[test]
     fn the_images_of_one_engine_are_told_apart() {
-        let mut extension = image_has_prefix(ImageMatching::Canonical);
+        let mut images = ComparedImages::new(ImageMatching::Canonical);
         for (image, expected) in [("nginx", true), ("ghcr.io/a", false), ("ghcr.io/a", false), ("nginx", true)] {
-            let arguments = [image, "docker.io/", "accept"].map(Value::from).into();
-            assert_eq!(extension(arguments).unwrap(), Value::from(expected), "{image}");
+            let arguments = [image, "docker.io/", "accept"].map(Value::from);
+            assert_eq!(images.have_prefix(&arguments).unwrap(), Value::from(expected), "{image}");
         }
     }
 
@@ -131,10 +144,10 @@ mod tests {
             ([Value::Null, Value::from("a"), Value::Null], "`image_has_prefix`: the image is not a string"),
             ([Value::from("a"), Value::Null, Value::Null], "`image_has_prefix`: the prefix is not a string"),
         ] {
-            let error = image_has_prefix(ImageMatching::Raw)(arguments.into()).unwrap_err();
+            let error = ComparedImages::new(ImageMatching::Raw).have_prefix(&arguments).unwrap_err();
             assert_eq!(error.to_string(), why);
         }
         let no_action = [Value::from("nginx"), Value::from("docker.io/"), Value::Null];
-        assert_eq!(image_has_prefix(ImageMatching::Canonical)(no_action.into()).unwrap(), Value::from(true));
+        assert_eq!(ComparedImages::new(ImageMatching::Canonical).have_prefix(&no_action).unwrap(), Value::from(true));
     }
 }

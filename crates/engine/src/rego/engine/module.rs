@@ -1,7 +1,7 @@
 //! What a module is about: its package, its rules, and what it refers to. Read off its syntax, nothing is evaluated.
 
 use regorus::Value;
-use regorus::unstable::{BUILTINS, Expr, ExprRef, Literal, Module, Query, Rule, RuleHead, Span};
+use regorus::unstable::{Builtin, Expr, ExprRef, Literal, Module, Query, Rule, RuleHead, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known about a module by reading it.
@@ -242,8 +242,8 @@ impl Facts {
     fn stands_in(&mut self, function: &ExprRef) {
         let Some((root, keys)) = path(function).filter(|(root, _)| *root != "data" && *root != "input") else { return };
         let name = joined(std::iter::once(root).chain(keys.into_iter().flatten()));
-        if let Some((_, arguments)) = BUILTINS.get(name.as_str()) {
-            self.called(name, function.span(), usize::from(*arguments));
+        if let Some(builtin) = Builtin::named(&name) {
+            self.called(name, function.span(), usize::from(builtin.arguments));
         }
     }
 

@@ -1,5 +1,6 @@
 //! JSON patches from rules: applied to the object, with the parents that are missing.
 
+use crate::text::from_json;
 use json_patch::PatchOperation;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -41,7 +42,7 @@ impl fmt::Display for PatchError {
 /// The patch in a response's `patch`: base64 of a list of operations.
 pub(super) fn decode(text: &str) -> Result<Value, PatchError> {
     let bytes = base64(text)?;
-    serde_json::from_slice(&bytes).map_err(|error| PatchError::NotAPatch(error.to_string()))
+    from_json(&bytes).map_err(|error| PatchError::NotAPatch(error.to_string()))
 }
 
 /// Applies a list of operations. After an error the object is half patched, and of no use.

@@ -1,13 +1,12 @@
 //! The engine's own builtin, which a guard stands in front of.
 
 use regorus::Value;
-use regorus::unstable::{BUILTINS, BuiltinFcn, Expr, Ref, Source, Span};
+use regorus::unstable::{Builtin, Expr, Ref, Source, Span};
 
-/// What a guard stands in front of. The engine's table of builtins is made when it is looked at first, which costs as much
-/// as parsing a short rule; and most rules end before they call any.
+/// What a guard stands in front of. It is made when it is called first: most rules end before they call any.
 #[derive(Clone)]
 pub(super) struct Original {
-    builtin: BuiltinFcn,
+    builtin: &'static Builtin,
     /// What it takes besides its arguments: where it is called, which its errors show. These are never shown.
     span: Span,
     params: Vec<Ref<Expr>>,
@@ -19,7 +18,7 @@ impl Original {
     /// # Errors
     /// The engine has no builtin of this name.
     pub(super) fn of(name: &str) -> anyhow::Result<Self> {
-        let builtin = *BUILTINS.get(name).ok_or_else(|| anyhow::anyhow!("there is no builtin `{name}`"))?;
+        let builtin = Builtin::named(name).ok_or_else(|| anyhow::anyhow!("there is no builtin `{name}`"))?;
         let source = Source::from_contents(String::new(), " ".to_owned())?;
         let span = Span { source, line: 1, col: 1, start: 0, end: 1 };
         let param = || Ref::new(Expr::Null { span: span.clone(), value: Value::Null, eidx: 0 });
@@ -32,6 +31,6 @@ impl Original {
     /// # Errors
     /// The arguments aren't what it takes.
     pub(super) fn call(&self, args: &[Value]) -> anyhow::Result<Value> {
-        (self.builtin.0)(&self.span, &self.params, args, false)
+        self.builtin.call(&self.span, &self.params, args, false)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use regorus::Engine;
-use regorus::unstable::BUILTINS;
+use regorus::unstable::{BUILTINS, Builtin};
 
 /// The value of an expression with bounded builtins, or the error.
 fn guarded(expression: &str) -> (Result<Value, String>, Option<String>) {
@@ -268,11 +268,64 @@ fn a_verb_that_sprintf_does_not_know_loses_no_denial() {
 }
 
 #[test]
+fn builtins_are_found_by_their_names() {
+    assert!(BUILTINS.len() > 100);
+    for builtin in BUILTINS {
+        assert_eq!(Builtin::named(builtin.name).map(|found| found.name), Some(builtin.name));
+    }
+    assert!(Builtin::named("").is_none() && Builtin::named("nope").is_none());
+}
+
+#[test]
 fn every_guard_is_for_a_builtin_and_takes_what_it_takes() {
     for guard in GUARDS {
-        let builtin = BUILTINS.get(guard.name).unwrap_or_else(|| panic!("{}", guard.name));
-        assert_eq!(usize::from(builtin.1), guard.takes.len(), "{}", guard.name);
+        let builtin = Builtin::named(guard.name).unwrap_or_else(|| panic!("{}", guard.name));
+        assert_eq!(usize::from(builtin.arguments), guard.takes.len(), "{}", guard.name);
     }
+}
+
+/// Seen with Open Policy Agent 1.22.2.
+#[test]
+fn globs_are_those_of_opa() {
+    for (glob, delimiters, text, answer) in [
+        ("*.github.com", "[]", "api.github.com", "true"),
+        ("*.github.com", "[]", "api.v1.github.com", "false"),
+        ("*.github.com", "null", "api.v1.github.com", "true"),
+        ("*hub.com", "[\".\"]", "api.cdn.github.com", "false"),
+        ("*:github:com", "[\":\"]", "api:github:com", "true"),
+        ("api.**.com", "[\".\"]", "api.cdn.github.com", "true"),
+        ("?at", "[\"f\"]", "fat", "false"),
+        ("?at", "[\"f\"]", "cat", "true"),
+        ("a?b", "null", "aéb", "true"),
+        ("[abc]at", "[\"a\"]", "aat", "true"),
+        ("[!a-c]at", "[]", "dat", "true"),
+        ("[!a-c]at", "[]", "cat", "false"),
+        ("[\\\\-a]", "[]", "]", "true"),
+        ("{cat,b*,[fr]at}", "[]", "rat", "true"),
+        ("{cat,b*,[fr]at}", "[]", "bark", "true"),
+        ("{a,{b,c}d}e", "[]", "cde", "true"),
+        ("{a,}b", "[]", "b", "true"),
+        ("a,b}", "[]", "a,b}", "true"),
+        ("\\\\*", "[]", "*", "true"),
+        ("a*b", "[\"é\"]", "aéb", "false"),
+        ("", "[]", "", "true"),
+    ] {
+        let expression = format!("glob.match(\"{glob}\", {delimiters}, \"{text}\")");
+        assert_eq!(guarded(&expression).0, Ok(Value::from_json_str(answer).unwrap()), "{expression}");
+    }
+    for broken in ["[", "[a", "[]", "[b-a]", "[a-bc]", "{a", "a\\\\"] {
+        assert_eq!(guarded(&format!("glob.match(\"{broken}\", [], \"a\")")).0, Ok(Value::Undefined), "{broken}");
+    }
+    for delimiters in ["[\"ab\"]", "[\"\"]", "[1]", "1"] {
+        assert_eq!(guarded(&format!("glob.match(\"a\", {delimiters}, \"a\")")).0, Ok(Value::Undefined), "{delimiters}");
+    }
+    assert_eq!(
+        guarded("glob.quote_meta(\"*.git?hub[a]{b}\\\\\")").0,
+        Ok(Value::from("\\*.git\\?hub\\[a\\]\\{b\\}\\\\"))
+    );
+    // However many ways a text can be gone through, each of its characters is looked at once for each of the pattern's.
+    let (glob, text) = ("*a".repeat(60), "a".repeat(800));
+    assert_eq!(guarded(&format!("glob.match(\"{glob}b\", [], \"{text}\")")).0, Ok(Value::from(false)));
 }
 
 /// Seen with Open Policy Agent 1.22.2, on texts that are searched by the engine and on long ones that are searched here.
