@@ -53,7 +53,7 @@ pub(crate) struct Finding<'a> {
     /// `CVE-…`; none when the report doesn't say.
     pub(crate) id: Option<Text<'a>>,
     /// Other names of the same vulnerability, shared by all packages that have it.
-    pub(crate) aliases: Rc<[Text<'a>]>,
+    pub(crate) aliases: Option<Rc<[Text<'a>]>>,
     /// How bad it is.
     pub(crate) severity: Severity,
     /// The package's name, when the report says so.
@@ -118,13 +118,19 @@ pub(crate) enum OwnVerdict {
 impl Finding<'_> {
     /// Every name that the vulnerability goes by.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
-        self.id.iter().chain(self.aliases.iter()).map(Text::as_str)
+        self.id.iter().chain(self.aliases.iter().flat_map(|aliases| aliases.iter())).map(Text::as_str)
     }
 
     /// Whether one of these ids is one of its names.
     pub(crate) fn is_one_of(&self, ids: &[String]) -> bool {
         !ids.is_empty() && self.ids().any(|own| ids.iter().any(|id| id.eq_ignore_ascii_case(own)))
     }
+}
+
+/// The other names of a vulnerability, where it has any.
+pub(crate) fn aliases<'a>(names: impl Iterator<Item = Text<'a>>) -> Option<Rc<[Text<'a>]>> {
+    let names: Vec<Text<'a>> = names.collect();
+    (!names.is_empty()).then(|| names.into())
 }
 
 /// A report's own count of each severity, or which it lacks: one that isn't there is not zero.

@@ -9,6 +9,7 @@ mod unreadable;
 mod wire;
 
 use crate::settings::{GuardedResource, Identity};
+use crate::text;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -147,7 +148,7 @@ impl Document {
     /// # Errors
     /// [`HostFailure::Malformed`] when it is something else; of what it is the failure repeats nothing.
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, HostFailure> {
-        serde_json::from_slice(&self.0)
+        text::from_json(&self.0)
             .map_err(|error| HostFailure::Malformed(format!("its answer can't be read: {}", unreadable(&error))))
     }
 }

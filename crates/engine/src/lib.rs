@@ -150,7 +150,7 @@ pub fn validate_settings(payload: &[u8]) -> Answer {
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     }
-    let settings = serde_json::from_slice::<Value>(payload)
+    let settings = text::from_json::<Value>(payload)
         .map_err(|error| InvalidSettings(vec![format!("settings: they can't be read: {error}")]))
         .and_then(|value| check_settings(&value));
     match settings {

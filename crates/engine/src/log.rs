@@ -4,6 +4,7 @@ use crate::decision::{Decision, Outcome};
 use crate::payload::Payload;
 use crate::rego::{Seen, hide};
 use crate::response::Response;
+use crate::text::from_json;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -35,7 +36,7 @@ pub(crate) fn broken_glass(decision: &Decision) -> Option<LogLine> {
 
 /// What was decided on, what rules saw, and what was decided. What a Secret holds is never logged.
 pub(crate) fn verbose(payload: &[u8], decision: &Decision) -> Vec<LogLine> {
-    let payload = serde_json::from_slice::<Payload<'_, &RawValue>>(payload);
+    let payload = from_json::<Payload<'_, &RawValue>>(payload);
     let Payload { request, settings } = payload.unwrap_or(Payload { request: None, settings: None });
     let input = match request.map(RawValue::get) {
         None => "null".to_owned(),

@@ -3,6 +3,7 @@
 use crate::request::UnreadableRequest;
 use crate::response::Response;
 use crate::settings::{InvalidSettings, Settings};
+use crate::text::from_json;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -20,9 +21,9 @@ pub(crate) struct Payload<'a, S> {
 #[inline(never)]
 pub(crate) fn read(payload: &[u8]) -> Result<(Option<&RawValue>, Box<Settings>), Box<Response>> {
     // Settings are read on the way, and by themselves only where that fails, to say what is wrong.
-    let (request, settings) = match serde_json::from_slice::<Payload<'_, Value>>(payload) {
+    let (request, settings) = match from_json::<Payload<'_, Value>>(payload) {
         Ok(Payload { request, settings }) => (request, read_settings(&settings.unwrap_or_default())),
-        Err(_) => match serde_json::from_slice::<Payload<'_, &RawValue>>(payload) {
+        Err(_) => match from_json::<Payload<'_, &RawValue>>(payload) {
             Ok(Payload { request, settings }) => (request, read_raw_settings(settings)),
             Err(error) => {
                 return Err(Box::new(Response::unreadable(&UnreadableRequest::NotARequest(error.to_string()))));

@@ -2,6 +2,7 @@
 
 use crate::image::UnreadableObject;
 use crate::judged::JudgedImage;
+use crate::pointer;
 use crate::request::AdmissionRequest;
 use crate::settings::Pin;
 use crate::workload::WorkloadKind;
@@ -31,7 +32,7 @@ pub(crate) fn pin(
         let digest = scanned.or_else(|| judged.digest.clone());
         // A digest that stands there already is replaced where it is an index's of which one platform is asked for.
         let digest = digest.filter(|digest| judged.reference.digest() != Some(digest));
-        let (Some(digest), Some(text)) = (digest, object.pointer_mut(&judged.image.pointer)) else { continue };
+        let (Some(digest), Some(text)) = (digest, pointer::at_mut(object, &judged.image.pointer)) else { continue };
         let name = judged.image.text.split_once('@').map_or(judged.image.text.as_str(), |(name, _)| name);
         let pinned = [name, "@", &digest].concat();
         *text = Value::String(pinned.clone());
@@ -54,7 +55,7 @@ pub(crate) const EPHEMERAL_CONTAINERS: &str = "ephemeralcontainers";
 
 fn annotate(object: &mut Value, pod: &str, annotations: Map<String, Value>) -> Result<(), UnreadableObject> {
     let wrong = |pointer: String| UnreadableObject { pointer, expected: "an object" };
-    let owner = object.pointer_mut(pod).and_then(Value::as_object_mut).ok_or_else(|| wrong(pod.to_owned()))?;
+    let owner = pointer::at_mut(object, pod).and_then(Value::as_object_mut).ok_or_else(|| wrong(pod.to_owned()))?;
     let metadata = child(owner, "metadata").ok_or_else(|| wrong(format!("{pod}/metadata")))?;
     let kept = child(metadata, "annotations").ok_or_else(|| wrong(format!("{pod}/metadata/annotations")))?;
     kept.extend(annotations);

@@ -12,6 +12,15 @@ pub(crate) fn at<'v>(value: &'v Value, pointer: &str) -> Option<&'v Value> {
     })
 }
 
+/// The same value, to be changed.
+pub(crate) fn at_mut<'v>(value: &'v mut Value, pointer: &str) -> Option<&'v mut Value> {
+    pointer.split('/').skip(1).try_fold(value, |value, step| match value {
+        Value::Object(entries) => entries.get_mut(step),
+        Value::Array(elements) => elements.get_mut(step.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -19,7 +28,7 @@ mod tests {
 
     #[test]
     fn what_it_finds_is_what_a_pointer_means() {
-        let value = json!({"spec": {"containers": [{"image": "a"}, {"image": "b"}]}, "": 1});
+        let mut value = json!({"spec": {"containers": [{"image": "a"}, {"image": "b"}]}, "": 1});
         for pointer in [
             "",
             "/spec",
@@ -30,7 +39,9 @@ mod tests {
             "/",
             "/none",
         ] {
-            assert_eq!(at(&value, pointer), value.pointer(pointer), "{pointer}");
+            let found = value.pointer(pointer).cloned();
+            assert_eq!(at(&value, pointer), found.as_ref(), "{pointer}");
+            assert_eq!(at_mut(&mut value, pointer).cloned(), found, "{pointer}");
         }
     }
 }

@@ -1,7 +1,25 @@
 //! Strings of answers, read in place.
 
-use serde::Deserialize;
+use serde::{Deserialize, de::Error as _};
 use std::borrow::Cow;
+
+/// Reads JSON of the host's. That it is UTF-8 is looked at once, and not for each of its strings.
+///
+/// # Errors
+/// It isn't, or it is no such JSON.
+pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_str(utf8(json)?)
+}
+
+/// The text that bytes are.
+///
+/// # Errors
+/// They are not UTF-8.
+pub(crate) fn utf8(bytes: &[u8]) -> Result<&str, serde_json::Error> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        serde_json::Error::custom(format_args!("it is not UTF-8, from byte {} on", error.valid_up_to()))
+    })
+}
 
 /// A string of an answer, in the answer's own bytes where it has no escapes.
 #[derive(Deserialize, Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -11,7 +11,7 @@ const DAY: i64 = 24 * 3600;
 fn finding(id: &str, severity: Severity) -> Finding<'static> {
     Finding {
         id: (!id.is_empty()).then(|| id.to_owned().into()),
-        aliases: Rc::default(),
+        aliases: None,
         severity,
         package: Some("curl".into()),
         purl: None,

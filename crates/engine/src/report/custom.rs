@@ -14,7 +14,7 @@ use super::document::severity_of;
 use super::source::{self, Described, Knowledge, Statement, WantedPlatform, judge_deeper};
 use crate::Timestamp;
 use crate::acceptance::{Depth, Judge, Parts};
-use crate::finding::{EpssScores, Exploited, Finding, Findings, OperatingSystem, OwnVerdict};
+use crate::finding::{EpssScores, Exploited, Finding, Findings, OperatingSystem, OwnVerdict, aliases};
 use crate::host::{Host, HostFailure};
 use crate::image::{ImageReference, canonical_host};
 use crate::message::cut;
@@ -755,7 +755,7 @@ fn finding<'v>(entry: &'v Value, fields: &CustomFields) -> Finding<'v> {
         exploited,
         epss,
         id: ids.next(),
-        aliases: ids.collect(),
+        aliases: aliases(ids),
         severity: severities.min().unwrap_or(Severity::Unknown),
         package: text(&fields.package),
         purl: text(&fields.purl),

@@ -28,11 +28,12 @@ use crate::remedy::{Remedy, is_on};
 use crate::settings::{ReportIdentity, SbomScanner, Severity};
 use crate::text::Text;
 use progress::ScanJobs;
-use serde::Deserialize;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::fmt;
 
 const API_VERSION: &str = "storage.sbomscanner.kubewarden.io/v1alpha1";
 const REPORT: &str = "VulnerabilityReport";
@@ -394,13 +395,9 @@ fn sha256_hex(parts: &[&str]) -> String {
     for part in parts {
         hash.update(part.as_bytes());
     }
-    let nibble = |value: u8| char::from(if value < 10 { b'0' + value } else { b'a' + value - 10 });
-    let mut hex = String::with_capacity(64);
-    for byte in hash.finalize() {
-        hex.push(nibble(byte >> 4));
-        hex.push(nibble(byte & 15));
-    }
-    hex
+    let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' + value - 10 };
+    let hex = hash.finalize().iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
+    String::from_utf8(hex).unwrap_or_default()
 }
 
 fn list(objects: &mut Objects<'_>, namespace: &str) -> Result<Vec<Listed>, HostFailure> {
@@ -571,7 +568,32 @@ struct Summary {
 #[derive(Deserialize)]
 struct ResultEntry<'a> {
     #[serde(borrow)]
-    vulnerabilities: Option<Vec<Vulnerability<'a>>>,
+    vulnerabilities: Option<Entries<'a>>,
+}
+
+/// The findings of a target, each made of its entry as that is read.
+#[derive(Default)]
+struct Entries<'a>(Vec<Finding<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Self::default())
+    }
+}
+
+impl<'de: 'a, 'a> Visitor<'de> for Entries<'a> {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sequence")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<Self, A::Error> {
+        while let Some(entry) = list.next_element::<Vulnerability<'a>>()? {
+            self.0.push(entry.into());
+        }
+        Ok(self)
+    }
 }
 
 #[derive(Deserialize)]
@@ -615,9 +637,10 @@ fn findings(body: Option<ReportBody<'_>>, depth: Depth) -> Result<Findings<'_>, 
         return Err(UnreadableReport::TargetWithoutList);
     }
     let entries = (depth != Depth::Summary).then(|| {
-        let vulnerabilities =
-            body.results.into_iter().flatten().flat_map(|result| result.vulnerabilities.unwrap_or_default());
-        vulnerabilities.map(Finding::from).collect()
+        let mut lists = body.results.into_iter().flatten().filter_map(|result| result.vulnerabilities);
+        let Entries(mut entries) = lists.next().unwrap_or_default();
+        lists.for_each(|list| entries.extend(list.0));
+        entries
     });
     Ok(Findings { summary: Some(counts), entries, ..Findings::default() })
 }
@@ -636,7 +659,7 @@ impl<'a> From<Vulnerability<'a>> for Finding<'a> {
             exploited: entry.known_exploited.map(|is| if is { Exploited::Yes { due: None } } else { Exploited::No }),
             score: score::best(scores),
             id: entry.cve.filter(|id| !id.as_str().is_empty()),
-            aliases: Rc::default(),
+            aliases: None,
             severity: Severity::of(entry.severity.as_ref().map_or("", Text::as_str)),
             package: entry.package_name,
             purl: entry.purl,

@@ -27,7 +27,6 @@ use crate::text::Text;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 pub(crate) use owner::Owner;
 
@@ -609,7 +608,7 @@ impl<'a> From<Vulnerability<'a>> for Finding<'a> {
         Self {
             score,
             id: entry.id.filter(|id| !id.as_str().is_empty()),
-            aliases: Rc::default(),
+            aliases: None,
             severity: Severity::of(entry.severity.as_ref().map_or("", Text::as_str)),
             package: entry.resource,
             purl: entry.purl,

@@ -16,6 +16,7 @@ use std::cell::OnceCell;
 use std::fmt;
 
 use crate::spelling::{self, Misspelt};
+use crate::text::utf8;
 use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use ed25519_dalek::ed25519::signature::MultipartVerifier as _;
@@ -360,8 +361,9 @@ impl Verified<'_> {
     /// if `_type` names no statement layout known here, if `predicateType` is missing or empty, or if `subject` is
     /// missing, empty, longer than [`MAX_SUBJECTS`], without any `sha256`, or has a `sha256` that is none.
     pub(crate) fn statement(&self) -> Result<Statement, EnvelopeError> {
-        let json: Value =
-            spelling::from_slice(self.payload).map_err(|error| EnvelopeError::NotJson(error.to_string()))?;
+        let json: Value = utf8(self.payload)
+            .and_then(spelling::from_str)
+            .map_err(|error| EnvelopeError::NotJson(error.to_string()))?;
         let statement = json.as_object().ok_or_else(|| EnvelopeError::shape("the statement", "an object"))?;
         spelling::check(statement, &["_type", "predicateType", "subject", "predicate"])?;
 

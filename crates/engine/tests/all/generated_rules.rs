@@ -11,7 +11,7 @@ mod custom;
 use crate::cases::{Case, Cluster, IMAGES, PREFIXES, case};
 use custom::{Custom, How, PRE_SCAN_RULES, SCAN_RULES};
 use image_admission_engine::rego::generated::{ALWAYS, GeneratedRules, PRE_SCAN, SCAN};
-use image_admission_engine::rego::image_has_prefix::{IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, image_has_prefix};
+use image_admission_engine::rego::image_has_prefix::{ComparedImages, IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS};
 use image_admission_engine::settings::{ImageMatching, Settings};
 use image_admission_engine::{JudgedImage, Outcome, Response, Timestamp, WireHost, decide};
 use proptest::prelude::*;
@@ -38,8 +38,10 @@ impl Rego {
             engine.add_policy(format!("{position}.rego"), module.clone()).map_err(|error| error.to_string())?;
         }
         engine.add_data_json(&data.to_string()).map_err(|error| error.to_string())?;
+        let mut images = ComparedImages::new(matching);
+        let builtin = move |arguments: Vec<regorus::Value>| images.have_prefix(&arguments);
         engine
-            .add_extension(IMAGE_HAS_PREFIX.to_owned(), IMAGE_HAS_PREFIX_ARGUMENTS, image_has_prefix(matching))
+            .add_extension(IMAGE_HAS_PREFIX.to_owned(), IMAGE_HAS_PREFIX_ARGUMENTS, Box::new(builtin))
             .map_err(|error| error.to_string())?;
         Ok(Self { engine })
     }

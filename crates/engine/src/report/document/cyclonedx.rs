@@ -6,7 +6,7 @@
 //! vulnerabilities, or where none is named at all.
 
 use super::{ScannedDocument, digest_of, is_named, platform_of, present, severity_of, time_of, unreadable};
-use crate::finding::{EpssScores, Exploited, Finding, Findings};
+use crate::finding::{EpssScores, Exploited, Finding, Findings, aliases};
 use crate::platform::Platform;
 use crate::purl::percent_decoded;
 use crate::reason::UnreadableReport;
@@ -357,10 +357,10 @@ impl<'a> Vulnerability<'a> {
         let id = present(self.id.clone());
         let score = self.score();
         let published = self.published.as_ref().and_then(time_of);
-        let aliases = self.references.iter().flatten().filter_map(|reference| present(reference.id.clone()));
+        let names = self.references.iter().flatten().filter_map(|reference| present(reference.id.clone()));
         let state = self.analysis.as_ref().and_then(|analysis| analysis.state.as_ref()).map(Text::as_str);
         Finding {
-            aliases: aliases.filter(|alias| Some(alias) != id.as_ref()).collect(),
+            aliases: aliases(names.filter(|alias| Some(alias) != id.as_ref())),
             severity: self.severity(score),
             package: None,
             purl: None,
@@ -554,7 +554,7 @@ mod tests {
         let entries = document.findings.entries.unwrap();
         let first = Finding {
             id: Some("CVE-2026-1".into()),
-            aliases: Rc::new(["GHSA-1".into()]),
+            aliases: Some(Rc::new(["GHSA-1".into()])),
             severity: Severity::Critical,
             package: Some("libssl1.1".into()),
             purl: Some("pkg:apk/alpine/libssl1.1@1.1.1c-r0?arch=aarch64".into()),
@@ -575,7 +575,7 @@ mod tests {
         let third = Finding { package: None, purl: None, fixed_in: None, ..first.clone() };
         let fourth = Finding {
             id: Some("CVE-2026-2".into()),
-            aliases: Rc::default(),
+            aliases: None,
             severity: Severity::High,
             score: None,
             published: None,
@@ -741,8 +741,9 @@ mod tests {
         assert_eq!(entries.len(), MANY);
         for (number, entry) in entries.iter().enumerate() {
             assert_eq!(entry.fixed_in.as_ref().map(Text::as_str), Some(format!("{number}.1").as_str()));
-            assert_eq!((entry.aliases.len(), entry.score, entry.severity), (MANY, Some(5.0), Severity::Medium));
-            assert!(Rc::ptr_eq(&entry.aliases, &entries[0].aliases), "one list for all");
+            let (aliases, first) = (entry.aliases.as_ref().unwrap(), entries[0].aliases.as_ref().unwrap());
+            assert_eq!((aliases.len(), entry.score, entry.severity), (MANY, Some(5.0), Severity::Medium));
+            assert!(Rc::ptr_eq(aliases, first), "one list for all");
         }
         // An image may have many names too.
         let properties: Vec<Value> =

@@ -2,7 +2,7 @@
 
 use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_of, unreadable};
 use crate::Timestamp;
-use crate::finding::{EpssScores, Exploited, Finding, Findings, OperatingSystem};
+use crate::finding::{EpssScores, Exploited, Finding, Findings, OperatingSystem, aliases};
 use crate::platform::Platform;
 use crate::reason::UnreadableReport;
 use crate::report::score::{self, Number};
@@ -285,7 +285,7 @@ impl<'a> Match<'a> {
         }
         let id = present(vulnerability.id);
         let other = |alias: &Text<'a>| Some(alias) != id.as_ref();
-        let aliases = related.into_iter().filter_map(|related| present(related.id)).filter(other).collect();
+        let aliases = aliases(related.into_iter().filter_map(|related| present(related.id)).filter(other));
         let (package, purl) = self.artifact.map_or((None, None), |artifact| (artifact.name, artifact.purl));
         let fix = vulnerability.fix;
         // The earliest of several dates: since then it could have been fixed.
@@ -453,7 +453,7 @@ mod tests {
             [
                 Finding {
                     id: Some("GHSA-xxxx-yyyy-zzzz".into()),
-                    aliases: Rc::new(["CVE-2026-1".into()]),
+                    aliases: Some(Rc::new(["CVE-2026-1".into()])),
                     severity: Severity::High,
                     package: Some("example.org/mod".into()),
                     purl: Some("pkg:golang/example.org/mod@v1.1.1".into()),
@@ -467,7 +467,7 @@ mod tests {
                 },
                 Finding {
                     id: Some("CVE-2004-0971".into()),
-                    aliases: Rc::default(),
+                    aliases: None,
                     severity: Severity::Low,
                     package: Some("libkrb5-3".into()),
                     purl: None,

@@ -21,7 +21,6 @@ use crate::spelling;
 use crate::text::Text;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 pub(super) const NAME: &str = "SARIF";
 
@@ -306,7 +305,7 @@ impl<'a> Found<'a> {
             rule.is_vulnerability || said.package.is_some() || id.as_ref().is_some_and(names_vulnerability);
         let finding = Finding {
             id,
-            aliases: Rc::default(),
+            aliases: None,
             severity,
             package: said.package.clone(),
             purl: rule.purl.clone(),
@@ -447,7 +446,7 @@ mod tests {
         assert_eq!((document.platform, document.time), (None, None));
         let finding = |id: &str, severity, package: &str, fix: Option<&str>, score| Finding {
             id: Some(id.to_owned().into()),
-            aliases: Rc::default(),
+            aliases: None,
             severity,
             package: Some(package.to_owned().into()),
             purl: None,

@@ -4,7 +4,7 @@
 //! vulnerabilities has a result for each kind of package that it saw, with nothing in it when they are clean.
 
 use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_of, unreadable};
-use crate::finding::{EpssScores, Finding, Findings, OperatingSystem};
+use crate::finding::{EpssScores, Finding, Findings, OperatingSystem, aliases};
 use crate::reason::UnreadableReport;
 use crate::report::score::{self, Number};
 use crate::spelling;
@@ -200,7 +200,7 @@ impl<'a> Vulnerability<'a> {
         Finding {
             score: score::best(scores),
             id: present(self.id),
-            aliases: self.vendor_ids.into_iter().flatten().filter_map(|id| present(Some(id))).collect(),
+            aliases: aliases(self.vendor_ids.into_iter().flatten().filter_map(|id| present(Some(id)))),
             severity: severity_of(self.severity.as_ref().map_or("", Text::as_str)),
             package: present(self.pkg_name),
             purl: present(self.pkg_identifier.and_then(|identifier| identifier.purl)),
@@ -308,7 +308,7 @@ mod tests {
             entries[0],
             Finding {
                 id: Some("CVE-2019-1549".into()),
-                aliases: Rc::new(["DSA-4539-1".into()]),
+                aliases: Some(Rc::new(["DSA-4539-1".into()])),
                 severity: Severity::Medium,
                 package: Some("libssl1.1".into()),
                 purl: Some("pkg:apk/alpine/libssl1.1@1.1.1c-r0?arch=aarch64".into()),

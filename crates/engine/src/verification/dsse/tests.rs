@@ -518,7 +518,7 @@ fn payloads_that_are_no_json_are_refused() {
         (deep.as_bytes(), "recursion limit exceeded"),
         (two.as_bytes(), "trailing characters"),
         (b"", "EOF"),
-        (b"{\"_type\":\"\xff\"}", "invalid unicode"),
+        (b"{\"_type\":\"\xff\"}", "it is not UTF-8"),
     ] {
         let error = statement_of(payload).unwrap_err();
         assert!(matches!(&error, EnvelopeError::NotJson(words) if words.contains(reason)), "{error}");
