@@ -1,11 +1,13 @@
 //! The guest's memory, as cheap as an instance that answers one request can have it.
 //!
-//! A quarter of what a request with rules runs is memory asked for and given back; [`talc`] takes less for it than the
-//! allocator of the C library. Each page of 4 KiB that an instance touches for the first time costs as much as some ten
-//! thousand instructions, and growing the memory more. So the first room is part of the module's own data, beside what is
-//! written at every request anyway, and more than twice what a request about one image takes.
+//! A quarter of what a request with rules runs is memory asked for and given back. Nearly all of it is small: such blocks have lists by
+//! their size, so that asking for one is a handful of instructions, and [`talc`] has the rest. Each page of 4 KiB that an
+//! instance touches for the first time costs as much as some ten thousand instructions, and growing the memory more. So the
+//! first room is part of the module's own data, beside what is written at every request anyway, and more than twice what a
+//! request about one image takes.
 
-use core::alloc::Layout;
+use core::alloc::{GlobalAlloc, Layout};
+use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use talc::base::Talc;
 use talc::base::binning::Binning;
@@ -25,9 +27,125 @@ const BESIDE: usize = 256;
 /// Memory that no other code knows of.
 static mut ROOM: [MaybeUninit<u8>; FIRST_ROOM] = [MaybeUninit::uninit(); FIRST_ROOM];
 
+/// Small blocks are multiples of this, and begin at one.
+const STEP: usize = 8;
+
+/// The largest block that is small.
+const LARGEST_SMALL: usize = 256;
+
+/// How many bytes small blocks are cut of at a time.
+const SLAB: usize = 1024;
+
 #[global_allocator]
-static ALLOCATOR: TalcSyncCell<GuestMemory, WasmBinning> =
-    TalcSyncCell::new_wasm(GuestMemory { is_room_taken: false, end: None });
+static ALLOCATOR: GuestAllocator = GuestAllocator {
+    small: UnsafeCell::new(SmallBlocks {
+        free: [core::ptr::null_mut(); LARGEST_SMALL / STEP],
+        rest: core::ptr::null_mut(),
+        rest_length: 0,
+    }),
+    large: TalcSyncCell::new_wasm(GuestMemory { is_room_taken: false, end: None }),
+};
+
+/// Blocks by their size: small ones from lists, others from [`talc`].
+struct GuestAllocator {
+    small: UnsafeCell<SmallBlocks>,
+    large: TalcSyncCell<GuestMemory, WasmBinning>,
+}
+
+#[expect(unsafe_code, reason = "an allocator is a global of all threads")]
+// SAFETY: a guest has one thread, and nothing here calls what would come back.
+unsafe impl Sync for GuestAllocator {}
+
+/// Small blocks that nobody has.
+struct SmallBlocks {
+    /// Those that were given back, by their number of steps less one. Each begins with the address of the next.
+    free: [*mut u8; LARGEST_SMALL / STEP],
+    /// What is left of the last slab.
+    rest: *mut u8,
+    rest_length: usize,
+}
+
+/// How many steps a small block has, less one; none for others.
+fn class(layout: Layout) -> Option<usize> {
+    let is_small = layout.size() <= LARGEST_SMALL && layout.align() <= STEP;
+    is_small.then(|| layout.size().saturating_sub(1) / STEP)
+}
+
+#[expect(unsafe_code, reason = "an allocator gives and takes memory by its address")]
+// SAFETY: a block is cut of memory that talc gave, and is in at most one list, from when it is given back until it is given again.
+// What a class holds has at least the size that was asked for.
+unsafe impl GlobalAlloc for GuestAllocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let Some(class) = class(layout) else {
+            // SAFETY: the caller's.
+            return unsafe { self.large.alloc(layout) };
+        };
+        // SAFETY: one thread, and the reference ends with this call.
+        let small = unsafe { &mut *self.small.get() };
+        let Some(first) = small.free.get_mut(class) else { return core::ptr::null_mut() };
+        if !first.is_null() {
+            let block = *first;
+            // SAFETY: what is in a list begins with the address of the next.
+            *first = unsafe { block.cast::<*mut u8>().read() };
+            return block;
+        }
+        let size = (class + 1) * STEP;
+        if small.rest_length < size {
+            // What is left is too small for this class, and is a block of another: both are multiples of the step.
+            if let Some(last) = (small.rest_length / STEP).checked_sub(1).and_then(|class| small.free.get_mut(class)) {
+                // SAFETY: the rest belongs to nobody, and has room for an address.
+                unsafe { small.rest.cast::<*mut u8>().write(*last) };
+                *last = small.rest;
+            }
+            // SAFETY: the layout has a size, and the alignment is a power of two.
+            let slab = unsafe { self.large.alloc(Layout::from_size_align_unchecked(SLAB, STEP)) };
+            (small.rest, small.rest_length) = (slab, if slab.is_null() { 0 } else { SLAB });
+            if slab.is_null() {
+                return slab;
+            }
+        }
+        let block = small.rest;
+        // SAFETY: the rest is that long at least.
+        small.rest = unsafe { block.add(size) };
+        small.rest_length -= size;
+        block
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let Some(class) = class(layout) else {
+            // SAFETY: the caller's.
+            return unsafe { self.large.dealloc(block, layout) };
+        };
+        // SAFETY: one thread, and the reference ends with this call.
+        let small = unsafe { &mut *self.small.get() };
+        if let Some(first) = small.free.get_mut(class) {
+            // SAFETY: the block is nobody's now, and has room for an address.
+            unsafe { block.cast::<*mut u8>().write(*first) };
+            *first = block;
+        }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // SAFETY: the caller's.
+        let new_layout = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
+        match (class(layout), class(new_layout)) {
+            (Some(old), Some(new)) if old == new => block,
+            // SAFETY: the caller's.
+            (None, None) => unsafe { self.large.realloc(block, layout, new_size) },
+            _ => {
+                // SAFETY: the new block is another one, and both have as many bytes as are copied.
+                unsafe {
+                    let new = self.alloc(new_layout);
+                    if !new.is_null() {
+                        new.copy_from_nonoverlapping(block, layout.size().min(new_size));
+                        self.dealloc(block, layout);
+                    }
+                    new
+                }
+            }
+        }
+    }
+}
 
 /// The first room, and then pages that the host adds.
 #[derive(Debug)]

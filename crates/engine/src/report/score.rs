@@ -88,7 +88,7 @@ impl<'de> Visitor<'de> for NumberVisitor {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Number, E> {
-        Ok(Number(text.trim().parse().unwrap_or(0.0)))
+        Ok(Number(text.parse().or_else(|_| text.trim().parse()).unwrap_or(0.0)))
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Number, E> {
