@@ -4,6 +4,8 @@
 //! time, and hands the answer back.
 
 mod clock;
+#[cfg(target_arch = "wasm32")]
+mod compare;
 mod host;
 #[cfg(target_arch = "wasm32")]
 mod memory;

@@ -77,6 +77,7 @@ mod traps;
 mod verification;
 mod version;
 mod vex;
+mod word;
 mod workload;
 
 use instance::finish_with;
@@ -128,7 +129,7 @@ pub struct Answer {
 pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
     let (request, settings) = match payload::read(payload) {
         Ok(read) => read,
-        Err(response) => return Answer { response: to_json(&response), log: Vec::new() },
+        Err(response) => return Answer { response: response.to_json(), log: Vec::new() },
     };
     let decision = decide(request, &settings, host, now);
     let mut log: Vec<LogLine> = log::broken_glass(&decision).into_iter().collect();
@@ -215,7 +216,7 @@ fn why_not(policy: &VerificationPolicy, decision: &Decision) -> &'static str {
 #[inline(never)]
 fn respond(decision: Decision) -> Vec<u8> {
     let response = Response::from(decision);
-    let bytes = to_json(&response);
+    let bytes = response.to_json();
     finish_with(response);
     bytes
 }

@@ -228,7 +228,12 @@ impl Descriptor<'_> {
 
 /// Whether a media type is that of an index, OCI's or Docker's.
 fn is_index(media_type: &str) -> bool {
-    media_type.contains("image.index") || media_type.contains("manifest.list")
+    match media_type {
+        // Nearly all that there are: nothing is searched.
+        "application/vnd.oci.image.index.v1+json" => true,
+        "application/vnd.oci.image.manifest.v1+json" | "application/vnd.docker.distribution.manifest.v2+json" => false,
+        other => other.contains("image.index") || other.contains("manifest.list"),
+    }
 }
 
 /// Whether the host's answer about a manifest, JSON, is all that the document with this digest says.

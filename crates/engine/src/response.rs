@@ -3,6 +3,8 @@
 //! The messages are those of Sysdig's admission controller, to the letter, since people's alerts look for them; what this
 //! policy adds comes after them, in warnings and in audit annotations.
 
+mod json;
+
 use crate::contact::contact_line;
 use crate::decision::{Decision, NothingToJudge, Outcome};
 use crate::image::WorkloadImage;
@@ -188,6 +190,11 @@ impl Response {
             None => (lines, if denies { 403 } else { 500 }),
         };
         self.reject(message, code);
+    }
+
+    /// The response as Kubewarden's host reads it.
+    pub(crate) fn to_json(&self) -> Vec<u8> {
+        json::write(self)
     }
 
     fn accepted(reason: &str) -> Self {

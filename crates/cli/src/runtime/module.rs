@@ -91,6 +91,11 @@ impl PolicyModule {
         self
     }
 
+    /// How many functions the module's table has: each instance gets a table of its own.
+    pub fn functions_in_table(&self) -> u64 {
+        self.instance.module().resources_required().max_initial_table_size.unwrap_or_default()
+    }
+
     /// Calls one of the policy's functions (`validate`, `validate_settings`, `protocol_version`) in a clean instance.
     ///
     /// What the guest asks of its host goes to `answers`. The reply holds the response or the error, and in both cases

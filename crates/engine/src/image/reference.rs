@@ -5,6 +5,7 @@
 //! the image is Docker Hub's. It is parsed by hand: a regular expression would be compiled anew for every request,
 //! because every request starts from a clean instance.
 
+use crate::word::{all, among};
 use std::fmt;
 use std::net::Ipv6Addr;
 
@@ -42,7 +43,7 @@ impl ImageReference {
         if text.is_empty() {
             return Err(ReferenceError::Empty);
         }
-        if text.len() == 64 && text.bytes().all(is_lower_hex) {
+        if text.len() == 64 && is_lower_hex(text) {
             return Err(ReferenceError::Identifier);
         }
         if is_local_identifier(text) {
@@ -349,11 +350,11 @@ pub(crate) fn is_digest(text: &str) -> bool {
         "sha512" => 128,
         _ => return false,
     };
-    hex.len() == length && hex.bytes().all(is_lower_hex)
+    hex.len() == length && is_lower_hex(hex)
 }
 
-fn is_lower_hex(b: u8) -> bool {
-    b.is_ascii_digit() || (b'a'..=b'f').contains(&b)
+fn is_lower_hex(text: &str) -> bool {
+    all(text.as_bytes(), |word| among(word, b'0', b'9') | among(word, b'a', b'f'))
 }
 
 #[cfg(test)]

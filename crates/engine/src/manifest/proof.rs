@@ -5,6 +5,7 @@
 
 use super::{Annotations, Descriptor, Manifest, WirePlatform};
 use crate::text::Text;
+use crate::word::{all, among, is};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
@@ -458,16 +459,20 @@ impl Writer {
 
     fn string(&mut self, text: &str) {
         self.text.push(b'"');
-        let is_special = |byte: u8| byte < 0x20 || matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xe2);
+        // Nearly every text: what no writer escapes.
+        let plain = |word| {
+            let escaped = is(word, b'"') | is(word, b'\\') | is(word, b'<') | is(word, b'>') | is(word, b'&');
+            among(word, b' ', b'~') & !escaped
+        };
         let is_escaped = match self.escapes {
             Some(Escapes::Slash) => text.contains('/'),
             Some(Escapes::Plus) => text.contains(['+', '\'', '`']),
             _ => false,
         };
-        if is_escaped || text.bytes().any(is_special) {
-            text.chars().for_each(|character| self.character(character));
-        } else {
+        if !is_escaped && all(text.as_bytes(), plain) {
             self.text.extend_from_slice(text.as_bytes());
+        } else {
+            text.chars().for_each(|character| self.character(character));
         }
         self.text.push(b'"');
     }

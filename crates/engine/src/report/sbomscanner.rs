@@ -396,7 +396,10 @@ fn sha256_hex(parts: &[&str]) -> String {
         hash.update(part.as_bytes());
     }
     let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' + value - 10 };
-    let hex = hash.finalize().iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
+    let mut hex = vec![0; 64];
+    for (digits, byte) in hex.as_chunks_mut().0.iter_mut().zip(hash.finalize()) {
+        *digits = [digit(byte >> 4), digit(byte & 15)];
+    }
     String::from_utf8(hex).unwrap_or_default()
 }
 

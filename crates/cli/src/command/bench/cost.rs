@@ -33,6 +33,7 @@ pub(super) fn count(module: &PolicyModule, output: &mut impl Write) -> Result<()
     for scene in counted() {
         line(output, scene.name, &cost(module, &scene)?)?;
     }
+    writeln!(output, "the module's table has {} functions", module.functions_in_table())?;
     Ok(())
 }
 

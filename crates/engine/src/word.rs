@@ -1,0 +1,73 @@
+//! Eight bytes of a text, looked at together: one by one they cost several times as much, and some texts are looked at in every
+//! request.
+
+/// How many bytes a word has.
+pub(crate) const WORD: usize = 8;
+
+/// A word with this in each of its bytes.
+const fn each(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; WORD])
+}
+
+/// The word that begins at a place of a text, its first byte the lowest; what the text is too short for is zero.
+pub(crate) fn word(text: &[u8], at: usize) -> u64 {
+    let text = text.get(at..).unwrap_or_default();
+    u64::from_le_bytes(text.first_chunk().copied().unwrap_or_else(|| padded(text, 0)))
+}
+
+fn padded(text: &[u8], with: u8) -> [u8; WORD] {
+    let mut padded = [with; WORD];
+    padded.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
+    padded
+}
+
+/// The highest bit of each byte that is one of these, which are ASCII.
+pub(crate) fn among(word: u64, first: u8, last: u8) -> u64 {
+    // Without its highest bit, no byte is carried to the next.
+    let seven_bits = word & each(0x7f);
+    (seven_bits + each(0x80 - first)) & !(seven_bits + each(0x7f - last)) & !word & each(0x80)
+}
+
+/// The same of one byte.
+pub(crate) fn is(word: u64, byte: u8) -> u64 {
+    among(word, byte, byte)
+}
+
+/// How many bytes of a word come before the first whose highest bit isn't among these.
+pub(crate) fn length_of(highest_bits: u64) -> usize {
+    (!highest_bits & each(0x80)).trailing_zeros() as usize / WORD
+}
+
+/// Whether all bytes of a text are among those whose highest bits are told of a word.
+pub(crate) fn all(text: &[u8], among: impl Fn(u64) -> u64) -> bool {
+    let Some(first) = text.first() else { return true };
+    let is_all = |word: &[u8; WORD]| among(u64::from_le_bytes(*word)) & each(0x80) == each(0x80);
+    // The last word may have bytes of the one before it once more.
+    let last = text.last_chunk().copied().unwrap_or_else(|| padded(text, *first));
+    text.as_chunks().0.iter().all(is_all) && is_all(&last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_their_bytes() {
+        let plain = *b"plain text, long";
+        for length in 0..=plain.len() {
+            for at in 0..length {
+                for byte in 0..=u8::MAX {
+                    let mut text = plain[..length].to_vec();
+                    text[at] = byte;
+                    let is_plain = text.iter().all(|b| (b' '..=b'~').contains(b));
+                    assert_eq!(all(&text, |word| among(word, b' ', b'~')), is_plain, "{text:?}");
+                    let letters = text.iter().take(WORD).take_while(|b| b.is_ascii_lowercase() || **b == b' ').count();
+                    let word = word(&text, 0);
+                    assert_eq!(length_of(among(word, b'a', b'z') | is(word, b' ')), letters, "{text:?}");
+                }
+            }
+        }
+        assert!(all(b"", |_| 0));
+        assert_eq!((word(b"", 0), word(b"ab", 1), word(b"ab", 3)), (0, u64::from(b'b'), 0));
+    }
+}
