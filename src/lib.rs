@@ -14,6 +14,7 @@ mod wapc;
 use clock::GuestClock;
 use host::Guest;
 use image_admission_engine::{Answer, Timestamp, WireHost};
+use std::sync::atomic::{Ordering, compiler_fence};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The only version there is of Kubewarden's contract for policies.
@@ -23,8 +24,10 @@ const PROTOCOL_VERSION: &[u8] = br#""v1""#;
 #[expect(unsafe_code, reason = "waPC finds it by its name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn wapc_init() {
-    // Before anything is read: a page that is first read and then written is brought twice.
+    // Before anything is read, and not moved behind that: a page that is first read and then written is brought twice, and every
+    // processor of the server is told.
     image_admission_engine::skip_freeing(false);
+    compiler_fence(Ordering::SeqCst);
     image_admission_engine::use_clock(&GuestClock);
 }
 

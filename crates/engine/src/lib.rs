@@ -44,6 +44,7 @@ mod glob;
 mod host;
 mod image;
 mod instance;
+mod json;
 mod judged;
 mod license;
 mod literal;

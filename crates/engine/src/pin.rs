@@ -5,6 +5,7 @@ use crate::judged::JudgedImage;
 use crate::pointer;
 use crate::request::AdmissionRequest;
 use crate::settings::Pin;
+use crate::word::split_once;
 use crate::workload::WorkloadKind;
 use serde_json::{Map, Value};
 
@@ -33,7 +34,7 @@ pub(crate) fn pin(
         // A digest that stands there already is replaced where it is an index's of which one platform is asked for.
         let digest = digest.filter(|digest| judged.reference.digest() != Some(digest));
         let (Some(digest), Some(text)) = (digest, pointer::at_mut(object, &judged.image.pointer)) else { continue };
-        let name = judged.image.text.split_once('@').map_or(judged.image.text.as_str(), |(name, _)| name);
+        let name = split_once(&judged.image.text, b'@').map_or(judged.image.text.as_str(), |(name, _)| name);
         let pinned = [name, "@", &digest].concat();
         *text = Value::String(pinned.clone());
         let key = judged.image.key();

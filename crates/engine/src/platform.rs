@@ -1,6 +1,7 @@
 //! Platforms: what an image of an index, and a report, is for.
 
 use crate::remedy::{Remedy, is_on};
+use crate::word::{all, alphanumeric, among, is, split};
 use std::fmt;
 
 /// The longest platform that is read: an index chooses the text, and messages repeat it.
@@ -25,11 +26,12 @@ impl Platform {
         if text.len() > MAX_LENGTH {
             return None;
         }
-        let mut parts = text.split('/');
+        let mut parts = split(text, b'/');
         let (os, architecture) = (parts.next()?, parts.next()?);
         let variant = parts.next();
         let is_word = |part: &str| {
-            !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+            !part.is_empty()
+                && all(part.as_bytes(), |word| alphanumeric(word) | among(word, b'-', b'.') | is(word, b'_'))
         };
         if parts.next().is_some() || !is_word(os) || !is_word(architecture) || !variant.is_none_or(is_word) {
             return None;

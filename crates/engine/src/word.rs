@@ -33,6 +33,11 @@ pub(crate) fn is(word: u64, byte: u8) -> u64 {
     among(word, byte, byte)
 }
 
+/// The same of letters and digits.
+pub(crate) fn alphanumeric(word: u64) -> u64 {
+    among(word, b'0', b'9') | among(word, b'A', b'Z') | among(word, b'a', b'z')
+}
+
 /// How many bytes of a word come before the first whose highest bit isn't among these.
 pub(crate) fn length_of(highest_bits: u64) -> usize {
     (!highest_bits & each(0x80)).trailing_zeros() as usize / WORD
@@ -45,6 +50,54 @@ pub(crate) fn all(text: &[u8], among: impl Fn(u64) -> u64) -> bool {
     // The last word may have bytes of the one before it once more.
     let last = text.last_chunk().copied().unwrap_or_else(|| padded(text, *first));
     text.as_chunks().0.iter().all(is_all) && is_all(&last)
+}
+
+/// Where a text has another one, which begins with an ASCII character, for the first time from a place on.
+pub(crate) fn find(text: &str, from: usize, wanted: &str) -> Option<usize> {
+    let text = text.as_bytes();
+    let (first, behind) = wanted.as_bytes().split_first()?;
+    let mut at = from;
+    while at < text.len() {
+        let mut candidates = is(word(text, at), *first);
+        while candidates != 0 {
+            let place = at + candidates.trailing_zeros() as usize / WORD;
+            if text.get(place + 1..).is_some_and(|rest| rest.starts_with(behind)) {
+                return Some(place);
+            }
+            candidates &= candidates - 1;
+        }
+        at += WORD;
+    }
+    None
+}
+
+/// What stands before and behind an ASCII character where a text has it first.
+pub(crate) fn split_once(text: &str, at: u8) -> Option<(&str, &str)> {
+    let place = (0..text.len()).step_by(WORD).find_map(|start| {
+        let found = is(word(text.as_bytes(), start), at);
+        (found != 0).then(|| start + found.trailing_zeros() as usize / WORD)
+    })?;
+    text.get(..place).zip(text.get(place + 1..))
+}
+
+/// The parts of a text between an ASCII character.
+pub(crate) fn split(text: &str, at: u8) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        match split_once(text, at) {
+            Some((part, behind)) => {
+                rest = Some(behind);
+                Some(part)
+            }
+            None => rest.take(),
+        }
+    })
+}
+
+/// Whether a text has another one, which begins with an ASCII character.
+pub(crate) fn contains(text: &str, wanted: &str) -> bool {
+    find(text, 0, wanted).is_some()
 }
 
 #[cfg(test)]
@@ -68,6 +121,31 @@ mod tests {
             }
         }
         assert!(all(b"", |_| 0));
+        for text in [
+            "",
+            "/",
+            "a",
+            "a/b",
+            "/a//b/",
+            "\u{e9}/\u{e9}",
+            "a long text, and/then one more/",
+            "eight888/",
+            "1234567/9",
+        ] {
+            assert_eq!(split(text, b'/').collect::<Vec<_>>(), text.split('/').collect::<Vec<_>>());
+            assert_eq!(split_once(text, b'/'), text.split_once('/'));
+        }
+        let text = "aab\u{e9}ba abaab aab\u{e9}";
+        for wanted in ["a", "aa", "aab", "b\u{e9}", "ba ", "abaab aab\u{e9}", "c", "aabx", "aab\u{e9} "] {
+            for from in (0..=text.len()).filter(|from| text.is_char_boundary(*from)) {
+                assert_eq!(
+                    find(text, from, wanted),
+                    text.get(from..).unwrap().find(wanted).map(|at| from + at),
+                    "{wanted} from {from}"
+                );
+            }
+            assert_eq!(contains(text, wanted), text.contains(wanted));
+        }
         assert_eq!((word(b"", 0), word(b"ab", 1), word(b"ab", 3)), (0, u64::from(b'b'), 0));
     }
 }

@@ -3,6 +3,7 @@
 //! The one place that knows operations, field names and error texts of Kubewarden's host.
 
 use super::{AccessReview, Document, Host, HostFailure, Resource, Untrusted, registry_failure};
+use crate::json::{write_list, write_text};
 use crate::message::cut;
 use crate::settings::Identity;
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,9 @@ impl<C: HostCalls> WireHost<C> {
 
     /// A question about a registry: nothing of what it answered is in the failure.
     fn ask_registry(&self, operation: &str, image: &str) -> Result<Vec<u8>, HostFailure> {
-        self.0.call("oci", operation, &written(&image)?).map_err(|text| registry_failure::of(&text))
+        let mut payload = Vec::with_capacity(image.len() + 2);
+        write_text(&mut payload, image);
+        self.0.call("oci", operation, &payload).map_err(|text| registry_failure::of(&text))
     }
 }
 
@@ -57,21 +60,13 @@ impl<C: HostCalls> Host for WireHost<C> {
     }
 
     fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure> {
-        let request = GetResource {
-            api_version: resource.api_version,
-            kind: resource.kind,
-            name: resource.name,
-            namespace: resource.namespace,
-            disable_cache: false,
-            field_masks: Some(fields),
-        };
-        self.call("kubernetes", "get_resource", &request).map(Document)
+        let payload = get_resource(resource, Some(fields));
+        self.0.call("kubernetes", "get_resource", &payload).map(Document).map_err(|text| classify(&text))
     }
 
     fn whole_resource(&self, resource: &Resource<'_>) -> Result<Document, HostFailure> {
-        let Resource { api_version, kind, name, namespace } = *resource;
-        let request = GetResource { api_version, kind, name, namespace, disable_cache: false, field_masks: None };
-        self.call("kubernetes", "get_resource", &request).map(Document)
+        let payload = get_resource(resource, None);
+        self.0.call("kubernetes", "get_resource", &payload).map(Document).map_err(|text| classify(&text))
     }
 
     fn list_resources(
@@ -168,6 +163,28 @@ impl<C: HostCalls> Host for WireHost<C> {
     }
 }
 
+/// The payload of the call that nearly every request makes for each platform.
+fn get_resource(resource: &Resource<'_>, fields: Option<&[&str]>) -> Vec<u8> {
+    let Resource { api_version, kind, namespace, name } = resource;
+    let mut json = Vec::with_capacity(512);
+    for (before, text) in [
+        (&b"{\"api_version\":"[..], api_version),
+        (b",\"kind\":", kind),
+        (b",\"name\":", name),
+        (b",\"namespace\":", namespace),
+    ] {
+        json.extend_from_slice(before);
+        write_text(&mut json, text);
+    }
+    json.extend_from_slice(b",\"disable_cache\":false,\"field_masks\":");
+    match fields {
+        Some(fields) => write_list(&mut json, b"[]", fields, |json, field| write_text(json, field)),
+        None => json.extend_from_slice(b"null"),
+    }
+    json.push(b'}');
+    json
+}
+
 fn written(payload: &impl Serialize) -> Result<Vec<u8>, HostFailure> {
     serde_json::to_vec(payload).map_err(|error| HostFailure::Failed(error.to_string()))
 }
@@ -227,16 +244,6 @@ struct WireSubject<'a> {
 struct WirePrefix<'a> {
     issuer: &'a str,
     url_prefix: &'a str,
-}
-
-#[derive(Serialize)]
-struct GetResource<'a> {
-    api_version: &'a str,
-    kind: &'a str,
-    name: &'a str,
-    namespace: &'a str,
-    disable_cache: bool,
-    field_masks: Option<&'a [&'a str]>,
 }
 
 /// The selectors are constant: the host keeps a watch open for each different one, for ever.
@@ -345,6 +352,19 @@ mod tests {
             }
             let failure = answers.verify("a", &identity, &BTreeMap::new()).unwrap_err();
             assert!(!failure.to_string().contains(SECRET), "{answer}: {failure}");
+        }
+    }
+
+    #[test]
+    fn names_are_escaped_in_payloads() {
+        let resource = Resource { api_version: "v1", kind: "ConfigMap", namespace: "b\"", name: "a\n\u{e9}" };
+        for fields in [None, Some(&["data", "m.\\"][..]), Some(&[])] {
+            let payload: serde_json::Value = serde_json::from_slice(&get_resource(&resource, fields)).unwrap();
+            let expected = json!({
+                "api_version": "v1", "kind": "ConfigMap", "namespace": "b\"", "name": "a\n\u{e9}",
+                "disable_cache": false, "field_masks": fields,
+            });
+            assert_eq!(payload, expected);
         }
     }
 

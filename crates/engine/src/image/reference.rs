@@ -5,7 +5,7 @@
 //! the image is Docker Hub's. It is parsed by hand: a regular expression would be compiled anew for every request,
 //! because every request starts from a clean instance.
 
-use crate::word::{all, among};
+use crate::word::{all, alphanumeric, among, is, split, split_once};
 use std::fmt;
 use std::net::Ipv6Addr;
 
@@ -49,12 +49,12 @@ impl ImageReference {
         if is_local_identifier(text) {
             return Err(ReferenceError::LocalIdentifier(text.to_owned()));
         }
-        let (rest, digest) = match text.split_once('@') {
+        let (rest, digest) = match split_once(text, b'@') {
             Some((rest, digest)) => (rest, Some(digest)),
             None => (text, None),
         };
         let (host, rest) = split_host(rest);
-        let (path, tag) = match rest.split_once(':') {
+        let (path, tag) = match split_once(rest, b':') {
             Some((path, tag)) => (path, Some(tag)),
             None => (rest, None),
         };
@@ -221,7 +221,7 @@ fn shown(text: &str) -> String {
 
 /// Splits the registry host off, where the first component is one.
 fn split_host(name: &str) -> (Option<&str>, &str) {
-    match name.split_once('/') {
+    match split_once(name, b'/') {
         Some((first, rest)) if is_host_like(first) => (Some(first), rest),
         _ => (None, name),
     }
@@ -251,11 +251,11 @@ pub(crate) fn canonical_host(text: &str) -> Result<String, ReferenceError> {
         };
         (format!("[{address}]"), port)
     } else {
-        let (host, port) = match text.split_once(':') {
+        let (host, port) = match split_once(text, b':') {
             Some((host, port)) => (host, Some(port)),
             None => (text, None),
         };
-        if !host.split('.').all(is_domain_component) {
+        if !split(host, b'.').all(is_domain_component) {
             return Err(wrong());
         }
         (host.to_ascii_lowercase(), port)
@@ -279,7 +279,7 @@ fn is_domain_component(component: &str) -> bool {
     !component.is_empty()
         && !component.starts_with('-')
         && !component.ends_with('-')
-        && component.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        && all(component.as_bytes(), |word| alphanumeric(word) | is(word, b'-'))
 }
 
 /// Path components joined by `/`; each alphanumeric runs joined by `.`, `_`, `__` or any number of `-`.
@@ -287,10 +287,10 @@ fn check_repository(path: &str) -> Result<(), ReferenceError> {
     if path.len() > MAX_REPOSITORY_LENGTH {
         return Err(ReferenceError::TooLong(path.len()));
     }
-    if path.bytes().any(|b| b.is_ascii_uppercase()) {
+    if !all(path.as_bytes(), |word| !among(word, b'A', b'Z')) {
         return Err(ReferenceError::UpperCase(path.to_owned()));
     }
-    if path.split('/').all(is_path_component) { Ok(()) } else { Err(ReferenceError::Repository(path.to_owned())) }
+    if split(path, b'/').all(is_path_component) { Ok(()) } else { Err(ReferenceError::Repository(path.to_owned())) }
 }
 
 fn is_path_component(component: &str) -> bool {
@@ -329,7 +329,7 @@ fn check_tag(tag: &str) -> Result<(), ReferenceError> {
 /// Whether a text is an image ID with its algorithm, or the beginning of one. By the grammar it is a repository `sha256` of
 /// Docker Hub and a tag, but runtimes that have an image of such an ID run that, whoever pulled it.
 fn is_local_identifier(text: &str) -> bool {
-    let Some((algorithm, hex)) = text.split_once(':') else { return false };
+    let Some((algorithm, hex)) = split_once(text, b':') else { return false };
     ["sha256", "sha384", "sha512"].into_iter().any(|known| algorithm.eq_ignore_ascii_case(known))
         && !hex.is_empty()
         && hex.bytes().all(|b| b.is_ascii_hexdigit())
@@ -343,7 +343,7 @@ fn check_digest(digest: &str) -> Result<(), ReferenceError> {
 /// Whether a text is a digest of an algorithm that registries know: `sha256:…`, `sha384:…` or `sha512:…`, with all of
 /// its lower-case hexadecimal digits.
 pub(crate) fn is_digest(text: &str) -> bool {
-    let Some((algorithm, hex)) = text.split_once(':') else { return false };
+    let Some((algorithm, hex)) = split_once(text, b':') else { return false };
     let length = match algorithm {
         "sha256" => 64,
         "sha384" => 96,

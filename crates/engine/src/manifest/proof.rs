@@ -5,7 +5,7 @@
 
 use super::{Annotations, Descriptor, Manifest, WirePlatform};
 use crate::text::Text;
-use crate::word::{all, among, is};
+use crate::word::{all, among, is, split_once};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
@@ -200,7 +200,7 @@ enum Algorithm {
 
 impl<'a> WantedDigest<'a> {
     fn read(digest: &'a str) -> Option<Self> {
-        let (algorithm, hex) = digest.split_once(':')?;
+        let (algorithm, hex) = split_once(digest, b':')?;
         let algorithm = match algorithm {
             "sha256" => Algorithm::Sha256,
             "sha384" => Algorithm::Sha384,
@@ -230,10 +230,9 @@ impl<'a> WantedDigest<'a> {
     }
 
     fn is(&self, hash: &[u8]) -> bool {
-        let digits = self.hex.as_bytes();
         let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' + (value - 10) };
-        digits.len() == hash.len() * 2
-            && digits.iter().zip(hash.iter().flat_map(|byte| [byte >> 4, byte & 15])).all(|(&d, half)| d == digit(half))
+        let is_of = |(digits, byte): (&[u8; 2], &u8)| *digits == [digit(byte >> 4), digit(byte & 15)];
+        self.hex.len() == hash.len() * 2 && self.hex.as_bytes().as_chunks().0.iter().zip(hash).all(is_of)
     }
 }
 

@@ -70,6 +70,8 @@ struct Shelf<'a> {
     registry_resources: &'a [String],
     /// By registry host, the name of the Registry resource that workload scanning makes for it.
     workload_scans: BTreeMap<String, String>,
+    /// What the names of an image's objects are made of before the platform's digest, with its hash so far: an image has many platforms.
+    prefixes: BTreeMap<String, Sha256>,
     catalogue: Catalogue<'a>,
 }
 
@@ -145,6 +147,7 @@ impl<'a> Shelf<'a> {
             namespaces: settings.namespaces.around(namespace),
             registry_resources: &settings.registry_resources,
             workload_scans: BTreeMap::new(),
+            prefixes: BTreeMap::new(),
             catalogue: Catalogue::new(host, kind),
         }
     }
@@ -154,10 +157,10 @@ impl<'a> Shelf<'a> {
         for image in wanted.names() {
             let host = scanners_host(image);
             if !self.workload_scans.contains_key(host) {
-                self.workload_scans.insert(host.to_owned(), ["workloadscan-", &sha256_hex(&[host])].concat());
+                self.workload_scans.insert(host.to_owned(), ["workloadscan-", &hex(&Sha256::digest(host))].concat());
             }
             let workload_scan = self.workload_scans.get(host).map_or("", String::as_str);
-            names.extend(computed_names(image, wanted, self.registry_resources, workload_scan));
+            names.extend(computed_names(image, wanted, self.registry_resources, workload_scan, &mut self.prefixes));
         }
         names
     }
@@ -370,14 +373,16 @@ fn computed_names(
     wanted: &WantedPlatform<'_>,
     registry_resources: &[String],
     workload_scan: &str,
+    prefixes: &mut BTreeMap<String, Sha256>,
 ) -> Vec<String> {
     // Images that are pinned without a tag are kept with their digest in the tag's place.
     let tag = reference.tag().unwrap_or(&wanted.image.digest);
     let host = scanners_host(reference);
     let mut names: Vec<String> = Vec::new();
     for registry in registry_resources.iter().map(String::as_str).chain([workload_scan]) {
-        let parts = [registry, "/", host, "/", reference.repository(), ":", tag, "@", &wanted.manifest.digest];
-        let name = sha256_hex(&parts);
+        let prefix = [registry, "/", host, "/", reference.repository(), ":", tag, "@"].concat();
+        let hash = prefixes.entry(prefix).or_insert_with_key(|prefix| Sha256::new_with_prefix(prefix)).clone();
+        let name = hex(&hash.chain_update(&wanted.manifest.digest).finalize());
         if !names.contains(&name) {
             names.push(name);
         }
@@ -390,14 +395,10 @@ fn scanners_host(reference: &ImageReference) -> &str {
     if reference.host() == "docker.io" { DOCKER_HUB } else { reference.host() }
 }
 
-fn sha256_hex(parts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update(part.as_bytes());
-    }
+fn hex(hash: &[u8]) -> String {
     let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' + value - 10 };
-    let mut hex = vec![0; 64];
-    for (digits, byte) in hex.as_chunks_mut().0.iter_mut().zip(hash.finalize()) {
+    let mut hex = vec![0; 2 * hash.len()];
+    for (digits, byte) in hex.as_chunks_mut().0.iter_mut().zip(hash) {
         *digits = [digit(byte >> 4), digit(byte & 15)];
     }
     String::from_utf8(hex).unwrap_or_default()
@@ -681,12 +682,10 @@ mod tests {
     /// The scanner's published vector for the resource of a registry, and the scheme of its reports' names.
     #[test]
     fn names_are_computed_as_the_scanner_does() {
-        assert_eq!(format!("workloadscan-{}", sha256_hex(&["quay.io"])).get(..21), Some("workloadscan-271dacc9"));
         assert_eq!(
-            sha256_hex(&["my-registry", "/", "ghcr.io"]),
-            sha256_hex(&["my-registry/ghcr.io"]),
-            "the parts are hashed as one text"
+            format!("workloadscan-{}", hex(&Sha256::digest("quay.io"))).get(..21),
+            Some("workloadscan-271dacc9")
         );
-        assert_eq!(sha256_hex(&[""]), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+        assert_eq!(hex(&Sha256::digest("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     }
 }

@@ -1,6 +1,7 @@
 //! Attestors: who may vouch for an artifact in a registry.
 
 use super::read::{Problems, SettingsMap, wrong_type};
+use crate::word::{all, among, is};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -350,8 +351,13 @@ fn is_pem(pem: &str, label: &str) -> bool {
     let [begin, end] = ["-----BEGIN ", "-----END "].map(|frame| [frame, label, "-----"].concat());
     let body = pem.strip_prefix(&begin).and_then(|rest| rest.strip_suffix(&end));
     body.is_some_and(|body| {
-        let mut letters = body.bytes().filter(|b| !b.is_ascii_whitespace());
-        letters.clone().count() >= 40 && letters.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='))
+        let base64 = |word| {
+            let letters = among(word, b'a', b'z') | among(word, b'A', b'Z');
+            letters | among(word, b'0', b'9') | is(word, b'+') | is(word, b'/') | is(word, b'=')
+        };
+        let mut length = 0;
+        let mut lines = body.split_ascii_whitespace().inspect(|line| length += line.len());
+        lines.all(|line| all(line.as_bytes(), base64)) && length >= 40
     })
 }
 

@@ -16,6 +16,7 @@ use crate::rego::engine::document::{from_own, from_value, set};
 use crate::rego::engine::module::{Facts, InputKeys};
 use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text};
 use crate::settings::{RegoVersion, Settings};
+use crate::word::{contains, find};
 use crate::workload::WorkloadKind;
 use regorus::Value;
 use serde_json::Value as Json;
@@ -365,7 +366,7 @@ fn with_names(rego: &str, names: &[(&str, &str)], may_import: bool) -> String {
 /// Whether an import of the text's own gives something this name.
 fn imports(rego: &str, name: &str) -> bool {
     // Nearly no text has any, and this looks for three names.
-    rego.contains("import ")
+    contains(rego, "import ")
         && rego.lines().any(|line| {
             let line = line.split('#').next().unwrap_or_default().trim();
             // The package may stand before it, on the same line.
@@ -381,19 +382,17 @@ fn after_package(rego: &str) -> Option<usize> {
     let is_said =
         |line: &&str| !matches!(line.trim_start_matches('\u{feff}').trim_start().bytes().next(), None | Some(b'#'));
     let before: usize = rego.split_inclusive('\n').take_while(|line| !is_said(line)).map(str::len).sum();
-    let place = before + rego.get(before..)?.find(PACKAGE)? + PACKAGE.len();
+    let place = before + find(rego.get(before..)?, 0, PACKAGE)? + PACKAGE.len();
     let rest = rego.get(place..)?;
-    (rest.starts_with(char::is_whitespace) && !rest.contains(PACKAGE)).then_some(place)
+    (rest.starts_with(char::is_whitespace) && !contains(rest, PACKAGE)).then_some(place)
 }
 
 /// Whether a text has a word of its own like this, whatever it stands for.
 fn mentions(rego: &str, word: &str) -> bool {
-    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
-    rego.match_indices(word).any(|(at, _)| {
-        let before = rego.get(..at).and_then(|before| before.chars().next_back());
-        let after = rego.get(at + word.len()..).and_then(|after| after.chars().next());
-        !is_part(before) && !is_part(after)
-    })
+    let of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let is_part = |at: usize| rego.as_bytes().get(at).is_some_and(of_word);
+    let mut places = std::iter::successors(find(rego, 0, word), |at| find(rego, at + 1, word));
+    places.any(|at| !at.checked_sub(1).is_some_and(is_part) && !is_part(at + word.len()))
 }
 
 /// The modules of a phase with custom rules.

@@ -13,6 +13,7 @@ use crate::rego::engine::module::Facts;
 use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text, is_within};
 use crate::request::{AdmissionRequest, Operation};
 use crate::settings::{RegoPolicy, Settings};
+use crate::word::contains;
 use regorus::Value;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -247,7 +248,7 @@ impl Loaded<'_> {
     }
 
     fn mentions(&self, word: &str) -> bool {
-        self.texts.iter().any(|text| text.rego.contains(word))
+        self.texts.iter().any(|text| contains(text.rego, word))
     }
 
     fn has_rule(&self, rule: &str) -> bool {
