@@ -14,7 +14,6 @@ mod wapc;
 use clock::GuestClock;
 use host::Guest;
 use image_admission_engine::{Answer, Timestamp, WireHost};
-use std::sync::atomic::{Ordering, compiler_fence};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The only version there is of Kubewarden's contract for policies.
@@ -24,11 +23,9 @@ const PROTOCOL_VERSION: &[u8] = br#""v1""#;
 #[expect(unsafe_code, reason = "waPC finds it by its name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn wapc_init() {
-    // Before anything is read, and not moved behind that: a page that is first read and then written is brought twice, and every
-    // processor of the server is told.
+    // Nothing is read before: a page that is first read and then written is brought twice, and every processor of the server is
+    // told of it. All that is written at every request stands in the page of this.
     image_admission_engine::skip_freeing(false);
-    compiler_fence(Ordering::SeqCst);
-    image_admission_engine::use_clock(&GuestClock);
 }
 
 /// Answers what Kubewarden asks: an operation and a payload, whose lengths in bytes it says here.
@@ -37,10 +34,12 @@ pub extern "C" fn wapc_init() {
 pub extern "C" fn __guest_call(operation_length: usize, payload_length: usize) -> i32 {
     wapc::respond(operation_length, payload_length, |operation, payload| match operation {
         b"validate" => {
+            image_admission_engine::use_clock(&GuestClock);
             image_admission_engine::skip_freeing(clock::may_skip_freeing());
             Some(reply(image_admission_engine::validate(payload, &WireHost(Guest), now())))
         }
         b"validate_settings" => {
+            image_admission_engine::use_clock(&GuestClock);
             // Each policy is looked into with an engine of its own: what those leave would fill the memory.
             image_admission_engine::skip_freeing(false);
             Some(reply(image_admission_engine::validate_settings(payload)))

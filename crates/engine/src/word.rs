@@ -12,13 +12,10 @@ const fn each(byte: u8) -> u64 {
 /// The word that begins at a place of a text, its first byte the lowest; what the text is too short for is zero.
 pub(crate) fn word(text: &[u8], at: usize) -> u64 {
     let text = text.get(at..).unwrap_or_default();
-    u64::from_le_bytes(text.first_chunk().copied().unwrap_or_else(|| padded(text, 0)))
-}
-
-fn padded(text: &[u8], with: u8) -> [u8; WORD] {
-    let mut padded = [with; WORD];
-    padded.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
-    padded
+    match text.first_chunk() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => text.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    }
 }
 
 /// The highest bit of each byte that is one of these, which are ASCII.
@@ -45,15 +42,15 @@ pub(crate) fn length_of(highest_bits: u64) -> usize {
 
 /// Whether all bytes of a text are among those whose highest bits are told of a word.
 pub(crate) fn all(text: &[u8], among: impl Fn(u64) -> u64) -> bool {
-    let Some(first) = text.first() else { return true };
-    let is_all = |word: &[u8; WORD]| among(u64::from_le_bytes(*word)) & each(0x80) == each(0x80);
     // The last word may have bytes of the one before it once more.
-    let last = text.last_chunk().copied().unwrap_or_else(|| padded(text, *first));
-    text.as_chunks().0.iter().all(is_all) && is_all(&last)
+    let Some(last) = text.last_chunk() else { return length_of(among(word(text, 0))) >= text.len() };
+    let is_all = |word: &[u8; WORD]| among(u64::from_le_bytes(*word)) & each(0x80) == each(0x80);
+    text.as_chunks().0.iter().all(is_all) && is_all(last)
 }
 
 /// Where a text has another one, which begins with an ASCII character, for the first time from a place on.
 pub(crate) fn find(text: &str, from: usize, wanted: &str) -> Option<usize> {
+    debug_assert!(wanted.starts_with(|first: char| first.is_ascii()), "a byte of a word is looked for");
     let text = text.as_bytes();
     let (first, behind) = wanted.as_bytes().split_first()?;
     let mut at = from;

@@ -11,6 +11,10 @@ pub(crate) fn unreadable(error: &serde_json::Error) -> String {
         return text;
     }
     let position = format!("at line {} column {}", error.line(), error.column());
+    // It has a place of its own.
+    if text.starts_with("it is not UTF-8, ") {
+        return text;
+    }
     // Fields are named by whoever reads, and of a map or a sequence no value is shown.
     let of_reader = [
         "missing field `",
@@ -67,6 +71,8 @@ mod tests {
             let error = serde_json::from_str::<Wanted>(text).unwrap_err();
             assert_eq!(unreadable(&error), why, "{text}");
         }
+        let error = crate::text::from_json::<Wanted>(b"{\"name\": \"hunter2\xff\"}").unwrap_err();
+        assert_eq!(unreadable(&error), "it is not UTF-8, from byte 17 on");
         let _ = Kind::Known;
     }
 }

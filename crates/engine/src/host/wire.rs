@@ -366,6 +366,9 @@ mod tests {
             });
             assert_eq!(payload, expected);
         }
+        let bytes = get_resource(&CONFIG_MAP, Some(&["data", "metadata"]));
+        let json = r#"{"api_version":"v1","kind":"ConfigMap","name":"a","namespace":"b","disable_cache":false,"field_masks":["data","metadata"]}"#;
+        assert_eq!(String::from_utf8(bytes).unwrap(), json);
     }
 
     #[test]

@@ -152,9 +152,10 @@ fn read_class(rest: &mut Peekable<Chars<'_>>) -> Option<Step> {
         listed.push(if c == '\\' { rest.next()? } else { c });
         c = rest.next()?;
     }
-    let characters = Characters::Listed(listed);
-    let is_empty = matches!(&characters, Characters::Listed(listed) if listed.is_empty());
-    (!is_empty).then_some(Step::Class { not, characters })
+    (!listed.is_empty()).then_some(Step::Class {
+        not,
+        characters: Characters::Listed(listed),
+    })
 }
 
 /// The steps that may be next, each once.

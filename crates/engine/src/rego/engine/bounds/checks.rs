@@ -22,7 +22,7 @@ const MAX_BITS: u64 = 1000;
 const MAX_NUMBER_LENGTH: usize = 256;
 /// Bytes that a glob is matched against.
 const MAX_GLOBBED_LENGTH: usize = 4096;
-/// Bytes of a glob.
+/// Bytes of a glob, which are called characters since nearly all are.
 const MAX_GLOB_LENGTH: usize = 512;
 /// Delimiters of a glob.
 const MAX_DELIMITERS: usize = 16;
