@@ -180,14 +180,13 @@ impl Source {
             bail!("{file} exceeds maximum allowed policy file size {max_file_bytes} bytes",);
         }
         let mut lines = vec![];
-        let mut prev_ch = ' ';
-        let mut prev_pos = 0_u32;
+        let mut prev = b' ';
         let mut start = 0_u32;
-        for (i, ch) in contents.char_indices() {
-            let i_u32 = usize_to_u32(i)?;
-            if ch == '\n' {
-                let end = match prev_ch {
-                    '\r' => prev_pos,
+        for (i, byte) in contents.bytes().enumerate() {
+            if byte == b'\n' {
+                let i_u32 = usize_to_u32(i)?;
+                let end = match prev {
+                    b'\r' => i_u32.saturating_sub(1),
                     _ => i_u32,
                 };
                 if lines.len() >= max_lines.get() {
@@ -198,8 +197,7 @@ impl Source {
                 check_memory_limit()?;
                 start = i_u32.saturating_add(1);
             }
-            prev_ch = ch;
-            prev_pos = i_u32;
+            prev = byte;
         }
 
         let start_usize = usize::try_from(start).unwrap_or(usize::MAX);
@@ -498,15 +496,13 @@ impl<'source> Lexer<'source> {
     fn read_ident(&mut self) -> Result<Token> {
         let start = self.peek().0;
         let col = self.col;
-        loop {
-            let ch = self.peek().1;
-            if ch.is_ascii_alphanumeric() || ch == '_' {
-                self.iter.next();
-            } else {
-                break;
-            }
+        let rest = self.source.contents().as_bytes().get(start..);
+        let is_ident = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+        let length = rest.unwrap_or_default().iter().take_while(is_ident).count();
+        if let Some(last) = length.checked_sub(1) {
+            self.iter.nth(last);
         }
-        let end = self.peek().0;
+        let end = start.saturating_add(length);
         self.advance_col(usize_to_u32(end.saturating_sub(start))?)?;
         Ok(Token(
             TokenKind::Ident,
