@@ -48,6 +48,27 @@ pub(crate) fn all(text: &[u8], among: impl Fn(u64) -> u64) -> bool {
     text.as_chunks().0.iter().all(is_all) && is_all(last)
 }
 
+/// The hexadecimal digits of four bytes.
+pub(crate) fn hex_word(bytes: [u8; 4]) -> [u8; WORD] {
+    // Each half of a byte moves into a byte of its own, the first into the highest.
+    let bytes = u64::from(u32::from_be_bytes(bytes));
+    let pairs = (bytes | bytes << 16) & 0x0000_ffff_0000_ffff;
+    let singles = (pairs | pairs << 8) & 0x00ff_00ff_00ff_00ff;
+    let halves = (singles | singles << 4) & each(0x0f);
+    // From ten on, letters follow: 39 places behind the digits.
+    let letters = (halves + each(6)) >> 4 & each(1);
+    (halves + each(b'0') + letters * 39).to_be_bytes()
+}
+
+/// The hexadecimal digits of bytes, of which there are a multiple of four.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let mut hex = Vec::with_capacity(2 * bytes.len());
+    for bytes in bytes.as_chunks().0 {
+        hex.extend_from_slice(&hex_word(*bytes));
+    }
+    String::from_utf8(hex).unwrap_or_default()
+}
+
 /// Where a text has another one, which begins with an ASCII character, for the first time from a place on.
 pub(crate) fn find(text: &str, from: usize, wanted: &str) -> Option<usize> {
     debug_assert!(wanted.starts_with(|first: char| first.is_ascii()), "a byte of a word is looked for");
@@ -118,6 +139,11 @@ mod tests {
             }
         }
         assert!(all(b"", |_| 0));
+        for byte in 0..=u8::MAX {
+            let bytes = [byte, !byte, 0, byte.wrapping_mul(7), 1, 2, 3, byte];
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(hex(&bytes), digits);
+        }
         for text in [
             "",
             "/",

@@ -5,7 +5,7 @@
 
 use super::{Annotations, Descriptor, Manifest, WirePlatform};
 use crate::text::Text;
-use crate::word::{all, among, is, split_once};
+use crate::word::{all, among, hex_word, is, split_once};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
@@ -230,9 +230,9 @@ impl<'a> WantedDigest<'a> {
     }
 
     fn is(&self, hash: &[u8]) -> bool {
-        let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' + (value - 10) };
-        let is_of = |(digits, byte): (&[u8; 2], &u8)| *digits == [digit(byte >> 4), digit(byte & 15)];
-        self.hex.len() == hash.len() * 2 && self.hex.as_bytes().as_chunks().0.iter().zip(hash).all(is_of)
+        let digits = self.hex.as_bytes().as_chunks().0.iter();
+        self.hex.len() == hash.len() * 2
+            && digits.zip(hash.as_chunks().0).all(|(digits, bytes)| *digits == hex_word(*bytes))
     }
 }
 

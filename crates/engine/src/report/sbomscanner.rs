@@ -27,6 +27,7 @@ use crate::reason::{OtherImage, UnknownAge, UnreadableReport, Whereabouts};
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{ReportIdentity, SbomScanner, Severity};
 use crate::text::Text;
+use crate::word::hex;
 use progress::ScanJobs;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -393,15 +394,6 @@ fn computed_names(
 /// The registry's host as the scanner writes it.
 fn scanners_host(reference: &ImageReference) -> &str {
     if reference.host() == "docker.io" { DOCKER_HUB } else { reference.host() }
-}
-
-fn hex(hash: &[u8]) -> String {
-    let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' + value - 10 };
-    let mut hex = vec![0; 2 * hash.len()];
-    for (digits, byte) in hex.as_chunks_mut().0.iter_mut().zip(hash) {
-        *digits = [digit(byte >> 4), digit(byte & 15)];
-    }
-    String::from_utf8(hex).unwrap_or_default()
 }
 
 fn list(objects: &mut Objects<'_>, namespace: &str) -> Result<Vec<Listed>, HostFailure> {
