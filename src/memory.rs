@@ -17,7 +17,7 @@ use talc::source::Source;
 use talc::wasm::WasmBinning;
 
 /// How many bytes the first room has.
-const FIRST_ROOM: usize = 48 * 1024;
+const FIRST_ROOM: usize = 64 * 1024;
 
 /// The page of WebAssembly, the unit in which memory grows.
 const PAGE: usize = 64 * 1024;
@@ -32,7 +32,7 @@ static mut ROOM: [MaybeUninit<u8>; FIRST_ROOM] = [MaybeUninit::uninit(); FIRST_R
 const STEP: usize = 8;
 
 /// The largest block that is small.
-const LARGEST_SMALL: usize = 256;
+const LARGEST_SMALL: usize = 512;
 
 /// How many bytes small blocks are cut of at a time.
 const SLAB: usize = 2048;

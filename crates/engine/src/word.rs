@@ -91,11 +91,16 @@ pub(crate) fn find(text: &str, from: usize, wanted: &str) -> Option<usize> {
 
 /// What stands before and behind an ASCII character where a text has it first.
 pub(crate) fn split_once(text: &str, at: u8) -> Option<(&str, &str)> {
-    let place = (0..text.len()).step_by(WORD).find_map(|start| {
+    let mut start = 0;
+    while start < text.len() {
         let found = is(word(text.as_bytes(), start), at);
-        (found != 0).then(|| start + found.trailing_zeros() as usize / WORD)
-    })?;
-    text.get(..place).zip(text.get(place + 1..))
+        if found != 0 {
+            let place = start + found.trailing_zeros() as usize / WORD;
+            return text.get(..place).zip(text.get(place + 1..));
+        }
+        start += WORD;
+    }
+    None
 }
 
 /// The parts of a text between an ASCII character.
