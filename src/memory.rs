@@ -1,11 +1,10 @@
 //! The guest's memory, as cheap as an instance that answers one request can have it.
 //!
-//! With an allocator for blocks of any size, a quarter of what a request with rules runs is memory asked for and given back. Nearly all
-//! of it is small: such blocks have lists by their size, so that asking for one is a handful of instructions, and [`talc`] has
-//! the rest. Each page of 4 KiB that an
-//! instance touches for the first time costs as much as some ten thousand instructions, and growing the memory more. So the
-//! first room is part of the module's own data, beside what is written at every request anyway, and more than twice what a
-//! request about one image takes.
+//! With an allocator for blocks of any size, a quarter of what a request with rules runs is memory asked for and given back.
+//! Nearly all of it is small: such blocks have lists by their size, so that asking for one is a handful of instructions, and
+//! [`talc`] has the rest. Each page of 4 KiB that an instance touches for the first time costs as much as some ten thousand
+//! instructions, and growing the memory more. So the first room is part of the module's own data, beside what is written at
+//! every request anyway, and more than twice what a request about one image takes.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
