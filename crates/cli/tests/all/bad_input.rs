@@ -47,7 +47,7 @@ fn bytes(value: &Value) -> Vec<u8> {
 fn payloads_that_are_no_request() {
     rejects("", "the AdmissionRequest can't be read: EOF while parsing a value at line 1 column 0");
     rejects("hello", "the AdmissionRequest can't be read: expected value at line 1 column 1");
-    rejects([0xff, 0xfe], "the AdmissionRequest can't be read: expected value at line 1 column 1");
+    rejects([0xff, 0xfe], "the AdmissionRequest can't be read: it is not UTF-8, from byte 0 on");
     rejects(
         "[]",
         "the AdmissionRequest can't be read: invalid length 0, expected an object with a request and settings at line 1 column 2",
