@@ -23,8 +23,8 @@ const PROTOCOL_VERSION: &[u8] = br#""v1""#;
 #[expect(unsafe_code, reason = "waPC finds it by its name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn wapc_init() {
-    // Nothing is read before: a page that is first read and then written is brought twice, and every processor of the server is
-    // told of it. All that is written at every request stands in the page of this.
+    // This writes before anything reads: a page that is first read and then written is brought twice. What every request writes
+    // beside its heap and its stack stands in the same page.
     image_admission_engine::skip_freeing(false);
 }
 

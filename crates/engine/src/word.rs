@@ -35,9 +35,14 @@ pub(crate) fn alphanumeric(word: u64) -> u64 {
     among(word, b'0', b'9') | among(word, b'A', b'Z') | among(word, b'a', b'z')
 }
 
+/// How many bytes of a word come before the lowest of these bits.
+pub(crate) fn bytes_before(bits: u64) -> usize {
+    (bits.trailing_zeros() / u8::BITS) as usize
+}
+
 /// How many bytes of a word come before the first whose highest bit isn't among these.
 pub(crate) fn length_of(highest_bits: u64) -> usize {
-    (!highest_bits & each(0x80)).trailing_zeros() as usize / WORD
+    bytes_before(!highest_bits & each(0x80))
 }
 
 /// Whether all bytes of a text are among those whose highest bits are told of a word.
@@ -78,7 +83,7 @@ pub(crate) fn find(text: &str, from: usize, wanted: &str) -> Option<usize> {
     while at < text.len() {
         let mut candidates = is(word(text, at), *first);
         while candidates != 0 {
-            let place = at + candidates.trailing_zeros() as usize / WORD;
+            let place = at + bytes_before(candidates);
             if text.get(place + 1..).is_some_and(|rest| rest.starts_with(behind)) {
                 return Some(place);
             }
@@ -95,7 +100,7 @@ pub(crate) fn split_once(text: &str, at: u8) -> Option<(&str, &str)> {
     while start < text.len() {
         let found = is(word(text.as_bytes(), start), at);
         if found != 0 {
-            let place = start + found.trailing_zeros() as usize / WORD;
+            let place = start + bytes_before(found);
             return text.get(..place).zip(text.get(place + 1..));
         }
         start += WORD;
