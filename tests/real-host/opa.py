@@ -29,11 +29,6 @@ deny[msg] {
 """
 
 
-def megabytes(process):
-    with open(f"/proc/{process.pid}/status") as file:
-        return next(int(line.split()[1]) // 1024 for line in file if line.startswith("VmRSS:"))
-
-
 def gatekeeper(world, object):
     """What `gator bench` says of the rule as a ConstraintTemplate: reviews a second, one after another."""
     rego = RULE.replace("kubernetes.admission", "ours").replace("deny[msg]", 'violation[{"msg": msg}]').replace("input.request.object", "input.review.object")
@@ -72,7 +67,7 @@ def main():
                 measured[name].append(rate)
     for name, process in (("ours", world.policy_server), ("opa", opa)):
         rates = measured[name]
-        print(f"{name}: {statistics.median(rates):.0f} requests/s ({min(rates):.0f} to {max(rates):.0f}), {megabytes(process)} MB")
+        print(f"{name}: {statistics.median(rates):.0f} requests/s ({min(rates):.0f} to {max(rates):.0f}), {world.megabytes(process)} MB")
     print(f"ours of opa: {statistics.median(ours / other for ours, other in zip(measured['ours'], measured['opa'])):.3f}")
     print(f"gator bench: {json.dumps(gatekeeper(world, good['input']['request']['object']))}")
 

@@ -260,6 +260,12 @@ class World:
         self.policy_server = self.start("policy-server", arguments, {"KUBECONFIG": self.kubeconfig})
         self.wait_for(f"http://127.0.0.1:{readiness}/readiness", self.policy_server)
 
+    def stop_policies(self):
+        """Ends the policy server; another may be started."""
+        self.processes.remove(self.policy_server)
+        self.policy_server.terminate()
+        self.policy_server.wait()
+
     def ask(self, policy, review, timeout=30):
         """The AdmissionResponse to an AdmissionReview."""
         return json.loads(http(f"{self.server}/validate/{policy}", json.dumps(review).encode(), timeout=timeout)[0])["response"]
@@ -268,17 +274,39 @@ class World:
         """Requests a second, by `wrk`, and the policy server's CPU time for one of them, in milliseconds."""
         before = self.cpu_seconds()
         rate, requests = self.load_at(f"{self.server}/validate/{policy}", review, seconds, connections)
+        if not requests:
+            sys.exit(f"{policy}: no answer within {seconds} s")
         return rate, (self.cpu_seconds() - before) * 1000 / requests
 
     def load_at(self, address, body, seconds=5, connections=4):
         """Requests a second, by `wrk`, and how many there were."""
+        words = self.wrk(address, body, seconds, connections).split()
+        return float(words[words.index("Requests/sec:") + 1]), int(words[words.index("requests") - 1])
+
+    def waited(self, policy, review, seconds=5, connections=100):
+        """How long clients waited for an answer, with so many of them at a time: p50, p95 and p99 in milliseconds."""
+        words = self.wrk(f"{self.server}/validate/{policy}", review, seconds, connections).split()
+        return [float(words[words.index(share) + 1]) / 1000 for share in ("p50", "p95", "p99")]
+
+    def wrk(self, address, body, seconds, connections):
+        """What `wrk` says of one body that is posted again and again; with p50, p95 and p99 in microseconds."""
         body = self.write("body.json", json.dumps(body))
-        script = self.write("post.lua", f'wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\nwrk.body = io.open("{body}"):read("*a")\n')
-        said = subprocess.run([find_tool("wrk"), "-t1", f"-c{connections}", f"-d{seconds}", "-s", script, address], capture_output=True, text=True, check=True).stdout
+        shares = "".join(f'io.write("p{share} " .. latency:percentile({share}) .. "\\n")\n' for share in (50, 95, 99))
+        script = self.write("post.lua", f'''wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+wrk.body = io.open("{body}"):read("*a")
+done = function(summary, latency)
+{shares}end
+''')
+        said = subprocess.run([find_tool("wrk"), "-t1", f"-c{connections}", f"-d{seconds}", "--timeout", "30s", "-s", script, address], capture_output=True, text=True, check=True).stdout
         if "Non-2xx" in said:
             sys.exit(f"not every answer was 200: {said}")
-        words = said.split()
-        return float(words[words.index("Requests/sec:") + 1]), int(words[words.index("requests") - 1])
+        return said
+
+    def megabytes(self, process=None):
+        """The memory of a process, or of the policy server, that is resident."""
+        with open(f"/proc/{(process or self.policy_server).pid}/status") as file:
+            return next(int(line.split()[1]) // 1024 for line in file if line.startswith("VmRSS:"))
 
     def cpu_seconds(self):
         with open(f"/proc/{self.policy_server.pid}/stat") as file:
