@@ -1,6 +1,6 @@
 //! JSON as it is written at every request: texts that need no escapes, nearly all, are looked at by words and written at once.
 
-use crate::word::{all, among, is};
+use crate::word::has_escapes;
 use serde_json::Value;
 
 /// A value, as `serde_json` writes it.
@@ -38,8 +38,7 @@ pub(crate) fn write_list<T>(
 
 /// A text, as `serde_json` writes it.
 pub(crate) fn write_text(json: &mut Vec<u8>, text: &str) {
-    let plain = |word| among(word, b' ', b'~') & !is(word, b'"') & !is(word, b'\\');
-    if all(text.as_bytes(), plain) {
+    if !has_escapes(text.as_bytes()) {
         json.push(b'"');
         json.extend_from_slice(text.as_bytes());
         json.push(b'"');

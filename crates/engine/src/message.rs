@@ -6,7 +6,7 @@ use crate::word;
 /// than one line, or turn the order of letters around: such characters show as `\u{…}`.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     // Nearly every text.
-    if text.len() <= most && word::all(text.as_bytes(), |word| word::among(word, b' ', b'~')) {
+    if text.len() <= most && word::is_printable(text.as_bytes()) {
         return text.to_owned();
     }
     if text.contains(is_deceiving) {

@@ -53,6 +53,30 @@ pub(crate) fn all(text: &[u8], among: impl Fn(u64) -> u64) -> bool {
     text.as_chunks().0.iter().all(is_all) && is_all(last)
 }
 
+/// Whether a text has a byte that JSON writes in another way: a control character, `"` or `\`.
+pub(crate) fn has_escapes(text: &[u8]) -> bool {
+    // A byte that is too small takes one from the next: nobody asks which of them it was.
+    has(text, |word| {
+        let (quote, backslash) = (word ^ each(b'"'), word ^ each(b'\\'));
+        let below = word.wrapping_sub(each(b' ')) | quote.wrapping_sub(each(1)) | backslash.wrapping_sub(each(1));
+        below & !word
+    })
+}
+
+/// Whether all bytes of a text are ASCII that shows: from the space to `~`.
+pub(crate) fn is_printable(text: &[u8]) -> bool {
+    !has(text, |word| word.wrapping_sub(each(b' ')) | word.wrapping_add(each(1)) | word)
+}
+
+/// Whether one of these highest bits is set in a word of a text, or of spaces behind it.
+fn has(text: &[u8], bits: impl Fn(u64) -> u64) -> bool {
+    let has = |word| bits(word) & each(0x80) != 0;
+    match text.last_chunk() {
+        Some(last) => text.as_chunks().0.iter().chain([last]).any(|word| has(u64::from_le_bytes(*word))),
+        None => has(word(text, 0) | each(b' ') << (text.len() * 8)),
+    }
+}
+
 /// The hexadecimal digits of four bytes.
 pub(crate) fn hex_word(bytes: [u8; 4]) -> [u8; WORD] {
     // Each half of a byte moves into a byte of its own, the first into the highest.
@@ -142,6 +166,9 @@ mod tests {
                     text[at] = byte;
                     let is_plain = text.iter().all(|b| (b' '..=b'~').contains(b));
                     assert_eq!(all(&text, |word| among(word, b' ', b'~')), is_plain, "{text:?}");
+                    assert_eq!(is_printable(&text), is_plain, "{text:?}");
+                    let is_escaped = text.iter().any(|b| *b < b' ' || matches!(b, b'"' | b'\\'));
+                    assert_eq!(has_escapes(&text), is_escaped, "{text:?}");
                     let letters = text.iter().take(WORD).take_while(|b| b.is_ascii_lowercase() || **b == b' ').count();
                     let word = word(&text, 0);
                     assert_eq!(length_of(among(word, b'a', b'z') | is(word, b' ')), letters, "{text:?}");
@@ -149,6 +176,15 @@ mod tests {
             }
         }
         assert!(all(b"", |_| 0));
+        assert!(!has_escapes(b"") && is_printable(b""));
+        // Bytes beside each other are told apart.
+        for pair in 0..=u16::MAX {
+            let [first, second] = pair.to_le_bytes();
+            let text = [b'a', first, second, b'a', b'a', b'a', b'a', b'a'];
+            let is_escaped = text.iter().any(|b| *b < b' ' || matches!(b, b'"' | b'\\'));
+            assert_eq!(has_escapes(&text), is_escaped, "{text:?}");
+            assert_eq!(is_printable(&text), text.iter().all(|b| (b' '..=b'~').contains(b)), "{text:?}");
+        }
         for byte in 0..=u8::MAX {
             let bytes = [byte, !byte, 0, byte.wrapping_mul(7), 1, 2, 3, byte];
             let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
