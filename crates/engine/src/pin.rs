@@ -27,7 +27,7 @@ pub(crate) fn pin(
     if !settings.enabled || !settings.kinds.contains(&workload) {
         return Ok(false);
     }
-    let mut annotations = Map::new();
+    let mut annotations = Vec::new();
     for judged in images.iter_mut().filter(|judged| !judged.is_left_unpinned()) {
         let scanned = judged.scan.as_ref().and_then(|scan| scan.report.as_ref()?.pin.clone());
         let digest = scanned.or_else(|| judged.digest.clone());
@@ -39,14 +39,15 @@ pub(crate) fn pin(
         *text = Value::String(pinned.clone());
         let key = judged.image.key();
         let name = |what| [ANNOTATION_PREFIX, &key, "-", what, "-image"].concat();
-        annotations.insert(name("original"), Value::String(judged.image.text.clone()));
-        annotations.insert(name("mutated"), Value::String(pinned.clone()));
+        annotations.push((name("mutated"), Value::String(pinned.clone())));
+        annotations.push((name("original"), Value::String(judged.image.text.clone())));
         judged.pinned = Some(pinned);
     }
     let written = !annotations.is_empty();
     // The API server drops what the subresource brings outside its list.
     if written && settings.annotations && request.sub_resource != EPHEMERAL_CONTAINERS {
-        annotate(object, workload.pod_pointer(), annotations)?;
+        // Brought into their order at once: one by one, each would be compared with many.
+        annotate(object, workload.pod_pointer(), Map::from_iter(annotations))?;
     }
     Ok(written)
 }
@@ -54,12 +55,12 @@ pub(crate) fn pin(
 /// The subresource that adds containers to a Pod that runs.
 pub(crate) const EPHEMERAL_CONTAINERS: &str = "ephemeralcontainers";
 
-fn annotate(object: &mut Value, pod: &str, annotations: Map<String, Value>) -> Result<(), UnreadableObject> {
+fn annotate(object: &mut Value, pod: &str, mut annotations: Map<String, Value>) -> Result<(), UnreadableObject> {
     let wrong = |pointer: String| UnreadableObject { pointer, expected: "an object" };
     let owner = pointer::at_mut(object, pod).and_then(Value::as_object_mut).ok_or_else(|| wrong(pod.to_owned()))?;
     let metadata = child(owner, "metadata").ok_or_else(|| wrong(format!("{pod}/metadata")))?;
     let kept = child(metadata, "annotations").ok_or_else(|| wrong(format!("{pod}/metadata/annotations")))?;
-    kept.extend(annotations);
+    kept.append(&mut annotations);
     Ok(())
 }
 

@@ -274,9 +274,13 @@ impl From<Decision> for Response {
         response.add_glass(&decision);
         response.add_contact(&decision);
         response.warnings = warnings(&decision, response.accepted);
+        // Brought into their order at once: one by one, each would be compared with many.
+        let mut annotations = Vec::with_capacity(16);
+        annotations.extend(std::mem::take(&mut response.audit_annotations));
         for judged in decision.images.iter().take(IMAGES_IN_AUDIT) {
-            annotate(&mut response.audit_annotations, judged);
+            annotate(&mut annotations, judged);
         }
+        response.audit_annotations = annotations.into_iter().collect();
         response.mutated_object = decision.mutated_object.take().filter(|_| response.accepted);
         finish_with(decision);
         response
@@ -428,10 +432,10 @@ fn wide_accepts(judged: &JudgedImage) -> impl Iterator<Item = (String, String)> 
     })
 }
 
-fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
+fn annotate(annotations: &mut Vec<(String, String)>, judged: &JudgedImage) {
     let key = judged.image.key();
     let mut add = |what: &str, value: &str| {
-        annotations.insert([&key, ".", what].concat(), cut(value, MAX_AUDIT_VALUE_LENGTH));
+        annotations.push(([&key, ".", what].concat(), cut(value, MAX_AUDIT_VALUE_LENGTH)));
     };
     add("image", &judged.image.text);
     if let Some(rule) = &judged.pre_scan {
@@ -442,12 +446,15 @@ fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
         add("scan", &format!("{}: {rule}", rule.action.name()));
     }
     let Some(report) = &scan.report else { return };
-    add("status", report.status.name());
-    add("state", report.state.name());
-    add("reason", &report.reason.to_string());
+    // In the order of their keys, which takes little to sort.
     if let Some(digest) = &report.digest {
         add("digest", digest);
     }
+    if !report.exemptions.is_empty() {
+        let used: Vec<String> = report.exemptions.iter().map(UsedExemption::to_string).collect();
+        add("exemptions", &join_within(&used, "; ", MAX_AUDIT_VALUE_LENGTH));
+    }
+    add("reason", &report.reason.to_string());
     // One report may speak of several platforms.
     let mut reports: Vec<&str> = Vec::new();
     for name in report.platforms.iter().flat_map(|platform| &platform.reports) {
@@ -461,10 +468,8 @@ fn annotate(annotations: &mut BTreeMap<String, String>, judged: &JudgedImage) {
     if let Some(source) = report.source {
         add("source", source);
     }
-    if !report.exemptions.is_empty() {
-        let used: Vec<String> = report.exemptions.iter().map(UsedExemption::to_string).collect();
-        add("exemptions", &join_within(&used, "; ", MAX_AUDIT_VALUE_LENGTH));
-    }
+    add("state", report.state.name());
+    add("status", report.status.name());
     if !report.vex.is_empty() {
         let used: Vec<String> = report.vex.iter().map(UsedVex::to_string).collect();
         add("vex", &join_within(&used, "; ", MAX_AUDIT_VALUE_LENGTH));
