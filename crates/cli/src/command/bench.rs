@@ -2,6 +2,7 @@
 //! ready.
 
 mod cost;
+mod envelope;
 mod scene;
 mod world;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::BenchError;
+use super::envelope::{ED25519, P256, P384, PREDICATE, Signer};
 use super::world::{Findings, World};
 use crate::answers::HostAnswers;
 use crate::runtime::{PolicyModule, Reply};
@@ -154,11 +155,7 @@ pub(super) fn counted() -> Vec<Scene> {
     let short =
         CUSTOM_RULE.replace("namespace == \"locked\"", "endswith(image, \":latest\")").replace("namespace]", "image]");
     let scored = json!({"acceptance": {"cvssScore": {"threshold": 9.0}}});
-    let signed = json!({
-        "preScanPolicies": {"defaultPolicy": "accept"},
-        "imageVerification": [{"name": "signed", "verifyPreScanAccepted": true, "attestors": [{"name": "team", "cosign": {"key": {"data": KEY}}}],
-            "verifications": [{"expression": "images.containers.all(i, verifyImageSignatures(i, [attestors.team]) > 0)"}]}],
-    });
+    let signed = verified(KEY, None, &["verifyImageSignatures(i, [attestors.team]) > 0"]);
     let large = World::new(1, few);
     vec![
         Scene::new(
@@ -172,6 +169,9 @@ pub(super) fn counted() -> Vec<Scene> {
         Scene::new("the same with a rule that calls a builtin", 1, few, json!({"customRules": short}), true),
         Scene::new("the same with a rule of ten lines", 1, few, json!({"customRules": CUSTOM_RULE}), true),
         Scene::new("1 image whose signature is verified", 1, few, signed, true),
+        Scene::new("1 image with an envelope by an Ed25519 key", 1, few, attested(&ED25519), true),
+        Scene::new("the same by a P-256 key", 1, few, attested(&P256), true),
+        Scene::new("the same by a P-384 key", 1, few, attested(&P384), true),
         Scene::new("1 image with 1,000 findings, scores decide", 1, Findings::Count(1000), scored, true),
         Scene::new("1 image, and what is exploited by its reports", 1, few, exploited(json!("reject")), true),
         Scene::new(
@@ -189,6 +189,28 @@ pub(super) fn counted() -> Vec<Scene> {
         Scene::of("an object of 1 MB", &large, large.payload_of(&json!({}), 1_000_000), true),
         Scene::new("settings of 100 kB", 1, few, long_settings(), true),
     ]
+}
+
+/// Settings that demand this of each image, though pre-scan accepts it.
+fn verified(key: &str, attestation: Option<Value>, demands: &[&str]) -> Value {
+    let expression = |demand: &&str| json!({"expression": format!("images.containers.all(i, {demand})")});
+    let verifications: Vec<Value> = demands.iter().map(expression).collect();
+    let attestors = json!([{"name": "team", "cosign": {"key": {"data": key}}}]);
+    let mut policy = json!({"name": "signed", "verifyPreScanAccepted": true, "attestors": attestors, "verifications": verifications});
+    if let Some(attestation) = attestation {
+        policy["attestations"] = json!([attestation]);
+    }
+    json!({"preScanPolicies": {"defaultPolicy": "accept"}, "imageVerification": [policy]})
+}
+
+/// Settings that demand an envelope, and read it.
+fn attested(signer: &Signer) -> Value {
+    let slsa = json!({"name": "slsa", "intoto": {"type": PREDICATE}, "tagSuffix": signer.name});
+    let demands = [
+        "verifyAttestationSignatures(i, attestations.slsa, [attestors.team]) > 0",
+        "payload(i, attestations.slsa).predicate.runDetails.builder.id == 'https://ci.example'",
+    ];
+    verified(signer.key, Some(slsa), &demands)
 }
 
 /// Settings that reject what is exploited, or likely to be where reports say so.
