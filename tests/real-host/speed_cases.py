@@ -50,12 +50,13 @@ def catalogue(count):
     return f"count: {count}\n{entries}"
 
 
-def trivy_report(world, platform, digest):
-    """A report of trivy-operator's with 40 findings, each with the day on which it was published."""
+def trivy_report(world, platform, digest, name=None, namespace="image-scans"):
+    """A report of trivy-operator's with 40 findings, each with the day on which it was published. Its name is the computed one, or another."""
+    name = name or f"pod-p-{platform}"
     findings = [{"vulnerabilityID": f"CVE-2025-{number:04d}", "severity": "HIGH", "resource": f"pkg{number}", "installedVersion": "1.0", "fixedVersion": "2.0", "title": "", "primaryLink": "",
                  "links": [], "target": "", "publishedDate": "2026-01-01T00:00:00Z", "packagePURL": f"pkg:apk/alpine/pkg{number}@1.0"} for number in range(40)]
     return {"apiVersion": TRIVY_OPERATOR, "kind": "VulnerabilityReport",
-            "metadata": {"name": f"pod-p-{platform}", "namespace": "image-scans", "uid": f"uid-{platform}", "resourceVersion": "1", "creationTimestamp": "2026-11-01T00:00:00Z",
+            "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{namespace}-{name}", "resourceVersion": "1", "creationTimestamp": "2026-11-01T00:00:00Z",
                          "labels": {"trivy-operator.container.name": "c1"}},
             "report": {"updateTimestamp": "2026-11-10T08:00:00Z", "os": {"family": "alpine", "name": "3.22"}, "scanner": {"name": "Trivy", "vendor": "Aqua Security", "version": "0.60.0"},
                        "registry": {"server": world.registry}, "artifact": {"repository": "team/app", "tag": "1.0", "digest": digest},
@@ -155,6 +156,15 @@ def build_cases(world):
         "trivy-ended-and-grace": {"settings": {**trivy, "acceptance": aged}, "beside": "trivy"},
         "trivy-gated": {"settings": {**trivy, "acceptance": {"knownExploited": listed, **aged}}, "beside": trivy_calls(world, image)},
     }
+
+    # Its own report of trivy-operator, beside so many others: of other images, or of the same.
+    one_get = [*calls[:2], get(api_version=TRIVY_OPERATOR, kind="VulnerabilityReport", namespace="image-scans", name="pod-p-amd64", field_masks=["report.artifact", "report.registry", "report.summary"])]
+    for name, others, is_same in (("trivy-9-others", 9, False), ("trivy-199-others", 199, False), ("trivy-10-of-it", 9, True), ("trivy-200-of-it", 199, True)):
+        digests = [image["platforms"][AMD64] if is_same else f"sha256:{number:064x}" for number in range(others)]
+        world.objects += [trivy_report(world, "amd64", image["platforms"][AMD64], namespace=name), *(trivy_report(world, "amd64", digest, f"other-{number}", name) for number, digest in enumerate(digests))]
+        source = {"trivyOperator": {"namespaces": [name], "workloadNamespace": False}}
+        cases[name] = {"settings": {**settings, "reports": {"sources": [source], "platforms": [AMD64]}}, "beside": one_get}
+    cases["trivy"]["beside"] = one_get
 
     # Signatures, which the host verifies, and envelopes, which the policy verifies.
     made = keys()
