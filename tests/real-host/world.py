@@ -125,19 +125,22 @@ class World:
                     return None
             except OSError:
                 pass
-            time.sleep(0.2)
+            time.sleep(0.02)
         sys.exit(f"nobody answers at {url}")
 
     def stop(self):
-        for process in self.processes:
+        self.end(self.processes)
+        self.processes = []
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def end(self, processes):
+        for process in processes:
             process.terminate()
-        for process in self.processes:
+        for process in processes:
             try:
                 process.wait(5)
             except subprocess.TimeoutExpired:
                 process.kill()
-        self.processes = []
-        shutil.rmtree(self.folder, ignore_errors=True)
 
     # The registry.
 
@@ -263,8 +266,7 @@ class World:
     def stop_policies(self):
         """Ends the policy server; another may be started."""
         self.processes.remove(self.policy_server)
-        self.policy_server.terminate()
-        self.policy_server.wait()
+        self.end([self.policy_server])
 
     def ask(self, policy, review, timeout=30):
         """The AdmissionResponse to an AdmissionReview."""

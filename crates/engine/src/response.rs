@@ -446,7 +446,7 @@ fn annotate(annotations: &mut Vec<(String, String)>, judged: &JudgedImage) {
         add("scan", &format!("{}: {rule}", rule.action.name()));
     }
     let Some(report) = &scan.report else { return };
-    // In the order of their keys, which takes little to sort.
+    // From here on in the order of their keys, which takes little to sort.
     if let Some(digest) = &report.digest {
         add("digest", digest);
     }

@@ -53,9 +53,8 @@ pub(crate) fn all(text: &[u8], among: impl Fn(u64) -> u64) -> bool {
     text.as_chunks().0.iter().all(is_all) && is_all(last)
 }
 
-/// Whether a text has a byte that JSON writes in another way: a control character, `"` or `\`.
+/// Whether a text has a byte that JSON writes in another way: one below the space, `"` or `\`.
 pub(crate) fn has_escapes(text: &[u8]) -> bool {
-    // A byte that is too small takes one from the next: nobody asks which of them it was.
     has(text, |word| {
         let (quote, backslash) = (word ^ each(b'"'), word ^ each(b'\\'));
         let below = word.wrapping_sub(each(b' ')) | quote.wrapping_sub(each(1)) | backslash.wrapping_sub(each(1));
@@ -68,7 +67,8 @@ pub(crate) fn is_printable(text: &[u8]) -> bool {
     !has(text, |word| word.wrapping_sub(each(b' ')) | word.wrapping_add(each(1)) | word)
 }
 
-/// Whether one of these highest bits is set in a word of a text, or of spaces behind it.
+/// Whether `bits` sets the highest bit of a byte in some word of a text. Spaces fill up a text that is shorter than a word. A byte
+/// may be told wrongly only where one before it is told rightly, by what it lends or carries.
 fn has(text: &[u8], bits: impl Fn(u64) -> u64) -> bool {
     let has = |word| bits(word) & each(0x80) != 0;
     match text.last_chunk() {

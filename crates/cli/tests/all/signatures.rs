@@ -407,6 +407,26 @@ fn attestations_by_every_kind_of_key() {
     }
 }
 
+/// In the module, curves are computed by other words than in the engine's own tests.
+#[test]
+fn attestations_are_refused_by_every_kind_of_key() {
+    let Some(world) = World::start() else { return };
+    let digest = world.index("1", "first");
+    let statement = statement(&digest, BUILDER, 0);
+    for (key, other) in [(Key::p256(1), Key::p256(2)), (Key::p384(1), Key::p384(2)), (Key::ed25519(1), Key::ed25519(2))]
+    {
+        let mut changed = envelope(&statement, &key);
+        changed["payload"] = json!(BASE64.encode(format!("{statement} ")));
+        for refused in [envelope(&statement, &other), changed] {
+            world.attest(&digest, &refused);
+            let rejection = world.rejection(&attested_by(&key));
+            assert!(rejection.contains("is refused: no signature of the envelope was made with `team`"), "{rejection}");
+        }
+        world.attest(&digest, &envelope(&statement, &key));
+        world.admits(&attested_by(&key));
+    }
+}
+
 #[test]
 fn what_an_attestation_says_is_read() {
     let Some(world) = World::start() else { return };

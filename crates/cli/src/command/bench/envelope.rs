@@ -8,7 +8,7 @@ pub(super) const PREDICATE: &str = "https://slsa.dev/provenance/v1";
 /// The in-toto statement in base64: the image's index was built by `https://ci.example`.
 const PAYLOAD: &str = "eyJfdHlwZSI6Imh0dHBzOi8vaW4tdG90by5pby9TdGF0ZW1lbnQvdjEiLCJzdWJqZWN0IjpbeyJuYW1lIjoidGVhbS9hcHAwIiwiZGlnZXN0Ijp7InNoYTI1NiI6ImJlZTkwOTY4OGZjZGFlYjk5MTBjMjI3YTljNzMzNGM1YmI1MTQ4N2E4NjMzMmFkZDEwYjhiOGQ1Zjk2ODBkODAifX1dLCJwcmVkaWNhdGVUeXBlIjoiaHR0cHM6Ly9zbHNhLmRldi9wcm92ZW5hbmNlL3YxIiwicHJlZGljYXRlIjp7InJ1bkRldGFpbHMiOnsiYnVpbGRlciI6eyJpZCI6Imh0dHBzOi8vY2kuZXhhbXBsZSJ9fX19";
 
-/// A key, and what it signed.
+/// A key, and its signature.
 #[derive(Debug)]
 pub(super) struct Signer {
     /// What the key is called, in an attestation's tag, too.

@@ -191,7 +191,7 @@ pub(super) fn counted() -> Vec<Scene> {
     ]
 }
 
-/// Settings that demand this of each image, though pre-scan accepts it.
+/// Settings that demand this of the image of each container, though pre-scan accepts it.
 fn verified(key: &str, attestation: Option<Value>, demands: &[&str]) -> Value {
     let expression = |demand: &&str| json!({"expression": format!("images.containers.all(i, {demand})")});
     let verifications: Vec<Value> = demands.iter().map(expression).collect();

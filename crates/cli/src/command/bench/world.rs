@@ -180,7 +180,7 @@ impl Ready {
                 let image = request.as_str().unwrap_or_default().trim_end_matches(":1.0");
                 json!({"digest": digest(&index(image.split_once('/').map_or(image, |(_, repository)| repository)))})
             }
-            // Beside each image stand its envelopes.
+            // Beside each image stands the envelope about the first one.
             "v1/oci_manifest_config" => {
                 let (image, wanted) = request.as_str().and_then(|image| image.split_once('@')).unwrap_or_default();
                 let repository = image.split_once('/').map_or(image, |(_, repository)| repository);
