@@ -197,8 +197,8 @@ fn verified(key: &str, attestation: Option<Value>, demands: &[&str]) -> Value {
     let verifications: Vec<Value> = demands.iter().map(expression).collect();
     let attestors = json!([{"name": "team", "cosign": {"key": {"data": key}}}]);
     let mut policy = json!({"name": "signed", "verifyPreScanAccepted": true, "attestors": attestors, "verifications": verifications});
-    if let Some(attestation) = attestation {
-        policy["attestations"] = json!([attestation]);
+    if let (Some(policy), Some(attestation)) = (policy.as_object_mut(), attestation) {
+        policy.insert("attestations".to_owned(), json!([attestation]));
     }
     json!({"preScanPolicies": {"defaultPolicy": "accept"}, "imageVerification": [policy]})
 }
