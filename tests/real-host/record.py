@@ -19,7 +19,7 @@ import base64, json, os, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import yaml
-from world import CONFIG, INDEX, MANIFEST, SBOMSCANNER, TRIVY_OPERATOR, World, annotate, build_module, find_tool, http
+from world import CONFIG, ENVELOPE, INDEX, MANIFEST, SBOMSCANNER, TRIVY_OPERATOR, World, annotate, build_envelope, build_module, find_tool, http
 
 REGISTRY = "localhost:5000"
 CASES = ["prescan", "scan", "updates", "attacks", "demo", "acceptance", "sboms", "exemptions", "reports", "vex", "seeds_rego", "rego", "verification", "configurations", "break_glass", "message", "mirrors"]
@@ -492,14 +492,9 @@ def add_verified(world, push, names, images):
     def attest(name, about, builder_id, signed=None, into=None):
         """An envelope about a digest, in the image's repository or another; what is signed may be another text."""
         repo = into or name.split(":")[0]
-        said = lambda who: json.dumps({"_type": "https://in-toto.io/Statement/v1", "predicateType": "https://slsa.dev/provenance/v1", "subject": [{"name": repo, "digest": {"sha256": about.split(":")[1]}}],
-                                       "predicate": {"runDetails": {"builder": {"id": who}}}}).encode()
-        kind, payload, to = "application/vnd.in-toto+json", said(builder_id), said(signed or builder_id)
-        signature = builder.sign(f"DSSEv1 {len(kind)} {kind} {len(to)} ".encode() + to)
-        encode = lambda data: base64.b64encode(data).decode()
-        envelope = {"payloadType": kind, "payload": encode(payload), "signatures": [{"sig": encode(signature)}]}
+        envelope = build_envelope(repo, about, builder_id, builder.sign, signed)
         digest = names[f"digest of {name}"]
-        artifact = world.attach(repo, digest, envelope, "slsa", "application/vnd.dsse.envelope.v1+json")
+        artifact = world.attach(repo, digest, envelope, "slsa", ENVELOPE)
         images[f"{REGISTRY}/{repo}:{digest.replace(':', '-')}.slsa"] = {"digest": artifact, "manifest": manifest_of(world, repo, artifact), "config": envelope}
         names[f"slsa of {name}"] = f"{REGISTRY}/{repo}@{artifact}"
 

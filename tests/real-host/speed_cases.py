@@ -3,9 +3,10 @@
 A case is `{"settings", "images", "beside"}`. `beside` is a list of host calls, those that judging can't do without, or the name of
 another case. A case of another policy names its `module`.
 """
-import base64, json, os
+import os
 
-from world import HERE, SBOMSCANNER, TRIVY_OPERATOR, finding, report_name
+from opa import RULE
+from world import ENVELOPE, HERE, SBOMSCANNER, TRIVY_OPERATOR, build_envelope, finding, report_name
 
 AMD64, ARM64, ARM = "linux/amd64", "linux/arm64", "linux/arm"
 SUMMARY = ["imageMetadata", "report.summary"]
@@ -84,21 +85,14 @@ def keys():
     return {name: (key, pem(key)) for name, key in made.items()}
 
 
-def attest(world, repository, digest, key, suffix):
-    """An envelope with a statement about an image, by a key; the digest of the artifact that it is in."""
+def sign(key):
+    """How a key signs an envelope: with the hash that goes with its curve."""
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519
-    kind = "application/vnd.in-toto+json"
-    statement = {"_type": "https://in-toto.io/Statement/v1", "predicateType": "https://slsa.dev/provenance/v1", "subject": [{"name": repository, "digest": {"sha256": digest.split(":")[1]}}],
-                 "predicate": {"runDetails": {"builder": {"id": "https://ci.example"}}}}
-    said = json.dumps(statement).encode()
-    signed = f"DSSEv1 {len(kind)} {kind} {len(said)} ".encode() + said
-    # The hash that goes with the curve.
-    hashed = hashes.SHA384() if getattr(key, "key_size", 0) == 384 else hashes.SHA256()
-    signature = key.sign(signed) if isinstance(key, ed25519.Ed25519PrivateKey) else key.sign(signed, ec.ECDSA(hashed))
-    encode = lambda data: base64.b64encode(data).decode()
-    envelope = {"payloadType": kind, "payload": encode(said), "signatures": [{"sig": encode(signature)}]}
-    return world.attach(repository, digest, envelope, suffix, "application/vnd.dsse.envelope.v1+json")
+    if isinstance(key, ed25519.Ed25519PrivateKey):
+        return key.sign
+    hashed = hashes.SHA384() if key.key_size == 384 else hashes.SHA256()
+    return lambda signed: key.sign(signed, ec.ECDSA(hashed))
 
 
 def verification(world, pem, *expressions, attestations=()):
@@ -109,23 +103,10 @@ def verification(world, pem, *expressions, attestations=()):
 
 
 def policies_in_rego(count):
-    """So many policies in Rego, the first two of them for Pods."""
+    """So many policies in Rego, the first two of them for Pods: the rule that OPA is asked about, with a registry of this machine."""
     kinds = ["Pod", "Pod", *(["Service", "ConfigMap", "Ingress", "Secret", "Namespace"] * count)][:count]
-    rego = """package kubernetes.policies.p{number}
-
-deny[msg] {{
-  container := input.review.object.spec.containers[_]
-  not startswith(container.image, input.parameters.registry)
-  msg := sprintf("container %v has the image %v, which isn't of %v", [container.name, container.image, input.parameters.registry])
-}}
-
-deny[msg] {{
-  container := input.review.object.spec.containers[_]
-  container.securityContext.privileged
-  msg := sprintf("container %v is privileged", [container.name])
-}}
-"""
-    policies = [{"name": f"p{number}", "kinds": [kind], "rego": rego.format(number=number), "parameters": {"registry": "127.0.0.1:"}} for number, kind in enumerate(kinds)]
+    rego = RULE.replace("registry.example/", "127.0.0.1:")
+    policies = [{"name": f"p{number}", "kinds": [kind], "rego": rego} for number, kind in enumerate(kinds)]
     return {"preScanPolicies": {"defaultPolicy": "accept"}, "regoPolicies": policies}
 
 
@@ -161,7 +142,7 @@ def build_cases(world):
     }
 
     # Its own report of trivy-operator, beside so many others: of other images, or of the same. What is compared is what it would take
-    # if the report with the computed name were enough.
+    # if the report's name were known, and no other report counted.
     one_get = [*calls[:2], get(api_version=TRIVY_OPERATOR, kind="VulnerabilityReport", namespace="image-scans", name="pod-p-amd64", field_masks=["report.artifact", "report.registry", "report.summary"])]
     for name, others, is_same in (("trivy-0-others", 0, False), ("trivy-9-others", 9, False), ("trivy-199-others", 199, False), ("trivy-10-of-it", 9, True), ("trivy-200-of-it", 199, True)):
         digests = [image["platforms"][AMD64] if is_same else f"sha256:{number:064x}" for number in range(others)]
@@ -177,7 +158,8 @@ def build_cases(world):
     cases["expression"] = {"settings": verification(world, made["p256"][1], "true"), "beside": "accepted"}
     cases["accepted"] = {"settings": {**settings, "preScanPolicies": {"defaultPolicy": "accept"}}, "beside": []}
     for name, (key, pem) in made.items():
-        artifact = attest(world, "team/app", image["index"], key, name)
+        envelope = build_envelope("team/app", image["index"], "https://ci.example", sign(key))
+        artifact = world.attach("team/app", image["index"], envelope, name, ENVELOPE)
         slsa = {"name": "slsa", "intoto": {"type": "https://slsa.dev/provenance/v1"}, "tagSuffix": name}
         verified = ("verifyAttestationSignatures(i, attestations.slsa, [attestors.team]) > 0", 'payload(i, attestations.slsa).predicate.runDetails.builder.id == "https://ci.example"')
         tag = f"{world.registry}/team/app:{image['index'].replace(':', '-')}.{name}"

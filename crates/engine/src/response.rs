@@ -274,7 +274,7 @@ impl From<Decision> for Response {
         response.add_glass(&decision);
         response.add_contact(&decision);
         response.warnings = warnings(&decision, response.accepted);
-        // Brought into their order at once: one by one, each would be compared with many.
+        // Brought into their order at once: one by one, each would be compared with many. One image rarely has more than these.
         let mut annotations = Vec::with_capacity(16);
         annotations.extend(std::mem::take(&mut response.audit_annotations));
         for judged in decision.images.iter().take(IMAGES_IN_AUDIT) {
