@@ -1,9 +1,8 @@
-//! The guest's memory, and the clock that stops rules: it tells the time, and that there is none left when the memory is
-//! nearly used up.
+//! The host's clocks, and of them the one that stops rules: it tells the time, and that there is none left when the guest's memory
+//! is nearly used up.
 
 use image_admission_engine::{Clock, NO_TIME};
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Pages of 64 KiB, three eighths of the module's maximum of memory: what one builtin may still take, and a list that
 /// doubles its size, fits above it.
@@ -19,12 +18,41 @@ pub(crate) struct GuestClock;
 
 impl Clock for GuestClock {
     fn now(&self) -> Option<Duration> {
-        static START: OnceLock<Instant> = OnceLock::new();
         if pages() > MAX_PAGES {
             return Some(NO_TIME);
         }
-        Some(START.get_or_init(Instant::now).elapsed())
+        host_time(MONOTONIC)
     }
+}
+
+/// The time of day, since the beginning of 1970 (UTC). None: the host doesn't tell it.
+pub(crate) fn since_1970() -> Option<Duration> {
+    host_time(REALTIME)
+}
+
+/// WASI's numbers of the two clocks.
+const REALTIME: u32 = 0;
+const MONOTONIC: u32 = 1;
+
+/// Asks the host itself: the standard library has each clock's number in a page of data that nothing else of a request is in.
+#[cfg(target_arch = "wasm32")]
+#[expect(unsafe_code, reason = "the host writes the time into the module's memory")]
+fn host_time(clock: u32) -> Option<Duration> {
+    #[link(wasm_import_module = "wasi_snapshot_preview1")]
+    unsafe extern "C" {
+        /// A clock's number, how exact the answer should be in nanoseconds, and where the nanoseconds go; zero if they are there.
+        fn clock_time_get(clock: u32, precision: u64, nanoseconds: *mut u64) -> u32;
+    }
+    let mut nanoseconds = 0;
+    // SAFETY: the host writes eight bytes, and there is room for them.
+    let error = unsafe { clock_time_get(clock, 1, &raw mut nanoseconds) };
+    (error == 0).then(|| Duration::from_nanos(nanoseconds))
+}
+
+/// Elsewhere than in a module this is checked by the compiler, and never run.
+#[cfg(not(target_arch = "wasm32"))]
+fn host_time(_clock: u32) -> Option<Duration> {
+    None
 }
 
 /// Whether there is memory to leave behind: the instance ends with the request, unless the host asks it again.

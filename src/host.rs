@@ -1,20 +1,7 @@
-//! The live host: the engine's calls over waPC.
+//! The host's log, over waPC.
 
 use crate::wapc;
-use image_admission_engine::{HostCalls, LogLine};
-
-/// waPC's binding of Kubewarden's host.
-const BINDING: &str = "kubewarden";
-
-/// The host that runs this guest.
-#[derive(Debug)]
-pub(crate) struct Guest;
-
-impl HostCalls for Guest {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        wapc::host_call(BINDING, namespace, operation, payload)
-    }
-}
+use image_admission_engine::{BINDING, LogLine};
 
 /// Writes a line to the host's log. A host that can't log changes no decision.
 pub(crate) fn log(line: &LogLine) {

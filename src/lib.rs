@@ -12,9 +12,7 @@ mod memory;
 mod wapc;
 
 use clock::GuestClock;
-use host::Guest;
 use image_admission_engine::{Answer, Timestamp, WireHost};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The only version there is of Kubewarden's contract for policies.
 const PROTOCOL_VERSION: &[u8] = br#""v1""#;
@@ -36,7 +34,7 @@ pub extern "C" fn __guest_call(operation_length: usize, payload_length: usize) -
         b"validate" => {
             image_admission_engine::use_clock(&GuestClock);
             image_admission_engine::skip_freeing(clock::may_skip_freeing());
-            Some(reply(image_admission_engine::validate(payload, &WireHost(Guest), now())))
+            Some(reply(image_admission_engine::validate(payload, &*WireHost::over(wapc::host_call), now())))
         }
         b"validate_settings" => {
             image_admission_engine::use_clock(&GuestClock);
@@ -57,7 +55,8 @@ fn reply(answer: Answer) -> Vec<u8> {
     answer.response
 }
 
+/// Without a clock everything that ends has ended.
 fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+    let since = clock::since_1970().and_then(|since| i64::try_from(since.as_secs()).ok());
+    Timestamp(since.unwrap_or(i64::MAX))
 }

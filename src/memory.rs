@@ -3,12 +3,14 @@
 //! With an allocator for blocks of any size, a quarter of what a request with rules runs is memory asked for and given back.
 //! Nearly all of it is small: such blocks have lists by their size, so that asking for one is a handful of instructions, and
 //! [`talc`] has the rest. Each page of 4 KiB that an instance touches for the first time costs as much as some ten thousand
-//! instructions, and growing the memory more. So the first room is part of the module's own data, beside what is written at
-//! every request anyway, and more than twice what a request about one image takes.
+//! instructions, and growing the memory more. So the first room is part of the module's own data, behind what is written at
+//! every request anyway, and more than twice what a request about one image takes. [`talc`] is given one page of it after the
+//! other: it writes at the end of what it has.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
+use core::ptr::NonNull;
 use talc::base::Talc;
 use talc::base::binning::Binning;
 use talc::cell::TalcSyncCell;
@@ -21,8 +23,11 @@ const FIRST_ROOM: usize = 64 * 1024;
 /// The page of WebAssembly, the unit in which memory grows.
 const PAGE: usize = 64 * 1024;
 
-/// More bytes than the allocator keeps beside one allocation.
-const BESIDE: usize = 256;
+/// The page that the system brings.
+const SYSTEM_PAGE: usize = 4096;
+
+/// More bytes than the allocator keeps beside one allocation, and of its own.
+const BESIDE: usize = 1024;
 
 /// Memory that no other code knows of.
 static mut ROOM: [MaybeUninit<u8>; FIRST_ROOM] = [MaybeUninit::uninit(); FIRST_ROOM];
@@ -43,7 +48,7 @@ static ALLOCATOR: GuestAllocator = GuestAllocator {
         rest: core::ptr::null_mut(),
         rest_length: 0,
     }),
-    large: TalcSyncCell::new_wasm(GuestMemory { is_room_taken: false, end: None }),
+    large: TalcSyncCell::new_wasm(GuestMemory { room_left: FIRST_ROOM, end: None }),
 };
 
 /// Blocks by their size: small ones from lists, others from [`talc`].
@@ -154,33 +159,47 @@ unsafe impl GlobalAlloc for GuestAllocator {
 /// The first room, and then pages that the host adds.
 #[derive(Debug)]
 struct GuestMemory {
-    is_room_taken: bool,
-    /// Where the last pages that were added end.
-    end: Option<core::ptr::NonNull<u8>>,
+    /// How many bytes of the first room are nobody's yet. It isn't zero at first, so that the allocator stands among the data
+    /// that the module brings along, before the room: what is zero at first stands behind it.
+    room_left: usize,
+    /// Where the last memory that was taken ends.
+    end: Option<NonNull<u8>>,
+}
+
+impl GuestMemory {
+    /// The next bytes of the first room, up to the end of a page: at least so many, if it has them.
+    fn take_room(&mut self, needed: usize) -> Option<(*mut u8, usize)> {
+        // The bounds of the room, which is no reference to it.
+        let start = (&raw mut ROOM).cast::<u8>().wrapping_add(FIRST_ROOM - self.room_left);
+        let end = (start.addr().checked_add(needed)?).next_multiple_of(SYSTEM_PAGE);
+        let length = (end - start.addr()).min(self.room_left);
+        if length < needed {
+            return None;
+        }
+        self.room_left -= length;
+        Some((start, length))
+    }
+
+    /// New pages of the module's memory, with at least so many bytes, if the host adds them.
+    fn grow(needed: usize) -> Option<(*mut u8, usize)> {
+        let pages = needed.div_ceil(PAGE);
+        let old_pages = core::arch::wasm32::memory_grow::<0>(pages);
+        (old_pages != usize::MAX).then(|| ((old_pages * PAGE) as *mut u8, pages * PAGE))
+    }
 }
 
 #[expect(unsafe_code, reason = "an allocator is given memory by its address")]
 // SAFETY: nothing here allocates.
 unsafe impl Source for GuestMemory {
     fn acquire<B: Binning>(talc: &mut Talc<Self, B>, layout: Layout) -> Result<(), ()> {
-        if !talc.source.is_room_taken {
-            talc.source.is_room_taken = true;
-            // SAFETY: the room is named nowhere else, and lives as long as the module.
-            unsafe { talc.claim((&raw mut ROOM).cast(), FIRST_ROOM) };
-            return Ok(());
-        }
         let needed = layout.size().saturating_add(layout.align()).saturating_add(BESIDE);
-        let pages = needed.div_ceil(PAGE);
-        let old_pages = core::arch::wasm32::memory_grow::<0>(pages);
-        if old_pages == usize::MAX {
-            return Err(());
-        }
-        let start = (old_pages * PAGE) as *mut u8;
+        let source = &mut talc.source;
+        let (start, length) = source.take_room(needed).or_else(|| GuestMemory::grow(needed)).ok_or(())?;
         talc.source.end = match talc.source.end.take() {
-            // SAFETY: the pages are new, and begin where the last ones end.
-            Some(end) if end.as_ptr() == start => Some(unsafe { talc.extend(end, start.add(pages * PAGE)) }),
-            // SAFETY: the pages are new.
-            _ => unsafe { talc.claim(start, pages * PAGE) },
+            // SAFETY: the bytes are nobody's, and begin where the last ones end.
+            Some(end) if end.as_ptr() == start => Some(unsafe { talc.extend(end, start.add(length)) }),
+            // SAFETY: the bytes are nobody's.
+            _ => unsafe { talc.claim(start, length) },
         };
         Ok(())
     }

@@ -175,24 +175,19 @@ impl<'a> Judge<'a> {
         Self { package_room: Some(room), ..self }
     }
 
-    /// The same, with the list that the cluster holds of what is exploited.
-    pub(crate) fn knowing(self, exploited: Option<Rc<ExploitedCatalogue<'a>>>) -> Self {
-        Self { exploited, ..self }
+    /// Gives it the list that the cluster holds of what is exploited.
+    pub(crate) fn know_exploited(&mut self, exploited: Option<Rc<ExploitedCatalogue<'a>>>) {
+        self.exploited = exploited;
     }
 
-    /// The same, with the exemptions that stand in the cluster for findings that would reject.
-    pub(crate) fn with_objects(
-        mut self,
-        objects: Option<&'a ExemptionObjects<'a>>,
-        reference: &ImageReference,
-    ) -> Self {
+    /// Gives it the exemptions that stand in the cluster for findings that would reject.
+    pub(crate) fn know_objects(&mut self, objects: Option<&'a ExemptionObjects<'a>>, reference: &ImageReference) {
         self.objects = objects.map(|objects| (objects, reference.clone()));
-        self
     }
 
-    /// The same, with what the cluster can prove of an image that runs already.
-    pub(crate) fn with_running(self, running: Option<RunningImage<'a>>) -> Self {
-        Self { running, ..self }
+    /// Gives it what the cluster can prove of an image that runs already.
+    pub(crate) fn know_running(&mut self, running: Option<RunningImage<'a>>) {
+        self.running = running;
     }
 
     /// The same, with what VEX documents may say of a platform of the image. A namespace that ignores VEX asks for none.

@@ -29,7 +29,13 @@ impl<'a> Objects<'a> {
 
     /// How people find an object: `VulnerabilityReport sbomscanner/name`.
     pub(crate) fn shown(&self, namespace: &str, name: &str) -> String {
-        [self.kind, " ", namespace, "/", name].concat()
+        let mut shown = String::with_capacity(self.kind.len() + namespace.len() + name.len() + 2);
+        shown.push_str(self.kind);
+        shown.push(' ');
+        shown.push_str(namespace);
+        shown.push('/');
+        shown.push_str(name);
+        shown
     }
 
     pub(crate) fn api_version(&self) -> &'a str {

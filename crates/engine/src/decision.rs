@@ -110,11 +110,9 @@ impl Decision {
     }
 
     /// The same, worded as settings say.
-    pub(crate) fn worded(self, message: Option<&Message>) -> Self {
-        match message {
-            Some(message) => Self { message: Some(Box::new(message.clone())), ..self },
-            None => self,
-        }
+    pub(crate) fn worded(mut self, message: Option<&Message>) -> Self {
+        self.message = message.map(|message| Box::new(message.clone()));
+        self
     }
 
     /// Whether the request is admitted.

@@ -18,7 +18,7 @@ pub(crate) use counted::CountedHost;
 pub(crate) use mirrored::MirroredHost;
 pub(crate) use registry_failure::NOBODY_TO_ASK;
 pub(crate) use unreadable::unreadable;
-pub use wire::{HostCalls, WireHost};
+pub use wire::{BINDING, HostCalls, Wapc, WapcCall, WireHost};
 
 /// A host that answers for registries and for the cluster.
 pub trait Host {

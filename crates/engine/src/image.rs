@@ -82,7 +82,10 @@ impl WorkloadImage {
     /// `container-1`, `init-container-2`: how annotations name it.
     #[must_use]
     pub fn key(&self) -> String {
-        [self.list.entry_name(), "-", &self.position.to_string()].concat()
+        let mut key = self.list.entry_name().to_owned();
+        key.push('-');
+        key.push_str(&self.position.to_string());
+        key
     }
 
     /// `init container setup, /spec/initContainers/0/image`: where people find it in the object.

@@ -1,6 +1,6 @@
 //! JSON as it is written at every request: texts that need no escapes, nearly all, are looked at by words and written at once.
 
-use crate::word::has_escapes;
+use crate::word::{append, has_escapes};
 use serde_json::Value;
 
 /// A value, as `serde_json` writes it.
@@ -40,7 +40,7 @@ pub(crate) fn write_list<T>(
 pub(crate) fn write_text(json: &mut Vec<u8>, text: &str) {
     if !has_escapes(text.as_bytes()) {
         json.push(b'"');
-        json.extend_from_slice(text.as_bytes());
+        append(json, text.as_bytes());
         json.push(b'"');
     } else {
         // A text can't fail.

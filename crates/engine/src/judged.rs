@@ -6,6 +6,7 @@ use crate::reason::{Denial, ImageWarning, Rejection};
 use crate::report::ScanReport;
 use crate::settings::{PreScanAction, ScanAction};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// An image, and what the phases that looked at it said.
 #[derive(Debug, Clone)]
@@ -32,7 +33,7 @@ pub struct ScanOutcome {
     /// Which policy decided; none when custom rules decide alone.
     pub rule: Option<Rule<ScanAction>>,
     /// What is known about the image; none when the policy rejects without asking.
-    pub report: Option<ScanReport>,
+    pub report: Option<Rc<ScanReport>>,
     /// Why it is denied.
     pub denied: Option<Denial>,
     /// Why custom rules deny it.

@@ -30,6 +30,7 @@ mod acceptance;
 mod attached;
 mod break_glass;
 mod check;
+mod clock;
 mod cluster;
 mod configuration;
 mod contact;
@@ -89,8 +90,11 @@ use verification::{Nobody, Record};
 
 pub use break_glass::{BrokenGlass, WholeGlass};
 pub use check::{ReadKind, check_settings, kinds_read, lint};
+pub use clock::{Clock, NO_TIME, use_clock};
 pub use decision::{Decision, NothingToJudge, Outcome};
-pub use host::{AccessReview, Document, Host, HostCalls, HostFailure, Resource, Untrusted, WireHost};
+pub use host::{
+    AccessReview, BINDING, Document, Host, HostCalls, HostFailure, Resource, Untrusted, Wapc, WapcCall, WireHost,
+};
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};
 pub use instance::skip_freeing;
 pub use judged::{JudgedImage, ScanOutcome};
@@ -105,7 +109,7 @@ pub use reason::{
     LicenseFault, NamedByMirror, PackageFault, ReportState, ScanReason, ScanStatus, Unsigned, Unverified,
     UsedExemption, UsedVex, VexSaid,
 };
-pub use rego::{Clock, NO_TIME, PolicyOutcome, Seen, SeenModule, use_clock};
+pub use rego::{PolicyOutcome, Seen, SeenModule};
 pub use report::{PlatformReport, ScanReport};
 pub use request::{AdmissionRequest, Operation, UnreadableRequest};
 pub use response::Response;

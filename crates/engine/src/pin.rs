@@ -38,9 +38,9 @@ pub(crate) fn pin(
         let pinned = [name, "@", &digest].concat();
         *text = Value::String(pinned.clone());
         let key = judged.image.key();
-        let name = |what| [ANNOTATION_PREFIX, &key, "-", what, "-image"].concat();
-        annotations.push((name("mutated"), Value::String(pinned.clone())));
-        annotations.push((name("original"), Value::String(judged.image.text.clone())));
+        let name = |what| [ANNOTATION_PREFIX, &key, what].concat();
+        annotations.push((name("-mutated-image"), Value::String(pinned.clone())));
+        annotations.push((name("-original-image"), Value::String(judged.image.text.clone())));
         judged.pinned = Some(pinned);
     }
     let written = !annotations.is_empty();

@@ -92,6 +92,14 @@ impl Platform {
         self.os == "unknown" && self.architecture == "unknown"
     }
 
+    /// `linux/arm64/v8`, as it is shown. Every request asks for it: `fmt` would cost more.
+    pub(crate) fn text(&self) -> String {
+        match &self.variant {
+            Some(variant) => [&self.os, "/", &self.architecture, "/", variant].concat(),
+            None => [&self.os, "/", &self.architecture].concat(),
+        }
+    }
+
     fn meant_variant(&self) -> Option<&str> {
         let variant = self.variant.as_deref();
         match (self.architecture.as_str(), variant) {
@@ -108,11 +116,7 @@ impl Platform {
 
 impl fmt::Display for Platform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.os, self.architecture)?;
-        match &self.variant {
-            Some(variant) => write!(f, "/{variant}"),
-            None => Ok(()),
-        }
+        f.write_str(&self.text())
     }
 }
 

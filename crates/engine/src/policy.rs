@@ -20,13 +20,20 @@ pub struct Rule<A> {
 /// `Global default policy`, `Namespace 'x' custom policy (prefix 'y')`.
 impl<A> fmt::Display for Rule<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.namespace {
-            Some(namespace) => write!(f, "Namespace '{namespace}'")?,
-            None => f.write_str("Global")?,
-        }
-        match &self.prefix {
-            Some(prefix) => write!(f, " custom policy (prefix '{}')", prefix.as_str()),
-            None => f.write_str(" default policy"),
+        f.write_str(&self.text())
+    }
+}
+
+impl<A> Rule<A> {
+    /// What messages and annotations call it. Every request asks for it: `fmt` would cost more.
+    pub(crate) fn text(&self) -> String {
+        match (&self.namespace, &self.prefix) {
+            (None, None) => "Global default policy".to_owned(),
+            (None, Some(prefix)) => ["Global custom policy (prefix '", prefix.as_str(), "')"].concat(),
+            (Some(namespace), None) => ["Namespace '", namespace, "' default policy"].concat(),
+            (Some(namespace), Some(prefix)) => {
+                ["Namespace '", namespace, "' custom policy (prefix '", prefix.as_str(), "')"].concat()
+            }
         }
     }
 }

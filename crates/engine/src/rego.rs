@@ -21,7 +21,7 @@ mod request;
 pub(crate) use deployment::{check, silent_denials};
 pub(crate) use engine::Budget;
 pub use engine::image_has_prefix;
-pub use engine::{Clock, NO_TIME, make_alike, use_clock};
+pub use engine::make_alike;
 pub use request::generated;
 pub(crate) use request::{HIDDEN, PoliciesSaid, RequestRules, hide};
 pub use request::{PolicyOutcome, Seen, SeenModule};

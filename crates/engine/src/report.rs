@@ -207,7 +207,7 @@ struct KnownImages {
     digests: BTreeMap<ImageReference, String>,
     /// Those whose digest an attestor vouched for.
     vouched_for: BTreeSet<ImageReference>,
-    found: BTreeMap<ImageReference, ScanReport>,
+    found: BTreeMap<ImageReference, Rc<ScanReport>>,
     /// What references were resolved to, each with whether its digest was vouched for then.
     resolved: BTreeMap<ImageReference, (bool, Rc<Resolution>)>,
     /// What rules and expressions were told of images.
@@ -334,9 +334,9 @@ impl<'a> ReportSearch<'a> {
     }
 
     /// What is known about an image.
-    pub(crate) fn find(&mut self, reference: &ImageReference) -> ScanReport {
+    pub(crate) fn find(&mut self, reference: &ImageReference) -> Rc<ScanReport> {
         if let Some(report) = self.known.found.get(reference) {
-            return report.clone();
+            return Rc::clone(report);
         }
         let resolution = self.resolution(reference);
         let report = match &resolution.image {
@@ -355,11 +355,13 @@ impl<'a> ReportSearch<'a> {
                 warnings: Vec::new(),
             },
         };
-        self.known.found.insert(reference.clone(), report.clone());
+        let report = Rc::new(report);
+        self.known.found.insert(reference.clone(), Rc::clone(&report));
         report
     }
 
     /// What a reference stands for: asked for once, unless somebody vouched for its digest since.
+    #[inline(never)]
     fn resolution(&mut self, reference: &ImageReference) -> Rc<Resolution> {
         let is_vouched_for = self.known.vouched_for.contains(reference);
         if let Some((of, resolution)) = self.known.resolved.get(reference)
@@ -469,11 +471,12 @@ impl<'a> ReportSearch<'a> {
         self.settings.may_be_down(reference.host()) || !is_on(Remedy::ForgiveOutagesOnly)
     }
 
+    #[inline(never)]
     fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
-        let judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
-        let judge = judge.knowing(self.exploited.clone());
-        let judge = judge.with_objects(self.objects, reference);
-        let judge = judge.with_running(self.running.map(|pods| RunningImage::new(pods, image)));
+        let mut judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
+        judge.know_exploited(self.exploited.clone());
+        judge.know_objects(self.objects, reference);
+        judge.know_running(self.running.map(|pods| RunningImage::new(pods, image)));
         let mut warnings = Vec::new();
         if image.is_unproven {
             warnings.push(ImageWarning::UnprovenIndex);
@@ -496,10 +499,7 @@ impl<'a> ReportSearch<'a> {
                 let of = (reference, image, asked.as_slice());
                 let used = (&mut exemptions, &mut vex);
                 let (sboms, _) = self.judge_platforms(DocumentKind::Sbom, of, &judge, used, &mut warnings);
-                let pairs = platforms.into_iter().zip(sboms).zip(asked);
-                platforms = pairs
-                    .map(|((report, sbom), asked)| if asked { report.with(sbom, forgiven) } else { report })
-                    .collect();
+                platforms = with_sboms(platforms, sboms, &asked, forgiven);
             }
         }
         warnings.extend(exemptions.ending(self.now));
@@ -609,12 +609,11 @@ impl<'a> ReportSearch<'a> {
                 // No report can speak of what is no manifest; the others are judged all the same.
                 if manifest.unjudgeable.is_none() && *is_asked {
                     // What VEX says of one platform it needn't say of another.
-                    let of_platform = self
-                        .vex
-                        .as_ref()
-                        .filter(|_| kind == DocumentKind::Report)
-                        .map(|vex| judge.clone().with_vex(VexOfImage::new(vex, reference, image, manifest)));
-                    statements.extend(source.find(&wanted, of_platform.as_ref().unwrap_or(judge)));
+                    let of_platform =
+                        self.vex.as_ref().filter(|_| kind == DocumentKind::Report).map(|vex| {
+                            Box::new(judge.clone().with_vex(VexOfImage::new(vex, reference, image, manifest)))
+                        });
+                    statements.extend(source.find(&wanted, of_platform.as_deref().unwrap_or(judge)));
                 }
             }
             if statements.iter().flatten().any(Statement::knows_the_image) {
@@ -783,8 +782,21 @@ fn disagree(statements: &[Statement<'_>]) -> bool {
     fresh.next().is_some_and(|first| fresh.any(|other| other != first))
 }
 
+/// What reports say of each platform, with what SBOMs say where they were asked for.
+#[inline(never)]
+fn with_sboms(
+    reports: Vec<PlatformReport>,
+    sboms: Vec<PlatformReport>,
+    is_asked: &[bool],
+    forgiven: EffectiveFallbacks,
+) -> Vec<PlatformReport> {
+    let pairs = reports.into_iter().zip(sboms).zip(is_asked);
+    pairs.map(|((report, sbom), is_asked)| if *is_asked { report.with(sbom, forgiven) } else { report }).collect()
+}
+
 /// The worst that a source says decides; of equals the first, in the order in which they were said. What is old doesn't
 /// count beside what is fresh.
+#[inline(never)]
 fn platform_report(
     kind: DocumentKind,
     manifest: &PlatformManifest,
@@ -821,7 +833,7 @@ fn platform_report(
         |statement| statement.into_reason(kind, source),
     );
     PlatformReport {
-        platform: manifest.platform.as_ref().map(Platform::to_string),
+        platform: manifest.platform.as_ref().map(Platform::text),
         digest: manifest.digest.clone(),
         status,
         state,

@@ -45,6 +45,7 @@ impl<'a> AdmissionRequest<'a> {
     ///
     /// # Errors
     /// The request is missing, or is none.
+    #[inline(never)]
     pub fn read(request: Option<&'a RawValue>) -> Result<Self, UnreadableRequest> {
         let request = request.filter(|raw| raw.get() != "null").ok_or(UnreadableRequest::Missing)?;
         let wire: WireRequest<'a> =

@@ -85,7 +85,7 @@ pub(crate) fn find_digest(
     if let Some(digest) = reference.digest() {
         return Ok(digest.to_owned());
     }
-    let name = reference.to_string();
+    let name = reference.text();
     let checked = |digest: String| if is_digest(&digest) { Ok(digest) } else { Err(Unresolved::NotADigest) };
     let digest = checked(host.manifest_digest(&name).map_err(Unresolved::NoDigest)?)?;
     match settings.mirrors.of(reference.host()).filter(|mirror| mirror.asks_both()) {

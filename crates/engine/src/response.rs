@@ -435,26 +435,26 @@ fn wide_accepts(judged: &JudgedImage) -> impl Iterator<Item = (String, String)> 
 fn annotate(annotations: &mut Vec<(String, String)>, judged: &JudgedImage) {
     let key = judged.image.key();
     let mut add = |what: &str, value: &str| {
-        annotations.push(([&key, ".", what].concat(), cut(value, MAX_AUDIT_VALUE_LENGTH)));
+        annotations.push(([&key, what].concat(), cut(value, MAX_AUDIT_VALUE_LENGTH)));
     };
-    add("image", &judged.image.text);
+    add(".image", &judged.image.text);
     if let Some(rule) = &judged.pre_scan {
-        add("pre-scan", &format!("{}: {rule}", rule.action.name()));
+        add(".pre-scan", &[rule.action.name(), ": ", &rule.text()].concat());
     }
     let Some(scan) = &judged.scan else { return };
     if let Some(rule) = &scan.rule {
-        add("scan", &format!("{}: {rule}", rule.action.name()));
+        add(".scan", &[rule.action.name(), ": ", &rule.text()].concat());
     }
     let Some(report) = &scan.report else { return };
     // From here on in the order of their keys, which takes little to sort.
     if let Some(digest) = &report.digest {
-        add("digest", digest);
+        add(".digest", digest);
     }
     if !report.exemptions.is_empty() {
         let used: Vec<String> = report.exemptions.iter().map(UsedExemption::to_string).collect();
-        add("exemptions", &join_within(&used, "; ", MAX_AUDIT_VALUE_LENGTH));
+        add(".exemptions", &join_within(&used, "; ", MAX_AUDIT_VALUE_LENGTH));
     }
-    add("reason", &report.reason.to_string());
+    add(".reason", &report.reason.text());
     // One report may speak of several platforms.
     let mut reports: Vec<&str> = Vec::new();
     for name in report.platforms.iter().flat_map(|platform| &platform.reports) {
@@ -463,16 +463,16 @@ fn annotate(annotations: &mut Vec<(String, String)>, judged: &JudgedImage) {
         }
     }
     if !reports.is_empty() {
-        add("reports", &reports.join(", "));
+        add(".reports", &reports.join(", "));
     }
     if let Some(source) = report.source {
-        add("source", source);
+        add(".source", source);
     }
-    add("state", report.state.name());
-    add("status", report.status.name());
+    add(".state", report.state.name());
+    add(".status", report.status.name());
     if !report.vex.is_empty() {
         let used: Vec<String> = report.vex.iter().map(UsedVex::to_string).collect();
-        add("vex", &join_within(&used, "; ", MAX_AUDIT_VALUE_LENGTH));
+        add(".vex", &join_within(&used, "; ", MAX_AUDIT_VALUE_LENGTH));
     }
     let gates = report.warnings.iter().filter_map(|warning| match warning {
         ImageWarning::Gate(gate) => Some(gate.to_string()),
@@ -480,6 +480,6 @@ fn annotate(annotations: &mut Vec<(String, String)>, judged: &JudgedImage) {
     });
     let gates: Vec<String> = gates.collect();
     if !gates.is_empty() {
-        add("warned", &join_within(&gates, "; ", MAX_AUDIT_VALUE_LENGTH));
+        add(".warned", &join_within(&gates, "; ", MAX_AUDIT_VALUE_LENGTH));
     }
 }

@@ -18,6 +18,25 @@ pub(crate) fn word(text: &[u8], at: usize) -> u64 {
     }
 }
 
+/// Appends a text. Copying is a call to the host in a module, which costs as much as some eighty instructions: a short text takes a
+/// word or two in its place.
+pub(crate) fn append(to: &mut Vec<u8>, text: &[u8]) {
+    if text.len() > 2 * WORD {
+        to.extend_from_slice(text);
+    } else if !append_two::<WORD>(to, text) && !append_two::<{ WORD / 2 }>(to, text) {
+        text.iter().for_each(|byte| to.push(*byte));
+    }
+}
+
+/// Appends a text by its first bytes and its last, which may be the same in part. False: it is shorter than either.
+fn append_two<const BYTES: usize>(to: &mut Vec<u8>, text: &[u8]) -> bool {
+    let (Some(first), Some(last)) = (text.first_chunk::<BYTES>(), text.last_chunk::<BYTES>()) else { return false };
+    to.extend_from_slice(first);
+    to.truncate(to.len() + text.len() - 2 * BYTES);
+    to.extend_from_slice(last);
+    true
+}
+
 /// The highest bit of each byte that is one of these, which are ASCII.
 pub(crate) fn among(word: u64, first: u8, last: u8) -> u64 {
     // Without its highest bit, no byte is carried to the next.
@@ -155,6 +174,18 @@ pub(crate) fn contains(text: &str, wanted: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_appended_stands_behind_what_was_there() {
+        let text = *b"a text of forty bytes, each of its place";
+        for length in 0..=text.len() {
+            for before in 0..=20 {
+                let mut to = vec![b'-'; before];
+                append(&mut to, &text[..length]);
+                assert_eq!(to, [&vec![b'-'; before], &text[..length]].concat());
+            }
+        }
+    }
 
     #[test]
     fn words_are_their_bytes() {

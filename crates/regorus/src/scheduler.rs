@@ -656,6 +656,10 @@ impl Analyzer {
         first_use: &mut BTreeMap<SourceStr, Span>,
         used_vars: &mut Vec<SourceStr>,
     ) -> Result<()> {
+        // Most expressions have none, and what isn't gone through needs no copy of its scope.
+        if comprs.is_empty() {
+            return Ok(());
+        }
         self.scopes.push(scope.clone());
 
         for compr in comprs {

@@ -6,6 +6,7 @@ use super::{AccessReview, Document, Host, HostFailure, Resource, Untrusted, regi
 use crate::json::{write_list, write_text};
 use crate::message::cut;
 use crate::settings::Identity;
+use crate::word::append;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -31,6 +32,31 @@ impl<F: Fn(&str, &str, &[u8]) -> Result<Vec<u8>, String>> HostCalls for F {
 /// A [`Host`] behind calls in Kubewarden's form.
 #[derive(Debug)]
 pub struct WireHost<C>(pub C);
+
+/// Makes a call over waPC: binding, namespace, operation and payload in, the host's answer or its whole text out.
+pub type WapcCall = fn(&str, &str, &str, &[u8]) -> Result<Vec<u8>, String>;
+
+/// waPC's binding of Kubewarden's host.
+pub const BINDING: &str = "kubewarden";
+
+impl WireHost<Wapc> {
+    /// The host of a guest. It is made here, and not where it is used: what a call reads of the module's constants lies in the same
+    /// pages then as what the rest of a request reads.
+    #[must_use]
+    pub fn over(call: WapcCall) -> Box<dyn Host> {
+        Box::new(Self(Wapc(call)))
+    }
+}
+
+/// Calls over waPC.
+#[derive(Debug)]
+pub struct Wapc(WapcCall);
+
+impl HostCalls for Wapc {
+    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
+        self.0(BINDING, namespace, operation, payload)
+    }
+}
 
 impl<C: HostCalls> WireHost<C> {
     fn call(&self, namespace: &str, operation: &str, payload: &impl Serialize) -> Result<Vec<u8>, HostFailure> {
@@ -173,7 +199,7 @@ fn get_resource(resource: &Resource<'_>, fields: Option<&[&str]>) -> Vec<u8> {
         (b",\"name\":", name),
         (b",\"namespace\":", namespace),
     ] {
-        json.extend_from_slice(before);
+        append(&mut json, before);
         write_text(&mut json, text);
     }
     json.extend_from_slice(b",\"disable_cache\":false,\"field_masks\":");

@@ -100,6 +100,21 @@ impl ImageReference {
         self.digest.as_deref()
     }
 
+    /// The whole reference by its canonical name, as it is shown. Every request asks for it: `fmt` would cost more.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = self.name();
+        if let Some(tag) = &self.tag {
+            text.push(':');
+            text.push_str(tag);
+        }
+        if let Some(digest) = &self.digest {
+            text.push('@');
+            text.push_str(digest);
+        }
+        text
+    }
+
     /// Host and repository: `docker.io/library/nginx`.
     #[must_use]
     pub fn name(&self) -> String {
@@ -154,14 +169,7 @@ impl ImageReference {
 /// The canonical name: `docker.io/library/nginx:latest`, `ghcr.io/team/app:1.0@sha256:…`.
 impl fmt::Display for ImageReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.host, self.repository)?;
-        if let Some(tag) = self.tag() {
-            write!(f, ":{tag}")?;
-        }
-        if let Some(digest) = &self.digest {
-            write!(f, "@{digest}")?;
-        }
-        Ok(())
+        f.write_str(&self.text())
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::{Annotations, Descriptor, Manifest, WirePlatform};
 use crate::text::Text;
-use crate::word::{all, among, hex_word, is, split_once};
+use crate::word::{all, among, append, hex_word, is, split_once};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
@@ -414,12 +414,15 @@ impl Writer {
     /// A key, with the quotes that it stands in.
     fn key(&mut self, quoted: &str) {
         self.item();
-        self.text.extend_from_slice(quoted.as_bytes());
+        append(&mut self.text, quoted.as_bytes());
         self.colon();
     }
 
     fn colon(&mut self) {
-        self.text.extend_from_slice(if self.indent.is_some() { b": " } else { b":" });
+        self.text.push(b':');
+        if self.indent.is_some() {
+            self.text.push(b' ');
+        }
     }
 
     fn open(&mut self, bracket: u8) {
@@ -469,7 +472,7 @@ impl Writer {
             _ => false,
         };
         if !is_escaped && all(text.as_bytes(), plain) {
-            self.text.extend_from_slice(text.as_bytes());
+            append(&mut self.text, text.as_bytes());
         } else {
             text.chars().for_each(|character| self.character(character));
         }

@@ -30,10 +30,18 @@ impl Serialize for ScanReason {
 
 impl fmt::Display for ScanReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())
+    }
+}
+
+impl ScanReason {
+    /// The reason in words. Every request asks for it: where nothing is wrong, `fmt` would cost more.
+    pub(crate) fn text(&self) -> String {
         let platforms = match self {
-            Self::Unresolved(why) => return write!(f, "{why}"),
+            Self::Unresolved(why) => return why.to_string(),
             Self::EveryPlatformAccepted(platforms) => {
-                return write!(f, "each of its {platforms} platforms has a scan report that is accepted");
+                let platforms = platforms.to_string();
+                return ["each of its ", &platforms, " platforms has a scan report that is accepted"].concat();
             }
             Self::Platforms(platforms) => platforms,
         };
@@ -53,6 +61,6 @@ impl fmt::Display for ScanReason {
                 names => format!("{}: {reason}", join_at_most(names.iter().copied(), ", ", PLATFORMS_SHOWN)),
             })
             .collect();
-        f.write_str(&join_at_most(texts.iter().map(String::as_str), "; ", PLATFORMS_SHOWN))
+        join_at_most(texts.iter().map(String::as_str), "; ", PLATFORMS_SHOWN)
     }
 }

@@ -15,7 +15,6 @@
 mod addresses;
 mod bounds;
 pub(crate) mod builtins;
-mod clock;
 pub(crate) mod deprecated;
 mod digests;
 pub(crate) mod document;
@@ -39,7 +38,6 @@ use crate::Timestamp;
 use crate::settings::ImageMatching;
 use std::collections::BTreeSet;
 
-pub use clock::{Clock, NO_TIME, use_clock};
 pub(crate) use evaluator::{Budget, EvaluationError, Evaluator, Text};
 pub(crate) use weight::is_within;
 
@@ -49,6 +47,7 @@ pub(crate) use weight::is_within;
 /// # Errors
 /// The engine has an extension of such a name already.
 pub fn make_alike(engine: &mut regorus::Engine, now: Timestamp) -> anyhow::Result<()> {
+    crate::clock::tell_regorus();
     engine.set_strict_builtin_errors(false);
     let called: BTreeSet<&str> = builtins::names().collect();
     let exceeded = first_exceeded_bound::FirstExceededBound::default();

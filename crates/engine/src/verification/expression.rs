@@ -6,6 +6,7 @@
 
 use super::functions;
 use crate::Timestamp;
+use crate::clock;
 use crate::message::cut;
 use crate::settings::Expression;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, ListExpr, LiteralValue, operators};
@@ -13,7 +14,6 @@ use cel::common::types::{CelList, CelMap, CelString};
 use cel::common::value::CowVal;
 use cel::context::Context;
 use cel::{Env, ExecutionError, FunctionContext, IdedExpr, Value};
-use regorus::utils::limits::monotonic_now;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -317,7 +317,7 @@ struct Taken {
 
 impl Time {
     fn now() -> u64 {
-        monotonic_now().map_or(0, |now| u64::try_from(now.as_micros()).unwrap_or(u64::MAX).max(1))
+        clock::now().map_or(0, |now| u64::try_from(now.as_micros()).unwrap_or(u64::MAX).max(1))
     }
 
     fn begin(&self) {

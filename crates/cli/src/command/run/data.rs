@@ -215,7 +215,7 @@ impl From<&ScanOutcome> for ScanEntry {
     fn from(scan: &ScanOutcome) -> Self {
         Self {
             rule: scan.rule.as_ref().map(RuleEntry::from),
-            report: scan.report.clone(),
+            report: scan.report.as_deref().cloned(),
             denied: scan.denied.map(|denial| denial.to_string()),
             custom: scan.custom.clone(),
             warning: scan.warning.clone(),

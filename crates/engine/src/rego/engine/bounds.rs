@@ -15,10 +15,9 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 
-use super::clock::NO_TIME;
 use super::first_exceeded_bound::FirstExceededBound;
+use crate::clock::{self, NO_TIME};
 use original::Original;
-use regorus::utils::limits::monotonic_now;
 use regorus::{LimitError, Value};
 use std::collections::BTreeSet;
 
@@ -216,7 +215,7 @@ fn call(guard: &Guard, original: &mut Option<Original>, args: &[Value]) -> anyho
         return Ok(Value::Undefined);
     }
     // The engine looks at the clock every few statements; a builtin may use up the rest of the memory between two looks.
-    if monotonic_now().is_some_and(|now| now >= NO_TIME) {
+    if clock::now().is_some_and(|now| now >= NO_TIME) {
         anyhow::bail!("`{}` is not called any more: the memory is used up", guard.name);
     }
     if let Some(value) = (guard.check)(guard.name, args).map_err(anyhow::Error::msg)? {

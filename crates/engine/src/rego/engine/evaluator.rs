@@ -2,15 +2,15 @@
 
 use super::bounds;
 use super::builtins;
-use super::clock::NO_TIME;
 use super::first_exceeded_bound::FirstExceededBound;
 use super::module::Facts;
 use crate::Timestamp;
+use crate::clock::{self, NO_TIME};
 use crate::instance::finish_with;
 use crate::message::cut;
 use crate::settings::{ImageMatching, RegoVersion};
 use regorus::unstable::{Module as Ast, Ref};
-use regorus::utils::limits::{ExecutionTimerConfig, monotonic_now};
+use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, LimitError, PolicyLengthConfig, Value};
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -106,7 +106,7 @@ impl Budget {
         work: impl FnOnce(Option<Duration>) -> Result<T, EvaluationError>,
     ) -> Result<T, EvaluationError> {
         let Some(left) = self.left.get() else { return work(None) };
-        let start = monotonic_now().ok_or(EvaluationError::NoClock)?;
+        let start = clock::now().ok_or(EvaluationError::NoClock)?;
         if start >= NO_TIME {
             return Err(EvaluationError::OutOfMemory);
         }
@@ -114,7 +114,7 @@ impl Budget {
             return Err(EvaluationError::NoTimeLeft);
         }
         let done = work(Some(left));
-        let now = monotonic_now().ok_or(EvaluationError::NoClock)?;
+        let now = clock::now().ok_or(EvaluationError::NoClock)?;
         let taken = now.saturating_sub(start);
         self.left.set(Some(left.saturating_sub(taken)));
         // Whatever came of it: the engine keeps an error inside of a function to itself where another definition has an
@@ -256,6 +256,7 @@ impl Drop for Evaluator<'_> {
 /// The engine, with what all of them are told first.
 fn engine(slot: &mut Option<Engine>) -> &mut Engine {
     slot.get_or_insert_with(|| {
+        clock::tell_regorus();
         let mut engine = Engine::new();
         // As in OPA: a builtin that has no answer is undefined. Bounds are no such answers.
         engine.set_strict_builtin_errors(false);

@@ -5,10 +5,10 @@
 
 use super::Checked;
 use super::sizes::{MAX_TEXT, list_of, text, text_of};
+use crate::clock;
 use regex::{Regex, RegexBuilder};
 use regorus::Value;
 use regorus::unstable::re2::from_go;
-use regorus::utils::limits::monotonic_now;
 use std::time::Duration;
 
 /// The largest size of a compiled pattern, the engine's own.
@@ -229,7 +229,7 @@ struct Search<'n> {
 
 impl<'n> Search<'n> {
     fn new(name: &'n str) -> Self {
-        Self { name, since: monotonic_now(), found: 0 }
+        Self { name, since: clock::now(), found: 0 }
     }
 
     /// Counts a match.
@@ -240,7 +240,7 @@ impl<'n> Search<'n> {
     }
 
     fn goes_on(&self, what: impl Fn() -> String) -> Result<(), String> {
-        let took = monotonic_now().zip(self.since).and_then(|(now, since)| now.checked_sub(since));
+        let took = clock::now().zip(self.since).and_then(|(now, since)| now.checked_sub(since));
         match took.is_some_and(|took| took > MAX_SEARCH_TIME) {
             true => Err(format!(
                 "`{}` takes more than {} ms for {}: use a simpler pattern, or less text",
