@@ -5,6 +5,7 @@ use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 pub use regorus::utils::limits::TimeSource as Clock;
+use regorus::utils::limits::{monotonic_now, set_time_source};
 
 /// The time that a [`Clock`] tells when the memory is used up: no rule has so much.
 pub const NO_TIME: Duration = Duration::from_secs(1 << 40);
@@ -14,21 +15,22 @@ pub const NO_TIME: Duration = Duration::from_secs(1 << 40);
 /// at first.
 static CLOCK: RwLock<&'static dyn Clock> = RwLock::new(&NoClock);
 
-/// Gives the engine the clock that stops rules. It is read while rules run, and nowhere else; without one no rule runs.
+/// Gives the engine the clock that stops rules. It is read while rules run, and nowhere else; without one no rule runs, unless the
+/// system has one.
 pub fn use_clock(clock: &'static dyn Clock) {
     // Otherwise the compiler takes it apart, and what of it is zero stands elsewhere.
     *hint::black_box(&CLOCK).write().unwrap_or_else(PoisonError::into_inner) = clock;
 }
 
-/// The time that the clock tells. None: there is no clock.
+/// The time that the clock tells; where none was given, that of the system, if regorus knows it. None: there is no clock.
 pub(crate) fn now() -> Option<Duration> {
-    GivenClock.now()
+    GivenClock.now().or_else(monotonic_now)
 }
 
 /// Has regorus read the same clock.
 pub(crate) fn tell_regorus() {
     // The first one stays, and it is always this one.
-    let _ = regorus::utils::limits::set_time_source(&GivenClock);
+    let _ = set_time_source(&GivenClock);
 }
 
 struct NoClock;
