@@ -176,10 +176,7 @@ impl Configuration<'_> {
     fn platform(&self) -> Option<Platform> {
         let (os, architecture) = (self.os.as_ref()?.as_str(), self.architecture.as_ref()?.as_str());
         let variant = self.variant.as_ref().map(Text::as_str).filter(|variant| !variant.is_empty());
-        Platform::parse(&match variant {
-            Some(variant) => [os, architecture, variant].join("/"),
-            None => [os, architecture].join("/"),
-        })
+        Platform::of(os, architecture, variant)
     }
 
     /// When it was made, as its builder says; none where that is no time, or one to come.

@@ -150,10 +150,13 @@ fn name_images(context: RequestContext<'_>, reviewed: &ReviewedObject, decision:
         decision.outcome = Outcome::NamedByMirrors(by_mirrors);
         return;
     }
-    let different = different_images(&judged);
-    if different > context.settings.max_images {
-        decision.outcome = Outcome::TooManyImages { images: different, max: context.settings.max_images };
-        return;
+    let max = context.settings.max_images;
+    if judged.len() > max {
+        let images = different_images(&judged);
+        if images > max {
+            decision.outcome = Outcome::TooManyImages { images, max };
+            return;
+        }
     }
     decision.images = judged;
 }

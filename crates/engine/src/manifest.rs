@@ -206,10 +206,7 @@ impl Descriptor<'_> {
         let platform = self.platform.as_ref()?;
         let (os, architecture) = (platform.os.as_ref()?.as_str(), platform.architecture.as_ref()?.as_str());
         let variant = platform.variant.as_ref().map(Text::as_str).filter(|variant| !variant.is_empty());
-        Platform::parse(&match variant {
-            Some(variant) => [os, architecture, variant].join("/"),
-            None => [os, architecture].join("/"),
-        })
+        Platform::of(os, architecture, variant)
     }
 
     /// Whether it says its platform in words that are none. Runtimes may know them for one all the same: containerd takes an

@@ -23,28 +23,31 @@ impl Platform {
     /// Reads `os/architecture` or `os/architecture/variant`; nothing longer than a name can be is one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        if text.len() > MAX_LENGTH {
-            return None;
-        }
         let mut parts = split(text, b'/');
-        let (os, architecture) = (parts.next()?, parts.next()?);
-        let variant = parts.next();
+        let (os, architecture, variant) = (parts.next()?, parts.next()?, parts.next());
+        if parts.next().is_some() { None } else { Self::of(os, architecture, variant) }
+    }
+
+    /// The same of its parts, which have no `/`.
+    pub(crate) fn of(os: &str, architecture: &str, variant: Option<&str>) -> Option<Self> {
         let is_word = |part: &str| {
             !part.is_empty()
                 && all(part.as_bytes(), |word| alphanumeric(word) | among(word, b'-', b'.') | is(word, b'_'))
         };
-        if parts.next().is_some() || !is_word(os) || !is_word(architecture) || !variant.is_none_or(is_word) {
+        let length = os.len() + "/".len() + architecture.len() + variant.map_or(0, |variant| "/".len() + variant.len());
+        if length > MAX_LENGTH || !is_word(os) || !is_word(architecture) || !variant.is_none_or(is_word) {
             return None;
         }
-        let os = os.to_ascii_lowercase();
-        let (architecture, implied) = match architecture.to_ascii_lowercase().as_str() {
-            "x86_64" | "x86-64" => ("amd64".to_owned(), None),
-            "aarch64" => ("arm64".to_owned(), None),
-            "armhf" => ("arm".to_owned(), Some("v7")),
-            "armel" => ("arm".to_owned(), Some("v6")),
-            "i386" => ("386".to_owned(), None),
-            other => (other.to_owned(), None),
+        let (os, architecture) = (os.to_ascii_lowercase(), architecture.to_ascii_lowercase());
+        let (other_name, implied) = match architecture.as_str() {
+            "x86_64" | "x86-64" => (Some("amd64"), None),
+            "aarch64" => (Some("arm64"), None),
+            "armhf" => (Some("arm"), Some("v7")),
+            "armel" => (Some("arm"), Some("v6")),
+            "i386" => (Some("386"), None),
+            _ => (None, None),
         };
+        let architecture = other_name.map_or(architecture, str::to_owned);
         let variant = variant.or(implied).map(|variant| {
             let variant = variant.to_ascii_lowercase();
             if variant.bytes().all(|b| b.is_ascii_digit()) { format!("v{variant}") } else { variant }
@@ -74,8 +77,7 @@ impl Platform {
     /// Whether it is what these say of a platform: what isn't said may be anything.
     pub(crate) fn is(&self, os: Option<&str>, architecture: Option<&str>, variant: Option<&str>) -> bool {
         let (os, architecture) = (os.unwrap_or(&self.os), architecture.unwrap_or(&self.architecture));
-        let (slash, variant) = variant.map_or(("", ""), |variant| ("/", variant));
-        Self::parse(&[os, "/", architecture, slash, variant].concat()).is_some_and(|asked| self.is_asked_for_by(&asked))
+        Self::of(os, architecture, variant).is_some_and(|asked| self.is_asked_for_by(&asked))
     }
 
     /// Whether a machine of the platform `asked` runs an image for this one, where an index has none for its own: containerd

@@ -191,28 +191,21 @@ pub(crate) struct Subject {
     pub(crate) pinned: Vec<ImageReference>,
 }
 
-/// What was told of an image, where somebody asked for it.
+/// What was found out about an image, for whatever of the request asks after it: its tag is resolved once.
 #[derive(Debug, Default)]
-struct ToldOfImage {
-    /// What it is on its platforms.
+struct KnownImage {
+    /// The digest that its reference was resolved to.
+    digest: Option<String>,
+    /// Whether an attestor vouched for that digest.
+    is_vouched_for: bool,
+    /// What its reference was resolved to, with whether its digest was vouched for then.
+    resolved: Option<(bool, Rc<Resolution>)>,
+    /// What its reports say.
+    found: Option<Rc<ScanReport>>,
+    /// What rules and expressions were told that it is on its platforms.
     configurations: Option<Result<Rc<Value>, UnknownConfiguration>>,
-    /// What it is made of.
+    /// What they were told that it is made of.
     packages: Option<Result<Rc<Value>, UnknownPackages>>,
-}
-
-/// What was found out about images, for whatever of the request asks after it: a tag is resolved once.
-#[derive(Debug, Default)]
-struct KnownImages {
-    /// Digests that references were resolved to.
-    digests: BTreeMap<ImageReference, String>,
-    /// Those whose digest an attestor vouched for.
-    vouched_for: BTreeSet<ImageReference>,
-    found: BTreeMap<ImageReference, Rc<ScanReport>>,
-    /// What references were resolved to, each with whether its digest was vouched for then.
-    resolved: BTreeMap<ImageReference, (bool, Rc<Resolution>)>,
-    /// What rules and expressions were told of images.
-    told: BTreeMap<ImageReference, ToldOfImage>,
-    package_room: PackageRoom,
 }
 
 /// The reports of the images of one request. What one look-up answers for several images is asked for once.
@@ -225,7 +218,9 @@ pub(crate) struct ReportSearch<'a> {
     /// What runs in the workload's namespace, where that may excuse findings.
     running: Option<&'a RunningPods<'a>>,
     now: Timestamp,
-    known: KnownImages,
+    known: BTreeMap<ImageReference, KnownImage>,
+    /// What may still be told of packages.
+    package_room: PackageRoom,
     /// Made when the first image is looked for: many a request asks for none.
     sources: Vec<(&'static str, Box<dyn Source<'a> + 'a>)>,
     /// The same of SBOMs, which are asked for only where a gate needs one.
@@ -247,11 +242,10 @@ impl<'a> ReportSearch<'a> {
         let gate = settings.acceptance.of(&subject.namespace).known_exploited;
         let list = gate.and_then(|gate| gate.from.as_ref());
         let exploited = list.map(|list| Rc::new(ExploitedCatalogue::new(list, host, now)));
-        let known =
-            KnownImages { package_room: Rc::new(Cell::new(Some(MAX_PACKAGE_BYTES_TOGETHER))), ..Default::default() };
-        let (sources, sboms) = (Vec::new(), Vec::new());
+        let package_room = Rc::new(Cell::new(Some(MAX_PACKAGE_BYTES_TOGETHER)));
+        let (known, sources, sboms) = (BTreeMap::new(), Vec::new(), Vec::new());
         let vex = VexDocuments::new(&settings.reports.vex, host, now).map(Rc::new);
-        Self { settings, host, subject, objects, running, now, known, sources, sboms, exploited, vex }
+        Self { settings, host, subject, objects, running, now, known, package_room, sources, sboms, exploited, vex }
     }
 
     /// A source as the settings have it.
@@ -329,13 +323,17 @@ impl<'a> ReportSearch<'a> {
         digests: BTreeMap<ImageReference, String>,
         vouched_for: impl Iterator<Item = ImageReference>,
     ) {
-        self.known.digests.extend(digests);
-        self.known.vouched_for.extend(vouched_for);
+        for (reference, digest) in digests {
+            self.known.entry(reference).or_default().digest = Some(digest);
+        }
+        for reference in vouched_for {
+            self.known.entry(reference).or_default().is_vouched_for = true;
+        }
     }
 
     /// What is known about an image.
     pub(crate) fn find(&mut self, reference: &ImageReference) -> Rc<ScanReport> {
-        if let Some(report) = self.known.found.get(reference) {
+        if let Some(report) = self.known.get(reference).and_then(|known| known.found.as_ref()) {
             return Rc::clone(report);
         }
         let resolution = self.resolution(reference);
@@ -356,27 +354,27 @@ impl<'a> ReportSearch<'a> {
             },
         };
         let report = Rc::new(report);
-        self.known.found.insert(reference.clone(), Rc::clone(&report));
+        self.known.entry(reference.clone()).or_default().found = Some(Rc::clone(&report));
         report
     }
 
     /// What a reference stands for: asked for once, unless somebody vouched for its digest since.
     #[inline(never)]
     fn resolution(&mut self, reference: &ImageReference) -> Rc<Resolution> {
-        let is_vouched_for = self.known.vouched_for.contains(reference);
-        if let Some((of, resolution)) = self.known.resolved.get(reference)
+        let known = self.known.entry(reference.clone()).or_default();
+        let is_vouched_for = known.is_vouched_for;
+        if let Some((of, resolution)) = &known.resolved
             && *of == is_vouched_for
         {
             return Rc::clone(resolution);
         }
-        let known = self.known.digests.get(reference);
         let is_pinned = self.subject.pinned.contains(reference);
-        let resolution = resolve(reference, known, is_vouched_for, is_pinned, self.settings, self.host);
-        if let Some(digest) = &resolution.digest {
-            self.known.digests.insert(reference.clone(), digest.clone());
+        let digest = known.digest.as_ref();
+        let resolution = Rc::new(resolve(reference, digest, is_vouched_for, is_pinned, self.settings, self.host));
+        if resolution.digest.is_some() {
+            known.digest.clone_from(&resolution.digest);
         }
-        let resolution = Rc::new(resolution);
-        self.known.resolved.insert(reference.clone(), (is_vouched_for, Rc::clone(&resolution)));
+        known.resolved = Some((is_vouched_for, Rc::clone(&resolution)));
         resolution
     }
 
@@ -385,8 +383,8 @@ impl<'a> ReportSearch<'a> {
     /// # Errors
     /// One of them isn't known.
     pub(crate) fn configurations(&mut self, reference: &ImageReference) -> Result<Rc<Value>, UnknownConfiguration> {
-        if let Some(known) = self.known.told.get(reference).and_then(|told| told.configurations.as_ref()) {
-            return known.clone();
+        if let Some(told) = self.known.get(reference).and_then(|known| known.configurations.as_ref()) {
+            return told.clone();
         }
         let resolution = self.resolution(reference);
         let told = match &resolution.image {
@@ -396,7 +394,7 @@ impl<'a> ReportSearch<'a> {
             }
             Err(unresolved) => Err(UnknownConfiguration::Unresolved(unresolved.clone())),
         };
-        self.known.told.entry(reference.clone()).or_default().configurations = Some(told.clone());
+        self.known.entry(reference.clone()).or_default().configurations = Some(told.clone());
         told
     }
 
@@ -406,25 +404,25 @@ impl<'a> ReportSearch<'a> {
     /// # Errors
     /// Of one platform it isn't known: it could be the one that is run.
     pub(crate) fn packages(&mut self, reference: &ImageReference) -> Result<Rc<Value>, UnknownPackages> {
-        if let Some(known) = self.known.told.get(reference).and_then(|told| told.packages.as_ref()) {
-            return known.clone();
+        if let Some(told) = self.known.get(reference).and_then(|known| known.packages.as_ref()) {
+            return told.clone();
         }
         let resolution = self.resolution(reference);
         let told = match &resolution.image {
             Ok(image) => self.packages_of(reference, image).map(Rc::new),
             Err(unresolved) => Err(UnknownPackages::Unresolved(unresolved.clone())),
         };
-        self.known.told.entry(reference.clone()).or_default().packages = Some(told.clone());
+        self.known.entry(reference.clone()).or_default().packages = Some(told.clone());
         told
     }
 
     fn packages_of(&mut self, reference: &ImageReference, image: &ResolvedImage) -> Result<Value, UnknownPackages> {
         let judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
-        let judge = judge.telling_packages(Rc::clone(&self.known.package_room));
+        let judge = judge.telling_packages(Rc::clone(&self.package_room));
         let all = vec![true; image.platforms.len()];
-        let before = self.known.package_room.get();
+        let before = self.package_room.get();
         let (statements, known_to, asked) = self.ask(DocumentKind::Sbom, (reference, image, &all), &judge);
-        let Some((before, left)) = before.zip(self.known.package_room.get()) else {
+        let Some((before, left)) = before.zip(self.package_room.get()) else {
             return Err(UnknownPackages::TooLargeTogether(MAX_PACKAGE_BYTES_TOGETHER));
         };
         if before - left > MAX_PACKAGE_BYTES {

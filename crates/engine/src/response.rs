@@ -274,12 +274,15 @@ impl From<Decision> for Response {
         response.add_glass(&decision);
         response.add_contact(&decision);
         response.warnings = warnings(&decision, response.accepted);
-        // Brought into their order at once: one by one, each would be compared with many. One image rarely has more than these.
+        let keyed = decision.images.iter().take(IMAGES_IN_AUDIT).map(|judged| (judged.image.key(), judged));
+        let mut keyed: Vec<(String, &JudgedImage)> = keyed.collect();
+        keyed.sort_by(|(one, _), (other, _)| one.cmp(other));
+        // One by one, each would be compared with many; what is in its order already is only looked at. One image rarely has more.
         let mut annotations = Vec::with_capacity(16);
-        annotations.extend(std::mem::take(&mut response.audit_annotations));
-        for judged in decision.images.iter().take(IMAGES_IN_AUDIT) {
-            annotate(&mut annotations, judged);
+        for (key, judged) in keyed {
+            annotate(&mut annotations, &key, judged);
         }
+        annotations.extend(std::mem::take(&mut response.audit_annotations));
         response.audit_annotations = annotations.into_iter().collect();
         response.mutated_object = decision.mutated_object.take().filter(|_| response.accepted);
         finish_with(decision);
@@ -432,39 +435,43 @@ fn wide_accepts(judged: &JudgedImage) -> impl Iterator<Item = (String, String)> 
     })
 }
 
-fn annotate(annotations: &mut Vec<(String, String)>, judged: &JudgedImage) {
-    let key = judged.image.key();
+/// What the audit log keeps of an image, in the order of the keys, which takes little to sort.
+fn annotate(annotations: &mut Vec<(String, String)>, key: &str, judged: &JudgedImage) {
     let mut add = |what: &str, value: &str| {
-        annotations.push(([&key, what].concat(), cut(value, MAX_AUDIT_VALUE_LENGTH)));
+        annotations.push(([key, what].concat(), cut(value, MAX_AUDIT_VALUE_LENGTH)));
     };
+    let scan = judged.scan.as_ref();
+    let report = scan.and_then(|scan| scan.report.as_ref());
+    if let Some(report) = report {
+        if let Some(digest) = &report.digest {
+            add(".digest", digest);
+        }
+        if !report.exemptions.is_empty() {
+            let used: Vec<String> = report.exemptions.iter().map(UsedExemption::to_string).collect();
+            add(".exemptions", &join_within(&used, "; ", MAX_AUDIT_VALUE_LENGTH));
+        }
+    }
     add(".image", &judged.image.text);
     if let Some(rule) = &judged.pre_scan {
         add(".pre-scan", &[rule.action.name(), ": ", &rule.text()].concat());
     }
-    let Some(scan) = &judged.scan else { return };
-    if let Some(rule) = &scan.rule {
-        add(".scan", &[rule.action.name(), ": ", &rule.text()].concat());
-    }
-    let Some(report) = &scan.report else { return };
-    // From here on in the order of their keys, which takes little to sort.
-    if let Some(digest) = &report.digest {
-        add(".digest", digest);
-    }
-    if !report.exemptions.is_empty() {
-        let used: Vec<String> = report.exemptions.iter().map(UsedExemption::to_string).collect();
-        add(".exemptions", &join_within(&used, "; ", MAX_AUDIT_VALUE_LENGTH));
-    }
-    add(".reason", &report.reason.text());
-    // One report may speak of several platforms.
-    let mut reports: Vec<&str> = Vec::new();
-    for name in report.platforms.iter().flat_map(|platform| &platform.reports) {
-        if !reports.contains(&name.as_str()) {
-            reports.push(name);
+    if let Some(report) = report {
+        add(".reason", &report.reason.text());
+        // One report may speak of several platforms.
+        let mut reports: Vec<&str> = Vec::new();
+        for name in report.platforms.iter().flat_map(|platform| &platform.reports) {
+            if !reports.contains(&name.as_str()) {
+                reports.push(name);
+            }
+        }
+        if !reports.is_empty() {
+            add(".reports", &reports.join(", "));
         }
     }
-    if !reports.is_empty() {
-        add(".reports", &reports.join(", "));
+    if let Some(rule) = scan.and_then(|scan| scan.rule.as_ref()) {
+        add(".scan", &[rule.action.name(), ": ", &rule.text()].concat());
     }
+    let Some(report) = report else { return };
     if let Some(source) = report.source {
         add(".source", source);
     }

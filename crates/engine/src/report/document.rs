@@ -112,8 +112,8 @@ pub(in crate::report) fn digest_of(text: &str) -> Option<String> {
 /// A platform in the parts that image configurations have.
 fn platform_of(os: Option<Text<'_>>, architecture: Option<Text<'_>>, variant: Option<Text<'_>>) -> Option<Platform> {
     let (os, architecture) = (present(os)?, present(architecture)?);
-    let variant = present(variant).map_or(String::new(), |variant| format!("/{}", variant.as_str()));
-    Platform::parse(&format!("{}/{}{variant}", os.as_str(), architecture.as_str()))
+    let variant = present(variant);
+    Platform::of(os.as_str(), architecture.as_str(), variant.as_ref().map(Text::as_str))
 }
 
 /// A time as RFC 3339 has it. Of a mere day it is the first second: what counts from it counts sooner.

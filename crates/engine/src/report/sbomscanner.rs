@@ -71,8 +71,9 @@ struct Shelf<'a> {
     registry_resources: &'a [String],
     /// By registry host, the name of the Registry resource that workload scanning makes for it.
     workload_scans: BTreeMap<String, String>,
-    /// What the names of an image's objects are made of before the platform's digest, with its hash so far: an image has many platforms.
-    prefixes: BTreeMap<String, Sha256>,
+    /// What the names of the last image's objects are made of before the platform's digest, with its hash so far: an image has many
+    /// platforms.
+    prefixes: Vec<(String, Sha256)>,
     catalogue: Catalogue<'a>,
 }
 
@@ -148,7 +149,7 @@ impl<'a> Shelf<'a> {
             namespaces: settings.namespaces.around(namespace),
             registry_resources: &settings.registry_resources,
             workload_scans: BTreeMap::new(),
-            prefixes: BTreeMap::new(),
+            prefixes: Vec::new(),
             catalogue: Catalogue::new(host, kind),
         }
     }
@@ -374,7 +375,7 @@ fn computed_names(
     wanted: &WantedPlatform<'_>,
     registry_resources: &[String],
     workload_scan: &str,
-    prefixes: &mut BTreeMap<String, Sha256>,
+    prefixes: &mut Vec<(String, Sha256)>,
 ) -> Vec<String> {
     // Images that are pinned without a tag are kept with their digest in the tag's place.
     let tag = reference.tag().unwrap_or(&wanted.image.digest);
@@ -382,7 +383,18 @@ fn computed_names(
     let mut names: Vec<String> = Vec::new();
     for registry in registry_resources.iter().map(String::as_str).chain([workload_scan]) {
         let prefix = [registry, "/", host, "/", reference.repository(), ":", tag, "@"].concat();
-        let hash = prefixes.entry(prefix).or_insert_with_key(|prefix| Sha256::new_with_prefix(prefix)).clone();
+        let hash = match prefixes.iter().find(|(known, _)| *known == prefix) {
+            Some((_, hash)) => hash.clone(),
+            None => {
+                // An image has as many for its own name, and as many for that at a mirror.
+                if prefixes.len() > 2 * registry_resources.len() + 1 {
+                    prefixes.clear();
+                }
+                let hash = Sha256::new_with_prefix(&prefix);
+                prefixes.push((prefix, hash.clone()));
+                hash
+            }
+        };
         let name = hex(&hash.chain_update(&wanted.manifest.digest).finalize());
         if !names.contains(&name) {
             names.push(name);

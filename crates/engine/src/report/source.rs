@@ -223,12 +223,10 @@ fn is_named_by(described: &Described<'_>, name: &ImageReference) -> bool {
 }
 
 fn is_registry(host: &str, wanted: &str) -> bool {
-    match canonical_host(host) {
-        _ if !is_on(Remedy::MatchRegistry) => true,
-        _ if !is_on(Remedy::FoldRegistryNames) => host == wanted,
-        Ok(host) => host == wanted,
-        Err(_) => false,
-    }
+    // Nearly every report has the one name that it is wanted by, which takes nothing to fold.
+    host == wanted
+        || !is_on(Remedy::MatchRegistry)
+        || is_on(Remedy::FoldRegistryNames) && canonical_host(host).is_ok_and(|host| host == wanted)
 }
 
 /// Reads a report as deep as it takes: as deep as deciding needs at first, and once more for what people want to know
