@@ -1,5 +1,4 @@
-//! The host's clocks, and of them the one that stops rules: it tells the time, and that there is none left when the guest's memory
-//! is nearly used up.
+//! The host's clocks. One of them stops rules: it tells the time, and that none is left when the guest's memory is nearly used up.
 
 use image_admission_engine::{Clock, NO_TIME};
 use std::time::Duration;
@@ -21,7 +20,8 @@ impl Clock for GuestClock {
         if pages() > MAX_PAGES {
             return Some(NO_TIME);
         }
-        host_time(MONOTONIC)
+        // What no clock stops doesn't start.
+        Some(host_time(MONOTONIC).unwrap_or(NO_TIME))
     }
 }
 

@@ -34,16 +34,17 @@ pub extern "C" fn __guest_call(operation_length: usize, payload_length: usize) -
         b"validate" => {
             image_admission_engine::use_clock(&GuestClock);
             image_admission_engine::skip_freeing(clock::may_skip_freeing());
-            Some(reply(image_admission_engine::validate(payload, &*WireHost::over(wapc::host_call), now())))
+            let now = now().ok_or("the host tells no time: what has ended, and what hasn't begun, can't be told")?;
+            Ok(reply(image_admission_engine::validate(payload, &*WireHost::over(wapc::host_call), now)))
         }
         b"validate_settings" => {
             image_admission_engine::use_clock(&GuestClock);
             // Each policy is looked into with an engine of its own: what those leave would fill the memory.
             image_admission_engine::skip_freeing(false);
-            Some(reply(image_admission_engine::validate_settings(payload)))
+            Ok(reply(image_admission_engine::validate_settings(payload)))
         }
-        b"protocol_version" => Some(PROTOCOL_VERSION.to_vec()),
-        _ => None,
+        b"protocol_version" => Ok(PROTOCOL_VERSION.to_vec()),
+        _ => Err(format!("no function `{}`", String::from_utf8_lossy(operation))),
     })
 }
 
@@ -55,8 +56,7 @@ fn reply(answer: Answer) -> Vec<u8> {
     answer.response
 }
 
-/// Without a clock everything that ends has ended.
-fn now() -> Timestamp {
-    let since = clock::since_1970().and_then(|since| i64::try_from(since.as_secs()).ok());
-    Timestamp(since.unwrap_or(i64::MAX))
+/// The time of day; none where the host doesn't tell it.
+fn now() -> Option<Timestamp> {
+    i64::try_from(clock::since_1970()?.as_secs()).ok().map(Timestamp)
 }

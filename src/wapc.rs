@@ -7,22 +7,26 @@
 /// Why the host's call came to nothing, in the host's words.
 pub(crate) type HostError = String;
 
-/// Answers one call of the host, where `answer` has an answer to an operation and its payload. Gives waPC's word for
-/// whether there is one.
+/// Answers one call of the host by what `answer` makes of an operation and its payload, or says why there is no answer. Gives waPC's
+/// word for whether there is one.
 pub(crate) fn respond(
     operation_length: usize,
     payload_length: usize,
-    answer: impl FnOnce(&[u8], &[u8]) -> Option<Vec<u8>>,
+    answer: impl FnOnce(&[u8], &[u8]) -> Result<Vec<u8>, String>,
 ) -> i32 {
     let mut operation = vec![0; operation_length];
     let mut payload = vec![0; payload_length];
     imports::guest_request(&mut operation, &mut payload);
-    if let Some(response) = answer(&operation, &payload) {
-        imports::guest_response(&response);
-        return 1;
+    match answer(&operation, &payload) {
+        Ok(response) => {
+            imports::guest_response(&response);
+            1
+        }
+        Err(why) => {
+            imports::guest_error(why.as_bytes());
+            0
+        }
     }
-    imports::guest_error(format!("no function `{}`", String::from_utf8_lossy(&operation)).as_bytes());
-    0
 }
 
 /// Calls the host, and gives its answer.

@@ -5,31 +5,39 @@ use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 pub use regorus::utils::limits::TimeSource as Clock;
-use regorus::utils::limits::{monotonic_now, set_time_source};
+use regorus::utils::limits::set_time_source;
 
 /// The time that a [`Clock`] tells when the memory is used up: no rule has so much.
 pub const NO_TIME: Duration = Duration::from_secs(1 << 40);
 
-/// What the engine was given. It is regorus' too, but only from its first evaluation on: its own place for a clock is in a
+/// What the engine was given. regorus reads it too, but only from its first evaluation on: its own place for a clock is in a
 /// page that a request without rules doesn't touch. This one stands among the data that a module brings along, since it isn't zero
 /// at first.
 static CLOCK: RwLock<&'static dyn Clock> = RwLock::new(&NoClock);
 
-/// Gives the engine the clock that stops rules. It is read while rules run, and nowhere else; without one no rule runs, unless the
-/// system has one.
+/// Gives the engine the clock that stops rules. It is read while rules run, and nowhere else; without one no rule runs.
 pub fn use_clock(clock: &'static dyn Clock) {
     // Otherwise the compiler takes it apart, and what of it is zero stands elsewhere.
     *hint::black_box(&CLOCK).write().unwrap_or_else(PoisonError::into_inner) = clock;
 }
 
-/// The time that the clock tells; where none was given, that of the system, if regorus knows it. None: there is no clock.
+/// The same where no clock was given yet, for a program that has regorus evaluate by itself: regorus reads the engine's clock from now
+/// on, whichever that is. Nobody else gives regorus one, since it keeps the first.
+pub fn use_clock_if_none(clock: &'static dyn Clock) {
+    if now().is_none() {
+        use_clock(clock);
+    }
+    tell_regorus();
+}
+
+/// The time that the clock tells. None: there is no clock.
 pub(crate) fn now() -> Option<Duration> {
-    GivenClock.now().or_else(monotonic_now)
+    GivenClock.now()
 }
 
 /// Has regorus read the same clock.
 pub(crate) fn tell_regorus() {
-    // The first one stays, and it is always this one.
+    // That it reads it already is no error.
     let _ = set_time_source(&GivenClock);
 }
 

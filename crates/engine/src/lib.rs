@@ -90,7 +90,7 @@ use verification::{Nobody, Record};
 
 pub use break_glass::{BrokenGlass, WholeGlass};
 pub use check::{ReadKind, check_settings, kinds_read, lint};
-pub use clock::{Clock, NO_TIME, use_clock};
+pub use clock::{Clock, NO_TIME, use_clock, use_clock_if_none};
 pub use decision::{Decision, NothingToJudge, Outcome};
 pub use host::{
     AccessReview, BINDING, Document, Host, HostCalls, HostFailure, Resource, Untrusted, Wapc, WapcCall, WireHost,

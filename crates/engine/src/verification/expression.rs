@@ -6,7 +6,7 @@
 
 use super::functions;
 use crate::Timestamp;
-use crate::clock;
+use crate::clock::{self, NO_TIME};
 use crate::message::cut;
 use crate::settings::Expression;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, ListExpr, LiteralValue, operators};
@@ -328,8 +328,10 @@ impl Time {
     fn is_up(&self) -> bool {
         let since = self.0.since.load(Ordering::Relaxed);
         if since != 0 {
-            let taken = self.0.before.load(Ordering::Relaxed).saturating_add(Self::now().saturating_sub(since));
-            if u128::from(taken) > MAX_TIME.as_micros() {
+            let now = Self::now();
+            let taken = self.0.before.load(Ordering::Relaxed).saturating_add(now.saturating_sub(since));
+            // None may have been left from the beginning.
+            if u128::from(taken) > MAX_TIME.as_micros() || u128::from(now) >= NO_TIME.as_micros() {
                 self.0.is_up.store(true, Ordering::Relaxed);
             }
         }

@@ -1,6 +1,6 @@
 //! The engine's clock in tests: each test has its own, which goes on only when it is read.
 
-use image_admission_engine::{Clock, use_clock};
+use image_admission_engine::{Clock, NO_TIME, use_clock};
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -16,6 +16,12 @@ impl Clock for ReadClock {
         READ.set((now + step, step));
         Some(now)
     }
+}
+
+/// From now on there is no time left for this test.
+pub(crate) fn use_clock_without_time() {
+    use_clock(&ReadClock);
+    READ.set((NO_TIME, Duration::ZERO));
 }
 
 /// From now on the clock goes on by `step` each time that this test reads it.

@@ -1,6 +1,6 @@
 //! Expressions that take too long.
 
-use crate::clock::use_clock_of;
+use crate::clock::{use_clock_of, use_clock_without_time};
 use image_admission_engine::{Timestamp, WireHost, validate};
 use image_admission_stub_host::StubHost;
 use serde_json::{Value, json};
@@ -19,13 +19,23 @@ fn evaluate(policies: &[&str]) -> String {
     answer["message"].as_str().unwrap_or("admitted").to_owned()
 }
 
+fn loops(depth: usize) -> String {
+    let list = "[0,1,2,3,4,5,6,7,8,9]";
+    (0..depth).rev().fold("true".to_owned(), |inner, n| format!("{list}.all(x{n}, {inner})"))
+}
+
+#[test]
+fn expressions_are_stopped_where_no_time_is_left_from_the_beginning() {
+    use_clock_of(Duration::ZERO);
+    assert_eq!(evaluate(&[&loops(4)]), "admitted");
+    use_clock_without_time();
+    let why = evaluate(&[&loops(4)]);
+    assert!(why.contains("stopped"), "{why}");
+}
+
 #[test]
 fn expressions_that_take_too_long_are_stopped_whatever_is_ignored() {
     use_clock_of(Duration::from_millis(1));
-    let loops = |depth: usize| {
-        let list = "[0,1,2,3,4,5,6,7,8,9]";
-        (0..depth).rev().fold("true".to_owned(), |inner, n| format!("{list}.all(x{n}, {inner})"))
-    };
     let stopped = "stopped: the expressions of one request have 150 ms";
     assert_eq!(evaluate(&[&loops(2)]), "admitted");
     for text in [loops(4), format!("{} || true", loops(4))] {
