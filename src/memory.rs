@@ -162,7 +162,8 @@ struct GuestMemory {
     /// How many bytes of the first room are nobody's yet. It isn't zero at first, so that the allocator stands among the data
     /// that the module brings along, before the room: what is zero at first stands behind it.
     room_left: usize,
-    /// Where the last memory that was taken ends.
+    /// Where the last memory that was taken ends. A page of the room that is taken after memory has grown begins a heap of its own:
+    /// that happens as often as the room has pages, at most.
     end: Option<NonNull<u8>>,
 }
 
