@@ -15,6 +15,7 @@ mod support;
 mod audit;
 mod bad_input;
 mod cases;
+mod clockless;
 mod cluster_files;
 mod completions;
 mod contained;
