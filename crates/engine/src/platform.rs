@@ -28,7 +28,7 @@ impl Platform {
         if parts.next().is_some() { None } else { Self::of(os, architecture, variant) }
     }
 
-    /// The same of its parts, which have no `/`.
+    /// The same of its parts: one that has a `/` in it is none.
     pub(crate) fn of(os: &str, architecture: &str, variant: Option<&str>) -> Option<Self> {
         let is_word = |part: &str| {
             !part.is_empty()
@@ -158,6 +158,18 @@ mod tests {
         assert!(platform("linux/arm64").is_asked_for_by(&platform("linux/arm64/v8")));
         assert!(!platform("linux/arm/v6").is_asked_for_by(&platform("linux/arm/v7")));
         assert!(!platform("linux/arm64").is_asked_for_by(&platform("linux/amd64")));
+    }
+
+    #[test]
+    fn parts_are_read_each_by_itself() {
+        assert_eq!(Platform::of("Linux", "aarch64", Some("8")), Some(platform("linux/arm64/v8")));
+        assert_eq!(Platform::of("linux", "armhf", None), Some(platform("linux/arm/v7")));
+        // Joined, these would be platforms: no machine reads them so.
+        for (os, architecture, variant) in
+            [("linux/arm", "v7", None), ("linux", "arm/v7", None), ("linux", "arm", Some("")), ("", "amd64", None)]
+        {
+            assert_eq!(Platform::of(os, architecture, variant), None, "{os} {architecture} {variant:?}");
+        }
     }
 
     #[test]
