@@ -55,6 +55,11 @@ impl Platform {
         Some(Self { os, architecture, variant })
     }
 
+    /// What is the same as no machine's: see [`Platform::is_unknown`].
+    pub(crate) fn unknown() -> Self {
+        Self { os: "unknown".to_owned(), architecture: "unknown".to_owned(), variant: None }
+    }
+
     /// What scanners scan unless they are told otherwise.
     pub(crate) fn linux_amd64() -> Self {
         Self { os: "linux".to_owned(), architecture: "amd64".to_owned(), variant: None }

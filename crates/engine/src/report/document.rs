@@ -109,11 +109,13 @@ pub(in crate::report) fn digest_of(text: &str) -> Option<String> {
     is_digest(digest).then(|| digest.to_owned())
 }
 
-/// A platform in the parts that image configurations have.
+/// A platform in the parts that image configurations have; none where it isn't said. Whoever builds an image chooses the words: those that
+/// are no platform are of no machine, and never of the one that is asked for where nothing is said.
 fn platform_of(os: Option<Text<'_>>, architecture: Option<Text<'_>>, variant: Option<Text<'_>>) -> Option<Platform> {
     let (os, architecture) = (present(os)?, present(architecture)?);
     let variant = present(variant);
-    Platform::of(os.as_str(), architecture.as_str(), variant.as_ref().map(Text::as_str))
+    let said = Platform::of(os.as_str(), architecture.as_str(), variant.as_ref().map(Text::as_str));
+    Some(said.unwrap_or_else(Platform::unknown))
 }
 
 /// A time as RFC 3339 has it. Of a mere day it is the first second: what counts from it counts sooner.

@@ -175,11 +175,12 @@ impl<'a> AttachedReports<'a> {
         if wanted.manifest.platform.is_none() {
             return Some(wanted.stands_alone() || names_manifest);
         }
-        if let Some(platform) = &judged.platform {
-            return Some(wanted.is_platform(Some(platform)));
-        }
-        if names_manifest {
-            return Some(true);
+        match &judged.platform {
+            // What is said in words that are no platform is known by the manifest alone.
+            Some(platform) if platform.is_unknown() => return Some(names_manifest),
+            Some(platform) => return Some(wanted.is_platform(Some(platform))),
+            None if names_manifest => return Some(true),
+            None => {}
         }
         if let Some(platform) = &self.settings.platform {
             return Some(wanted.is_platform(Some(platform)));

@@ -428,6 +428,19 @@ fn a_document_speaks_of_the_platform_that_it_names() {
 }
 
 #[test]
+fn a_document_of_an_index_whose_platform_cant_be_read_speaks_of_none() {
+    let amd64 = of_platforms(&["linux/amd64"], &json!({"platform": "linux/amd64"}));
+    for (os, architecture) in [("linux", "arm64/v8"), ("linux/arm", "v7"), ("linux", "a md"), ("linux", "/")] {
+        let target = json!({"architecture": architecture, "os": os});
+        let world = amd64_and_arm64().artifact(&beside('f'), 'd', Some('f'), grype(&target, "Low"));
+        decides(&world, IMAGE, &amd64, "denied not_scanned");
+        // Of the manifest itself nothing else can be meant.
+        let world = amd64_and_arm64().artifact(&beside('a'), 'd', Some('a'), grype(&target, "Low"));
+        decides(&world, IMAGE, &amd64, "allowed fresh");
+    }
+}
+
+#[test]
 fn a_document_of_an_index_without_a_platform_speaks_of_none_but_the_one_that_the_settings_name() {
     let world = amd64_and_arm64().artifact(&beside('f'), 'd', Some('f'), grype(&json!({}), "Low"));
     for platform in ["linux/amd64", "linux/arm64"] {
