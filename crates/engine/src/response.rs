@@ -282,8 +282,11 @@ impl From<Decision> for Response {
         for (key, judged) in keyed {
             annotate(&mut annotations, &key, judged);
         }
-        annotations.extend(std::mem::take(&mut response.audit_annotations));
-        response.audit_annotations = annotations.into_iter().collect();
+        let own = std::mem::replace(&mut response.audit_annotations, annotations.into_iter().collect());
+        // An expression may have named its annotation as an image's: what was found of the image stays.
+        for (key, value) in own {
+            response.audit_annotations.entry(key).or_insert(value);
+        }
         response.mutated_object = decision.mutated_object.take().filter(|_| response.accepted);
         finish_with(decision);
         response

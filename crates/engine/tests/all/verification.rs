@@ -1111,7 +1111,8 @@ fn variables_and_audit_annotations() {
         "variables": [{"name": "first", "expression": "images.containers[0]"}, {"name": "count", "expression": "verifyImageSignatures(variables.first, [attestors.team])"},
             {"name": "unused", "expression": "object.nothing"}],
         "verifications": [{"expression": "variables.count == 1"}],
-        "auditAnnotations": [{"key": "signers", "valueExpression": "'signers: ' + string(variables.count)"}, {"key": "broken", "valueExpression": "object.x"}, {"key": "none", "valueExpression": "null"}],
+        "auditAnnotations": [{"key": "signers", "valueExpression": "'signers: ' + string(variables.count)"}, {"key": "broken", "valueExpression": "object.x"}, {"key": "none", "valueExpression": "null"},
+            {"key": "container-1.image", "valueExpression": "'another'"}],
     });
     assert_eq!(problems(&settings(&policy)), [""; 0]);
     let response = ask(&settings(&policy), &request(&pod(&["ghcr.io/team/app:1"])), &world());
@@ -1120,6 +1121,7 @@ fn variables_and_audit_annotations() {
     assert_eq!(annotations["signers"], "signers: 1");
     assert!(annotations["broken"].as_str().unwrap().ends_with("valueExpression: no such key: x"), "{annotations}");
     assert_eq!(annotations.get("none"), None);
+    assert_eq!(annotations["container-1.image"], "ghcr.io/team/app:1");
 }
 
 #[test]
