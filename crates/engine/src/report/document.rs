@@ -109,12 +109,17 @@ pub(in crate::report) fn digest_of(text: &str) -> Option<String> {
     is_digest(digest).then(|| digest.to_owned())
 }
 
-/// A platform in the parts that image configurations have; none where it isn't said. Whoever builds an image chooses the words: those that
-/// are no platform are of no machine, and never of the one that is asked for where nothing is said.
+/// A platform in the parts that image configurations have; none where none of them is said. Whoever builds an image chooses the words: those
+/// that are no platform, and a part without the others, are of no machine, and never of the one that is asked for where nothing is said.
 fn platform_of(os: Option<Text<'_>>, architecture: Option<Text<'_>>, variant: Option<Text<'_>>) -> Option<Platform> {
-    let (os, architecture) = (present(os)?, present(architecture)?);
-    let variant = present(variant);
-    let said = Platform::of(os.as_str(), architecture.as_str(), variant.as_ref().map(Text::as_str));
+    let (os, architecture, variant) = (present(os), present(architecture), present(variant));
+    let said = match (&os, &architecture, &variant) {
+        (None, None, None) => return None,
+        (Some(os), Some(architecture), variant) => {
+            Platform::of(os.as_str(), architecture.as_str(), variant.as_ref().map(Text::as_str))
+        }
+        _ => None,
+    };
     Some(said.unwrap_or_else(Platform::unknown))
 }
 
@@ -196,8 +201,10 @@ mod tests {
         };
         assert_eq!(platform("linux", "arm64", "v8").as_deref(), Some("linux/arm64/v8"));
         assert_eq!(platform("linux", "amd64", "").as_deref(), Some("linux/amd64"));
-        assert_eq!(platform("", "amd64", ""), None);
-        assert_eq!(platform("linux", "", ""), None);
+        for (os, architecture, variant) in [("", "amd64", ""), ("linux", "", " "), ("", "", "v8"), ("linux", "", "v8")] {
+            assert_eq!(platform(os, architecture, variant).as_deref(), Some("unknown/unknown"), "{os} {architecture} {variant}");
+        }
+        assert_eq!(platform("", " ", ""), None);
     }
 
     #[test]

@@ -430,7 +430,9 @@ fn a_document_speaks_of_the_platform_that_it_names() {
 #[test]
 fn a_document_of_an_index_whose_platform_cant_be_read_speaks_of_none() {
     let amd64 = of_platforms(&["linux/amd64"], &json!({"platform": "linux/amd64"}));
-    for (os, architecture) in [("linux", "arm64/v8"), ("linux/arm", "v7"), ("linux", "a md"), ("linux", "/")] {
+    for (os, architecture) in
+        [("linux", "arm64/v8"), ("linux/arm", "v7"), ("linux", "a md"), ("linux", "/"), ("windows", ""), (" ", "arm64")]
+    {
         let target = json!({"architecture": architecture, "os": os});
         let world = amd64_and_arm64().artifact(&beside('f'), 'd', Some('f'), grype(&target, "Low"));
         decides(&world, IMAGE, &amd64, "denied not_scanned");

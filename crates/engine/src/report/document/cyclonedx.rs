@@ -257,16 +257,17 @@ pub(in crate::report) fn digest_in(purl: &str) -> Option<String> {
     digest_of(&percent_decoded(name.strip_prefix("pkg:oci/")?))
 }
 
-/// The platform in `pkg:oci/…?arch=arm64`. It has no variant, and scanners write it for Linux only: which `arm` it was
-/// stays open.
+/// The platform in `pkg:oci/…?arch=arm64`. It has no variant, and scanners write it for Linux only: which `arm` it was stays open, so that
+/// it is taken for none.
 pub(in crate::report) fn platform_in(purl: &str) -> Option<Platform> {
     let (name, qualifiers) = split_purl(purl);
     let mut qualifiers = qualifiers.split('&').filter_map(|qualifier| qualifier.split_once('='));
     let (_, architecture) = qualifiers.find(|(key, _)| name.starts_with("pkg:oci/") && *key == "arch")?;
-    if architecture == "arm" {
-        return None;
+    let architecture = present(Some(percent_decoded(architecture).into()))?;
+    match architecture.as_str() {
+        "arm" => Some(Platform::unknown()),
+        _ => platform_of(Some("linux".into()), Some(architecture), None),
     }
-    platform_of(Some("linux".into()), Some(percent_decoded(architecture).into()), None)
 }
 
 /// What identifies a package, and its qualifiers.
@@ -758,7 +759,9 @@ mod tests {
         for (purl, platform) in [
             ("pkg:oci/app@sha256%3Aabc?arch=amd64&tag=1", Some("linux/amd64")),
             ("pkg:oci/app@sha256:abc?repository_url=a%2Fb&arch=s390x", Some("linux/s390x")),
-            ("pkg:oci/app@sha256:abc?arch=arm", None),
+            ("pkg:oci/app@sha256:abc?arch=arm", Some("unknown/unknown")),
+            ("pkg:oci/app@sha256:abc?arch=%61rm", Some("unknown/unknown")),
+            ("pkg:oci/app@sha256:abc?arch=", None),
             ("pkg:oci/app@sha256:abc", None),
             ("pkg:docker/app@1?arch=amd64", None),
             ("", None),
