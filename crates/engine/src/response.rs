@@ -88,14 +88,9 @@ impl Response {
             // The reasons stand in lines of their own; an annotation has one.
             let message = outcome.message().filter(|_| !outcome.rejects()).map(|message| message.replace('\n', "; "));
             let told: Vec<String> = message.into_iter().chain(ignored).collect();
+            // Policies whose names differ in what a key can't have share one.
             if !told.is_empty() {
-                self.audit_annotations.insert(
-                    annotation_key("verification", &outcome.name),
-                    cut(&told.join("; "), MAX_AUDIT_VALUE_LENGTH),
-                );
-            }
-            for (key, value) in &outcome.annotations {
-                self.audit_annotations.insert(key.clone(), value.clone());
+                self.append(annotation_key("verification", &outcome.name), told.into_iter(), "; ");
             }
             for (image, attestors) in &outcome.verified {
                 let named = || decision.images.iter().filter(|judged| judged.image.text == *image);
@@ -109,6 +104,10 @@ impl Response {
                     self.append(annotation_key("verified", &outcome.name), own, "; ");
                 }
             }
+        }
+        // An expression may have named its annotation as one of these: what was found stays.
+        for (key, value) in decision.verification.iter().rev().flat_map(|outcome| &outcome.annotations) {
+            self.audit_annotations.entry(key.clone()).or_insert_with(|| value.clone());
         }
         let lines: Vec<String> = decision
             .verification

@@ -1112,7 +1112,7 @@ fn variables_and_audit_annotations() {
             {"name": "unused", "expression": "object.nothing"}],
         "verifications": [{"expression": "variables.count == 1"}],
         "auditAnnotations": [{"key": "signers", "valueExpression": "'signers: ' + string(variables.count)"}, {"key": "broken", "valueExpression": "object.x"}, {"key": "none", "valueExpression": "null"},
-            {"key": "container-1.image", "valueExpression": "'another'"}],
+            {"key": "container-1.image", "valueExpression": "'another'"}, {"key": "container-1.verified-by", "valueExpression": "'nobody'"}],
     });
     assert_eq!(problems(&settings(&policy)), [""; 0]);
     let response = ask(&settings(&policy), &request(&pod(&["ghcr.io/team/app:1"])), &world());
@@ -1122,6 +1122,21 @@ fn variables_and_audit_annotations() {
     assert!(annotations["broken"].as_str().unwrap().ends_with("valueExpression: no such key: x"), "{annotations}");
     assert_eq!(annotations.get("none"), None);
     assert_eq!(annotations["container-1.image"], "ghcr.io/team/app:1");
+    assert_eq!(annotations["container-1.verified-by"], "team (signed)");
+}
+
+#[test]
+fn no_annotation_takes_another_policys_place() {
+    let policy = |name: &str, annotations: Value| {
+        json!({"name": name, "failureAction": "Audit", "verifyPreScanAccepted": true, "auditAnnotations": annotations,
+               "verifications": [{"expression": "false", "message": format!("no, says {name}")}]})
+    };
+    let other = json!([{"key": "verification.team-a", "valueExpression": "'fine'"}]);
+    let policies = [policy("team a", json!([])), policy("team-a", json!([])), policy("other", other)];
+    let settings = json!({"preScanPolicies": {"defaultPolicy": "accept"}, "imageVerification": policies});
+    let response = ask(&settings, &request(&pod(&["ghcr.io/team/app:1"])), &world());
+    let said = response["audit_annotations"]["verification.team-a"].as_str().unwrap();
+    assert!(said.contains("no, says team a") && said.contains("; ") && said.contains("no, says team-a"), "{response}");
 }
 
 #[test]
