@@ -71,6 +71,11 @@ impl Platform {
         self.os == other.os && self.architecture == other.architecture && self.meant_variant() == other.meant_variant()
     }
 
+    /// Whether the two are of one operating system and one architecture: scanners that aren't told which variant to take may take either.
+    pub(crate) fn is_kin(&self, other: &Self) -> bool {
+        self.os == other.os && self.architecture == other.architecture
+    }
+
     /// Whether `asked`, which without a variant means every variant, asks for this platform.
     #[must_use]
     pub fn is_asked_for_by(&self, asked: &Self) -> bool {

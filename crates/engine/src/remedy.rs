@@ -16,6 +16,12 @@ pub(crate) enum Remedy {
     MatchDigest,
     /// A report that names the index's digest is one of the image.
     KnowIndexDigest,
+    /// An index's digest speaks for no entry where a scanner may have taken another.
+    MistakeNoEntry,
+    /// A document that names an entry of the index is that entry's, whatever its words say of its platform.
+    NamedEntryDecides,
+    /// What may be of another platform is heard where it rejects, and nowhere else.
+    DoubtsClearNothing,
     /// A report that names the image's id in the place of a digest is one of the image.
     KnowImageId,
     /// A report counts only for the platform that it names.

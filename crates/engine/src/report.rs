@@ -611,7 +611,8 @@ impl<'a> ReportSearch<'a> {
                         self.vex.as_ref().filter(|_| kind == DocumentKind::Report).map(|vex| {
                             Box::new(judge.clone().with_vex(VexOfImage::new(vex, reference, image, manifest)))
                         });
-                    statements.extend(source.find(&wanted, of_platform.as_deref().unwrap_or(judge)));
+                    let found = source.find(&wanted, of_platform.as_deref().unwrap_or(judge));
+                    statements.extend(found.into_iter().map(|statement| statement.of_index(&wanted)));
                 }
             }
             if statements.iter().flatten().any(Statement::knows_the_image) {

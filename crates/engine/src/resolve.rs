@@ -17,6 +17,8 @@ pub(crate) struct ResolvedImage {
     pub(crate) digest: String,
     /// The manifests to judge, never none.
     pub(crate) platforms: Vec<PlatformManifest>,
+    /// The index's others, for platforms that aren't asked for: scanners may have taken one of these.
+    pub(crate) others: Vec<PlatformManifest>,
     /// What is written in the image's place: the one platform that is asked for, or else what the reference stands for.
     pub(crate) pin: String,
     /// Whether the index may hold what the host doesn't show; the settings let it in all the same.
@@ -142,18 +144,18 @@ pub(crate) fn find_image(
 ) -> Result<ResolvedImage, Unresolved> {
     let document = host.manifest(&reference.at(digest)).map_err(Unresolved::NoManifest)?;
     let manifest = Manifest::read(&document).map_err(Unresolved::NoManifest)?;
-    let image = |platforms, pin: &str, is_unproven| {
+    let image = |platforms, others, pin: &str, is_unproven| {
         let (digest, pin) = (digest.to_owned(), pin.to_owned());
-        Ok(ResolvedImage { digest, platforms, pin, is_unproven, speaks_for_platforms: true, base: None })
+        Ok(ResolvedImage { digest, platforms, others, pin, is_unproven, speaks_for_platforms: true, base: None })
     };
     match manifest.kind() {
         Kind::Image => {
             let alone =
                 PlatformManifest { digest: digest.to_owned(), platform: None, is_odd: false, unjudgeable: None };
-            image(vec![alone], digest, false)
+            image(vec![alone], Vec::new(), digest, false)
         }
         Kind::Index => {
-            let platforms = asked_for(manifest.entries(), asked.platforms)?;
+            let (platforms, others) = asked_for(manifest.entries(), asked.platforms)?;
             let is_proven = manifest.is_proven(digest) || !is_on(Remedy::ProveIndexes);
             // Who signed an index may have seen in it what the host doesn't show: no signature vouches for the platform then.
             let is_certain = is_proven || !asked.is_verified;
@@ -161,7 +163,7 @@ pub(crate) fn find_image(
             let is_replaced = asked.is_pinned && is_certain && !asked.is_vouched_for;
             let only = the_only_one(&platforms, asked.platforms).filter(|_| is_replaced);
             if let Some(only) = only.map(str::to_owned) {
-                let image = image(platforms, &only, false)?;
+                let image = image(platforms, others, &only, false)?;
                 let base = if is_proven { manifest.base() } else { None };
                 return Ok(ResolvedImage { speaks_for_platforms: is_proven, base, ..image });
             }
@@ -170,7 +172,7 @@ pub(crate) fn find_image(
                 return Err(Unresolved::Unproven);
             }
             let base = if is_proven { manifest.base() } else { None };
-            Ok(ResolvedImage { base, ..image(platforms, digest, is_unproven)? })
+            Ok(ResolvedImage { base, ..image(platforms, others, digest, is_unproven)? })
         }
         Kind::Ambiguous => Err(Unresolved::Ambiguous),
     }
@@ -184,8 +186,11 @@ fn the_only_one<'p>(platforms: &'p [PlatformManifest], asked: &Platforms) -> Opt
     }
 }
 
+/// Manifests that the settings ask for, and the others.
+type Sorted = (Vec<PlatformManifest>, Vec<PlatformManifest>);
+
 /// The entries of an index that are judged: all that a machine could run, and of those what the settings ask for.
-fn asked_for(entries: &[Descriptor<'_>], platforms: &Platforms) -> Result<Vec<PlatformManifest>, Unresolved> {
+fn asked_for(entries: &[Descriptor<'_>], platforms: &Platforms) -> Result<Sorted, Unresolved> {
     let mut there: Vec<PlatformManifest> = Vec::new();
     for entry in entries {
         let platform = entry.platform();
@@ -208,19 +213,20 @@ fn asked_for(entries: &[Descriptor<'_>], platforms: &Platforms) -> Result<Vec<Pl
     if there.is_empty() {
         return Err(Unresolved::NoPlatforms);
     }
-    if let Platforms::Listed(listed) = platforms {
-        there = listed_ones(there, listed)?;
+    let (asked, others) = match platforms {
+        Platforms::Listed(listed) => listed_ones(there, listed)?,
+        Platforms::All => (there, Vec::new()),
+    };
+    if asked.len() > MAX_PLATFORMS {
+        return Err(Unresolved::TooManyPlatforms(asked.len()));
     }
-    if there.len() > MAX_PLATFORMS {
-        return Err(Unresolved::TooManyPlatforms(there.len()));
-    }
-    Ok(there)
+    Ok((asked, others))
 }
 
 /// The manifests for platforms that are listed. Where an index has none for a machine's own platform, runtimes take one that
 /// can stand in for it, or one without a platform; so these are asked for where a listed platform has none. One whose
 /// platform can't be read is asked for always.
-fn listed_ones(there: Vec<PlatformManifest>, listed: &[Platform]) -> Result<Vec<PlatformManifest>, Unresolved> {
+fn listed_ones(there: Vec<PlatformManifest>, listed: &[Platform]) -> Result<Sorted, Unresolved> {
     let is_for = |manifest: &PlatformManifest, asked: &Platform| {
         manifest.platform.as_ref().is_some_and(|platform| platform.is_asked_for_by(asked))
     };
@@ -239,5 +245,5 @@ fn listed_ones(there: Vec<PlatformManifest>, listed: &[Platform]) -> Result<Vec<
         let names = crate::message::join_at_most(names.iter().map(String::as_str), ", ", 8);
         return Err(Unresolved::NoneAskedFor(names));
     }
-    Ok(asked)
+    Ok((asked, others))
 }

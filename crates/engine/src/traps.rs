@@ -20,6 +20,7 @@ mod sboms;
 mod unproven_indexes;
 mod vex;
 mod what_runs;
+mod which_entry;
 mod which_report_counts;
 mod world;
 

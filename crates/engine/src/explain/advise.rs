@@ -110,7 +110,9 @@ fn about_unresolved(why: &Unresolved, settings: &Settings) -> Advice {
 fn about_reason(reason: &ReportReason) -> Vec<Advice> {
     let advice = match &reason.what {
         Decisive::Unreadable(_)
-        | Decisive::OfAnotherImage(OtherImage::Named(_) | OtherImage::Unnamed | OtherImage::WithoutDigest)
+        | Decisive::OfAnotherImage(
+            OtherImage::Named(_) | OtherImage::Unnamed | OtherImage::OfIndex(_) | OtherImage::WithoutDigest,
+        )
         | Decisive::Nothing(_)
             if reason.of == DocumentKind::Sbom =>
         {

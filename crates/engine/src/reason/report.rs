@@ -92,6 +92,8 @@ pub(crate) enum OtherImage {
     /// As it names it.
     Named(String),
     Unnamed,
+    /// By the index that the platform stands in, and a scanner of that may have taken another entry, or the index isn't proven.
+    OfIndex(String),
     /// Beside an image: nothing names one by a digest.
     WithoutDigest,
     /// It is named as this image is, but by its tag alone; a setting of this source would accept that.
@@ -171,6 +173,10 @@ impl ReportReason {
                 "no {of} yet: {by} names only the tag {name}, which may have been another image when it was scanned; \
                  set `identity: tag` in the source `{source}` to accept that"
             ),
+            Decisive::OfAnotherImage(OtherImage::OfIndex(name)) => format!(
+                "no {of} yet: {by} is of the index {name}, and may be of another entry of it; one that names the platform's own \
+                 digest counts"
+            ),
             Decisive::OfAnotherImage(which) => format!("no {of} yet: {by} is of another image, {which}"),
             Decisive::NotScanned(why) => format!("no {of}: {why}"),
             Decisive::Pending(what) => format!("no {of} yet: waiting for {what}"),
@@ -216,7 +222,7 @@ impl fmt::Display for Made {
 impl fmt::Display for OtherImage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Named(name) | Self::OnlyTag { name, .. } => f.write_str(name),
+            Self::Named(name) | Self::OnlyTag { name, .. } | Self::OfIndex(name) => f.write_str(name),
             Self::Unnamed => f.write_str("one that it doesn't name"),
             Self::WithoutDigest => f.write_str("one that neither its manifest nor the report names by a digest"),
         }

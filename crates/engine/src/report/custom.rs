@@ -13,7 +13,7 @@ use super::cluster::Objects;
 use super::document::severity_of;
 use super::source::{self, Described, Knowledge, Statement, WantedPlatform, judge_deeper};
 use crate::Timestamp;
-use crate::acceptance::{Depth, Judge, Parts};
+use crate::acceptance::{Depth, Judge, Parts, Verdict};
 use crate::finding::{EpssScores, Exploited, Finding, Findings, OperatingSystem, OwnVerdict, aliases};
 use crate::host::{Host, HostFailure};
 use crate::image::{ImageReference, canonical_host};
@@ -91,7 +91,7 @@ impl<'a> CustomObjects<'a> {
         let mut statements = Vec::new();
         for Listed { name, identity } in listed {
             match identity.whose(wanted, settings) {
-                Whose::Wanted => names.push(name.clone()),
+                Whose::Wanted | Whose::Doubted(_) => names.push(name.clone()),
                 // One is enough to say why none counts.
                 Whose::OtherPlatform(its) if statements.is_empty() => {
                     statements.push(not_of_this_platform(objects.shown(namespace, name), its));
@@ -136,9 +136,10 @@ impl<'a> CustomObjects<'a> {
             return None;
         }
         let identity = Identity::of(report.object, &settings.fields);
-        match identity.whose(wanted, settings) {
-            Whose::Wanted => {}
-            Whose::OtherPlatform(its) => return Some(not_of_this_platform(by, its)),
+        let whose = identity.whose(wanted, settings);
+        match &whose {
+            Whose::Wanted | Whose::Doubted(_) => {}
+            Whose::OtherPlatform(its) => return Some(not_of_this_platform(by, its.clone())),
             Whose::OnlyTag => return Some(only_of_tag(by, &identity)),
             Whose::OtherImage => return Some(Statement::new(by, Knowledge::OfAnotherImage(identity.shown()))),
         }
@@ -171,7 +172,7 @@ impl<'a> CustomObjects<'a> {
                 let report = Report { settings, object: &object };
                 let identity = Identity::of(report.object, &settings.fields);
                 if !is_object(report.object, objects.kind(), namespace, name)
-                    || !matches!(identity.whose(wanted, settings), Whose::Wanted)
+                    || identity.whose(wanted, settings) != whose
                     || report.error().is_some()
                 {
                     return None;
@@ -181,6 +182,13 @@ impl<'a> CustomObjects<'a> {
                 Some(judgement)
             })
         });
+        // What it was made of may be the manifest all the same: what it holds against it counts.
+        let is_cleared = matches!(&known, Knowledge::Fresh(judgement) if judgement.verdict == Verdict::Accepted);
+        if let Whose::Doubted(platform) = whose
+            && is_cleared
+        {
+            return Some(not_of_this_platform(statement.by, Some(platform)));
+        }
         statement.time = time.or(time_of_explained);
         statement.known = known;
         Some(statement)
@@ -419,8 +427,11 @@ enum OwnPlatform {
 }
 
 /// Whose a report is.
+#[derive(PartialEq)]
 enum Whose {
     Wanted,
+    /// It names the manifest, and says another platform.
+    Doubted(Platform),
     /// The image's, but for that platform, or for one that nobody knows.
     OtherPlatform(Option<Platform>),
     /// The image's, but it names its tag alone, which a setting would accept.
@@ -460,10 +471,14 @@ impl Identity {
         if !digests.is_empty() {
             identity.digests = digests.into_iter().map(normal_digest).collect();
         }
-        identity.platform = match text(&fields.platform).map(Platform::parse) {
-            None => OwnPlatform::Unsaid,
-            Some(None) => OwnPlatform::Unreadable,
-            Some(Some(platform)) => OwnPlatform::Is(platform),
+        let mut said = Vec::new();
+        visit_at(object, fields.platform.as_deref(), &mut |value| said.push(value));
+        said.retain(|value| value.as_str() != Some(""));
+        // Of several none is the one that was scanned.
+        identity.platform = match said.as_slice() {
+            [] => OwnPlatform::Unsaid,
+            [platform] => platform.as_str().and_then(Platform::parse).map_or(OwnPlatform::Unreadable, OwnPlatform::Is),
+            _ => OwnPlatform::Unreadable,
         };
         identity
     }
@@ -495,9 +510,13 @@ impl Identity {
             return if is_tags { Whose::OnlyTag } else { Whose::OtherImage };
         }
         let platform = match &self.platform {
-            OwnPlatform::Is(platform) => Some(platform),
+            OwnPlatform::Is(platform) if exact.is_some() && !wanted.is_platform(Some(platform)) => {
+                return Whose::Doubted(platform.clone());
+            }
             // The manifest's own digest says which platform it is.
             _ if exact.is_some() => return Whose::Wanted,
+            _ if self.digests.iter().any(|own| wanted.is_another_entry(own)) => return Whose::OtherPlatform(None),
+            OwnPlatform::Is(platform) => Some(platform),
             OwnPlatform::Unsaid => settings.platform.as_ref(),
             OwnPlatform::Unreadable => None,
         };

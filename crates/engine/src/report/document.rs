@@ -201,8 +201,13 @@ mod tests {
         };
         assert_eq!(platform("linux", "arm64", "v8").as_deref(), Some("linux/arm64/v8"));
         assert_eq!(platform("linux", "amd64", "").as_deref(), Some("linux/amd64"));
-        for (os, architecture, variant) in [("", "amd64", ""), ("linux", "", " "), ("", "", "v8"), ("linux", "", "v8")] {
-            assert_eq!(platform(os, architecture, variant).as_deref(), Some("unknown/unknown"), "{os} {architecture} {variant}");
+        for (os, architecture, variant) in [("", "amd64", ""), ("linux", "", " "), ("", "", "v8"), ("linux", "", "v8")]
+        {
+            assert_eq!(
+                platform(os, architecture, variant).as_deref(),
+                Some("unknown/unknown"),
+                "{os} {architecture} {variant}"
+            );
         }
         assert_eq!(platform("", " ", ""), None);
     }

@@ -89,6 +89,9 @@ impl<'a> Kept<'a> {
     }
 }
 
+/// The platform that was scanned, and the digest of its manifest, as far as a report says them.
+type ScannedEntry = (Option<Platform>, Option<String>);
+
 impl<'a> KubescapeReports<'a> {
     pub(super) fn new(settings: &'a Kubescape, host: &'a dyn Host) -> Self {
         Self { settings, manifests: Kept::new(host, MANIFEST), boms: Kept::new(host, BOM), judged: BTreeMap::new() }
@@ -109,7 +112,7 @@ impl<'a> KubescapeReports<'a> {
         let Some(digest) = object.digest_of(MANIFEST, namespace, name, wanted) else {
             return Ok(Some(Statement::new(by, Knowledge::OfAnotherImage(object.metadata.shown()))));
         };
-        if !self.is_of_platform(digest, object.platform().as_ref(), wanted) {
+        if !self.is_of_platform(digest, &object.scanned(), wanted) {
             return Ok(None);
         }
         if object.metadata.is_filtered() {
@@ -157,7 +160,7 @@ impl<'a> KubescapeReports<'a> {
                 // Under an index's digest, another platform's may have been written over it.
                 let is_same = again.object.digest_of(MANIFEST, namespace, name, wanted)
                     == answer.object.digest_of(MANIFEST, namespace, name, wanted)
-                    && again.object.platform() == answer.object.platform()
+                    && again.object.scanned() == answer.object.scanned()
                     && !again.object.metadata.is_filtered();
                 is_same.then_some(())?;
                 Some(judge.judge_at(depth, &again.findings().ok()?.ok()?))
@@ -175,7 +178,7 @@ impl<'a> KubescapeReports<'a> {
         let Some(answer) = self.boms.get(namespace, name, &["status"])? else { return Ok(None) };
         let object = &answer.object;
         let Some(digest) = object.digest_of(BOM, namespace, name, wanted) else { return Ok(None) };
-        if !self.is_of_platform(digest, None, wanted) {
+        if !self.is_of_platform(digest, &ScannedEntry::default(), wanted) {
             return Ok(None);
         }
         let known = match object.metadata.annotation("kubescape.io/status").unwrap_or_default() {
@@ -192,11 +195,17 @@ impl<'a> KubescapeReports<'a> {
     }
 
     /// Whether what was found under a digest of the image was found in this platform of it.
-    fn is_of_platform(&self, digest: &str, described: Option<&Platform>, wanted: &WantedPlatform<'_>) -> bool {
-        // A platform's own digest says so. Under an index's, whichever node ran it first had its platform scanned.
+    fn is_of_platform(&self, digest: &str, scanned: &ScannedEntry, wanted: &WantedPlatform<'_>) -> bool {
+        let (platform, manifest) = scanned;
+        // A platform's own digest says so. Under an index's, whichever node ran it first had its platform scanned: the digest of that says
+        // which one it was, and else words that whoever builds an image chooses.
         digest == wanted.manifest.digest
+            || manifest.as_ref() == Some(&wanted.manifest.digest)
             || wanted.manifest.platform.is_some()
-                && wanted.is_platform(Some(described.unwrap_or(&self.settings.platform)))
+                && wanted.is_platform(Some(platform.as_ref().unwrap_or(&self.settings.platform)))
+                && !manifest
+                    .as_ref()
+                    .is_some_and(|manifest| wanted.is_another_entry(manifest) && is_on(Remedy::NamedEntryDecides))
     }
 
     /// What every name says, and the first failure.
@@ -274,6 +283,7 @@ fn fields(judge: &Judge<'_>, depth: Depth) -> Vec<&'static str> {
         "spec.payload.source.target.os",
         "spec.payload.source.target.architecture",
         "spec.payload.source.target.architectureVariant",
+        "spec.payload.source.target.manifestDigest",
         "spec.payload.descriptor.name",
         "spec.payload.matches.vulnerability.severity",
     ];
@@ -403,9 +413,10 @@ impl Object {
         source.into_iter().chain(scanner).any(|text| !text.is_empty())
     }
 
-    /// The platform that was scanned, where it says so.
-    fn platform(&self) -> Option<Platform> {
-        grype::platform_in(self.payload()?.source.as_ref()?.target.as_ref()?)
+    /// What was scanned, as far as it says so.
+    fn scanned(&self) -> ScannedEntry {
+        let target = self.payload().and_then(|payload| payload.source.as_ref()?.target.as_ref());
+        target.map(|target| grype::scanned_in(target)).unwrap_or_default()
     }
 
     /// The digest of the wanted image under which this object knows it; none when it is another object or image.

@@ -122,18 +122,29 @@ impl<'a> AttachedReports<'a> {
         };
         let by = format!("{} {noun} {artifact}", judged.format);
         let digests: Vec<&str> = subject.into_iter().chain(judged.digests.iter().map(String::as_str)).collect();
-        if !digests.iter().any(|digest| wanted.is_digest(digest)) && is_on(Remedy::MatchSubject) {
+        let is_wanted = |digest: &&str| match judged.is_verdict {
+            true => wanted.is_digest_of_whole(digest),
+            false => wanted.is_digest(digest),
+        };
+        if !digests.iter().any(is_wanted) && is_on(Remedy::MatchSubject) {
             let which = match digests.first() {
                 Some(digest) => OtherImage::Named(cut(digest, 160)),
                 None => OtherImage::WithoutDigest,
             };
             return Some(Statement::new(by, Knowledge::OfAnotherImage(which)));
         }
-        match self.is_for_platform(judged, &digests, wanted) {
+        match self.entry(judged, subject, wanted) {
             _ if !is_on(Remedy::PlatformOfDocument) => {}
-            Some(true) => {}
-            Some(false) => return None,
-            None => {
+            Entry::Wanted => {}
+            // What it was made of may be the manifest all the same: what it holds against it counts.
+            Entry::Doubted(_) if judged.judgement.verdict != Verdict::Accepted && is_on(Remedy::DoubtsClearNothing) => {
+            }
+            Entry::Doubted(platform) => {
+                let why = NotScanned::OtherPlatform { report: by.clone(), platform };
+                return Some(Statement::new(by, Knowledge::NotScanned(why)));
+            }
+            Entry::Another => return None,
+            Entry::Unsaid => {
                 let why = NotScanned::ArtifactWithoutPlatform { report: by.clone() };
                 return Some(Statement::new(by, Knowledge::NotScanned(why)));
             }
@@ -169,25 +180,49 @@ impl<'a> AttachedReports<'a> {
         judged
     }
 
-    /// Whether a report about a digest of this image is one for the wanted platform; none when nothing says so.
-    fn is_for_platform(&self, judged: &Judged<'a>, digests: &[&str], wanted: &WantedPlatform<'_>) -> Option<bool> {
-        let names_manifest = digests.contains(&wanted.manifest.digest.as_str());
-        if wanted.manifest.platform.is_none() {
-            return Some(wanted.stands_alone() || names_manifest);
+    /// Which entry of the image a document was made of that is about it. Digests tell first: whoever builds an image chooses what it says
+    /// of its platform, and scanners repeat that.
+    fn entry(&self, judged: &Judged<'a>, subject: Option<&str>, wanted: &WantedPlatform<'_>) -> Entry {
+        let manifest = wanted.manifest.digest.as_str();
+        if judged.digests.iter().any(|digest| digest == manifest) {
+            return Entry::Wanted;
         }
+        if judged.digests.iter().any(|digest| wanted.is_another_entry(digest)) && is_on(Remedy::NamedEntryDecides) {
+            return Entry::Another;
+        }
+        let is_attached = subject == Some(manifest);
+        if wanted.manifest.platform.is_none() {
+            return if wanted.stands_alone() || is_attached { Entry::Wanted } else { Entry::Another };
+        }
+        let is_wanted = |platform: &Platform| wanted.is_platform(Some(platform));
         match &judged.platform {
             // What is said in words that are no platform is known by the manifest alone.
-            Some(platform) if platform.is_unknown() => return Some(names_manifest),
-            Some(platform) => return Some(wanted.is_platform(Some(platform))),
-            None if names_manifest => return Some(true),
-            None => {}
+            Some(platform) if platform.is_unknown() && is_attached => Entry::Wanted,
+            Some(platform) if is_wanted(platform) => Entry::Wanted,
+            Some(platform) if is_attached => Entry::Doubted(platform.clone()),
+            Some(_) => Entry::Another,
+            None if is_attached => Entry::Wanted,
+            None => match &self.settings.platform {
+                Some(platform) if is_wanted(platform) => Entry::Wanted,
+                Some(_) => Entry::Another,
+                // Who judged the index as a whole judged all of it; who scanned it scanned one platform, whichever that was.
+                None if judged.is_verdict => Entry::Wanted,
+                None => Entry::Unsaid,
+            },
         }
-        if let Some(platform) = &self.settings.platform {
-            return Some(wanted.is_platform(Some(platform)));
-        }
-        // Who judged the index as a whole judged all of it; who scanned it scanned one platform, whichever that was.
-        judged.is_verdict.then_some(true)
     }
+}
+
+/// Which entry of an image a document was made of.
+enum Entry {
+    /// The one that is asked about.
+    Wanted,
+    /// It stands beside that one, and says another platform.
+    Doubted(Platform),
+    /// Another.
+    Another,
+    /// Nothing says which.
+    Unsaid,
 }
 
 impl<'a> source::Source<'a> for AttachedReports<'a> {

@@ -126,6 +126,20 @@ impl<'a> Statement<'a> {
     }
 }
 
+impl Statement<'_> {
+    /// The same, and where it is another image's because it names no entry of the index that it names, so said.
+    pub(crate) fn of_index(mut self, wanted: &WantedPlatform<'_>) -> Self {
+        if let Knowledge::OfAnotherImage(which @ OtherImage::Named(_)) = &mut self.known
+            && let OtherImage::Named(name) = which
+            && !wanted.stands_alone()
+            && name.ends_with(&wanted.image.digest)
+        {
+            *which = OtherImage::OfIndex(std::mem::take(name));
+        }
+        self
+    }
+}
+
 impl WantedPlatform<'_> {
     /// Whether a failure of the image's registry may go away by itself, and nobody chose it who names or pushes images.
     pub(crate) fn is_outage(&self, failure: &HostFailure) -> bool {
@@ -149,6 +163,7 @@ impl WantedPlatform<'_> {
             None => {
                 identity == ReportIdentity::Tag
                     && self.image.speaks_for_platforms
+                    && (self.is_unmistakable(Platform::is_kin) || !is_on(Remedy::MistakeNoEntry))
                     && (self.is_tag_certain || !is_on(Remedy::DigestAtMirror))
                     && (self.reference.digest().is_none() || !is_on(Remedy::IgnoreTagBesideDigest))
                     && self.reference.tag().is_some_and(|tag| described.tag == Some(tag))
@@ -159,22 +174,45 @@ impl WantedPlatform<'_> {
             && self.is_platform(described.platform)
     }
 
-    /// Whether a digest is that of the platform's manifest, or of the index that it stands in. Of two entries for the same
-    /// platform nobody can tell which one was scanned when the index was.
+    /// Whether a digest is that of the platform's manifest, or of the index that it stands in, where a scanner of the index can't have
+    /// taken another of its entries.
     pub(crate) fn is_digest(&self, digest: &str) -> bool {
+        self.is_digest_where(digest, |other, platform| other.is_kin(platform))
+    }
+
+    /// The same of what was said of the index as a whole, and not of the entry that a scanner took.
+    pub(crate) fn is_digest_of_whole(&self, digest: &str) -> bool {
+        self.is_digest_where(digest, Platform::is_same)
+    }
+
+    fn is_digest_where(&self, digest: &str, is_mistaken: impl Fn(&Platform, &Platform) -> bool) -> bool {
         digest == self.manifest.digest
             || (digest == self.image.digest
                 && self.image.speaks_for_platforms
-                && self.is_only_one_of_its_platform()
+                && (self.is_unmistakable(is_mistaken) || !is_on(Remedy::MistakeNoEntry))
                 && is_on(Remedy::KnowIndexDigest))
             || !is_on(Remedy::MatchDigest)
     }
 
-    fn is_only_one_of_its_platform(&self) -> bool {
+    /// Whether the index has no other entry that could be taken for this one. Scanners and runtimes take one without a platform for
+    /// some machine's, each for another.
+    fn is_unmistakable(&self, is_mistaken: impl Fn(&Platform, &Platform) -> bool) -> bool {
         let Some(platform) = &self.manifest.platform else { return true };
-        let of_platform =
-            |manifest: &&PlatformManifest| manifest.platform.as_ref().is_some_and(|p| p.is_same(platform));
-        self.image.platforms.iter().filter(of_platform).count() == 1
+        let could_be = |other: &PlatformManifest| {
+            other.digest != self.manifest.digest
+                && other.platform.as_ref().is_none_or(|other| is_mistaken(other, platform))
+        };
+        !self.entries().any(could_be)
+    }
+
+    /// Whether a digest is that of another entry of the same index.
+    pub(crate) fn is_another_entry(&self, digest: &str) -> bool {
+        digest != self.manifest.digest && self.entries().any(|other| other.digest == digest)
+    }
+
+    /// All that the index has for machines, asked for or not.
+    fn entries(&self) -> impl Iterator<Item = &PlatformManifest> {
+        self.image.platforms.iter().chain(&self.image.others)
     }
 
     /// Whether a report for a platform is one for this. Without a platform of its own, [`WantedPlatform::is_named_by`] tells.

@@ -104,6 +104,7 @@ impl Question {
                 pin: sha('1'),
                 is_unproven: false,
                 speaks_for_platforms: true,
+                others: Vec::new(),
                 base: None,
             },
         }
@@ -404,7 +405,11 @@ fn a_report_speaks_of_its_platform_only() {
             "digest": "spec.digest", "platform": "spec.platform", "findings": "report.items", "id": "id", "severity": "severity",
         }});
         custom.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        Question::new(custom).index(&[('2', Some("linux/amd64")), ('3', Some("linux/arm64")), ('4', None)])
+        Question::new(custom).index(&[
+            ('2', Some("linux/amd64")),
+            ('3', Some("linux/arm64")),
+            ('4', Some("linux/s390x")),
+        ])
     };
     let of = |digest: char, platform: Value| {
         cluster_of([object(
@@ -430,6 +435,11 @@ fn a_report_speaks_of_its_platform_only() {
     check(&question, &of('3', json!(null)), [&other('3'), &accepted, &other('3')]);
     check(&question, &of('3', json!("amd64")), [&other('3'), &accepted, &other('3')]);
     check(&question, &of('3', json!("linux/amd64")), [&other('3'), &amd64, &other('3')]);
+    // Whoever builds an image may have chosen these words: what was found in it counts.
+    let found = json!([{"id": "CVE-1", "severity": "critical"}]);
+    let spec = json!({"digest": sha('3'), "platform": "linux/amd64"});
+    let critical = object(&"1".repeat(64), json!({"spec": spec, "report": {"items": found}}));
+    assert!(question.ask(&cluster_of([critical]))[1][0].contains(" rejected: 1 critical finding"));
     check(&question, &of('4', json!(null)), [&other('4'), &other('4'), &accepted]);
     // What the settings say holds for reports that don't say it.
     let question = custom(json!({"platform": "linux/amd64"}));

@@ -264,9 +264,9 @@ pub(in crate::report) fn platform_in(purl: &str) -> Option<Platform> {
     let mut qualifiers = qualifiers.split('&').filter_map(|qualifier| qualifier.split_once('='));
     let (_, architecture) = qualifiers.find(|(key, _)| name.starts_with("pkg:oci/") && *key == "arch")?;
     let architecture = present(Some(percent_decoded(architecture).into()))?;
-    match architecture.as_str() {
-        "arm" => Some(Platform::unknown()),
-        _ => platform_of(Some("linux".into()), Some(architecture), None),
+    match is_named(&architecture, &["arm"]) {
+        true => Some(Platform::unknown()),
+        false => platform_of(Some("linux".into()), Some(architecture), None),
     }
 }
 

@@ -261,10 +261,11 @@ fn system(
     if looks || is_without { OperatingSystem::Maintained } else { OperatingSystem::Untold }
 }
 
-/// The platform in what a source's `target` says, when that is an image's.
-pub(crate) fn platform_in(target: &RawValue) -> Option<Platform> {
-    let target: Target<'_> = serde_json::from_str(target.get()).ok()?;
-    platform_of(target.os, target.architecture, target.architecture_variant)
+/// The platform and the manifest's digest in what a source's `target` says, when that is an image's.
+pub(crate) fn scanned_in(target: &RawValue) -> (Option<Platform>, Option<String>) {
+    let Ok(target) = serde_json::from_str::<Target<'_>>(target.get()) else { return (Some(Platform::unknown()), None) };
+    let digest = target.manifest_digest.and_then(|digest| digest_of(digest.as_str()));
+    (platform_of(target.os, target.architecture, target.architecture_variant), digest)
 }
 
 impl<'a> Match<'a> {

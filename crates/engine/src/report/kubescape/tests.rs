@@ -120,6 +120,7 @@ impl Question {
                 pin: sha('1'),
                 is_unproven: false,
                 speaks_for_platforms: true,
+                others: Vec::new(),
                 base: None,
             },
         }
@@ -358,14 +359,17 @@ fn only_the_whole_digest_makes_it_this_images() {
 
 #[test]
 fn an_index_is_known_for_one_platform() {
-    let question = Question::new().index(&[('2', Some("linux/amd64")), ('3', Some("linux/arm64")), ('4', None)]);
+    let question =
+        Question::new().index(&[('2', Some("linux/amd64")), ('3', Some("linux/arm64")), ('4', Some("linux/s390x"))]);
     assert_eq!(question.ask(&cluster_of([report(json!([]))])), [vec![ACCEPTED], vec![], vec![]]);
     // Its own words come before the setting.
     let mut arm = report(json!([]));
     arm["spec"]["payload"]["source"]["target"] =
         json!({"os": "linux", "architecture": "arm64", "architectureVariant": "v8"});
     assert_eq!(question.ask(&cluster_of([arm])), [vec![], vec![ACCEPTED], vec![]]);
-    // A platform's own digest needs none.
+    // A platform's own digest needs none. Of the index's, nobody knows whether the entry without a platform was scanned.
+    let question = Question::new().index(&[('2', Some("linux/amd64")), ('3', Some("linux/arm64")), ('4', None)]);
+    assert!(question.ask(&cluster_of([report(json!([]))]))[0][0].contains("other image"));
     let mut own = report(json!([]));
     own["metadata"]["name"] = json!("ghcr.io-team-app-1.0-444444");
     own["metadata"]["asked-as"] = own["metadata"]["name"].clone();
@@ -383,7 +387,7 @@ fn only_what_is_wanted_is_read() {
     of_another["metadata"]["annotations"]["kubescape.io/image-id"] = json!(id);
     let other = format!("VulnerabilityManifest …1.0-111111 other image: {id}");
     Question::new().says(&cluster_of([of_another]), &other);
-    let index = Question::new().index(&[('2', Some("linux/amd64")), ('4', None)]);
+    let index = Question::new().index(&[('2', Some("linux/amd64")), ('4', Some("linux/s390x"))]);
     let said = index.ask(&cluster_of([unreadable]));
     assert!(said[0][0].starts_with("look-up failed: its answer can't be read: invalid type: string"), "{said:?}");
     assert_eq!(said[1], [""; 0]);
