@@ -395,6 +395,20 @@ def add_artifacts(world, push, names, images):
     attach("ci/verdict:1.0", {"status": "pass", "detail": {}}, "scan", "ci", artifact_type="application/vnd.scan+json")
     attach("ci/nonsense:1.0", {"hello": "world"}, "scan", "ci")
     attach("ci/multi:1.0", trivy([]), "scan", "ci")
+    # A clean entry without a platform, before one with findings: scanners of the index take the first, nodes the other.
+    for tag in ("clean", "evil"):
+        push(f"ci/shadowed:{tag}")
+    manifest = {"mediaType": "application/vnd.oci.image.manifest.v1+json", "size": 1}
+    entries = [{**manifest, "digest": names["digest of ci/shadowed:clean"]},
+               {**manifest, "digest": names["digest of ci/shadowed:evil"], "platform": {"architecture": "amd64", "os": "linux"}}]
+    index, _ = world.manifest("ci/shadowed", "1.0", {"schemaVersion": 2, "mediaType": INDEX, "manifests": entries})
+    names["digest of ci/shadowed:1.0"] = index
+    images[f"{REGISTRY}/ci/shadowed:1.0"] = {"digest": index, "manifest": manifest_of(world, "ci/shadowed", index)}
+    attach("ci/shadowed:1.0", trivy([], digests=[index]), "scan", "ci")
+    # A clean image for another platform that says it is this one's; and one with findings that says it is for none.
+    push("ci/swapped:1.0", (AMD64, ARM64))
+    push("ci/odd:1.0", (AMD64, ARM64))
+    attach("ci/odd:1.0", trivy(critical, ("linux", "amd65")), "scan", "ci", to=names[f"digest of ci/odd:1.0 {AMD64}"])
     # Images that nobody here may put anything beside, and what stands of them in another repository.
     for name, findings in (("foreign/clean:1.0", []), ("foreign/bad:1.0", critical), ("foreign/beside:1.0", [])):
         push(name)
@@ -413,6 +427,9 @@ def add_artifacts(world, push, names, images):
     for name, document in (("exploited", grype([known])), ("silent", grype([silent], looks=False)), ("ended", grype([], ["distro-eol"])), ("quiet", grype([{**silent, "risk": 0.1}]))):
         push(f"ci/grype-{name}:1.0")
         attach(f"ci/grype-{name}:1.0", document, "scan", "ci", artifact_type="application/vnd.anchore.grype.report+json")
+    swapped = grype([])
+    swapped["source"]["target"] |= {"manifestDigest": names[f"digest of ci/swapped:1.0 {ARM64}"], "repoDigests": [f"app@{names['digest of ci/swapped:1.0']}"]}
+    attach("ci/swapped:1.0", swapped, "scan", "ci", artifact_type="application/vnd.anchore.grype.report+json")
     # By type, in the index of referrers; another's artifact stands there too.
     for name, findings in (("ci/referred:1.0", []), ("ci/referred-bad:1.0", critical)):
         push(name)
