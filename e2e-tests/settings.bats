@@ -11,17 +11,12 @@ load host
 END
 }
 
-@test "the ClusterAdmissionPolicy in README.md has valid settings, which decide" {
-    # kwctl takes the module, the settings and the kinds that are granted from it, and asks no cluster before the policy does. In
-    # monitor mode it would allow everything.
-    MODULE=$BATS_TEST_TMPDIR/policy.yaml
-    awk '/^```yaml manifest$/ { inside = 1; text = ""; next } /^```$/ { if (inside && text ~ /kind: ClusterAdmissionPolicy/) printf "%s", text; inside = 0 }
-        inside { text = text $0 "\n" }' "$ROOT/README.md" | sed "s|^  module: .*|  module: file://$POLICY|; s|^  mode: monitor |  mode: protect |" >"$MODULE"
-    settings <<<'{}'
-    pod bad-registry.com/app
+@test "the settings in README.md are valid, and decide" {
+    awk '/^```yaml settings$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$ROOT/README.md" | settings
+    pod ghcr.io/retired/app
     decide
     expect <<'END'
-{"allowed": false, "message": "Pre-scan rejected. Reasons: Image 'bad-registry.com/app' REJECTED. Global custom policy (prefix 'bad-registry.com/')"}
+{"allowed": false, "message": "Pre-scan rejected. Reasons: Image 'ghcr.io/retired/app' REJECTED. Global custom policy (prefix 'ghcr.io/retired/')"}
 END
     pod registry.example.com/team/app
     decide
