@@ -100,6 +100,20 @@ const FUTURE_KEYWORDS: [&str; 4] = ["contains", "every", "if", "in"];
 const LOGICAL_KEYWORDS: [&str; 3] = ["not", "and", "or"];
 const DEFAULT_MAX_EXPR_DEPTH: usize = 32;
 
+// How tightly operators bind, the loosest first.
+const COMPARISON: u8 = 1;
+const UNION: u8 = 2;
+const INTERSECTION: u8 = 3;
+const SUM: u8 = 4;
+const PRODUCT: u8 = 5;
+
+/// An operator between two operands.
+enum Operator {
+    Bool(BoolOp),
+    Bin(BinOp),
+    Arith(ArithOp),
+}
+
 impl<'source> Parser<'source> {
     pub(crate) const MAX_PATH_COMPONENTS: usize = DEFAULT_MAX_EXPR_DEPTH;
 
@@ -198,19 +212,16 @@ impl<'source> Parser<'source> {
         if self.tok.0 != TokenKind::Ident {
             return false;
         }
-        let text = self.tok.1.text();
-        let follows = || {
-            usize::try_from(self.tok.1.end)
-                .ok()
-                .and_then(|end| self.source.contents().as_bytes().get(end).copied())
+        let end = usize::try_from(self.tok.1.end).unwrap_or(usize::MAX);
+        let follows = self.source.contents().as_bytes().get(end);
+        let Some(follows @ (b'.' | b'[')) = follows else {
+            return false;
         };
-        match text {
+        match self.tok.1.text() {
             "default" | "every" | "false" | "import" | "not" | "null" | "package" | "some"
-            | "true" => matches!(follows(), Some(b'.' | b'[')),
+            | "true" => true,
             // What may follow an operand may stand before an array too.
-            "and" | "as" | "contains" | "else" | "if" | "in" | "or" | "with" => {
-                follows() == Some(b'.')
-            }
+            "and" | "as" | "contains" | "else" | "if" | "in" | "or" | "with" => *follows == b'.',
             _ => false,
         }
     }
@@ -1096,46 +1107,49 @@ impl<'source> Parser<'source> {
         self.parse_ref()
     }
 
-    fn parse_mul_div_mod_expr(&mut self) -> Result<Expr> {
-        let start = self.tok.1.start;
-        let mut expr = self.parse_term()?;
-
-        loop {
-            let mut span = self.tok.1.clone();
-            span.start = start;
-            let op = match self.token_text() {
-                "*" => ArithOp::Mul,
-                "/" => ArithOp::Div,
-                "%" => ArithOp::Mod,
-                _ => return Ok(expr),
-            };
-            self.next_token()?;
-            let right = self.parse_term()?;
-            span.end = self.end;
-            expr = Expr::ArithExpr {
-                span,
-                op,
-                lhs: Ref::new(expr),
-                rhs: Ref::new(right),
-                eidx: self.next_eidx(),
-            };
-        }
+    /// The operator that the token is, and how tightly it binds.
+    fn operator(&self) -> Option<(u8, Operator)> {
+        Some(match self.token_text() {
+            "<" => (COMPARISON, Operator::Bool(BoolOp::Lt)),
+            "<=" => (COMPARISON, Operator::Bool(BoolOp::Le)),
+            "==" => (COMPARISON, Operator::Bool(BoolOp::Eq)),
+            ">=" => (COMPARISON, Operator::Bool(BoolOp::Ge)),
+            ">" => (COMPARISON, Operator::Bool(BoolOp::Gt)),
+            "!=" => (COMPARISON, Operator::Bool(BoolOp::Ne)),
+            "|" => (UNION, Operator::Bin(BinOp::Union)),
+            "&" => (INTERSECTION, Operator::Bin(BinOp::Intersection)),
+            "+" => (SUM, Operator::Arith(ArithOp::Add)),
+            "-" => (SUM, Operator::Arith(ArithOp::Sub)),
+            n if n.starts_with('-') && self.tok.0 == TokenKind::Number => {
+                (SUM, Operator::Arith(ArithOp::Sub))
+            }
+            "*" => (PRODUCT, Operator::Arith(ArithOp::Mul)),
+            "/" => (PRODUCT, Operator::Arith(ArithOp::Div)),
+            "%" => (PRODUCT, Operator::Arith(ArithOp::Mod)),
+            _ => return None,
+        })
     }
 
-    fn parse_arith_expr(&mut self) -> Result<Expr> {
+    /// An expression of operators that bind at least so tightly.
+    fn parse_operand(&mut self, least: u8) -> Result<Expr> {
         let start = self.tok.1.start;
-        let mut expr = self.parse_mul_div_mod_expr()?;
+        let first = self.parse_term()?;
+        self.parse_operators(start, first, least)
+    }
 
-        loop {
+    /// The same behind its first term, which begins at `start`.
+    fn parse_operators(&mut self, start: u32, first: Expr, least: u8) -> Result<Expr> {
+        let mut expr = first;
+        // What binds more tightly than the last operator was part of its operand.
+        let mut most = PRODUCT;
+        while let Some((level, operator)) = self.operator() {
+            if level < least || level > most {
+                break;
+            }
+            most = level;
             let mut span = self.tok.1.clone();
             span.start = start;
-            let op = match self.token_text() {
-                "+" => ArithOp::Add,
-                "-" => ArithOp::Sub,
-                n if n.starts_with('-') && self.tok.0 == TokenKind::Number => ArithOp::Sub,
-                _ => return Ok(expr),
-            };
-            let right = if self.token_text().len() > 1 {
+            let right = if level == SUM && self.token_text().len() > 1 {
                 // Treat the - as a separate token
                 let mut rhs_span = self.tok.1.clone();
                 rhs_span.start += 1;
@@ -1145,88 +1159,39 @@ impl<'source> Parser<'source> {
                 self.read_number(rhs_span)?
             } else {
                 self.next_token()?;
-                self.parse_mul_div_mod_expr()?
+                self.parse_operand(level + 1)?
             };
             span.end = self.end;
-            expr = Expr::ArithExpr {
-                span,
-                op,
-                lhs: Ref::new(expr),
-                rhs: Ref::new(right),
-                eidx: self.next_eidx(),
-            };
-        }
-    }
-
-    fn parse_set_intersection_expr(&mut self) -> Result<Expr> {
-        let start = self.tok.1.start;
-        let mut expr = self.parse_arith_expr()?;
-
-        while self.token_text() == "&" {
-            let mut span = self.tok.1.clone();
-            span.start = start;
-            self.next_token()?;
-            let right = self.parse_arith_expr()?;
-            span.end = self.end;
-            expr = Expr::BinExpr {
-                span,
-                op: BinOp::Intersection,
-                lhs: Ref::new(expr),
-                rhs: Ref::new(right),
-                eidx: self.next_eidx(),
-            };
-        }
-        Ok(expr)
-    }
-
-    fn parse_set_union_expr(&mut self) -> Result<Expr> {
-        let start = self.tok.1.start;
-        let mut expr = self.parse_set_intersection_expr()?;
-
-        while self.token_text() == "|" {
-            let mut span = self.tok.1.clone();
-            span.start = start;
-            self.next_token()?;
-            let right = self.parse_set_intersection_expr()?;
-            span.end = self.end;
-            expr = Expr::BinExpr {
-                span,
-                op: BinOp::Union,
-                lhs: Ref::new(expr),
-                rhs: Ref::new(right),
-                eidx: self.next_eidx(),
+            let (lhs, rhs, eidx) = (Ref::new(expr), Ref::new(right), self.next_eidx());
+            expr = match operator {
+                Operator::Bool(op) => Expr::BoolExpr {
+                    span,
+                    op,
+                    lhs,
+                    rhs,
+                    eidx,
+                },
+                Operator::Bin(op) => Expr::BinExpr {
+                    span,
+                    op,
+                    lhs,
+                    rhs,
+                    eidx,
+                },
+                Operator::Arith(op) => Expr::ArithExpr {
+                    span,
+                    op,
+                    lhs,
+                    rhs,
+                    eidx,
+                },
             };
         }
         Ok(expr)
     }
 
     fn parse_bool_expr(&mut self) -> Result<Expr> {
-        let start = self.tok.1.start;
-        let mut expr = self.parse_set_union_expr()?;
-        loop {
-            let mut span = self.tok.1.clone();
-            span.start = start;
-            let op = match self.token_text() {
-                "<" => BoolOp::Lt,
-                "<=" => BoolOp::Le,
-                "==" => BoolOp::Eq,
-                ">=" => BoolOp::Ge,
-                ">" => BoolOp::Gt,
-                "!=" => BoolOp::Ne,
-                _ => break,
-            };
-            self.next_token()?;
-            let right = self.parse_set_union_expr()?;
-            span.end = self.end;
-            expr = Expr::BoolExpr {
-                span,
-                op,
-                lhs: Ref::new(expr),
-                rhs: Ref::new(right),
-                eidx: self.next_eidx(),
-            };
-        }
-        Ok(expr)
+        self.parse_operand(COMPARISON)
     }
 
     fn parse_membership_tail(
@@ -1275,27 +1240,35 @@ impl<'source> Parser<'source> {
 
     pub fn parse_expr(&mut self) -> Result<Expr> {
         self.with_expr_depth(|this| {
-            #[cfg(feature = "rego-extensions")]
-            {
-                this.parse_or_expr()
-            }
-
-            #[cfg(not(feature = "rego-extensions"))]
-            {
-                this.parse_membership_expr()
-            }
+            let start = this.tok.1.start;
+            let first = this.parse_term()?;
+            this.parse_expr_behind(start, first)
         })
     }
 
+    /// The rest of an expression, behind its first term, which begins at `start`.
+    fn parse_expr_behind(&mut self, start: u32, first: Expr) -> Result<Expr> {
+        #[cfg(feature = "rego-extensions")]
+        {
+            self.parse_or_expr(start, first)
+        }
+
+        #[cfg(not(feature = "rego-extensions"))]
+        {
+            self.parse_membership_expr(start, first)
+        }
+    }
+
     #[cfg(feature = "rego-extensions")]
-    pub fn parse_or_expr(&mut self) -> Result<Expr> {
-        let start = self.tok.1.start;
-        let mut expr = self.parse_membership_expr()?;
+    fn parse_or_expr(&mut self, start: u32, first: Expr) -> Result<Expr> {
+        let mut expr = self.parse_membership_expr(start, first)?;
         while self.token_text() == "or" {
             let mut span = self.tok.1.clone();
             span.start = start;
             self.next_token()?;
-            let rhs = self.parse_membership_expr()?;
+            let rhs_start = self.tok.1.start;
+            let rhs_first = self.parse_term()?;
+            let rhs = self.parse_membership_expr(rhs_start, rhs_first)?;
             expr = Expr::OrExpr {
                 span,
                 lhs: Ref::new(expr),
@@ -1306,9 +1279,8 @@ impl<'source> Parser<'source> {
         Ok(expr)
     }
 
-    pub fn parse_membership_expr(&mut self) -> Result<Expr> {
-        let start = self.tok.1.start;
-        let mut expr = self.parse_bool_expr()?;
+    fn parse_membership_expr(&mut self, start: u32, first: Expr) -> Result<Expr> {
+        let mut expr = self.parse_operators(start, first, COMPARISON)?;
 
         if self.token_text() == "," {
             self.next_token()?;
@@ -1324,7 +1296,6 @@ impl<'source> Parser<'source> {
     }
 
     pub fn parse_assign_expr(&mut self) -> Result<Expr> {
-        let state = self.clone();
         let start = self.tok.1.start;
         let expr = self.parse_ref()?;
 
@@ -1344,10 +1315,7 @@ impl<'source> Parser<'source> {
                 AssignOp::ColEq
             }
             ":=" => AssignOp::ColEq,
-            _ => {
-                *self = state;
-                return self.parse_expr();
-            }
+            _ => return self.with_expr_depth(|this| this.parse_expr_behind(start, expr)),
         };
 
         self.next_token()?;
@@ -2225,11 +2193,8 @@ impl<'source> Parser<'source> {
     }
 
     pub fn parse_rule(&mut self) -> Result<Rule> {
-        let pos = self.end;
-        match self.parse_default_rule() {
-            Ok(r) => return Ok(r),
-            Err(e) if pos != self.end => return Err(e),
-            _ => (),
+        if self.token_text() == "default" {
+            return self.parse_default_rule();
         }
 
         let mut span = self.tok.1.clone();

@@ -95,6 +95,16 @@ const FOUND: &[(&str, &str)] = &[
     ("main contains x if { x = some_set[x] }\nsome_set := {1, 2}", "[1, 2]"),
     ("main contains x if { input.known[x] = x }", "[]"),
     ("main[k] := v if { some k; v := {\"x\": \"y\"}[k] }", "{\"x\": \"y\"}"),
+    // Operators, of which some bind more tightly than others.
+    ("main := [1 + 2 * 3, 2 * 3 + 1, 10 - 3 - 2, 100 / 5 / 2, 7 % 4 * 3, 2 * 7 % 4]", "[7, 7, 5, 10, 9, 2]"),
+    ("main := {1, 2} | {3} & {4} | {5}", "[1, 2, 5]"),
+    ("main := {1, 2, 3} & {2, 3} - {3}", "[2]"),
+    ("main := {1} == {1, 2} & {1, 3}", "true"),
+    ("main := 1 + 2 < 2 * 2", "true"),
+    ("main := [5 -1 + 2, 5 * 2 -1, (1 + 2) * -3 + 1]", "[6, 9, -8]"),
+    ("main if { 1 + 1 == 2; not 1 + 1 == 3; x := 2 * 3 + 1; x == 7; 3 - 1 in [2] }", "true"),
+    ("main if { (1 + 2) * 3 == 9; [1, 2][0] + 1 == 2; count([1]) * 2 == 2; y = 1 + 2 * 3; y > 6 }", "true"),
+    ("main if { 0, 1 + 1 in [2]; {\"a\": 1}.a + 1 == 2; ((1)) == 1; [x | x := 1 + 1] == [2] }", "true"),
 ];
 
 #[test]
