@@ -183,7 +183,7 @@ fn new_images(
 
 /// The images with their references, or those that have none.
 fn judged_images(images: Vec<WorkloadImage>) -> Result<Vec<JudgedImage>, Vec<WorkloadImage>> {
-    let mut judged = Vec::new();
+    let mut judged = Vec::with_capacity(images.len());
     let mut wrong = Vec::new();
     for image in images {
         match &image.reference {

@@ -35,7 +35,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use source::{Knowledge, Origin, Source, Statement, WantedPlatform};
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -218,7 +218,7 @@ pub(crate) struct ReportSearch<'a> {
     /// What runs in the workload's namespace, where that may excuse findings.
     running: Option<&'a RunningPods<'a>>,
     now: Timestamp,
-    known: BTreeMap<ImageReference, KnownImage>,
+    known: BTreeMap<ImageReference, Rc<RefCell<KnownImage>>>,
     /// What may still be told of packages.
     package_room: PackageRoom,
     /// Made when the first image is looked for: many a request asks for none.
@@ -324,19 +324,25 @@ impl<'a> ReportSearch<'a> {
         vouched_for: impl Iterator<Item = ImageReference>,
     ) {
         for (reference, digest) in digests {
-            self.known.entry(reference).or_default().digest = Some(digest);
+            self.known.entry(reference).or_default().borrow_mut().digest = Some(digest);
         }
         for reference in vouched_for {
-            self.known.entry(reference).or_default().is_vouched_for = true;
+            self.known.entry(reference).or_default().borrow_mut().is_vouched_for = true;
         }
+    }
+
+    /// What was found out about an image. Names of one repository are alike: this is looked up once for each question.
+    fn known(&mut self, reference: &ImageReference) -> Rc<RefCell<KnownImage>> {
+        Rc::clone(self.known.entry(reference.clone()).or_default())
     }
 
     /// What is known about an image.
     pub(crate) fn find(&mut self, reference: &ImageReference) -> Rc<ScanReport> {
-        if let Some(report) = self.known.get(reference).and_then(|known| known.found.as_ref()) {
+        let known = self.known(reference);
+        if let Some(report) = &known.borrow().found {
             return Rc::clone(report);
         }
-        let resolution = self.resolution(reference);
+        let resolution = self.resolution(reference, &known);
         let report = match &resolution.image {
             Ok(image) => self.search(reference, image),
             Err(unresolved) => ScanReport {
@@ -354,14 +360,14 @@ impl<'a> ReportSearch<'a> {
             },
         };
         let report = Rc::new(report);
-        self.known.entry(reference.clone()).or_default().found = Some(Rc::clone(&report));
+        known.borrow_mut().found = Some(Rc::clone(&report));
         report
     }
 
     /// What a reference stands for: asked for once, unless somebody vouched for its digest since.
     #[inline(never)]
-    fn resolution(&mut self, reference: &ImageReference) -> Rc<Resolution> {
-        let known = self.known.entry(reference.clone()).or_default();
+    fn resolution(&self, reference: &ImageReference, known: &RefCell<KnownImage>) -> Rc<Resolution> {
+        let mut known = known.borrow_mut();
         let is_vouched_for = known.is_vouched_for;
         if let Some((of, resolution)) = &known.resolved
             && *of == is_vouched_for
@@ -383,10 +389,11 @@ impl<'a> ReportSearch<'a> {
     /// # Errors
     /// One of them isn't known.
     pub(crate) fn configurations(&mut self, reference: &ImageReference) -> Result<Rc<Value>, UnknownConfiguration> {
-        if let Some(told) = self.known.get(reference).and_then(|known| known.configurations.as_ref()) {
+        let known = self.known(reference);
+        if let Some(told) = &known.borrow().configurations {
             return told.clone();
         }
-        let resolution = self.resolution(reference);
+        let resolution = self.resolution(reference, &known);
         let told = match &resolution.image {
             Ok(image) => {
                 let unproven = self.settings.reports.unproven_indexes;
@@ -394,7 +401,7 @@ impl<'a> ReportSearch<'a> {
             }
             Err(unresolved) => Err(UnknownConfiguration::Unresolved(unresolved.clone())),
         };
-        self.known.entry(reference.clone()).or_default().configurations = Some(told.clone());
+        known.borrow_mut().configurations = Some(told.clone());
         told
     }
 
@@ -404,15 +411,16 @@ impl<'a> ReportSearch<'a> {
     /// # Errors
     /// Of one platform it isn't known: it could be the one that is run.
     pub(crate) fn packages(&mut self, reference: &ImageReference) -> Result<Rc<Value>, UnknownPackages> {
-        if let Some(told) = self.known.get(reference).and_then(|known| known.packages.as_ref()) {
+        let known = self.known(reference);
+        if let Some(told) = &known.borrow().packages {
             return told.clone();
         }
-        let resolution = self.resolution(reference);
+        let resolution = self.resolution(reference, &known);
         let told = match &resolution.image {
             Ok(image) => self.packages_of(reference, image).map(Rc::new),
             Err(unresolved) => Err(UnknownPackages::Unresolved(unresolved.clone())),
         };
-        self.known.entry(reference.clone()).or_default().packages = Some(told.clone());
+        known.borrow_mut().packages = Some(told.clone());
         told
     }
 
@@ -543,7 +551,7 @@ impl<'a> ReportSearch<'a> {
             Decisive::Nothing(places.collect())
         };
         let forgiven = self.settings.scan.effective_fallbacks(&self.subject.namespace);
-        let mut platforms = Vec::new();
+        let mut platforms = Vec::with_capacity(image.platforms.len());
         for (manifest, statements) in image.platforms.iter().zip(statements) {
             exemptions.note(&statements);
             note_vex(&statements, vex);
@@ -816,11 +824,11 @@ fn platform_report(
     let reports = statements.iter().filter(|s| s.is_fresh() || matches!(s.known, Knowledge::Stale(_)));
     let reports: Vec<String> = reports.map(|statement| statement.by.clone()).collect();
     let grave = |statement: &Statement<'_>| gravity(statement.status().0, statement.is_outage(), forgiven);
-    let decides = statements
+    let mut decides = statements
         .into_iter()
         .reduce(|worst, next| if grave(&next) > grave(&worst) && is_on(Remedy::WorstDecides) { next } else { worst });
     let is_outage = decides.as_ref().is_none_or(Statement::is_outage);
-    let (time, origin) = decides.as_ref().map_or((None, None), |statement| (statement.time, statement.origin.clone()));
+    let (time, origin) = decides.as_mut().map_or((None, None), |statement| (statement.time, statement.origin.take()));
     let nothing_known = (ScanStatus::ReportNotAvailable, ReportState::NotScanned);
     let (status, state) = decides.as_ref().map_or(nothing_known, Statement::status);
     let state = match (kind, status) {

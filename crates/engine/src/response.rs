@@ -276,8 +276,9 @@ impl From<Decision> for Response {
         let keyed = decision.images.iter().take(IMAGES_IN_AUDIT).map(|judged| (judged.image.key(), judged));
         let mut keyed: Vec<(String, &JudgedImage)> = keyed.collect();
         keyed.sort_by(|(one, _), (other, _)| one.cmp(other));
-        // One by one, each would be compared with many; what is in its order already is only looked at. One image rarely has more.
-        let mut annotations = Vec::with_capacity(16);
+        // One by one, each would be compared with many; what is in its order already is only looked at. An image rarely has more
+        // than twelve.
+        let mut annotations = Vec::with_capacity(12 * keyed.len());
         for (key, judged) in keyed {
             annotate(&mut annotations, &key, judged);
         }

@@ -7,8 +7,8 @@ use crate::json::{write_list, write_text, write_value};
 pub(super) fn write(response: &Response) -> Vec<u8> {
     // Each field is named, so that a new one can't be forgotten here.
     let Response { accepted, message, code, mutated_object, warnings, audit_annotations } = response;
-    // What a usual response takes.
-    let mut json = Vec::with_capacity(2048);
+    // What a usual response takes: growing would leave memory behind that was written once.
+    let mut json = Vec::with_capacity(1024 + 80 * audit_annotations.len());
     json.extend_from_slice(b"{\"accepted\":");
     json.extend_from_slice(if *accepted { b"true" } else { b"false" });
     if let Some(message) = message {

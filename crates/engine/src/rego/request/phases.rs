@@ -243,8 +243,8 @@ impl<'a> PhaseRules<'a> {
             .filter(|text| settings.verbose_log && !text.rego.is_empty())
             .map(SeenModule::of)
             .collect();
-        let sees_inner_report = text.rego.contains("InnerReport");
-        let is_asked = |question: &ImageQuestion| text.rego.contains(question.in_custom_rules());
+        let sees_inner_report = contains(text.rego, "InnerReport");
+        let is_asked = |question: &ImageQuestion| contains(text.rego, question.in_custom_rules());
         let asks = ImageQuestion::ALL.into_iter().filter(is_asked).collect();
         Ok(Self { evaluator, rules, whole, sees_inner_report, asks, sees_settings, sees, texts })
     }
