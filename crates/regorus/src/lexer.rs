@@ -751,6 +751,7 @@ impl<'source> Lexer<'source> {
         self.iter.next();
         self.advance_col(1)?;
         let (start, _) = self.peek();
+        let mut has_escapes = false;
         loop {
             let (offset, ch) = self.peek();
             match ch {
@@ -758,6 +759,7 @@ impl<'source> Lexer<'source> {
                     break;
                 }
                 '\\' => {
+                    has_escapes = true;
                     self.iter.next();
                     let (_, escape_ch) = self.peek();
                     self.iter.next();
@@ -822,24 +824,26 @@ impl<'source> Lexer<'source> {
             return Err(self.source.error(line, col, "invalid string span"));
         }
 
-        let str_slice = self
-            .source
-            .contents()
-            .get(start.saturating_sub(1)..end)
-            .ok_or_else(|| self.source.error(line, col, "invalid string span"))?;
+        // Ensure that the string is parsable in Rust. Its characters are: escapes may name halves of a pair.
+        if has_escapes {
+            let str_slice = self
+                .source
+                .contents()
+                .get(start.saturating_sub(1)..end)
+                .ok_or_else(|| self.source.error(line, col, "invalid string span"))?;
 
-        // Ensure that the string is parsable in Rust.
-        match serde_json::from_str::<String>(str_slice) {
-            Ok(_) => (),
-            Err(e) => {
-                let serde_msg = &e.to_string();
-                let msg = serde_msg;
-                bail!(
-                    "{} {}",
-                    self.source
-                        .error(self.line, col, "serde_json cannot parse string:"),
-                    msg
-                )
+            match serde_json::from_str::<String>(str_slice) {
+                Ok(_) => (),
+                Err(e) => {
+                    let serde_msg = &e.to_string();
+                    let msg = serde_msg;
+                    bail!(
+                        "{} {}",
+                        self.source
+                            .error(self.line, col, "serde_json cannot parse string:"),
+                        msg
+                    )
+                }
             }
         }
 

@@ -95,6 +95,11 @@ const FOUND: &[(&str, &str)] = &[
     ("main contains x if { x = some_set[x] }\nsome_set := {1, 2}", "[1, 2]"),
     ("main contains x if { input.known[x] = x }", "[]"),
     ("main[k] := v if { some k; v := {\"x\": \"y\"}[k] }", "{\"x\": \"y\"}"),
+    // Texts with escapes, and without.
+    (
+        "main := [\"\\u0041\\n\\\"\\\\\", \"\\ud83d\\ude00\", \"é/'\", \"\"]",
+        "[\"A\\n\\\"\\\\\", \"😀\", \"é/'\", \"\"]",
+    ),
     // Operators, of which some bind more tightly than others.
     ("main := [1 + 2 * 3, 2 * 3 + 1, 10 - 3 - 2, 100 / 5 / 2, 7 % 4 * 3, 2 * 7 % 4]", "[7, 7, 5, 10, 9, 2]"),
     ("main := {1, 2} | {3} & {4} | {5}", "[1, 2, 5]"),
