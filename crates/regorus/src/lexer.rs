@@ -341,7 +341,8 @@ impl Debug for Span {
         let t = self.text().escape_debug().to_string();
         let max = 32;
         let (txt, trailer) = if t.len() > max {
-            (&t[0..max], "...")
+            let end = (0..=max).rev().find(|end| t.is_char_boundary(*end));
+            (t.get(..end.unwrap_or_default()).unwrap_or_default(), "...")
         } else {
             (t.as_str(), "")
         };

@@ -100,6 +100,11 @@ const FOUND: &[(&str, &str)] = &[
         "main := [\"\\u0041\\n\\\"\\\\\", \"\\ud83d\\ude00\", \"é/'\", \"\"]",
         "[\"A\\n\\\"\\\\\", \"😀\", \"é/'\", \"\"]",
     ),
+    // A call in the place of a name, with a long text that isn't ASCII.
+    (
+        "main := x if { x := input.a with input.a as concat(\"\", [\"éééééééééééééééééééé\"]) }",
+        "\"éééééééééééééééééééé\"",
+    ),
     // Operators, of which some bind more tightly than others.
     ("main := [1 + 2 * 3, 2 * 3 + 1, 10 - 3 - 2, 100 / 5 / 2, 7 % 4 * 3, 2 * 7 % 4]", "[7, 7, 5, 10, 9, 2]"),
     ("main := {1, 2} | {3} & {4} | {5}", "[1, 2, 5]"),
