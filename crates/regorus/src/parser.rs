@@ -1302,7 +1302,8 @@ impl<'source> Parser<'source> {
 
     pub fn parse_assign_expr(&mut self) -> Result<Expr> {
         let start = self.tok.1.start;
-        let expr = self.parse_ref()?;
+        // It counts as part of an expression, as long as nothing says that it isn't.
+        let expr = self.with_expr_depth(Self::parse_ref)?;
 
         let mut span = self.tok.1.clone();
         span.start = start;
