@@ -341,8 +341,7 @@ impl Debug for Span {
         let t = self.text().escape_debug().to_string();
         let max = 32;
         let (txt, trailer) = if t.len() > max {
-            let end = (0..=max).rev().find(|end| t.is_char_boundary(*end));
-            (t.get(..end.unwrap_or_default()).unwrap_or_default(), "...")
+            (&t[..t.floor_char_boundary(max)], "...")
         } else {
             (t.as_str(), "")
         };
@@ -825,7 +824,7 @@ impl<'source> Lexer<'source> {
             return Err(self.source.error(line, col, "invalid string span"));
         }
 
-        // Ensure that the string is parsable in Rust. Its characters are: escapes may name halves of a pair.
+        // Escapes may name half of a pair, which no text of Rust has. All other characters were looked at above.
         if has_escapes {
             let str_slice = self
                 .source

@@ -1302,7 +1302,7 @@ impl<'source> Parser<'source> {
 
     pub fn parse_assign_expr(&mut self) -> Result<Expr> {
         let start = self.tok.1.start;
-        // It counts as part of an expression, as long as nothing says that it isn't.
+        // It is as deep as in an expression: nothing says yet that it isn't part of one.
         let expr = self.with_expr_depth(Self::parse_ref)?;
 
         let mut span = self.tok.1.clone();
