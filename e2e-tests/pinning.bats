@@ -141,7 +141,7 @@ END
 {"allowed": false, "message": "Image '$REGISTRY/team/gone:1.0' for container 'c1' failed scan policy check: Image '$REGISTRY/team/gone:1.0' REJECTED. Global default policy - scan failed\n'$REGISTRY/team/gone:1.0': its digest can't be looked up: the registry has no such manifest"}
 END
     # It could be pushed afterwards: only an outage is forgiven.
-    settings <<<'scanPolicies: {scanFailed: accept}'
+    settings <<<'scanPolicies: {scanFailed: accept-outages}'
     decide
     expect <<END
 {"allowed": false, "message": "Image '$REGISTRY/team/gone:1.0' for container 'c1' failed scan policy check: Image '$REGISTRY/team/gone:1.0' REJECTED. Global default policy - scan failed\n'$REGISTRY/team/gone:1.0': its digest can't be looked up: the registry has no such manifest"}

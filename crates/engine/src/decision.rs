@@ -21,6 +21,8 @@ pub struct Decision {
     pub outcome: Outcome,
     /// The images that were judged, in the order of the object.
     pub images: Vec<JudgedImage>,
+    /// Images of a template that another webhook fills in the Pod, which is judged then.
+    pub placeholders: Vec<WorkloadImage>,
     /// The object with its images pinned, when it differs from the request's.
     pub mutated_object: Option<Value>,
     /// The time that was given as the present.
@@ -46,6 +48,8 @@ pub struct Decision {
 pub enum NothingToJudge {
     /// It deletes an object, or connects to one.
     NothingNew,
+    /// It updates an object that is being deleted.
+    BeingDeleted,
     /// Its kind has no pod spec.
     NoPodSpec,
     /// All its images were there before.
@@ -97,6 +101,7 @@ impl Decision {
         Self {
             outcome,
             images: Vec::new(),
+            placeholders: Vec::new(),
             mutated_object: None,
             decided_at: now,
             verification: Vec::new(),

@@ -9,21 +9,22 @@ use crate::context::{RequestContext, ReviewedObject};
 use crate::decision::{Decision, NothingToJudge, Outcome};
 use crate::exemption::ExemptionObjects;
 use crate::host::{CountedHost, Host, MirroredHost};
-use crate::image::{ImageList, UnreadableObject, WorkloadImage, images, keep_changed};
+use crate::image::{WorkloadImage, images};
 use crate::instance::finish_with;
 use crate::judged::JudgedImage;
-use crate::pin::{self, EPHEMERAL_CONTAINERS};
+use crate::pin::{self, KeptPin};
 use crate::prescan::{self, PreScan};
 use crate::reason::NamedByMirror;
 use crate::rego::{Budget, RequestRules};
 use crate::report::ReportSearch;
 use crate::request::{AdmissionRequest, Operation};
+use crate::resolve::Digests;
 use crate::running::RunningPods;
 use crate::scan;
 use crate::settings::Settings;
+use crate::update::{NewImages, new_images};
 use crate::verification::{self, Recorder};
 use crate::workload::WorkloadKind;
-use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Decides a request; a recorder is told what expressions come to. What took more calls to the host than the settings allow is
@@ -82,6 +83,9 @@ fn nothing_to_judge(context: RequestContext<'_>) -> Option<NothingToJudge> {
     if matches!(context.request.operation, Operation::Delete | Operation::Connect) {
         return Some(NothingToJudge::NothingNew);
     }
+    if context.request.is_of_what_is_being_deleted() {
+        return Some(NothingToJudge::BeingDeleted);
+    }
     let is_workload = WorkloadKind::of(&context.request.group, &context.request.kind).is_some();
     (!is_workload && context.settings.verification.is_empty()).then_some(NothingToJudge::NoPodSpec)
 }
@@ -94,15 +98,16 @@ fn judge(
     mut rules: Option<Box<RequestRules<'_>>>,
     recorder: &dyn Recorder,
 ) -> Decision {
-    name_images(context, &reviewed, &mut decision);
+    let (kept, digests) = name_images(context, &reviewed, &mut decision);
     pre_scan(context, &reviewed, &mut decision, rules.as_deref_mut());
     let subject = scan::subject(context, &reviewed, &decision.images, decision.outcome == Outcome::Scanned);
     let objects = ExemptionObjects::new(context, &subject.namespace);
     let running = RunningPods::new(context, &subject.namespace);
     let mut search = ReportSearch::new(context, &subject, objects.as_ref(), running.as_ref());
-    verify(context, &reviewed, &mut decision, &mut search, recorder);
+    search.know_resolved(&digests);
+    verify(context, &reviewed, &mut decision, (digests, &mut search), recorder);
     scan(context, &reviewed, &mut decision, rules.as_deref_mut(), &mut search);
-    write(context, reviewed, &mut decision);
+    write(context, reviewed, &kept, &mut decision);
     if let Some(rules) = rules {
         let said = rules.finish(&decision.images, Some(&mut search));
         decision.set_policies(said);
@@ -120,25 +125,37 @@ fn different_images(images: &[JudgedImage]) -> usize {
     different.len()
 }
 
-/// Names the images that are judged. What can't be read, is no image, or is too much, is rejected for good.
-#[inline(never)]
-fn name_images(context: RequestContext<'_>, reviewed: &ReviewedObject, decision: &mut Decision) {
+/// Names the images that are judged; says which others keep the digest that they have, and what tags were resolved to on the way.
+fn name_images(
+    context: RequestContext<'_>,
+    reviewed: &ReviewedObject,
+    decision: &mut Decision,
+) -> (Vec<KeptPin>, Digests) {
     let Some(workload) = reviewed.workload else {
         decision.outcome = Outcome::NothingToJudge(NothingToJudge::NoPodSpec);
-        return;
+        return Default::default();
     };
-    let found = match new_images(context.request, &reviewed.object, workload) {
-        Ok(found) => found,
+    match new_images(context, &reviewed.object, workload) {
+        Ok(NewImages { images, kept, placeholders, digests }) => {
+            decision.placeholders = placeholders;
+            judge_images(context, images, decision);
+            (kept, digests)
+        }
         Err(unreadable) => {
             decision.outcome = Outcome::UnreadableObject(unreadable);
-            return;
+            Default::default()
         }
-    };
-    if found.is_empty() {
+    }
+}
+
+/// Takes over the images that are judged. What is no image, or is too much, is rejected for good.
+#[inline(never)]
+fn judge_images(context: RequestContext<'_>, images: Vec<WorkloadImage>, decision: &mut Decision) {
+    if images.is_empty() {
         decision.outcome = Outcome::NothingToJudge(NothingToJudge::NoNewImage);
         return;
     }
-    let judged = match judged_images(found) {
+    let judged = match judged_images(images) {
         Ok(judged) => judged,
         Err(wrong) => {
             decision.outcome = Outcome::NotImages(wrong);
@@ -159,26 +176,6 @@ fn name_images(context: RequestContext<'_>, reviewed: &ReviewedObject, decision:
         }
     }
     decision.images = judged;
-}
-
-/// The images that the request brings: all of a new object, the changed and added ones of an update, and of a Pod's
-/// subresource for ephemeral containers only those.
-fn new_images(
-    request: &AdmissionRequest<'_>,
-    object: &Value,
-    workload: WorkloadKind,
-) -> Result<Vec<WorkloadImage>, UnreadableObject> {
-    let mut found = images(object, workload)?;
-    if request.sub_resource == EPHEMERAL_CONTAINERS {
-        found.retain(|image| image.list == ImageList::Ephemeral);
-    }
-    if request.operation == Operation::Update
-        && let Some(old) = request.old_object()
-        && let Ok(old) = images(&old, workload)
-    {
-        keep_changed(&mut found, &old);
-    }
-    Ok(found)
 }
 
 /// The images with their references, or those that have none.
@@ -204,7 +201,7 @@ fn named_by_mirrors(images: &[JudgedImage], settings: &Settings) -> Vec<(Workloa
     images.iter().filter_map(named).collect()
 }
 
-/// The first phase. Without a new image its custom rules may still have something to say about the workload as a whole.
+/// The first phase. An update that brings no new image is asked nothing.
 #[inline(never)]
 fn pre_scan(
     context: RequestContext<'_>,
@@ -212,8 +209,9 @@ fn pre_scan(
     decision: &mut Decision,
     rules: Option<&mut RequestRules<'_>>,
 ) {
-    let Some(workload) = reviewed.workload.filter(|_| !decision.is_rejected_for_good()) else { return };
     let has_images = !decision.images.is_empty();
+    let is_asked = !decision.is_rejected_for_good() && (has_images || context.request.operation != Operation::Update);
+    let Some(workload) = reviewed.workload.filter(|_| is_asked) else { return };
     let mut said = if has_images {
         prescan::apply_policies(&mut decision.images, &reviewed.namespace, context.settings)
     } else {
@@ -236,7 +234,7 @@ fn verify(
     context: RequestContext<'_>,
     reviewed: &ReviewedObject,
     decision: &mut Decision,
-    search: &mut ReportSearch<'_>,
+    (digests, search): (Digests, &mut ReportSearch<'_>),
     recorder: &dyn Recorder,
 ) {
     let is_accepted = decision.outcome == Outcome::PreScanAccepted;
@@ -245,7 +243,7 @@ fn verify(
         return;
     }
     let is_new = context.request.operation == Operation::Create && context.request.sub_resource.is_empty();
-    // Of a new object every image is judged; others have images that they had before.
+    // Of a new object every image is judged; others may have images that they had before.
     let found = match reviewed.workload {
         Some(workload) if !is_new => images(&reviewed.object, workload).unwrap_or_default(),
         _ => Vec::new(),
@@ -254,7 +252,8 @@ fn verify(
         true => decision.images.iter().map(|judged| &judged.image).collect(),
         false => found.iter().collect(),
     };
-    let is_workload_pinned = reviewed.workload.is_some_and(|workload| context.settings.pin.reaches(workload));
+    let is_workload_pinned =
+        reviewed.workload.is_some_and(|workload| pin::reaches(&reviewed.object, workload, &context.settings.pin));
     let subject = verification::Subject {
         context,
         reviewed,
@@ -263,7 +262,7 @@ fn verify(
         is_accepted,
         is_pinned: is_workload_pinned && !decision.images.is_empty(),
     };
-    let verified = verification::verify(subject, search, recorder);
+    let verified = verification::verify(subject, digests, search, recorder);
     decision.set_verified(verified, search);
 }
 
@@ -289,12 +288,12 @@ fn scan(
 
 /// Writes the pins into what is admitted; what rules patched stays as they left it.
 #[inline(never)]
-fn write(context: RequestContext<'_>, reviewed: ReviewedObject, decision: &mut Decision) {
+fn write(context: RequestContext<'_>, reviewed: ReviewedObject, kept: &[KeptPin], decision: &mut Decision) {
     let ReviewedObject { mut object, workload, is_patched, .. } = reviewed;
     let mut is_changed = is_patched;
     if let Some(workload) = workload.filter(|_| decision.is_allowed()) {
         let RequestContext { request, settings, .. } = context;
-        match pin::pin(&mut object, &mut decision.images, workload, request, &settings.pin) {
+        match pin::pin(&mut object, &mut decision.images, kept, workload, request, &settings.pin) {
             Ok(is_pinned) => is_changed |= is_pinned,
             Err(unreadable) => decision.outcome = Outcome::UnreadableObject(unreadable),
         }

@@ -5,7 +5,6 @@ mod reference;
 
 use crate::workload::WorkloadKind;
 use serde_json::Value;
-use std::collections::BTreeSet;
 use std::fmt;
 
 pub(crate) use internal::is_internal;
@@ -113,9 +112,23 @@ impl WorkloadImage {
         crate::message::cut(&self.text, MAX_SHOWN_LENGTH)
     }
 
-    /// What an update must leave alone for the image to count as unchanged.
-    fn identity(&self) -> (ImageList, &str, &str) {
-        (self.list, &self.container, &self.text)
+    /// Whether both stand under the same name in the same list, which names an entry before and after an update.
+    pub(crate) fn is_in_the_place_of(&self, other: &Self) -> bool {
+        self.list == other.list && self.container == other.container && !self.container.is_empty()
+    }
+
+    /// Whether both name the same image, however it is spelt: by its canonical name with its tag, or by its digest.
+    pub(crate) fn is_same_image(&self, other: &Self) -> bool {
+        matches!((&self.reference, &other.reference), (Ok(own), Ok(other)) if own == other)
+            || self.is_same_digest(other)
+    }
+
+    /// Whether both name the same digest of one repository.
+    pub(crate) fn is_same_digest(&self, other: &Self) -> bool {
+        let is_same = |own: &ImageReference, other: &ImageReference| {
+            own.digest().is_some() && own.digest() == other.digest() && own.is_of_repository(other)
+        };
+        matches!((&self.reference, &other.reference), (Ok(own), Ok(other)) if is_same(own, other))
     }
 }
 
@@ -189,14 +202,6 @@ pub(crate) fn images(object: &Value, workload: WorkloadKind) -> Result<Vec<Workl
         }
     }
     Ok(images)
-}
-
-/// Leaves the images that an update brings: those that the same list of the old object doesn't have under the same
-/// name. What ran before is not judged again, or an old ReplicaSet could not even be scaled down.
-pub(crate) fn keep_changed(images: &mut Vec<WorkloadImage>, old: &[WorkloadImage]) {
-    let mut ran = BTreeSet::new();
-    ran.extend(old.iter().map(WorkloadImage::identity));
-    images.retain(|image| image.container.is_empty() || !ran.contains(&image.identity()));
 }
 
 /// Something in an object that is not what its definition says.

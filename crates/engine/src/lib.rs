@@ -76,6 +76,7 @@ mod text;
 mod time;
 #[cfg(test)]
 mod traps;
+mod update;
 mod verification;
 mod version;
 mod vex;
@@ -210,6 +211,7 @@ fn why_not(policy: &VerificationPolicy, decision: &Decision) -> &'static str {
     match &decision.outcome {
         Outcome::GlassBroken(_) => "the glass was broken",
         Outcome::NothingToJudge(NothingToJudge::NothingNew) => "nothing new would run",
+        Outcome::NothingToJudge(NothingToJudge::BeingDeleted) => "the object is being deleted",
         Outcome::PreScanAccepted if !policy.verify_pre_scan_accepted => {
             "pre-scan accepts the request, and `verifyPreScanAccepted` isn't set"
         }

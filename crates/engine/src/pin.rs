@@ -1,6 +1,6 @@
 //! Pinning: writing the digest that was judged, so that what runs is what was looked at.
 
-use crate::image::UnreadableObject;
+use crate::image::{UnreadableObject, WorkloadImage};
 use crate::judged::JudgedImage;
 use crate::pointer;
 use crate::request::AdmissionRequest;
@@ -12,36 +12,75 @@ use serde_json::{Map, Value};
 /// The original's annotations, so that what reads them goes on working.
 const ANNOTATION_PREFIX: &str = "admission.sysdig.com/";
 
-/// Writes the digests of the judged images into the object, and the names into annotations. Says whether anything was
-/// written; each written image is noted in `images`.
+/// The annotation of a mirror Pod: a node made it of a file of its own, and runs what stands there.
+const MIRROR_POD: &str = "kubernetes.io/config.mirror";
+
+/// An image that an update names by its tag, and that keeps the digest that it had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeptPin {
+    pub(crate) image: WorkloadImage,
+    pub(crate) digest: String,
+}
+
+/// Whether digests are written into an object. Never into what its own maker compares with what it wrote: a controller would write it
+/// anew for ever, and a node doesn't look at its mirror Pods. Pods of controllers are written, which none of Kubernetes' compares.
+pub(crate) fn is_written(object: &Value, workload: WorkloadKind, settings: &Pin) -> bool {
+    let is_made_by_others = match workload {
+        WorkloadKind::Pod => {
+            let annotations = pointer::at(object, "/metadata/annotations");
+            annotations.is_some_and(|annotations| annotations.get(MIRROR_POD).is_some())
+        }
+        _ => {
+            let owners = pointer::at(object, "/metadata/ownerReferences").and_then(Value::as_array);
+            owners.into_iter().flatten().any(|owner| owner.get("controller") == Some(&Value::Bool(true)))
+        }
+    };
+    settings.enabled && settings.kinds.contains(&workload) && !is_made_by_others
+}
+
+/// Whether what an object runs is pinned, by its own request or by that of the Pods that come of it.
+pub(crate) fn reaches(object: &Value, workload: WorkloadKind, settings: &Pin) -> bool {
+    let reaches_pods = settings.enabled && settings.kinds.contains(&WorkloadKind::Pod);
+    is_written(object, workload, settings) || workload.is_template() && reaches_pods
+}
+
+/// Writes the digests of the judged images into the object, and those that images keep, and the names into annotations. Says whether
+/// anything was written; each judged image that was is noted in `images`.
 ///
 /// # Errors
 /// The object's annotations are no object, so that nothing can be written there.
 pub(crate) fn pin(
     object: &mut Value,
     images: &mut [JudgedImage],
+    kept: &[KeptPin],
     workload: WorkloadKind,
     request: &AdmissionRequest<'_>,
     settings: &Pin,
 ) -> Result<bool, UnreadableObject> {
-    if !settings.enabled || !settings.kinds.contains(&workload) {
+    if !is_written(object, workload, settings) {
         return Ok(false);
     }
     let mut annotations = Vec::new();
+    let mut write = |image: &WorkloadImage, digest: &str| {
+        let text = pointer::at_mut(object, &image.pointer)?;
+        let name = split_once(&image.text, b'@').map_or(image.text.as_str(), |(name, _)| name);
+        let pinned = [name, "@", digest].concat();
+        *text = Value::String(pinned.clone());
+        let key = image.key();
+        let name = |what| [ANNOTATION_PREFIX, &key, what].concat();
+        annotations.push((name("-mutated-image"), Value::String(pinned.clone())));
+        annotations.push((name("-original-image"), Value::String(image.text.clone())));
+        Some(pinned)
+    };
     for judged in images.iter_mut().filter(|judged| !judged.is_left_unpinned()) {
         let scanned = judged.scan.as_ref().and_then(|scan| scan.report.as_ref()?.pin.clone());
         let digest = scanned.or_else(|| judged.digest.clone());
         // A digest that stands there already is replaced where it is an index's of which one platform is asked for.
         let digest = digest.filter(|digest| judged.reference.digest() != Some(digest));
-        let (Some(digest), Some(text)) = (digest, pointer::at_mut(object, &judged.image.pointer)) else { continue };
-        let name = split_once(&judged.image.text, b'@').map_or(judged.image.text.as_str(), |(name, _)| name);
-        let pinned = [name, "@", &digest].concat();
-        *text = Value::String(pinned.clone());
-        let key = judged.image.key();
-        let name = |what| [ANNOTATION_PREFIX, &key, what].concat();
-        annotations.push((name("-mutated-image"), Value::String(pinned.clone())));
-        annotations.push((name("-original-image"), Value::String(judged.image.text.clone())));
-        judged.pinned = Some(pinned);
+        judged.pinned = digest.and_then(|digest| write(&judged.image, &digest));
+    }
+    for KeptPin { image, digest } in kept {
+        write(image, digest);
     }
     let written = !annotations.is_empty();
     // The API server drops what the subresource brings outside its list.

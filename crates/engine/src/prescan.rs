@@ -1,5 +1,6 @@
 //! Pre-scan, the first phase: what the settings say about images before anything is known of them.
 
+use crate::image::WorkloadImage;
 use crate::judged::JudgedImage;
 use crate::policy::rule_for;
 use crate::settings::{PreScanAction, Settings};
@@ -23,6 +24,13 @@ pub(crate) enum PreScan {
     Rejected(PreScanRejection),
     /// At least one image is to be scanned, so that all are.
     Scan,
+}
+
+/// Whether the settings accept an image by its name, whatever rules of one's own say.
+pub(crate) fn is_accepted(image: &WorkloadImage, namespace: &str, settings: &Settings) -> bool {
+    let Ok(reference) = &image.reference else { return false };
+    let rule = || rule_for(&settings.pre_scan, namespace, image, reference, settings.image_matching);
+    settings.pre_scan.auto_generate && rule().action == PreScanAction::Accept
 }
 
 /// Decides the first phase, and notes at each image which policy it was.

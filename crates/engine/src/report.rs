@@ -27,9 +27,11 @@ use crate::reason::{
     ReportState, ScanReason, ScanStatus, UnknownConfiguration, UnknownPackages, UsedExemption, UsedVex,
 };
 use crate::remedy::{Remedy, is_on};
-use crate::resolve::{PlatformManifest, Resolution, ResolvedImage, resolve};
+use crate::resolve::{Digests, PlatformManifest, Resolution, ResolvedImage, resolve};
 use crate::running::{RunningImage, RunningPods};
-use crate::settings::{EffectiveFallbacks, Fallback, Mirror, ReportSource, SbomSource, Settings};
+use crate::settings::{
+    EffectiveFallbacks, FailureFallback, Fallback, ForgivenBy, Mirror, ReportSource, SbomSource, Settings,
+};
 use crate::vex::{VexDocuments, VexOfImage};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -82,10 +84,9 @@ pub struct ScanReport {
     pub state: ReportState,
     /// Why.
     pub reason: ScanReason,
-    /// Whether what failed may go away by itself, and nobody who writes a workload or pushes an image can cause it: only that is
-    /// what `scanFailed: accept` forgives.
+    /// Of a failed scan, which `scanFailed` lets the image in all the same.
     #[serde(skip)]
-    pub is_outage: bool,
+    pub forgiven_by: ForgivenBy,
     /// The digest that was judged, as soon as it is known.
     pub digest: Option<String>,
     /// What is written in the image's place: that digest, or the one platform's that is asked for.
@@ -113,7 +114,7 @@ pub(crate) enum Field<'a> {
 
 impl ScanReport {
     /// What rules in Rego and expressions in CEL see of it, by its keys. `image` is the text of the Pod.
-    pub(crate) fn fields<'a>(&'a self, image: &'a str) -> [(&'static str, Field<'a>); 8] {
+    pub(crate) fn fields<'a>(&'a self, image: &'a str) -> [(&'static str, Field<'a>); 9] {
         let text = |text: &'a str| Field::Text(text.into());
         let optional = |of: Option<&'a str>| of.map_or(Field::None, text);
         [
@@ -121,7 +122,8 @@ impl ScanReport {
             ("Status", text(self.status.name())),
             ("Passed", Field::Flag(self.status == ScanStatus::Accepted)),
             ("Reason", Field::Text(self.reason.to_string().into())),
-            ("Outage", Field::Flag(self.is_outage)),
+            ("Outage", Field::Flag(self.forgiven_by == ForgivenBy::AcceptOutages)),
+            ("Forgivable", Field::Flag(self.forgiven_by != ForgivenBy::Nothing)),
             ("State", text(self.state.name())),
             ("Digest", optional(self.digest.as_deref())),
             ("Source", optional(self.source)),
@@ -143,9 +145,9 @@ pub struct PlatformReport {
     pub state: ReportState,
     /// Why.
     pub(crate) reason: ReportReason,
-    /// As [`ScanReport::is_outage`].
+    /// As [`ScanReport::forgiven_by`].
     #[serde(skip)]
-    pub is_outage: bool,
+    pub forgiven_by: ForgivenBy,
     /// When the report that decided was made, where that is known.
     pub time: Option<String>,
     /// The reports that speak of it: `VulnerabilityReport sbomscanner/…`.
@@ -158,7 +160,7 @@ pub struct PlatformReport {
 impl PlatformReport {
     /// The same with what an SBOM comes to: the worse of both decides, of equals the report. Rules read the report whatever decides.
     fn with(self, sbom: Self, forgiven: EffectiveFallbacks) -> Self {
-        let grave = |of: &Self| gravity(of.status, of.is_outage, forgiven);
+        let grave = |of: &Self| gravity(of.status, of.forgiven_by, forgiven);
         let origin = self.origin.clone();
         let reports = [self.reports.as_slice(), sbom.reports.as_slice()].concat();
         let worse = if grave(&sbom) > grave(&self) { sbom } else { self };
@@ -331,6 +333,20 @@ impl<'a> ReportSearch<'a> {
         }
     }
 
+    /// Takes over what references were resolved to before anything was judged, or why they weren't.
+    pub(crate) fn know_resolved(&mut self, digests: &Digests) {
+        for (reference, digest) in digests {
+            let known = self.known(reference);
+            match digest {
+                Ok(digest) => known.borrow_mut().digest = Some(digest.clone()),
+                Err(why) => {
+                    let resolution = Resolution { digest: None, image: Err(why.clone()) };
+                    known.borrow_mut().resolved = Some((false, Rc::new(resolution)));
+                }
+            }
+        }
+    }
+
     /// What was found out about an image. Names of one repository are alike: this is looked up once for each question.
     fn known(&mut self, reference: &ImageReference) -> Rc<RefCell<KnownImage>> {
         Rc::clone(self.known.entry(reference.clone()).or_default())
@@ -348,7 +364,7 @@ impl<'a> ReportSearch<'a> {
             Err(unresolved) => ScanReport {
                 status: ScanStatus::ScanFailed,
                 state: ReportState::LookUpFailed,
-                is_outage: unresolved.is_outage() && self.may_be_down(reference),
+                forgiven_by: unresolved.forgiven_by(self.settings.may_be_down(reference.host())),
                 reason: ScanReason::Unresolved(unresolved.clone()),
                 pin: resolution.digest.clone(),
                 digest: resolution.digest.clone(),
@@ -449,7 +465,8 @@ impl<'a> ReportSearch<'a> {
             });
             let nothing = || Decisive::Nothing(self.sboms.iter().take(asked).map(|(_, of)| of.whereabouts()).collect());
             // Nobody forgives that it isn't known: who asks says what becomes of it.
-            let forgiven = EffectiveFallbacks { report_pending: Fallback::Reject, scan_failed: Fallback::Reject };
+            let forgiven =
+                EffectiveFallbacks { report_pending: Fallback::Reject, scan_failed: FailureFallback::Reject };
             let source = known_to.unwrap_or_default();
             let is_outage = manifest.unjudgeable.is_none() && statements.iter().all(Statement::is_told_but_for_outages);
             let decides = platform_report(DocumentKind::Sbom, manifest, statements, source, forgiven, nothing);
@@ -499,7 +516,7 @@ impl<'a> ReportSearch<'a> {
         );
         // What is rejected anyway needs no SBOM; what the settings let in all the same does.
         if judge.asks_for_contents() && is_on(Remedy::SbomMustBeThere) {
-            let is_let_in = |platform: &PlatformReport| !gravity(platform.status, platform.is_outage, forgiven).0;
+            let is_let_in = |platform: &PlatformReport| !gravity(platform.status, platform.forgiven_by, forgiven).0;
             let asked: Vec<bool> = platforms.iter().map(is_let_in).collect();
             if asked.contains(&true) {
                 let of = (reference, image, asked.as_slice());
@@ -509,18 +526,19 @@ impl<'a> ReportSearch<'a> {
             }
         }
         warnings.extend(exemptions.ending(self.now));
-        let worst = platforms.iter().map(|platform| (platform.status, platform.state, platform.is_outage));
+        let worst = platforms.iter().map(|platform| (platform.status, platform.state, platform.forgiven_by));
         let worst = worst.reduce(|worst, next| {
             if gravity(next.0, next.2, forgiven) > gravity(worst.0, worst.2, forgiven) { next } else { worst }
         });
-        let (status, state, is_outage) = worst.unwrap_or((ScanStatus::ScanFailed, ReportState::LookUpFailed, false));
+        let nothing_judged = (ScanStatus::ScanFailed, ReportState::LookUpFailed, ForgivenBy::Nothing);
+        let (status, state, forgiven_by) = worst.unwrap_or(nothing_judged);
         // What is rejected all the same doesn't start.
         warnings.retain(|warning| status == ScanStatus::Accepted || !warning.is_of_what_runs());
         ScanReport {
             status,
             state,
             reason: reason(status, &platforms),
-            is_outage,
+            forgiven_by,
             pin: Some(image.pin.clone()),
             digest: Some(image.digest.clone()),
             source: known_to,
@@ -693,17 +711,18 @@ impl Statement<'_> {
         }
     }
 
-    /// Whether a failure may go away by itself. What can't be read in a registry may be whoever's pushed it: only an object is the
+    /// Which `scanFailed` forgives a failure. What can't be read in a registry may be whoever's pushed it: only an object is the
     /// scanner's own. Of that too some is the image's doing.
-    fn is_outage(&self) -> bool {
-        match &self.known {
-            Knowledge::Provoked(_) => !is_on(Remedy::ForgiveOutagesOnly),
+    fn forgiven_by(&self) -> ForgivenBy {
+        let is_outage = match &self.known {
+            Knowledge::Provoked(_) => false,
             Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => {
-                let is_scanners = matches!(self.origin, Some(Origin::Object { .. })) && !why.is_of_the_image();
-                is_scanners || !is_on(Remedy::ForgiveOutagesOnly)
+                matches!(self.origin, Some(Origin::Object { .. })) && !why.is_of_the_image()
             }
             _ => true,
-        }
+        };
+        let is_forgiven = is_outage || !is_on(Remedy::ForgiveOutagesOnly);
+        if is_forgiven { ForgivenBy::AcceptOutages } else { ForgivenBy::Accept }
     }
 
     /// Whether nothing keeps what it knows from being told but what may go away by itself, and nobody chose who names or pushes
@@ -823,11 +842,11 @@ fn platform_report(
     }
     let reports = statements.iter().filter(|s| s.is_fresh() || matches!(s.known, Knowledge::Stale(_)));
     let reports: Vec<String> = reports.map(|statement| statement.by.clone()).collect();
-    let grave = |statement: &Statement<'_>| gravity(statement.status().0, statement.is_outage(), forgiven);
+    let grave = |statement: &Statement<'_>| gravity(statement.status().0, statement.forgiven_by(), forgiven);
     let mut decides = statements
         .into_iter()
         .reduce(|worst, next| if grave(&next) > grave(&worst) && is_on(Remedy::WorstDecides) { next } else { worst });
-    let is_outage = decides.as_ref().is_none_or(Statement::is_outage);
+    let forgiven_by = decides.as_ref().map_or(ForgivenBy::AcceptOutages, Statement::forgiven_by);
     let (time, origin) = decides.as_mut().map_or((None, None), |statement| (statement.time, statement.origin.take()));
     let nothing_known = (ScanStatus::ReportNotAvailable, ReportState::NotScanned);
     let (status, state) = decides.as_ref().map_or(nothing_known, Statement::status);
@@ -845,7 +864,7 @@ fn platform_report(
         status,
         state,
         reason,
-        is_outage,
+        forgiven_by,
         time: time.map(|time| time.to_string()),
         reports,
         origin,
@@ -854,14 +873,18 @@ fn platform_report(
 
 /// What decides before what: whatever rejects before what a setting forgives, so that nothing that is forgiven hides what
 /// isn't; of these the worst status.
-fn gravity(status: ScanStatus, is_outage: bool, forgiven: EffectiveFallbacks) -> (bool, ScanStatus, bool) {
+fn gravity(
+    status: ScanStatus,
+    forgiven_by: ForgivenBy,
+    forgiven: EffectiveFallbacks,
+) -> (bool, ScanStatus, ForgivenBy) {
     let is_forgiven = match status {
         ScanStatus::Accepted => true,
         ScanStatus::ReportNotAvailable => forgiven.report_pending == Fallback::Accept,
-        ScanStatus::ScanFailed => forgiven.scan_failed == Fallback::Accept && is_outage,
+        ScanStatus::ScanFailed => forgiven.scan_failed.forgives(forgiven_by),
         ScanStatus::Rejected => false,
     };
-    (!is_forgiven && is_on(Remedy::ForgiveOutagesOnly), status, !is_outage)
+    (!is_forgiven && is_on(Remedy::ForgiveOutagesOnly), status, forgiven_by)
 }
 
 /// The reasons of the platforms that made the status.

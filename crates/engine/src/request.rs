@@ -107,6 +107,24 @@ impl<'a> AdmissionRequest<'a> {
         spelling::from_str(raw.get()).ok()
     }
 
+    /// Whether it updates an object that is being deleted: its controller makes nothing of it any more, and a node starts none of its
+    /// containers. The old object says so, which the API server keeps; what stands in the new one, whoever asks wrote.
+    pub(crate) fn is_of_what_is_being_deleted(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Stored {
+            metadata: Metadata,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Metadata {
+            deletion_timestamp: Option<String>,
+        }
+        let old = self.old_object.filter(|_| self.operation == Operation::Update);
+        let old = old.filter(|raw| raw.get().contains("deletionTimestamp"));
+        let stored = old.and_then(|raw| spelling::from_str::<Stored>(raw.get()).ok());
+        stored.and_then(|stored| stored.metadata.deletion_timestamp).is_some_and(|time| !time.is_empty())
+    }
+
     /// The object of the request.
     ///
     /// # Errors

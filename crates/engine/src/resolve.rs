@@ -9,6 +9,7 @@ use crate::platform::Platform;
 use crate::reason::{MAX_PLATFORMS, NamedByMirror, Unjudgeable, Unresolved};
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{Platforms, Reports, Settings, UnprovenIndexes};
+use std::collections::BTreeMap;
 
 /// An image whose digest is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +50,9 @@ pub(crate) struct Resolution {
     pub(crate) digest: Option<String>,
     pub(crate) image: Result<ResolvedImage, Unresolved>,
 }
+
+/// The digests that references stand for, or why they aren't known.
+pub(crate) type Digests = BTreeMap<ImageReference, Result<String, Unresolved>>;
 
 /// Asks the host for the digest of a reference (unless it carries one, or it is `known` already) and for the manifest at
 /// that digest. `is_pinned` says whether what runs is what [`ResolvedImage::pin`] says, and nothing else.

@@ -215,6 +215,7 @@ impl From<Decision> for Response {
             Outcome::GlassBroken(_) => Self::accepted("the glass was broken: nothing was judged"),
             Outcome::NothingToJudge(why) => Self::accepted(match why {
                 NothingToJudge::NothingNew => "nothing new would run",
+                NothingToJudge::BeingDeleted => "the object is being deleted",
                 NothingToJudge::NoPodSpec => "the kind has no pod spec",
                 NothingToJudge::NoNewImage => "no new image would run",
             }),
@@ -384,11 +385,14 @@ fn warnings(decision: &Decision, accepted: bool) -> Vec<String> {
         }
         let report = judged.scan.as_ref().and_then(|scan| scan.report.as_ref());
         for warning in report.into_iter().flat_map(|report| &report.warnings) {
-            add(with_image(judged, &warning.to_string()));
+            add(with_image(&judged.image, &warning.to_string()));
         }
         if accepted && let Some(warning) = judged.scan.as_ref().and_then(|scan| scan.warning.as_ref()) {
-            add(with_image(judged, &warning.to_string()));
+            add(with_image(&judged.image, &warning.to_string()));
         }
+    }
+    for placeholder in &decision.placeholders {
+        add(with_image(placeholder, &ImageWarning::Placeholder.to_string()));
     }
     for outcome in &decision.verification {
         if outcome.action == FailureAction::Warn
@@ -419,8 +423,8 @@ fn warnings(decision: &Decision, accepted: bool) -> Vec<String> {
 }
 
 /// `image 'x' <text>`, the image cut so that the text stays whole; before it the whole image, which tells warnings apart.
-fn with_image(judged: &JudgedImage, text: &str) -> (String, String) {
-    let image = &judged.image.text;
+fn with_image(image: &WorkloadImage, text: &str) -> (String, String) {
+    let image = &image.text;
     let room = MAX_WARNING_LENGTH.saturating_sub(text.chars().count() + "image '' ".len());
     (image.clone(), cut(&format!("image '{}' {text}", cut(image, room)), MAX_WARNING_LENGTH))
 }
@@ -434,7 +438,7 @@ fn wide_accepts(judged: &JudgedImage) -> impl Iterator<Item = (String, String)> 
     prefixes.into_iter().flatten().filter_map(move |prefix| {
         let part = prefix.ends_inside()?;
         let text = format!("is accepted by '{}', which ends inside a {part}", cut(prefix.as_str(), 40));
-        Some(with_image(judged, &text))
+        Some(with_image(&judged.image, &text))
     })
 }
 

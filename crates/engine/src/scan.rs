@@ -3,6 +3,7 @@
 use crate::context::{RequestContext, ReviewedObject};
 use crate::image::ImageList;
 use crate::judged::{JudgedImage, ScanOutcome};
+use crate::pin;
 use crate::policy::rule_for;
 use crate::reason::{Denial, ImageWarning, ScanStatus};
 use crate::report::{Owner, ReportSearch, ScanReport, Subject};
@@ -27,7 +28,7 @@ pub(crate) fn subject(
     };
     let Some(workload) = reviewed.workload else { return subject };
     let is_pinned = is_scanned
-        && settings.pin.reaches(workload)
+        && pin::reaches(&reviewed.object, workload, &settings.pin)
         && matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
     // An expression may ask for an image that stands elsewhere in the object, where nobody pins it.
     if is_pinned {
@@ -99,9 +100,8 @@ fn judge(
             (None, Some(ImageWarning::PodsWait(report.state.lacks(), workload)))
         }
         (ScanStatus::ReportNotAvailable, Fallback::Reject, _) => (Some(Denial::ReportPending), None),
-        // What an author can cause is no outage to forgive.
-        (ScanStatus::ScanFailed, _, Fallback::Accept) if report.is_outage => {
-            (None, Some(ImageWarning::FailureAccepted))
+        (ScanStatus::ScanFailed, _, fallback) if fallback.forgives(report.forgiven_by) => {
+            (None, Some(ImageWarning::FailureAccepted(fallback)))
         }
         (ScanStatus::ScanFailed, _, _) => (Some(Denial::ScanFailed), None),
     }

@@ -40,8 +40,8 @@ pub use lint::{Lint, LintFix, LintRule, LintSeverity};
 pub(crate) use message::RULE;
 pub use message::{Message, MessageStyle};
 pub use phases::{
-    CustomPolicy, EffectiveFallbacks, Fallback, ImageMatching, NamespaceOverride, Phase, PreScanAction, ScanAction,
-    StatusFallbacks,
+    CustomPolicy, EffectiveFallbacks, FailureFallback, Fallback, ForgivenBy, ImageMatching, NamespaceOverride, Phase,
+    PreScanAction, ScanAction, StatusFallbacks,
 };
 pub(crate) use phases::{Effect, PhaseAction};
 pub use pin::Pin;
@@ -56,8 +56,8 @@ pub use reports::{
 pub use repository::ArtifactRepository;
 pub(crate) use verification::IMAGE_LISTS;
 pub use verification::{
-    Attestation, AttestationKind, Expression, FailureAction, Glob, ImageRules, NamedExpression, ResourceRule,
-    Verification, VerificationPolicy,
+    Attestation, AttestationKind, ExistingImages, Expression, FailureAction, Glob, ImageRules, NamedExpression,
+    ResourceRule, Verification, VerificationPolicy,
 };
 
 /// The most different images that one request may name, unless the settings say otherwise.
@@ -87,6 +87,8 @@ pub struct Settings {
     pub verbose_log: bool,
     /// Whether, and in which kinds, images are pinned.
     pub pin: Pin,
+    /// Texts that stand for an image in templates of controllers until another webhook fills them in the Pod.
+    pub placeholders: Vec<String>,
     /// Where scan reports come from.
     pub reports: Reports,
     /// What makes a scan report accepted.
@@ -180,7 +182,7 @@ impl fmt::Display for InvalidSettings {
 
 impl std::error::Error for InvalidSettings {}
 
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "preScanPolicies",
     "scanPolicies",
     "policies",
@@ -195,6 +197,7 @@ const KEYS: [&str; 22] = [
     "exemptionsFrom",
     "imageVerification",
     "pin",
+    "placeholders",
     "preCustomRules",
     "customRules",
     "regoVersion",
@@ -254,6 +257,7 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
         max_host_calls,
         verbose_log: map.boolean("verboseLog", false, problems),
         pin: pin::read(&map, problems),
+        placeholders: map.texts("placeholders", problems).into_iter().map(|(_, text)| text.to_owned()).collect(),
         reports: reports::read(&map, problems),
         acceptance: acceptance::read(&map, problems),
         exemptions: exemptions::read(&map, problems),

@@ -18,6 +18,7 @@ mod running;
 mod said;
 mod sboms;
 mod unproven_indexes;
+mod updates;
 mod vex;
 mod what_runs;
 mod which_entry;

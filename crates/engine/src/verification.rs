@@ -29,6 +29,7 @@ use crate::judged::JudgedImage;
 use crate::message::cut;
 use crate::reason::{UnknownPackages, Unverified};
 use crate::report::{Field, ReportSearch, ScanReport};
+use crate::resolve::Digests;
 use crate::settings::{Expression, FailureAction, NamedExpression, Settings, VerificationPolicy};
 use attestations::Attestations;
 use cel::Value;
@@ -114,7 +115,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) reviewed: &'a ReviewedObject,
     /// All images of the pod spec, in order; none for kinds without one.
     pub(crate) images: &'a [&'a WorkloadImage],
-    /// Those of them that are judged: the others ran before.
+    /// Those of them that are new, and judged: the others ran before.
     pub(crate) judged: &'a [JudgedImage],
     /// Whether pre-scan accepts the request as a whole.
     pub(crate) is_accepted: bool,
@@ -129,10 +130,16 @@ impl Subject<'_> {
     }
 }
 
-/// Asks every policy that is about the request; a recorder is told what their expressions come to.
-pub(crate) fn verify<'a>(subject: Subject<'a>, search: &mut ReportSearch<'_>, recorder: &'a dyn Recorder) -> Verified {
+/// Asks every policy that is about the request, where `digests` are what references were resolved to already; a recorder is told
+/// what their expressions come to.
+pub(crate) fn verify<'a>(
+    subject: Subject<'a>,
+    digests: Digests,
+    search: &mut ReportSearch<'_>,
+    recorder: &'a dyn Recorder,
+) -> Verified {
     let RequestContext { settings, host, .. } = subject.context;
-    let mut signatures = Signatures::new(settings, host);
+    let mut signatures = Signatures::new(settings, host, digests);
     let time = Time::default();
     let mut said: Vec<(&VerificationPolicy, VerificationOutcome, Images)> = Vec::new();
     for policy in &settings.verification {
@@ -148,10 +155,9 @@ pub(crate) fn verify<'a>(subject: Subject<'a>, search: &mut ReportSearch<'_>, re
             search: &mut *search,
             recorder,
         };
-        if let Some((outcome, images)) = verification.run() {
-            said.push((policy, outcome, images));
-        } else {
-            recorder.leaves_out(policy, "one of its conditions is false");
+        match verification.run() {
+            Ok((outcome, images)) => said.push((policy, outcome, images)),
+            Err(why) => recorder.leaves_out(policy, why),
         }
     }
     let unpinned = unpinned(&said);
@@ -164,7 +170,7 @@ pub(crate) fn verify<'a>(subject: Subject<'a>, search: &mut ReportSearch<'_>, re
                     reference.digest().is_none() && !(will_be && signatures.digest(&reference).is_ok())
                 })
             };
-            if let Some(image) = images.matched.difference(&images.exempt).find(|image| is_bare(image)) {
+            if let Some(image) = images.matched.iter().find(|image| is_bare(image)) {
                 let message = format!("image {} does not have a digest", cut(image, 256));
                 outcome.failure = Some(VerificationFailure::Failed(message, Vec::new()));
             }
@@ -183,9 +189,17 @@ fn left_out(policy: &VerificationPolicy, subject: Subject<'_>) -> Option<&'stati
             false => "none of its resource rules takes the request in",
         });
     }
-    let is_left_out = subject.is_accepted && !policy.verify_pre_scan_accepted;
-    is_left_out.then_some("pre-scan accepts the request, and `verifyPreScanAccepted` isn't set")
+    if subject.is_accepted && !policy.verify_pre_scan_accepted {
+        return Some("pre-scan accepts the request, and `verifyPreScanAccepted` isn't set");
+    }
+    // Before any condition, whose errors would hold up what brings nothing new.
+    let may_name_others = !policy.images.is_empty() || subject.reviewed.workload.is_none();
+    let brings_nothing = subject.judged.is_empty() && !may_name_others;
+    (brings_nothing && policy.is_asked_of_new_images_alone(subject.context.request)).then_some(NO_NEW_IMAGE)
 }
+
+/// Why a policy isn't asked about an update.
+const NO_NEW_IMAGE: &str = "the update brings no new image";
 
 /// One policy, asked about one request.
 struct PolicyVerification<'a, 's, 'r> {
@@ -252,8 +266,11 @@ impl Programs {
 }
 
 impl<'a> PolicyVerification<'a, '_, '_> {
-    /// What the policy says, and its images; none when its conditions leave the request out.
-    fn run(&mut self) -> Option<(VerificationOutcome, Images)> {
+    /// What the policy says, and its images.
+    ///
+    /// # Errors
+    /// Why it isn't about the request.
+    fn run(&mut self) -> Result<(VerificationOutcome, Images), &'static str> {
         let mut outcome = VerificationOutcome {
             name: self.policy.name.clone(),
             action: self.policy.action,
@@ -264,19 +281,23 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         };
         let mut images = Images::default();
         match self.evaluate(&mut outcome, &mut images) {
-            Ok(true) => {}
-            Ok(false) => return None,
+            Ok(None) => {}
+            Ok(Some(left_out)) => return Err(left_out),
             Err(error) => outcome.failure = Some(VerificationFailure::Error(error.to_string())),
         }
-        Some((outcome, images))
+        Ok((outcome, images))
     }
 
-    /// Whether the policy is about the request; what it says is noted.
+    /// Why the policy isn't about the request, if it isn't; what it says is noted.
     ///
     /// An outage that is ignored takes nothing else with it: signatures and attestations that can't be asked for count as
     /// there, and where an image has no such answer, everything is evaluated again without the image.
     #[inline(never)]
-    fn evaluate(&mut self, outcome: &mut VerificationOutcome, images: &mut Images) -> Result<bool, EvaluationError> {
+    fn evaluate(
+        &mut self,
+        outcome: &mut VerificationOutcome,
+        images: &mut Images,
+    ) -> Result<Option<&'static str>, EvaluationError> {
         let policy = self.policy;
         // Settings were compiled when the policy was deployed, so that these are hardly ever wrong.
         let programs = Programs::read(policy)?;
@@ -289,7 +310,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             left_out: BTreeSet::new(),
             no_namespace: None,
         };
-        let is_about = loop {
+        let left_out = loop {
             match self.try_to_evaluate(&programs, &mut asking, outcome, images) {
                 Err(EvaluationError::Outage { why, image: Some(image) })
                     if policy.ignores_errors
@@ -306,7 +327,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         outcome.verified = self.signatures.verified(policy);
         asking.attestations.add_verified(&mut outcome.verified);
         finish_with((programs, asking));
-        is_about
+        left_out
     }
 
     /// The same once.
@@ -320,19 +341,21 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         asking: &mut Asking<'a>,
         outcome: &mut VerificationOutcome,
         images: &mut Images,
-    ) -> Result<bool, EvaluationError> {
+    ) -> Result<Option<&'static str>, EvaluationError> {
         let policy = self.policy;
         self.recorder.begins(policy);
         let mut scope = self.scope(programs, asking)?;
         for (condition, program) in policy.conditions.iter().zip(&programs.conditions) {
             match self.answer(&condition.expression, program, &scope, asking, images) {
                 Ok(Value::Bool(true)) => {}
-                Ok(Value::Bool(false)) => return Ok(false),
+                Ok(Value::Bool(false)) => return Ok(Some("one of its conditions is false")),
                 Ok(other) => return Err(self.no_boolean(&condition.expression, &other)),
                 Err(error) => self.ignore(error, asking)?,
             }
         }
-        let lists = self.name_images(programs, &mut scope, asking, images)?;
+        let Some(lists) = self.name_images(programs, &mut scope, asking, images)? else {
+            return Ok(Some(NO_NEW_IMAGE));
+        };
         let verifications = programs.verifications.iter().map(|(program, _)| &program.references);
         for references in verifications.chain(programs.variables.iter().map(|program| &program.references)) {
             if references.names.contains("images") {
@@ -391,7 +414,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             outcome.annotations.insert(annotation.name.clone(), text);
         }
         finish_with(scope);
-        Ok(true)
+        Ok(None)
     }
 
     /// Notes that an expression counts as true because the cluster could not be asked.
@@ -608,16 +631,19 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         let yes_or_no = |is: bool| Value::Int(i64::from(is));
         match question {
             Question::Signature { image, .. } | Question::Attestation { image, .. }
+                if images.exempt.contains(image) =>
+            {
+                Ok(yes_or_no(true))
+            }
+            Question::Signature { image, .. } | Question::Attestation { image, .. }
                 if !self.is_in_question(image, images) =>
             {
                 Ok(yes_or_no(false))
             }
-            Question::Signature { image, .. } if images.exempt.contains(image) => Ok(yes_or_no(true)),
             Question::Signature { image, attestor } => {
                 images.looked_at.insert(image.clone());
                 self.signatures.verify(self.policy, image, attestor).map(yes_or_no)
             }
-            Question::Attestation { image, .. } if images.exempt.contains(image) => Ok(yes_or_no(true)),
             Question::Attestation { image, attestation, attestor } => {
                 images.looked_at.insert(image.clone());
                 asking.attestations.verify(self.signatures, image, attestation, attestor).map(yes_or_no)

@@ -12,6 +12,7 @@ use image_admission_cli::answers::{Gate, Grants, HostAnswers, engine_calls};
 use image_admission_cli::runtime::PolicyModule;
 use image_admission_engine::check_settings;
 use image_admission_engine::explain::{Cause, Why, explain};
+use image_admission_engine::settings::ForgivenBy;
 use image_admission_engine::{Denial, Timestamp, WireHost, decide};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -437,7 +438,11 @@ fn every_rejection_is_explained() {
         let request = serde_json::value::to_raw_value(&request).unwrap();
         let decision = decide(Some(&request), &check_settings(&settings).unwrap(), &host, now);
         decision.images.iter().any(|judged| {
-            judged.scan.as_ref().and_then(|scan| scan.report.as_ref()).is_some_and(|report| !report.is_outage)
+            judged
+                .scan
+                .as_ref()
+                .and_then(|scan| scan.report.as_ref())
+                .is_some_and(|report| report.forgiven_by == ForgivenBy::Nothing)
         })
     };
     // Nothing but that, rules of one's own, and an object that is wrong by itself has no change of the settings.

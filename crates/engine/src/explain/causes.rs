@@ -16,7 +16,7 @@ use crate::report::{PlatformReport, ScanReport};
 use crate::request::AdmissionRequest;
 use crate::resolve::may_ask;
 use crate::settings::{
-    ImageMatching, Limit, Limits, PhaseAction, Platforms, ScanAction, Settings, Severity, UNSAID_REASON,
+    ForgivenBy, ImageMatching, Limit, Limits, PhaseAction, Platforms, ScanAction, Settings, Severity, UNSAID_REASON,
 };
 use crate::verification::{VerificationFailure, VerificationOutcome};
 use serde_json::value::RawValue;
@@ -378,7 +378,7 @@ impl<'s> At<'s> {
                 if report.state == ReportState::Stale {
                     cause.decided_by.push(self.decider(&["reports", "maxAge"], Value::Null));
                 }
-                self.fallback(phase, "reportPending", Opens::Pending(self.whose()), &mut cause);
+                self.fallback(phase, ("reportPending", "accept"), Opens::Pending(self.whose()), &mut cause);
             }
             ScanStatus::ScanFailed if !gates_in_vain(report).is_empty() => {
                 for gate in gates_in_vain(report) {
@@ -388,15 +388,13 @@ impl<'s> At<'s> {
             }
             ScanStatus::ScanFailed => {
                 if may_ask(&judged.reference, self.settings).is_ok() {
-                    // What isn't an outage is never forgiven, and nothing is that fails at a registry which isn't listed.
-                    if report.is_outage {
-                        if self.before.names_registry(judged.reference.host()) {
-                            self.fallback(phase, "scanFailed", Opens::Outages(self.whose()), &mut cause);
-                        }
-                    } else if is_by_platforms(report) && self.settings.reports.platforms != Platforms::All {
+                    if is_by_platforms(report) && self.settings.reports.platforms != Platforms::All {
                         cause.decided_by.push(self.decider(&["reports", "platforms"], json!("all")));
                         let all = Action::Set(json!("all"));
                         cause.undo.push(Edit::new(&["reports", "platforms"], all, Opens::EveryPlatform));
+                    } else if may_ask(&judged.reference, self.before).is_ok() {
+                        // A registry that is only to be listed is asked for its answers, and not forgiven their lack.
+                        self.failure_fallback(phase, report.forgiven_by, &mut cause);
                     }
                 } else {
                     cause.decided_by.push(self.decider(&["registries"], json!([])));
@@ -411,8 +409,18 @@ impl<'s> At<'s> {
         Some(cause)
     }
 
-    /// The setting for a status that is no result.
-    fn fallback(&self, phase: &str, key: &str, opens: Opens, cause: &mut Cause) {
+    /// The strictest value of `scanFailed` that forgives a failure; nothing where none does.
+    fn failure_fallback(&self, phase: &str, forgiven_by: ForgivenBy, cause: &mut Cause) {
+        let (fallback, opens) = match forgiven_by {
+            ForgivenBy::AcceptOutages => ("accept-outages", Opens::Outages(self.whose())),
+            ForgivenBy::Accept => ("accept", Opens::Failures(self.whose())),
+            ForgivenBy::Nothing => return,
+        };
+        self.fallback(phase, ("scanFailed", fallback), opens, cause);
+    }
+
+    /// The setting for a status that is no result, and the value that lets the image in.
+    fn fallback(&self, phase: &str, (key, value): (&str, &str), opens: Opens, cause: &mut Cause) {
         let own = [phase, "byNamespace", self.namespace, key];
         let top = [phase, key];
         let decider = if self.find(&own).is_some() {
@@ -422,7 +430,7 @@ impl<'s> At<'s> {
         };
         cause.decided_by.push(decider);
         let keys: &[&str] = if self.namespace.is_empty() { &top } else { &own };
-        cause.undo.push(Edit::new(keys, Action::Set(json!("accept")), opens));
+        cause.undo.push(Edit::new(keys, Action::Set(json!(value)), opens));
     }
 
     /// The limits that the reports of an image are over.

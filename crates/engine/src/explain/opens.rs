@@ -55,6 +55,8 @@ pub enum Opens {
     Pending(Whose),
     /// Images that can't be looked into by an outage.
     Outages(Whose),
+    /// Images whose scan fails, whatever the reason.
+    Failures(Whose),
     /// A registry is asked.
     Registry {
         /// Its host.
@@ -115,6 +117,12 @@ impl fmt::Display for Opens {
             Self::Accepted { images, whose } => write!(f, "{} {whose}, whatever is found in it", Of(images)),
             Self::Pending(whose) => write!(f, "every image {whose} that has no report that counts"),
             Self::Outages(whose) => write!(f, "every image {whose} whose registry or scanner doesn't answer"),
+            Self::Failures(whose) => {
+                write!(
+                    f,
+                    "every image {whose} whose scan fails, and who names one that isn't there yet may push it later"
+                )
+            }
             Self::Registry { host, is_only } => {
                 write!(f, "every image of {host}, as far as its scan is accepted")?;
                 let closed = "; it closes every other registry, unless you list that too";

@@ -127,6 +127,11 @@ impl ImageReference {
         [&self.host, "/", &self.repository, "@", digest].concat()
     }
 
+    /// Whether both name the same repository of the same registry.
+    pub(crate) fn is_of_repository(&self, other: &Self) -> bool {
+        self.host() == other.host() && self.repository() == other.repository()
+    }
+
     /// The same tag and digest of another repository, by its canonical name.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use super::NamedByMirror;
 use crate::host::HostFailure;
 use crate::remedy::{Remedy, is_on};
-use crate::settings::Mirror;
+use crate::settings::{ForgivenBy, Mirror};
 use std::fmt;
 
 /// The most platforms of one image that are judged: each costs a look-up, and whoever pushes the image chooses how many.
@@ -24,8 +24,8 @@ pub(crate) enum Unresolved {
     NamedByMirror(NamedByMirror),
     NoDigest(HostFailure),
     NotADigest,
-    /// What a mirror says of it is to be confirmed by the registry, which can't be asked. That isn't forgiven: nothing was judged,
-    /// and what the mirror has may be known to be bad.
+    /// What a mirror says of it is to be confirmed by the registry, which can't be asked. That is no outage to forgive: nothing was
+    /// judged, and what the mirror has may be known to be bad.
     NotConfirmed(HostFailure),
     /// Its registry and the mirror of that say different digests.
     MirrorDiffers(Box<MirrorDiffers>),
@@ -53,13 +53,26 @@ impl Unresolved {
         Self::MirrorDiffers(Box::new(MirrorDiffers { registry, says, mirror, mirror_says }))
     }
 
-    /// Whether it may go away by itself, and nobody who names or pushes images can cause it.
-    pub(crate) fn is_outage(&self) -> bool {
+    /// Which `scanFailed` forgives it. `may_be_down` is whether the settings name the registry, so that nobody else chose it.
+    pub(crate) fn forgiven_by(&self, may_be_down: bool) -> ForgivenBy {
         match self {
-            Self::NoDigest(failure) | Self::NoManifest(failure) => {
-                failure.is_outage() || !is_on(Remedy::ForgiveOutagesOnly)
+            _ if !is_on(Remedy::ForgiveOutagesOnly) => ForgivenBy::AcceptOutages,
+            Self::NoDigest(failure) | Self::NoManifest(failure) if failure.is_outage() && may_be_down => {
+                ForgivenBy::AcceptOutages
             }
-            _ => !is_on(Remedy::ForgiveOutagesOnly),
+            Self::NoDigest(_)
+            | Self::NotADigest
+            | Self::NotConfirmed(_)
+            | Self::NoManifest(_)
+            | Self::NoPlatforms
+            | Self::TooManyPlatforms(_)
+            | Self::NoneAskedFor(_) => ForgivenBy::Accept,
+            Self::RegistryNotListed(_)
+            | Self::RegistryInternal(_)
+            | Self::NamedByMirror(_)
+            | Self::MirrorDiffers(_)
+            | Self::Ambiguous
+            | Self::Unproven => ForgivenBy::Nothing,
         }
     }
 }

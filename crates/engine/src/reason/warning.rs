@@ -6,7 +6,7 @@ use super::{
 };
 use crate::Timestamp;
 use crate::message::{cut, join_at_most};
-use crate::settings::Exemption;
+use crate::settings::{Exemption, FailureFallback};
 use crate::workload::WorkloadKind;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
@@ -30,8 +30,10 @@ pub enum ImageWarning {
     PendingAccepted(DocumentKind),
     /// It has none, and what is made from the workload later waits for it.
     PodsWait(DocumentKind, WorkloadKind),
-    /// It could not be scanned, and the settings forgive that.
-    FailureAccepted,
+    /// It could not be scanned, and this value of `scanFailed` forgives that.
+    FailureAccepted(FailureFallback),
+    /// It stands in a template in the place of one that is filled in the Pod.
+    Placeholder,
     /// Its index isn't proven, and the settings let it in.
     UnprovenIndex,
     /// Fresh reports of one platform come to different verdicts.
@@ -129,7 +131,8 @@ impl fmt::Display for ImageWarning {
             Self::AdmittedByPolicy(status) => write!(f, "is admitted by policy, its scan status is '{status}'"),
             Self::PendingAccepted(what) => write!(f, "has no {what} yet, and `reportPending` is `accept`"),
             Self::PodsWait(what, workload) => write!(f, "has no {what} yet: Pods of this {workload} wait for it"),
-            Self::FailureAccepted => f.write_str("could not be scanned, and `scanFailed` is `accept`"),
+            Self::Placeholder => f.write_str("is a placeholder: the Pod's image is judged"),
+            Self::FailureAccepted(fallback) => write!(f, "could not be scanned, and `scanFailed` is `{fallback}`"),
             Self::UnprovenIndex => f.write_str("its index may hold more than was judged: `unprovenIndexes` is `warn`"),
             Self::ReportsDisagree => f.write_str("has scan reports that disagree: the worst decides"),
             Self::Gate(warning) => warning.short(f),

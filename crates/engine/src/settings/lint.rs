@@ -4,8 +4,8 @@
 
 use super::phases::PhaseAction;
 use super::{
-    Attestation, AttestationKind, Attestor, CustomPolicy, Effect, Exemption, Glob, Identity, ImageMatching,
-    NamespaceOverride, Phase, PreScanAction, Prefix, SbomSource, ScanAction, Settings, UNSAID_REASON,
+    Attestation, AttestationKind, Attestor, CustomPolicy, Effect, Exemption, FailureFallback, Glob, Identity,
+    ImageMatching, NamespaceOverride, Phase, PreScanAction, Prefix, SbomSource, ScanAction, Settings, UNSAID_REASON,
     VerificationPolicy,
 };
 use crate::image::{ImageReference, canonical_host};
@@ -163,13 +163,15 @@ pub enum LintRule {
     NotMutating,
     /// A policy that lets everything in while nobody answers.
     FailsOpen,
+    /// Images are let in whose scan fails, whoever caused that.
+    AcceptsFailures,
     /// A prefix or a glob of names that images have at a mirror alone.
     NameAtMirror,
 }
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -201,6 +203,7 @@ impl LintRule {
         Self::EndlessExemptions,
         Self::NotMutating,
         Self::FailsOpen,
+        Self::AcceptsFailures,
         Self::NameAtMirror,
     ];
 
@@ -239,6 +242,7 @@ impl LintRule {
             Self::EndlessExemptions => "endless-exemptions",
             Self::NotMutating => "not-mutating",
             Self::FailsOpen => "fails-open",
+            Self::AcceptsFailures => "accepts-failures",
             Self::NameAtMirror => "name-at-mirror",
         }
     }
@@ -267,6 +271,7 @@ impl LintRule {
             | Self::EndlessExemptions
             | Self::NotMutating
             | Self::FailsOpen
+            | Self::AcceptsFailures
             | Self::NameAtMirror => LintSeverity::Warning,
             Self::OpenPrefix
             | Self::ShortName
@@ -316,6 +321,7 @@ impl LintRule {
             Self::EndlessExemptions => "exemptions that teams write, and that may last for ever",
             Self::NotMutating => "images are to be pinned by a policy that may change nothing",
             Self::FailsOpen => "a policy that lets everything in while nobody answers",
+            Self::AcceptsFailures => "images are let in whose scan fails, whoever caused that",
             Self::NameAtMirror => "a prefix or a glob of names that images have at a mirror alone",
         }
     }
@@ -359,6 +365,7 @@ impl Settings {
         lints.prefixes(self);
         lints.phase(&self.pre_scan, "preScanPolicies", self.image_matching);
         lints.phase(&self.scan, "scanPolicies", self.image_matching);
+        lints.failures(self);
         lints.acceptance(self);
         lints.unreachable(self);
         lints.namespaces(self, namespaces);
@@ -436,6 +443,19 @@ impl Lints {
         for (position, exemption) in settings.exemptions.iter().enumerate() {
             for prefix in &exemption.images {
                 note(format!("exemptions[{position}].images"), prefix, Effect::Admits);
+            }
+        }
+    }
+
+    fn failures(&mut self, settings: &Settings) {
+        let own = settings.scan.by_namespace.iter();
+        let own = own.map(|(namespace, own)| (format!("scanPolicies.byNamespace.{namespace}"), own.fallbacks));
+        for (level, fallbacks) in [("scanPolicies".to_owned(), settings.scan.fallbacks)].into_iter().chain(own) {
+            if fallbacks.scan_failed == Some(FailureFallback::Accept) {
+                let path = format!("{level}.scanFailed");
+                let message = "who names an image that isn't there yet gets it in, and can push it later; write `accept-outages`, which lets in what fails by an outage alone";
+                let fix = LintFix::Replace { path: path.clone(), text: "accept-outages".to_owned() };
+                self.0.push(Lint::new(LintRule::AcceptsFailures, path, message).fixed_by(Some(fix)));
             }
         }
     }
@@ -940,11 +960,13 @@ fn may<A: PhaseAction>(phase: &Phase<A>, action: A) -> bool {
 }
 
 fn has_no_effect<A: PhaseAction>(phase: &Phase<A>, own: &NamespaceOverride<A>) -> bool {
-    let same = |own: Option<super::Fallback>, top: Option<super::Fallback>| own.is_none() || own == top;
+    fn is_same<F: PartialEq>(own: Option<F>, top: Option<F>) -> bool {
+        own.is_none() || own == top
+    }
     own.default_policy.is_none_or(|action| action == phase.default_policy)
         && own.custom_policies.as_ref().is_none_or(|list| *list == phase.custom_policies)
-        && same(own.fallbacks.report_pending, phase.fallbacks.report_pending)
-        && same(own.fallbacks.scan_failed, phase.fallbacks.scan_failed)
+        && is_same(own.fallbacks.report_pending, phase.fallbacks.report_pending)
+        && is_same(own.fallbacks.scan_failed, phase.fallbacks.scan_failed)
 }
 
 /// Whether everything that a later policy matches is decided by an earlier one.

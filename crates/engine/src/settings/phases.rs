@@ -48,7 +48,7 @@ pub struct StatusFallbacks {
     /// For `report_not_available`.
     pub report_pending: Option<Fallback>,
     /// For `scan_failed`.
-    pub scan_failed: Option<Fallback>,
+    pub scan_failed: Option<FailureFallback>,
 }
 
 /// What is done in a namespace about the statuses that are no result.
@@ -57,7 +57,7 @@ pub struct EffectiveFallbacks {
     /// For `report_not_available`.
     pub report_pending: Fallback,
     /// For `scan_failed`.
-    pub scan_failed: Fallback,
+    pub scan_failed: FailureFallback,
 }
 
 impl<A> Phase<A> {
@@ -67,7 +67,7 @@ impl<A> Phase<A> {
         let top = self.fallbacks;
         EffectiveFallbacks {
             report_pending: own.report_pending.or(top.report_pending).unwrap_or(Fallback::Reject),
-            scan_failed: own.scan_failed.or(top.scan_failed).unwrap_or(Fallback::Reject),
+            scan_failed: own.scan_failed.or(top.scan_failed).unwrap_or(FailureFallback::Reject),
         }
     }
 }
@@ -94,13 +94,47 @@ pub enum ScanAction {
     ScanResult,
 }
 
-/// What to do without a scan result.
+/// What to do while there is no report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fallback {
     /// Let the image run.
     Accept,
     /// Reject the workload.
     Reject,
+}
+
+/// What to do where the scan failed, or what is known of the image can't be looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureFallback {
+    /// Let the image run, whoever caused the failure: "the image does not exist, the scanner does not have the required
+    /// credentials", as Sysdig's controllers document it.
+    Accept,
+    /// Let it run where nobody caused the failure who names or pushes images.
+    AcceptOutages,
+    /// Reject the workload.
+    Reject,
+}
+
+/// The strictest value of `scanFailed` that lets in an image whose scan failed; the most forgivable failure first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ForgivenBy {
+    /// `accept-outages`: it may go away by itself, and nobody causes it who names or pushes images.
+    AcceptOutages,
+    /// `accept`: it may be the doing of whoever names or pushes the image.
+    Accept,
+    /// No value: the registry may not be asked, or nodes may run another image than the one that is looked at.
+    Nothing,
+}
+
+impl FailureFallback {
+    /// Whether it lets in an image whose scan failed so.
+    pub(crate) fn forgives(self, failure: ForgivenBy) -> bool {
+        match self {
+            Self::Accept => failure != ForgivenBy::Nothing,
+            Self::AcceptOutages => failure == ForgivenBy::AcceptOutages,
+            Self::Reject => false,
+        }
+    }
 }
 
 /// Which name of an image prefixes are compared with.
@@ -199,6 +233,18 @@ impl fmt::Display for ScanAction {
 
 impl Choice for Fallback {
     const CHOICES: &'static [(&'static str, Self)] = &[("accept", Self::Accept), ("reject", Self::Reject)];
+}
+
+impl Choice for FailureFallback {
+    const CHOICES: &'static [(&'static str, Self)] =
+        &[("accept", Self::Accept), ("accept-outages", Self::AcceptOutages), ("reject", Self::Reject)];
+}
+
+/// As the settings spell it.
+impl fmt::Display for FailureFallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::CHOICES.iter().find(|(_, choice)| choice == self).map_or("", |(name, _)| name))
+    }
 }
 
 impl Choice for ImageMatching {

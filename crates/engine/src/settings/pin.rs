@@ -14,12 +14,9 @@ pub struct Pin {
     pub annotations: bool,
 }
 
-impl Pin {
-    /// Whether what a workload runs is pinned, by its own request or by that of the Pods that come of it.
-    pub(crate) fn reaches(&self, workload: WorkloadKind) -> bool {
-        self.enabled
-            && (self.kinds.contains(&workload) || workload.is_template() && self.kinds.contains(&WorkloadKind::Pod))
-    }
+/// The kinds that may be written, as the settings name them.
+fn pinnable() -> Vec<&'static str> {
+    WorkloadKind::ALL.into_iter().filter(|kind| *kind != WorkloadKind::ReplicaSet).map(WorkloadKind::name).collect()
 }
 
 pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Pin {
@@ -34,10 +31,14 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> P
         let path = path.key("kinds");
         for (position, text) in map.texts("kinds", problems) {
             match WorkloadKind::ALL.into_iter().find(|kind| kind.name() == text) {
+                Some(WorkloadKind::ReplicaSet) => problems.add(
+                    path.position(position),
+                    "`ReplicaSet` is never safe: a Deployment's controller makes new ones for ever where they differ from its template; use Deployment or Pod",
+                ),
                 Some(kind) => kinds.push(kind),
                 None => problems.add(
                     path.position(position),
-                    format!("`{text}` is not a workload; use {}", WorkloadKind::ALL.map(WorkloadKind::name).join(", ")),
+                    format!("`{text}` is not a workload; use {}", pinnable().join(", ")),
                 ),
             }
         }

@@ -40,7 +40,10 @@ fn sysdig_s_names_are_read() {
         );
         assert_eq!(settings.scan.default_policy, ScanAction::Accept);
         let namespace = settings.scan.by_namespace.get("a").unwrap();
-        assert_eq!(namespace.fallbacks, StatusFallbacks { report_pending: None, scan_failed: Some(Fallback::Accept) });
+        assert_eq!(
+            namespace.fallbacks,
+            StatusFallbacks { report_pending: None, scan_failed: Some(FailureFallback::Accept) }
+        );
         assert_eq!(namespace.custom_policies, None);
     }
     refuse(
@@ -78,10 +81,10 @@ fn wrong_actions_have_the_originals_words() {
             "preScanPolicies.byNamespace.ns.defaultPolicy: Invalid value for defaultPolicy for namespace 'ns' - ''; use accept, reject or scan",
             "preScanPolicies.byNamespace.ns.customPolicies[0].action: Invalid value for namespace 'ns' customPolicy with prefix 'c/' - 'Accept'; use accept, reject or scan",
             "policies.reportPending: Invalid value for reportPending - 'scan-result'; use accept or reject",
-            "policies.scanFailed: Invalid value for scanFailed - 'no'; use accept or reject",
+            "policies.scanFailed: Invalid value for scanFailed - 'no'; use accept, accept-outages or reject",
             "policies.defaultPolicy: Invalid value for defaultPolicy - 'scan'; use accept, reject or scan-result",
             "policies.byNamespace.ns.reportPending: Invalid value for reportPending for namespace 'ns' - 'yes'; use accept or reject",
-            "policies.byNamespace.ns.scanFailed: Invalid value for scanFailed for namespace 'ns' - 'yes'; use accept or reject",
+            "policies.byNamespace.ns.scanFailed: Invalid value for scanFailed for namespace 'ns' - 'yes'; use accept, accept-outages or reject",
         ],
     );
 }
@@ -98,7 +101,7 @@ fn unknown_keys_name_the_nearest_one() {
             "reports": {"platform": "all", "sources": [{"sbomScanner": {}}]},
         }),
         &[
-            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, maxHostCalls, reports, acceptance, exemptions, exemptionsFrom, imageVerification, pin, preCustomRules, customRules, regoVersion, regoPolicies, regoLibraries, context, breakGlass, message",
+            "colour: unknown setting `colour`; known here: preScanPolicies, scanPolicies, policies, verboseLog, imageMatching, registries, maxImages, maxHostCalls, reports, acceptance, exemptions, exemptionsFrom, imageVerification, pin, placeholders, preCustomRules, customRules, regoVersion, regoPolicies, regoLibraries, context, breakGlass, message",
             "preScanPolicy: unknown setting `preScanPolicy`; did you mean `preScanPolicies`?",
             "verboselog: unknown setting `verboselog`; did you mean `verboseLog`?",
             "preScanPolicies.default: unknown setting `default`; known here: autoGenerate, byNamespace, defaultPolicy, customPolicies",
@@ -191,7 +194,7 @@ fn every_wrong_type_is_reported_with_its_path() {
             "registries[1]: `a b` is not a registry host; use a host like `ghcr.io` or `registry.example.com:5000`",
             "registries[2]: `ghcr.io/team` is not a registry host; use a host like `ghcr.io` or `registry.example.com:5000`",
             "pin.kinds[1]: expected a string, but found `1`",
-            "pin.kinds[0]: `Pods` is not a workload; use Pod, ReplicationController, ReplicaSet, Deployment, StatefulSet, DaemonSet, Job, CronJob",
+            "pin.kinds[0]: `Pods` is not a workload; use Pod, ReplicationController, Deployment, StatefulSet, DaemonSet, Job, CronJob",
             "pin.enabled: expected true or false, but found `1`",
             "reports.platforms: expected `all`, or a list like `[linux/amd64]`, but found `5`",
             "reports.sources[0]: expected an object like `{sbomscanner: {}}`, but found the string `sbomscanner`",

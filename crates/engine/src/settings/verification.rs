@@ -7,6 +7,7 @@ use super::read::{Choice, Path, Problems, SettingsMap};
 use super::refused;
 use super::repository::{self, ArtifactRepository};
 use crate::image::ImageList;
+use crate::request::{AdmissionRequest, Operation};
 use crate::workload::WorkloadKind;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -59,11 +60,18 @@ pub struct VerificationPolicy {
     pub verify_digest: bool,
     /// Whether it is about images too that pre-scan accepts.
     pub verify_pre_scan_accepted: bool,
+    /// What becomes of the images that an update leaves as they are.
+    pub existing_images: ExistingImages,
     /// `auditAnnotations`: what it writes into the audit log, by key.
     pub audit_annotations: Vec<NamedExpression>,
 }
 
 impl VerificationPolicy {
+    /// Whether a request that brings no new image is none of the policy's.
+    pub(crate) fn is_asked_of_new_images_alone(&self, request: &AdmissionRequest<'_>) -> bool {
+        request.operation == Operation::Update && self.existing_images == ExistingImages::Skip
+    }
+
     /// Every expression of the policy.
     pub(crate) fn expressions(&self) -> Vec<&Expression> {
         let named = [&self.conditions, &self.images, &self.variables, &self.audit_annotations];
@@ -140,6 +148,20 @@ enum FailurePolicy {
 
 impl Choice for FailurePolicy {
     const CHOICES: &'static [(&'static str, Self)] = &[("Fail", Self::Fail), ("Ignore", Self::Ignore)];
+}
+
+/// `existingImages`: what becomes of the images that an update leaves as they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ExistingImages {
+    /// No list has them, and an update that brings no other asks nothing.
+    #[default]
+    Skip,
+    /// They are judged as though they were new.
+    Judge,
+}
+
+impl Choice for ExistingImages {
+    const CHOICES: &'static [(&'static str, Self)] = &[("skip", Self::Skip), ("judge", Self::Judge)];
 }
 
 /// One entry of `matchConstraints.resourceRules`, as in Kubernetes' ValidatingAdmissionPolicy. A list that is empty or
@@ -242,7 +264,7 @@ fn read_entry(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Veri
     read_policy(&spec, name, problems)
 }
 
-const POLICY_KEYS: [&str; 20] = [
+const POLICY_KEYS: [&str; 21] = [
     "name",
     "matchConstraints",
     "matchConditions",
@@ -260,6 +282,7 @@ const POLICY_KEYS: [&str; 20] = [
     "validationConfigurations",
     "auditAnnotations",
     "verifyPreScanAccepted",
+    "existingImages",
     "evaluation",
     "webhookConfiguration",
     "credentials",
@@ -320,6 +343,7 @@ fn read_policy(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -
         mutate_digest,
         verify_digest,
         verify_pre_scan_accepted: map.boolean("verifyPreScanAccepted", false, problems),
+        existing_images: map.choice("existingImages", ExistingImages::default(), problems),
         audit_annotations: read_named(map, "auditAnnotations", "key", "valueExpression", problems),
     })
 }

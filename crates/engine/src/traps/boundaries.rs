@@ -188,7 +188,7 @@ fn kubescape(letter: char, severity: &str) -> Value {
 /// An explanation that contradicts itself softens nothing: known bad is not "the scan failed".
 #[test]
 fn an_unreadable_explanation_leaves_a_rejection_a_rejection() {
-    let settings = json!({"scanPolicies": {"scanFailed": "accept", "reportPending": "accept"}});
+    let settings = json!({"scanPolicies": {"scanFailed": "accept-outages", "reportPending": "accept"}});
     let bad = report('a', &[finding("CVE-1", "CRITICAL"), finding("CVE-2", "CRITICAL")]);
     let without_entries = with(bad.clone(), &[("/report/results", json!([]))]);
     let world = World::default().image(IMAGE, 'a').object(bad).later(2, without_entries);
@@ -623,7 +623,7 @@ fn what_cant_be_judged_hides_nothing_of_the_rest() {
     let mut nested = entry('c', Some("linux/arm64"));
     nested["mediaType"] = json!("application/vnd.oci.image.index.v1+json");
     let entries = [nested, entry('a', Some("linux/amd64"))];
-    let settings = json!({"scanPolicies": {"scanFailed": "accept"},
+    let settings = json!({"scanPolicies": {"scanFailed": "accept-outages"},
                           "reports": {"sources": [{"sbomscanner": {}}, {"trivyOperator": {}}]}});
     let world = |severity: &str| index(&entries).object(trivy_with("pod-p-app", severity, TODAY));
     decides(&world("CRITICAL"), IMAGE, &settings, "denied fresh");

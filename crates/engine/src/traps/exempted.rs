@@ -288,7 +288,7 @@ fn a_look_up_that_failed_admits_nothing_and_says_so() {
     without(Remedy::GetBeforeList, || world.decide(IMAGE, &own()));
     assert_eq!(world.host.count("list"), 1, "without the remedy the list is asked for, and hangs");
     let mut forgiving = own();
-    forgiving["scanPolicies"] = json!({"scanFailed": "accept", "reportPending": "accept"});
+    forgiving["scanPolicies"] = json!({"scanFailed": "accept-outages", "reportPending": "accept"});
     forgiving["registries"] = json!(["reg.io"]);
     failed(&forgiving);
     // What the other namespace exempts holds all the same.

@@ -61,7 +61,7 @@ fn a_mirror_that_says_another_digest_than_its_registry() {
         assert!(message.contains(part), "{message}");
     }
     // It is no outage.
-    let forgiving = with(settings("both"), &[("/scanPolicies", json!({"scanFailed": "accept"}))]);
+    let forgiving = with(settings("both"), &[("/scanPolicies", json!({"scanFailed": "accept-outages"}))]);
     assert!(!world.decide(IMAGE, &forgiving).allowed);
     // A digest needs no word of either.
     let by_digest = format!("{IMAGE}@{}", digest('a'));
@@ -90,7 +90,7 @@ fn one_of_both_cant_be_asked() {
         assert!(!answer.allowed, "{}", answer.response);
         assert!(answer.response["message"].to_string().contains(where_), "{}", answer.response);
         // What the mirror has may be known to be bad, and was not judged: the registry's silence doesn't clear it.
-        let forgiving = with(settings("both"), &[("/scanPolicies", json!({"scanFailed": "accept"}))]);
+        let forgiving = with(settings("both"), &[("/scanPolicies", json!({"scanFailed": "accept-outages"}))]);
         assert_eq!(world.decide(IMAGE, &forgiving).allowed, down == "mirror.io", "{down}");
     }
 }
@@ -114,7 +114,7 @@ fn a_tag_of_the_registry_says_nothing_of_what_the_mirror_has() {
 /// Whoever names the image chooses how long its name is.
 #[test]
 fn a_name_that_is_too_long_for_the_mirror_is_no_outage() {
-    let forgiving = with(settings("mirror"), &[("/scanPolicies", json!({"scanFailed": "accept"}))]);
+    let forgiving = with(settings("mirror"), &[("/scanPolicies", json!({"scanFailed": "accept-outages"}))]);
     let world = World::default();
     let answer = world.decide(&format!("reg.io/{}:1.0", "a".repeat(253)), &forgiving);
     assert!(!answer.allowed, "{}", answer.response);

@@ -163,7 +163,7 @@ fn nothing_else_decides_what_is_told() {
     settings["acceptance"] = json!({"licenses": {"deny": ["MIT"], "action": "warn"}});
     let answer = world(sbom('a', spdx(&[fine()]))).decide(IMAGE, &settings);
     assert!(answer.allowed, "{}", answer.response);
-    settings["scanPolicies"] = json!({"reportPending": "accept", "scanFailed": "accept"});
+    settings["scanPolicies"] = json!({"reportPending": "accept", "scanFailed": "accept-outages"});
     let unknown = World::default().image(IMAGE, 'a').object(report('a', &[]));
     assert!(!unknown.decide(IMAGE, &settings).allowed);
 }

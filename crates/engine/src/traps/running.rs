@@ -304,7 +304,7 @@ fn a_look_up_that_failed_excuses_nothing_and_says_so() {
     without(Remedy::GetBeforeList, || world.decide(IMAGE, &week()));
     assert_eq!(listed(), 1, "without the remedy the list is asked for, and hangs");
     let mut forgiving = week();
-    forgiving["scanPolicies"] = json!({"scanFailed": "accept", "reportPending": "accept"});
+    forgiving["scanPolicies"] = json!({"scanFailed": "accept-outages", "reportPending": "accept"});
     forgiving["registries"] = json!(["reg.io"]);
     is_rejected(&world, &forgiving, said);
     is_rejected(&young().object(pod()).broken("web-1"), &week(), said);
@@ -382,7 +382,7 @@ fn other_gates_hold_for_what_runs() {
     is_rejected(&young().object(pod()).object(list.clone()), &exploited, "exploited in the wild");
     // Nor what a list can't be asked for: that isn't an outage to forgive.
     let mut forgiving = exploited.clone();
-    forgiving["scanPolicies"] = json!({"scanFailed": "accept"});
+    forgiving["scanPolicies"] = json!({"scanFailed": "accept-outages"});
     is_rejected(&young().object(pod()), &forgiving, "1 critical finding");
     let mut warns = by_list;
     warns["action"] = json!("warn");

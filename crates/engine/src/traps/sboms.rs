@@ -136,7 +136,7 @@ fn an_sbom_that_the_image_emptied_is_no_outage() {
     let many = vec![fine(); 50_001];
     for document in [spdx(&[]), spdx(&[unnamed]), spdx(&many)] {
         let mut forgiving = log4j();
-        forgiving["scanPolicies"] = json!({"scanFailed": "accept"});
+        forgiving["scanPolicies"] = json!({"scanFailed": "accept-outages"});
         let world = world(sbom('a', document));
         trap(Remedy::ForgiveOutagesOnly, &world, IMAGE, &forgiving, "denied failed", "allowed failed");
     }
@@ -367,7 +367,7 @@ fn a_copied_or_unsigned_sbom_is_none() {
     let two = two.signed(&at, super::KEY);
     decides(&two, &signed(), "denied failed");
     let mut forgiving = signed();
-    forgiving["scanPolicies"] = json!({"scanFailed": "accept"});
+    forgiving["scanPolicies"] = json!({"scanFailed": "accept-outages"});
     forgiving["registries"] = json!(["reg.io"]);
     trap(Remedy::ForgiveOutagesOnly, &two, IMAGE, &forgiving, "denied failed", "allowed failed");
 }

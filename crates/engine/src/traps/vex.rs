@@ -468,7 +468,7 @@ fn a_look_up_that_failed_takes_nothing_out_and_says_so() {
     let forgiving = with(
         settings(),
         &[
-            ("/scanPolicies", json!({"scanFailed": "accept", "reportPending": "accept"})),
+            ("/scanPolicies", json!({"scanFailed": "accept-outages", "reportPending": "accept"})),
             ("/registries", json!(["reg.io"])),
         ],
     );

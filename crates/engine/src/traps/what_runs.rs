@@ -37,6 +37,7 @@ fn unproven() -> World {
 
 #[test]
 fn an_index_with_something_hidden_is_never_clean() {
+    // Whatever forgives failures: no value forgives this one.
     let accepts = json!({"scanPolicies": {"scanFailed": "accept", "reportPending": "accept"}});
     trap(Remedy::ProveIndexes, &unproven(), IMAGE, &json!({}), "denied look_up_failed", "allowed fresh");
     trap(Remedy::ProveIndexes, &unproven(), IMAGE, &accepts, "denied look_up_failed", "allowed fresh");
@@ -121,11 +122,13 @@ fn entries_without_a_platform_escape_no_list_of_platforms() {
     assert!(message(&none).contains("none of its platforms (windows/amd64)"), "{}", none.response);
 }
 
-/// What whoever writes a Pod or pushes an image can cause is no outage, whatever `scanFailed` says.
+/// What whoever writes a Pod or pushes an image can cause is no outage. `accept` forgives it all the same, but for what may not be asked
+/// and for bytes in which nodes may read another image.
 #[test]
 fn only_outages_are_forgiven() {
     let forgives =
-        json!({"scanPolicies": {"scanFailed": "accept", "reportPending": "accept"}, "registries": ["reg.io"]});
+        json!({"scanPolicies": {"scanFailed": "accept-outages", "reportPending": "accept"}, "registries": ["reg.io"]});
+    let by_nothing = ["a registry that isn't listed", "both an image and an index"];
     let clean = || World::default().image(IMAGE, 'a').object(report('a', &[]));
     let nested = || {
         let entry = json!({"digest": digest('b'), "mediaType": "application/vnd.oci.image.index.v1+json"});
@@ -162,6 +165,14 @@ fn only_outages_are_forgiven() {
         assert!(message(&answer).contains("scan failed"), "{what}: {}", answer.response);
         let without = crate::remedy::without(Remedy::ForgiveOutagesOnly, || world.decide(image, settings));
         assert!(without.allowed, "{what}: the remedy makes no difference: {}", without.response);
+        let mut forgives_all = settings.clone();
+        forgives_all["scanPolicies"]["scanFailed"] = json!("accept");
+        let answer = world.decide(image, &forgives_all);
+        assert_eq!(answer.allowed, !by_nothing.contains(&what), "{what}: {}", answer.response);
+        if answer.allowed {
+            let warnings = answer.response["warnings"].to_string();
+            assert!(warnings.contains("could not be scanned, and `scanFailed` is `accept`"), "{what}: {warnings}");
+        }
     }
     // The cluster that can't be asked is one.
     decides(&clean().broken("VulnerabilityReport"), IMAGE, &forgives, "allowed look_up_failed");
@@ -170,7 +181,7 @@ fn only_outages_are_forgiven() {
 /// Whoever pushes an index may leave out what it names, and push that afterwards: its image ID is none, and no outage.
 #[test]
 fn a_manifest_that_is_yet_to_be_pushed_is_no_outage() {
-    let settings = json!({"scanPolicies": {"scanFailed": "accept"}, "registries": ["reg.io"],
+    let settings = json!({"scanPolicies": {"scanFailed": "accept-outages"}, "registries": ["reg.io"],
                           "reports": {"sources": [{"trivyOperator": {}}]}});
     let world = || {
         World::default().index(IMAGE, 'f', &[("linux/amd64", 'a')]).object(trivy(
@@ -202,16 +213,17 @@ fn fallbacks_hold_platform_by_platform() {
     let unreadable = || arm64(("/report/summary", Value::Null));
     // amd64 is clean, arm64 has a report that contradicts itself: it failed, by nobody's choice.
     let failed = || index(&[of('a', "amd64"), of('c', "arm64")]).object(unreadable());
-    decides(&failed(), IMAGE, &settings("reject", "accept"), "allowed failed");
+    decides(&failed(), IMAGE, &settings("reject", "accept-outages"), "allowed failed");
     decides(&failed(), IMAGE, &settings("accept", "reject"), "denied failed");
     // s390x has no report at all.
     let and_pending = || index(&[of('a', "amd64"), of('c', "arm64"), of('e', "s390x")]).object(unreadable());
     decides(&and_pending(), IMAGE, &settings("reject", "accept"), "denied not_scanned");
     decides(&and_pending(), IMAGE, &settings("accept", "reject"), "denied failed");
-    decides(&and_pending(), IMAGE, &settings("accept", "accept"), "allowed failed");
+    decides(&and_pending(), IMAGE, &settings("accept", "accept-outages"), "allowed failed");
     // What somebody put there hides none of it, and is hidden by none.
     let filled = || index(&[of('a', "amd64"), of('c', "arm64"), nested.clone()]).object(unreadable());
-    decides(&filled(), IMAGE, &settings("accept", "accept"), "denied look_up_failed");
+    decides(&filled(), IMAGE, &settings("accept", "accept-outages"), "denied look_up_failed");
+    decides(&filled(), IMAGE, &settings("accept", "accept"), "allowed look_up_failed");
     let bad = with(report('c', &[finding("CVE-1", "CRITICAL")]), &[("/imageMetadata/platform", json!("linux/arm64"))]);
     let known_bad = index(&[of('a', "amd64"), of('c', "arm64"), nested]).object(bad);
     decides(&known_bad, IMAGE, &settings("accept", "accept"), "denied fresh");
@@ -222,7 +234,7 @@ fn a_request_asks_the_host_a_limited_number_of_times() {
     let platforms: Vec<String> = (0..40).map(|n| format!("linux/arch{n}")).collect();
     let platforms: Vec<(&str, char)> = platforms.iter().map(|platform| (platform.as_str(), 'a')).collect();
     let world = World::default().index(IMAGE, 'f', &platforms);
-    let settings = |most: u64| json!({"maxHostCalls": most, "scanPolicies": {"reportPending": "accept", "scanFailed": "accept", "defaultPolicy": "accept"}});
+    let settings = |most: u64| json!({"maxHostCalls": most, "scanPolicies": {"reportPending": "accept", "scanFailed": "accept-outages", "defaultPolicy": "accept"}});
     let enough = world.decide(IMAGE, &settings(400));
     assert!(enough.allowed, "{}", enough.response);
     let calls = world.host.calls().len();

@@ -4,11 +4,13 @@ use super::expression::{EvaluationError, Program, Scope, map_of};
 use super::matching;
 use super::record::Evaluation;
 use super::{Asking, PolicyVerification, Programs, Subject, VerificationOutcome};
+use crate::context::RequestContext;
 use crate::image::ImageReference;
 use crate::message::cut;
+use crate::prescan;
 use crate::reason::NamedByMirror;
 use crate::request::Operation;
-use crate::settings::{Expression, IMAGE_LISTS, VerificationPolicy};
+use crate::settings::{ExistingImages, Expression, IMAGE_LISTS, VerificationPolicy};
 use cel::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,14 +19,15 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Images {
     /// Those that it is about.
     pub(super) matched: BTreeSet<String>,
-    /// Those that ran before, which aren't judged again.
+    /// Those that ran before: they stand in no list, and count as verified.
     pub(super) exempt: BTreeSet<String>,
     /// Those that its verifications look at: the lists that they name, and what they ask about.
     pub(super) looked_at: BTreeSet<String>,
 }
 
 impl<'a> PolicyVerification<'a, '_, '_> {
-    /// Names the lists of images in the scope, without those that the policy isn't about.
+    /// Names the lists of images in the scope, without those that the policy isn't about; none where an update brings no image that
+    /// the policy could be about.
     #[inline(never)]
     pub(super) fn name_images(
         &mut self,
@@ -32,22 +35,25 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         scope: &mut Scope<'_>,
         asking: &mut Asking<'a>,
         images: &mut Images,
-    ) -> Result<BTreeMap<&'a str, Vec<String>>, EvaluationError> {
+    ) -> Result<Option<BTreeMap<&'a str, Vec<String>>>, EvaluationError> {
+        let Subject { context: RequestContext { request, settings, .. }, reviewed, .. } = self.subject;
         let mut lists: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         lists.extend(IMAGE_LISTS.map(|name| (name, Vec::new())));
         let mut new = BTreeSet::new();
         for image in self.subject.images {
             let judged = self.subject.judged.iter().find(|judged| judged.image.pointer == image.pointer);
-            match judged {
-                Some(judged) if judged.is_accepted_by_pre_scan() && !self.policy.verify_pre_scan_accepted => continue,
-                Some(_) => {
-                    new.insert(image.text.clone());
-                }
-                // What ran before isn't judged again. It stays in its place, and counts as verified.
-                None => {
+            let is_accepted = match (judged, self.policy.existing_images) {
+                (Some(judged), _) => judged.is_accepted_by_pre_scan(),
+                (None, ExistingImages::Judge) => prescan::is_accepted(image, &reviewed.namespace, settings),
+                (None, ExistingImages::Skip) => {
                     images.exempt.insert(image.text.clone());
+                    continue;
                 }
+            };
+            if is_accepted && !self.policy.verify_pre_scan_accepted {
+                continue;
             }
+            new.insert(image.text.clone());
             for list in [image.list.in_expressions(), "all"] {
                 lists.entry(list).or_default().push(image.text.clone());
             }
@@ -55,7 +61,8 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         for (named, program) in self.policy.images.iter().zip(&programs.images) {
             let found = self.own_images(&named.expression, program, scope, asking)?;
             let before = self.images_before(&named.expression, program, programs, scope, asking)?;
-            new.extend(found.iter().filter(|image| !before.contains(*image)).cloned());
+            let found: Vec<String> = found.into_iter().filter(|image| !before.contains(image)).collect();
+            new.extend(found.iter().cloned());
             images.exempt.extend(before);
             let list = lists.entry(&named.name).or_default();
             for image in found {
@@ -67,12 +74,14 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         }
         // An image that is new in one place is new.
         images.exempt.retain(|image| !new.contains(image));
+        let names_images = reviewed.workload.is_some() || !self.policy.images.is_empty();
+        if new.is_empty() && names_images && self.policy.is_asked_of_new_images_alone(request) {
+            return Ok(None);
+        }
         for list in lists.values_mut() {
             let mut kept = Vec::new();
             for image in std::mem::take(list) {
-                if !images.exempt.contains(&image) {
-                    self.must_not_be_named_by_mirror(&image)?;
-                }
+                self.must_not_be_named_by_mirror(&image)?;
                 if self.is_matched(&image, programs, scope)? {
                     images.matched.insert(image.clone());
                     if asking.left_out.contains(&image) {
@@ -84,7 +93,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             }
             *list = kept;
         }
-        let (number, most) = (images.matched.len(), self.subject.context.settings.max_images);
+        let (number, most) = (images.matched.len(), settings.max_images);
         if number > most {
             let why = format!("{number} different images, the setting `maxImages` allows {most}");
             return Err(EvaluationError::Limit(why));
@@ -100,7 +109,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         if programs.mentions("images") {
             scope.set("images", map_of(lists.iter().map(|(name, images)| (*name, value(images)))));
         }
-        Ok(lists)
+        Ok(Some(lists))
     }
 
     /// The images that an entry of `images` names.
@@ -134,7 +143,8 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         scope: &mut Scope<'_>,
         asking: &mut Asking<'a>,
     ) -> Result<Vec<String>, EvaluationError> {
-        if self.subject.context.request.operation != Operation::Update {
+        let is_judged = self.policy.existing_images == ExistingImages::Judge;
+        if self.subject.context.request.operation != Operation::Update || is_judged {
             return Ok(Vec::new());
         }
         let Some(old) = self.subject.context.request.old_object() else { return Ok(Vec::new()) };

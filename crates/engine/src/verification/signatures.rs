@@ -9,7 +9,7 @@ use crate::manifest::Manifest;
 use crate::message::cut;
 use crate::reason::{Beside, Unresolved, Unsigned, Unverified};
 use crate::remedy::{Remedy, is_on};
-use crate::resolve::find_digest;
+use crate::resolve::{Digests, find_digest};
 use crate::settings::{Attestor, Identity, KeyReference, Settings, UnprovenIndexes, VerificationPolicy};
 use crate::spelling::{self, Misspelt};
 use serde::Deserialize;
@@ -35,8 +35,9 @@ pub(super) struct Signatures<'a> {
 }
 
 impl<'a> Signatures<'a> {
-    pub(super) fn new(settings: &'a Settings, host: &'a dyn Host) -> Self {
-        Self {
+    /// `digests` are what references were resolved to already.
+    pub(super) fn new(settings: &'a Settings, host: &'a dyn Host, digests: Digests) -> Self {
+        let mut signatures = Self {
             settings,
             host,
             digests: BTreeMap::new(),
@@ -45,7 +46,26 @@ impl<'a> Signatures<'a> {
             calls: BTreeMap::new(),
             said: BTreeMap::new(),
             beside: BTreeMap::new(),
+        };
+        for (reference, digest) in digests {
+            // Whoever asks for it is told.
+            drop(signatures.note(&reference, digest));
         }
+        signatures
+    }
+
+    /// Keeps what a reference was resolved to, or what it comes to that it can't be.
+    fn note(
+        &mut self,
+        reference: &ImageReference,
+        digest: Result<String, Unresolved>,
+    ) -> Result<String, EvaluationError> {
+        let found = digest.map_err(|unresolved| self.unresolved(reference, &unresolved));
+        match &found {
+            Ok(digest) => drop(self.digests.insert(reference.clone(), digest.clone())),
+            Err(why) => drop(self.unresolved.insert(reference.clone(), why.clone())),
+        }
+        found
     }
 
     pub(super) fn host(&self) -> &'a dyn Host {
@@ -90,12 +110,7 @@ impl<'a> Signatures<'a> {
             return Err(why.clone());
         }
         let found = find_digest(reference, self.settings, self.host);
-        let found = found.map_err(|unresolved| self.unresolved(reference, &unresolved));
-        match &found {
-            Ok(digest) => drop(self.digests.insert(reference.clone(), digest.clone())),
-            Err(why) => drop(self.unresolved.insert(reference.clone(), why.clone())),
-        }
-        found
+        self.note(reference, found)
     }
 
     /// Whether an attestor signed an image.

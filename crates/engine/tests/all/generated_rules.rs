@@ -12,7 +12,7 @@ use crate::cases::{Case, Cluster, IMAGES, PREFIXES, case};
 use custom::{Custom, How, PRE_SCAN_RULES, SCAN_RULES};
 use image_admission_engine::rego::generated::{ALWAYS, GeneratedRules, PRE_SCAN, SCAN};
 use image_admission_engine::rego::image_has_prefix::{ComparedImages, IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS};
-use image_admission_engine::settings::{ImageMatching, Settings};
+use image_admission_engine::settings::{ForgivenBy, ImageMatching, Settings};
 use image_admission_engine::{JudgedImage, Outcome, Response, Timestamp, WireHost, decide};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -130,7 +130,7 @@ fn pre_scan_input(case: &Case) -> Value {
 fn scan_input(case: &Case, judged: &JudgedImage) -> Value {
     let request = case.request();
     let (status, is_outage) = match judged.scan.as_ref().and_then(|scan| scan.report.as_ref()) {
-        Some(report) => (report.status.name(), report.is_outage),
+        Some(report) => (report.status.name(), report.forgiven_by == ForgivenBy::AcceptOutages),
         // Nobody asked.
         None => {
             let named = case.containers.iter().find(|container| container.name == judged.image.container);
@@ -145,7 +145,7 @@ fn scan_input(case: &Case, judged: &JudgedImage) -> Value {
         "AdmissionRequest": request,
         "PodObject": pod(case),
         "ScanReport": {"ImageAndTag": image, "Status": status, "Passed": status == "accepted", "Outage": is_outage,
-                       "InnerReport": {}},
+                       "Forgivable": true, "InnerReport": {}},
     })
 }
 

@@ -38,7 +38,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
     ),
     (
         "phases, verification and rules",
-        &["break_glass", "policy", "judged", "prescan", "scan", "pin", "rego", "verification"],
+        &["break_glass", "policy", "judged", "prescan", "pin", "update", "scan", "rego", "verification"],
     ),
     ("what is looked into when a policy is deployed", &["check"]),
     ("the way of a request", &["decision", "flow"]),

@@ -28,6 +28,8 @@ enum Expected {
     ScanRejected(Vec<String>),
     /// Allowed, and this object written in the place of the request's.
     Pinned(Value),
+    /// The same without a question that the scan phase has: digests that were there are kept.
+    Kept(Value),
     /// Allowed by the scan phase, with nothing to write.
     NotPinned,
 }
@@ -39,6 +41,7 @@ impl fmt::Display for Expected {
             Self::PreScanAccepted => f.write_str("allowed: accepted by pre-scan"),
             Self::PreScanRejected(message) => write!(f, "denied: {message}"),
             Self::ScanRejected(lines) => write!(f, "denied:\n{}", lines.join("\n")),
+            Self::Kept(object) => write!(f, "allowed, and kept: {object:#}"),
             Self::Pinned(object) => write!(f, "allowed, and written: {object:#}"),
             Self::NotPinned => f.write_str("allowed: nothing to pin"),
         }
@@ -53,8 +56,10 @@ struct Rule {
 
 fn expected(case: &Case) -> Expected {
     let judged: Vec<&Container> = case.containers.iter().filter(|container| case.is_judged(container)).collect();
+    let kept = case.containers.iter().filter(|container| case.is_kept(container) && case.change.is_pod());
+    let kept: Vec<&Container> = kept.collect();
     if judged.is_empty() {
-        return Expected::NothingToJudge;
+        return if kept.is_empty() { Expected::NothingToJudge } else { Expected::Kept(case.pinned_object(&kept)) };
     }
 
     let rules: Vec<Rule> = judged.iter().map(|container| case.rule(&case.pre_scan, "scan", &container.image)).collect();
@@ -69,14 +74,15 @@ fn expected(case: &Case) -> Expected {
         return Expected::PreScanRejected(format!("Pre-scan rejected. Reasons: {}", reasons.join(", ")));
     }
     if rules.iter().all(|rule| rule.action == "accept") {
-        return Expected::PreScanAccepted;
+        return if kept.is_empty() { Expected::PreScanAccepted } else { Expected::Kept(case.pinned_object(&kept)) };
     }
 
     let lines: Vec<String> = judged.iter().filter_map(|container| case.scan_line(container)).collect();
     if !lines.is_empty() {
         return Expected::ScanRejected(lines);
     }
-    let pins: Vec<&Container> = judged.into_iter().filter(|container| case.is_pinned(container)).collect();
+    let pins = judged.into_iter().filter(|container| case.is_pinned(container));
+    let pins: Vec<&Container> = pins.chain(kept).collect();
     if pins.is_empty() { Expected::NotPinned } else { Expected::Pinned(case.pinned_object(&pins)) }
 }
 
@@ -122,8 +128,14 @@ impl Case {
                 let waits = self.change.is_pod() && self.fallback(|level| level.report_pending) == "reject";
                 waits.then_some("scan report is pending")
             }
-            _ if !self.status(&container.image).is_outage() => Some("scan failed"),
-            _ => (self.fallback(|level| level.scan_failed) == "reject").then_some("scan failed"),
+            _ => {
+                let is_forgiven = match self.fallback(|level| level.scan_failed) {
+                    "accept" => true,
+                    "accept-outages" => self.status(&container.image).is_outage(),
+                    _ => false,
+                };
+                (!is_forgiven).then_some("scan failed")
+            }
         };
         let (name, scope) = (&container.name, rule.scope);
         let denial = |reason| format!("Image '{image}' REJECTED. {scope} - {reason}");
@@ -186,10 +198,11 @@ impl List {
 
 /// What the cases of a run must have been about, in the words of the model's answers: a property that holds because
 /// nothing interesting was tried holds for nothing.
-const REACHED: [&str; 22] = [
+const REACHED: [&str; 23] = [
     "allowed: nothing to judge",
     "allowed: accepted by pre-scan",
     "allowed: nothing to pin",
+    "allowed, and kept",
     "REJECTED. Global default policy",
     "REJECTED. Global custom policy (prefix '",
     "REJECTED. Namespace 'prod' default policy",
@@ -263,7 +276,7 @@ fn differences(expected: &Expected, answer: &Value) -> Vec<&'static str> {
 
     let (allowed, says, writes) = match expected {
         Expected::NothingToJudge | Expected::PreScanAccepted | Expected::NotPinned => (true, message.is_empty(), None),
-        Expected::Pinned(object) => (true, message.is_empty(), Some(object)),
+        Expected::Pinned(object) | Expected::Kept(object) => (true, message.is_empty(), Some(object)),
         Expected::PreScanRejected(expected) => (false, message == expected, None),
         Expected::ScanRejected(lines) => {
             let mut found = message.lines();
@@ -282,8 +295,14 @@ fn differences(expected: &Expected, answer: &Value) -> Vec<&'static str> {
 /// What the host should have been asked, or not: nothing unless the scan phase decides, and then about every image that
 /// no rule rejects, those with the action `accept` too.
 fn calls_amiss(case: &Case, expected: &Expected, asked: &[String]) -> Vec<String> {
-    if matches!(expected, Expected::NothingToJudge | Expected::PreScanAccepted | Expected::PreScanRejected(_)) {
-        return asked.iter().map(|call| format!("the host is asked for nothing here, but was: {call}")).collect();
+    if matches!(
+        expected,
+        Expected::NothingToJudge | Expected::PreScanAccepted | Expected::PreScanRejected(_) | Expected::Kept(_)
+    ) {
+        let compared = case.containers.iter().filter(|container| case.is_compared(container));
+        let compared: Vec<String> = compared.map(|container| container.image.by_tag()).collect();
+        let amiss = asked.iter().filter(|call| !compared.contains(call));
+        return amiss.map(|call| format!("the host is asked for nothing here, but was: {call}")).collect();
     }
     let judged = case.containers.iter().filter(|container| case.is_judged(container)).map(|container| &container.image);
     let looked_up = judged.filter(|image| case.rule(&case.scan, "scan-result", image).action != "reject");

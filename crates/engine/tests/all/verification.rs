@@ -346,9 +346,9 @@ fn what_ran_before_needs_no_digest() {
 }
 
 #[test]
-fn what_ran_before_keeps_its_place_in_the_lists() {
+fn what_ran_before_is_in_no_list() {
     let policy = expression(
-        "images.containers.size() == 2 && verifyImageSignatures(images.containers[0], [attestors.team]) > 0 && verifyImageSignatures(images.containers[1], [attestors.team]) > 0",
+        "images.containers == ['ghcr.io/team/app:1'] && images.all == images.containers && images.all.all(i, verifyImageSignatures(i, [attestors.team]) > 0)",
     );
     let mut update = request(&pod(&["ghcr.io/team/unsigned:1", "ghcr.io/team/app:1"]));
     update["operation"] = json!("UPDATE");
@@ -357,6 +357,16 @@ fn what_ran_before_keeps_its_place_in_the_lists() {
     assert_eq!(ask(&settings(&policy), &update, &host)["accepted"], true);
     let asked = host.calls();
     assert!(!asked.iter().any(|call| call.image().contains("unsigned")), "{asked:?}");
+    // Who names it by another way is told that it counts as verified.
+    let by_object = expression("verifyImageSignatures(object.spec.containers[0].image, [attestors.team]) > 0");
+    assert_eq!(ask(&settings(&by_object), &update, &world())["accepted"], true);
+    // Who judges what is there judges it.
+    let mut judging = expression("images.all.all(i, verifyImageSignatures(i, [attestors.team]) > 0)");
+    assert_eq!(ask(&settings(&judging), &update, &world())["accepted"], true);
+    judging["existingImages"] = json!("judge");
+    let judged = ask(&settings(&judging), &update, &world());
+    assert_eq!(judged["accepted"], false);
+    assert!(judged["message"].as_str().unwrap().contains("'ghcr.io/team/unsigned:1'"), "{judged}");
     // New in another place, it is new.
     update["object"]["spec"]["containers"][1]["image"] = json!("ghcr.io/team/unsigned:1");
     assert_eq!(ask(&settings(&policy), &update, &world())["accepted"], false);
@@ -736,8 +746,26 @@ fn an_update_without_a_new_image_needs_no_signature() {
     update["operation"] = json!("UPDATE");
     update["oldObject"] = update["object"].clone();
     assert_eq!(ask(&settings(&policy), &update, &world())["accepted"], true);
+    // Whatever else changes: what an object must look like whatever it runs, rules in Rego say.
     update["object"]["metadata"]["labels"]["a"] = json!("2");
-    assert_eq!(ask(&settings(&policy), &update, &world())["accepted"], false, "other fields still count");
+    assert_eq!(ask(&settings(&policy), &update, &world())["accepted"], true);
+    // An error is none either: no expression is evaluated, no condition, and no list of its own that is as it was.
+    for erring in [
+        json!({"verifications": [{"expression": "object.gone.x == 1"}]}),
+        json!({"matchConditions": [{"name": "c", "expression": "object.gone.x == 1"}], "verifications": [{"expression": "true"}]}),
+        json!({"images": [{"name": "own", "expression": "[object.metadata.name]"}], "verifications": [{"expression": "object.gone.x == 1"}]}),
+    ] {
+        assert_eq!(ask(&settings(&erring), &update, &world())["accepted"], true, "{erring}");
+        let mut judging = erring.clone();
+        judging["existingImages"] = json!("judge");
+        assert_eq!(ask(&settings(&judging), &update, &world())["accepted"], false, "{erring}");
+    }
+    // What pre-scan accepts by its name isn't judged by who is asked about the rest alone.
+    let mut accepting = settings(&json!({"existingImages": "judge", "verifications": [{"expression": SIGNED}]}));
+    accepting["preScanPolicies"] = json!({"customPolicies": [{"prefix": "ghcr.io/team/", "action": "accept"}]});
+    assert_eq!(ask(&accepting, &update, &world())["accepted"], true);
+    accepting["imageVerification"][0]["verifyPreScanAccepted"] = json!(true);
+    assert_eq!(ask(&accepting, &update, &world())["accepted"], false);
 }
 
 #[test]

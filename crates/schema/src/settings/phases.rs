@@ -68,10 +68,10 @@ pub struct ScanPolicies {
     /// What happens when there is no report yet, or only one older than `reports.maxAge`.
     #[schemars(extend("default" = "reject"))]
     pub report_pending: Option<Fallback>,
-    /// What happens when the image can't be resolved, its scan failed, its report can't be read, or the look-up failed. Only
-    /// outages can be let in: of the cluster, of the scanner, and of a registry that `registries` names.
+    /// What happens when the image can't be resolved, its scan failed, its report can't be read, or the look-up failed. No value
+    /// lets in an image of a registry that may not be asked, or an index that isn't proven.
     #[schemars(extend("default" = "reject"))]
-    pub scan_failed: Option<Fallback>,
+    pub scan_failed: Option<FailureFallback>,
     /// The first entry whose prefix matches an image decides.
     #[schemars(extend("default" = []))]
     pub custom_policies: Option<Vec<ScanCustomPolicy>>,
@@ -89,7 +89,7 @@ pub struct ScanNamespace {
     /// What happens when there is no report yet.
     pub report_pending: Option<Fallback>,
     /// What happens when there is no result: the same, in this namespace.
-    pub scan_failed: Option<Fallback>,
+    pub scan_failed: Option<FailureFallback>,
     /// A list, even an empty one, replaces that of the top level.
     pub custom_policies: Option<Vec<ScanCustomPolicy>>,
 }
@@ -118,7 +118,19 @@ pub enum ScanAction {
     ScanResult,
 }
 
-/// What to do without a result.
+/// What to do about a failure.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureFallback {
+    /// The image may run, whoever caused the failure: it isn't there, or its registry denies access, for example.
+    Accept,
+    /// The image may run where an outage caused the failure: of the cluster, of the scanner, or of a registry that `registries` names.
+    AcceptOutages,
+    /// The workload is rejected.
+    Reject,
+}
+
+/// What to do while there is no report.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fallback {

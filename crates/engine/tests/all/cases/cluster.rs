@@ -19,6 +19,10 @@ impl Cluster {
         for container in case.containers.iter().filter(|container| case.is_judged(container)) {
             host = host.with_image(&container.image, case.status(&container.image));
         }
+        for kept in case.containers.iter().filter(|container| case.is_kept(container)) {
+            host.tags.push(kept.image.by_tag());
+            host.stub = host.stub.tag(&kept.image.by_tag(), &kept.image.digest());
+        }
         let mut listed = BTreeMap::new();
         for image in &IMAGES {
             let status = case.status(image);

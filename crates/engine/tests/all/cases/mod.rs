@@ -224,18 +224,32 @@ pub(crate) enum Old {
     Same,
     Absent,
     OtherImage(Image),
+    /// The same image by its digest.
+    Digest,
     OtherName,
     OtherList(List),
 }
 
 impl Container {
-    pub(crate) fn is_unchanged(&self) -> bool {
+    /// What the old object has under the same name in the same list.
+    fn image_before(&self) -> Option<Image> {
         match self.old {
-            Old::Same => true,
-            Old::OtherImage(image) => image.text() == self.image.text(),
-            Old::OtherList(list) => list == self.list,
-            Old::Absent | Old::OtherName => false,
+            Old::Same => Some(self.image),
+            Old::OtherImage(image) => Some(image),
+            Old::Digest => Some(by_digest(self.image)),
+            Old::OtherList(list) => (list == self.list).then_some(self.image),
+            Old::Absent | Old::OtherName => None,
         }
+    }
+
+    /// The same string, the same digest of the same repository, or, in a template, the same tag in another spelling.
+    fn is_unchanged(&self, change: Change) -> bool {
+        self.image_before().is_some_and(|before| {
+            let now = self.image;
+            let is_same_digest = before.by_digest && now.by_digest && before.by_content() == now.by_content();
+            let is_same_tag = !before.by_digest && !now.by_digest && before.by_tag() == now.by_tag();
+            before.text() == now.text() || is_same_digest || is_same_tag && !change.is_pod()
+        })
     }
 
     /// The container in the old object.
@@ -245,6 +259,7 @@ impl Container {
             Old::Same => Some(same),
             Old::Absent => None,
             Old::OtherImage(image) => Some(Self { image, ..same }),
+            Old::Digest => Some(Self { image: by_digest(self.image), ..same }),
             Old::OtherName => Some(Self { name: format!("old-{}", self.name), ..same }),
             Old::OtherList(list) => Some(Self { list, ..same }),
         }
@@ -361,13 +376,41 @@ impl Case {
         digit.and_then(|digit| self.statuses.get(digit)).copied().unwrap_or(Status::NoReport)
     }
 
-    /// On an update, an image is judged unless the same list had the same name with the same string.
+    /// On an update, an image is judged unless the same list had the same image under the same name.
     pub(crate) fn is_judged(&self, container: &Container) -> bool {
         match self.change {
             Change::CreatePod | Change::CreateDeployment => true,
-            Change::UpdatePod | Change::UpdateDeployment => !container.is_unchanged(),
-            Change::AddEphemeral => container.list == List::Ephemeral && !container.is_unchanged(),
+            _ => self.is_changed(container) && !self.is_kept(container),
         }
+    }
+
+    fn is_changed(&self, container: &Container) -> bool {
+        match self.change {
+            Change::CreatePod | Change::CreateDeployment => true,
+            Change::UpdatePod | Change::UpdateDeployment => !container.is_unchanged(self.change),
+            Change::AddEphemeral => container.list == List::Ephemeral && !container.is_unchanged(self.change),
+        }
+    }
+
+    /// Whether the registry is asked what the tag stands for, to compare it with the digest that was there. In a Pod that helps
+    /// nobody unless the digest is written back.
+    pub(crate) fn is_compared(&self, container: &Container) -> bool {
+        let is_of_digest = |before: Image| {
+            let now = container.image;
+            before.by_digest && !now.by_digest && (before.host, before.repository) == (now.host, now.repository)
+        };
+        let is_update = !matches!(self.change, Change::CreatePod | Change::CreateDeployment);
+        is_update
+            && self.is_changed(container)
+            && container.image_before().is_some_and(is_of_digest)
+            && (!self.change.is_pod() || self.pin != Pin::Off)
+    }
+
+    /// Whether the tag stands for that digest, which a Pod keeps.
+    pub(crate) fn is_kept(&self, container: &Container) -> bool {
+        self.is_compared(container)
+            && container.image_before().is_some_and(|before| before.content == container.image.content)
+            && self.status(&container.image) != Status::Unresolvable
     }
 
     pub(crate) fn settings(&self) -> Value {
@@ -491,19 +534,22 @@ const PRE_SCAN_ACTIONS: [&str; 9] = ["accept", "accept", "accept", "accept", "sc
 const SCAN_ACTIONS: [&str; 7] =
     ["scan-result", "scan-result", "scan-result", "scan-result", "accept", "accept", "reject"];
 const FALLBACKS: [&str; 2] = ["accept", "reject"];
+const FAILURE_FALLBACKS: [&str; 3] = ["accept", "accept-outages", "reject"];
 const KEYS: [&str; 4] = ["defaultPolicy", "customPolicies", "reportPending", "scanFailed"];
 const NAMESPACES: [&str; 2] = ["prod", "dev"];
 
 fn level(actions: &'static [&'static str], with_status: bool) -> impl Strategy<Value = Level> {
-    let fallback = move || prop::option::of(select(&FALLBACKS)).prop_map(move |choice| choice.filter(|_| with_status));
+    let fallback = move |choices: &'static [&'static str]| {
+        prop::option::of(select(choices)).prop_map(move |choice| choice.filter(|_| with_status))
+    };
     let custom_policies = vec((select(&PREFIXES), select(actions)), 0..8);
     let keys: &[&str] = if with_status { &KEYS } else { &["defaultPolicy", "customPolicies"] };
     let nulls = select(vec![&[], keys]);
     let level = (
         prop::option::of(select(actions)),
         prop::option::weighted(0.75, custom_policies),
-        fallback(),
-        fallback(),
+        fallback(&FALLBACKS),
+        fallback(&FAILURE_FALLBACKS),
         nulls,
     );
     level.prop_map(|(default_policy, custom_policies, report_pending, scan_failed, nulls)| Level {
@@ -532,6 +578,7 @@ fn containers() -> impl Strategy<Value = Vec<Container>> {
         3 => Just(Old::Same),
         2 => Just(Old::Absent),
         2 => select(&IMAGES).prop_map(Old::OtherImage),
+        1 => Just(Old::Digest),
         1 => Just(Old::OtherName),
         1 => select(&List::ALL).prop_map(Old::OtherList),
     ];

@@ -77,11 +77,15 @@ report_pending_action = action {
 }
 
 scan_failed_action = "reject" {
-	input.ScanReport.Outage == false
+	input.ScanReport.Forgivable == false
 } else = action {
-	action := policies.byNamespace[namespace].scanFailed
+	value := policies.byNamespace[namespace].scanFailed
+	forgiving := {true: "accept", false: "reject"}[object.get(input.ScanReport, "Outage", true)]
+	action := object.get({"accept-outages": forgiving}, value, value)
 } else = action {
-	action := policies.scanFailed
+	value := policies.scanFailed
+	forgiving := {true: "accept", false: "reject"}[object.get(input.ScanReport, "Outage", true)]
+	action := object.get({"accept-outages": forgiving}, value, value)
 } else = "reject" {
 	true
 }
@@ -131,14 +135,14 @@ config_error["ScanReport is missing in input"] {
 config_error[msg] {
 	key := ["reportPending", "scanFailed"][_]
 	value := policies[key]
-	not {"accept", "reject"}[value]
+	not {"reportPending": {"accept", "reject"}, "scanFailed": {"accept", "accept-outages", "reject"}}[key][value]
 	msg := sprintf("Invalid value for %s - '%s'", [key, value])
 }
 
 config_error[msg] {
 	key := ["reportPending", "scanFailed"][_]
 	value := policies.byNamespace[namespace][key]
-	not {"accept", "reject"}[value]
+	not {"reportPending": {"accept", "reject"}, "scanFailed": {"accept", "accept-outages", "reject"}}[key][value]
 	msg := sprintf("Invalid value for %s for namespace '%s' - '%s'", [key, namespace, value])
 }
 

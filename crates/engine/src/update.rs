@@ -1,0 +1,99 @@
+//! What a request brings: the images that weren't in the object before.
+//!
+//! What ran before is not judged again, or an old ReplicaSet could not even be scaled down.
+
+use crate::context::RequestContext;
+use crate::image::{ImageList, UnreadableObject, WorkloadImage, images};
+use crate::pin::{self, EPHEMERAL_CONTAINERS, KeptPin};
+use crate::request::Operation;
+use crate::resolve::{Digests, find_digest, resolve};
+use crate::settings::Platforms;
+use crate::workload::WorkloadKind;
+use serde_json::Value;
+
+/// The images of a request that are judged, and what was found out about the others.
+#[derive(Debug, Default)]
+pub(crate) struct NewImages {
+    /// Those that are judged, in the order of the object.
+    pub(crate) images: Vec<WorkloadImage>,
+    /// Those that an update names by their tag alone, and that are pinned to what that tag is: they keep their digest.
+    pub(crate) kept: Vec<KeptPin>,
+    /// Those of a controller's template that another webhook fills in the Pod.
+    pub(crate) placeholders: Vec<WorkloadImage>,
+    /// What tags were resolved to on the way, so that nothing resolves them again.
+    pub(crate) digests: Digests,
+}
+
+/// The images that a request brings: all of a new object, the changed and added ones of an update, and of a Pod's
+/// subresource for ephemeral containers only those.
+///
+/// # Errors
+/// What can't be read, with its JSON pointer.
+pub(crate) fn new_images(
+    context: RequestContext<'_>,
+    object: &Value,
+    workload: WorkloadKind,
+) -> Result<NewImages, UnreadableObject> {
+    let RequestContext { request, settings, .. } = context;
+    let mut new = NewImages { images: images(object, workload)?, ..NewImages::default() };
+    if request.sub_resource == EPHEMERAL_CONTAINERS {
+        new.images.retain(|image| image.list == ImageList::Ephemeral);
+    }
+    if request.operation == Operation::Update
+        && let Some(old) = request.old_object()
+        && let Ok(old) = images(&old, workload)
+    {
+        for image in std::mem::take(&mut new.images) {
+            let before = old.iter().find(|old| old.is_in_the_place_of(&image));
+            if before.is_some_and(|before| is_unchanged(before, &image, workload)) {
+                continue;
+            }
+            let kept = before.and_then(|before| kept_pin(context, before, &image, object, workload, &mut new.digests));
+            match kept {
+                Some(kept) => new.kept.push(kept),
+                None => new.images.push(image),
+            }
+        }
+    }
+    if workload.is_template() && !settings.placeholders.is_empty() {
+        let is_placeholder = |image: &WorkloadImage| settings.placeholders.contains(&image.text);
+        (new.placeholders, new.images) = new.images.into_iter().partition(is_placeholder);
+    }
+    Ok(new)
+}
+
+/// Whether an update leaves an image as it is. In a Pod another spelling of a tag starts the container again, from whatever the tag is
+/// by then; what a template makes is judged anew.
+fn is_unchanged(before: &WorkloadImage, image: &WorkloadImage, workload: WorkloadKind) -> bool {
+    before.text == image.text || before.is_same_digest(image) || workload.is_template() && before.is_same_image(image)
+}
+
+/// The digest that an image had before an update, where the update names it by a tag of the same repository that stands for that
+/// digest. None: it is another image, or it can't be told now.
+///
+/// A Pod counts only where the digest is written back: its node would pull by the tag, whatever that is by then. What a template
+/// makes is judged anew.
+fn kept_pin(
+    context: RequestContext<'_>,
+    before: &WorkloadImage,
+    image: &WorkloadImage,
+    object: &Value,
+    workload: WorkloadKind,
+    digests: &mut Digests,
+) -> Option<KeptPin> {
+    let RequestContext { settings, host, .. } = context;
+    let (before, reference) = (before.reference.as_ref().ok()?, image.reference.as_ref().ok()?);
+    let pinned = before.digest().filter(|_| reference.digest().is_none() && before.is_of_repository(reference))?;
+    let is_written = pin::is_written(object, workload, &settings.pin);
+    if !is_written && !workload.is_template() {
+        return None;
+    }
+    let digest = digests.entry(reference.clone()).or_insert_with(|| find_digest(reference, settings, host));
+    let digest = digest.as_ref().ok()?;
+    // Of an index the one platform may be pinned that is asked for.
+    let is_one_platform = matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
+    let is_kept = digest == pinned
+        || is_one_platform
+            && resolve(reference, Some(digest), false, true, settings, host).image.is_ok_and(|own| own.pin == pinned);
+    is_kept.then(|| KeptPin { image: image.clone(), digest: pinned.to_owned() })
+}
