@@ -45,9 +45,12 @@ pub(super) fn text(
                     &format!("  - {}\n", in_one_line(&opens)).repeat(usize::from(said.insert(opens.clone()))),
                 );
             }
-            for (index, edit) in change.edits.iter().enumerate() {
-                // A list that is written out has all that is put into it.
-                let earlier = change.edits.iter().take(index);
+            // An entry that replaces another one is shown whole: nothing of that holds beside it.
+            let edits: Vec<Edit> =
+                change.edits.iter().map(|edit| edit.replacement().unwrap_or_else(|| edit.clone())).collect();
+            for (index, edit) in edits.iter().enumerate() {
+                // What is written out has all that is put into it.
+                let earlier = edits.iter().take(index);
                 if !earlier.into_iter().any(|earlier| earlier.copies.is_some() && earlier.path == edit.path) {
                     text.push_str(&changed(edit, change, &explanation.settings, paint));
                 }
