@@ -47,7 +47,7 @@ pub(crate) fn rule_for<A: PhaseAction>(
     reference: &ImageReference,
     matching: ImageMatching,
 ) -> Rule<A> {
-    let overrides = phase.by_namespace.get(namespace);
+    let overrides = phase.by_namespace.of(namespace).map(|(_, overrides)| overrides);
     let (list, list_namespace) = match overrides.and_then(|overrides| overrides.custom_policies.as_ref()) {
         Some(list) => (list, Some(namespace)),
         None => (&phase.custom_policies, None),

@@ -9,6 +9,7 @@ mod exemptions;
 mod exemptions_from;
 mod lint;
 mod message;
+mod namespaces;
 mod phases;
 mod pin;
 mod prefix;
@@ -39,6 +40,7 @@ pub use exemptions_from::{ExemptionObject, ExemptionsFrom, VoidExemption};
 pub use lint::{Lint, LintFix, LintRule, LintSeverity};
 pub(crate) use message::RULE;
 pub use message::{Message, MessageStyle};
+pub use namespaces::{ByNamespace, NamespacePattern};
 pub use phases::{
     CustomPolicy, EffectiveFallbacks, FailureFallback, Fallback, ForgivenBy, ImageMatching, NamespaceOverride, Phase,
     PreScanAction, ScanAction, StatusFallbacks,

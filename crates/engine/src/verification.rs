@@ -742,7 +742,7 @@ fn exemptions(settings: &Settings, namespace: &str, now: Timestamp) -> Json {
         json!({
             "vulnerabilities": exemption.vulnerabilities.iter().map(|pattern| pattern.as_str()).collect::<Vec<_>>(),
             "images": exemption.images.iter().map(|prefix| prefix.as_str()).collect::<Vec<_>>(),
-            "namespaces": exemption.namespaces,
+            "namespaces": exemption.namespaces.iter().map(|pattern| pattern.as_str()).collect::<Vec<_>>(),
             "packages": exemption.packages,
             "reason": exemption.reason,
             "expires": exemption.expires.day(),

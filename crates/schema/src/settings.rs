@@ -29,6 +29,9 @@ pub use rego::*;
 pub use reports::*;
 pub use verification::*;
 
+/// The names that a namespace may have, and globs of them.
+const NAMESPACE: &str = "^[a-z0-9*]([-a-z0-9*]*[a-z0-9*])?$";
+
 /// Which container images may run.
 ///
 /// Everything is optional, and the defaults are safe: every image needs a scan report of the sbomscanner for exactly its

@@ -236,6 +236,37 @@ fn both_know_the_same_choices() {
     assert!(compared > 30, "{compared}");
 }
 
+#[test]
+fn both_refuse_names_that_no_namespace_has() {
+    let schema = schema();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for (name, is_one) in [
+        ("prod", true),
+        ("prod-a", true),
+        ("prod-*", true),
+        ("*-a", true),
+        ("a*-*b", true),
+        ("*", true),
+        ("", false),
+        ("Shop", false),
+        ("Kube_System", false),
+        ("-a", false),
+        ("a-", false),
+        ("a.b", false),
+        ("a?", false),
+    ] {
+        for place in ["preScanPolicies", "scanPolicies", "policies", "acceptance"] {
+            let settings = json!({place: {"byNamespace": {name: {}}}});
+            assert_eq!(validator.is_valid(&settings), is_one, "{settings}");
+            assert_eq!(problems(&settings).is_empty(), is_one, "{settings}");
+        }
+        let exemption = json!({"vulnerability": "CVE-1", "namespaces": [name], "reason": "r", "expires": "2099-01-31"});
+        let settings = json!({"exemptions": [exemption]});
+        assert_eq!(validator.is_valid(&settings), is_one, "{settings}");
+        assert_eq!(problems(&settings).is_empty(), is_one, "{settings}");
+    }
+}
+
 /// What settings say, written or not.
 fn read(settings: &Value) -> Result<String, Vec<String>> {
     let mut settings = Settings::read(settings).map_err(|error| error.0)?;

@@ -59,7 +59,7 @@ pub(super) struct Exempt {
     #[arg(long = "package", value_name = "PURL")]
     packages: Vec<String>,
 
-    /// The only namespace whose workloads it is about. May be repeated
+    /// The only namespace whose workloads it is about, or a glob like `prod-*`. May be repeated
     #[arg(long = "workloads-in", value_name = "NAMESPACE")]
     namespaces: Vec<String>,
 

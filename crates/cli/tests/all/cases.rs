@@ -464,6 +464,69 @@ fn every_rejection_is_explained() {
     assert!(changed > 100, "{changed}");
 }
 
+/// What decided is named by the glob that it is written under. A change is for the request's namespace alone, and keeps what the
+/// glob's entry says beside it: one entry decides as a whole.
+#[test]
+fn what_a_glob_of_namespaces_decided_is_explained() {
+    use_read_clock();
+    let world = world();
+    let host = WireHost(engine_calls(world.as_ref()));
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+    let explained = |image: &str, settings: &Value| {
+        let pod =
+            json!({"metadata": {"namespace": "prod-a"}, "spec": {"containers": [{"name": "c1", "image": image}]}});
+        let request =
+            json!({"kind": {"group": "", "version": "v1", "kind": "Pod"}, "operation": "CREATE", "object": pod});
+        let request = serde_json::value::to_raw_value(&request).unwrap();
+        let settings = with_registries(settings.clone());
+        explain(Some(&request), &settings, &host, Timestamp(now.try_into().unwrap())).unwrap().1
+    };
+    let check = |image: &str, settings: Value, decided_by: &[&str], edit: [&str; 2], pointer: &str, expected: Value| {
+        let explanation = explained(image, &settings);
+        let deciders = explanation.causes.iter().flat_map(|cause| &cause.decided_by);
+        assert_eq!(deciders.map(|decider| decider.path.as_str()).collect::<Vec<_>>(), decided_by);
+        let change = explanation.change.unwrap();
+        let edits: Vec<_> =
+            change.edits.iter().map(|edit| [edit.path.as_str(), edit.replaces.as_deref().unwrap()]).collect();
+        assert_eq!(edits, [edit]);
+        assert_eq!(change.settings.pointer(pointer), Some(&expected), "{}", change.settings);
+    };
+    let list = json!([{"prefix": "localhost:5000/other/", "action": "accept"}]);
+    let digest = "localhost:5000/team/single:";
+    check(
+        "localhost:5000/team/single:1.0",
+        json!({"preScanPolicies": {"customPolicies": list, "byNamespace": {"*": {}, "prod-*": {"defaultPolicy": "reject"}}}}),
+        &["preScanPolicies.byNamespace.prod-*.defaultPolicy"],
+        ["preScanPolicies.byNamespace.prod-a.customPolicies", "preScanPolicies.byNamespace.prod-*"],
+        "/preScanPolicies/byNamespace/prod-a",
+        json!({"defaultPolicy": "reject", "customPolicies": [{"prefix": digest, "action": "scan"}, list[0]]}),
+    );
+    check(
+        "localhost:5000/team/single:1.0",
+        json!({"preScanPolicies": {"byNamespace": {"prod-*": {"defaultPolicy": "reject", "customPolicies": list}}}}),
+        &["preScanPolicies.byNamespace.prod-*.defaultPolicy"],
+        ["preScanPolicies.byNamespace.prod-a.customPolicies", "preScanPolicies.byNamespace.prod-*"],
+        "/preScanPolicies/byNamespace/prod-a",
+        json!({"defaultPolicy": "reject", "customPolicies": [{"prefix": digest, "action": "scan"}, list[0]]}),
+    );
+    check(
+        "localhost:5000/team/pending:1.0",
+        json!({"scanPolicies": {"reportPending": "accept", "byNamespace": {"prod-*": {"reportPending": "reject", "scanFailed": "accept"}}}}),
+        &["scanPolicies.defaultPolicy", "scanPolicies.byNamespace.prod-*.reportPending"],
+        ["scanPolicies.byNamespace.prod-a.reportPending", "scanPolicies.byNamespace.prod-*"],
+        "/scanPolicies/byNamespace/prod-a",
+        json!({"reportPending": "accept", "scanFailed": "accept"}),
+    );
+    check(
+        "localhost:5000/team/bad:1.0",
+        json!({"acceptance": {"byNamespace": {"prod-*": {"denyAlways": ["CVE-2025-10000"], "maxSeverity": {"critical": {"total": 5}}, "count": "entries"}}}}),
+        &["scanPolicies.defaultPolicy", "acceptance.byNamespace.prod-*.denyAlways"],
+        ["acceptance.byNamespace.prod-a.denyAlways", "acceptance.byNamespace.prod-*"],
+        "/acceptance/byNamespace/prod-a",
+        json!({"denyAlways": [], "maxSeverity": {"critical": {"total": 5}}, "count": "entries"}),
+    );
+}
+
 /// The same settings with every scan forgiven that fails or is pending; none where they aren't written in one piece.
 fn forgives_scans(settings: &Value) -> Option<Value> {
     let mut settings = settings.clone();

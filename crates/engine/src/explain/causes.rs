@@ -421,16 +421,9 @@ impl<'s> At<'s> {
 
     /// The setting for a status that is no result, and the value that lets the image in.
     fn fallback(&self, phase: &str, (key, value): (&str, &str), opens: Opens, cause: &mut Cause) {
-        let own = [phase, "byNamespace", self.namespace, key];
-        let top = [phase, key];
-        let decider = if self.find(&own).is_some() {
-            self.decider(&own, Value::Null)
-        } else {
-            self.decider(&top, json!("reject"))
-        };
-        cause.decided_by.push(decider);
-        let keys: &[&str] = if self.namespace.is_empty() { &top } else { &own };
-        cause.undo.push(Edit::new(keys, Action::Set(json!(value)), opens));
+        let keys = self.written(phase, key);
+        cause.decided_by.push(self.decider(&keys, json!("reject")));
+        cause.undo.push(self.of_namespace(phase, key, Action::Set(json!(value)), opens));
     }
 
     /// The limits that the reports of an image are over.
@@ -570,30 +563,40 @@ impl<'s> At<'s> {
 
     /// A gate for this namespace alone that warns where it rejected.
     fn warning_gate(&self, key: &'static str, actions: &[&'static str]) -> Edit {
-        let written = self.gate_keys(key);
-        let written: Vec<&str> = written.iter().map(String::as_str).collect();
         let opens = Opens::GateWarns { gate: key, whose: self.whose() };
-        self.own_gate(key, warning(self.find(&written), actions), opens)
+        self.own_gate(key, warning(self.find(&self.written("acceptance", key)), actions), opens)
     }
 
     /// A gate's value for this namespace alone.
     fn own_gate(&self, key: &str, value: Value, opens: Opens) -> Edit {
-        let own = ["acceptance", "byNamespace", self.namespace, key];
-        let keys: &[&str] = if self.namespace.is_empty() { &["acceptance", key] } else { &own };
-        Edit::new(keys, Action::Set(value), opens)
-    }
-
-    /// Where a gate of `acceptance` is written that holds for the namespace.
-    fn gate_keys(&self, key: &str) -> Vec<String> {
-        let own = ["acceptance", "byNamespace", self.namespace, key];
-        let keys: &[&str] = if self.find(&own).is_some() { &own } else { &["acceptance", key] };
-        keys.iter().map(|key| (*key).to_owned()).collect()
+        self.of_namespace("acceptance", key, Action::Set(value), opens)
     }
 
     fn gate(&self, key: &str, below: &[&str], default: Value) -> Decider {
-        let keys = self.gate_keys(key);
-        let keys: Vec<&str> = keys.iter().map(String::as_str).chain(below.iter().copied()).collect();
-        self.decider(&keys, default)
+        self.decider(&[&self.written("acceptance", key), below].concat(), default)
+    }
+
+    /// Where a setting is written that holds for the namespace: in the entry of `byNamespace` that decides, or above.
+    fn written<'k>(&'k self, place: &'k str, key: &'k str) -> Vec<&'k str> {
+        let entry = key_of(self.settings, place, self.namespace);
+        let own = entry.map(|entry| vec![place, "byNamespace", entry, key]);
+        own.filter(|own| self.find(own).is_some()).unwrap_or_else(|| vec![place, key])
+    }
+
+    /// A change of a setting for this namespace alone. Who has a namespace of its own opens no other.
+    fn of_namespace(&self, place: &str, key: &str, action: Action, opens: Opens) -> Edit {
+        if self.namespace.is_empty() {
+            return Edit::new(&[place, key], action, opens);
+        }
+        let edit = Edit::new(&[place, "byNamespace", self.namespace, key], action, opens);
+        // One entry decides as a whole. What one of the namespace's own doesn't say would be lost of a glob's.
+        match key_of(self.before, place, self.namespace).filter(|entry| *entry != self.namespace) {
+            Some(glob) => {
+                let keys = [place, "byNamespace", glob];
+                edit.replacing(&keys, self.find(&keys))
+            }
+            None => edit,
+        }
     }
 
     fn scan_key(&self) -> &'static str {
@@ -602,8 +605,9 @@ impl<'s> At<'s> {
 
     /// The policy of a phase that decided, where it is written.
     fn rule<A: PhaseAction>(&self, phase: &str, rule: &Rule<A>) -> Decider {
-        let level: Vec<&str> = match &rule.namespace {
-            Some(namespace) => vec![phase, "byNamespace", namespace],
+        let entry = rule.namespace.as_ref().and_then(|namespace| key_of(self.settings, phase, namespace));
+        let level: Vec<&str> = match entry {
+            Some(entry) => vec![phase, "byNamespace", entry],
             None => vec![phase],
         };
         let action = rule.action.name();
@@ -634,10 +638,6 @@ impl<'s> At<'s> {
                 text.strip_suffix(tag)?.to_owned()
             }
         };
-        let own = [phase, "byNamespace", self.namespace, "customPolicies"];
-        let top = [phase, "customPolicies"];
-        // Who has a namespace of its own opens no other.
-        let keys: &[&str] = if self.namespace.is_empty() { &top } else { &own };
         let whose = self.whose();
         let entry = Action::Prepend(json!({"prefix": prefix, "action": action}));
         let images = prefix;
@@ -645,7 +645,11 @@ impl<'s> At<'s> {
             "accept" => Opens::Accepted { images, whose },
             _ => Opens::Scanned { images, whose },
         };
-        Some(Edit::new(keys, entry, opens).copying(&top, self.find(&top).filter(|_| !self.namespace.is_empty())))
+        let edit = self.of_namespace(phase, "customPolicies", entry, opens);
+        // The list of the top level, where the namespace has none.
+        let top = [phase, "customPolicies"];
+        let is_copied = !self.namespace.is_empty() && self.written(phase, "customPolicies") == top;
+        Some(edit.copying(&top, self.find(&top).filter(|_| is_copied)))
     }
 
     fn decider(&self, keys: &[&str], default: Value) -> Decider {
@@ -660,6 +664,15 @@ impl<'s> At<'s> {
             None => at.get(key),
         };
         keys.iter().try_fold(self.written, below).filter(|value| !value.is_null())
+    }
+}
+
+/// The key of the entry of `byNamespace` that holds for a namespace, in a phase or in `acceptance`.
+fn key_of<'s>(settings: &'s Settings, place: &str, namespace: &str) -> Option<&'s str> {
+    match place {
+        "acceptance" => settings.acceptance.key_of(namespace),
+        "preScanPolicies" => settings.pre_scan.by_namespace.key_of(namespace),
+        _ => settings.scan.by_namespace.key_of(namespace),
     }
 }
 

@@ -46,12 +46,18 @@ pub struct Edit {
     /// A list that replaces another begins as a copy of that: its path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copies: Option<String>,
+    /// An entry of `byNamespace` that decides in the place of a glob's begins as a copy of that: its path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
     /// The path, key by key.
     #[serde(skip)]
     keys: Vec<String>,
     /// What it is a copy of.
     #[serde(skip)]
     copied: Value,
+    /// What is replaced.
+    #[serde(skip)]
+    replaced: Value,
 }
 
 /// What happens at a path.
@@ -70,13 +76,37 @@ impl Edit {
     /// A change at a path of keys; `[0]` is a position.
     pub(super) fn new(keys: &[&str], action: Action, opens: Opens) -> Self {
         let owned = keys.iter().map(|key| (*key).to_owned()).collect();
-        Self { path: path_of(keys), action, opens, copies: None, keys: owned, copied: Value::Null }
+        Self {
+            path: path_of(keys),
+            action,
+            opens,
+            copies: None,
+            replaces: None,
+            keys: owned,
+            copied: Value::Null,
+            replaced: Value::Null,
+        }
     }
 
     /// The same, where a list that isn't there yet replaces another one.
     pub(super) fn copying(self, keys: &[&str], list: Option<&Value>) -> Self {
         let list = list.filter(|list| list.as_array().is_some_and(|list| !list.is_empty()));
         Self { copies: list.map(|_| path_of(keys)), copied: list.cloned().unwrap_or_default(), ..self }
+    }
+
+    /// The same, where the entry of `byNamespace` that it is made in isn't there yet, and replaces another one.
+    pub(super) fn replacing(self, keys: &[&str], entry: Option<&Value>) -> Self {
+        Self { replaces: entry.map(|_| path_of(keys)), replaced: entry.cloned().unwrap_or_default(), ..self }
+    }
+
+    /// The same for the whole entry that is replaced, as it is with the change; none where none is.
+    #[must_use]
+    pub fn replacement(&self) -> Option<Self> {
+        self.replaces.as_ref()?;
+        let (_, entry) = self.keys.split_last()?;
+        let keys: Vec<&str> = entry.iter().map(String::as_str).collect();
+        let copied = self.replaced.clone();
+        Some(Self { path: path_of(&keys), keys: entry.to_vec(), copies: self.replaces.clone(), copied, ..self.clone() })
     }
 
     /// The last key of its path.
@@ -116,6 +146,13 @@ impl Edit {
     }
 
     fn apply(&self, settings: &mut Value) {
+        if let Some((_, entry)) = self.keys.split_last().filter(|_| self.replaces.is_some()) {
+            at(settings, entry, &|value| {
+                if value.is_null() {
+                    *value = self.replaced.clone();
+                }
+            });
+        }
         at(settings, &self.keys, &|value| {
             if value.is_null() {
                 *value = self.copied.clone();

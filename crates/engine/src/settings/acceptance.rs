@@ -5,9 +5,8 @@ mod grace;
 mod licenses;
 mod packages;
 
+use super::namespaces::{ByNamespace, NamespacePattern};
 use super::read::{Choice, Problems, SettingsMap, wrong_type};
-use super::reports::is_namespace_name;
-use std::collections::BTreeMap;
 use std::fmt;
 
 pub use exploitation::{Epss, ExploitedList, GateAction, KnownExploited, MissingScores};
@@ -19,7 +18,7 @@ pub use packages::{DeniedPackage, PackageGate};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Acceptance {
     top: Gates,
-    by_namespace: BTreeMap<String, Gates>,
+    by_namespace: ByNamespace<Gates>,
 }
 
 /// What one level says about findings; what is absent is as one level up.
@@ -104,8 +103,17 @@ impl Acceptance {
     /// What holds for the images of a namespace. A key that the namespace has replaces the top level's.
     #[must_use]
     pub fn of(&self, namespace: &str) -> Limits<'_> {
+        self.limits(self.by_namespace.of(namespace).map(|(_, own)| own))
+    }
+
+    /// What the top level alone says.
+    pub(super) fn top(&self) -> Limits<'_> {
+        self.limits(None)
+    }
+
+    fn limits<'a>(&'a self, own: Option<&'a Gates>) -> Limits<'a> {
         let top = &self.top;
-        let own = self.by_namespace.get(namespace).unwrap_or(top);
+        let own = own.unwrap_or(top);
         let cvss_score = own.cvss_score.or(top.cvss_score);
         let max_severity = own.max_severity.as_deref().or(top.max_severity.as_deref());
         Limits {
@@ -129,15 +137,29 @@ impl Acceptance {
 
     /// Whether what VEX documents clear counts in every namespace.
     pub(super) fn ignores_vex_everywhere(&self) -> bool {
-        // No namespace has this name.
-        std::iter::once("")
-            .chain(self.by_namespace.keys().map(String::as_str))
-            .all(|own| self.of(own).ignore_vex_status)
+        let own = self.by_namespace().map(|(_, limits)| limits);
+        std::iter::once(self.top()).chain(own).all(|limits| limits.ignore_vex_status)
     }
 
-    /// The namespaces that say something of their own.
-    pub(super) fn namespaces(&self) -> impl Iterator<Item = &String> {
-        self.by_namespace.keys()
+    /// What holds where an entry of `byNamespace` does, each with its key.
+    pub(super) fn by_namespace(&self) -> impl Iterator<Item = (&str, Limits<'_>)> {
+        self.by_namespace.iter().map(|(key, own)| (key, self.limits(Some(own))))
+    }
+
+    /// The keys of `byNamespace`.
+    pub(super) fn namespaces(&self) -> impl Iterator<Item = NamespacePattern> {
+        self.by_namespace.patterns()
+    }
+
+    /// The key of the entry of `byNamespace` that holds for a namespace.
+    pub(crate) fn key_of(&self, namespace: &str) -> Option<&str> {
+        self.by_namespace.key_of(namespace)
+    }
+
+    /// What may hold without an entry of `byNamespace`, each with the key of the entry that says so, if one does.
+    pub(super) fn without(&self, key: &str) -> Vec<(Option<&str>, Limits<'_>)> {
+        let others = self.by_namespace.without(key).into_iter();
+        others.map(|other| (other.map(|(key, _)| key), self.limits(other.map(|(_, own)| own)))).collect()
     }
 
     /// The paths of every grace period, which not every source can follow.
@@ -161,10 +183,9 @@ impl Acceptance {
                 .is_some_and(|running| graces.iter().all(|grace| grace.is_some_and(|grace| grace.cover(running))))
         };
         let namespaces = self.by_namespace.iter().filter(|(_, gates)| gates.running.is_some());
-        let own = namespaces.filter(|(namespace, _)| is_in_vain(self.of(namespace)));
+        let own = namespaces.filter(|(_, gates)| is_in_vain(self.limits(Some(gates))));
         let own = own.map(|(namespace, _)| format!("acceptance.byNamespace.{namespace}.running"));
-        // No namespace has this name.
-        let top = (self.top.running.is_some() && is_in_vain(self.of(""))).then(|| "acceptance.running".to_owned());
+        let top = (self.top.running.is_some() && is_in_vain(self.top())).then(|| "acceptance.running".to_owned());
         top.into_iter().chain(own).collect()
     }
 
@@ -342,20 +363,9 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> A
     let path = settings.path().key("acceptance");
     let Some(map) = SettingsMap::of(settings.get("acceptance"), &path, problems) else { return Acceptance::default() };
     map.known(&[KEYS, &["byNamespace"]].concat(), &[], problems);
-    let mut acceptance = Acceptance { top: read_gates(&map, problems), by_namespace: BTreeMap::new() };
-    let path = path.key("byNamespace");
-    let Some(namespaces) = SettingsMap::of(map.get("byNamespace"), &path, problems) else { return acceptance };
-    for (namespace, value) in namespaces.entries() {
-        let path = path.key(namespace);
-        let Some(map) = SettingsMap::of(Some(value), &path, problems) else { continue };
-        map.known(KEYS, &[], problems);
-        if !is_namespace_name(namespace) {
-            problems
-                .add(path, format!("`{namespace}` is not the name of a namespace; patterns are not understood here"));
-        }
-        acceptance.by_namespace.insert(namespace.clone(), read_gates(&map, problems));
-    }
-    acceptance
+    let top = read_gates(&map, problems);
+    let by_namespace = ByNamespace::read(&map, KEYS, problems, |map, _, problems| read_gates(map, problems));
+    Acceptance { top, by_namespace }
 }
 
 fn read_gates(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Gates {

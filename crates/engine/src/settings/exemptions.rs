@@ -1,9 +1,9 @@
 //! Exemptions: findings that don't count, for a reason and until a day.
 
 use super::exemptions_from::ExemptionObject;
+use super::namespaces::{NamespacePattern, read_patterns};
 use super::prefix::Prefix;
 use super::read::{Path, Problems, SettingsMap, wrong_type};
-use super::reports::is_namespace_name;
 use crate::time::Timestamp;
 use serde_json::Value;
 
@@ -17,8 +17,8 @@ pub struct Exemption {
     pub vulnerabilities: Vec<Pattern>,
     /// How the images' names start.
     pub images: Vec<Prefix>,
-    /// The namespaces of the workloads.
-    pub namespaces: Vec<String>,
+    /// The namespaces of the workloads, by name or by glob.
+    pub namespaces: Vec<NamespacePattern>,
     /// How the packages' URLs (purl) start.
     pub packages: Vec<String>,
     /// Why.
@@ -34,7 +34,7 @@ pub struct Exemption {
 impl Exemption {
     /// Whether it holds for workloads of a namespace.
     pub(crate) fn is_about(&self, namespace: &str) -> bool {
-        self.namespaces.is_empty() || self.namespaces.iter().any(|own| own == namespace)
+        self.namespaces.is_empty() || self.namespaces.iter().any(|own| own.matches(namespace))
     }
 
     /// What an object's `spec` says, read as an entry of the settings is, beside `approvedBy`; and everything that is wrong
@@ -142,17 +142,11 @@ fn read_one(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Exempt
         }
         _ => {}
     }
-    let namespaces = named(map, "namespaces", problems);
-    for namespace in namespaces.iter().filter(|namespace| !is_namespace_name(namespace)) {
-        problems.add(
-            path.key("namespaces"),
-            format!("`{namespace}` is not the name of a namespace; patterns are not understood here"),
-        );
-    }
+    let namespaces = read_patterns(map, "namespaces", problems);
     Some(Exemption {
         vulnerabilities: vulnerabilities.into_iter().map(|text| Pattern(text.to_owned())).collect(),
         images,
-        namespaces: namespaces.into_iter().map(str::to_owned).collect(),
+        namespaces,
         packages: packages.into_iter().map(str::to_owned).collect(),
         reason: reason?.to_owned(),
         expires: day?,

@@ -1,8 +1,8 @@
 //! Exemptions that stand in the cluster: where they are believed, and within which bounds.
 
 use super::acceptance::Severity;
+use super::namespaces::is_namespace_name;
 use super::read::{Problems, SettingsMap, wrong_type};
-use super::reports::is_namespace_name;
 use crate::time::{Span, Timestamp};
 
 /// Where objects stand that exempt findings, and what they may say.

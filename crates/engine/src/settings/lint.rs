@@ -2,11 +2,11 @@
 //!
 //! What depends on the settings alone is logged when the policy is deployed. `image-admission lint` tells all of it.
 
-use super::phases::PhaseAction;
+use super::phases::{PhaseAction, StatusFallbacks};
 use super::{
     Attestation, AttestationKind, Attestor, CustomPolicy, Effect, Exemption, FailureFallback, Glob, Identity,
-    ImageMatching, NamespaceOverride, Phase, PreScanAction, Prefix, SbomSource, ScanAction, Settings, UNSAID_REASON,
-    VerificationPolicy,
+    ImageMatching, NamespaceOverride, NamespacePattern, Phase, PreScanAction, Prefix, SbomSource, ScanAction, Settings,
+    UNSAID_REASON, VerificationPolicy,
 };
 use crate::image::{ImageReference, canonical_host};
 use crate::time::Timestamp;
@@ -23,8 +23,8 @@ const ED25519_PEM: &str = "MCowBQYDK2VwAyEA";
 /// How the types begin under which cosign attaches what it writes, as a layer beside an empty configuration.
 const LAYER_TYPES: [&str; 2] = ["application/vnd.dev.sigstore.bundle.", "application/vnd.dev.cosign.artifact."];
 
-/// What is said of a namespace's entry.
-const WITHOUT_EFFECT: &str = "it says what the top level says; remove it, or say what is different";
+/// The glob that matches every namespace.
+const EVERY_NAMESPACE: &str = "*";
 
 /// Something in valid settings that may not be meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -569,17 +569,40 @@ impl Lints {
         let heirs = phase.by_namespace.values().filter(|own| own.custom_policies.is_none());
         let defaults: Vec<A> = heirs.filter_map(|own| own.default_policy).chain([phase.default_policy]).collect();
         self.list(&phase.custom_policies, &defaults, name, matching);
-        for (namespace, own) in &phase.by_namespace {
+        for (namespace, own) in phase.by_namespace.iter() {
             let path = format!("{name}.byNamespace.{namespace}");
             if let Some(list) = &own.custom_policies {
                 self.list(list, &[own.default_policy.unwrap_or(phase.default_policy)], &path, matching);
             }
-            if has_no_effect(phase, own) {
-                // Its entry says that somebody thought of the namespace that runs the cluster.
-                let fix = (namespace != KUBE_SYSTEM).then_some(LintFix::Remove);
-                self.0.push(Lint::new(LintRule::NamespaceWithoutEffect, path, WITHOUT_EFFECT).fixed_by(fix));
-            }
+            let without = phase.by_namespace.without(namespace).into_iter();
+            let without = without.map(|other| (other.map(|(key, _)| key), of_level(phase, other.map(|(_, own)| own))));
+            // Its entry says that somebody thought of the namespace that runs the cluster.
+            let may_go = phase.by_namespace.key_of(KUBE_SYSTEM) != Some(namespace) || namespace == EVERY_NAMESPACE;
+            self.without_effect(name, path, &of_level(phase, Some(own)), without, may_go);
         }
+    }
+
+    /// An entry of `byNamespace` says what holds without it: `without` is all that may hold, each with the key of the entry
+    /// that says so, or none for the top level.
+    fn without_effect<'k, L: PartialEq>(
+        &mut self,
+        place: &str,
+        path: String,
+        own: &L,
+        without: impl IntoIterator<Item = (Option<&'k str>, L)>,
+        may_go: bool,
+    ) {
+        let mut says = None;
+        for (key, other) in without {
+            if other != *own {
+                return;
+            }
+            says = key;
+        }
+        let says = says.map_or("the top level".to_owned(), |key| format!("`{place}.byNamespace.{key}`"));
+        let message = format!("it says what {says} says; remove it, or say what is different");
+        let fix = may_go.then_some(LintFix::Remove);
+        self.0.push(Lint::new(LintRule::NamespaceWithoutEffect, path, message).fixed_by(fix));
     }
 
     /// One list, and every default policy that may stand behind it.
@@ -646,12 +669,12 @@ impl Lints {
     /// Namespaces whose findings are judged like those of any other, and limits that leave out the worst findings.
     fn acceptance(&mut self, settings: &Settings) {
         let acceptance = &settings.acceptance;
-        let own = acceptance
-            .namespaces()
-            .map(|namespace| (format!("acceptance.byNamespace.{namespace}"), namespace.as_str()));
-        let top = acceptance.of("").limit_critical();
-        for (path, namespace) in [("acceptance".to_owned(), "")].into_iter().chain(own) {
-            if !acceptance.of(namespace).limit_critical() && (namespace.is_empty() || top) {
+        let path = |key: &str| format!("acceptance.byNamespace.{key}");
+        let top = acceptance.top().limit_critical();
+        // What the top level leaves out is said once.
+        let own = acceptance.by_namespace().filter(|_| top).map(|(key, limits)| (path(key), limits));
+        for (path, limits) in [("acceptance".to_owned(), acceptance.top())].into_iter().chain(own) {
+            if !limits.limit_critical() {
                 let message =
                     "critical findings have no limit, since another severity has one; set `maxSeverity.critical` too";
                 self.add(LintRule::CriticalUnlimited, path, message);
@@ -661,10 +684,8 @@ impl Lints {
             let message = "`fixGracePeriod` and `unfixedGracePeriod` are as long: what it would let start starts anyway; make it longer, or remove it";
             self.add(LintRule::NeverMatches, path, message);
         }
-        for namespace in acceptance.namespaces().filter(|namespace| acceptance.of(namespace) == acceptance.of("")) {
-            let path = format!("acceptance.byNamespace.{namespace}");
-            let lint = Lint::new(LintRule::NamespaceWithoutEffect, path, WITHOUT_EFFECT);
-            self.0.push(lint.fixed_by(Some(LintFix::Remove)));
+        for (key, limits) in acceptance.by_namespace() {
+            self.without_effect("acceptance", path(key), &limits, acceptance.without(key), true);
         }
     }
 
@@ -826,8 +847,12 @@ impl Lints {
 
     /// Exemptions of more images than they seem to be about, or of fewer.
     fn exempted_images(&mut self, settings: &Settings) {
-        for (position, Exemption { images, packages, .. }) in settings.exemptions.iter().enumerate() {
+        for (position, Exemption { images, namespaces, packages, .. }) in settings.exemptions.iter().enumerate() {
             let path = format!("exemptions[{position}]");
+            if namespaces.iter().any(|pattern| pattern.as_str() == EVERY_NAMESPACE) {
+                let message = "`*` matches every namespace, as an exemption does without `namespaces`; remove them";
+                self.add(LintRule::Redundant, format!("{path}.namespaces"), message);
+            }
             if images.is_empty() && packages.is_empty() {
                 let message = "without `images` it holds whatever the image; name those that it is about";
                 self.add(LintRule::EveryImage, &path, message);
@@ -860,7 +885,9 @@ impl Lints {
 
     fn namespaces(&mut self, settings: &Settings, known: Option<&BTreeSet<String>>) {
         let (pre_scan, scan) = (&settings.pre_scan.by_namespace, &settings.scan.by_namespace);
-        if !pre_scan.contains_key(KUBE_SYSTEM) && !scan.contains_key(KUBE_SYSTEM) {
+        // Who says something of every namespace needn't have thought of this one.
+        let is_about = |key: Option<&str>| key.is_some_and(|key| key != EVERY_NAMESPACE);
+        if !is_about(pre_scan.key_of(KUBE_SYSTEM)) && !is_about(scan.key_of(KUBE_SYSTEM)) {
             self.add(
                 LintRule::KubeSystem,
                 "preScanPolicies.byNamespace",
@@ -868,20 +895,36 @@ impl Lints {
             );
         }
         let Some(known) = known else { return };
-        let named = [("preScanPolicies", pre_scan.keys().collect::<Vec<_>>()), ("scanPolicies", scan.keys().collect())];
-        let named = named
-            .iter()
-            .flat_map(|(phase, names)| names.iter().map(move |name| (format!("{phase}.byNamespace.{name}"), *name)));
-        let exempt = settings.exemptions.iter().enumerate().flat_map(|(position, exemption)| {
-            exemption.namespaces.iter().map(move |name| (format!("exemptions[{position}].namespaces"), name))
-        });
-        let judged = settings.acceptance.namespaces().map(|name| (format!("acceptance.byNamespace.{name}"), name));
-        let from = settings.exemptions_from.as_deref().and_then(|from| from.namespace.as_ref());
-        let from = from.map(|name| ("exemptionsFrom.namespace".to_owned(), name));
-        for (path, name) in named.chain(judged).chain(exempt).chain(from).filter(|(_, name)| !known.contains(*name)) {
-            let message = format!("the cluster has no namespace `{name}`: whoever creates it gets what this says");
-            self.add(LintRule::UnknownNamespace, path, message);
+        let named = [
+            ("preScanPolicies", pre_scan.patterns().collect::<Vec<_>>()),
+            ("scanPolicies", scan.patterns().collect()),
+            ("acceptance", settings.acceptance.namespaces().collect()),
+        ];
+        for (place, pattern) in named.iter().flat_map(|(place, all)| all.iter().map(move |pattern| (place, pattern))) {
+            self.unknown_namespace(format!("{place}.byNamespace.{}", pattern.as_str()), pattern, known);
         }
+        for (position, exemption) in settings.exemptions.iter().enumerate() {
+            for pattern in &exemption.namespaces {
+                self.unknown_namespace(format!("exemptions[{position}].namespaces"), pattern, known);
+            }
+        }
+        let from = settings.exemptions_from.as_deref().and_then(|from| from.namespace.as_ref());
+        if let Some(name) = from.filter(|name| !known.contains(*name)) {
+            self.add(LintRule::UnknownNamespace, "exemptionsFrom.namespace", no_namespace(name));
+        }
+    }
+
+    fn unknown_namespace(&mut self, path: String, pattern: &NamespacePattern, known: &BTreeSet<String>) {
+        if known.iter().any(|name| pattern.matches(name)) {
+            return;
+        }
+        let written = pattern.as_str();
+        let message = if pattern.is_glob() {
+            format!("the cluster has no namespace like `{written}`: whoever creates one gets what this says")
+        } else {
+            no_namespace(written)
+        };
+        self.add(LintRule::UnknownNamespace, path, message);
     }
 }
 
@@ -959,14 +1002,24 @@ fn may<A: PhaseAction>(phase: &Phase<A>, action: A) -> bool {
         || lists.into_iter().any(|policy| policy.action == action)
 }
 
-fn has_no_effect<A: PhaseAction>(phase: &Phase<A>, own: &NamespaceOverride<A>) -> bool {
-    fn is_same<F: PartialEq>(own: Option<F>, top: Option<F>) -> bool {
-        own.is_none() || own == top
-    }
-    own.default_policy.is_none_or(|action| action == phase.default_policy)
-        && own.custom_policies.as_ref().is_none_or(|list| *list == phase.custom_policies)
-        && is_same(own.fallbacks.report_pending, phase.fallbacks.report_pending)
-        && is_same(own.fallbacks.scan_failed, phase.fallbacks.scan_failed)
+/// What decides where an entry of a namespace holds, or the top level alone.
+fn of_level<'p, A: PhaseAction>(
+    phase: &'p Phase<A>,
+    own: Option<&'p NamespaceOverride<A>>,
+) -> (A, &'p [CustomPolicy<A>], StatusFallbacks) {
+    let (top, fallbacks) = (phase.fallbacks, own.map(|own| own.fallbacks).unwrap_or_default());
+    (
+        own.and_then(|own| own.default_policy).unwrap_or(phase.default_policy),
+        own.and_then(|own| own.custom_policies.as_ref()).unwrap_or(&phase.custom_policies),
+        StatusFallbacks {
+            report_pending: fallbacks.report_pending.or(top.report_pending),
+            scan_failed: fallbacks.scan_failed.or(top.scan_failed),
+        },
+    )
+}
+
+fn no_namespace(name: &str) -> String {
+    format!("the cluster has no namespace `{name}`: whoever creates it gets what this says")
 }
 
 /// Whether everything that a later policy matches is decided by an earlier one.

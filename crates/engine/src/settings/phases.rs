@@ -1,10 +1,10 @@
 //! The two phases: default, custom and per-namespace policies.
 
+use super::namespaces::ByNamespace;
 use super::prefix::Prefix;
 use super::read::{Choice, Path, Problems, SettingsMap, wrong_type};
 use super::refused;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// One phase's policies. `A` is what the phase can do with an image.
@@ -19,7 +19,7 @@ pub struct Phase<A> {
     /// What to do about a status that is no result.
     pub fallbacks: StatusFallbacks,
     /// What namespaces do differently.
-    pub by_namespace: BTreeMap<String, NamespaceOverride<A>>,
+    pub by_namespace: ByNamespace<NamespaceOverride<A>>,
 }
 
 /// What a namespace does differently in one phase; what is absent is as at the top level.
@@ -63,7 +63,8 @@ pub struct EffectiveFallbacks {
 impl<A> Phase<A> {
     /// The namespace's, then the top level's, then reject. The namespace's hold also for top-level custom policies.
     pub(crate) fn effective_fallbacks(&self, namespace: &str) -> EffectiveFallbacks {
-        let own = self.by_namespace.get(namespace).map_or(StatusFallbacks::default(), |overrides| overrides.fallbacks);
+        let own = self.by_namespace.of(namespace);
+        let own = own.map_or(StatusFallbacks::default(), |(_, overrides)| overrides.fallbacks);
         let top = self.fallbacks;
         EffectiveFallbacks {
             report_pending: own.report_pending.or(top.report_pending).unwrap_or(Fallback::Reject),
@@ -260,7 +261,7 @@ impl<A> Phase<A> {
         for (position, policy) in self.custom_policies.iter().enumerate() {
             each(format!("{name}.customPolicies[{position}]"), &policy.prefix, Effect::of(policy.action));
         }
-        for (namespace, overrides) in &self.by_namespace {
+        for (namespace, overrides) in self.by_namespace.iter() {
             for (position, policy) in overrides.custom_policies.iter().flatten().enumerate() {
                 let path = format!("{name}.byNamespace.{namespace}.customPolicies[{position}]");
                 each(path, &policy.prefix, Effect::of(policy.action));
@@ -281,7 +282,7 @@ pub(super) fn read<A: PhaseAction>(
         default_policy: A::DEFAULT,
         custom_policies: Vec::new(),
         fallbacks: StatusFallbacks::default(),
-        by_namespace: BTreeMap::new(),
+        by_namespace: ByNamespace::default(),
     };
     let path = settings.path().key(key);
     let Some(map) = SettingsMap::of(settings.get(key), &path, problems) else { return phase };
@@ -294,15 +295,9 @@ pub(super) fn read<A: PhaseAction>(
     phase.custom_policies = level.custom_policies.unwrap_or_default();
     phase.fallbacks = level.fallbacks;
 
-    let path = path.key("byNamespace");
-    if let Some(namespaces) = SettingsMap::of(map.get("byNamespace"), &path, problems) {
-        for (namespace, value) in namespaces.entries() {
-            let path = path.key(namespace);
-            let Some(map) = SettingsMap::of(Some(value), &path, problems) else { continue };
-            map.known(level_keys::<A>(), &[], problems);
-            phase.by_namespace.insert(namespace.clone(), read_level(&map, Some(namespace), matching, problems));
-        }
-    }
+    phase.by_namespace = ByNamespace::read(&map, level_keys::<A>(), problems, |map, namespace, problems| {
+        read_level(map, Some(namespace), matching, problems)
+    });
     phase
 }
 

@@ -1,6 +1,7 @@
 //! Where scan reports come from, and for which platforms.
 
 use super::attached::{self, AttachedArtifacts, Unsigned};
+use super::namespaces::is_namespace_name;
 use super::read::{Choice, Problems, SettingsMap, wrong_type};
 use super::refused;
 use crate::platform::Platform;
@@ -716,14 +717,6 @@ fn read_platform(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<P
         problems.add(map.path().key("platform"), format!("`{text}` is not a platform like `linux/amd64`"));
     }
     platform
-}
-
-/// A DNS label, as Kubernetes names namespaces.
-pub(super) fn is_namespace_name(text: &str) -> bool {
-    (1..=63).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-        && !text.starts_with('-')
-        && !text.ends_with('-')
 }
 
 /// A DNS name, as Kubernetes names most resources.

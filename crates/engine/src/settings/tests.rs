@@ -39,7 +39,7 @@ fn sysdig_s_names_are_read() {
             json!({name: {"autoGenerate": true, "defaultPolicy": "accept", "byNamespace": {"a": {"scanFailed": "accept"}}}}),
         );
         assert_eq!(settings.scan.default_policy, ScanAction::Accept);
-        let namespace = settings.scan.by_namespace.get("a").unwrap();
+        let namespace = settings.scan.by_namespace.of("a").unwrap().1;
         assert_eq!(
             namespace.fallbacks,
             StatusFallbacks { report_pending: None, scan_failed: Some(FailureFallback::Accept) }
@@ -1024,23 +1024,82 @@ fn a_gate_that_could_never_fire_is_refused() {
 
 #[test]
 fn names_that_nothing_has_are_refused() {
-    let no_pattern = "is not the name of a namespace; patterns are not understood here";
+    let no_name = "can't be the name of a namespace: use at most 63 lower-case letters, digits and `-`, with no `-` at an end, and `*` for any of them";
     refuse(
         json!({
             "reports": {"sources": [{"custom": {"apiVersion": "a b/v1", "kind": "x y", "namespaces": ["r"], "name": "A_{digestHex}",
                 "fields": {"digest": "d", "verdict": "v"}}}]},
             "acceptance": {"byNamespace": {"Prod *": {"count": "entries"}}},
-            "exemptions": [{"vulnerabilities": [], "namespaces": ["prod-*"], "reason": "r", "expires": "9999-12-31"}],
+            "exemptions": [{"vulnerabilities": [], "namespaces": ["prod-*", "prod-?"], "reason": "r", "expires": "9999-12-31"}],
         }),
         &[
             "reports.sources[0].custom.apiVersion: `a b/v1` is not the name of a kind of object",
             "reports.sources[0].custom.kind: `x y` is not the name of a kind of object",
             "reports.sources[0].custom.name: `A_{digestHex}` can't be an object's name, which has lower-case letters, digits, `-` and `.`",
-            &format!("acceptance.byNamespace.Prod *: `Prod *` {no_pattern}"),
+            &format!("acceptance.byNamespace.Prod *: `Prod *` {no_name}"),
             "exemptions[0]: set `vulnerability` or `vulnerabilities`: an id, or a pattern like `CVE-2024-*`",
-            &format!("exemptions[0].namespaces: `prod-*` {no_pattern}"),
+            &format!("exemptions[0].namespaces: `prod-?` {no_name}"),
         ],
     );
+}
+
+#[test]
+fn names_that_no_namespace_can_have_are_refused_wherever_namespaces_decide() {
+    let no_name = "can't be the name of a namespace: use at most 63 lower-case letters, digits and `-`, with no `-` at an end, and `*` for any of them";
+    for place in ["preScanPolicies", "scanPolicies", "policies", "acceptance"] {
+        for name in ["", "Shop", "Kube_System", "-prod", "prod-", "prod.a", "prod-?", &"a".repeat(64)] {
+            let path = format!("{place}.byNamespace.{name}");
+            refuse(json!({place: {"byNamespace": {name: {}}}}), &[&format!("{path}: `{name}` {no_name}")]);
+            refuse(
+                json!({place: {"byNamespace": {name: 5}}}),
+                &[&format!("{path}: `{name}` {no_name}"), &format!("{path}: expected an object, but found `5`")],
+            );
+        }
+        let twice = "`prod-**` has several `*` in a row, which say what one says; write one";
+        refuse(json!({place: {"byNamespace": {"prod-**": {}}}}), &[&format!("{place}.byNamespace.prod-**: {twice}")]);
+    }
+    let exemption = |name: &str| json!({"exemptions": [{"vulnerability": "CVE-1", "namespaces": [name], "reason": "r", "expires": "9999-12-31"}]});
+    for name in ["", "Shop", "Kube_System"] {
+        refuse(exemption(name), &[&format!("exemptions[0].namespaces: `{name}` {no_name}")]);
+    }
+    // These are asked for by their names.
+    let no_namespace = "is not the name of a namespace";
+    refuse(
+        json!({
+            "reports": {"sources": [{"sbomscanner": {"namespaces": ["scans-*"]}}, {"trivyOperator": {"namespaces": ["*"]}}]},
+            "exemptionsFrom": {"namespace": "team-*"},
+        }),
+        &[
+            &format!("reports.sources[0].sbomscanner.namespaces[0]: `scans-*` {no_namespace}"),
+            &format!("reports.sources[1].trivyOperator.namespaces[0]: `*` {no_namespace}"),
+            &format!("exemptionsFrom.namespace: `team-*` {no_namespace}; patterns are not understood here"),
+        ],
+    );
+}
+
+#[test]
+fn globs_of_namespaces_decide_as_whole_entries() {
+    let settings = read(json!({
+        "preScanPolicies": {"byNamespace": {"prod-*": {"defaultPolicy": "reject"}, "prod-a": {"customPolicies": []}}},
+        "scanPolicies": {"scanFailed": "accept", "byNamespace": {"*": {"reportPending": "accept"}, "prod-*": {"scanFailed": "reject"}}},
+        "acceptance": {"count": "entries", "byNamespace": {"prod-*": {"denyAlways": ["CVE-1"], "ignoreVexStatus": true}, "*-a": {"allowAlways": ["CVE-2"]}}},
+        "exemptions": [{"vulnerability": "CVE-1", "namespaces": ["prod-*", "test"], "reason": "r", "expires": "9999-12-31"}],
+    }));
+    let reject = |namespace| settings.pre_scan.by_namespace.of(namespace).and_then(|(_, own)| own.default_policy);
+    assert_eq!(["prod-b", "prod-a", "prod", "test"].map(reject), [Some(PreScanAction::Reject), None, None, None]);
+    let fallbacks = |namespace| {
+        let EffectiveFallbacks { report_pending, scan_failed } = settings.scan.effective_fallbacks(namespace);
+        (report_pending, scan_failed)
+    };
+    assert_eq!(fallbacks("prod-a"), (Fallback::Reject, FailureFallback::Reject));
+    assert_eq!(fallbacks("test"), (Fallback::Accept, FailureFallback::Accept));
+    let limits = settings.acceptance.of("prod-a");
+    assert_eq!((limits.deny_always.len(), limits.allow_always.len(), limits.count), (1, 0, Count::Entries));
+    assert_eq!(settings.acceptance.of("test-a").allow_always, ["CVE-2".to_owned()]);
+    assert_eq!(settings.acceptance.of("test").allow_always, [] as [String; 0]);
+    let [exemption] = settings.exemptions.as_slice() else { panic!("{:?}", settings.exemptions) };
+    let is_about = |namespace| exemption.is_about(namespace);
+    assert_eq!(["prod-a", "test", "prod", "test-a", ""].map(is_about), [true, true, false, false, false]);
 }
 
 #[test]

@@ -8,7 +8,7 @@
 
 mod custom;
 
-use crate::cases::{Case, Cluster, IMAGES, PREFIXES, case};
+use crate::cases::{Case, Cluster, IMAGES, PREFIXES, Phase, case};
 use custom::{Custom, How, PRE_SCAN_RULES, SCAN_RULES};
 use image_admission_engine::rego::generated::{ALWAYS, GeneratedRules, PRE_SCAN, SCAN};
 use image_admission_engine::rego::image_has_prefix::{ComparedImages, IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS};
@@ -90,22 +90,28 @@ enum PreScan {
     Scan,
 }
 
-/// Settings as rules see them: with defaults, without keys that have no value.
+/// Settings as rules see them: with defaults, without keys that have no value, and with what a glob says of the request's
+/// namespace under its name.
 fn data(case: &Case) -> Value {
     let settings = case.settings();
-    let phase = |key: &str, default_policy: &str| {
+    let namespace = case.namespace();
+    let phase = |key: &str, of: &Phase, default_policy: &str| {
         let mut phase = json!({"defaultPolicy": default_policy, "customPolicies": [], "byNamespace": {}});
         for (key, value) in settings.get(key).and_then(Value::as_object).into_iter().flatten() {
             if !value.is_null() {
                 phase[key] = value.clone();
             }
         }
+        if let Some((key, level)) = of.of_namespace(namespace) {
+            assert!(key == namespace || phase["byNamespace"].get(namespace).is_none());
+            phase["byNamespace"][namespace] = level.json();
+        }
         for level in phase["byNamespace"].as_object_mut().into_iter().flat_map(Map::values_mut) {
             level.as_object_mut().unwrap().retain(|_, value| !value.is_null());
         }
         phase
     };
-    let mut policies = phase(case.scan_key, "scan-result");
+    let mut policies = phase(case.scan_key, &case.scan, "scan-result");
     if !case.change.is_pod() {
         // The Pods of a controller wait for the report, the controller doesn't.
         policies["reportPending"] = "accept".into();
@@ -113,7 +119,7 @@ fn data(case: &Case) -> Value {
             level["reportPending"] = "accept".into();
         }
     }
-    json!({"preScanPolicies": phase("preScanPolicies", "scan"), "policies": policies})
+    json!({"preScanPolicies": phase("preScanPolicies", &case.pre_scan, "scan"), "policies": policies})
 }
 
 fn pod(case: &Case) -> Value {

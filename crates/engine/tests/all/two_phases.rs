@@ -87,15 +87,10 @@ fn expected(case: &Case) -> Expected {
 }
 
 impl Case {
-    /// The object's namespace, else the request's.
-    fn namespace(&self) -> &'static str {
-        self.object_namespace.filter(|own| !own.is_empty()).or(self.request_namespace).unwrap_or("")
-    }
-
     /// The first custom policy that matches, of the namespace if it has a list, else of the top level; else a default.
     fn rule(&self, phase: &Phase, fallback: &'static str, image: &Image) -> Rule {
         let namespace = self.namespace();
-        let own = phase.by_namespace.get(namespace);
+        let own = phase.of_namespace(namespace).map(|(_, level)| level);
         let of_namespace = format!("Namespace '{namespace}'");
 
         let (list, place) = match own.and_then(|level| level.custom_policies.as_ref()) {
@@ -146,7 +141,7 @@ impl Case {
 
     /// The namespace's value, the top level's, `reject`.
     fn fallback(&self, key: fn(&Level) -> Option<&'static str>) -> &'static str {
-        let own = self.scan.by_namespace.get(self.namespace());
+        let own = self.scan.of_namespace(self.namespace()).map(|(_, level)| level);
         own.and_then(key).or(key(&self.scan.top)).unwrap_or("reject")
     }
 
@@ -206,6 +201,8 @@ const REACHED: [&str; 23] = [
     "REJECTED. Global default policy",
     "REJECTED. Global custom policy (prefix '",
     "REJECTED. Namespace 'prod' default policy",
+    // By a glob alone.
+    "REJECTED. Namespace 'staging' default policy",
     "REJECTED. Namespace 'prod' custom policy (prefix '",
     "custom policy (prefix 'docker.io/",
     "custom policy (prefix 'index.docker.io",

@@ -1,5 +1,6 @@
 //! What makes a scan report accepted.
 
+use super::NAMESPACE;
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 
@@ -42,8 +43,9 @@ pub struct Acceptance {
     /// What is counted.
     #[schemars(extend("default" = "unique"))]
     pub count: Option<Count>,
-    /// The same settings for namespaces, by their names. Each replaces that of the top level.
-    #[schemars(extend("default" = {}))]
+    /// The same settings for namespaces, by a name or a glob like `prod-*`. Each replaces that of the top level. One entry
+    /// decides, as a whole: that of the name, else that of the most exact glob, which has the most characters beside its `*`.
+    #[schemars(extend("default" = {}, "propertyNames" = {"pattern": NAMESPACE}))]
     pub by_namespace: Option<BTreeMap<String, Gates>>,
 }
 

@@ -1,5 +1,6 @@
 //! Findings that don't count.
 
+use super::NAMESPACE;
 use schemars::JsonSchema;
 
 /// Findings that don't count, for a reason and until a day. What isn't said restricts nothing.
@@ -15,8 +16,8 @@ pub struct Exemption {
     /// How the images' names start.
     #[schemars(extend("default" = [], "examples" = [["ghcr.io/team/"]]))]
     pub images: Option<Vec<String>>,
-    /// The workloads' namespaces, by name.
-    #[schemars(extend("default" = []))]
+    /// The workloads' namespaces, by a name or a glob like `prod-*`.
+    #[schemars(inner(regex(pattern = NAMESPACE)), extend("default" = []))]
     pub namespaces: Option<Vec<String>>,
     /// How the packages' URLs (purl) start.
     #[schemars(extend("default" = [], "examples" = [["pkg:apk/alpine/openssl@"]]))]

@@ -1,5 +1,6 @@
 //! The two phases.
 
+use super::NAMESPACE;
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 
@@ -16,8 +17,9 @@ pub struct PreScanPolicies {
     /// The first entry whose prefix matches an image decides.
     #[schemars(extend("default" = []))]
     pub custom_policies: Option<Vec<PreScanCustomPolicy>>,
-    /// What namespaces do differently, by their names.
-    #[schemars(extend("default" = {}))]
+    /// What namespaces do differently, by a name or a glob like `prod-*`. One entry decides, as a whole: that of the name, else
+    /// that of the most exact glob, which has the most characters beside its `*`.
+    #[schemars(extend("default" = {}, "propertyNames" = {"pattern": NAMESPACE}))]
     pub by_namespace: Option<BTreeMap<String, PreScanNamespace>>,
 }
 
@@ -75,8 +77,9 @@ pub struct ScanPolicies {
     /// The first entry whose prefix matches an image decides.
     #[schemars(extend("default" = []))]
     pub custom_policies: Option<Vec<ScanCustomPolicy>>,
-    /// What namespaces do differently, by their names.
-    #[schemars(extend("default" = {}))]
+    /// What namespaces do differently, by a name or a glob like `prod-*`. One entry decides, as a whole: that of the name, else
+    /// that of the most exact glob, which has the most characters beside its `*`.
+    #[schemars(extend("default" = {}, "propertyNames" = {"pattern": NAMESPACE}))]
     pub by_namespace: Option<BTreeMap<String, ScanNamespace>>,
 }
 

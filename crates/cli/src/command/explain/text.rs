@@ -45,9 +45,12 @@ pub(super) fn text(
                     &format!("  - {}\n", in_one_line(&opens)).repeat(usize::from(said.insert(opens.clone()))),
                 );
             }
-            for (index, edit) in change.edits.iter().enumerate() {
-                // A list that is written out has all that is put into it.
-                let earlier = change.edits.iter().take(index);
+            // An entry that replaces another one is shown whole: nothing of that holds beside it.
+            let edits: Vec<Edit> =
+                change.edits.iter().map(|edit| edit.replacement().unwrap_or_else(|| edit.clone())).collect();
+            for (index, edit) in edits.iter().enumerate() {
+                // What is written out has all that is put into it.
+                let earlier = edits.iter().take(index);
                 if !earlier.into_iter().any(|earlier| earlier.copies.is_some() && earlier.path == edit.path) {
                     text.push_str(&changed(edit, change, &explanation.settings, paint));
                 }
@@ -184,4 +187,67 @@ fn is_of_rules(path: &&str) -> bool {
     ["preCustomRules", "customRules"].contains(path)
         || path.starts_with("regoPolicies")
         || path.contains("conftest.policy.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use image_admission_engine::explain::explain;
+    use image_admission_engine::{Timestamp, WireHost};
+
+    /// Two changes of one entry, which takes the place of a glob's: the entry is shown once, with all that the glob's says.
+    #[test]
+    fn an_entry_that_replaces_a_glob_s_is_shown_whole() {
+        let settings = json!({
+            "preScanPolicies": {"byNamespace": {"prod-*": {"defaultPolicy": "reject"}}},
+            "scanPolicies": {"defaultPolicy": "accept"},
+        });
+        let containers = json!([{"name": "a", "image": "ghcr.io/a:1"}, {"name": "b", "image": "ghcr.io/b:1"}]);
+        let request = json!({
+            "kind": {"group": "", "version": "v1", "kind": "Pod"},
+            "operation": "CREATE",
+            "object": {"metadata": {"name": "web", "namespace": "prod-a"}, "spec": {"containers": containers}},
+        });
+        let request = serde_json::value::to_raw_value(&request).unwrap();
+        let host = WireHost(|_: &str, _: &str, _: &[u8]| Err::<Vec<u8>, _>("nobody is there".into()));
+        let (_, explanation) = explain(Some(&request), &settings, &host, Timestamp(1_790_000_000)).unwrap();
+        let subject = Subject {
+            kind: "Pod".to_owned(),
+            namespace: "prod-a".to_owned(),
+            name: "web".to_owned(),
+            operation: "CREATE".to_owned(),
+            sub_resource: String::new(),
+        };
+        let cause = |image: &str, container: usize, name: &str| {
+            format!(
+                "\n  {image}\n    where       container {name}, /spec/containers/{container}/image\n    why         pre-scan rejects it by its name\n    decided by  preScanPolicies.byNamespace.prod-*.defaultPolicy: reject\n    to do       take an image whose name `preScanPolicies` doesn't reject\n"
+            )
+        };
+        let change = "
+If that can't be done: a small change of the settings that would have admitted it. It opens
+  - every image of ghcr.io/a in `prod-a`, as far as its scan is accepted
+  - every image of ghcr.io/b in `prod-a`, as far as its scan is accepted
+
+  set `preScanPolicies.byNamespace.prod-a`, which replaces `preScanPolicies.byNamespace.prod-*` there:
+
+    prod-a:
+      customPolicies:
+      - action: scan
+        prefix: 'ghcr.io/b:'
+      - action: scan
+        prefix: 'ghcr.io/a:'
+      defaultPolicy: reject
+
+";
+        assert_eq!(
+            text(&subject, &explanation, &[], None, Paint::none()),
+            [
+                "Pod web in namespace prod-a: denied\n",
+                &cause("ghcr.io/a:1", 0, "a"),
+                &cause("ghcr.io/b:1", 1, "b"),
+                change
+            ]
+            .concat()
+        );
+    }
 }

@@ -476,10 +476,12 @@ pub(crate) fn load_modules(
     Ok(Modules { facts, whole: false, rego, beside })
 }
 
-/// The settings of both phases as rules see them: as they are written, with what isn't written filled in. For templates of
-/// controllers a report that is pending is accepted: their Pods wait for it.
-pub(crate) fn settings_data(settings: &Json, is_template: bool) -> Value {
-    let phase = |keys: [&str; 2], default: &str| {
+/// The settings of both phases as rules see them: as they are written, with what isn't written filled in. Rules look
+/// namespaces up by their names, so that the entry of a glob that holds for `namespace` stands under its name too. For
+/// templates of controllers a report that is pending is accepted: their Pods wait for it.
+pub(crate) fn settings_data(settings: &Settings, namespace: &str, is_template: bool) -> Value {
+    let phase = |keys: [&str; 2], default: &str, holds: Option<&str>| {
+        let settings = &settings.rego.phases;
         let written = keys.iter().find_map(|key| settings.get(*key)).filter(|value| value.is_object());
         let mut policies = written.cloned().unwrap_or_else(|| Json::Object(serde_json::Map::new()));
         for (key, value) in [
@@ -493,9 +495,16 @@ pub(crate) fn settings_data(settings: &Json, is_template: bool) -> Value {
                 *entry = value;
             }
         }
+        let by_namespace = policies.get_mut("byNamespace").and_then(Json::as_object_mut);
+        if let (Some(by_namespace), Some(glob)) = (by_namespace, holds.filter(|key| *key != namespace))
+            && let Some(entry) = by_namespace.get(glob).cloned()
+        {
+            by_namespace.insert(namespace.to_owned(), entry);
+        }
         policies
     };
-    let mut scan = phase(["policies", "scanPolicies"], "scan-result");
+    let pre_scan = settings.pre_scan.by_namespace.key_of(namespace);
+    let mut scan = phase(["policies", "scanPolicies"], "scan-result", settings.scan.by_namespace.key_of(namespace));
     if is_template {
         let accept = Json::from("accept");
         if let Some(namespaces) = scan.get_mut("byNamespace").and_then(Json::as_object_mut) {
@@ -508,7 +517,7 @@ pub(crate) fn settings_data(settings: &Json, is_template: bool) -> Value {
         }
     }
     let mut data = Value::new_object();
-    set(&mut data, "preScanPolicies", from_own(&phase(["preScanPolicies", "preScanPolicies"], "scan")));
+    set(&mut data, "preScanPolicies", from_own(&phase(["preScanPolicies", "preScanPolicies"], "scan", pre_scan)));
     set(&mut data, "policies", from_own(&scan));
     data
 }

@@ -115,7 +115,7 @@ impl<'a> RequestRules<'a> {
                 return PreScan::Rejected(PreScanRejection { by_policies: false, by_rules });
             }
         };
-        let ready = self.with_data(rules, workload).and_then(|rules| {
+        let ready = self.with_data(rules, reviewed, workload).and_then(|rules| {
             PhaseInput::new(&rules, || self.input(), reviewed, workload, images)
                 .map(|input| (rules, input.pre_scan()))
                 .map_err(evaluation_error)
@@ -140,7 +140,7 @@ impl<'a> RequestRules<'a> {
         search: &mut ReportSearch<'_>,
     ) {
         let Some(loaded) = self.phase_rules(Phase::Scan, reviewed) else { return };
-        let loaded = loaded.map_err(evaluation_error).and_then(|rules| self.with_data(rules, workload));
+        let loaded = loaded.map_err(evaluation_error).and_then(|rules| self.with_data(rules, reviewed, workload));
         let ready = loaded.and_then(|rules| {
             PhaseInput::new(&rules, || self.input(), reviewed, workload, images)
                 .map(|input| (rules, input))
@@ -214,12 +214,13 @@ impl<'a> RequestRules<'a> {
     fn with_data<'r>(
         &self,
         mut rules: Box<PhaseRules<'r>>,
+        reviewed: &ReviewedObject,
         workload: WorkloadKind,
     ) -> Result<Box<PhaseRules<'r>>, String> {
         if !rules.sees_settings() {
             return Ok(rules);
         }
-        let data = settings_data(&self.context.settings.rego.phases, workload.is_template());
+        let data = settings_data(self.context.settings, &reviewed.namespace, workload.is_template());
         rules.set_data(data).map(|()| rules).map_err(evaluation_error)
     }
 

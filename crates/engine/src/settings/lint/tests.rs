@@ -405,6 +405,96 @@ fn namespaces_and_days() {
     );
 }
 
+#[test]
+fn globs_of_namespaces() {
+    check(
+        &json!({
+            "preScanPolicies": {"byNamespace": {"gone-*": {"defaultPolicy": "accept"}, "h*e": {"defaultPolicy": "accept"}}},
+            "acceptance": {"byNamespace": {"*-gone": {"count": "entries"}}},
+            "exemptions": [
+                {"vulnerability": "CVE-1", "images": ["ghcr.io/"], "reason": "r", "expires": "2099-01-31", "namespaces": ["he*", "left-*"]},
+                {"vulnerability": "CVE-1", "images": ["ghcr.io/"], "reason": "r", "expires": "2099-01-31", "namespaces": ["*"]},
+            ],
+        }),
+        &[
+            (
+                "redundant",
+                "exemptions[1].namespaces: `*` matches every namespace, as an exemption does without `namespaces`; remove them",
+            ),
+            (
+                "unknown-namespace",
+                "preScanPolicies.byNamespace.gone-*: the cluster has no namespace like `gone-*`: whoever creates one gets what this says",
+            ),
+            (
+                "unknown-namespace",
+                "acceptance.byNamespace.*-gone: the cluster has no namespace like `*-gone`: whoever creates one gets what this says",
+            ),
+            (
+                "unknown-namespace",
+                "exemptions[0].namespaces: the cluster has no namespace like `left-*`: whoever creates one gets what this says",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn entries_that_say_what_a_glob_says() {
+    let says =
+        |path: &str, says: &str| format!("{path}: it says what {says} says; remove it, or say what is different");
+    let pre_scan = |by_namespace: Value| json!({"preScanPolicies": {"byNamespace": by_namespace}});
+    let (reject, accept) = (json!({"defaultPolicy": "reject"}), json!({"defaultPolicy": "accept"}));
+    let here = "preScanPolicies.byNamespace.here";
+    check(
+        &pre_scan(json!({"h*": reject, "here": reject})),
+        &[("namespace-without-effect", &says(here, "`preScanPolicies.byNamespace.h*`"))],
+    );
+    // It keeps the glob from deciding.
+    check(&pre_scan(json!({"h*": reject, "here": {}})), &[]);
+    check(&pre_scan(json!({"h*": reject, "here": {"defaultPolicy": "scan"}})), &[]);
+    // What one glob says may keep another from deciding, too.
+    check(&pre_scan(json!({"*": reject, "h*": {}})), &[]);
+    check(&pre_scan(json!({"*e": reject, "he*": {}})), &[]);
+    let glob = "preScanPolicies.byNamespace.he*";
+    check(
+        &pre_scan(json!({"*": reject, "he*": reject, "here": accept})),
+        &[("namespace-without-effect", &says(glob, "`preScanPolicies.byNamespace.*`"))],
+    );
+    check(
+        &pre_scan(json!({"he*": {"defaultPolicy": "scan"}})),
+        &[("namespace-without-effect", &says(glob, "the top level"))],
+    );
+    let acceptance = |by_namespace: Value| json!({"acceptance": {"byNamespace": by_namespace}});
+    let listed = json!({"denyAlways": ["CVE-1"]});
+    check(&acceptance(json!({"h*": listed, "here": {}})), &[]);
+    check(
+        &acceptance(json!({"h*": listed, "here": listed})),
+        &[("namespace-without-effect", &says("acceptance.byNamespace.here", "`acceptance.byNamespace.h*`"))],
+    );
+    check(
+        &acceptance(json!({"h*": {}})),
+        &[("namespace-without-effect", &says("acceptance.byNamespace.h*", "the top level"))],
+    );
+}
+
+#[test]
+fn a_glob_may_be_about_the_namespace_that_runs_the_cluster() {
+    let is_told = |by_namespace: Value| {
+        let lints = Settings::read(&json!({"preScanPolicies": {"byNamespace": by_namespace}})).unwrap().lint(NOW, None);
+        lints.iter().any(|lint| lint.rule == LintRule::KubeSystem)
+    };
+    let accept = json!({"defaultPolicy": "accept"});
+    assert!(!is_told(json!({"kube-system": accept})) && !is_told(json!({"kube-*": accept})));
+    assert!(is_told(json!({"*": accept})) && is_told(json!({"prod-*": accept})));
+    let lints =
+        Settings::read(&json!({"scanPolicies": {"byNamespace": {"kube-*": {}, "*": {}}}})).unwrap().lint(NOW, None);
+    let fixes: Vec<_> = lints
+        .iter()
+        .filter(|lint| lint.rule == LintRule::NamespaceWithoutEffect)
+        .map(|lint| (lint.path.as_str(), lint.fix.is_some()))
+        .collect();
+    assert_eq!(fixes, [("scanPolicies.byNamespace.kube-*", false), ("scanPolicies.byNamespace.*", true)]);
+}
+
 /// What hides an entry does so for every image: an earlier entry decides whatever the later one would.
 #[test]
 fn what_is_said_to_never_decide_never_does() {

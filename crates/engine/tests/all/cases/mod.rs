@@ -334,6 +334,16 @@ pub(crate) struct Phase {
 }
 
 impl Phase {
+    /// What holds in a namespace, with the name or the glob that it is written under: the name itself, else the glob with the
+    /// most characters beside its `*`, then the fewest `*`, then the first by the alphabet.
+    pub(crate) fn of_namespace(&self, namespace: &str) -> Option<(&'static str, &Level)> {
+        let stars = |glob: &str| glob.matches('*').count();
+        let globs = self.by_namespace.iter().filter(|(key, _)| stars(key) > 0 && stands_for(key, namespace));
+        let best = globs.min_by_key(|(key, _)| (usize::MAX - (key.len() - stars(key)), stars(key), **key));
+        let named = self.by_namespace.get_key_value(namespace).or(best.filter(|_| !namespace.is_empty()));
+        named.map(|(key, level)| (*key, level))
+    }
+
     pub(crate) fn json(&self) -> Value {
         let mut phase = self.top.json();
         if let (Some(keys), false) = (phase.as_object_mut(), self.by_namespace.is_empty()) {
@@ -341,6 +351,16 @@ impl Phase {
             keys.insert("byNamespace".to_owned(), Value::Object(namespaces.collect()));
         }
         phase
+    }
+}
+
+/// Whether a text is one that a glob stands for.
+fn stands_for(glob: &str, text: &str) -> bool {
+    match glob.split_once('*') {
+        None => glob == text,
+        Some((start, rest)) => text
+            .strip_prefix(start)
+            .is_some_and(|end| (0..=end.len()).filter_map(|taken| end.get(taken..)).any(|end| stands_for(rest, end))),
     }
 }
 
@@ -371,6 +391,11 @@ pub(crate) struct Case {
 }
 
 impl Case {
+    /// The object's namespace, else the request's.
+    pub(crate) fn namespace(&self) -> &'static str {
+        self.object_namespace.filter(|own| !own.is_empty()).or(self.request_namespace).unwrap_or("")
+    }
+
     pub(crate) fn status(&self, image: &Image) -> Status {
         let digit = image.content.to_digit(16).and_then(|digit| usize::try_from(digit).ok());
         digit.and_then(|digit| self.statuses.get(digit)).copied().unwrap_or(Status::NoReport)
@@ -536,7 +561,8 @@ const SCAN_ACTIONS: [&str; 7] =
 const FALLBACKS: [&str; 2] = ["accept", "reject"];
 const FAILURE_FALLBACKS: [&str; 3] = ["accept", "accept-outages", "reject"];
 const KEYS: [&str; 4] = ["defaultPolicy", "customPolicies", "reportPending", "scanFailed"];
-const NAMESPACES: [&str; 2] = ["prod", "dev"];
+/// Names and globs; several of them match `prod`, and some are as exact as each other.
+const NAMESPACES: [&str; 9] = ["prod", "prod", "dev", "dev", "pr*", "*od", "p*d", "*d*", "*"];
 
 fn level(actions: &'static [&'static str], with_status: bool) -> impl Strategy<Value = Level> {
     let fallback = move |choices: &'static [&'static str]| {
@@ -562,7 +588,7 @@ fn level(actions: &'static [&'static str], with_status: bool) -> impl Strategy<V
 }
 
 fn phase(actions: &'static [&'static str], with_status: bool) -> impl Strategy<Value = Phase> {
-    let namespaces = btree_map(select(&NAMESPACES), level(actions, with_status), 0..3);
+    let namespaces = btree_map(select(&NAMESPACES), level(actions, with_status), 0..5);
     let phase = (level(actions, with_status), namespaces).prop_map(|(top, by_namespace)| Phase { top, by_namespace });
     prop_oneof![1 => Just(Phase::default()), 9 => phase]
 }
@@ -626,7 +652,7 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
         1 => Just(Change::CreateDeployment),
         1 => Just(Change::UpdateDeployment),
     ];
-    // `staging` is in no settings.
+    // `staging` is in no settings by its name.
     let namespace = || prop::option::weighted(0.8, select(&["prod", "prod", "dev", "staging", ""]));
     let request = (change, namespace(), namespace(), any::<bool>(), containers());
     (settings, request, statuses()).prop_map(|(settings, request, statuses)| {
