@@ -3,8 +3,7 @@
 //! The text holds what the registry answered, and whoever creates a Pod may choose the registry: no part of the text is
 //! passed on. What it says is told by its shape, from its beginning on, as the host and its clients write it. So the body
 //! of an answer, which stands behind, can't pass for another failure: a status of 500 whose body says `manifest unknown`
-//! is a failure. A body is read where the host shows no status, and where it tells one denial from another (403): by its own
-//! beginning.
+//! is a failure. It is read where it tells one denial from another, of a status of 403: by its own beginning.
 
 mod body;
 mod messages;
@@ -119,7 +118,7 @@ impl Failure {
             return rest.split_once(", code: ").map_or(Self::Refused(Refusal::Unknown), |(_, rest)| {
                 let failure = Self::status(rest);
                 if failure == Self::DeniedWith(403) {
-                    return body_behind(text, ", code: 403, message: ").and_then(body::of_forbidden).unwrap_or(failure);
+                    return body_behind(text, ", code: 403, message: ").and_then(body::refusal).unwrap_or(failure);
                 }
                 failure
             });
@@ -129,12 +128,9 @@ impl Failure {
                 return Self::status(rest);
             }
         }
-        if error.starts_with("Authentication failure:") {
-            let said = body_behind(text, "Authentication failure:").and_then(body::of_token);
-            return said.unwrap_or(Self::NoToken);
-        }
-        let starts: [(&str, Self); 10] = [
+        let starts: [(&str, Self); 11] = [
             ("Not authorized: url ", Self::DeniedWith(401)),
+            ("Authentication failure:", Self::NoToken),
             ("Failed to decode registry token:", Self::NoToken),
             ("Digest error:", Self::OtherDigest),
             ("Failed to parse manifest", Self::NotAManifest),

@@ -7,7 +7,7 @@
 use super::{Failure, Refusal};
 
 /// How messages begin. A `*` stands for a name, which whoever names an image may choose: it has no blanks.
-const BEGINNINGS: [(&str, Failure); 43] = [
+const BEGINNINGS: [(&str, Failure); 39] = [
     ("manifest unknown", Failure::NoManifest),
     ("the named manifest is not known to the registry", Failure::NoManifest),
     ("manifest tagged by \"*\" is not found", Failure::NoManifest),
@@ -25,17 +25,13 @@ const BEGINNINGS: [(&str, Failure); 43] = [
     ("you have reached your pull rate limit", Failure::TooManyRequests),
     ("you have reached your unauthenticated pull rate limit", Failure::TooManyRequests),
     ("pull request limit exceeded", Failure::TooManyRequests),
-    ("too many failed login attempts", Failure::TooManyRequests),
     ("rate exceeded", Failure::TooManyRequests),
     ("rate limit exceeded", Failure::TooManyRequests),
     ("data limit exceeded", Failure::TooManyRequests),
     ("quota exceeded", Failure::TooManyRequests),
     ("retry-after: ", Failure::TooManyRequests),
-    ("retry later", Failure::TooManyRequests),
     ("artifact download request rejected", Failure::Refused(Refusal::Policy)),
     ("request is prohibited by organization's policy", Failure::Refused(Refusal::Policy)),
-    ("namespace * has been disabled", Failure::Refused(Refusal::Policy)),
-    ("this namespace is disabled", Failure::Refused(Refusal::Policy)),
     ("client with ip '*' is not allowed access", Failure::Refused(Refusal::Address)),
     ("since docker is a us company", Failure::Refused(Refusal::Address)),
     ("the amazon cloudfront distribution is configured to block access from your country", {

@@ -286,33 +286,3 @@ fn a_body_says_which_denial_it_is_and_never_more() {
     assert_eq!(server(500, blocked), HostFailure::Failed("the registry answers 500".to_owned()));
     assert_eq!(server(429, blocked), HostFailure::TooManyRequests(Failure::TooManyRequests.words()));
 }
-
-#[test]
-fn a_server_of_tokens_is_down_only_where_its_page_or_its_first_error_begins_so() {
-    let token = |body: &str| of(&format!("Host error: Callback evaluation failure: Authentication failure: {body}"));
-    for body in [
-        "",
-        "manifest unknown",
-        "503",
-        "no: Retry later",
-        "<html><title>503</title></html>",
-        "<html><title>5030 x</title></html>",
-        "<html><title>+50 x</title></html>",
-        "<html><title>403 Forbidden</title></html>",
-        "<html><title>200 OK</title></html>",
-        r#"{"errors":[{"code":"503 x","message":"denied"}]} too many requests"#,
-        r#"{"errors":[{"code":"DENIED","message":"denied"},{"code":"TOOMANYREQUESTS","message":"too many requests"}]}"#,
-        r#"{"details":"too many requests"}"#,
-    ] {
-        assert_eq!(token(body), HostFailure::Denied("the registry gives no token for it".to_owned()), "{body}");
-    }
-    for body in [
-        "Too Many Requests",
-        "503 Service Unavailable",
-        "<html>\n<head><title>504 Gateway Time-out</title></head>",
-        "\r\n{\n  \"errors\": [\n    {\"code\": \"TOOMANYREQUESTS\", \"message\": \"slow down\"}\n  ]\n}",
-    ] {
-        assert!(token(body).is_outage(), "{body}");
-    }
-    assert_eq!(token("<title>451 Unavailable For Legal Reasons</title>"), refused(Refusal::Address));
-}
