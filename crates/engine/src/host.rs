@@ -17,6 +17,7 @@ use std::fmt;
 pub(crate) use counted::CountedHost;
 pub(crate) use mirrored::MirroredHost;
 pub(crate) use registry_failure::NOBODY_TO_ASK;
+pub use registry_failure::Refusal;
 pub(crate) use unreadable::unreadable;
 pub use wire::{BINDING, HostCalls, Wapc, WapcCall, WireHost};
 
@@ -178,8 +179,12 @@ pub enum HostFailure {
     NotGranted(String),
     /// Nobody who was asked for signed it.
     NotTrusted(Untrusted),
-    /// The registry doesn't answer this question, and may answer it to others.
+    /// The registry denies access to whoever asks, and may answer others: it is about credentials.
     Denied(String),
+    /// The registry doesn't answer this question, with whatever credentials.
+    Refused(Refusal, String),
+    /// The registry limits how many requests it answers.
+    TooManyRequests(String),
     /// It looked, and what is there makes no sense: whoever pushed it chose what it is.
     Malformed(String),
     /// It could not look.
@@ -192,10 +197,13 @@ impl HostFailure {
     #[must_use]
     pub fn is_outage(&self) -> bool {
         match self {
-            Self::Failed(_) => true,
-            Self::NotFound(_) | Self::NotGranted(_) | Self::NotTrusted(_) | Self::Denied(_) | Self::Malformed(_) => {
-                false
-            }
+            Self::Failed(_) | Self::TooManyRequests(_) => true,
+            Self::NotFound(_)
+            | Self::NotGranted(_)
+            | Self::NotTrusted(_)
+            | Self::Denied(_)
+            | Self::Refused(..)
+            | Self::Malformed(_) => false,
         }
     }
 }
@@ -206,6 +214,8 @@ impl fmt::Display for HostFailure {
             Self::NotFound(text)
             | Self::NotGranted(text)
             | Self::Denied(text)
+            | Self::Refused(_, text)
+            | Self::TooManyRequests(text)
             | Self::Malformed(text)
             | Self::Failed(text) => f.write_str(text),
             Self::NotTrusted(_) => f.write_str("nobody who was asked for signed it"),

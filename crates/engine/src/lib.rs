@@ -94,7 +94,8 @@ pub use check::{ReadKind, check_settings, kinds_read, lint};
 pub use clock::{Clock, NO_TIME, use_clock, use_clock_if_none};
 pub use decision::{Decision, NothingToJudge, Outcome};
 pub use host::{
-    AccessReview, BINDING, Document, Host, HostCalls, HostFailure, Resource, Untrusted, Wapc, WapcCall, WireHost,
+    AccessReview, BINDING, Document, Host, HostCalls, HostFailure, Refusal, Resource, Untrusted, Wapc, WapcCall,
+    WireHost,
 };
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};
 pub use instance::skip_freeing;

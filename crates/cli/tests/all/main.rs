@@ -42,6 +42,7 @@ mod picture;
 mod readme;
 mod recorded;
 mod registry;
+mod registry_answers;
 mod rego_test;
 mod reports;
 mod run;

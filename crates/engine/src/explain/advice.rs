@@ -102,8 +102,16 @@ pub enum Advice {
     GiveSomebodyToAsk,
     /// There is no such image.
     NameWhatIsThere,
+    /// A registry limits how many requests it answers.
+    AskLater,
     /// The registry denies access.
     GiveCredentials,
+    /// The registry's own policy holds the image back.
+    SatisfyRegistry,
+    /// The registry doesn't serve the policy server's address.
+    TakeFromElsewhere,
+    /// The registry's answer is of no kind that is known.
+    ReadLog,
     /// What is there can't be judged.
     PushAnew,
     /// Name one platform by its digest.
@@ -250,6 +258,15 @@ impl fmt::Display for Advice {
             Self::TryAgain => "apply it again when what didn't answer is there again",
             Self::GiveSomebodyToAsk => "give `--images FILE`, or use `--live`",
             Self::NameWhatIsThere => "check its name and tag; with `--images`, add the image to the list",
+            Self::AskLater => "apply it again later: the registry limits how many requests it answers",
+            Self::SatisfyRegistry => {
+                "ask who runs the registry why its own policy holds the image back: vulnerabilities, a signature that is missing, \
+                 a quarantine"
+            }
+            Self::TakeFromElsewhere => {
+                "take it from a registry that serves the policy server, or have this one asked through a mirror"
+            }
+            Self::ReadLog => "see in the policy server's log what the registry answered",
             Self::GiveCredentials => "give the policy server credentials that may read it",
             Self::PushAnew => {
                 "push it anew with a tool whose indexes are proven (buildx, docker manifest, crane, ko, podman, regctl, oras)"

@@ -1,7 +1,7 @@
 //! From the reasons of a decision to what can be done about the image.
 
 use super::{Advice, PackageUpdate};
-use crate::host::{HostFailure, NOBODY_TO_ASK, Untrusted};
+use crate::host::{HostFailure, NOBODY_TO_ASK, Refusal, Untrusted};
 use crate::reason::{
     Beside, Decisive, DocumentKind, EndedExemption, ExceededLimit, ExceededSetting, FoundPackage, LicenseFault,
     LookUpFailure, NamedFinding, NotRunning, NotScanned, OtherImage, Pending, ReportReason, ScanReason, Unexcused,
@@ -71,8 +71,8 @@ fn about_unverified(unverified: &Unverified) -> Advice {
 
 fn about_unsigned(artifact: &str, unsigned: &Unsigned) -> Advice {
     let asked_for = unsigned.asked_for.clone();
-    if let Beside::Failed(_) = unsigned.beside {
-        return Advice::TryAgain;
+    if let Beside::Failed(failure) = &unsigned.beside {
+        return about_failure(failure);
     }
     match unsigned.why {
         Untrusted::CertificateExpired => Advice::RenewCertificate(asked_for),
@@ -89,12 +89,12 @@ fn about_unresolved(why: &Unresolved, settings: &Settings) -> Advice {
         }
         Unresolved::NoDigest(failure) | Unresolved::NotConfirmed(failure) | Unresolved::NoManifest(failure) => {
             match failure {
-                HostFailure::NotFound(_) => Advice::NameWhatIsThere,
-                HostFailure::Denied(_) => Advice::GiveCredentials,
-                HostFailure::NotGranted(_) => Advice::RepairLookUp,
-                HostFailure::Failed(said) if said == NOBODY_TO_ASK => Advice::GiveSomebodyToAsk,
-                HostFailure::Failed(_) => Advice::TryAgain,
+                HostFailure::NotFound(_)
+                | HostFailure::Refused(Refusal::NoRepository | Refusal::Status(404 | 410), _) => {
+                    Advice::NameWhatIsThere
+                }
                 HostFailure::Malformed(_) | HostFailure::NotTrusted(_) => Advice::PushAnew,
+                other => about_failure(other),
             }
         }
         Unresolved::NotADigest | Unresolved::Ambiguous | Unresolved::Unproven | Unresolved::NoPlatforms => {
@@ -104,6 +104,24 @@ fn about_unresolved(why: &Unresolved, settings: &Settings) -> Advice {
         Unresolved::NoneAskedFor(_) => Advice::PushForPlatform,
         Unresolved::NamedByMirror(_) => Advice::NameRegistry,
         Unresolved::MirrorDiffers(_) => Advice::CatchUpMirror,
+    }
+}
+
+/// What to do where somebody was asked and gave no answer. Credentials are spoken of only where it is about them.
+fn about_failure(failure: &HostFailure) -> Advice {
+    match failure {
+        HostFailure::Denied(_) => Advice::GiveCredentials,
+        HostFailure::Refused(Refusal::Policy, _) => Advice::SatisfyRegistry,
+        HostFailure::Refused(Refusal::Address, _) => Advice::TakeFromElsewhere,
+        HostFailure::Refused(Refusal::Status(_) | Refusal::Error | Refusal::Unknown, _) => Advice::ReadLog,
+        HostFailure::Failed(said) if said == NOBODY_TO_ASK => Advice::GiveSomebodyToAsk,
+        HostFailure::TooManyRequests(_) => Advice::AskLater,
+        HostFailure::Failed(_) => Advice::TryAgain,
+        HostFailure::NotFound(_)
+        | HostFailure::NotGranted(_)
+        | HostFailure::NotTrusted(_)
+        | HostFailure::Malformed(_)
+        | HostFailure::Refused(Refusal::NoRepository, _) => Advice::RepairLookUp,
     }
 }
 
@@ -146,8 +164,7 @@ fn about_reason(reason: &ReportReason) -> Vec<Advice> {
         Decisive::Pending(_) => Advice::Wait,
         Decisive::NotScanned(NotScanned::OnlyWhatOneWorkloadUses) | Decisive::Nothing(_) => Advice::Scan,
         Decisive::Failed(_) => Advice::RepairScan,
-        Decisive::LookUpFailed(LookUpFailure::Host(failure)) if failure.is_outage() => Advice::TryAgain,
-        Decisive::LookUpFailed(LookUpFailure::Host(_)) => Advice::RepairLookUp,
+        Decisive::LookUpFailed(LookUpFailure::Host(failure)) => about_failure(failure),
         Decisive::LookUpFailed(LookUpFailure::List(_)) => Advice::RepairLookUp,
         Decisive::LookUpFailed(LookUpFailure::Unjudgeable(_)) => Advice::NamePlatform,
     };
@@ -170,7 +187,7 @@ fn about_unexcused(why: &Unexcused) -> Option<Advice> {
             return Some(Advice::MendVex(artifact.clone()));
         }
     };
-    Some(if failure.is_outage() { Advice::TryAgain } else { Advice::RepairLookUp })
+    Some(about_failure(failure))
 }
 
 /// Packages that a gate objects to, and licences.

@@ -108,6 +108,8 @@ impl HostFailure {
         match self {
             Self::NotFound(text) => Self::NotFound(with(text)),
             Self::Denied(text) => Self::Denied(with(text)),
+            Self::Refused(refusal, text) => Self::Refused(refusal, with(text)),
+            Self::TooManyRequests(text) => Self::TooManyRequests(with(text)),
             Self::Malformed(text) => Self::Malformed(with(text)),
             Self::Failed(text) if text != NOBODY_TO_ASK => Self::Failed(with(text)),
             other @ (Self::NotGranted(_) | Self::NotTrusted(_) | Self::Failed(_)) => other,

@@ -107,8 +107,8 @@ pub enum Fallback {
 /// What to do where the scan failed, or what is known of the image can't be looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureFallback {
-    /// Let the image run, whoever caused the failure: "the image does not exist, the scanner does not have the required
-    /// credentials", as Sysdig's controllers document it.
+    /// Let the image run, whoever caused the failure: also where it isn't there, or nobody may read it, as Sysdig's controllers
+    /// document it.
     Accept,
     /// Let it run where nobody caused the failure who names or pushes images.
     AcceptOutages,
