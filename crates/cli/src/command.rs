@@ -11,6 +11,7 @@ mod diff;
 #[cfg(not(target_family = "wasm"))]
 mod digests;
 mod document;
+mod duplicates;
 mod eval;
 #[cfg(not(target_family = "wasm"))]
 mod exempt;

@@ -123,7 +123,7 @@ fn read_document(
     if platform.is_none() && is_on(Remedy::ArtifactsAreNoImages) {
         return Err(RefusedConfiguration::WithoutPlatform);
     }
-    let platform = of.platform.as_ref().or(platform.as_ref()).map(Platform::to_string);
+    let platform = of.platform.as_ref().or(platform.as_ref()).map(Platform::name);
     Ok(shown(&configuration, &manifest, platform, image, of, now))
 }
 

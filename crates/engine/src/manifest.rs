@@ -203,10 +203,11 @@ impl Descriptor<'_> {
 
     /// The platform that it is for, when it says so in words that are one.
     pub(crate) fn platform(&self) -> Option<Platform> {
-        let platform = self.platform.as_ref()?;
-        let (os, architecture) = (platform.os.as_ref()?.as_str(), platform.architecture.as_ref()?.as_str());
-        let variant = platform.variant.as_ref().map(Text::as_str).filter(|variant| !variant.is_empty());
-        Platform::of(os, architecture, variant)
+        let said = self.platform.as_ref()?;
+        let (os, architecture) = (said.os.as_ref()?.as_str(), said.architecture.as_ref()?.as_str());
+        let variant = said.variant.as_ref().map(Text::as_str).filter(|variant| !variant.is_empty());
+        let platform = Platform::of(os, architecture, variant)?;
+        Some(platform.with_os_version(said.os_version.as_ref().map(Text::as_str)))
     }
 
     /// Whether it says its platform in words that are none. Runtimes may know them for one all the same: containerd takes an
@@ -315,11 +316,15 @@ mod tests {
     fn an_entry_says_its_platform_or_none() {
         let index = document(
             r#"{"manifests":[{"digest":"d"},{"digest":"d","platform":{"os":"linux","architecture":"arm","variant":"v7"}},
-                {"digest":"d","platform":{"os":"linux"}},{"digest":"d","platform":{"os":"linux","architecture":"amd64","variant":""}}]}"#,
+                {"digest":"d","platform":{"os":"linux"}},{"digest":"d","platform":{"os":"linux","architecture":"amd64","variant":""}},
+                {"digest":"d","platform":{"os":"windows","os.version":"10.0.17763.1","architecture":"amd64"}}]}"#,
         );
         let index = Manifest::read(&index).unwrap();
         let platforms: Vec<_> = index.entries().iter().map(|entry| entry.platform().map(|p| p.to_string())).collect();
         let named = |name: &str| Some(name.to_owned());
-        assert_eq!(platforms, [None, named("linux/arm/v7"), None, named("linux/amd64")]);
+        assert_eq!(
+            platforms,
+            [None, named("linux/arm/v7"), None, named("linux/amd64"), named("windows(10.0.17763.1)/amd64")]
+        );
     }
 }

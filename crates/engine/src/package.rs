@@ -12,7 +12,7 @@ use crate::text::Text;
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// The most packages that are judged: whoever builds the image chooses how many it has.
@@ -31,9 +31,20 @@ pub(crate) struct Contents<'a> {
 pub(crate) struct Package<'a> {
     pub(crate) name: Text<'a>,
     pub(crate) version: Option<Text<'a>>,
-    pub(crate) purl: Option<Text<'a>>,
+    /// What it is called everywhere, each once: none where its scanner can't tell, several where its maker gives it several names.
+    pub(crate) purls: Vec<Text<'a>>,
     /// Its licences, which hold together.
     pub(crate) licenses: Vec<Text<'a>>,
+}
+
+/// Purls, each once, in the order in which they stand.
+pub(crate) fn each_once<'a>(purls: impl Iterator<Item = Text<'a>>) -> Vec<Text<'a>> {
+    let mut purls: Vec<Text<'a>> = purls.collect();
+    if purls.len() > 1 {
+        let mut seen = BTreeSet::new();
+        purls.retain(|purl| seen.insert(purl.clone()));
+    }
+    purls
 }
 
 /// What packages have that a gate asks about, each with what the gate does about it.
@@ -65,8 +76,8 @@ const ROOM_OF_TEXT: usize = 32;
 pub(crate) type PackageRoom = Rc<Cell<Option<usize>>>;
 
 /// What an image is made of, as rules and expressions see it, as much as there is room for: the name of each package, its licences, which
-/// hold together, and its version and purl where the SBOM has them. Of a licence that the document describes itself there is the id: its
-/// name may be that of another.
+/// hold together, and its version and purl where the SBOM has them. One that has several purls is there with each of them. Of a licence that
+/// the document describes itself there is the id: its name may be that of another.
 ///
 /// # Errors
 /// It doesn't tell.
@@ -74,9 +85,8 @@ pub(crate) fn known(contents: &Contents<'_>, room: &PackageRoom) -> Result<Vec<M
     has_some(contents)?;
     has_purls(contents)?;
     let mut told = Vec::new();
-    for package in &contents.packages {
-        let texts =
-            [("name", Some(&package.name)), ("version", package.version.as_ref()), ("purl", package.purl.as_ref())];
+    for (package, purl) in contents.packages.iter().flat_map(Package::by_purl) {
+        let texts = [("name", Some(&package.name)), ("version", package.version.as_ref()), ("purl", purl)];
         let mut fields = Map::new();
         let mut size = ROOM_OF_PACKAGE;
         for (key, text) in texts {
@@ -101,7 +111,8 @@ fn has_some(contents: &Contents<'_>) -> Result<(), UnreadableReport> {
     if contents.packages.is_empty() && is_on(Remedy::EmptySbomClearsNothing) {
         return Err(UnreadableReport::SbomWithoutPackages);
     }
-    if contents.packages.len() > MAX_PACKAGES {
+    // Each name is judged.
+    if contents.packages.iter().map(|package| package.purls.len().max(1)).sum::<usize>() > MAX_PACKAGES {
         return Err(UnreadableReport::TooManyPackages(MAX_PACKAGES));
     }
     Ok(())
@@ -109,7 +120,7 @@ fn has_some(contents: &Contents<'_>) -> Result<(), UnreadableReport> {
 
 /// Whether it names packages as others know them: an image may have lost what its scanner needs for that.
 fn has_purls(contents: &Contents<'_>) -> Result<(), UnreadableReport> {
-    let has_purls = contents.packages.iter().any(|package| package.purl.is_some());
+    let has_purls = contents.packages.iter().any(|package| !package.purls.is_empty());
     if has_purls || !is_on(Remedy::PackagesMustBeNamed) { Ok(()) } else { Err(UnreadableReport::SbomWithoutPurls) }
 }
 
@@ -117,25 +128,73 @@ fn has_purls(contents: &Contents<'_>) -> Result<(), UnreadableReport> {
 fn denied(contents: &Contents<'_>, gate: &PackageGate) -> Option<(GateAction, ExceededLimit)> {
     let mut found = Found::default();
     for package in &contents.packages {
-        let elsewhere = package.version.as_ref().map(Text::as_str);
-        let Some(text) = &package.purl else {
-            if let Some(fault) = unnamed(package, gate, elsewhere.unwrap_or_default()) {
-                found.add(package, None, || fault);
-            }
-            continue;
-        };
-        let Some(purl) = Purl::parse(text.as_str()) else {
-            found.add(package, None, || PackageFault::UnreadablePurl(text.as_str().to_owned()));
-            continue;
-        };
-        let mut entries = gate.deny.iter().filter(|entry| entry.purl.matches(&purl));
-        let version = purl.version_or(elsewhere);
-        let fault = entries.find_map(|entry| fault(entry, &version));
-        if let Some(fault) = fault {
-            found.add(package, Some(&version), || fault);
+        if let Some(Objection { version, fault }) = worst_objection(package, gate) {
+            found.add(package, version.as_deref(), || fault);
         }
     }
     found.into_limit(gate.action, ExceededSetting::Packages)
+}
+
+/// What a gate objects to in a package.
+struct Objection<'p> {
+    /// The version that it is about; none: the one that the document says.
+    version: Option<Cow<'p, str>>,
+    fault: PackageFault,
+}
+
+/// The worst that a gate finds in all that a package is called: who reads one of its names may not read the others.
+fn worst_objection<'p>(package: &'p Package<'_>, gate: &PackageGate) -> Option<Objection<'p>> {
+    let elsewhere = package.version.as_ref().map(Text::as_str);
+    if package.purls.is_empty() {
+        let fault = unnamed(package, gate, elsewhere.unwrap_or_default());
+        return fault.map(|fault| Objection { version: None, fault });
+    }
+    let names = if is_on(Remedy::EveryNameCounts) { package.purls.len() } else { 1 };
+    let mut worst: Option<Objection<'p>> = None;
+    let mut add = |version: Option<Cow<'p, str>>, fault: PackageFault| {
+        // What is surely denied says more than what may be.
+        let is_worse = |known: &Objection<'_>| fault.is_sure() && !known.fault.is_sure();
+        if worst.as_ref().is_none_or(is_worse) {
+            worst = Some(Objection { version, fault });
+        }
+    };
+    let mut is_called = false;
+    for text in package.purls.iter().map(Text::as_str).take(names) {
+        let Some(purl) = Purl::parse(text) else {
+            add(None, PackageFault::UnreadablePurl(text.to_owned()));
+            continue;
+        };
+        is_called |= purl.is_called(package.name.as_str());
+        for entry in gate.deny.iter().filter(|entry| entry.purl.matches(&purl)) {
+            for version in versions_of(&purl, elsewhere) {
+                if let Some(fault) = fault(entry, &version) {
+                    add(Some(version), fault);
+                }
+            }
+        }
+    }
+    if !is_called && is_on(Remedy::EveryNameCounts) {
+        for purl in package.purls.iter().filter_map(|text| Purl::parse(text.as_str())) {
+            let is_kind = |entry: &&DeniedPackage| entry.purl.kind() == purl.kind;
+            for entry in gate.deny.iter().filter(is_kind).filter(|entry| entry.purl.may_be(package.name.as_str())) {
+                let mut versions = versions_of(&purl, elsewhere).into_iter();
+                if let Some(version) = versions.find(|version| fault(entry, version).is_some()) {
+                    let (purl, reason) = (entry.purl.to_string(), entry.reason.clone());
+                    add(Some(version), PackageFault::ByName { purl, reason });
+                }
+            }
+        }
+    }
+    worst
+}
+
+/// The versions that a package may have by one of its names.
+fn versions_of<'p>(purl: &Purl<'p>, elsewhere: Option<&'p str>) -> Vec<Cow<'p, str>> {
+    let mut versions = purl.versions(elsewhere);
+    if !is_on(Remedy::EveryNameCounts) {
+        versions.truncate(1);
+    }
+    versions
 }
 
 /// Why a package without a purl may be one that is denied: it has the name of one, and no version that isn't.
@@ -188,13 +247,27 @@ fn licensed(contents: &Contents<'_>, gate: &LicenseGate) -> Vec<(GateAction, Exc
     denied.into_iter().chain(unknown).collect()
 }
 
-/// Whether the settings leave a package out. One whose purl can't be read isn't left out.
+/// Whether the settings leave a package out, by all that it is called. One whose purl can't be read isn't left out.
 fn is_excepted(package: &Package<'_>, gate: &LicenseGate) -> bool {
-    if gate.except.is_empty() {
+    if gate.except.is_empty() || package.purls.is_empty() {
         return false;
     }
-    let purl = package.purl.as_ref().and_then(|purl| Purl::parse(purl.as_str()));
-    purl.is_some_and(|purl| gate.except.iter().any(|beginning| purl.starts_with(beginning)))
+    let is_left_out = |purl: &Text<'_>| {
+        let purl = Purl::parse(purl.as_str());
+        purl.is_some_and(|purl| gate.except.iter().any(|beginning| purl.starts_with(beginning)))
+    };
+    match is_on(Remedy::EveryNameCounts) {
+        true => package.purls.iter().all(is_left_out),
+        false => package.purls.iter().take(1).any(is_left_out),
+    }
+}
+
+impl<'a> Package<'a> {
+    /// The package with each of its purls; once with none where it has none.
+    fn by_purl(&self) -> impl Iterator<Item = (&Self, Option<&Text<'a>>)> {
+        let unnamed = self.purls.is_empty().then_some((self, None));
+        self.purls.iter().map(move |purl| (self, Some(purl))).chain(unnamed)
+    }
 }
 
 /// A package's licences as people know them.

@@ -17,6 +17,9 @@ pub struct Platform {
     architecture: String,
     /// The variant as written.
     variant: Option<String>,
+    /// The version of the operating system, where an index says it. It tells two images for Windows apart, and is never compared: each
+    /// of them is judged.
+    os_version: Option<String>,
 }
 
 impl Platform {
@@ -30,10 +33,6 @@ impl Platform {
 
     /// The same of its parts: one that has a `/` in it is none.
     pub(crate) fn of(os: &str, architecture: &str, variant: Option<&str>) -> Option<Self> {
-        let is_word = |part: &str| {
-            !part.is_empty()
-                && all(part.as_bytes(), |word| alphanumeric(word) | among(word, b'-', b'.') | is(word, b'_'))
-        };
         let length = os.len() + "/".len() + architecture.len() + variant.map_or(0, |variant| "/".len() + variant.len());
         if length > MAX_LENGTH || !is_word(os) || !is_word(architecture) || !variant.is_none_or(is_word) {
             return None;
@@ -52,17 +51,23 @@ impl Platform {
             let variant = variant.to_ascii_lowercase();
             if variant.bytes().all(|b| b.is_ascii_digit()) { format!("v{variant}") } else { variant }
         });
-        Some(Self { os, architecture, variant })
+        Some(Self { os, architecture, variant, os_version: None })
+    }
+
+    /// The same with the version of its operating system; without one where that isn't a word.
+    pub(crate) fn with_os_version(self, version: Option<&str>) -> Self {
+        let version = version.filter(|version| version.len() <= MAX_LENGTH && is_word(version));
+        Self { os_version: version.map(str::to_owned), ..self }
     }
 
     /// What is the same as no machine's: see [`Platform::is_unknown`].
     pub(crate) fn unknown() -> Self {
-        Self { os: "unknown".to_owned(), architecture: "unknown".to_owned(), variant: None }
+        Self { os: "unknown".to_owned(), architecture: "unknown".to_owned(), variant: None, os_version: None }
     }
 
     /// What scanners scan unless they are told otherwise.
     pub(crate) fn linux_amd64() -> Self {
-        Self { os: "linux".to_owned(), architecture: "amd64".to_owned(), variant: None }
+        Self { os: "linux".to_owned(), architecture: "amd64".to_owned(), variant: None, os_version: None }
     }
 
     /// Whether images for the two run on the same machines.
@@ -104,11 +109,20 @@ impl Platform {
         self.os == "unknown" && self.architecture == "unknown"
     }
 
-    /// `linux/arm64/v8`, as it is shown. Every request asks for it: `fmt` would cost more.
-    pub(crate) fn text(&self) -> String {
+    /// `linux/arm64/v8`, as settings and rules name it. Every request asks for it: `fmt` would cost more.
+    pub(crate) fn name(&self) -> String {
         match &self.variant {
             Some(variant) => [&self.os, "/", &self.architecture, "/", variant].concat(),
             None => [&self.os, "/", &self.architecture].concat(),
+        }
+    }
+
+    /// `windows(10.0.17763.1)/amd64`, as it is shown: its name, with the version of the operating system as containerd writes it.
+    pub(crate) fn text(&self) -> String {
+        match (&self.os_version, &self.variant) {
+            (None, _) => self.name(),
+            (Some(version), Some(variant)) => [&self.os, "(", version, ")/", &self.architecture, "/", variant].concat(),
+            (Some(version), None) => [&self.os, "(", version, ")/", &self.architecture].concat(),
         }
     }
 
@@ -124,6 +138,11 @@ impl Platform {
             _ => variant,
         }
     }
+}
+
+/// Whether a part of a platform is one.
+fn is_word(part: &str) -> bool {
+    !part.is_empty() && all(part.as_bytes(), |word| alphanumeric(word) | among(word, b'-', b'.') | is(word, b'_'))
 }
 
 impl fmt::Display for Platform {
@@ -180,6 +199,19 @@ mod tests {
         {
             assert_eq!(Platform::of(os, architecture, variant), None, "{os} {architecture} {variant:?}");
         }
+    }
+
+    #[test]
+    fn the_version_of_the_system_is_shown_and_not_compared() {
+        let of = |text: &str, version: &str| platform(text).with_os_version(Some(version));
+        let (old, new) = (of("windows/amd64", "10.0.17763.1"), of("windows/amd64", "10.0.20348.2"));
+        assert_eq!((old.to_string().as_str(), old.name().as_str()), ("windows(10.0.17763.1)/amd64", "windows/amd64"));
+        assert_eq!(of("linux/arm/v7", "6.1").to_string(), "linux(6.1)/arm/v7");
+        assert!(old.is_same(&new) && old.is_kin(&new) && old.is_asked_for_by(&platform("windows/amd64")));
+        for odd in ["", " ", "10)/arm64, linux(1", "1\n", &"1".repeat(65)] {
+            assert_eq!(of("windows/amd64", odd), platform("windows/amd64"), "{odd}");
+        }
+        assert_eq!(Platform::parse("windows(10.0.17763.1)/amd64"), None);
     }
 
     #[test]

@@ -142,6 +142,8 @@ pub(crate) enum Remedy {
     IncomparableIsDenied,
     /// A package without a purl that has the name of one that is denied may be it.
     UnnamedMayBeDenied,
+    /// All that a package is called counts: each purl, and the name and the version beside them.
+    EveryNameCounts,
     /// A namespace that may be any may be missing.
     NamespacesMayBeMissing,
     /// A Go module's path goes on in its purl's subpath.

@@ -135,7 +135,7 @@ impl ScanReport {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlatformReport {
-    /// `linux/amd64`; none when the image is for one platform only.
+    /// `linux/amd64`, or `windows(10.0.17763.1)/amd64`; none when the image is for one platform only.
     pub platform: Option<String>,
     /// The digest of the platform's manifest.
     pub digest: String,
@@ -480,8 +480,8 @@ impl<'a> ReportSearch<'a> {
                 continue;
             }
             for mut package in packages {
-                if let Some(platform) = &decides.platform {
-                    package.insert("platform".to_owned(), platform.as_str().into());
+                if let Some(platform) = &manifest.platform {
+                    package.insert("platform".to_owned(), platform.name().into());
                 }
                 told.push(Value::Object(package));
             }

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::duplicates::{self, Duplicate};
+
 /// One document of a file, as JSON. One that was written as JSON is as it was written.
 #[derive(Debug)]
 pub(super) struct Document {
@@ -35,6 +37,18 @@ impl Place {
         Self { file: file.into(), path: None, number: None, item: None }
     }
 
+    /// A document of a file, by its number from 0.
+    pub(super) fn document_of(file: impl Into<String>, number: usize) -> Self {
+        Self { number: Some(number + 1), ..Self::within(file) }
+    }
+
+    /// Where it is in its file: `document 2, item 1`.
+    pub(super) fn part(&self) -> String {
+        let document = self.number.map(|number| format!("document {number}"));
+        let item = self.item.map(|item| format!("item {item}"));
+        document.into_iter().chain(item).collect::<Vec<_>>().join(", ")
+    }
+
     /// The file, where it can be read again.
     pub(super) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
@@ -58,14 +72,10 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.file)?;
-        if let Some(number) = self.number {
-            write!(f, ", document {number}")?;
+        match self.part().as_str() {
+            "" => f.write_str(&self.file),
+            part => write!(f, "{}, {part}", self.file),
         }
-        if let Some(item) = self.item {
-            write!(f, ", item {item}")?;
-        }
-        Ok(())
     }
 }
 
@@ -119,13 +129,33 @@ pub(super) fn name(path: &Path) -> String {
 /// The documents of a text, empty ones too. JSON has `{` or `[` at its start; what has it and isn't JSON may still be
 /// YAML.
 fn parse(file: &str, text: &str) -> Result<Vec<Box<RawValue>>, DocumentError> {
-    let json = text.trim_start().starts_with(['{', '[']).then(|| from_json(text));
+    let json = is_like_json(text).then(|| from_json(text));
     let json = match json {
         Some(Ok(documents)) => return Ok(documents),
         Some(Err(error)) => Some(error),
         None => None,
     };
-    from_yaml(text).map_err(|yaml| DocumentError::Syntax { file: file.to_owned(), yaml, json })
+    from_yaml(text).map_err(|yaml| {
+        let (file, keys) = (file.to_owned(), duplicates::in_yaml(text));
+        if keys.is_empty() {
+            DocumentError::Syntax { file, yaml, json }
+        } else {
+            DocumentError::Duplicates { file, keys }
+        }
+    })
+}
+
+/// Whether no key of a text that was read as JSON stands twice. YAML's own reader refuses one.
+///
+/// # Errors
+/// Those that do.
+pub(super) fn check_keys(path: &Path, text: &str) -> Result<(), DocumentError> {
+    let keys = if is_like_json(text) { duplicates::in_json(text) } else { Vec::new() };
+    if keys.is_empty() { Ok(()) } else { Err(DocumentError::Duplicates { file: name(path), keys }) }
+}
+
+fn is_like_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
 }
 
 fn from_json(text: &str) -> Result<Vec<Box<RawValue>>, String> {
@@ -178,6 +208,22 @@ pub(crate) enum DocumentError {
         file: String,
         /// What has settings there.
         candidates: Vec<String>,
+    },
+    /// Several settings belong to no policy.
+    #[error("{file} has settings in {}, and no policy says whose they are: keep those that are meant, or write each in a file of its own", places.join(" and in "))]
+    SettingsTwice {
+        /// The file.
+        file: String,
+        /// Where they stand in it.
+        places: Vec<String>,
+    },
+    /// Keys stand twice in one object.
+    #[error("{file} says two things at once:\n{}", keys.iter().map(|key| format!("  {key}")).collect::<Vec<_>>().join("\n"))]
+    Duplicates {
+        /// The file.
+        file: String,
+        /// Which keys.
+        keys: Vec<Duplicate>,
     },
     /// There is no policy of that name.
     #[error("{file} has no policy `{name}`; {}", known(candidates))]

@@ -41,6 +41,11 @@ impl<'t> Lines<'t> {
         Self { documents }
     }
 
+    /// The lines before each document, and its text.
+    pub(super) fn documents(&self) -> impl Iterator<Item = (usize, &'t str)> {
+        self.documents.iter().copied()
+    }
+
     /// The line of what a path leads to in a document, or of the nearest thing on the way that is there. Documents count from
     /// 0; a part of a path is a key, or a position from 0.
     pub(super) fn nearest(&self, document: usize, path: &[String]) -> Option<usize> {

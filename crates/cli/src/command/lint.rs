@@ -18,7 +18,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::diff::patch;
-use super::document::{self, DocumentError, is_standard_input};
+use super::document::{self, DocumentError, Place, is_standard_input};
+use super::duplicates::Duplicate;
 use super::lines::Lines;
 use super::output::{annotations, junit, sarif};
 use super::policy::now;
@@ -256,6 +257,7 @@ impl Lint {
         let all = match every_in(path, text) {
             // Objects of other kinds may stand in files of their own.
             Err(DocumentError::NoSettings { .. }) => Vec::new(),
+            Err(DocumentError::Duplicates { file, keys }) => return Ok(ambiguous(&file, &keys)),
             all => all?,
         };
         let look = |found: Found| {
@@ -418,6 +420,17 @@ impl Entry<'_> {
         let rule = format!("[{rule}]");
         format!("{} {word} {} {}", paint.bold(&place), in_one_line(&text), paint.dim(&rule))
     }
+}
+
+/// What is said of a file whose keys stand twice: each of them is wrong with the settings in its document.
+fn ambiguous(file: &str, keys: &[Duplicate]) -> Vec<Looked> {
+    let documents: BTreeSet<usize> = keys.iter().map(|key| key.document).collect();
+    let look = |document: usize| {
+        let problems = keys.iter().filter(|key| key.document == document).map(Duplicate::to_string).collect();
+        let found = Found { place: Place::document_of(file, document), policy: None, json: None };
+        Looked { found, said: Err(InvalidSettings(problems)) }
+    };
+    documents.into_iter().map(look).collect()
 }
 
 /// `namespace/shop` or `shop`, one a line.

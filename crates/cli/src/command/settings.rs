@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::document::{Document, DocumentError, Place, documents_in, name, text};
+use super::document::{Document, DocumentError, Place, check_keys, documents_in, name, text};
 use super::fields::Fields;
 use super::request::items;
 
@@ -148,6 +148,12 @@ pub(super) fn every_in(path: &Path, text: &str) -> Result<Vec<Found>, DocumentEr
             }
         }
     }
+    check_keys(path, text)?;
+    let bare = found.iter().filter(|found: &&Found| found.policy.is_none());
+    let places: Vec<String> = bare.map(|found| found.place.part()).collect();
+    if places.len() > 1 {
+        return Err(DocumentError::SettingsTwice { file: name(path), places });
+    }
     if !found.is_empty() {
         return Ok(found);
     }
@@ -261,6 +267,10 @@ mod tests {
         check(&[BARE, CLUSTER], None, Err(&bare));
         let unknown = format!("FILE has no policy `other`; it has {cluster}, {own}");
         check(&[CLUSTER, OWN], Some("other"), Err(&unknown));
+        let twice = "FILE has settings in document 1 and in document 3, and no policy says whose they are: keep those that are meant, \
+                     or write each in a file of its own";
+        check(&[BARE, CLUSTER, BARE], None, Err(twice));
+        check(&[BARE, CLUSTER, BARE], Some("images"), Err(twice));
         check(&[BARE], Some("images"), Err("FILE has no policy `images`; it has settings alone, or none"));
     }
 
@@ -290,6 +300,24 @@ mod tests {
         check(&with(&format!("{{matchLabels: {{{name}: shop}}}}")), &["kube-system"]);
         // Only the cluster knows other labels.
         check(&with("{matchExpressions: [{key: team, operator: In, values: [a]}], matchLabels: {a: b}}"), &[]);
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused() {
+        let twice = |path: &str, first: usize, line: usize| {
+            format!("  {path}: it stands twice, on line {first} and on line {line}; keep one of them")
+        };
+        let all = [twice("maxImages", 1, 2), twice("acceptance.maxSeverity", 4, 5)].join("\n");
+        let error = format!("FILE says two things at once:\n{all}");
+        let yaml = "maxImages: 1\nmaxImages: 2\nacceptance:\n  maxSeverity: {}\n  maxSeverity: {}\n";
+        check(&[yaml], None, Err(&error));
+        let json =
+            "{\"maxImages\": 1,\n \"maxImages\": 2,\n\"acceptance\": {\n\"maxSeverity\": {},\n\"maxSeverity\": {}}}\n";
+        check(&[json], None, Err(&error));
+        let policy = CLUSTER.replace("{maxImages: 1}", "{maxImages: 1, maxImages: 1}");
+        let error =
+            "FILE says two things at once:\n  spec.settings.maxImages: it stands twice, on line 6; keep one of them";
+        check(&[NAMESPACE, &policy], None, Err(&error.replace("line 6", "line 8")));
     }
 
     #[test]

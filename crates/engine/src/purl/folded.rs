@@ -66,10 +66,31 @@ impl<'a> Purl<'a> {
         Some(Self { kind, path, version, epoch })
     }
 
-    /// Its version, or the one that stands elsewhere, with the epoch that stands in the purl; empty where there is none.
-    pub(crate) fn version_or(&self, elsewhere: Option<&'a str>) -> Cow<'a, str> {
-        let elsewhere = || elsewhere.map(|version| with_epoch(version.into(), self.epoch));
-        self.version.clone().or_else(elsewhere).unwrap_or_default()
+    /// Its version, and behind it the one that stands elsewhere where that is another; each with the epoch that stands in the purl. One
+    /// that is empty where there is none.
+    pub(crate) fn versions(&self, elsewhere: Option<&'a str>) -> Vec<Cow<'a, str>> {
+        let elsewhere = elsewhere.map(|version| {
+            // Syft writes Go's own version as Go does, `go1.22.1`, and `1.22.1` in the purl.
+            let bare = version.strip_prefix("go").filter(|bare| bare.starts_with(|c: char| c.is_ascii_digit()));
+            let version = bare.filter(|_| self.kind == "golang").unwrap_or(version);
+            let epoch = self.version.as_deref().and_then(|own| own.split_once(':')).map(|(epoch, _)| epoch);
+            with_epoch(version.into(), epoch.or(self.epoch))
+        });
+        let mut versions: Vec<Cow<'a, str>> = self.version.iter().cloned().chain(elsewhere).collect();
+        versions.dedup();
+        if versions.is_empty() {
+            versions.push(Cow::default());
+        }
+        versions
+    }
+
+    /// Whether this is how it is called: the last part of the path, or the whole of a Go module's.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        fn last(path: &str) -> Option<&str> {
+            path.rsplit('/').next()
+        }
+        let name = compared(&self.kind, without_gaps(name.into()));
+        name == self.path || (self.kind != "golang" && last(&name) == last(&self.path))
     }
 
     /// Whether it says itself which version.
@@ -392,9 +413,40 @@ mod tests {
     #[test]
     fn an_epoch_may_stand_beside_a_version_elsewhere() {
         let purl = Purl::parse("pkg:rpm/redhat/bind?epoch=32").unwrap();
-        assert_eq!(purl.version_or(Some("9.11")), "32:9.11");
-        assert_eq!(purl.version_or(None), "");
-        assert_eq!(Purl::parse("pkg:rpm/redhat/bind@9.12").unwrap().version_or(Some("9.11")), "9.12");
+        assert_eq!(purl.versions(Some("9.11")), ["32:9.11"]);
+        assert_eq!(purl.versions(None), [""]);
+        for (text, elsewhere, versions) in [
+            ("pkg:rpm/redhat/bind@9.12", "9.12", ["9.12"].as_slice()),
+            ("pkg:rpm/redhat/bind@9.12", "9.11", &["9.12", "9.11"]),
+            ("pkg:rpm/redhat/bind@9.12?epoch=32", "32:9.12", &["32:9.12"]),
+            ("pkg:rpm/redhat/bind@9.12?epoch=32", "9.12", &["32:9.12"]),
+            ("pkg:rpm/redhat/bind@32:9.12", "9.12", &["32:9.12"]),
+            ("pkg:rpm/redhat/bind@32:9.12", "31:9.12", &["32:9.12", "31:9.12"]),
+            ("pkg:golang/stdlib@1.22.1", "go1.22.1", &["1.22.1"]),
+            ("pkg:golang/stdlib", "go1.22.1", &["1.22.1"]),
+            ("pkg:npm/x@1", "go1", &["1", "go1"]),
+        ] {
+            assert_eq!(Purl::parse(text).unwrap().versions(Some(elsewhere)), versions, "{text} {elsewhere}");
+        }
+    }
+
+    #[test]
+    fn how_a_package_is_called() {
+        for (purl, name, is_called) in [
+            ("pkg:maven/org.x/y@1", "y", true),
+            ("pkg:maven/org.x/y@1", "org.x/y", true),
+            ("pkg:maven/org.x/y@1", "org.x:y", true),
+            ("pkg:maven/org.x/y@1", "Y", true),
+            ("pkg:maven/org.x/y@1", "z", false),
+            ("pkg:npm/%40scope/x", "@scope/x", true),
+            ("pkg:pypi/Foo_Bar", "foo.bar", true),
+            ("pkg:golang/github.com/a/b#v4", "github.com/a/b/v4", true),
+            ("pkg:golang/github.com/a/b", "github.com/c/b", false),
+            ("pkg:golang/stdlib", "stdlib", true),
+            ("pkg:npm/x", "", false),
+        ] {
+            assert_eq!(Purl::parse(purl).unwrap().is_called(name), is_called, "{purl} {name}");
+        }
     }
 
     #[test]

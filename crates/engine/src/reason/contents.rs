@@ -37,10 +37,24 @@ pub enum PackageFault {
         /// Why it is.
         reason: Option<String>,
     },
+    /// It has the name of a package that is denied, whatever its purls say.
+    ByName {
+        /// The purl that is denied.
+        purl: String,
+        /// Why it is.
+        reason: Option<String>,
+    },
     /// Nothing tells which package it is.
     UnreadablePurl(String),
     /// It has these licences; empty where it tells none.
     License(String),
+}
+
+impl PackageFault {
+    /// Whether it is denied for sure, and not because nobody can tell.
+    pub(crate) fn is_sure(&self) -> bool {
+        matches!(self, Self::Denied(_))
+    }
 }
 
 /// What a gate objects to in licences.
@@ -103,6 +117,13 @@ impl fmt::Display for FoundPackage {
             }
             PackageFault::WithoutPurl { purl, reason } => {
                 write!(f, " (without a purl it may be `{}`", short(purl))?;
+                match reason {
+                    Some(reason) => write!(f, "; {})", short(reason)),
+                    None => f.write_str(")"),
+                }
+            }
+            PackageFault::ByName { purl, reason } => {
+                write!(f, " (by its name it may be `{}`, though its purl has another", short(purl))?;
                 match reason {
                     Some(reason) => write!(f, "; {})", short(reason)),
                     None => f.write_str(")"),

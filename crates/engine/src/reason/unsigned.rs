@@ -57,6 +57,13 @@ pub enum Beside {
     Bundle,
     /// Neither of them. A registry with an API of referrers may have a bundle that only this API knows.
     Nothing,
+    /// None of the index itself. But who was asked for signed the manifest of one of its platforms.
+    Platform {
+        /// `linux/amd64`
+        platform: String,
+        /// The digest of its manifest.
+        digest: String,
+    },
     /// The registry could not be asked, which hosts take for no signature.
     Failed(HostFailure),
 }
@@ -99,6 +106,13 @@ impl Unsigned {
         match &self.beside {
             Beside::Failed(failure) => {
                 let why = format!("its signatures can't be looked up, which hosts take for none: {failure}");
+                return must_sign(f, &why);
+            }
+            Beside::Platform { platform, digest } => {
+                let why = format!(
+                    "its index isn't signed, and its platform {platform} ({digest}) is, which doesn't count for the index \
+                     (`cosign sign --recursive` signs both)"
+                );
                 return must_sign(f, &why);
             }
             Beside::Bundle if self.is_by_key() => return must_sign(f, BUNDLE_BY_KEY),
@@ -228,6 +242,14 @@ mod tests {
                 Beside::Bundle,
                 &team,
                 format!("no signature, but a bundle as cosign 3 writes it, and none that counts by {by_team}"),
+            ),
+            (
+                Nobody,
+                Beside::Platform { platform: "linux/amd64".to_owned(), digest: "sha256:1".to_owned() },
+                &ci,
+                format!(
+                    "its index isn't signed, and its platform linux/amd64 (sha256:1) is, which doesn't count for the index (`cosign sign --recursive` signs both); {by_key} must sign it"
+                ),
             ),
             // Either takes a registry that fails for one without signatures.
             (

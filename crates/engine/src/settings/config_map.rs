@@ -4,8 +4,8 @@
 //! beside them, since Sysdig's controllers have no word for most of what can be set here; nothing may stand twice.
 
 use super::read::{Path, Problems, SettingsMap, wrong_type};
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -34,9 +34,12 @@ pub(super) fn unwrapped(settings: &SettingsMap<'_, '_>, problems: &mut Problems)
     match inner.remove(POLICY) {
         None | Some(Value::Null) => {}
         Some(Value::Object(policy)) => add(&mut inner, policy, POLICY, root, problems),
-        Some(Value::String(text)) => match serde_json::from_str(&text).map(|Unambiguous(value)| value) {
-            Ok(Value::Object(policy)) => add(&mut inner, policy, POLICY, root, problems),
-            Ok(other) => problems.add(root.key(POLICY), wrong_type("the text of an object in JSON", &other)),
+        Some(Value::String(text)) => match read(&text) {
+            Ok((Value::Object(policy), twice)) => {
+                twice.iter().for_each(|path| problems.add_at(path, "it stands twice in the text; keep one of them"));
+                add(&mut inner, policy, POLICY, root, problems);
+            }
+            Ok((other, _)) => problems.add(root.key(POLICY), wrong_type("the text of an object in JSON", &other)),
             Err(error) => problems.add(root.key(POLICY), format!("its text is no JSON: {error}")),
         },
         Some(other) => problems.add(root.key(POLICY), wrong_type("a text in JSON", &other)),
@@ -44,65 +47,83 @@ pub(super) fn unwrapped(settings: &SettingsMap<'_, '_>, problems: &mut Problems)
     Some(Value::Object(inner))
 }
 
-/// JSON without a key that stands twice, of which a reader would take the last.
-struct Unambiguous(Value);
+/// JSON, and the paths of its keys that stand twice, of which a reader would take the last.
+fn read(text: &str) -> Result<(Value, Vec<String>), serde_json::Error> {
+    let mut twice = Vec::new();
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = Reader { path: POLICY.to_owned(), twice: &mut twice }.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok((value, twice))
+}
 
-impl<'de> Deserialize<'de> for Unambiguous {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
+/// Reads a value, and notes the keys below it that stand twice.
+struct Reader<'t> {
+    path: String,
+    twice: &'t mut Vec<String>,
+}
 
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Value;
+impl<'de> DeserializeSeed<'de> for Reader<'_> {
+    type Value = Value;
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("JSON")
-            }
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
 
-            fn visit_unit<E>(self) -> Result<Value, E> {
-                Ok(Value::Null)
-            }
+impl<'de> Visitor<'de> for Reader<'_> {
+    type Value = Value;
 
-            fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-                Ok(value.into())
-            }
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
 
-            fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-                Ok(value.into())
-            }
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
 
-            fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-                Ok(value.into())
-            }
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
 
-            fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-                Ok(value.into())
-            }
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
 
-            fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-                Ok(value.into())
-            }
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-                let mut list = Vec::new();
-                while let Some(Unambiguous(value)) = entries.next_element()? {
-                    list.push(value);
-                }
-                Ok(list.into())
-            }
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-                let mut map = Map::new();
-                while let Some((key, Unambiguous(value))) = entries.next_entry::<String, _>()? {
-                    if map.contains_key(&key) {
-                        return Err(A::Error::custom(format!("`{key}` stands twice")));
-                    }
-                    map.insert(key, value);
-                }
-                Ok(map.into())
-            }
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let Self { path, twice } = self;
+        let mut list = Vec::new();
+        while let Some(value) =
+            entries.next_element_seed(Reader { path: format!("{path}[{}]", list.len()), twice: &mut *twice })?
+        {
+            list.push(value);
         }
+        Ok(list.into())
+    }
 
-        deserializer.deserialize_any(Reader).map(Self)
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let Self { path, twice } = self;
+        let mut map = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            let path = format!("{path}.{key}");
+            if map.contains_key(&key) {
+                twice.push(path.clone());
+            }
+            let value = entries.next_value_seed(Reader { path, twice: &mut *twice })?;
+            map.entry(key).or_insert(value);
+        }
+        Ok(map.into())
     }
 }
 

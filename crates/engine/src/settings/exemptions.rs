@@ -1,5 +1,6 @@
 //! Exemptions: findings that don't count, for a reason and until a day.
 
+use super::ImageMatching;
 use super::exemptions_from::ExemptionObject;
 use super::namespaces::{NamespacePattern, read_patterns};
 use super::prefix::Prefix;
@@ -35,6 +36,20 @@ impl Exemption {
     /// Whether it holds for workloads of a namespace.
     pub(crate) fn is_about(&self, namespace: &str) -> bool {
         self.namespaces.is_empty() || self.namespaces.iter().any(|own| own.matches(namespace))
+    }
+
+    /// Whether every finding that another exempts is one that this one exempts as long.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        fn all<T>(own: &[T], others: &[T], covers: impl Fn(&T, &T) -> bool) -> bool {
+            // What is empty restricts nothing.
+            own.is_empty() || !others.is_empty() && others.iter().all(|other| own.iter().any(|own| covers(own, other)))
+        }
+        self.expires >= other.expires
+            && (!self.expire_on_fix || other.expire_on_fix)
+            && all(&self.vulnerabilities, &other.vulnerabilities, Pattern::covers)
+            && all(&self.images, &other.images, |own, other| other.goes_on_from(own, ImageMatching::Canonical))
+            && all(&self.namespaces, &other.namespaces, |own, other| own == other)
+            && all(&self.packages, &other.packages, |own, other| other.starts_with(own))
     }
 
     /// What an object's `spec` says, read as an entry of the settings is, beside `approvedBy`; and everything that is wrong
@@ -85,6 +100,13 @@ impl Pattern {
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         crate::glob::matches(&self.0, text, |a, b| a.eq_ignore_ascii_case(&b))
+    }
+
+    /// Whether it surely matches all that another does: of two with wildcards only where they are the same, or this one is `*`.
+    fn covers(&self, other: &Self) -> bool {
+        self.0 == "*"
+            || self.0.eq_ignore_ascii_case(&other.0)
+            || !other.0.contains(['*', '?']) && self.matches(&other.0)
     }
 }
 
@@ -163,6 +185,44 @@ fn named<'v>(map: &SettingsMap<'v, '_>, key: &str, problems: &mut Problems) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_covers_another() {
+        let of = |spec: Value| {
+            let mut whole = json!({"vulnerability": "CVE-1", "reason": "r", "expires": "2027-01-31"});
+            for (key, value) in spec.as_object().unwrap() {
+                whole[key] = value.clone();
+            }
+            let (exemption, _, problems) = Exemption::of_spec(Some(&whole));
+            assert_eq!(problems, Vec::<String>::new());
+            exemption
+        };
+        // Each covers the other, none does, or only the first does.
+        for (one, other, both) in [
+            (json!({}), json!({"reason": "s"}), Some(true)),
+            (json!({"vulnerability": "cve-1"}), json!({}), Some(true)),
+            (json!({"vulnerabilities": ["CVE-2"]}), json!({"vulnerabilities": ["CVE-2", "CVE-1"]}), Some(true)),
+            (json!({"images": ["a.io/", "b.io/"]}), json!({"images": ["b.io/", "a.io/"]}), Some(true)),
+            (json!({"expires": "2027-02-01"}), json!({}), None),
+            (json!({"vulnerability": "CVE-*"}), json!({}), None),
+            (json!({"vulnerability": "*"}), json!({"vulnerability": "CVE-?"}), None),
+            (json!({}), json!({"images": ["b.io/"]}), None),
+            (json!({"images": ["b.io/"]}), json!({"images": ["b.io/x/"]}), None),
+            (json!({}), json!({"namespaces": ["shop"]}), None),
+            (json!({"packages": ["pkg:npm/a"]}), json!({"packages": ["pkg:npm/a@"]}), None),
+            (json!({}), json!({"expireOnFix": true}), None),
+            (json!({"vulnerability": "CVE-?"}), json!({"vulnerability": "CVE-2*"}), Some(false)),
+            (json!({"vulnerability": "CVE-2"}), json!({}), Some(false)),
+            (json!({"images": ["b.io/"]}), json!({"images": ["c.io/"]}), Some(false)),
+            (json!({"expires": "2027-02-01"}), json!({"vulnerability": "CVE-*"}), Some(false)),
+            (json!({"namespaces": ["shop"]}), json!({"namespaces": ["test"]}), Some(false)),
+        ] {
+            let (first, second) = (of(one.clone()), of(other.clone()));
+            let expected = both.map_or((true, false), |both| (both, both));
+            assert_eq!((first.covers(&second), second.covers(&first)), expected, "{one} {other}");
+        }
+    }
 
     #[test]
     fn patterns_match_whole_ids() {

@@ -17,6 +17,9 @@ use std::fmt;
 /// The namespace whose Pods run the cluster.
 const KUBE_SYSTEM: &str = "kube-system";
 
+/// How many exemptions are compared, each with each.
+const MAX_COMPARED: usize = 2_000;
+
 /// How the Base64 of every Ed25519 key begins: the algorithm stands before the key.
 const ED25519_PEM: &str = "MCowBQYDK2VwAyEA";
 
@@ -381,6 +384,7 @@ impl Settings {
         lints.forms(self);
         lints.old_forms(self);
         lints.exempted_images(self);
+        lints.covered_exemptions(self, now);
         lints.endless_exemptions(self);
         if !self.rego.pre_custom_rules.is_empty() || !self.rego.custom_rules.is_empty() {
             lints.leave_what_rules_see();
@@ -880,6 +884,31 @@ impl Lints {
                 );
                 self.add(LintRule::TagOnly, format!("{path}.images"), message);
             }
+        }
+    }
+
+    /// Exemptions of what another exempts as long.
+    fn covered_exemptions(&mut self, settings: &Settings, now: Timestamp) {
+        let all = || settings.exemptions.iter().enumerate().take(MAX_COMPARED);
+        for (position, exemption) in all().filter(|(_, exemption)| exemption.expires >= now) {
+            let covers = |(other, covering): &(usize, &Exemption)| {
+                // Of two that are the same, the first stays.
+                *other != position && covering.covers(exemption) && (*other < position || !exemption.covers(covering))
+            };
+            let Some((other, covering)) = all().find(covers) else { continue };
+            let day = covering.expires.day();
+            let is_same = Exemption { expires: covering.expires, ..exemption.clone() }.covers(covering);
+            let message = if is_same {
+                format!(
+                    "exemptions[{other}] exempts the same, until {day}: remove this one, and say in that one's reason what only \
+                     this one's says"
+                )
+            } else {
+                format!(
+                    "exemptions[{other}] exempts all of it and more, until {day}: remove this one, or make that one narrower"
+                )
+            };
+            self.add(LintRule::Redundant, format!("exemptions[{position}]"), message);
         }
     }
 

@@ -305,8 +305,16 @@ fn what_nothing_can_be_called_is_no_kind() {
 #[test]
 fn a_key_that_stands_twice_in_a_text_is_refused() {
     refuse(
-        json!({"policy.json": "{\"preScanPolicies\": {\"defaultPolicy\": \"reject\", \"defaultPolicy\": \"accept\"}}"}),
-        &["policy.json: its text is no JSON: `defaultPolicy` stands twice at line 1 column 74"],
+        json!({"policy.json": "{\"preScanPolicies\": {\"defaultPolicy\": \"reject\", \"defaultPolicy\": \"accept\"}, \"exemptions\": [{\"id\": 1, \"id\": 2}], \"exemptions\": []}"}),
+        &[
+            "policy.json.preScanPolicies.defaultPolicy: it stands twice in the text; keep one of them",
+            "policy.json.exemptions[0].id: it stands twice in the text; keep one of them",
+            "policy.json.exemptions: it stands twice in the text; keep one of them",
+            "exemptions[0].id: unknown setting `id`; known here: vulnerability, vulnerabilities, images, namespaces, packages, reason, expires, expireOnFix",
+            "exemptions[0]: set `vulnerability` or `vulnerabilities`: an id, or a pattern like `CVE-2024-*`",
+            "exemptions[0].reason: say why the findings don't count; people will read it",
+            "exemptions[0].expires: every exemption ends: set its last day, like `2027-01-31`",
+        ],
     );
     let read = read(json!({"kind": "ConfigMap", "immutable": true, "data": {"policy.json": "{\"maxImages\": 7}"}}));
     assert_eq!(read.max_images, 7);

@@ -144,7 +144,7 @@ fn the_shape_of_a_package() {
     for expression in [
         "sbomPackages(images.all[0]).size() == 3",
         "sbomPackages(images.all[0]).map(p, p.name) == ['x', 'p', 'y']",
-        "sbomPackages(images.all[0])[1] == {'name': 'p', 'version': '2.14.1', 'purl': 'pkg:npm/lodash@4.17.21', 'licenses': ['MIT']}",
+        "sbomPackages(images.all[0])[1] == {'name': 'p', 'version': '4.17.21', 'purl': 'pkg:npm/lodash@4.17.21', 'licenses': ['MIT']}",
         "sbomPackages(images.all[0])[0] == {'name': 'x', 'licenses': []}",
         // What it calls its own licence may be the name of another.
         "sbomPackages(images.all[0])[2].licenses == ['LicenseRef-y']",
@@ -154,6 +154,22 @@ fn the_shape_of_a_package() {
     }
     let answer = world.decide(IMAGE, &by_expression(NO_LOG4J));
     assert!(!answer.allowed, "a package without a purl may be any");
+}
+
+/// A package with several purls is told of by each of them.
+#[test]
+fn every_purl_of_a_package_is_seen() {
+    let mut two = fine();
+    let second = json!({"referenceType": "purl", "referenceLocator": OLD});
+    two["externalRefs"] = json!([two["externalRefs"][0].clone(), second.clone(), second]);
+    let world = world(sbom('a', spdx(&[two])));
+    let expression = "sbomPackages(images.all[0]).map(p, [p.name, p.purl]) == [['p', 'pkg:npm/lodash@4.17.21'], \
+                      ['p', 'pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1']]";
+    let answer = world.decide(IMAGE, &by_expression(expression));
+    assert!(answer.allowed, "{}", answer.response);
+    for settings in each() {
+        assert!(!world.decide(IMAGE, &settings).allowed, "{settings}");
+    }
 }
 
 /// Gates have no say in what is told, and neither does `reportPending`.

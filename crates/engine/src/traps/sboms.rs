@@ -3,6 +3,7 @@
 
 use super::world::{Answer, World, digest};
 use super::{IMAGE, SB, beside, computed, finding, report, trap, trivy, with};
+use crate::purl::percent_decoded;
 use crate::remedy::{Remedy, without};
 use serde_json::{Value, json};
 
@@ -10,7 +11,9 @@ const LOG4J: &str = "pkg:maven/org.apache.logging.log4j/log4j-core";
 
 /// A package as SPDX has it.
 pub(super) fn package(purl: &str, license: &str) -> Value {
-    json!({"SPDXID": format!("SPDXRef-{}", purl.len()), "name": "p", "versionInfo": "2.14.1", "licenseDeclared": license,
+    let bare = purl.split(['?', '#']).next().unwrap_or_default();
+    let version = bare.split_once('@').map_or("2.14.1".to_owned(), |(_, version)| percent_decoded(version));
+    json!({"SPDXID": format!("SPDXRef-{}", purl.len()), "name": "p", "versionInfo": version, "licenseDeclared": license,
            "licenseConcluded": "NOASSERTION",
            "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl}]})
 }
@@ -222,6 +225,70 @@ fn what_nobody_can_compare_is_denied() {
         "{}",
         said(&answer)
     );
+}
+
+/// A package by several purls, in SPDX.
+fn with_purls(purls: &[&str]) -> Value {
+    let references = purls.iter().map(|purl| json!({"referenceType": "purl", "referenceLocator": purl}));
+    with(fine(), &[("/externalRefs", references.collect()), ("/versionInfo", json!("1.0"))])
+}
+
+/// Who reads one of a package's names may not read the others.
+#[test]
+fn all_that_a_package_is_called_counts() {
+    let old = format!("{LOG4J}@2.14.1");
+    let mut other_version = with(package(&format!("{LOG4J}@2.24.1"), "MIT"), &[("/versionInfo", json!("2.14.1"))]);
+    let other_name = package("pkg:maven/com.example/shaded@2.14.1", "MIT");
+    let other_name = with(other_name, &[("/name", json!("org.apache.logging.log4j:log4j-core"))]);
+    let two = with_purls(&["pkg:npm/lodash@4.17.21", &old]);
+    for (package, words) in [
+        (&two, "1 denied package: p 2.14.1 ("),
+        (&other_version, "1 denied package: p 2.14.1 ("),
+        (
+            &other_name,
+            "1 denied package: org.apache.logging.log4j:log4j-core 2.14.1 (by its name it may be \
+             `pkg:maven/org.apache.logging.log4j/log4j-core`, though its purl has another) (",
+        ),
+    ] {
+        let world = world(sbom('a', spdx(&[fine(), package.clone()])));
+        trap(Remedy::EveryNameCounts, &world, IMAGE, &log4j(), "denied fresh", "allowed fresh");
+        let answer = world.decide(IMAGE, &log4j());
+        assert!(said(&answer).contains(words), "{}", said(&answer));
+    }
+    // Both ways round, and a purl that can't be read beside one that is denied.
+    for purls in [[old.as_str(), "pkg:npm/lodash@1"], ["pkg:maven/%zz", &old]] {
+        let answer = world(sbom('a', spdx(&[with_purls(&purls)]))).decide(IMAGE, &log4j());
+        assert!(said(&answer).contains("1 denied package: p 2.14.1 ("), "{}", said(&answer));
+    }
+    // What nobody says isn't another version, and a name of another type is another package.
+    other_version["versionInfo"] = json!("NOASSERTION");
+    let foreign = with(package("pkg:deb/debian/libx@2.14.1", "MIT"), &[("/name", json!("log4j-core"))]);
+    for fine in [other_version, foreign, with_purls(&["pkg:npm/lodash@4.17.21", "pkg:npm/lodash@4.17.22"])] {
+        decides(&world(sbom('a', spdx(&[fine]))), &log4j(), "allowed fresh");
+    }
+}
+
+/// A package is left out where all that it is called is.
+#[test]
+fn one_of_several_purls_leaves_nothing_out() {
+    let settings = licenses(json!({"deny": ["GPL-3.0-*"], "except": ["pkg:npm/"]}));
+    let of = |purls: &[&str]| with(with_purls(purls), &[("/licenseDeclared", json!("GPL-3.0-only"))]);
+    let world_of = |package: Value| world(sbom('a', spdx(&[package])));
+    let mixed = world_of(of(&["pkg:npm/a@1", "pkg:deb/debian/a@1"]));
+    trap(Remedy::EveryNameCounts, &mixed, IMAGE, &settings, "denied fresh", "allowed fresh");
+    decides(&world_of(of(&["pkg:npm/a@1", "pkg:npm/b@1"])), &settings, "allowed fresh");
+    decides(&world_of(of(&["pkg:npm/a@1", "pkg:npm/%zz"])), &settings, "denied fresh");
+}
+
+/// Whoever builds an image chooses how many names a package has.
+#[test]
+fn the_names_of_a_package_are_bounded() {
+    let purls: Vec<String> = (0..50_001).map(|index| format!("pkg:npm/p{index}@1.0")).collect();
+    let purls: Vec<&str> = purls.iter().map(String::as_str).collect();
+    let answer = world(sbom('a', spdx(&[with_purls(&purls)]))).decide(IMAGE, &log4j());
+    assert!(said(&answer).contains("more than 50000 packages"), "{}", said(&answer));
+    // The same name many times is one.
+    decides(&world(sbom('a', spdx(&[with_purls(&["pkg:npm/p@1.0"; 50_001])]))), &log4j(), "allowed fresh");
 }
 
 /// Syft leaves out a package's purl where an image doesn't tell its distribution.

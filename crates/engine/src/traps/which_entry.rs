@@ -2,7 +2,7 @@
 //! of an index's entries; scanners take one of them, and repeat those words.
 
 use super::world::{World, digest};
-use super::{IMAGE, beside, trap, trivy, with};
+use super::{IMAGE, beside, report, trap, trivy, with};
 use crate::remedy::Remedy;
 use image_admission_stub_host::manifest;
 use serde_json::{Value, json};
@@ -208,4 +208,26 @@ fn what_is_no_platform_is_not_the_one_of_the_settings() {
         assert!(!world.decide(IMAGE, &kubescape_settings).allowed, "{target}");
     }
     assert!(three().object(kubescape(&json!({}))).decide(IMAGE, &kubescape_settings).allowed);
+}
+
+/// Of an image for two versions of Windows, messages say which of them has no report. Rules know both by one name.
+#[test]
+fn two_versions_of_one_system_are_told_apart() {
+    let entry = |version: &str, letter: char| json!({"digest": digest(letter), "platform": {"os": "windows", "os.version": version, "architecture": "amd64"}});
+    let index = json!({"manifests": [entry("10.0.17763.1", 'a'), entry("10.0.20348.2", 'b')]});
+    let world = World::default().and(|host| host.tag(IMAGE, &digest('c'))).manifest('c', index).proven('c');
+    let world = ['a', 'b'].into_iter().fold(world, |world, letter| world.manifest(letter, manifest()));
+    let settings = json!({"reports": {"platforms": ["windows/amd64"]}});
+    let said = |world: &World| world.decide(IMAGE, &settings).response["message"].to_string();
+    let of = |letter: char| with(report(letter, &[]), &[("/imageMetadata/platform", json!("windows/amd64"))]);
+    let none = said(&world);
+    assert!(none.contains("windows(10.0.17763.1)/amd64, windows(10.0.20348.2)/amd64: no scan report yet"), "{none}");
+    let one = said(&world.object(of('a')));
+    assert!(!one.contains("windows(10.0.17763.1)/amd64") && one.contains("windows(10.0.20348.2)/amd64: "), "{one}");
+    let linux = json!({"reports": {"platforms": ["linux/amd64"]}});
+    let missing = World::default().and(|host| host.tag(IMAGE, &digest('c')));
+    let index = json!({"manifests": [entry("10.0.17763.1", 'a')]});
+    let answer = missing.manifest('c', index).proven('c').decide(IMAGE, &linux);
+    let message = answer.response["message"].to_string();
+    assert!(message.contains("none of its platforms (windows(10.0.17763.1)/amd64) is one"), "{message}");
 }

@@ -4,12 +4,36 @@
 
 use super::attestations::BUNDLE_TYPE;
 use crate::host::{Host, HostFailure, Untrusted};
-use crate::image::ImageReference;
+use crate::image::{ImageReference, is_digest};
+use crate::manifest::{Kind, Manifest};
+use crate::platform::Platform;
 use crate::reason::Beside;
 use crate::referrers::artifacts_beside;
 
 /// The most calls that one look takes: for a signature's tag, the tag of the index of referrers, and that index.
 pub(super) const MOST_CALLS: usize = 3;
+
+/// The most identities that are asked for of a platform.
+pub(super) const MOST_IDENTITIES: usize = 4;
+
+/// A platform of an index: its name, and the digest of its manifest.
+pub(super) type NamedPlatform = (String, String);
+
+/// One platform of an index, of which its others tell no more: the one that nearly every index has, else the first. None of what is no
+/// index. It takes one call.
+pub(super) fn one_platform(host: &dyn Host, reference: &ImageReference, digest: &str) -> Option<NamedPlatform> {
+    let document = host.manifest(&reference.at(digest)).ok()?;
+    let manifest = Manifest::read(&document).ok()?;
+    if manifest.kind() != Kind::Index {
+        return None;
+    }
+    let platforms = manifest.entries().iter().filter(|entry| !entry.is_index() && is_digest(entry.digest()));
+    let mut platforms = platforms.filter_map(|entry| Some((entry.platform()?, entry.digest())));
+    let mut named = platforms.clone().filter(|(platform, _)| !platform.is_unknown());
+    let usual = platforms.find(|(platform, _)| platform.is_same(&Platform::linux_amd64()));
+    let (platform, digest) = usual.or_else(|| named.next())?;
+    Some((platform.text(), digest.to_owned()))
+}
 
 /// What stands beside a digest of which the host says this; nothing is asked where no answer would say more.
 pub(super) fn look_beside(host: &dyn Host, reference: &ImageReference, digest: &str, why: Untrusted) -> Beside {

@@ -1,7 +1,7 @@
 //! Signatures: whether an attestor vouches for an image, each asked once.
 
 use super::UNVERIFIED_SHOWN;
-use super::beside::{MOST_CALLS, look_beside};
+use super::beside::{MOST_CALLS, MOST_IDENTITIES, NamedPlatform, look_beside, one_platform};
 use super::expression::EvaluationError;
 use crate::host::{Host, HostFailure, Resource, Untrusted};
 use crate::image::ImageReference;
@@ -32,6 +32,8 @@ pub(super) struct Signatures<'a> {
     said: BTreeMap<(String, String, String), Option<Untrusted>>,
     /// By artifact and what the host says of it, what stands beside it.
     beside: BTreeMap<(String, Untrusted), Beside>,
+    /// By artifact, one of its platforms, where it is an index that nobody signed.
+    platforms: BTreeMap<String, Option<NamedPlatform>>,
 }
 
 impl<'a> Signatures<'a> {
@@ -46,6 +48,7 @@ impl<'a> Signatures<'a> {
             calls: BTreeMap::new(),
             said: BTreeMap::new(),
             beside: BTreeMap::new(),
+            platforms: BTreeMap::new(),
         };
         for (reference, digest) in digests {
             // Whoever asks for it is told.
@@ -311,7 +314,10 @@ impl<'a> Signatures<'a> {
             let found = ImageReference::parse(&image).ok().and_then(|of| Some((self.digests.get(&of)?.clone(), of)));
             let beside = match &found {
                 Some((digest, of)) if is_rejected && unverified.len() < UNVERIFIED_SHOWN => {
-                    self.beside(of, digest, why)
+                    match self.beside(of, digest, why) {
+                        Beside::Nothing => self.signed_platform(policy, of, digest, &names).unwrap_or(Beside::Nothing),
+                        beside => beside,
+                    }
                 }
                 _ => Beside::NotLookedUp,
             };
@@ -333,6 +339,34 @@ impl<'a> Signatures<'a> {
         let beside = look_beside(self.host, reference, digest, why);
         self.beside.insert(key, beside.clone());
         beside
+    }
+}
+
+impl Signatures<'_> {
+    /// The platform of an index that one of these attestors signed instead of the index. It is looked for where the request may make so
+    /// many more calls, and vouches for nothing.
+    fn signed_platform(
+        &mut self,
+        policy: &VerificationPolicy,
+        reference: &ImageReference,
+        digest: &str,
+        attestors: &[String],
+    ) -> Option<Beside> {
+        let identities = policy.attestors.iter().filter(|own| attestors.contains(&own.name)).count();
+        if identities > MOST_IDENTITIES || !self.host.has_room_for(1 + identities) {
+            return None;
+        }
+        let at = reference.at(digest);
+        let found = match self.platforms.get(&at) {
+            Some(known) => known.clone(),
+            None => one_platform(self.host, reference, digest),
+        };
+        self.platforms.insert(at, found.clone());
+        let (platform, digest) = found?;
+        let mut attestors = attestors.iter();
+        let is_signed =
+            attestors.any(|name| matches!(self.verify_artifact(policy, reference, &digest, name), Ok(None)));
+        is_signed.then_some(Beside::Platform { platform, digest })
     }
 }
 

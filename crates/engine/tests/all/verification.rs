@@ -137,7 +137,11 @@ fn an_image_that_is_not_signed_is_rejected_without_a_scan() {
             + &digest("ghcr.io/team/unsigned:1")
     );
     let asked = host.calls();
-    assert_eq!(asked.len(), 3, "the digest, the signature, and what there is in its place: {asked:?}");
+    assert_eq!(
+        asked.len(),
+        4,
+        "the digest, the signature, what there is in its place, and whether it is an index: {asked:?}"
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! CycloneDX as JSON: `trivy image --format cyclonedx`, `syft --output cyclonedx-json`, and what trivy-operator keeps.
 
 use super::Sbom;
-use crate::package::{Contents, Package};
+use crate::package::{Contents, Package, each_once};
 use crate::reason::UnreadableReport;
 use crate::report::document::cyclonedx::{Component as ImageComponent, digests_of, platform_in};
 use crate::report::document::{present, time_of, unreadable};
@@ -58,9 +58,30 @@ struct Component<'a> {
     #[serde(borrow)]
     purl: Option<Text<'a>>,
     #[serde(borrow)]
+    evidence: Option<Evidence<'a>>,
+    #[serde(borrow)]
     licenses: Option<Vec<LicenseChoice<'a>>>,
     #[serde(borrow)]
     components: Option<Vec<Component<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct Evidence<'a> {
+    /// What it is: one, or since CycloneDX 1.6 a list of them.
+    #[serde(borrow)]
+    identity: Option<&'a RawValue>,
+}
+
+/// What a component was found to be.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+struct Identity<'a> {
+    /// Which of the component's fields it is about.
+    #[serde(borrow)]
+    field: Option<Text<'a>>,
+    #[serde(borrow)]
+    concluded_value: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -92,13 +113,13 @@ pub(in crate::report) fn read(json: &str) -> Result<Sbom<'_>, UnreadableReport> 
     if let Some(component) = metadata.component {
         image = spelling::from_str(component.get()).map_err(|error| unreadable(&error))?;
         let inside: Option<Inside<'_>> = spelling::from_str(component.get()).map_err(|error| unreadable(&error))?;
-        add(inside.and_then(|inside| inside.components).unwrap_or_default(), &mut packages);
+        add(inside.and_then(|inside| inside.components).unwrap_or_default(), &mut packages)?;
     }
     let image = image.as_ref();
     if image.is_some_and(|image| !image.is_container()) {
         return Err(UnreadableReport::CycloneDxComponent);
     }
-    add(bom.components.unwrap_or_default(), &mut packages);
+    add(bom.components.unwrap_or_default(), &mut packages)?;
     Ok(Sbom {
         format: NAME,
         digests: image.map(digests_of).unwrap_or_default(),
@@ -109,23 +130,39 @@ pub(in crate::report) fn read(json: &str) -> Result<Sbom<'_>, UnreadableReport> 
 }
 
 /// All components that are packages, those inside others too.
-fn add<'a>(components: Vec<Component<'a>>, packages: &mut Vec<Package<'a>>) {
+fn add<'a>(components: Vec<Component<'a>>, packages: &mut Vec<Package<'a>>) -> Result<(), UnreadableReport> {
     for component in components {
-        let Component { kind, group, name, version, purl, licenses, components } = component;
-        let purl = present(purl);
+        let Component { kind, group, name, version, purl, evidence, licenses, components } = component;
+        let concluded = match evidence.and_then(|evidence| evidence.identity) {
+            Some(identity) => concluded_purls(identity)?,
+            None => Vec::new(),
+        };
+        let purls = each_once(present(purl).into_iter().chain(concluded));
         let kind = kind.as_ref().map_or("", Text::as_str);
         // Where packages were found is written as an application, without a purl.
-        if purl.is_some() || (!NO_PACKAGES.contains(&kind) && kind != "application") {
+        if !purls.is_empty() || (!NO_PACKAGES.contains(&kind) && kind != "application") {
             let name = name.unwrap_or_else(|| Text::from(""));
             let name = match present(group) {
                 Some(group) => Text::from([group.as_str(), "/", name.as_str()].concat()),
                 None => name,
             };
             let licenses = licenses.into_iter().flatten().map(LicenseChoice::text).collect();
-            packages.push(Package { name, version: present(version), purl, licenses });
+            packages.push(Package { name, version: present(version), purls, licenses });
         }
-        add(components.unwrap_or_default(), packages);
+        add(components.unwrap_or_default(), packages)?;
     }
+    Ok(())
+}
+
+/// The purls that a component was found to have.
+fn concluded_purls<'a>(identity: &'a RawValue) -> Result<Vec<Text<'a>>, UnreadableReport> {
+    let json = identity.get();
+    let identities: Vec<Identity<'a>> = match json.starts_with('[') {
+        true => spelling::from_str(json).map_err(|error| unreadable(&error))?,
+        false => vec![spelling::from_str(json).map_err(|error| unreadable(&error))?],
+    };
+    let of_purls = identities.into_iter().filter(|identity| identity.field.as_ref().map(Text::as_str) == Some("purl"));
+    Ok(of_purls.filter_map(|identity| present(identity.concluded_value)).collect())
 }
 
 impl<'a> LicenseChoice<'a> {

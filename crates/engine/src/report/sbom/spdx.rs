@@ -1,7 +1,8 @@
 //! SPDX 2 as JSON: `trivy image --format spdx-json`, `syft --output spdx-json`, and what sbomscanner keeps.
 
 use super::Sbom;
-use crate::package::{Contents, Package};
+use crate::package::{Contents, Package, each_once};
+use crate::platform::Platform;
 use crate::reason::UnreadableReport;
 use crate::remedy::{Remedy, is_on};
 use crate::report::document::cyclonedx::{digest_in, platform_in};
@@ -142,7 +143,7 @@ pub(in crate::report) fn read(json: &str) -> Result<Sbom<'_>, UnreadableReport> 
         if package.id.as_ref().is_some_and(|id| described.contains(id.as_str())) {
             is_of_image = package.is_image();
             sbom.digests = package.digests();
-            sbom.platform = package.purl().and_then(|purl| platform_in(purl.as_str()));
+            sbom.platform = package.platform()?;
         } else if !package.is_no_package() {
             sbom.contents.packages.push(package.into());
         }
@@ -168,10 +169,23 @@ fn described(document: &Document<'_>) -> BTreeSet<String> {
 }
 
 impl<'a> SpdxPackage<'a> {
-    fn purl(&self) -> Option<Text<'a>> {
-        let mut references = self.external_refs.iter().flatten();
-        let purl = references.find(|reference| reference.reference_type.as_ref().map(Text::as_str) == Some("purl"))?;
-        present(purl.reference_locator.clone())
+    fn purls(&self) -> impl Iterator<Item = Text<'a>> {
+        let references = self.external_refs.iter().flatten();
+        let purls = references.filter(|reference| reference.reference_type.as_ref().map(Text::as_str) == Some("purl"));
+        purls.filter_map(|purl| present(purl.reference_locator.clone()))
+    }
+
+    /// The platform of the image that it is.
+    ///
+    /// # Errors
+    /// Its purls name several.
+    fn platform(&self) -> Result<Option<Platform>, UnreadableReport> {
+        let mut platforms = self.purls().filter_map(|purl| platform_in(purl.as_str()));
+        let platform = platforms.next();
+        if platforms.any(|other| platform.as_ref() != Some(&other)) {
+            return Err(UnreadableReport::SpdxWithoutSubject);
+        }
+        Ok(platform)
     }
 
     fn purpose(&self) -> &str {
@@ -180,13 +194,13 @@ impl<'a> SpdxPackage<'a> {
 
     /// Whether it is an image, as its purpose says or its purl.
     fn is_image(&self) -> bool {
-        self.purpose() == IMAGE || self.purl().is_some_and(|purl| is_of_image(purl.as_str()))
+        self.purpose() == IMAGE || self.purls().any(|purl| is_of_image(purl.as_str()))
     }
 
     /// Whether it isn't one: the image itself, its operating system, or where packages were found.
     fn is_no_package(&self) -> bool {
-        match self.purl() {
-            Some(purl) => self.purpose() == IMAGE && is_of_image(purl.as_str()),
+        match self.purls().next() {
+            Some(_) => self.purpose() == IMAGE && self.purls().all(|purl| is_of_image(purl.as_str())),
             None => NO_PACKAGES.contains(&self.purpose()),
         }
     }
@@ -198,12 +212,12 @@ impl<'a> SpdxPackage<'a> {
             digest_of(&["sha256:", checksum.checksum_value.as_ref().filter(|_| is_sha256)?.as_str()].concat())
         });
         let version = self.version_info.iter().filter_map(|version| digest_of(version.as_str()));
-        let purl = self.purl().and_then(|purl| digest_in(purl.as_str()));
+        let purls = self.purls().filter_map(|purl| digest_in(purl.as_str()));
         let comments = self.annotations.iter().flatten().filter_map(|annotation| annotation.comment.as_ref());
         let texts = self.attribution_texts.iter().flatten().chain(comments);
         let named = texts.filter_map(|text| digest_of(text.as_str().trim().strip_prefix(REPO_DIGEST)?.trim()));
         let mut seen = BTreeSet::new();
-        checksums.chain(version).chain(purl).chain(named).filter(|digest| seen.insert(digest.clone())).collect()
+        checksums.chain(version).chain(purls).chain(named).filter(|digest| seen.insert(digest.clone())).collect()
     }
 }
 
@@ -213,14 +227,14 @@ fn is_of_image(purl: &str) -> bool {
 
 impl<'a> From<SpdxPackage<'a>> for Package<'a> {
     fn from(package: SpdxPackage<'a>) -> Self {
-        let purl = package.purl();
+        let purls = each_once(package.purls());
         let said = |text: Option<Text<'a>>| present(text).filter(|text| !NOT_SAID.contains(&text.as_str()));
         // What whoever made the document came to, comes before what the package says of itself.
         let license = said(package.license_concluded).or_else(|| said(package.license_declared));
         Self {
             name: package.name.unwrap_or_else(|| Text::from("")),
-            version: present(package.version_info),
-            purl,
+            version: said(package.version_info),
+            purls,
             licenses: license.into_iter().collect(),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::report::document::in_time;
+use crate::text::Text;
 
 const IMAGE: &str = "sha256:27d05ab8ed4d526b8179fe5a922b50f0b7001186638cb8ceea56f8577a453c50";
 
@@ -23,7 +24,7 @@ fn packages(sbom: &Sbom<'_>) -> Vec<String> {
             "{} {} {} {}",
             package.name.as_str(),
             text(&package.version),
-            text(&package.purl),
+            package.purls.iter().map(Text::as_str).collect::<Vec<_>>().join(" "),
             licenses.join(" AND ")
         )
     });
@@ -109,6 +110,70 @@ fn a_purl_makes_a_package() {
         );
         assert_eq!(packages(&read(&json).unwrap()), ["x  pkg:npm/x@1 "], "{kind}");
     }
+}
+
+/// SPDX lists purls, CycloneDX has one and what its maker concluded from what was found: one, or since 1.6 a list.
+#[test]
+fn a_package_may_have_several_purls() {
+    let spdx = r#"{"spdxVersion": "SPDX-2.3", "packages": [{"name": "x", "versionInfo": "NOASSERTION", "externalRefs": [
+        {"referenceType": "purl", "referenceLocator": "pkg:npm/x@1"}, {"referenceType": "purl", "referenceLocator": " "},
+        {"referenceType": "cpe23Type", "referenceLocator": "cpe:2.3:a:x"}, {"referenceType": "purl", "referenceLocator": "pkg:npm/y@1"},
+        {"referenceType": "purl", "referenceLocator": "pkg:npm/x@1"}]}]}"#;
+    assert_eq!(packages(&read(spdx).unwrap()), ["x  pkg:npm/x@1 pkg:npm/y@1 "]);
+    let cyclonedx = |identity: &str| {
+        format!(
+            r#"{{"bomFormat": "CycloneDX", "components": [{{"type": "library", "name": "x", "purl": "pkg:npm/x@1",
+                "evidence": {{"identity": {identity}}}}}]}}"#
+        )
+    };
+    let of =
+        |field: &str, value: &str| format!(r#"{{"field": "{field}", "concludedValue": "{value}", "confidence": 1}}"#);
+    let (own, other) = (of("purl", "pkg:npm/x@1"), of("purl", "pkg:npm/y@1"));
+    for (identity, purls) in [
+        (other.clone(), "pkg:npm/x@1 pkg:npm/y@1"),
+        (format!("[{own}, {other}]"), "pkg:npm/x@1 pkg:npm/y@1"),
+        (format!("[{}]", of("cpe", "cpe:2.3:a:x")), "pkg:npm/x@1"),
+        (r#"{"field": "purl", "confidence": 1}"#.to_owned(), "pkg:npm/x@1"),
+        ("null".to_owned(), "pkg:npm/x@1"),
+        ("[]".to_owned(), "pkg:npm/x@1"),
+    ] {
+        assert_eq!(packages(&read(&cyclonedx(&identity)).unwrap()), [format!("x  {purls} ")], "{identity}");
+    }
+    for (identity, why) in [
+        ("1", "it can't be read: invalid type: integer"),
+        ("[null]", "it can't be read: invalid type: null"),
+        (r#"[{"field": "purl", "concluded_value": "pkg:npm/y@1"}]"#, "another spelling of `concludedValue`"),
+    ] {
+        let error = read(&cyclonedx(identity)).map(|sbom| sbom.format).unwrap_err().to_string();
+        assert!(error.contains(why), "{identity}: {error}");
+    }
+    let bare = r#"{"bomFormat": "CycloneDX", "components": [{"type": "application", "name": "x",
+        "evidence": {"identity": [{"field": "purl", "concludedValue": "pkg:generic/x@1"}]}}]}"#;
+    assert_eq!(packages(&read(bare).unwrap()), ["x  pkg:generic/x@1 "]);
+}
+
+/// What is an image by one purl alone is a package, and an image is for one platform.
+#[test]
+fn the_purls_of_an_image_agree() {
+    let document = |purls: &[&str], is_described: bool| {
+        let references =
+            purls.iter().map(|purl| format!(r#"{{"referenceType": "purl", "referenceLocator": "{purl}"}}"#));
+        let described = if is_described { r#""documentDescribes": ["a"], "# } else { "" };
+        format!(
+            r#"{{"spdxVersion": "SPDX-2.3", {described}"packages": [{{"SPDXID": "a", "name": "x", "primaryPackagePurpose": "CONTAINER",
+                "externalRefs": [{}]}}]}}"#,
+            references.collect::<Vec<_>>().join(", ")
+        )
+    };
+    let hidden = document(&["pkg:oci/x?arch=amd64", "pkg:npm/x@1"], false);
+    assert_eq!(packages(&read(&hidden).unwrap()), ["x  pkg:oci/x?arch=amd64 pkg:npm/x@1 "]);
+    let platform = |purls: &[&str]| {
+        let json = document(purls, true);
+        read(&json).map(|sbom| sbom.platform.map(|platform| platform.to_string())).map_err(|error| error.to_string())
+    };
+    assert_eq!(platform(&["pkg:docker/x@1", "pkg:oci/x?arch=amd64"]), Ok(Some("linux/amd64".to_owned())));
+    let error = platform(&["pkg:oci/x?arch=amd64", "pkg:oci/x?arch=arm64"]).unwrap_err();
+    assert!(error.starts_with("it doesn't describe one thing"), "{error}");
 }
 
 #[test]

@@ -92,6 +92,40 @@ fn exemptions_of_tags_and_of_every_image() {
 }
 
 #[test]
+fn exemptions_that_another_covers() {
+    let of = |vulnerability: &str, images: &[&str], expires: &str| json!({"vulnerability": vulnerability, "images": images, "reason": expires, "expires": expires});
+    let exempted = |exemptions: &[Value]| json!({"exemptions": exemptions});
+    let same = |position: usize, other: usize, day: &str| {
+        format!(
+            "exemptions[{position}]: exemptions[{other}] exempts the same, until {day}: remove this one, and say in that one's \
+             reason what only this one's says"
+        )
+    };
+    let (long, short) = (of("CVE-1", &["reg.io/a/"], "2099-01-01"), of("CVE-1", &["reg.io/a/"], "2098-01-01"));
+    let said = |exemptions: &[Value], expected: &[&str]| {
+        let expected: Vec<(&str, &str)> = expected.iter().map(|text| ("redundant", *text)).collect();
+        check(&exempted(exemptions), &expected);
+    };
+    said(&[long.clone(), long.clone()], &[&same(1, 0, "2099-01-01")]);
+    said(&[long.clone(), long.clone(), long.clone()], &[&same(1, 0, "2099-01-01"), &same(2, 0, "2099-01-01")]);
+    // The one that lasts stays, wherever it stands.
+    said(&[long.clone(), short.clone()], &[&same(1, 0, "2099-01-01")]);
+    said(&[short, long.clone()], &[&same(0, 1, "2099-01-01")]);
+    let wide = of("CVE-*", &["reg.io/"], "2099-01-01");
+    let more = "exemptions[0]: exemptions[1] exempts all of it and more, until 2099-01-01: remove this one, or make that one narrower";
+    said(&[long.clone(), wide], &[more]);
+    said(&[long, of("CVE-2", &["reg.io/a/"], "2099-01-01"), of("CVE-1", &["reg.io/b/"], "2099-01-01")], &[]);
+}
+
+/// Each is compared with each.
+#[test]
+fn many_exemptions_are_compared_in_time() {
+    let of = |index: usize| json!({"vulnerability": format!("CVE-{index}"), "images": ["reg.io/"], "reason": "r", "expires": "2099-01-01"});
+    let exemptions: Vec<Value> = (0..5_000).map(of).collect();
+    check(&json!({"exemptions": exemptions}), &[]);
+}
+
+#[test]
 fn exemptions_of_objects_that_may_last_for_ever() {
     let endless = "exemptionsFrom.maxDuration: not set, so that whoever may write an ImageExemption in a namespace exempts its images for as long as they like; say how long it may be, like `30d`";
     check(&json!({"exemptionsFrom": {"workloadNamespace": true}}), &[("endless-exemptions", endless)]);

@@ -13,6 +13,14 @@ fn later_host(host: StubHost) -> StubHost {
     })
 }
 
+/// A later host that knows a signature of this artifact.
+fn later_host_but_for(host: StubHost, signed: String) -> StubHost {
+    host.answer_with(move |call| {
+        (call.operation == "v2/verify" && call.image() != signed)
+            .then(|| Err("Callback evaluation failure: Image verification failed: missing signatures\nof x".to_owned()))
+    })
+}
+
 /// The tag that a registry without an API of referrers keeps what refers to the image at; or one with this at its end.
 fn tag(end: &str) -> String {
     format!("ghcr.io/team/app:{}{end}", digest(IMAGE).replace(':', "-"))
@@ -55,9 +63,11 @@ fn what_is_there_is_told_and_asked_for_as_long_as_it_says_more() {
     let nowhere_by_key = "not signed where hosts look (cosign 3 needs --new-bundle-format=false)";
     let bundle_by_key = "no signature, but a bundle as cosign 3 writes it, which no host verifies by key (sign with --new-bundle-format=false)";
     let (signature, index) = (format!("v1/manifest_digest {}", tag(".sig")), format!("v1/manifest_digest {}", tag("")));
+    // An index may have platforms that are signed.
+    let manifest = format!("v1/oci_manifest {at}");
     let calls = |calls: &[&String]| -> Vec<String> { calls.iter().map(|call| (*call).clone()).collect() };
     // Of a host before 1.36 that has no signature it is known that there is no tag `.sig`.
-    assert_eq!(said(&by_key, &image()), (nowhere_by_key.to_owned() + &must(key), calls(&[&index])));
+    assert_eq!(said(&by_key, &image()), (nowhere_by_key.to_owned() + &must(key), calls(&[&index, &manifest])));
     let (line, asked) = said(&by_key, &referred(image(), BUNDLE));
     assert_eq!((line, asked.len()), (bundle_by_key.to_owned() + &must(key), 2));
     let (line, _) = said(&keyless(), &referred(image(), BUNDLE));
@@ -75,7 +85,7 @@ fn what_is_there_is_told_and_asked_for_as_long_as_it_says_more() {
     // A later host says the same where nobody did.
     assert_eq!(
         said(&by_key, &later_host(image())),
-        (nowhere_by_key.to_owned() + &must(key), calls(&[&signature, &index]))
+        (nowhere_by_key.to_owned() + &must(key), calls(&[&signature, &index, &manifest]))
     );
     let (line, _) = said(&keyless(), &later_host(image()));
     assert_eq!(line, nowhere.to_owned() + &must(actions));
@@ -86,6 +96,67 @@ fn what_is_there_is_told_and_asked_for_as_long_as_it_says_more() {
         line,
         "no signature, but a bundle as cosign 3 writes it, and none that counts by team (GitHub Actions of `team`)"
     );
+}
+
+/// The image as an index of two platforms, and something that no machine runs.
+fn index(host: StubHost) -> StubHost {
+    let entry = |digest: &str, os: &str, architecture: &str| {
+        json!({"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 1,
+               "platform": {"architecture": architecture, "os": os}})
+    };
+    let entries = [
+        entry(&digest("attestation"), "unknown", "unknown"),
+        entry(&digest("arm64"), "linux", "arm64"),
+        entry(&digest("amd64"), "linux", "amd64"),
+    ];
+    host.pushed(
+        IMAGE,
+        json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": entries}),
+    )
+}
+
+/// Signatures count for the digest that they are of. An index whose platforms alone are signed is told so.
+#[test]
+fn platforms_that_are_signed_sign_no_index() {
+    let policy = expression(SIGNED);
+    let platform = |name: &str| format!("ghcr.io/team/app@{}", digest(name));
+    let told = |host: &StubHost, policy: &Value| {
+        let response = ask(&settings(policy), &request(&pod(&[IMAGE])), host);
+        assert_eq!(response["accepted"], false, "{response}");
+        assert_eq!(response["audit_annotations"].get("container-1.verified-by"), None, "{response}");
+        response["message"].as_str().unwrap().lines().nth(1).unwrap().to_owned()
+    };
+    let hint = format!(
+        "its index isn't signed, and its platform linux/amd64 ({}) is, which doesn't count for the index (`cosign sign --recursive` signs both); team (its key) must sign ghcr.io/team/app@",
+        digest("amd64")
+    );
+    let signed = || index(image()).signed(&platform("amd64"), KEY);
+    for host in [signed(), later_host_but_for(signed(), platform("amd64"))] {
+        let line = told(&host, &policy);
+        assert!(line.contains(&hint), "{line}");
+        assert_eq!(host.calls().iter().filter(|call| call.operation == "v1/oci_manifest").count(), 1);
+        assert_eq!(host.calls().iter().filter(|call| call.operation == "v2/verify").count(), 2);
+    }
+    // Somebody else's signature of a platform, one of what no machine runs, none at all.
+    for host in [
+        index(image()).signed(&platform("amd64"), OTHER_KEY),
+        index(image()).signed(&platform("attestation"), KEY),
+        index(image()),
+        image(),
+    ] {
+        let line = told(&host, &policy);
+        assert!(line.contains("not signed where hosts look"), "{line}");
+    }
+    // Where there is no room for the calls, the rest is said.
+    let mut few = settings(&policy);
+    few["maxHostCalls"] = json!(5);
+    let host = signed();
+    let response = ask(&few, &request(&pod(&[IMAGE])), &host);
+    assert!(host.calls().len() <= 5, "{:?}", host.calls());
+    assert!(response["message"].as_str().unwrap().contains("must sign"), "{response}");
+    // A registry that lies about the platform is told nothing of.
+    let odd = json!({"schemaVersion": 2, "manifests": [{"digest": "sha256:1", "platform": {"os": "linux", "architecture": "amd64"}}]});
+    assert!(told(&image().pushed(IMAGE, odd), &policy).contains("not signed where hosts look"));
 }
 
 /// A later host takes a registry that fails for one that has no signature. So it counts as not signed, whatever is forgiven.
@@ -131,7 +202,7 @@ fn nothing_more_is_asked_where_the_request_is_not_rejected_for_it() {
 /// Whoever names many images can't have a rejection take more calls than a request may make, nor hide what rejects behind that.
 #[test]
 fn a_request_that_has_no_calls_left_asks_nothing_more() {
-    for (most, asked) in [(2, 2), (4, 2), (5, 3)] {
+    for (most, asked) in [(2, 2), (4, 2), (5, 4)] {
         let host = image();
         let mut settings = settings(&expression(SIGNED));
         settings["maxHostCalls"] = json!(most);
