@@ -53,7 +53,7 @@ const ORDER: [(&str, &[&str]); 11] = [
     ("Signatures", &["imageVerification"]),
     ("Namespaces", &["preScanPolicies.byNamespace", "acceptance.byNamespace", "scanPolicies.byNamespace"]),
     ("Without a report", &["scanPolicies.reportPending", "scanPolicies.scanFailed", "scanPolicies"]),
-    ("Pinning", &["pin.enabled", "pin"]),
+    ("Pinning", &["pin.enabled", "pin", "placeholders"]),
     (
         "Rules",
         &[

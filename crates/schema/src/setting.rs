@@ -12,6 +12,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 8] = [
             "policies",
             "imageMatching",
             "registries",
+            "placeholders",
             "maxImages",
             "maxHostCalls",
             "verboseLog",

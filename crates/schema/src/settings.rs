@@ -83,6 +83,10 @@ pub struct Settings {
     pub image_verification: Option<Vec<VerificationEntry>>,
     /// Whether, and in which objects, images are written with the digest that was judged.
     pub pin: Option<Pin>,
+    /// Texts that stand for an image in templates of controllers until another webhook fills them in the Pod. Templates that have
+    /// them are admitted with a warning, and the Pod is judged.
+    #[schemars(extend("default" = [], "examples" = [["auto", ""]]))]
+    pub placeholders: Option<Vec<String>>,
     /// Rules in Rego beside those of pre-scan: `allow_pod`, `deny_pod[msg]`.
     #[schemars(extend("contentMediaType" = "application/rego"))]
     pub pre_custom_rules: Option<String>,
@@ -92,7 +96,8 @@ pub struct Settings {
     /// The syntax of all rules that don't say their own.
     #[schemars(extend("default" = "v0"))]
     pub rego_version: Option<RegoVersion>,
-    /// Policies in Rego for objects of these kinds, on every operation; or a Conftest ConfigMap.
+    /// Policies in Rego for objects of these kinds, on every operation; or a Conftest ConfigMap. They see updates too that bring no
+    /// image: `input.request.operation` and `oldObject` tell.
     #[schemars(extend("default" = []))]
     pub rego_policies: Option<RegoPolicies>,
     /// Modules in Rego that policies refer to by their package.

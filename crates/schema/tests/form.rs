@@ -18,6 +18,7 @@ fn answer(variable: &str) -> Value {
     let (before, key) = variable.rsplit_once('.').unwrap_or(("", variable));
     match (key, before) {
         ("registries", _) => json!(["ghcr.io", "docker.io"]),
+        ("placeholders", _) => json!(["auto", ""]),
         ("prefix", _) => json!("ghcr.io/team/"),
         ("maxAge" | "fixGracePeriod", _) => json!("72h"),
         ("platforms", _) => json!(["linux/amd64", "linux/arm64"]),

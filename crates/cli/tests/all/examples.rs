@@ -74,6 +74,52 @@ fn without_any_setting_some_case_would_end_differently() {
     assert_eq!(open, expected, "settings that can be left out of every case");
 }
 
+/// What every example rejects, when it was there before: neither a label that changes nor a finalizer that goes is held back. Rules in
+/// Rego that look at more than the new images are asked all the same.
+#[test]
+fn what_is_rejected_can_still_be_labelled_and_deleted() {
+    let folder = TempDir::new().unwrap();
+    let mut updates = Vec::new();
+    for Case { settings, verdict, alone } in cases() {
+        let is_created = ["oldObject", "operation", "request", "manifest", "replay"].iter().all(|key| alone.get(key).is_none());
+        let rules = settings.get("regoPolicies").map(Value::to_string).unwrap_or_default();
+        let sees_new_images_alone = ["imageConfigs", "sbomPackages"].iter().any(|key| rules.contains(key));
+        let is_about_images = rules.is_empty() && !settings.to_string().contains("conftest.") || sees_new_images_alone;
+        if verdict != "rejected" || !is_created || !is_about_images || !alone["object"].is_object() {
+            continue;
+        }
+        let before = &alone["object"];
+        let labelled = with_metadata(before, "labels", json!({"changed": "now"}));
+        let finalized = |finalizers: Value| {
+            let deleted = with_metadata(before, "deletionTimestamp", json!("2026-11-01T00:00:00Z"));
+            with_metadata(&deleted, "finalizers", finalizers)
+        };
+        for (object, old) in
+            [(labelled, before.clone()), (finalized(json!([])), finalized(json!(["example.com/cleanup"])))]
+        {
+            let mut update = alone.clone();
+            let name = format!("{} {}", updates.len(), alone["name"].as_str().unwrap());
+            for (key, value) in [("name", json!(name)), ("settings", settings.clone()), ("operation", json!("UPDATE"))] {
+                update[key] = value;
+            }
+            (update["object"], update["oldObject"]) = (object, old);
+            update["expect"] = json!({"verdict": "allowed", "calls": 0});
+            updates.push(update);
+        }
+    }
+    let count = updates.len();
+    assert!(count > 200, "{count}");
+    fs::write(folder.path().join("updates_test.yaml"), json!({"tests": updates}).to_string()).unwrap();
+    let (module, suites) = (module_path().display().to_string(), folder.path().display().to_string());
+    assert_eq!(image_admission(&["test", "--module", &module, &suites]), (format!("PASS: {count}/{count}\n"), String::new()));
+}
+
+fn with_metadata(object: &Value, key: &str, value: Value) -> Value {
+    let mut changed = object.clone();
+    changed["metadata"][key] = value;
+    changed
+}
+
 #[test]
 fn lint_has_nothing_to_say_that_a_comment_does_not_explain() {
     let mut files = Vec::new();

@@ -9,7 +9,8 @@ pub struct Pin {
     /// Whether images are pinned. It needs the policy to be deployed with `mutating: true`.
     #[schemars(extend("default" = true))]
     pub enabled: Option<bool>,
-    /// The only kinds that are ever written. Pin at one level, or tools that compare a cluster with a repository see drift.
+    /// The only kinds that are ever written. Pin at one level, or tools that compare a cluster with a repository see drift. Objects
+    /// whose owner is a controller aren't written, Pods aside, nor are mirror Pods: their makers would write them anew.
     #[schemars(extend("default" = ["Pod"]))]
     pub kinds: Option<Vec<WorkloadKind>>,
     /// Whether annotations keep the images' original names.
@@ -17,15 +18,13 @@ pub struct Pin {
     pub annotations: Option<bool>,
 }
 
-/// A kind with a pod spec.
+/// A kind with a pod spec that may be written.
 #[derive(Debug, JsonSchema)]
 pub enum WorkloadKind {
     /// `v1`
     Pod,
     /// `v1`
     ReplicationController,
-    /// `apps/v1`
-    ReplicaSet,
     /// `apps/v1`
     Deployment,
     /// `apps/v1`

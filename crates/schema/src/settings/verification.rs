@@ -100,8 +100,21 @@ pub struct Policy {
     /// Whether it is about images too that pre-scan accepts.
     #[schemars(extend("default" = false))]
     pub verify_pre_scan_accepted: Option<bool>,
+    /// What becomes of the images that an update leaves as they are.
+    #[schemars(extend("default" = "skip"))]
+    pub existing_images: Option<ExistingImages>,
     /// Where Kyverno evaluates it; here that is always at admission.
     pub evaluation: Option<Evaluation>,
+}
+
+/// What becomes of the images that an update leaves as they are.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ExistingImages {
+    /// No list has them, and an update that brings no other image asks nothing.
+    Skip,
+    /// They are judged as though they were new: what runs already may be held back.
+    Judge,
 }
 
 /// Which requests and images a policy is about.
