@@ -24,7 +24,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-pub use advice::{Advice, PackageUpdate};
+pub use advice::{Advice, FilledBy, PackageUpdate};
 pub use change::{Action, Change, Edit, Stuck};
 pub use opens::{Opens, Whose};
 pub use why::Why;

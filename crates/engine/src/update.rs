@@ -56,7 +56,9 @@ pub(crate) fn new_images(
         }
     }
     if workload.is_template() && !settings.placeholders.is_empty() {
-        let is_placeholder = |image: &WorkloadImage| settings.placeholders.contains(&image.text);
+        // What is blank is blank with a space, too, as OpenShift's templates have it.
+        let is_placeholder =
+            |image: &WorkloadImage| settings.placeholders.iter().any(|own| own.trim() == image.text.trim());
         (new.placeholders, new.images) = new.images.into_iter().partition(is_placeholder);
     }
     Ok(new)

@@ -81,7 +81,8 @@ fn what_is_rejected_can_still_be_labelled_and_deleted() {
     let folder = TempDir::new().unwrap();
     let mut updates = Vec::new();
     for Case { settings, verdict, alone } in cases() {
-        let is_created = ["oldObject", "operation", "request", "manifest", "replay"].iter().all(|key| alone.get(key).is_none());
+        let is_created =
+            ["oldObject", "operation", "request", "manifest", "replay"].iter().all(|key| alone.get(key).is_none());
         let rules = settings.get("regoPolicies").map(Value::to_string).unwrap_or_default();
         let sees_new_images_alone = ["imageConfigs", "sbomPackages"].iter().any(|key| rules.contains(key));
         let is_about_images = rules.is_empty() && !settings.to_string().contains("conftest.") || sees_new_images_alone;
@@ -99,7 +100,8 @@ fn what_is_rejected_can_still_be_labelled_and_deleted() {
         {
             let mut update = alone.clone();
             let name = format!("{} {}", updates.len(), alone["name"].as_str().unwrap());
-            for (key, value) in [("name", json!(name)), ("settings", settings.clone()), ("operation", json!("UPDATE"))] {
+            for (key, value) in [("name", json!(name)), ("settings", settings.clone()), ("operation", json!("UPDATE"))]
+            {
                 update[key] = value;
             }
             (update["object"], update["oldObject"]) = (object, old);
@@ -111,7 +113,10 @@ fn what_is_rejected_can_still_be_labelled_and_deleted() {
     assert!(count > 200, "{count}");
     fs::write(folder.path().join("updates_test.yaml"), json!({"tests": updates}).to_string()).unwrap();
     let (module, suites) = (module_path().display().to_string(), folder.path().display().to_string());
-    assert_eq!(image_admission(&["test", "--module", &module, &suites]), (format!("PASS: {count}/{count}\n"), String::new()));
+    assert_eq!(
+        image_admission(&["test", "--module", &module, &suites]),
+        (format!("PASS: {count}/{count}\n"), String::new())
+    );
 }
 
 fn with_metadata(object: &Value, key: &str, value: Value) -> Value {

@@ -124,10 +124,32 @@ pub enum Advice {
     AskForLess,
     /// The object itself is wrong.
     RepairObject,
+    /// A template's image is one that another webhook fills in the Pod.
+    NamePlaceholder(FilledBy),
+    /// Nothing filled a Pod's image.
+    FillPlaceholder(FilledBy),
     /// Rules of this setting, or of this policy, reject it.
     SatisfyRules(String),
     /// Rules of this setting, or of this policy, failed.
     RepairRules(String),
+}
+
+/// Whose webhook fills an image that stands for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilledBy {
+    /// The image is `auto`.
+    Istio,
+    /// The image is blank.
+    OpenShift,
+}
+
+impl fmt::Display for FilledBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Istio => "Istio's webhook",
+            Self::OpenShift => "OpenShift's image triggers",
+        })
+    }
 }
 
 /// A package to update.
@@ -276,6 +298,18 @@ impl fmt::Display for Advice {
             Self::Split(max) => return write!(f, "split the object: {max} different images are the most"),
             Self::AskForLess => "name fewer images in one object, or images of fewer platforms",
             Self::RepairObject => "repair the object",
+            Self::NamePlaceholder(filled_by) => {
+                return write!(
+                    f,
+                    "if it is filled in the Pod, by {filled_by}, list it in `placeholders`: the Pod is judged"
+                );
+            }
+            Self::FillPlaceholder(filled_by) => {
+                return write!(
+                    f,
+                    "nothing filled it: see that this Pod is one for {filled_by}, before this policy is asked"
+                );
+            }
             Self::RepairRules(whose) => {
                 return write!(f, "repair the rules of {whose}: one of them failed, and what fails rejects");
             }

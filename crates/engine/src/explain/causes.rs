@@ -1,7 +1,7 @@
 //! What rejects a request, who decided it, and what would undo it.
 
 use super::change::{Action, Edit, path_of, position};
-use super::{Advice, Cause, Decider, Opens, Whose, Why, advise, left_out};
+use super::{Advice, Cause, Decider, FilledBy, Opens, Whose, Why, advise, left_out};
 use crate::Timestamp;
 use crate::decision::{Decision, Outcome};
 use crate::image::{ImageReference, WorkloadImage};
@@ -19,6 +19,7 @@ use crate::settings::{
     ForgivenBy, ImageMatching, Limit, Limits, PhaseAction, Platforms, ScanAction, Settings, Severity, UNSAID_REASON,
 };
 use crate::verification::{VerificationFailure, VerificationOutcome};
+use crate::workload::WorkloadKind;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +46,30 @@ pub(super) fn causes(
         causes.extend(decision.images.iter().filter_map(|judged| at.custom(judged)));
     }
     causes.extend(at.policies(decision));
-    placed(causes, decision)
+    let mut causes = placed(causes, decision);
+    let request = AdmissionRequest::read(request).ok();
+    let workload = request.and_then(|request| WorkloadKind::of(&request.group, &request.kind));
+    for cause in &mut causes {
+        recognise_placeholder(cause, workload);
+    }
+    causes
+}
+
+/// Says of an image that stands for another until a webhook fills it which webhook that is: Istio's gateways are injected in the place of
+/// `auto`, and OpenShift's image triggers fill what is blank.
+fn recognise_placeholder(cause: &mut Cause, workload: Option<WorkloadKind>) {
+    let filled_by = match cause.image.as_deref().map(str::trim) {
+        Some("auto") => FilledBy::Istio,
+        Some("") => FilledBy::OpenShift,
+        _ => return,
+    };
+    if workload.is_some_and(WorkloadKind::is_template) {
+        let text = cause.image.as_deref().unwrap_or_default().trim();
+        cause.undo = vec![Edit::new(&["placeholders"], Action::Append(json!(text)), Opens::Placeholder(filled_by))];
+        cause.advice.insert(0, Advice::NamePlaceholder(filled_by));
+    } else {
+        cause.advice.insert(0, Advice::FillPlaceholder(filled_by));
+    }
 }
 
 /// What the Pods of a workload wait for that is admitted; nothing where it has none, or where it is rejected.

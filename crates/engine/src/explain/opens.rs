@@ -1,5 +1,6 @@
 //! What a change of a setting lets in, beside the image that it is proposed for.
 
+use super::FilledBy;
 use crate::message::{cut, join_at_most};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -64,6 +65,8 @@ pub enum Opens {
         /// Whether it is the only one then: no list asks them all.
         is_only: bool,
     },
+    /// Templates whose image is filled in the Pod.
+    Placeholder(FilledBy),
     /// Images are judged for all of their platforms.
     EveryPlatform,
     /// A policy of `imageVerification` leaves a namespace out.
@@ -127,6 +130,9 @@ impl fmt::Display for Opens {
                 write!(f, "every image of {host}, as far as its scan is accepted")?;
                 let closed = "; it closes every other registry, unless you list that too";
                 f.write_str(if *is_only { closed } else { "" })
+            }
+            Self::Placeholder(filled_by) => {
+                write!(f, "templates with that image, which {filled_by} must fill: their Pods are judged")
             }
             Self::EveryPlatform => f.write_str("nothing: each image is judged for all of its platforms"),
             Self::Unverified { policy, whose } => {

@@ -168,13 +168,15 @@ pub enum LintRule {
     FailsOpen,
     /// Images are let in whose scan fails, whoever caused that.
     AcceptsFailures,
+    /// A policy in Rego about images that is asked about updates which bring none.
+    EveryOperation,
     /// A prefix or a glob of names that images have at a mirror alone.
     NameAtMirror,
 }
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 34] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -207,6 +209,7 @@ impl LintRule {
         Self::NotMutating,
         Self::FailsOpen,
         Self::AcceptsFailures,
+        Self::EveryOperation,
         Self::NameAtMirror,
     ];
 
@@ -246,6 +249,7 @@ impl LintRule {
             Self::NotMutating => "not-mutating",
             Self::FailsOpen => "fails-open",
             Self::AcceptsFailures => "accepts-failures",
+            Self::EveryOperation => "every-operation",
             Self::NameAtMirror => "name-at-mirror",
         }
     }
@@ -275,6 +279,7 @@ impl LintRule {
             | Self::NotMutating
             | Self::FailsOpen
             | Self::AcceptsFailures
+            | Self::EveryOperation
             | Self::NameAtMirror => LintSeverity::Warning,
             Self::OpenPrefix
             | Self::ShortName
@@ -325,6 +330,7 @@ impl LintRule {
             Self::NotMutating => "images are to be pinned by a policy that may change nothing",
             Self::FailsOpen => "a policy that lets everything in while nobody answers",
             Self::AcceptsFailures => "images are let in whose scan fails, whoever caused that",
+            Self::EveryOperation => "a policy in Rego about images that holds up what brings none",
             Self::NameAtMirror => "a prefix or a glob of names that images have at a mirror alone",
         }
     }
@@ -386,6 +392,7 @@ impl Settings {
         lints.exempted_images(self);
         lints.covered_exemptions(self, now);
         lints.endless_exemptions(self);
+        lints.every_operation(self);
         if !self.rego.pre_custom_rules.is_empty() || !self.rego.custom_rules.is_empty() {
             lints.leave_what_rules_see();
         }
@@ -460,6 +467,22 @@ impl Lints {
                 let message = "who names an image that isn't there yet gets it in, and can push it later; write `accept-outages`, which lets in what fails by an outage alone";
                 let fix = LintFix::Replace { path: path.clone(), text: "accept-outages".to_owned() };
                 self.0.push(Lint::new(LintRule::AcceptsFailures, path, message).fixed_by(Some(fix)));
+            }
+        }
+    }
+
+    /// Policies that deny what images are named, and look neither at what is done nor at what was there before.
+    fn every_operation(&mut self, settings: &Settings) {
+        for (position, policy) in settings.rego.policies.iter().enumerate() {
+            let words = || policy.rego.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let has = |wanted: &[&str]| words().any(|word| wanted.contains(&word));
+            let denies = words().any(|word| ["deny", "violation"].iter().any(|rule| word.starts_with(rule)));
+            if denies && has(&["image", "images"]) && !has(&["operation", "oldObject"]) {
+                let message = format!(
+                    "`{}` looks at images and not at what is done, so that it holds up labels, finalizers and scaling of what runs already; ask for `input.request.operation`, or compare with `input.request.oldObject`",
+                    policy.name
+                );
+                self.add(LintRule::EveryOperation, format!("regoPolicies[{position}]"), message);
             }
         }
     }

@@ -238,7 +238,7 @@ fn a_mirror_pod_is_judged_and_never_written() {
 fn placeholders_of_templates_are_judged_in_the_pod() {
     let world = good_and_bad();
     let settings = json!({"placeholders": ["auto", ""]});
-    for placeholder in [json!("auto"), json!(""), Value::Null] {
+    for placeholder in [json!("auto"), json!(""), json!(" "), Value::Null] {
         let mut template = deployment(IMAGE);
         template["spec"]["template"]["spec"]["containers"][0]["image"] = placeholder.clone();
         let response = ask(&world, &settings, "Deployment", (&template, &Value::Null));

@@ -777,3 +777,41 @@ fn names_that_images_have_at_a_mirror_alone() {
         ]
     );
 }
+
+#[test]
+fn policies_about_images_that_see_every_update() {
+    let policy = |rego: &str| json!({"regoPolicies": [{"name": "tags", "kinds": ["Pod"], "rego": format!("package tags\n{rego}")}]});
+    let why = "regoPolicies[0]: `tags` looks at images and not at what is done, so that it holds up labels, finalizers and scaling of what runs already; ask for `input.request.operation`, or compare with `input.request.oldObject`";
+    let said = [("every-operation", why)];
+    check(&policy("deny[\"latest\"] { endswith(input.images.containers[_], \":latest\") }"), &said);
+    check(&policy("violation[{\"msg\": \"x\"}] { input.spec.containers[_].image == \"x\" }"), &said);
+    for quiet in [
+        "deny[\"x\"] { input.request.operation == \"CREATE\"; endswith(input.images.containers[_], \":latest\") }",
+        "deny[\"x\"] { image := input.images.containers[_]; not image == input.request.oldObject.spec.containers[_].image }",
+        "deny[\"x\"] { not input.metadata.labels.owner }",
+        // What images are is told of the new ones alone.
+        "deny[\"x\"] { input.imageConfigs[_][_].runsAsRoot }",
+        "warn[\"x\"] { endswith(input.images.containers[_], \":latest\") }",
+    ] {
+        check(&policy(quiet), &[]);
+    }
+}
+
+#[test]
+fn failures_that_are_accepted_whoever_caused_them() {
+    let why = "who names an image that isn't there yet gets it in, and can push it later; write `accept-outages`, which lets in what fails by an outage alone";
+    let settings = json!({"scanPolicies": {"scanFailed": "accept", "byNamespace": {"here": {"scanFailed": "accept", "defaultPolicy": "accept"}}}});
+    let said: Vec<(String, Option<LintFix>)> = Settings::read(&settings)
+        .unwrap()
+        .lint(NOW, None)
+        .into_iter()
+        .filter(|lint| lint.rule == LintRule::AcceptsFailures)
+        .map(|lint| (lint.to_string(), lint.fix))
+        .collect();
+    let expected = ["scanPolicies.scanFailed", "scanPolicies.byNamespace.here.scanFailed"].map(|path| {
+        let fix = LintFix::Replace { path: path.to_owned(), text: "accept-outages".to_owned() };
+        (format!("{path}: {why}"), Some(fix))
+    });
+    assert_eq!(said, expected);
+    check(&json!({"scanPolicies": {"scanFailed": "accept-outages"}}), &[]);
+}
