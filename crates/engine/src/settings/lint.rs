@@ -2,6 +2,8 @@
 //!
 //! What depends on the settings alone is logged when the policy is deployed. `image-admission lint` tells all of it.
 
+mod rules;
+
 use super::phases::PhaseAction;
 use super::{
     Attestation, AttestationKind, Attestor, CustomPolicy, Effect, Exemption, Glob, Identity, ImageMatching,
@@ -70,6 +72,13 @@ pub enum LintFix {
         path: String,
         /// Each with its keys and their texts, in order.
         entries: Vec<Vec<(&'static str, String)>>,
+    },
+    /// The list at a path of the manifest gets one more text.
+    AppendText {
+        /// Where.
+        path: String,
+        /// The text.
+        text: String,
     },
 }
 
@@ -165,11 +174,17 @@ pub enum LintRule {
     FailsOpen,
     /// A prefix or a glob of names that images have at a mirror alone.
     NameAtMirror,
+    /// What the settings judge and the rules of the policy's manifest don't send, or what no API server sends.
+    NeverAsked,
+    /// Subresources by which Pods are changed, and that the rules of the policy's manifest don't send.
+    MissingSubresource,
+    /// Images that are judged when they are made and not when they are changed, or the other way round.
+    MissingOperation,
 }
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 35] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -202,6 +217,9 @@ impl LintRule {
         Self::NotMutating,
         Self::FailsOpen,
         Self::NameAtMirror,
+        Self::NeverAsked,
+        Self::MissingSubresource,
+        Self::MissingOperation,
     ];
 
     /// `open-prefix`, as people name it to leave it out.
@@ -240,6 +258,9 @@ impl LintRule {
             Self::NotMutating => "not-mutating",
             Self::FailsOpen => "fails-open",
             Self::NameAtMirror => "name-at-mirror",
+            Self::NeverAsked => "never-asked",
+            Self::MissingSubresource => "missing-subresource",
+            Self::MissingOperation => "missing-operation",
         }
     }
 }
@@ -277,7 +298,10 @@ impl LintRule {
             | Self::NoImage
             | Self::Unverified
             | Self::InLayer
-            | Self::MissingKind => LintSeverity::Error,
+            | Self::MissingKind
+            | Self::NeverAsked
+            | Self::MissingSubresource
+            | Self::MissingOperation => LintSeverity::Error,
         }
     }
 
@@ -317,6 +341,9 @@ impl LintRule {
             Self::NotMutating => "images are to be pinned by a policy that may change nothing",
             Self::FailsOpen => "a policy that lets everything in while nobody answers",
             Self::NameAtMirror => "a prefix or a glob of names that images have at a mirror alone",
+            Self::NeverAsked => "what is judged and never sent by the policy's rules",
+            Self::MissingSubresource => "a subresource of Pods that the policy's rules don't send",
+            Self::MissingOperation => "images that are judged when made and not when changed, or the other way round",
         }
     }
 }

@@ -287,10 +287,18 @@ fn a_conftest_config_map_is_policies_and_libraries() {
 
 #[test]
 fn what_nothing_can_be_called_is_no_kind() {
-    for kind in ["[\"Pod\"]", "\"Pod\"", "Pod;Job", "pods", "apps/deployments", "apps_v1/Deployment", "1Pod", "Pöd"] {
-        let problem = format!(
-            "regoPolicies.conftest.policy.x.rego: `{kind}` is no kind; write it like `Pod`, `apps/Deployment`, `Workload` or `*`"
-        );
+    const HELP: &str = "write it like `Pod`, `apps/Deployment`, `Workload` or `*`";
+    for (kind, help) in [
+        ("[\"Pod\"]", HELP),
+        ("\"Pod\"", HELP),
+        ("Pod;Job", HELP),
+        ("pods", "did you mean `Pod`?"),
+        ("apps/deployments", "did you mean `apps/Deployment`?"),
+        ("apps_v1/Deployment", "did you mean `apps/Deployment`?"),
+        ("1Pod", HELP),
+        ("Pöd", HELP),
+    ] {
+        let problem = format!("regoPolicies.conftest.policy.x.rego: `{kind}` is no kind; {help}");
         refuse(
             json!({"regoPolicies": {"conftest.policy.x.rego": "package x", "conftest.policy.x.kinds": kind}}),
             &[&problem],
@@ -1030,8 +1038,8 @@ fn names_that_nothing_has_are_refused() {
             "exemptions": [{"vulnerabilities": [], "namespaces": ["prod-*"], "reason": "r", "expires": "9999-12-31"}],
         }),
         &[
-            "reports.sources[0].custom.apiVersion: `a b/v1` is not the name of a kind of object",
-            "reports.sources[0].custom.kind: `x y` is not the name of a kind of object",
+            "reports.sources[0].custom.apiVersion: `a b/v1` is no API version; write it like `v1` or `apps/v1`",
+            "reports.sources[0].custom.kind: `x y` is no kind; write it like `Pod`",
             "reports.sources[0].custom.name: `A_{digestHex}` can't be an object's name, which has lower-case letters, digits, `-` and `.`",
             &format!("acceptance.byNamespace.Prod *: `Prod *` {no_pattern}"),
             "exemptions[0]: set `vulnerability` or `vulnerabilities`: an id, or a pattern like `CVE-2024-*`",
