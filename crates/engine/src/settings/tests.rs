@@ -1229,6 +1229,10 @@ fn break_glass_without_a_right_or_a_reason_is_refused() {
             "breakGlass.resource.resource: `ClusterAdmissionPolicy` is not a name; write it in lower case, like `clusteradmissionpolicies`",
         ),
         (
+            guarded("group", json!("core")),
+            "breakGlass.resource.group: `core` is no group of RBAC's; write \"\" for the core group",
+        ),
+        (
             guarded("group", json!("*")),
             "breakGlass.resource.group: `*` is not a name; write it in lower case, like `policies.kubewarden.io`",
         ),
