@@ -92,8 +92,8 @@ pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {
             add("v1", "Namespace", policy.path.clone());
         }
     }
-    for kind in &settings.rego.context {
-        add(&kind.api_version, &kind.kind, "context".to_owned());
+    for (position, kind) in settings.rego.context.iter().enumerate() {
+        add(&kind.api_version, &kind.kind, format!("context[{position}]"));
     }
     kinds
 }
@@ -172,7 +172,7 @@ mod tests {
             &[
                 "imageVerification[0].attestors: v1 Secret",
                 "imageVerification[1]: v1 Namespace",
-                "context: networking.k8s.io/v1 Ingress",
+                "context[0]: networking.k8s.io/v1 Ingress",
             ],
         );
     }

@@ -7,6 +7,7 @@ mod break_glass;
 mod config_map;
 mod exemptions;
 mod exemptions_from;
+mod kinds;
 mod lint;
 mod message;
 mod namespaces;
@@ -37,6 +38,7 @@ pub use attestors::{Attestor, Identity, KeyReference};
 pub use break_glass::{BreakGlass, GuardedResource};
 pub use exemptions::{Exemption, Pattern, UNSAID_REASON};
 pub use exemptions_from::{ExemptionObject, ExemptionsFrom, VoidExemption};
+pub use kinds::KindPattern;
 pub use lint::{Lint, LintFix, LintRule, LintSeverity};
 pub(crate) use message::RULE;
 pub use message::{Message, MessageStyle};
@@ -49,7 +51,7 @@ pub(crate) use phases::{Effect, PhaseAction};
 pub use pin::Pin;
 pub use prefix::Prefix;
 pub use registries::{Mirror, MirrorAsk, Mirrors};
-pub use rego::{ContextKind, KindPattern, Rego, RegoLibrary, RegoPolicy, RegoVersion};
+pub use rego::{ContextKind, Rego, RegoLibrary, RegoPolicy, RegoVersion};
 pub(crate) use reports::PLACEHOLDERS;
 pub use reports::{
     CustomFields, CustomLookup, CustomReports, Kubescape, Namespaces, Platforms, RegistryReports, ReportIdentity,

@@ -68,6 +68,10 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> O
         problems.add(at.key("group"), "it is missing; say the API group, or \"\" for the core group");
     }
     let group = resource.text("group", problems);
+    // As settings may call it elsewhere; RBAC knows no such group.
+    if group == Some("core") {
+        problems.add(at.key("group"), "`core` is no group of RBAC's; write \"\" for the core group");
+    }
     let plural = required(&resource, "resource", "the resource, in the plural and in lower case", problems);
     let name = resource.text("name", problems);
     let namespace = resource.text("namespace", problems);

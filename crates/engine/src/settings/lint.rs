@@ -2,6 +2,8 @@
 //!
 //! What depends on the settings alone is logged when the policy is deployed. `image-admission lint` tells all of it.
 
+mod rules;
+
 use super::phases::{PhaseAction, StatusFallbacks};
 use super::{
     Attestation, AttestationKind, Attestor, CustomPolicy, Effect, Exemption, FailureFallback, Glob, Identity,
@@ -73,6 +75,13 @@ pub enum LintFix {
         path: String,
         /// Each with its keys and their texts, in order.
         entries: Vec<Vec<(&'static str, String)>>,
+    },
+    /// The list at a path of the manifest gets one more text.
+    AppendText {
+        /// Where.
+        path: String,
+        /// The text.
+        text: String,
     },
 }
 
@@ -172,11 +181,17 @@ pub enum LintRule {
     EveryOperation,
     /// A prefix or a glob of names that images have at a mirror alone.
     NameAtMirror,
+    /// What the settings judge and the rules of the policy's manifest don't send, or what no API server sends.
+    NeverAsked,
+    /// Subresources by which Pods are changed, and that the rules of the policy's manifest don't send.
+    MissingSubresource,
+    /// Images that are judged when they are made and not when they are changed, or the other way round.
+    MissingOperation,
 }
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 37] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -211,6 +226,9 @@ impl LintRule {
         Self::AcceptsFailures,
         Self::EveryOperation,
         Self::NameAtMirror,
+        Self::NeverAsked,
+        Self::MissingSubresource,
+        Self::MissingOperation,
     ];
 
     /// `open-prefix`, as people name it to leave it out.
@@ -251,6 +269,9 @@ impl LintRule {
             Self::AcceptsFailures => "accepts-failures",
             Self::EveryOperation => "every-operation",
             Self::NameAtMirror => "name-at-mirror",
+            Self::NeverAsked => "never-asked",
+            Self::MissingSubresource => "missing-subresource",
+            Self::MissingOperation => "missing-operation",
         }
     }
 }
@@ -290,7 +311,10 @@ impl LintRule {
             | Self::NoImage
             | Self::Unverified
             | Self::InLayer
-            | Self::MissingKind => LintSeverity::Error,
+            | Self::MissingKind
+            | Self::NeverAsked
+            | Self::MissingSubresource
+            | Self::MissingOperation => LintSeverity::Error,
         }
     }
 
@@ -332,6 +356,9 @@ impl LintRule {
             Self::AcceptsFailures => "images are let in whose scan fails, whoever caused that",
             Self::EveryOperation => "a policy in Rego about images that holds up what brings none",
             Self::NameAtMirror => "a prefix or a glob of names that images have at a mirror alone",
+            Self::NeverAsked => "what is judged and never sent by the policy's rules",
+            Self::MissingSubresource => "a subresource of Pods that the policy's rules don't send",
+            Self::MissingOperation => "images that are judged when made and not when changed, or the other way round",
         }
     }
 }

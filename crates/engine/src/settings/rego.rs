@@ -3,11 +3,10 @@
 //! Read here are names and texts; whether the texts are Rego is told by [`crate::rego`] when the policy is deployed, since
 //! a request pays for the rules of its own kind alone.
 
+use super::kinds::{self, KindPattern, plural};
 use super::read::{Choice, Path, Problems, SettingsMap, wrong_type};
-use crate::workload::WorkloadKind;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// The key of a policy's text in a Conftest ConfigMap is this, its name, and [`REGO`].
 const CONFTEST_POLICY: &str = "conftest.policy.";
@@ -75,24 +74,6 @@ pub struct RegoLibrary {
     pub version: RegoVersion,
 }
 
-/// A kind that a policy judges.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KindPattern {
-    /// `*`
-    Any,
-    /// `Workload`: every kind that carries a pod spec.
-    Workload,
-    /// `Kind`, `group/Kind` or `group/version/Kind`; the core group is `core`, or empty.
-    Kind {
-        /// The group; none: any.
-        group: Option<String>,
-        /// The version; none: any.
-        version: Option<String>,
-        /// The kind.
-        kind: String,
-    },
-}
-
 /// A kind of the cluster that becomes data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextKind {
@@ -106,64 +87,6 @@ pub struct ContextKind {
 
 impl Choice for RegoVersion {
     const CHOICES: &'static [(&'static str, Self)] = &[("v0", Self::V0), ("v1", Self::V1)];
-}
-
-impl KindPattern {
-    fn parse(text: &str) -> Option<Self> {
-        // Kubernetes' names: what nothing can be called would silently never be judged.
-        let is_of = |text: &str, more: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c));
-        let is_kind = |text: &str| text.starts_with(|c: char| c.is_ascii_uppercase()) && is_of(text, "-");
-        match text.split('/').collect::<Vec<_>>().as_slice() {
-            ["*"] => Some(Self::Any),
-            ["Workload"] => Some(Self::Workload),
-            [.., kind] if !is_kind(kind) => None,
-            [above @ .., _] if !above.iter().all(|text| is_of(text, ".-")) => None,
-            [kind] => Some(Self::Kind { group: None, version: None, kind: (*kind).to_owned() }),
-            [group, kind] => {
-                Some(Self::Kind { group: Some(group_name(group)), version: None, kind: (*kind).to_owned() })
-            }
-            [group, version, kind] => Some(Self::Kind {
-                group: Some(group_name(group)),
-                version: Some((*version).to_owned()),
-                kind: (*kind).to_owned(),
-            }),
-            _ => None,
-        }
-    }
-
-    /// Whether a policy for this judges objects of a kind.
-    #[must_use]
-    pub fn matches(&self, group: &str, version: &str, kind: &str) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Workload => WorkloadKind::of(group, kind).is_some(),
-            Self::Kind { group: of_group, version: of_version, kind: of_kind } => {
-                of_kind == kind
-                    && of_group.as_deref().is_none_or(|of| of == group)
-                    && of_version.as_deref().is_none_or(|of| of == version)
-            }
-        }
-    }
-}
-
-/// As the settings spell it.
-impl fmt::Display for KindPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Any => f.write_str("*"),
-            Self::Workload => f.write_str("Workload"),
-            Self::Kind { group, version, kind } => {
-                for part in [group, version].into_iter().flatten() {
-                    write!(f, "{part}/")?;
-                }
-                f.write_str(kind)
-            }
-        }
-    }
-}
-
-fn group_name(written: &str) -> String {
-    if written == "core" { String::new() } else { written.to_owned() }
 }
 
 impl Rego {
@@ -271,11 +194,10 @@ fn name_and_rego<'v>(map: &SettingsMap<'v, '_>, problems: &mut Problems) -> (Opt
 fn read_kinds(value: &Value, path: Path<'_>, problems: &mut Problems) -> Option<Vec<KindPattern>> {
     let (mut kinds, mut wrong) = (Vec::new(), false);
     let mut add = |text: &str, path: Path<'_>, problems: &mut Problems| match KindPattern::parse(text) {
-        Some(kind) => kinds.push(kind),
-        None => {
+        Ok(kind) => kinds.push(kind),
+        Err(why) => {
             wrong = true;
-            problems
-                .add(path, format!("`{text}` is no kind; write it like `Pod`, `apps/Deployment`, `Workload` or `*`"));
+            problems.add(path, why);
         }
     };
     let split = |text: &'_ str| {
@@ -343,6 +265,7 @@ fn read_context(settings: &SettingsMap<'_, '_>, rego: &mut Rego, problems: &mut 
             text.filter(|text| !text.is_empty())
         };
         let (Some(api_version), Some(kind)) = (required("apiVersion"), required("kind")) else { continue };
+        kinds::check_object(api_version, kind, path, problems);
         let plural = map.text("plural", problems).map_or_else(|| plural(kind), str::to_owned);
         let kind = ContextKind { api_version: api_version.to_owned(), kind: kind.to_owned(), plural };
         if let Some(other) = rego.context.iter().find(|other| other.plural == kind.plural) {
@@ -355,20 +278,6 @@ fn read_context(settings: &SettingsMap<'_, '_>, rego: &mut Rego, problems: &mut 
             );
         }
         rego.context.push(kind);
-    }
-}
-
-/// The resource's name of a kind, as Kubernetes makes it: `Ingress` is `ingresses`, `NetworkPolicy` `networkpolicies`.
-fn plural(kind: &str) -> String {
-    let singular = kind.to_ascii_lowercase();
-    let before_y = singular.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u']));
-    match before_y {
-        _ if singular.ends_with("endpoints") => singular,
-        Some(stem) => format!("{stem}ies"),
-        None if singular.ends_with(['s', 'x', 'z']) || singular.ends_with("ch") || singular.ends_with("sh") => {
-            format!("{singular}es")
-        }
-        None => format!("{singular}s"),
     }
 }
 
@@ -452,49 +361,5 @@ fn read_conftest(data: &Map<String, Value>, path: &Path<'_>, rego: &mut Rego, pr
     for name in kinds.keys() {
         problems
             .add(path.key(&format!("{CONFTEST_POLICY}{name}{KINDS}")), format!("expected policy not found: {name}"));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kinds_match_as_they_are_written() {
-        let matches =
-            |pattern, group, version, kind| KindPattern::parse(pattern).unwrap().matches(group, version, kind);
-        assert!(matches("*", "a", "v1", "B"));
-        assert!(matches("Workload", "apps", "v1", "Deployment"));
-        assert!(!matches("Workload", "", "v1", "Service"));
-        assert!(matches("Deployment", "apps", "v1", "Deployment"));
-        assert!(matches("Deployment", "other", "v1", "Deployment"));
-        assert!(matches("apps/Deployment", "apps", "v1", "Deployment"));
-        assert!(!matches("apps/Deployment", "other", "v1", "Deployment"));
-        assert!(matches("core/Pod", "", "v1", "Pod"));
-        assert!(matches("/Pod", "", "v1", "Pod"));
-        assert!(matches("apps/v1/Deployment", "apps", "v1", "Deployment"));
-        assert!(!matches("apps/v1/Deployment", "apps", "v1beta1", "Deployment"));
-        for nonsense in ["", "Pod/", "a/b/c/D", "Po d", "Pod*", "apps/*"] {
-            assert_eq!(KindPattern::parse(nonsense), None, "{nonsense}");
-        }
-        for text in ["*", "Workload", "Pod", "apps/Deployment", "apps/v1/Deployment"] {
-            assert_eq!(KindPattern::parse(text).unwrap().to_string(), text);
-        }
-    }
-
-    #[test]
-    fn resources_have_the_names_that_kubernetes_gives_them() {
-        for (kind, name) in [
-            ("Ingress", "ingresses"),
-            ("Pod", "pods"),
-            ("NetworkPolicy", "networkpolicies"),
-            ("Endpoints", "endpoints"),
-            ("StorageClass", "storageclasses"),
-            ("Gateway", "gateways"),
-            ("Namespace", "namespaces"),
-            ("PodDisruptionBudget", "poddisruptionbudgets"),
-        ] {
-            assert_eq!(plural(kind), name);
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Where scan reports come from, and for which platforms.
 
 use super::attached::{self, AttachedArtifacts, Unsigned};
+use super::kinds;
 use super::namespaces::is_namespace_name;
 use super::read::{Choice, Problems, SettingsMap, wrong_type};
 use super::refused;
@@ -526,11 +527,8 @@ fn read_custom(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Cus
     };
     let api_version = required("apiVersion", "set the `group/version` of the reports");
     let kind = required("kind", "set the kind of the reports");
-    for (key, text, extra) in [("apiVersion", &api_version, "./-"), ("kind", &kind, "")] {
-        let is_name = |text: &String| text.chars().all(|c| c.is_ascii_alphanumeric() || extra.contains(c));
-        if let Some(text) = text.as_ref().filter(|text| !is_name(text)) {
-            problems.add(path.key(key), format!("`{text}` is not the name of a kind of object"));
-        }
+    if let (Some(api_version), Some(kind)) = (&api_version, &kind) {
+        kinds::check_object(api_version, kind, *path, problems);
     }
     let lookup = match (map.text("name", problems), map.text("selector", problems)) {
         (Some(name), None) => {

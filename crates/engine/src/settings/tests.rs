@@ -290,10 +290,18 @@ fn a_conftest_config_map_is_policies_and_libraries() {
 
 #[test]
 fn what_nothing_can_be_called_is_no_kind() {
-    for kind in ["[\"Pod\"]", "\"Pod\"", "Pod;Job", "pods", "apps/deployments", "apps_v1/Deployment", "1Pod", "Pöd"] {
-        let problem = format!(
-            "regoPolicies.conftest.policy.x.rego: `{kind}` is no kind; write it like `Pod`, `apps/Deployment`, `Workload` or `*`"
-        );
+    const HELP: &str = "write it like `Pod`, `apps/Deployment`, `Workload` or `*`";
+    for (kind, help) in [
+        ("[\"Pod\"]", HELP),
+        ("\"Pod\"", HELP),
+        ("Pod;Job", HELP),
+        ("pods", "did you mean `Pod`?"),
+        ("apps/deployments", "did you mean `apps/Deployment`?"),
+        ("apps_v1/Deployment", "did you mean `apps/Deployment`?"),
+        ("1Pod", HELP),
+        ("Pöd", HELP),
+    ] {
+        let problem = format!("regoPolicies.conftest.policy.x.rego: `{kind}` is no kind; {help}");
         refuse(
             json!({"regoPolicies": {"conftest.policy.x.rego": "package x", "conftest.policy.x.kinds": kind}}),
             &[&problem],
@@ -1041,8 +1049,8 @@ fn names_that_nothing_has_are_refused() {
             "exemptions": [{"vulnerabilities": [], "namespaces": ["prod-*", "prod-?"], "reason": "r", "expires": "9999-12-31"}],
         }),
         &[
-            "reports.sources[0].custom.apiVersion: `a b/v1` is not the name of a kind of object",
-            "reports.sources[0].custom.kind: `x y` is not the name of a kind of object",
+            "reports.sources[0].custom.apiVersion: `a b/v1` is no API version; write it like `v1` or `apps/v1`",
+            "reports.sources[0].custom.kind: `x y` is no kind; write it like `Pod`",
             "reports.sources[0].custom.name: `A_{digestHex}` can't be an object's name, which has lower-case letters, digits, `-` and `.`",
             &format!("acceptance.byNamespace.Prod *: `Prod *` {no_name}"),
             "exemptions[0]: set `vulnerability` or `vulnerabilities`: an id, or a pattern like `CVE-2024-*`",
@@ -1289,6 +1297,10 @@ fn break_glass_without_a_right_or_a_reason_is_refused() {
         (
             guarded("resource", json!("ClusterAdmissionPolicy")),
             "breakGlass.resource.resource: `ClusterAdmissionPolicy` is not a name; write it in lower case, like `clusteradmissionpolicies`",
+        ),
+        (
+            guarded("group", json!("core")),
+            "breakGlass.resource.group: `core` is no group of RBAC's; write \"\" for the core group",
         ),
         (
             guarded("group", json!("*")),

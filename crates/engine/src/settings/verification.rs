@@ -3,12 +3,12 @@
 
 use super::attestors::{self, Attestor, Keys};
 use super::is_empty;
+use super::kinds;
 use super::read::{Choice, Path, Problems, SettingsMap};
 use super::refused;
 use super::repository::{self, ArtifactRepository};
 use crate::image::ImageList;
 use crate::request::{AdmissionRequest, Operation};
-use crate::workload::WorkloadKind;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -426,14 +426,8 @@ fn read_resource_rules(constraints: &SettingsMap<'_, '_>, problems: &mut Problem
                     .add(path.key("operations"), format!("`{operation}` is not a choice here; use CREATE or UPDATE"));
             }
         }
-        for (resource, group) in WorkloadKind::ALL.map(|kind| (kind.resource(), kind.group())) {
-            let is_named = rule.resources.iter().any(|own| own.split('/').next() == Some(resource));
-            if is_named && !rule.groups.is_empty() && !rule.groups.iter().any(|own| own == "*" || own == group) {
-                problems.add(
-                    path.key("apiGroups"),
-                    format!("`{resource}` are in the group `{group}`, so that this would match none of them"),
-                );
-            }
+        for (key, why) in kinds::misnamed_resources(&rule) {
+            problems.add(path.key(key), why);
         }
         if rule.resources.is_empty() {
             problems.add(path.key("resources"), "name the resources, like `pods`");

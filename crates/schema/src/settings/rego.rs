@@ -59,7 +59,7 @@ pub struct WholeConfigMap {
 pub struct RegoPolicy {
     /// What messages call it; no two have the same.
     pub name: String,
-    /// The kinds of objects that it judges: `Pod`, `apps/Deployment`, `Workload` for all that have a pod spec, `*`.
+    /// The kinds of objects that it judges: `Pod`, `apps/Deployment`, `v1/Pod`, `Workload` for all that have a pod spec, `*`.
     pub kinds: Kinds,
     /// Its module: rules like `deny[msg]`, `violation[{"msg": msg}]`, `warn[msg]`, `patch[operation]`, or `system.main`.
     #[schemars(extend("contentMediaType" = "application/rego"))]

@@ -69,6 +69,7 @@ fn edited(path: &Path, text: &str, looked: &Looked, remark: &Remark) -> Option<S
             [replaced(text, lines.spot(number, &steps, Part::Value)?, &old, new), None]
         }
         LintFix::Append { path: at, entries } => append::attempts(text, number, document, &looked.steps(at), entries)?,
+        LintFix::AppendText { path: at, text: new } => append::text(text, number, document, &looked.steps(at), new)?,
     };
     // YAML allows a comma after the last entry, and JSON doesn't.
     let is_sound = |after: &String| !is_json(text) || is_json(after);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use image_admission_engine::settings::{Lint as Remark, LintFix, LintRule, Settings};
+use image_admission_engine::settings::{Lint as Remark, LintFix, LintRule, ResourceRule, Settings};
 use image_admission_engine::{ReadKind, kinds_read};
 use serde_json::Value;
 
@@ -13,6 +13,9 @@ pub(super) fn remarks(found: &Found, settings: &Settings) -> Vec<Remark> {
     let Some(policy) = &found.policy else { return Vec::new() };
     let policy: Value = serde_json::from_str(policy.manifest.get()).unwrap_or_default();
     let mut remarks = missing_kinds(&policy, settings);
+    if let Some(rules) = rules(&policy) {
+        remarks.extend(settings.lint_rules(&rules));
+    }
     let mode = text(&policy, "/spec/mode").unwrap_or("protect");
     if policy.pointer("/spec/mutating") == Some(&Value::Bool(false)) && settings.may_pin() {
         let message = "images are to be pinned, and the policy server rejects what a policy that isn't mutating would change; write `true`, or `pin: {enabled: false}` into the settings";
@@ -23,6 +26,23 @@ pub(super) fn remarks(found: &Found, settings: &Settings) -> Vec<Remark> {
         remarks.push(Remark::new(LintRule::FailsOpen, "spec.failurePolicy", message));
     }
     remarks
+}
+
+/// Which requests the API server sends; none where the manifest doesn't say it.
+fn rules(policy: &Value) -> Option<Vec<ResourceRule>> {
+    let rules = policy.pointer("/spec/rules")?.as_array()?;
+    let texts = |rule: &Value, key: &str| {
+        let list = rule.get(key).and_then(Value::as_array).into_iter().flatten();
+        list.filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let read = |rule: &Value| ResourceRule {
+        groups: texts(rule, "apiGroups"),
+        versions: texts(rule, "apiVersions"),
+        operations: texts(rule, "operations"),
+        resources: texts(rule, "resources"),
+        names: Vec::new(),
+    };
+    Some(rules.iter().map(read).collect())
 }
 
 /// The kinds that the settings have read and the manifest doesn't grant.

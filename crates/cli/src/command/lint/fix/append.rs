@@ -44,6 +44,26 @@ pub(super) fn attempts(
     Some(attempts)
 }
 
+/// Adds a text to the list of texts that a path leads to, in the style of the last one. The texts in which that may be written;
+/// none where it can't be.
+pub(super) fn text(
+    text: &str,
+    number: usize,
+    document: &mut Value,
+    path: &[String],
+    new: &str,
+) -> Option<[Option<String>; 2]> {
+    let list = path.iter().try_fold(document, |value, step| below(value, step))?.as_array_mut()?;
+    let item = [path, &[list.len().checked_sub(1)?.to_string()]].concat();
+    let place = Place { text, number, entries: &[] };
+    let start = offset(text, place.spot(&item)?)?;
+    let quote = text.get(start..)?.chars().next().filter(|first| ['"', '\''].contains(first));
+    let quote = quote.map(String::from).unwrap_or_default();
+    let written = format!("{quote}{new}{quote}");
+    list.push(Value::String(new.to_owned()));
+    Some([place.text_below(&item, &written), place.behind(&item, &[written])])
+}
+
 /// A document of a text, and what is added to it.
 struct Place<'a> {
     text: &'a str,
@@ -62,14 +82,24 @@ impl Place<'_> {
         self.with_lines(end, &own)
     }
 
+    /// The same of a text.
+    fn text_below(&self, item: &[String], written: &str) -> Option<String> {
+        let OwnLines { end, indent, .. } = OwnLines::at(&self.lines(), self.spot(item)?)?;
+        self.with_lines(end, &format!("{:indent$}- {written}\n", ""))
+    }
+
     /// Behind the last entry of a list between brackets; where that begins a line, in a line below it.
     fn behind_entry(&self, item: &[String]) -> Option<String> {
+        self.behind(item, &self.between_brackets())
+    }
+
+    fn behind(&self, item: &[String], written: &[String]) -> Option<String> {
         let spot = self.spot(item)?;
         let start = offset(self.text, spot)?;
         let end = start + super::end_of_entry(self.text.get(start..)?)?;
         let before = self.lines().get(spot.line - 1)?.chars().take(spot.column - 1).collect::<String>();
         let separator = if before.trim().is_empty() { format!(",\n{before}") } else { ", ".to_owned() };
-        let own: String = self.between_brackets().into_iter().map(|entry| format!("{separator}{entry}")).collect();
+        let own: String = written.iter().map(|entry| format!("{separator}{entry}")).collect();
         self.with(end, &own)
     }
 
@@ -212,6 +242,30 @@ mod tests {
             "{\"spec\": {\n  \"list\": [\n    {\"a\": \"b\"}\n  ]}}\n",
             "{\"spec\": {\n  \"list\": [\n    {\"a\": \"b\"},\n    {\"apiVersion\": \"v1\", \"kind\": \"Pod\"}\n  ]}}\n",
         );
+    }
+
+    #[test]
+    fn texts_are_written_as_those_before_them() {
+        let check = |text: &str, expected: Option<&str>| {
+            let path = ["spec".to_owned(), "list".to_owned()];
+            let mut wanted = values(Path::new("x.yaml"), text).unwrap();
+            let found = super::text(text, 0, &mut wanted[0].1, &path, "pods/b").into_iter().flatten().flatten();
+            let is_meant = |after: &String| values(Path::new("x.yaml"), after).as_ref() == Some(&wanted);
+            assert_eq!(found.into_iter().find(is_meant).as_deref(), expected, "{text}");
+        };
+        check("spec:\n  list: [\"a\"] # x\n", Some("spec:\n  list: [\"a\", \"pods/b\"] # x\n"));
+        check("spec:\n  list: ['a', c]\n", Some("spec:\n  list: ['a', c, pods/b]\n"));
+        check(
+            "spec:\n  list:\n    - a\n    - 'c' # x\n  d: e\n",
+            Some("spec:\n  list:\n    - a\n    - 'c' # x\n    - 'pods/b'\n  d: e\n"),
+        );
+        check("spec: {list: [a, c]}\n", Some("spec: {list: [a, c, pods/b]}\n"));
+        check(
+            "{\"spec\": {\"list\": [\n  \"a\"\n]}}\n",
+            Some("{\"spec\": {\"list\": [\n  \"a\",\n  \"pods/b\"\n]}}\n"),
+        );
+        check("spec: {list: []}\n", None);
+        check("spec: {list: a}\n", None);
     }
 
     #[test]
