@@ -16,6 +16,7 @@ mod expression;
 mod functions;
 mod images;
 mod matching;
+mod operators;
 mod questions;
 mod record;
 mod signatures;

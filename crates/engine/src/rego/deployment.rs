@@ -8,10 +8,12 @@
 //!           ├── variables: names without a value
 //!           ├── recursion: rules in circles, and chains of rules ── needs ── scope (what names mean), stack
 //!           ├── growth: values that explode
+//!           ├── forms: rules that can't give what is asked of them
 //!           └── silence: denials that a missing field silences
 //! ```
 
 mod compile;
+mod forms;
 mod growth;
 mod needs;
 mod nesting;

@@ -6,6 +6,7 @@
 //!         └── input, cluster: what they see ── seen: what of that is logged
 //! ```
 
+mod asked;
 mod cluster;
 pub mod generated;
 mod hash;
@@ -18,10 +19,12 @@ mod rules;
 mod seen;
 mod shown;
 
+pub(crate) use asked::Asked;
 pub(crate) use input::ImageQuestion;
 pub(crate) use library::{Pool, package, unmet};
 pub(crate) use phases::{Modules, Phase, load_modules, with_package};
 pub use policies::PolicyOutcome;
+pub(crate) use policies::asked;
 pub(crate) use rules::{PoliciesSaid, RequestRules};
 pub(crate) use seen::{HIDDEN, hide};
 pub use seen::{Seen, SeenModule};

@@ -1,6 +1,11 @@
 //! What is wrong with the expressions of `imageVerification`, said when the policy is deployed: what is no CEL, what refers
 //! to something that isn't there, and what can't be what it should.
 
+mod infer;
+mod signatures;
+mod types;
+mod written;
+
 use super::dsse::{EnvelopeKey, KeyError};
 use super::expression::{Program, References};
 use super::{functions, questions};
@@ -9,7 +14,9 @@ use crate::message::nearest;
 use crate::settings::{
     AttestationKind, Expression, IMAGE_LISTS, Identity, Lint, LintRule, Platforms, Settings, VerificationPolicy,
 };
+use infer::{Types, Wanted, infer};
 use std::collections::BTreeSet;
+use types::Type;
 
 /// The function that tells what an image is on each of its platforms.
 const CONFIGS: &str = "imageConfigs";
@@ -74,42 +81,53 @@ pub(super) fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<Strin
         has_images: false,
     };
     check_keys(policy, problems);
+    let all = policy.expressions();
+    let mut types = Types {
+        has_other_functions: all
+            .into_iter()
+            .filter_map(|own| Program::read(&own.text).ok())
+            .any(needs_standard_library),
+        ..Types::default()
+    };
     for expression in &policy.images_matched.expressions {
         let known = KnownNames { has_ref: true, ..known.clone() };
-        if let Some(program) = read(expression, &known, problems) {
+        if let Some((program, _)) = read(expression, &known, &types, Wanted::Verdict, problems) {
             no_question(&program, expression, "which images a policy is about", problems);
         }
     }
     for condition in &policy.conditions {
-        if let Some(program) = read(&condition.expression, &known, problems) {
-            no_number(&program, true, &condition.expression, problems);
+        if let Some((program, _)) = read(&condition.expression, &known, &types, Wanted::Verdict, problems) {
             no_question(&program, &condition.expression, "which requests a policy is about", problems);
         }
     }
     for named in &policy.images {
-        if let Some(program) = read(&named.expression, &known, problems) {
+        if let Some((program, _)) = read(&named.expression, &known, &types, Wanted::TextOrTexts, problems) {
             no_question(&program, &named.expression, "which images there are", problems);
         }
     }
     known.has_images = true;
     for variable in &policy.variables {
-        if let Some(program) = read(&variable.expression, &known, problems) {
-            no_number(&program, false, &variable.expression, problems);
+        if let Some((_, given)) = read(&variable.expression, &known, &types, Wanted::Anything, problems) {
+            types.variables.insert(variable.name.clone(), given);
         }
         known.variables.push(variable.name.clone());
     }
     for verification in &policy.verifications {
-        if let Some(program) = read(&verification.expression, &known, problems) {
-            no_number(&program, true, &verification.expression, problems);
+        if let Some((program, _)) = read(&verification.expression, &known, &types, Wanted::Verdict, problems) {
             check_envelope_keys(policy, &program, &verification.expression, problems);
         }
         if let Some(message) = &verification.message_expression {
-            read(message, &known, problems);
+            read(message, &known, &types, Wanted::Text, problems);
         }
     }
     for annotation in &policy.audit_annotations {
-        read(&annotation.expression, &known, problems);
+        read(&annotation.expression, &known, &types, Wanted::TextOrNull, problems);
     }
+}
+
+/// Whether an expression brings the engine's own tables of functions, to all expressions of its policy.
+fn needs_standard_library(program: Program) -> bool {
+    program.references.functions.iter().any(|name| functions::needs_standard_library(name))
 }
 
 /// The names that an expression may use.
@@ -125,14 +143,21 @@ struct KnownNames {
     has_images: bool,
 }
 
-fn read(expression: &Expression, known: &KnownNames, problems: &mut Vec<String>) -> Option<Program> {
+/// The expression and the type of what it gives; none where it is no CEL.
+fn read(
+    expression: &Expression,
+    known: &KnownNames,
+    types: &Types,
+    wanted: Wanted,
+    problems: &mut Vec<String>,
+) -> Option<(Program, Type)> {
     match Program::read(&expression.text) {
         Ok(program) => {
-            let text = &expression.text;
-            for why in unknown(&program.references, text, known) {
+            let (given, wrong) = infer(&program, types, wanted);
+            for why in unknown(&program.references, &expression.text, known).into_iter().chain(wrong) {
                 problems.push(format!("{}: {why}", expression.path));
             }
-            Some(program)
+            Some((program, given))
         }
         Err(why) => {
             let hint = if expression.text.contains(".{") {
@@ -204,16 +229,6 @@ fn meant(name: &str, there: &[String], namespace: &str) -> String {
         None if there.is_empty() => String::new(),
         None if namespace.is_empty() && there.len() > 12 => String::new(),
         None => format!("; there is {}", there.iter().map(|own| full(own)).collect::<Vec<_>>().join(", ")),
-    }
-}
-
-/// A count is no verdict. `is_verdict` is whether the whole expression is one.
-fn no_number(program: &Program, is_verdict: bool, expression: &Expression, problems: &mut Vec<String>) {
-    for name in program.called_as_verdict(is_verdict).into_iter().filter(|name| questions::counts(name)) {
-        problems.push(format!(
-            "{}: `{name}` says how many attestors verified it, which is neither true nor false: append `> 0`",
-            expression.path
-        ));
     }
 }
 

@@ -5,6 +5,7 @@
 //! goes through a function that weighs them.
 
 use super::functions;
+use super::operators::sign_in_error;
 use crate::Timestamp;
 use crate::clock::{self, NO_TIME};
 use crate::message::cut;
@@ -36,11 +37,11 @@ const MAX_TEXT_LENGTH: usize = 1 << 20;
 const MAX_LIST_LENGTH: usize = 100_000;
 
 /// Counts a step of a loop, and passes its argument on.
-const STEP: &str = "@step";
+pub(super) const STEP: &str = "@step";
 /// Puts the keys of a map in order: maps have none.
-const IN_ORDER: &str = "@in_order";
+pub(super) const IN_ORDER: &str = "@in_order";
 /// `+`, for texts and lists of a bounded length.
-const PLUS: &str = "@plus";
+pub(super) const PLUS: &str = "@plus";
 
 /// A function as the engine takes it, with its arguments as they are.
 pub(crate) type Function =
@@ -140,34 +141,6 @@ impl Program {
         let mut references = References::default();
         references.add(&tree, &BTreeSet::new());
         Ok(Self { tree: limited(tree), references })
-    }
-
-    /// The functions that are called where only true or false can stand: beside `&&`, `||` and `!`, before `?`, and, where
-    /// `is_verdict`, as the whole expression.
-    pub(crate) fn called_as_verdict(&self, is_verdict: bool) -> BTreeSet<&str> {
-        let mut called = BTreeSet::new();
-        let mut rest = vec![(&self.tree, is_verdict)];
-        while let Some((node, is_verdict)) = rest.pop() {
-            let Expr::Call(call) = &node.expr else {
-                each_child(node, &mut |child| rest.push((child, false)));
-                continue;
-            };
-            let name = call.func_name.as_str();
-            let is_connective = [operators::LOGICAL_AND, operators::LOGICAL_OR, operators::LOGICAL_NOT].contains(&name);
-            if name == operators::CONDITIONAL {
-                for (position, part) in call.args.iter().enumerate() {
-                    rest.push((part, position == 0 || is_verdict));
-                }
-            } else if is_connective || name == STEP {
-                rest.extend(call.args.iter().map(|part| (part, is_connective || is_verdict)));
-            } else {
-                if is_verdict {
-                    called.insert(name);
-                }
-                each_child(node, &mut |child| rest.push((child, false)));
-            }
-        }
-        called
     }
 
     /// The names of fields that it selects, and its texts, by which it may select others.
@@ -275,7 +248,15 @@ pub(super) fn describe(error: &ExecutionError) -> String {
         ExecutionError::FunctionError { function, message } => format!("{function}: {message}"),
         // Their texts would show maps, whose keys have no order.
         ExecutionError::UnsupportedBinaryOperator(operator, left, right) => {
+            let operator = sign_in_error(operator).unwrap_or(operator);
             format!("`{operator}` takes no {} and {}", left.type_of(), right.type_of())
+        }
+        ExecutionError::NoSuchOverload(call) => {
+            let operator = sign_in_error(call.function()).unwrap_or(call.function());
+            format!("`{operator}` takes no {}", call.argument_types().join(" and "))
+        }
+        ExecutionError::Overflow(operator, ..) => {
+            format!("`{}` is out of range", sign_in_error(operator).unwrap_or(operator))
         }
         ExecutionError::ValuesNotComparable(left, right) => {
             format!("{} and {} can't be compared", left.type_of(), right.type_of())
@@ -434,7 +415,7 @@ fn plus<'c, 'v>(call: &mut FunctionContext<'c, 'v>) -> Result<CowVal<'c, 'v>, Ex
     }
     let adder = left.as_adder().ok_or_else(|| {
         let types = [left, right].map(|value| value.get_type().name().to_owned());
-        ExecutionError::no_such_overload("_+_", types.to_vec())
+        ExecutionError::no_such_overload(operators::ADD, types.to_vec())
     })?;
     Ok(CowVal::Owned(adder.add(right.as_ref())?.into_owned()))
 }

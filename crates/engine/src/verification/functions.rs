@@ -133,6 +133,17 @@ pub(crate) fn is_known(name: &str) -> bool {
     find(name).is_some()
 }
 
+/// Why a function can't be called in one of the two ways; none: it can.
+pub(crate) fn misuse(name: &str, is_member: bool) -> Option<&'static str> {
+    find(name).and_then(|function| function.style.misuse(is_member))
+}
+
+/// With how many arguments a function may be called, what it is called on included; none where [`FUNCTIONS`] doesn't have it.
+#[cfg(test)]
+pub(crate) fn arguments(name: &str) -> Option<RangeInclusive<usize>> {
+    find(name).map(|function| function.arguments.clone())
+}
+
 /// Whether functions are called below this name, as `sets.contains` is.
 pub(crate) fn is_namespace(name: &str) -> bool {
     names().any(|known| known.split_once('.').is_some_and(|(namespace, _)| namespace == name))
@@ -189,6 +200,16 @@ enum Style {
     Both,
 }
 
+impl Style {
+    fn misuse(self, is_member: bool) -> Option<&'static str> {
+        match self {
+            Self::Global if is_member => Some("can't be called on a value"),
+            Self::Member if !is_member => Some("must be called on a value"),
+            Self::Global | Self::Member | Self::Both => None,
+        }
+    }
+}
+
 /// One function: how it may be called, with how many arguments (the target counts as one), and what it does.
 #[derive(Debug)]
 struct Function {
@@ -207,10 +228,8 @@ impl Function {
             arguments.insert(0, target);
         }
         let call = Call { name: frame.name, is_member: member, arguments };
-        match self.style {
-            Style::Global if member => return Err(call.error("can't be called on a value")),
-            Style::Member if !member => return Err(call.error("must be called on a value")),
-            Style::Global | Style::Member | Style::Both => {}
+        if let Some(why) = self.style.misuse(member) {
+            return Err(call.error(why));
         }
         if !self.arguments.contains(&call.arguments.len()) {
             return Err(call.mismatch());

@@ -112,7 +112,8 @@ fn an_expression_is_shown_with_what_it_saw() {
         (
             "size(object.metadata.name)",
             "ghcr.io/a:1",
-            json!({"value": 1, "error": {"kind": "failed", "message": "it must give true or false, but gives int"}, "saw": {"object.metadata.name": "p"}}),
+            json!({"value": 1, "error": {"kind": "failed", "message": "it must give true or false, but gives int"}, "saw": {"object.metadata.name": "p"},
+                "problems": ["it must give true or false, but gives an int"]}),
         ),
         (
             "request.operation == 'CREATE' && string(1) == '1' && type(1) == int",

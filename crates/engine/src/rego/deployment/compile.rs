@@ -1,6 +1,7 @@
 //! What is refused when the policy is deployed: modules that are no Rego, that recurse, that call what isn't there, that
 //! decide nothing.
 
+use super::forms::{Misshapen, misshapen};
 use super::growth::{Grown, grown};
 use super::nesting::nested;
 use super::recursion::{Chain, Cycle, Graph};
@@ -13,7 +14,9 @@ use crate::rego::engine::module::{Facts, Place};
 use crate::rego::engine::template_string::TEMPLATE_STRING;
 use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text, builtins};
 use crate::rego::request::generated::PACKAGE;
-use crate::rego::request::{ImageQuestion, Modules, Phase, Pool, load_modules, package, unmet, with_package};
+use crate::rego::request::{
+    Asked, ImageQuestion, Modules, Phase, Pool, asked, load_modules, package, unmet, with_package,
+};
 use crate::settings::{ImageMatching, Lint, LintRule, RegoPolicy, RegoVersion, Settings};
 use std::collections::BTreeSet;
 
@@ -173,7 +176,10 @@ fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings
     }
     let text = Text { rego: &rego, ..text };
     let beside = Text { name: "generated rules", rego: &beside, version: RegoVersion::V0 };
-    check_modules(&mut evaluator, &facts, &[text, beside], settings.image_matching).err()
+    let texts = [text, beside];
+    check_forms(&mut evaluator, &facts, &texts, |rule| phase.asked(rule))
+        .and_then(|()| check_modules(&mut evaluator, &facts, &texts, settings.image_matching))
+        .err()
 }
 
 /// That no rule can know what an image is made of.
@@ -188,13 +194,8 @@ fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings
     bounded_text(&own)?;
     let facts = evaluator.load(&own).map_err(|why| explain(&why, &own))?;
     check_package(&facts, &own)?;
-    let is_asked = |rule: &String| {
-        ["deny", "violation", "warn"]
-            .iter()
-            .any(|prefix| rule.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('_')))
-            || rule == "patch"
-            || (rule == "main" && facts.package == ["system"])
-    };
+    // Exceptions alone decide nothing.
+    let is_asked = |rule: &String| asked(rule, &facts.package).is_some_and(|asked| asked != Asked::RuleNames);
     let keyword = ["if", "contains"].into_iter().find(|keyword| facts.rules.contains(*keyword));
     if let Some(keyword) = keyword.filter(|_| policy.version == RegoVersion::V0) {
         return Err(format!(
@@ -223,6 +224,8 @@ fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings
     if has(packages) && settings.reports.sboms.is_empty() {
         return Err(nothing_tells(packages));
     }
+    let package = modules.first().map(|facts| facts.package.clone()).unwrap_or_default();
+    check_forms(&mut evaluator, &modules, &texts, |rule| asked(rule, &package))?;
     check_modules(&mut evaluator, &modules, &texts, settings.image_matching)
 }
 
@@ -271,12 +274,7 @@ fn check_modules(
         check_variables(number, evaluator, modules, text).map_err(|why| format!("{of}{why}"))?;
     }
     let graph = Graph::new(evaluator.modules());
-    let at = |file: &str, place: Place, why: &str| {
-        let of =
-            if texts.first().is_some_and(|text| text.name == file) { String::new() } else { format!("in `{file}`, ") };
-        let text = texts.iter().find(|text| text.name == file).map_or("", |text| text.rego);
-        Err(format!("{of}{}", placed(place, why, line(text, place.line))))
-    };
+    let at = |file: &str, place: Place, why: &str| Err(placed_in(texts, file, place, why));
     if let Some(Cycle { rules, file, line, col }) = graph.cycle() {
         let rule = rules.first().map_or("", String::as_str);
         let why = format!("rule `{rule}` is recursive: {}", rules.join(" -> "));
@@ -292,6 +290,19 @@ fn check_modules(
         let why = why.to_string();
         texts.first().and_then(|text| shown(&why, text)).unwrap_or(why)
     })
+}
+
+/// Rules that can't give what is asked of them, by their names.
+fn check_forms(
+    evaluator: &mut Evaluator<'_>,
+    modules: &[Facts],
+    texts: &[Text<'_>],
+    asked: impl Fn(&str) -> Option<Asked>,
+) -> Result<(), String> {
+    match misshapen(evaluator.modules(), modules, asked) {
+        None => Ok(()),
+        Some(Misshapen { file, place, why }) => Err(placed_in(texts, &file, place, &why)),
+    }
 }
 
 /// Variables that nothing binds: what they would stand for is known to nobody.
@@ -426,6 +437,13 @@ fn shown(why: &str, text: &Text<'_>) -> Option<String> {
 fn placed(place: Place, why: &str, line: Option<&str>) -> String {
     let line = line.map_or(String::new(), |line| format!(": `{}`", crate::message::cut(line.trim(), 120)));
     format!("line {}, column {}: {why}{line}", place.line, place.column)
+}
+
+/// The same for a place in one of several texts, with its name where that isn't the first.
+fn placed_in(texts: &[Text<'_>], file: &str, place: Place, why: &str) -> String {
+    let of = if texts.first().is_some_and(|text| text.name == file) { String::new() } else { format!("in `{file}`, ") };
+    let text = texts.iter().find(|text| text.name == file).map_or("", |text| text.rego);
+    format!("{of}{}", placed(place, why, line(text, place.line)))
 }
 
 /// A problem on the first line of custom rules, without the package that was put before it.

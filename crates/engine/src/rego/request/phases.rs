@@ -4,6 +4,7 @@
 //! deciding natively, so that they are evaluated only where custom rules change one of them; else custom rules are
 //! evaluated with the few that they mention, and what they say is combined with what the native phase said.
 
+use super::asked::Asked;
 use super::generated::{ALWAYS, GeneratedRules, PACKAGE, PRE_SCAN, SCAN};
 use super::input::{ImageQuestion, Input, MAX_REQUEST};
 use super::seen::SeenModule;
@@ -34,6 +35,15 @@ impl Phase {
         match self {
             Self::PreScan => PRE_SCAN,
             Self::Scan => SCAN,
+        }
+    }
+
+    /// What is asked of a rule of this phase; none: nobody asks it.
+    pub(crate) fn asked(self, rule: &str) -> Option<Asked> {
+        match (self, rule) {
+            (Self::PreScan, "allow_pod") => Some(Asked::Verdict),
+            (Self::PreScan, "deny_pod") | (Self::Scan, "deny_image") => Some(Asked::Reasons),
+            _ => None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! `regoPolicies`: those of the request's kind, each with what it refers to, and what they say.
 
+use super::asked::Asked;
 use super::cluster::Cluster;
 use super::input::{ImageQuestion, Input, KnownOfImages};
 use super::library::{Pool, unmet};
@@ -26,6 +27,16 @@ const MAX_PATCHED: usize = 4 * 1024 * 1024;
 const DENIES: [&str; 2] = ["deny", "violation"];
 /// The prefix of rules that warn.
 const WARNS: &str = "warn";
+
+/// What is asked of a rule of a policy; none: nobody asks it.
+pub(crate) fn asked(rule: &str, package: &[String]) -> Option<Asked> {
+    match rule {
+        "patch" => Some(Asked::Operations),
+        "exception" => Some(Asked::RuleNames),
+        "main" if package == ["system"] => Some(Asked::Review),
+        _ => DENIES.into_iter().chain([WARNS]).any(|prefix| suffix(rule, prefix).is_some()).then_some(Asked::Messages),
+    }
+}
 
 /// What one policy says of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
