@@ -1348,6 +1348,37 @@ fn what_is_wrong_is_said_when_the_policy_is_deployed() {
             json!({"variables": [{"name": "v", "expression": "verifyImageSignatures(images.all[0], []) ? 1 : 0"}], "verifications": [{"expression": "true"}]}),
             "variables[0].expression: `verifyImageSignatures` says how many",
         ),
+        (expression("1 + 'a' == 3"), "verifications[0].expression: `1 + 'a'`: `+` can't add an int and a string"),
+        (
+            expression("verifyImageSignatures(images.all[0], [attestors.team]) > \"0\""),
+            "verifications[0].expression: `verifyImageSignatures(images.all[0], [attestors.team]) > '0'`: `>` can't compare an int with a string",
+        ),
+        (expression("images.all.size()"), "verifications[0].expression: it must give true or false, but gives an int"),
+        (
+            json!({"variables": [{"name": "first", "expression": "images.all[0]"}, {"name": "second", "expression": "variables.first * 2"}],
+                "verifications": [{"expression": "true"}]}),
+            "variables[1].expression: `variables.first * 2`: `*` can't multiply a string and an int",
+        ),
+        (
+            json!({"matchConditions": [{"name": "c", "expression": "'a'"}], "verifications": [{"expression": "true"}]}),
+            "matchConditions[0].expression: it must give true or false, but gives a string",
+        ),
+        (
+            json!({"matchImageReferences": [{"expression": "ref.size()"}], "verifications": [{"expression": "true"}]}),
+            "matchImageReferences[0].expression: it must give true or false, but gives an int",
+        ),
+        (
+            json!({"images": [{"name": "own", "expression": "1"}], "verifications": [{"expression": "true"}]}),
+            "images[0].expression: it must give a string or a list of strings, but gives an int",
+        ),
+        (
+            json!({"verifications": [{"expression": "true", "messageExpression": "images.all"}]}),
+            "verifications[0].messageExpression: it must give a string, but gives a list of strings",
+        ),
+        (
+            json!({"verifications": [{"expression": "true"}], "auditAnnotations": [{"key": "k", "valueExpression": "true"}]}),
+            "auditAnnotations[0].valueExpression: it must give a string or null, but gives a bool",
+        ),
         (
             expression("verifyAttestationSignatures(images.all[0], attestation.sbom, [attestors.team]) > 0"),
             "verifications[0].expression: unknown variable `attestation`; did you mean `attestations`?",

@@ -634,8 +634,8 @@ mod tests {
                 }
             } else {
                 refused += 1;
-                // The judge takes null for a timestamp, a duration and what Kubernetes adds, and an int for a duration. No value
-                // comes of these there either, or here.
+                // The judge takes null for a timestamp, a duration and what Kubernetes adds, and an int for a duration. Here they
+                // have no value.
                 let is_known = text.contains("null") || text.contains("duration(");
                 assert!(there.is_some() || is_known, "{text}: refused here alone: {here:?}");
                 assert!(!matches!(value, Some(Ok(_))), "{text}: refused, and gives {value:?}: {here:?}");
