@@ -22,7 +22,7 @@ use crate::resolve::Digests;
 use crate::running::RunningPods;
 use crate::scan;
 use crate::settings::Settings;
-use crate::update::{NewImages, new_images};
+use crate::update::{NewImages, leaves_images_alone, new_images};
 use crate::verification::{self, Recorder};
 use crate::workload::WorkloadKind;
 use std::collections::BTreeSet;
@@ -259,6 +259,8 @@ fn verify(
         reviewed,
         images: &all,
         judged: &decision.images,
+        is_unchanged: context.request.operation == Operation::Update
+            && context.request.old_object().is_some_and(|old| leaves_images_alone(&reviewed.object, &old)),
         is_accepted,
         is_pinned: is_workload_pinned && !decision.images.is_empty(),
     };

@@ -64,6 +64,32 @@ pub(crate) fn new_images(
     Ok(new)
 }
 
+/// What of an object names no image, whatever its kind is: an update that changes nothing else brings none.
+const NAMES_NO_IMAGE: [&str; 7] = [
+    "labels",
+    "finalizers",
+    "ownerReferences",
+    "managedFields",
+    "resourceVersion",
+    "generation",
+    "deletionGracePeriodSeconds",
+];
+
+/// Whether an update leaves all of an object as it is that could name an image. Annotations could.
+pub(crate) fn leaves_images_alone(object: &Value, old: &Value) -> bool {
+    let rest = |object: &Value| {
+        let mut rest = object.clone();
+        if let Some(object) = rest.as_object_mut() {
+            object.remove("status");
+        }
+        if let Some(metadata) = rest.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.retain(|key, _| !NAMES_NO_IMAGE.contains(&key.as_str()));
+        }
+        rest
+    };
+    rest(object) == rest(old)
+}
+
 /// Whether an update leaves an image as it is. In a Pod another spelling of a tag starts the container again, from whatever the tag is
 /// by then; what a template makes is judged anew.
 fn is_unchanged(before: &WorkloadImage, image: &WorkloadImage, workload: WorkloadKind) -> bool {

@@ -118,6 +118,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) images: &'a [&'a WorkloadImage],
     /// Those of them that are new, and judged: the others ran before.
     pub(crate) judged: &'a [JudgedImage],
+    /// Whether the request updates an object, and leaves all of it as it is that could name an image.
+    pub(crate) is_unchanged: bool,
     /// Whether pre-scan accepts the request as a whole.
     pub(crate) is_accepted: bool,
     /// Whether its images are pinned, by this request or by that of the Pods that come of it.
@@ -195,7 +197,7 @@ fn left_out(policy: &VerificationPolicy, subject: Subject<'_>) -> Option<&'stati
     }
     // Before any condition, whose errors would hold up what brings nothing new.
     let may_name_others = !policy.images.is_empty() || subject.reviewed.workload.is_none();
-    let brings_nothing = subject.judged.is_empty() && !may_name_others;
+    let brings_nothing = subject.is_unchanged || subject.judged.is_empty() && !may_name_others;
     (brings_nothing && policy.is_asked_of_new_images_alone(subject.context.request)).then_some(NO_NEW_IMAGE)
 }
 

@@ -240,7 +240,11 @@ fn what_is_no_request_is_named() {
         &[],
         "the standard input is neither JSON (key must be a string at line 1 column 2) nor YAML (did not find expected ',' or '}' at line 1 column 6, while parsing a flow mapping)",
     );
-    check_error("a: 1\na: 2\n", &[], "the standard input is not YAML: duplicate entry with key \"a\"");
+    check_error(
+        "a: 1\na: 2\n",
+        &[],
+        "the standard input says two things at once:\n  a: it stands twice, on line 1 and on line 2; keep one of them",
+    );
     check_error("a: 1\n", &[], &format!("the standard input: `apiVersion` is missing; {is_it}"));
     let second = format!("{}{{\"apiVersion\":\"v1\"}}", pod("a"));
     check_error(second, &[], &format!("the standard input, document 2: `kind` is missing; {is_it}"));

@@ -501,9 +501,12 @@ impl Lints {
     /// Policies that deny what images are named, and look neither at what is done nor at what was there before.
     fn every_operation(&mut self, settings: &Settings) {
         for (position, policy) in settings.rego.policies.iter().enumerate() {
-            let words = || policy.rego.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-            let has = |wanted: &[&str]| words().any(|word| wanted.contains(&word));
-            let denies = words().any(|word| ["deny", "violation"].iter().any(|rule| word.starts_with(rule)));
+            // A key of a document stands behind a dot, or in quotes: variables are called what they like.
+            let is_in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let keys = || policy.rego.split(['.', '"']).skip(1).map(|text| text.split(|c| !is_in_word(c)).next());
+            let has = |wanted: &[&str]| keys().flatten().any(|key| wanted.contains(&key));
+            let rules = || policy.rego.split(|c| !is_in_word(c));
+            let denies = rules().any(|word| ["deny", "violation"].iter().any(|rule| word.starts_with(rule)));
             if denies && has(&["image", "images"]) && !has(&["operation", "oldObject"]) {
                 let message = format!(
                     "`{}` looks at images and not at what is done, so that it holds up labels, finalizers and scaling of what runs already; ask for `input.request.operation`, or compare with `input.request.oldObject`",

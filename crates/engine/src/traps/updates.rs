@@ -259,3 +259,41 @@ fn placeholders_of_templates_are_judged_in_the_pod() {
     // A placeholder is a whole text.
     assert_eq!(ask(&world, &settings, "Deployment", (&deployment("auto:1"), &Value::Null))["accepted"], false);
 }
+
+/// A policy about other objects knows no image of theirs, unless it names them: what changes neither a field nor an annotation brings none.
+#[test]
+fn labels_of_other_objects_bring_no_image() {
+    let policy = |more: Value| {
+        let mut policy = json!({"name": "no", "matchConstraints": {"resourceRules": [{"apiGroups": ["*"], "resources": ["*"]}]},
+            "verifications": [{"expression": "object.gone.x == 1"}]});
+        for (key, value) in more.as_object().unwrap() {
+            policy[key] = value.clone();
+        }
+        json!({"imageVerification": [policy]})
+    };
+    let old = json!({"apiVersion": "example.com/v1", "kind": "Shop", "metadata": {"name": "s", "namespace": "web"}, "spec": {"image": "a"}, "status": {"ready": 1}});
+    for settings in [
+        policy(json!({})),
+        policy(json!({"images": [{"name": "own", "expression": "[object.gone.x]"}]})),
+        policy(json!({"matchConditions": [{"name": "c", "expression": "object.gone.x"}]})),
+    ] {
+        let changed = |pointer: &str, value: Value| {
+            let changed = super::with(old.clone(), &[(pointer, value)]);
+            ask(&World::default(), &settings, "Shop", (&changed, &old))["accepted"].clone()
+        };
+        for (key, value) in [
+            ("labels", json!({"a": "b"})),
+            ("finalizers", json!(["x/y"])),
+            ("ownerReferences", json!([])),
+            ("generation", json!(2)),
+        ] {
+            assert_eq!(changed(&format!("/metadata/{key}"), value), true, "{key}: {settings}");
+        }
+        assert_eq!(changed("/status", json!({"ready": 2})), true, "{settings}");
+        for (pointer, value) in
+            [("/metadata/annotations", json!({"image": "b"})), ("/spec", json!({"image": "b"})), ("/data", json!("b"))]
+        {
+            assert_eq!(changed(pointer, value), false, "{pointer}: {settings}");
+        }
+    }
+}
