@@ -31,7 +31,7 @@ func TestWhatRunsIsNotHeldBack(t *testing.T) {
 	succeeds(t, cluster.Kubectl("patch", "pod", "alone", "--namespace", space, "--type", "merge", "--patch", `{"metadata": {"finalizers": ["example.com/cleanup"]}}`))
 	runs(t, space, image.Pinned(), image.Pinned(), image.Pinned(), image.Pinned())
 	deploy(t, rejectsEverything())
-	rejected(t, apply(pod("new", other.Name), space), "REJECTED")
+	rejected(t, apply(pod("new", other.Name), space), "Pre-scan rejected")
 
 	for _, object := range []string{"deployment/web", "pod/alone"} {
 		succeeds(t, cluster.Kubectl("label", object, "--namespace", space, "team=shop"))
@@ -58,7 +58,7 @@ func TestWhatRunsIsNotHeldBack(t *testing.T) {
 	})
 	// The API server lets nobody say that a new object is being deleted already.
 	deleted := strings.Replace(pod("new", other.Name), "metadata: {", `metadata: {deletionTimestamp: "2026-11-01T00:00:00Z", `, 1)
-	rejected(t, apply(deleted, space), "REJECTED")
+	rejected(t, apply(deleted, space), "Pre-scan rejected")
 }
 
 // `helm upgrade` writes the tag that its chart has into a Deployment that is pinned, and scales it to zero.

@@ -21,8 +21,8 @@ use crate::request::{AdmissionRequest, Operation};
 use crate::resolve::Digests;
 use crate::running::RunningPods;
 use crate::scan;
-use crate::settings::Settings;
-use crate::update::{NewImages, leaves_images_alone, new_images};
+use crate::settings::{ExistingImages, Settings, VerificationPolicy};
+use crate::update::{NewImages, is_placeholder, leaves_images_alone, new_images};
 use crate::verification::{self, Recorder};
 use crate::workload::WorkloadKind;
 use std::collections::BTreeSet;
@@ -105,7 +105,7 @@ fn judge(
     let running = RunningPods::new(context, &subject.namespace);
     let mut search = ReportSearch::new(context, &subject, objects.as_ref(), running.as_ref());
     search.know_resolved(&digests);
-    verify(context, &reviewed, &mut decision, (digests, &mut search), recorder);
+    verify(context, &reviewed, &mut decision, (&kept, digests, &mut search), recorder);
     scan(context, &reviewed, &mut decision, rules.as_deref_mut(), &mut search);
     write(context, reviewed, &kept, &mut decision);
     if let Some(rules) = rules {
@@ -234,12 +234,14 @@ fn verify(
     context: RequestContext<'_>,
     reviewed: &ReviewedObject,
     decision: &mut Decision,
-    (digests, search): (Digests, &mut ReportSearch<'_>),
+    (kept, digests, search): (&[KeptPin], Digests, &mut ReportSearch<'_>),
     recorder: &dyn Recorder,
 ) {
     let is_accepted = decision.outcome == Outcome::PreScanAccepted;
-    let mut policies = context.settings.verification.iter();
-    if decision.is_rejected_for_good() || !policies.any(|policy| !is_accepted || policy.verify_pre_scan_accepted) {
+    let is_asked = |policy: &VerificationPolicy| {
+        !is_accepted || policy.verify_pre_scan_accepted || policy.existing_images == ExistingImages::Judge
+    };
+    if decision.is_rejected_for_good() || !context.settings.verification.iter().any(is_asked) {
         return;
     }
     let is_new = context.request.operation == Operation::Create && context.request.sub_resource.is_empty();
@@ -248,6 +250,8 @@ fn verify(
         Some(workload) if !is_new => images(&reviewed.object, workload).unwrap_or_default(),
         _ => Vec::new(),
     };
+    let found: Vec<WorkloadImage> =
+        found.into_iter().filter(|image| !is_placeholder(image, reviewed.workload, context.settings)).collect();
     let all: Vec<&WorkloadImage> = match is_new {
         true => decision.images.iter().map(|judged| &judged.image).collect(),
         false => found.iter().collect(),
@@ -262,7 +266,11 @@ fn verify(
         is_unchanged: context.request.operation == Operation::Update
             && context.request.old_object().is_some_and(|old| leaves_images_alone(&reviewed.object, &old)),
         is_accepted,
-        is_pinned: is_workload_pinned && !decision.images.is_empty(),
+        is_pinned: is_workload_pinned
+            && (!decision.images.is_empty()
+                || !kept.is_empty()
+                || reviewed.workload.is_some_and(WorkloadKind::is_template)),
+        kept,
     };
     let verified = verification::verify(subject, digests, search, recorder);
     decision.set_verified(verified, search);

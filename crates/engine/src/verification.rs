@@ -28,10 +28,12 @@ use crate::image::{ImageReference, WorkloadImage};
 use crate::instance::finish_with;
 use crate::judged::JudgedImage;
 use crate::message::cut;
+use crate::pin::KeptPin;
 use crate::reason::{UnknownPackages, Unverified};
 use crate::report::{Field, ReportSearch, ScanReport};
 use crate::resolve::Digests;
-use crate::settings::{Expression, FailureAction, NamedExpression, Settings, VerificationPolicy};
+use crate::settings::{ExistingImages, Expression, FailureAction, NamedExpression, Settings, VerificationPolicy};
+use crate::update;
 use attestations::Attestations;
 use cel::Value;
 use expression::{EvaluationError, Program, References, Scope, Time, map_of, time_value, value_of};
@@ -124,6 +126,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) is_accepted: bool,
     /// Whether its images are pinned, by this request or by that of the Pods that come of it.
     pub(crate) is_pinned: bool,
+    /// Images that keep the digest that they have.
+    pub(crate) kept: &'a [KeptPin],
 }
 
 impl Subject<'_> {
@@ -166,11 +170,15 @@ pub(crate) fn verify<'a>(
     let unpinned = unpinned(&said);
     for (policy, outcome, images) in &mut said {
         if policy.verify_digest && outcome.failure.is_none() {
+            let is_kept = |reference: &ImageReference| {
+                subject.is_pinned && subject.kept.iter().any(|kept| kept.image.reference.as_ref() == Ok(reference))
+            };
             let mut is_bare = |image: &&String| {
                 ImageReference::parse(image).is_ok_and(|reference| {
                     let will_be =
                         subject.is_pinned && (subject.is_scanned(&reference) || !unpinned.contains(&reference));
-                    reference.digest().is_none() && !(will_be && signatures.digest(&reference).is_ok())
+                    let is_tag = reference.digest().is_none() && !is_kept(&reference);
+                    is_tag && !(will_be && signatures.digest(&reference).is_ok())
                 })
             };
             if let Some(image) = images.matched.iter().find(|image| is_bare(image)) {
@@ -192,12 +200,15 @@ fn left_out(policy: &VerificationPolicy, subject: Subject<'_>) -> Option<&'stati
             false => "none of its resource rules takes the request in",
         });
     }
-    if subject.is_accepted && !policy.verify_pre_scan_accepted {
+    // Of what it looks at beside what is new, pre-scan said nothing.
+    let judges_existing = policy.existing_images == ExistingImages::Judge;
+    if subject.is_accepted && !policy.verify_pre_scan_accepted && !judges_existing {
         return Some("pre-scan accepts the request, and `verifyPreScanAccepted` isn't set");
     }
     // Before any condition, whose errors would hold up what brings nothing new.
     let may_name_others = !policy.images.is_empty() || subject.reviewed.workload.is_none();
-    let brings_nothing = subject.is_unchanged || subject.judged.is_empty() && !may_name_others;
+    let is_unchanged = subject.is_unchanged && policy.images.is_empty() && !update::reads_what_names_no_image(policy);
+    let brings_nothing = is_unchanged || subject.judged.is_empty() && !may_name_others;
     (brings_nothing && policy.is_asked_of_new_images_alone(subject.context.request)).then_some(NO_NEW_IMAGE)
 }
 

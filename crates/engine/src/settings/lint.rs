@@ -491,7 +491,7 @@ impl Lints {
         for (level, fallbacks) in [("scanPolicies".to_owned(), settings.scan.fallbacks)].into_iter().chain(own) {
             if fallbacks.scan_failed == Some(FailureFallback::Accept) {
                 let path = format!("{level}.scanFailed");
-                let message = "who names an image that isn't there yet gets it in, and can push it later; write `accept-outages`, which lets in what fails by an outage alone";
+                let message = "an image that can't be found is admitted: somebody can name it first, and push it afterwards; write `accept-outages`, which admits only what fails by an outage";
                 let fix = LintFix::Replace { path: path.clone(), text: "accept-outages".to_owned() };
                 self.0.push(Lint::new(LintRule::AcceptsFailures, path, message).fixed_by(Some(fix)));
             }

@@ -33,7 +33,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> P
             match WorkloadKind::ALL.into_iter().find(|kind| kind.name() == text) {
                 Some(WorkloadKind::ReplicaSet) => problems.add(
                     path.position(position),
-                    "`ReplicaSet` is never safe: a Deployment's controller makes new ones for ever where they differ from its template; use Deployment or Pod",
+                    "`ReplicaSet` is never safe: a ReplicaSet that is pinned isn't its Deployment's any more, so that the controller makes new ones for ever; use Deployment or Pod",
                 ),
                 Some(kind) => kinds.push(kind),
                 None => problems.add(

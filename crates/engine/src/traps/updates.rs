@@ -297,3 +297,63 @@ fn labels_of_other_objects_bring_no_image() {
         }
     }
 }
+
+/// A policy that judges what is there isn't put off by a new image that pre-scan accepts, nor by a placeholder, and sees that Pods of a
+/// template are pinned.
+#[test]
+fn who_judges_existing_images_judges_them_whatever_is_new() {
+    let judging = |more: Value| {
+        let mut policy = json!({"name": "p", "existingImages": "judge", "verifications": [{"expression": "images.all.all(i, false)"}]});
+        for (key, value) in more.as_object().unwrap() {
+            policy[key] = value.clone();
+        }
+        let pre_scan = json!({"customPolicies": [{"prefix": "good.io/", "action": "accept"}]});
+        json!({"preScanPolicies": pre_scan, "imageVerification": [policy], "placeholders": ["auto"], "scanPolicies": {"defaultPolicy": "accept"}})
+    };
+    let old = pod(BAD);
+    let mut both = old.clone();
+    both["spec"]["containers"].as_array_mut().unwrap().push(json!({"name": "new", "image": "good.io/y:1"}));
+    let response = ask(&good_and_bad(), &judging(json!({})), "Pod", (&both, &old));
+    assert_eq!(response["accepted"], false, "{response}");
+    let mut scaled = deployment("auto");
+    scaled["spec"]["replicas"] = json!(5);
+    let response = ask(&good_and_bad(), &judging(json!({})), "Deployment", (&scaled, &deployment("auto")));
+    assert_eq!(response["accepted"], true, "{response}");
+    let digests =
+        judging(json!({"validationConfigurations": {"verifyDigest": true}, "verifications": [{"expression": "true"}]}));
+    let mut labelled = deployment(BAD);
+    labelled["metadata"]["labels"] = json!({"a": "b"});
+    let response = ask(&good_and_bad(), &digests, "Deployment", (&labelled, &deployment(BAD)));
+    assert_eq!(response["accepted"], true, "{response}");
+    let response = ask(&good_and_bad(), &digests, "Pod", (&pod(BAD), &pod(&format!("{BAD}@{}", digest('b')))));
+    assert_eq!(response["accepted"], true, "its digest is kept: {response}");
+}
+
+/// A label, or a status, that a policy takes for an image's name is one.
+#[test]
+fn what_a_policy_reads_may_be_an_image() {
+    let policy = |more: Value| {
+        let mut policy =
+            json!({"name": "p", "matchConstraints": {"resourceRules": [{"apiGroups": ["*"], "resources": ["*"]}]}});
+        for (key, value) in more.as_object().unwrap() {
+            policy[key] = value.clone();
+        }
+        json!({"imageVerification": [policy]})
+    };
+    let shop = |image: &str| json!({"apiVersion": "example.com/v1", "kind": "Shop", "metadata": {"name": "s", "namespace": "web", "labels": {"img": image}}, "status": {"image": image}});
+    for settings in [
+        policy(
+            json!({"images": [{"name": "own", "expression": "[object.metadata.labels.img]"}], "verifications": [{"expression": "images.own.all(i, i != 'evil')"}]}),
+        ),
+        policy(
+            json!({"images": [{"name": "own", "expression": "[object.status.image]"}], "verifications": [{"expression": "images.own.all(i, i != 'evil')"}]}),
+        ),
+        policy(json!({"verifications": [{"expression": "object.metadata.labels.img != 'evil'"}]})),
+    ] {
+        let update = |from: &str, to: &str| {
+            ask(&World::default(), &settings, "Shop", (&shop(to), &shop(from)))["accepted"].clone()
+        };
+        assert_eq!(update("fine", "evil"), false, "{settings}");
+        assert_eq!(update("fine", "good"), true, "{settings}");
+    }
+}

@@ -59,7 +59,11 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             }
         }
         for (named, program) in self.policy.images.iter().zip(&programs.images) {
-            let found = self.own_images(&named.expression, program, scope, asking)?;
+            let found = match self.own_images(&named.expression, program, scope, asking) {
+                // What can't be told of an object can't be told of it before either, where nothing of it is another.
+                Err(_) if self.subject.is_unchanged && self.policy.is_asked_of_new_images_alone(request) => continue,
+                found => found?,
+            };
             let before = self.images_before(&named.expression, program, programs, scope, asking)?;
             let found: Vec<String> = found.into_iter().filter(|image| !before.contains(image)).collect();
             new.extend(found.iter().cloned());

@@ -799,7 +799,7 @@ fn policies_about_images_that_see_every_update() {
 
 #[test]
 fn failures_that_are_accepted_whoever_caused_them() {
-    let why = "who names an image that isn't there yet gets it in, and can push it later; write `accept-outages`, which lets in what fails by an outage alone";
+    let why = "an image that can't be found is admitted: somebody can name it first, and push it afterwards; write `accept-outages`, which admits only what fails by an outage";
     let settings = json!({"scanPolicies": {"scanFailed": "accept", "byNamespace": {"here": {"scanFailed": "accept", "defaultPolicy": "accept"}}}});
     let said: Vec<(String, Option<LintFix>)> = Settings::read(&settings)
         .unwrap()
