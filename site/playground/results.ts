@@ -126,6 +126,7 @@ export interface Edit {
   append?: unknown;
   opens: string;
   copies?: string;
+  replaces?: string;
 }
 
 /** A problem of settings: an entry of `image-admission lint -o json`. */

@@ -16,16 +16,16 @@ const LOOKED_AT = [0, 2];
  */
 export async function clusterAdmissionPolicy(workspace: Workspace, manifest: string, engine: Engine): Promise<string> {
   const own = text(workspace, "settings");
+  const found = new YamlText(own);
+  const policy = found.policy();
+  const settings = isWritten(own) ? found.alone() : parseDocument("");
+  if (policy === undefined && settings === undefined) throw new Error("there are several documents: keep the one with the settings");
   if (isWritten(own)) {
     const { code } = await engine.run(["lint", path(workspace, "settings")], workspace.files);
     if (!LOOKED_AT.includes(code)) throw new Error("the settings are not valid: mend them first");
   }
-  const found = new YamlText(own);
-  const policy = found.policy();
-  if (policy !== undefined) return policy;
+  if (settings === undefined || policy !== undefined) return policy ?? own;
   const written = parseDocument(manifest);
-  const settings = isWritten(own) ? found.alone() : parseDocument("");
-  if (settings === undefined) throw new Error("there are several documents: keep the one with the settings");
   written.setIn(["spec", "contextAwareResources"], written.createNode([]));
   // With the comments of both: what stands behind the last key belongs to the document.
   const contents = (settings.contents ?? written.createNode({})) as Node;
