@@ -258,12 +258,16 @@ fn verify(
     };
     let is_workload_pinned =
         reviewed.workload.is_some_and(|workload| pin::reaches(&reviewed.object, workload, &context.settings.pin));
+    // What a pod spec names is told apart already.
+    let may_name_others =
+        reviewed.workload.is_none() || context.settings.verification.iter().any(|policy| !policy.images.is_empty());
     let subject = verification::Subject {
         context,
         reviewed,
         images: &all,
         judged: &decision.images,
         is_unchanged: context.request.operation == Operation::Update
+            && may_name_others
             && context.request.old_object().is_some_and(|old| leaves_images_alone(&reviewed.object, &old)),
         is_accepted,
         is_pinned: is_workload_pinned
