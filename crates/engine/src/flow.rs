@@ -22,7 +22,7 @@ use crate::resolve::Digests;
 use crate::running::RunningPods;
 use crate::scan;
 use crate::settings::{ExistingImages, Settings, VerificationPolicy};
-use crate::update::{NewImages, is_placeholder, leaves_images_alone, new_images};
+use crate::update::{NewImages, is_placeholder, new_images};
 use crate::verification::{self, Recorder};
 use crate::workload::WorkloadKind;
 use std::collections::BTreeSet;
@@ -268,7 +268,10 @@ fn verify(
         judged: &decision.images,
         is_unchanged: context.request.operation == Operation::Update
             && may_name_others
-            && context.request.old_object().is_some_and(|old| leaves_images_alone(&reviewed.object, &old)),
+            && context
+                .request
+                .old_object()
+                .is_some_and(|old| verification::leaves_images_alone(&reviewed.object, &old)),
         is_accepted,
         is_pinned: is_workload_pinned
             && (!decision.images.is_empty()

@@ -40,6 +40,16 @@ pub struct AdmissionRequest<'a> {
     resource: Option<&'a RawValue>,
 }
 
+/// A resource, as an API server has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Resource {
+    /// Empty for the core group.
+    pub(crate) group: String,
+    pub(crate) version: String,
+    /// `pods`; whoever judges what runs already may have written the kind here.
+    pub(crate) name: String,
+}
+
 impl<'a> AdmissionRequest<'a> {
     /// Reads a request in Kubernetes' own spelling (`admission/v1`, the field `request` of an AdmissionReview).
     ///
@@ -81,14 +91,22 @@ impl<'a> AdmissionRequest<'a> {
         })
     }
 
-    /// `pods`; whoever judges what runs already may have written the kind here. Empty when the request doesn't say.
-    pub(crate) fn resource(&self) -> String {
-        #[derive(Deserialize)]
-        struct GroupResource {
+    /// What the rules of webhooks name: for `pods/eviction` the core group's Pods, whatever the kind of the object that is sent. Where
+    /// the request doesn't say, the group and the version of the kind, and an empty name.
+    pub(crate) fn resource(&self) -> Resource {
+        #[derive(Deserialize, Default)]
+        struct Named {
+            group: Option<String>,
+            version: Option<String>,
+            #[serde(default)]
             resource: String,
         }
-        let named = self.resource.and_then(|raw| serde_json::from_str::<GroupResource>(raw.get()).ok());
-        named.map(|named| named.resource).unwrap_or_default()
+        let named = self.resource.and_then(|raw| serde_json::from_str::<Named>(raw.get()).ok()).unwrap_or_default();
+        Resource {
+            group: named.group.unwrap_or_else(|| self.group.clone()),
+            version: named.version.unwrap_or_else(|| self.version.clone()),
+            name: named.resource,
+        }
     }
 
     /// Who makes the request; none where it doesn't say, or not as Kubernetes does.

@@ -7,7 +7,7 @@ use crate::image::{ImageList, UnreadableObject, WorkloadImage, images};
 use crate::pin::{self, EPHEMERAL_CONTAINERS, KeptPin};
 use crate::request::Operation;
 use crate::resolve::{Digests, find_digest, resolve};
-use crate::settings::{Expression, Platforms, Settings, VerificationPolicy};
+use crate::settings::{Platforms, Settings};
 use crate::workload::WorkloadKind;
 use serde_json::Value;
 
@@ -65,43 +65,6 @@ pub(crate) fn new_images(
 pub(crate) fn is_placeholder(image: &WorkloadImage, workload: Option<WorkloadKind>, settings: &Settings) -> bool {
     workload.is_some_and(WorkloadKind::is_template)
         && settings.placeholders.iter().any(|own| own.trim() == image.text.trim())
-}
-
-/// What of an object names no image, whatever its kind is: an update that changes nothing else brings none.
-const NAMES_NO_IMAGE: [&str; 7] = [
-    "labels",
-    "finalizers",
-    "ownerReferences",
-    "managedFields",
-    "resourceVersion",
-    "generation",
-    "deletionGracePeriodSeconds",
-];
-
-/// Whether a policy looks at what names no image otherwise: then it may be an image's name to it.
-pub(crate) fn reads_what_names_no_image(policy: &VerificationPolicy) -> bool {
-    let read = |expression: &Expression| {
-        NAMES_NO_IMAGE.iter().chain(&["status", "replicas"]).any(|key| expression.text.contains(key))
-    };
-    policy.expressions().into_iter().any(read)
-}
-
-/// Whether an update leaves all of an object as it is that could name an image. Annotations could.
-pub(crate) fn leaves_images_alone(object: &Value, old: &Value) -> bool {
-    let rest = |object: &Value| {
-        let mut rest = object.clone();
-        if let Some(object) = rest.as_object_mut() {
-            object.remove("status");
-        }
-        if let Some(spec) = rest.get_mut("spec").and_then(Value::as_object_mut) {
-            spec.remove("replicas");
-        }
-        if let Some(metadata) = rest.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.retain(|key, _| !NAMES_NO_IMAGE.contains(&key.as_str()));
-        }
-        rest
-    };
-    rest(object) == rest(old)
 }
 
 /// Whether an update leaves an image as it is. In a Pod another spelling of a tag starts the container again, from whatever the tag is

@@ -20,6 +20,7 @@ mod operators;
 mod questions;
 mod record;
 mod signatures;
+mod unchanged;
 
 use crate::Timestamp;
 use crate::context::{RequestContext, ReviewedObject};
@@ -33,7 +34,6 @@ use crate::reason::{UnknownPackages, Unverified};
 use crate::report::{Field, ReportSearch, ScanReport};
 use crate::resolve::Digests;
 use crate::settings::{ExistingImages, Expression, FailureAction, NamedExpression, Settings, VerificationPolicy};
-use crate::update;
 use attestations::Attestations;
 use cel::Value;
 use expression::{EvaluationError, Program, References, Scope, Time, map_of, time_value, value_of};
@@ -46,6 +46,7 @@ pub(crate) use record::{Nobody, Record, Recorder};
 use serde_json::{Map, Value as Json, json};
 use signatures::Signatures;
 use std::collections::{BTreeMap, BTreeSet};
+pub(crate) use unchanged::leaves_images_alone;
 
 /// The most images and attestations that a policy's message tells of.
 const UNVERIFIED_SHOWN: usize = 10;
@@ -207,7 +208,8 @@ fn left_out(policy: &VerificationPolicy, subject: Subject<'_>) -> Option<&'stati
     }
     // Before any condition, whose errors would hold up what brings nothing new.
     let may_name_others = !policy.images.is_empty() || subject.reviewed.workload.is_none();
-    let is_unchanged = subject.is_unchanged && policy.images.is_empty() && !update::reads_what_names_no_image(policy);
+    let is_unchanged =
+        subject.is_unchanged && policy.images.is_empty() && !unchanged::reads_what_names_no_image(policy);
     let brings_nothing = is_unchanged || subject.judged.is_empty() && !may_name_others;
     (brings_nothing && policy.is_asked_of_new_images_alone(subject.context.request)).then_some(NO_NEW_IMAGE)
 }

@@ -82,6 +82,13 @@ impl VerificationPolicy {
             .chain(verifications.flat_map(|own| [Some(&own.expression), own.message_expression.as_ref()]).flatten())
             .collect()
     }
+
+    /// Those of its expressions that a verdict hangs on: not its messages and its audit annotations.
+    pub(crate) fn deciding_expressions(&self) -> impl Iterator<Item = &Expression> {
+        let named = [&self.conditions, &self.images, &self.variables].into_iter().flatten();
+        let verifications = self.verifications.iter().map(|own| &own.expression);
+        named.map(|named| &named.expression).chain(&self.images_matched.expressions).chain(verifications)
+    }
 }
 
 /// A CEL expression and where it stands in the settings.

@@ -162,6 +162,14 @@ impl Program {
         words
     }
 
+    /// The fields that it selects by their names, from a variable on: `object.metadata.labels`, taken apart. Those below
+    /// [`NAMESPACES`] are known otherwise.
+    pub(super) fn paths(&self) -> BTreeSet<Vec<&str>> {
+        let mut paths = BTreeSet::new();
+        add_paths(&self.tree, &BTreeSet::new(), &mut paths);
+        paths
+    }
+
     /// Whether one element is taken by its place of what a function gives.
     pub(crate) fn takes_one(&self, function: &str) -> bool {
         let mut rest = vec![&self.tree];
@@ -494,6 +502,41 @@ impl References {
     }
 }
 
+/// Adds the paths of a tree. `bound` are the variables of loops around it.
+fn add_paths<'t>(tree: &'t IdedExpr, bound: &BTreeSet<&'t str>, found: &mut BTreeSet<Vec<&'t str>>) {
+    match &tree.expr {
+        Expr::Ident(_) | Expr::Select(_) => {
+            let mut fields = Vec::new();
+            let mut base = tree;
+            while let Expr::Select(select) = &base.expr {
+                fields.push(select.field.as_str());
+                base = &select.operand;
+            }
+            match &base.expr {
+                Expr::Ident(name) => {
+                    let is_free = !bound.contains(name.as_str()) && !name.starts_with('@');
+                    if is_free && !NAMESPACES.contains(&name.as_str()) {
+                        fields.push(name);
+                        fields.reverse();
+                        found.insert(fields);
+                    }
+                }
+                _ => add_paths(base, bound, found),
+            }
+        }
+        Expr::Comprehension(of) => {
+            add_paths(&of.iter_range, bound, found);
+            add_paths(&of.accu_init, bound, found);
+            let mut inner = bound.clone();
+            inner.extend([of.iter_var.as_str(), of.accu_var.as_str()]);
+            for part in [&of.loop_cond, &of.loop_step, &of.result] {
+                add_paths(part, &inner, found);
+            }
+        }
+        _ => each_child(tree, &mut |child| add_paths(child, bound, found)),
+    }
+}
+
 /// Hands over the parts of a node.
 pub(super) fn each_child<'t>(tree: &'t IdedExpr, take: &mut impl FnMut(&'t IdedExpr)) {
     fn entry<'t>(entry: &'t EntryExpr, take: &mut impl FnMut(&'t IdedExpr)) {
@@ -566,6 +609,12 @@ fn check_tree(tree: &IdedExpr) -> Result<(), String> {
         }
         if matches!(node.expr, Expr::Struct(_) | Expr::Unspecified) {
             return Err("messages like `Type{field: …}` can't be made here; write a map, `{'field': …}`".to_owned());
+        }
+        // The same variable would go by two names, and be looked for by one.
+        if let Expr::Ident(name) = &node.expr
+            && let Some(plain) = name.strip_prefix('.')
+        {
+            return Err(format!("write `{plain}` in the place of `{name}`"));
         }
         each_child(node, &mut |child| rest.push((child, level + 1)));
     }

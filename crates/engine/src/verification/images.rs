@@ -3,6 +3,7 @@
 use super::expression::{EvaluationError, Program, Scope, map_of};
 use super::matching;
 use super::record::Evaluation;
+use super::unchanged::reads_what_names_no_image;
 use super::{Asking, PolicyVerification, Programs, Subject, VerificationOutcome};
 use crate::context::RequestContext;
 use crate::image::ImageReference;
@@ -60,8 +61,14 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         }
         for (named, program) in self.policy.images.iter().zip(&programs.images) {
             let found = match self.own_images(&named.expression, program, scope, asking) {
-                // What can't be told of an object can't be told of it before either, where nothing of it is another.
-                Err(_) if self.subject.is_unchanged && self.policy.is_asked_of_new_images_alone(request) => continue,
+                // What can't be told of an object can't be told of it before either, where nothing that it reads is another.
+                Err(_)
+                    if self.subject.is_unchanged
+                        && self.policy.is_asked_of_new_images_alone(request)
+                        && !reads_what_names_no_image(self.policy) =>
+                {
+                    continue;
+                }
                 found => found?,
             };
             let before = self.images_before(&named.expression, program, programs, scope, asking)?;
@@ -69,10 +76,16 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             new.extend(found.iter().cloned());
             images.exempt.extend(before);
             let list = lists.entry(&named.name).or_default();
-            for image in found {
+            for image in &found {
                 // What a list of the pod spec's has already isn't named twice.
-                if !IMAGE_LISTS.contains(&named.name.as_str()) || !list.contains(&image) {
-                    list.push(image);
+                if !IMAGE_LISTS.contains(&named.name.as_str()) || !list.contains(image) {
+                    list.push(image.clone());
+                }
+            }
+            let all = lists.entry("all").or_default();
+            for image in found {
+                if !all.contains(&image) {
+                    all.push(image);
                 }
             }
         }

@@ -26,18 +26,19 @@ fn matches_rule(rule: &ResourceRule, request: &AdmissionRequest<'_>, object: &Va
     };
     let has = |list: &[String], wanted: &str| list.is_empty() || list.iter().any(|own| own == "*" || own == wanted);
     let name = crate::pointer::at(object, "/metadata/name").and_then(Value::as_str).unwrap_or_default();
-    has(&rule.groups, &request.group)
-        && has(&rule.versions, &request.version)
+    let resource = request.resource();
+    has(&rule.groups, &resource.group)
+        && has(&rule.versions, &resource.version)
         && has(&rule.operations, operation)
         && has(&rule.names, name)
-        && rule.resources.iter().any(|resource| matches_resource(resource, request))
+        && rule.resources.iter().any(|own| matches_resource(own, &resource.name, request))
 }
 
 /// `pods`, `pods/status`, `*`, `*/*`. Containers that are added to a Pod that runs come as a subresource, and are the
 /// Pod's all the same: a rule for Pods that left them out would be no rule.
-fn matches_resource(rule: &str, request: &AdmissionRequest<'_>) -> bool {
+fn matches_resource(rule: &str, name: &str, request: &AdmissionRequest<'_>) -> bool {
     let (resource, sub_resource) = rule.split_once('/').unwrap_or((rule, ""));
-    let is_resource = resource == "*" || resource == request.resource() || is_plural(resource, &request.kind);
+    let is_resource = resource == "*" || resource == name || is_plural(resource, &request.kind);
     let is_ephemeral = request.sub_resource == crate::pin::EPHEMERAL_CONTAINERS && sub_resource.is_empty();
     is_resource && (sub_resource == "*" || sub_resource == request.sub_resource || is_ephemeral)
 }

@@ -5,16 +5,15 @@
 
 use super::VerificationOutcome;
 use super::check::check_policy;
-use super::expression::{EvaluationError, NAMESPACES, Program, Scope, describe, each_child};
+use super::expression::{EvaluationError, NAMESPACES, Program, Scope, describe};
 use super::functions::{self, TYPE_NAMES};
 use super::questions::Listener;
 use crate::message::cut;
 use crate::rego::{HIDDEN, hide};
 use crate::request::AdmissionRequest;
 use crate::settings::{Expression, Settings, VerificationPolicy};
-use cel::common::ast::Expr;
 use cel::objects::Key;
-use cel::{ExecutionError, IdedExpr, Value};
+use cel::{ExecutionError, Value};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::cell::RefCell;
@@ -373,8 +372,7 @@ impl Veil {
                 }
             }
         }
-        let mut paths = BTreeSet::new();
-        add_paths(&program.tree, &BTreeSet::new(), &mut paths);
+        let paths = program.paths();
         let mut roots: BTreeMap<&str, Option<Json>> = BTreeMap::new();
         for path in &paths {
             let Some((root, fields)) = path.split_first() else { continue };
@@ -447,42 +445,6 @@ impl Veil {
 /// What says nothing of a text.
 fn veiled(json: &Json) -> Json {
     if json.is_boolean() || json.is_null() { json.clone() } else { HIDDEN.into() }
-}
-
-/// The fields that an expression selects by their names, from a variable on: `object.metadata.labels`, taken apart. Those below
-/// [`NAMESPACES`] are known otherwise.
-fn add_paths<'t>(tree: &'t IdedExpr, bound: &BTreeSet<&'t str>, found: &mut BTreeSet<Vec<&'t str>>) {
-    match &tree.expr {
-        Expr::Ident(_) | Expr::Select(_) => {
-            let mut fields = Vec::new();
-            let mut base = tree;
-            while let Expr::Select(select) = &base.expr {
-                fields.push(select.field.as_str());
-                base = &select.operand;
-            }
-            match &base.expr {
-                Expr::Ident(name) => {
-                    let is_free = !bound.contains(name.as_str()) && !name.starts_with('@');
-                    if is_free && !NAMESPACES.contains(&name.as_str()) {
-                        fields.push(name);
-                        fields.reverse();
-                        found.insert(fields);
-                    }
-                }
-                _ => add_paths(base, bound, found),
-            }
-        }
-        Expr::Comprehension(of) => {
-            add_paths(&of.iter_range, bound, found);
-            add_paths(&of.accu_init, bound, found);
-            let mut inner = bound.clone();
-            inner.extend([of.iter_var.as_str(), of.accu_var.as_str()]);
-            for part in [&of.loop_cond, &of.loop_step, &of.result] {
-                add_paths(part, &inner, found);
-            }
-        }
-        _ => each_child(tree, &mut |child| add_paths(child, bound, found)),
-    }
 }
 
 /// A value as JSON. What JSON has no form for is a text.

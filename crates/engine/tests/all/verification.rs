@@ -720,6 +720,108 @@ fn resource_rules_and_conditions() {
     }
 }
 
+/// What webhooks send is named by resources. A subresource may have an object of a kind in another group.
+#[test]
+fn resource_rules_name_the_resource_and_not_the_kind_of_what_is_sent() {
+    let rule = |groups: &[&str], versions: &[&str], resources: &str| {
+        settings(
+            &json!({"matchConstraints": {"resourceRules": [{"apiGroups": groups, "apiVersions": versions, "resources": [resources]}]},
+            "verifications": [{"expression": "false"}]}),
+        )
+    };
+    let sent = |kind: [&str; 3], resource: [&str; 3], sub_resource: &str| {
+        let api_version = [kind[0], kind[1]].join("/");
+        let object = json!({"apiVersion": api_version.trim_start_matches('/'), "kind": kind[2], "metadata": {"name": "p", "namespace": "prod"}});
+        let mut request = request(&object);
+        request["resource"] = json!({"group": resource[0], "version": resource[1], "resource": resource[2]});
+        request["subResource"] = json!(sub_resource);
+        request
+    };
+    let eviction = sent(["policy", "v1", "Eviction"], ["", "v1", "pods"], "eviction");
+    let scale = sent(["autoscaling", "v1", "Scale"], ["apps", "v1", "deployments"], "scale");
+    for (settings, request, matches) in [
+        (rule(&[""], &["v1"], "pods/eviction"), &eviction, true),
+        (rule(&["policy"], &["v1"], "*/*"), &eviction, false),
+        (rule(&["apps"], &["v1"], "deployments/scale"), &scale, true),
+        (rule(&["apps"], &["v1"], "deployments"), &scale, false),
+        (rule(&["autoscaling"], &["*"], "*/*"), &scale, false),
+        (rule(&["*"], &[], "deployments/*"), &scale, true),
+    ] {
+        assert_eq!(ask(&settings, request, &world())["accepted"], json!(!matches), "{settings}");
+    }
+    // A request that doesn't say has the group of its kind.
+    let mut pods = request(&pod(&["ghcr.io/team/app:1"]));
+    for resource in [json!({"resource": "pods"}), Value::Null] {
+        pods["resource"] = resource;
+        assert_eq!(ask(&rule(&[""], &["v1"], "pods"), &pods, &world())["accepted"], false, "{pods}");
+    }
+}
+
+/// A list that fails now and didn't before brings what nobody knows, wherever the images stand.
+#[test]
+fn a_list_that_fails_is_passed_over_only_where_it_failed_before() {
+    let policy = |list: &str| {
+        settings(&json!({
+            "matchConstraints": {"resourceRules": [{"apiGroups": ["x.io"], "resources": ["foos"]}]},
+            "images": [{"name": "own", "expression": list}],
+            "verifications": [{"expression": "images.own.all(i, i != 'ghcr.io/bad:1')"}],
+        }))
+    };
+    let foo = |labels: Value, steps: Value| {
+        json!({"apiVersion": "x.io/v1", "kind": "Foo", "metadata": {"name": "f", "namespace": "prod", "labels": labels},
+            "spec": {}, "status": {"steps": steps}})
+    };
+    let good = || foo(json!({"app": "ghcr.io/good:1", "side": "ghcr.io/good:1"}), json!([{"image": "ghcr.io/good:1"}]));
+    let update = |list: &str, object: Value| {
+        let mut update = request(&object);
+        update["operation"] = json!("UPDATE");
+        update["oldObject"] = good();
+        ask(&policy(list), &update, &world())["accepted"].clone()
+    };
+    let (steps, labels) =
+        ("object.status.steps.map(s, s.image)", "[object.metadata.labels.app, object.metadata.labels.side]");
+    for hidden in [
+        json!([{"image": "ghcr.io/bad:1"}, {"name": "x"}]),
+        json!([{"image": "ghcr.io/bad:1"}, {"image": 3}]),
+        json!(["x"]),
+    ] {
+        assert_eq!(update(steps, foo(json!({}), hidden)), false);
+    }
+    assert_eq!(update(labels, foo(json!({"app": "ghcr.io/bad:1"}), json!([]))), false);
+    // What the list reads is as it was.
+    assert_eq!(update("object.spec.gone", foo(json!({"app": "b"}), json!([]))), true);
+}
+
+#[test]
+fn a_variable_has_one_name() {
+    let policy = |text: &str| problems(&settings(&json!({"verifications": [{"expression": text}]})));
+    for (text, plain) in
+        [(".object.metadata.name == 'a'", "object"), ("object.spec.a == 1 && has(.request.object)", "request")]
+    {
+        let why =
+            format!("imageVerification[0].verifications[0].expression: write `{plain}` in the place of `.{plain}`");
+        assert_eq!(policy(text), [why]);
+    }
+}
+
+/// An expression over `images.all` that left out a list of one's own would be true of it, and nobody would notice.
+#[test]
+fn all_images_are_those_of_every_list() {
+    let policy = json!({
+        "matchConstraints": {"resourceRules": [{"apiGroups": ["tekton.dev"], "resources": ["tasks"]}]},
+        "images": [
+            {"name": "steps", "expression": "object.spec.steps.map(s, s.image)"},
+            {"name": "containers", "expression": "object.spec.sidecars"},
+            {"name": "all", "expression": "object.spec.steps[0].image"},
+        ],
+        "verifications": [{"expression": "images.all == ['ghcr.io/team/app:1', 'ghcr.io/team/app:2', 'ghcr.io/team/app:3']"}],
+    });
+    let task = json!({"apiVersion": "tekton.dev/v1", "kind": "Task", "metadata": {"name": "t", "namespace": "prod"},
+        "spec": {"steps": [{"image": "ghcr.io/team/app:1"}, {"image": "ghcr.io/team/app:2"}], "sidecars": ["ghcr.io/team/app:3", "ghcr.io/team/app:1"]}});
+    let response = ask(&settings(&policy), &request(&task), &world());
+    assert_eq!(response["accepted"], true, "{response}");
+}
+
 #[test]
 fn images_of_any_object() {
     let policy = json!({

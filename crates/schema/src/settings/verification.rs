@@ -62,7 +62,7 @@ pub struct Policy {
     /// Which images it is about, in the spelling that Kyverno shipped: those that one of the entries matches.
     #[schemars(extend("default" = []))]
     pub match_image_references: Option<Vec<ImageReference>>,
-    /// Lists of images beside those of the pod spec: CEL expressions that give lists of texts, by name.
+    /// Lists of images beside those of the pod spec: CEL expressions that give lists of texts, by name. `images.all` has their images too.
     #[schemars(extend("default" = []))]
     pub images: Option<Vec<NamedExpression>>,
     /// Values that later expressions read as `variables.<name>`.
