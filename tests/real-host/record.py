@@ -232,14 +232,17 @@ NEW_LOG4J = ("log4j-core", "2.17.1", "pkg:maven/org.apache.logging.log4j/log4j-c
 BUSYBOX = ("busybox", "1.36.1-r2", "pkg:apk/alpine/busybox@1.36.1-r2?arch=x86_64", "GPL-2.0-only")
 EITHER = ("node-forge", "1.3.1", "pkg:npm/node-forge@1.3.1", "(BSD-3-Clause OR GPL-2.0-only)")
 BOTH = ("readline-wrapper", "1.0", "pkg:npm/readline-wrapper@1.0", "MIT AND GPL-3.0-or-later")
+# One that is called by two purls, which are written with a space between, and one whose purl says a later version than it does itself.
+TWO_NAMES = ("log4j-core", "2.14.1", f"{LODASH[2]} {OLD_LOG4J[2]}", "Apache-2.0")
+TWO_VERSIONS = ("log4j-core", "2.14.1", NEW_LOG4J[2], "Apache-2.0")
 UNTOLD = ("left-pad", "1.3.0", "pkg:npm/left-pad@1.3.0", "NOASSERTION")
 
 
 def spdx(packages, root=None, created="2026-11-10T08:00:00Z"):
     """An SBOM as SPDX has it, in the shape of Syft's; `root` is the digest that it says it is of."""
-    package = lambda number, name, version, purl, license: {
+    package = lambda number, name, version, purls, license: {
         "SPDXID": f"SPDXRef-Package-{number}", "name": name, "versionInfo": version, "downloadLocation": "NOASSERTION", "licenseConcluded": "NOASSERTION", "licenseDeclared": license,
-        "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl}]}
+        "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl} for purl in purls.split()]}
     listed = [package(number, *of) for number, of in enumerate(packages)]
     relationships = []
     if root:
@@ -262,6 +265,8 @@ def add_sboms(world, push, names, last):
     sbom("sbom/good:1.0", spdx([LODASH, NEW_LOG4J, EITHER]))
     sbom("sbom/denied:1.0", spdx([LODASH, OLD_LOG4J]))
     sbom("sbom/odd:1.0", spdx([("log4j-core", "2.14 build", "PKG:Maven/ORG.apache.logging.log4j/log4j%2Dcore@2.14%20build", "Apache-2.0")]))
+    sbom("sbom/two-names:1.0", spdx([TWO_NAMES]))
+    sbom("sbom/two-versions:1.0", spdx([TWO_VERSIONS]))
     sbom("sbom/copyleft:1.0", spdx([LODASH, BUSYBOX, BOTH]))
     sbom("sbom/untold:1.0", spdx([LODASH, UNTOLD]))
     sbom("sbom/empty:1.0", spdx([]))
@@ -517,6 +522,11 @@ def add_verified(world, push, names, images):
 
     for name in ("signed/app:1.0", "signed/none:1.0", "signed/foreign:1.0", "signed/replayed:1.0", "signed/forged:1.0"):
         push(name, (AMD64, ARM64) if name == "signed/app:1.0" else (AMD64,))
+    # The index isn't signed, and one of its platforms is.
+    push("signed/parts:1.0", (AMD64, ARM64))
+    part = names["digest of signed/parts:1.0 linux/amd64"]
+    world.sign("signed/parts", part, signers["ci"])
+    images[f"{REGISTRY}/signed/parts@{part}"] = {"digest": part, "signedBy": [{"key": pem(signers["ci"])}]}
     for name in ("signed/foreign:1.0", "signed/forged:1.0"):
         names[f"tag of {name}"] = names[f"digest of {name}"].replace(":", "-")
     for name, signer in (("signed/app:1.0", "ci"), ("signed/foreign:1.0", "other"), ("signed/replayed:1.0", "ci"), ("signed/forged:1.0", "ci")):

@@ -22,20 +22,21 @@ pub fn check_settings(value: &Value) -> Result<Settings, InvalidSettings> {
     if problems.is_empty() { Ok(settings) } else { Err(InvalidSettings(problems)) }
 }
 
-/// Everything in settings that may not be meant: [`Settings::lint`], and the places where a missing field keeps a rule in Rego from
-/// rejecting.
+/// Everything in settings that may not be meant: [`Settings::lint`], the places where a missing field keeps a rule in Rego from
+/// rejecting, and what rules in Rego look at in vain.
 #[must_use]
 pub fn lint(settings: &Settings, now: Timestamp, namespaces: Option<&BTreeSet<String>>) -> Vec<Lint> {
     let mut lints = settings.lint(now, namespaces);
     lints.extend(verification::check::one_platform(settings));
     lints.extend(rego::silent_denials(settings));
+    lints.extend(rego::unseen(settings));
     lints
 }
 
 /// What is logged when settings are deployed, one line each.
 pub(crate) fn notices(settings: &Settings) -> Vec<String> {
     let mut notices = settings.notices();
-    notices.extend(rego::silent_denials(settings).iter().map(Lint::to_string));
+    notices.extend(rego::silent_denials(settings).iter().chain(&rego::unseen(settings)).map(Lint::to_string));
     notices
 }
 

@@ -18,7 +18,7 @@ mod deployment;
 mod engine;
 mod request;
 
-pub(crate) use deployment::{check, silent_denials};
+pub(crate) use deployment::{check, silent_denials, unseen};
 pub(crate) use engine::Budget;
 pub use engine::image_has_prefix;
 pub use engine::make_alike;

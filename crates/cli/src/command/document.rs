@@ -210,7 +210,7 @@ pub(crate) enum DocumentError {
         candidates: Vec<String>,
     },
     /// Several settings belong to no policy.
-    #[error("{file} has settings in {}, and no policy says whose they are: keep those that are meant, or write each in a file of its own", places.join(" and in "))]
+    #[error("{file} has settings in {}: keep those that are meant, or write each in a file of its own", places.join(" and in "))]
     SettingsTwice {
         /// The file.
         file: String,

@@ -267,7 +267,7 @@ mod tests {
         check(&[BARE, CLUSTER], None, Err(&bare));
         let unknown = format!("FILE has no policy `other`; it has {cluster}, {own}");
         check(&[CLUSTER, OWN], Some("other"), Err(&unknown));
-        let twice = "FILE has settings in document 1 and in document 3, and no policy says whose they are: keep those that are meant, \
+        let twice = "FILE has settings in document 1 and in document 3: keep those that are meant, \
                      or write each in a file of its own";
         check(&[BARE, CLUSTER, BARE], None, Err(twice));
         check(&[BARE, CLUSTER, BARE], Some("images"), Err(twice));

@@ -1,7 +1,8 @@
 //! What is checked when the policy is deployed: rules that can't be evaluated, or that would end the module, are errors of the
 //! settings. The modules are those that a request would load.
 //!
-//! A denial that a missing field silences is no error: it is told by the log and by `image-admission lint`.
+//! A denial that a missing field silences is no error, nor is a rule that looks at what nobody shows it: the log and
+//! `image-admission lint` tell of them.
 //!
 //! ```text
 //! compile ──┬── nesting: text that the parser must not see
@@ -9,7 +10,8 @@
 //!           ├── recursion: rules in circles, and chains of rules ── needs ── scope (what names mean), stack
 //!           ├── growth: values that explode
 //!           ├── forms: rules that can't give what is asked of them
-//!           └── silence: denials that a missing field silences
+//!           ├── silence: denials that a missing field silences
+//!           └── unseen: rules that look at what nobody shows them
 //! ```
 
 mod compile;
@@ -21,6 +23,8 @@ mod recursion;
 mod scope;
 mod silence;
 mod stack;
+mod unseen;
 mod variables;
 
 pub(crate) use compile::{check, load, silent_denials};
+pub(crate) use unseen::unseen;

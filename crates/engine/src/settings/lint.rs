@@ -167,6 +167,8 @@ pub enum LintRule {
     EveryImage,
     /// A field that is evaluated before a `not`: where it is missing, a rule in Rego doesn't reject.
     SilentDenial,
+    /// A rule in Rego looks at what nobody shows it.
+    Unseen,
     /// A kind of the cluster that is read, and that the policy's manifest doesn't grant.
     MissingKind,
     /// Exemptions that teams write, and that may last for ever.
@@ -191,7 +193,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 38] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -219,6 +221,7 @@ impl LintRule {
         Self::OnePlatform,
         Self::EveryImage,
         Self::SilentDenial,
+        Self::Unseen,
         Self::MissingKind,
         Self::EndlessExemptions,
         Self::NotMutating,
@@ -262,6 +265,7 @@ impl LintRule {
             Self::OnePlatform => "one-platform",
             Self::EveryImage => "every-image",
             Self::SilentDenial => "silent-denial",
+            Self::Unseen => "unseen",
             Self::MissingKind => "missing-kind",
             Self::EndlessExemptions => "endless-exemptions",
             Self::NotMutating => "not-mutating",
@@ -296,6 +300,7 @@ impl LintRule {
             | Self::PrehashedKey
             | Self::OnePlatform
             | Self::SilentDenial
+            | Self::Unseen
             | Self::EndlessExemptions
             | Self::NotMutating
             | Self::FailsOpen
@@ -348,13 +353,16 @@ impl LintRule {
             Self::InLayer => "an attestation whose document is a layer, which no host hands out",
             Self::OnePlatform => "an expression that looks at one platform of an image",
             Self::EveryImage => "an exemption that holds whatever the image",
+            Self::Unseen => "a rule in Rego that looks at what nobody shows it",
             Self::SilentDenial => "a field under `not` without which a rule in Rego rejects nothing",
             Self::MissingKind => "a kind of the cluster that is read and not granted",
             Self::EndlessExemptions => "exemptions that teams write, and that may last for ever",
             Self::NotMutating => "images are to be pinned by a policy that may change nothing",
             Self::FailsOpen => "a policy that lets everything in while nobody answers",
             Self::AcceptsFailures => "images are let in whose scan fails, whoever caused that",
-            Self::EveryOperation => "a policy in Rego about images that holds up what brings none",
+            Self::EveryOperation => {
+                "a policy in Rego about images, or with a patch of Pods, that holds up what brings no image"
+            }
             Self::NameAtMirror => "a prefix or a glob of names that images have at a mirror alone",
             Self::NeverAsked => "what is judged and never sent by the policy's rules",
             Self::MissingSubresource => "a subresource of Pods that the policy's rules don't send",
@@ -420,6 +428,7 @@ impl Settings {
         lints.covered_exemptions(self, now);
         lints.endless_exemptions(self);
         lints.every_operation(self);
+        lints.operations_without_images(self);
         if !self.rego.pre_custom_rules.is_empty() || !self.rego.custom_rules.is_empty() {
             lints.leave_what_rules_see();
         }
@@ -435,6 +444,20 @@ struct Lints(Vec<Lint>);
 impl Lints {
     fn add(&mut self, rule: LintRule, path: impl Into<String>, message: impl Into<String>) {
         self.0.push(Lint::new(rule, path, message));
+    }
+
+    /// Resource rules about deletions and connections alone.
+    fn operations_without_images(&mut self, settings: &Settings) {
+        let is_asked = |operation: &String| ["CREATE", "UPDATE", "*"].contains(&operation.as_str());
+        for policy in &settings.verification {
+            let rules = &policy.resource_rules;
+            let mut lists = rules.iter().map(|rule| &rule.operations);
+            if !rules.is_empty() && lists.all(|list| !list.is_empty() && !list.iter().any(is_asked)) {
+                let path = format!("{}.matchConstraints.resourceRules", policy.path);
+                let message = "a policy of images is asked when something is created or changed, and never else; add `CREATE` and `UPDATE`";
+                self.add(LintRule::NeverAsked, path, message);
+            }
+        }
     }
 
     /// Custom rules see the settings of both phases as data: what changes nothing there may change what rules say.
@@ -510,6 +533,22 @@ impl Lints {
             if denies && has(&["image", "images"]) && !has(&["operation", "oldObject"]) {
                 let message = format!(
                     "`{}` looks at images and not at what is done, so that it holds up labels, finalizers and scaling of what runs already; ask for `input.request.operation`, or compare with `input.request.oldObject`",
+                    policy.name
+                );
+                self.add(LintRule::EveryOperation, format!("regoPolicies[{position}]"), message);
+            }
+            let is_about_pods = policy.kinds.iter().any(|kind| kind.matches("", "v1", "Pod"));
+            // What the API server lets change in a Pod that is there.
+            let may_change = |rest: &str| {
+                ["containers/", "initContainers/", "tolerations", "activeDeadlineSeconds"]
+                    .iter()
+                    .any(|own| rest.starts_with(own))
+            };
+            let patches = rules().any(|word| word == "patch")
+                && policy.rego.split("\"/spec/").skip(1).any(|rest| !may_change(rest));
+            if is_about_pods && patches && !has(&["operation", "oldObject"]) {
+                let message = format!(
+                    "`{}` changes the spec of Pods when they are updated too, which the API server refuses, so that labels and finalizers of what runs already are held up; ask for `input.request.operation == \"CREATE\"`",
                     policy.name
                 );
                 self.add(LintRule::EveryOperation, format!("regoPolicies[{position}]"), message);

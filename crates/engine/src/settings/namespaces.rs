@@ -32,7 +32,7 @@ impl NamespacePattern {
     fn read(text: &str) -> Result<Self, String> {
         if !can_match(text) {
             return Err(format!(
-                "`{text}` can't be the name of a namespace: use at most {MAX_NAME} lower-case letters, digits and `-`, with no `-` at an end, and `*` for any of them"
+                "`{text}` can't be the name of a namespace: use at most {MAX_NAME} lower-case letters, digits and `-`, with no `-` at an end, or a pattern of them with `*`, like `prod-*`"
             ));
         }
         if text.contains("**") {
@@ -245,7 +245,7 @@ mod tests {
             assert_eq!(
                 read(&[key]),
                 Err(vec![format!(
-                    "byNamespace.{key}: `{key}` can't be the name of a namespace: use at most 63 lower-case letters, digits and `-`, with no `-` at an end, and `*` for any of them"
+                    "byNamespace.{key}: `{key}` can't be the name of a namespace: use at most 63 lower-case letters, digits and `-`, with no `-` at an end, or a pattern of them with `*`, like `prod-*`"
                 )])
             );
             assert!(!is_namespace_name(key), "{key}");

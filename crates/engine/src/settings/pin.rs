@@ -1,6 +1,7 @@
 //! Pinning: whether, and in which kinds, images are written with the digest that was judged.
 
 use super::read::{Problems, SettingsMap};
+use crate::message::nearest;
 use crate::workload::WorkloadKind;
 
 /// Which images are pinned.
@@ -36,10 +37,15 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> P
                     "`ReplicaSet` is never safe: a ReplicaSet that is pinned isn't its Deployment's any more, so that the controller makes new ones for ever; use Deployment or Pod",
                 ),
                 Some(kind) => kinds.push(kind),
-                None => problems.add(
-                    path.position(position),
-                    format!("`{text}` is not a workload; use {}", pinnable().join(", ")),
-                ),
+                None => {
+                    // `v1/Pod` is named without its group.
+                    let meant = nearest(text.rsplit('/').next().unwrap_or_default(), pinnable());
+                    let hint = match meant {
+                        Some(kind) => format!("did you mean `{kind}`?"),
+                        None => format!("use {}", pinnable().join(", ")),
+                    };
+                    problems.add(path.position(position), format!("`{text}` is not a workload; {hint}"));
+                }
             }
         }
     }

@@ -179,7 +179,7 @@ fn every_wrong_type_is_reported_with_its_path() {
             "registries": [1, "a b", "ghcr.io/team"],
             "reports": {"platforms": 5, "sources": ["sbomscanner", {}, {"sbomscanner": {"namespaces": "x", "workloadNamespace": 1, "registryResources": [1]}}]},
             "acceptance": {"maxSeverity": {"low": {"total": "0"}, "high": 1}},
-            "pin": {"enabled": 1, "kinds": ["Pods", 1], "annotations": null},
+            "pin": {"enabled": 1, "kinds": ["Pods", 1, "v1/Pod", "ConfigMap"], "annotations": null},
         }),
         &[
             "preScanPolicies.autoGenerate: expected true or false, but found the string `true`",
@@ -194,7 +194,9 @@ fn every_wrong_type_is_reported_with_its_path() {
             "registries[1]: `a b` is not a registry host; use a host like `ghcr.io` or `registry.example.com:5000`",
             "registries[2]: `ghcr.io/team` is not a registry host; use a host like `ghcr.io` or `registry.example.com:5000`",
             "pin.kinds[1]: expected a string, but found `1`",
-            "pin.kinds[0]: `Pods` is not a workload; use Pod, ReplicationController, Deployment, StatefulSet, DaemonSet, Job, CronJob",
+            "pin.kinds[0]: `Pods` is not a workload; did you mean `Pod`?",
+            "pin.kinds[2]: `v1/Pod` is not a workload; did you mean `Pod`?",
+            "pin.kinds[3]: `ConfigMap` is not a workload; use Pod, ReplicationController, Deployment, StatefulSet, DaemonSet, Job, CronJob",
             "pin.enabled: expected true or false, but found `1`",
             "reports.platforms: expected `all`, or a list like `[linux/amd64]`, but found `5`",
             "reports.sources[0]: expected an object like `{sbomscanner: {}}`, but found the string `sbomscanner`",
@@ -1040,7 +1042,7 @@ fn a_gate_that_could_never_fire_is_refused() {
 
 #[test]
 fn names_that_nothing_has_are_refused() {
-    let no_name = "can't be the name of a namespace: use at most 63 lower-case letters, digits and `-`, with no `-` at an end, and `*` for any of them";
+    let no_name = "can't be the name of a namespace: use at most 63 lower-case letters, digits and `-`, with no `-` at an end, or a pattern of them with `*`, like `prod-*`";
     refuse(
         json!({
             "reports": {"sources": [{"custom": {"apiVersion": "a b/v1", "kind": "x y", "namespaces": ["r"], "name": "A_{digestHex}",
@@ -1061,7 +1063,7 @@ fn names_that_nothing_has_are_refused() {
 
 #[test]
 fn names_that_no_namespace_can_have_are_refused_wherever_namespaces_decide() {
-    let no_name = "can't be the name of a namespace: use at most 63 lower-case letters, digits and `-`, with no `-` at an end, and `*` for any of them";
+    let no_name = "can't be the name of a namespace: use at most 63 lower-case letters, digits and `-`, with no `-` at an end, or a pattern of them with `*`, like `prod-*`";
     for place in ["preScanPolicies", "scanPolicies", "policies", "acceptance"] {
         for name in ["", "Shop", "Kube_System", "-prod", "prod-", "prod.a", "prod-?", &"a".repeat(64)] {
             let path = format!("{place}.byNamespace.{name}");

@@ -36,6 +36,22 @@ fn rejection(settings: &Value) -> Option<String> {
 }
 
 #[test]
+fn a_keyword_of_v1_is_named_wherever_rules_are_read_as_v0() {
+    let rules = |rule: &str| format!("{rule}[msg] if {{ msg := \"x\" }}");
+    let mut with_library = policy("package p\ndeny[\"x\"] { true }");
+    with_library["regoLibraries"] = json!([{"name": "l", "rego": format!("package lib\n{}", rules("bad"))}]);
+    for (path, settings) in [
+        ("regoPolicies: policy `p`", policy(&format!("package p\n{}", rules("deny")))),
+        ("regoLibraries: library `l`", with_library),
+        ("customRules", custom(&rules("deny_image"))),
+        ("preCustomRules", json!({"preCustomRules": rules("deny_pod")})),
+    ] {
+        let why = "`if` is a rule of its own in v0; where it is meant as the keyword, set `regoVersion: v1` or `import rego.v1`";
+        assert_eq!(problem(&settings), Some(format!("{path}: {why}")));
+    }
+}
+
+#[test]
 fn what_would_be_undefined_is_refused() {
     for (settings, expected) in [
         (

@@ -68,7 +68,7 @@ pub(crate) fn check(settings: &Settings) -> Vec<String> {
         let text = Text { name: &library.name, rego: &library.rego, version: library.version };
         let loaded = bounded_text(&text)
             .and_then(|()| Evaluator::new(&Budget::unlimited()).load(&text).map_err(|why| explain(&why, &text)))
-            .and_then(|facts| check_package(&facts, &text));
+            .and_then(|facts| check_package(&facts, &text).and_then(|()| check_keywords(&facts, text.version)));
         problems.extend(loaded.err().map(|why| format!("regoLibraries: library `{}`: {why}", library.name)));
     }
     let policies: Vec<&RegoPolicy> = rego.policies.iter().collect();
@@ -170,6 +170,9 @@ fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings
         Ok(modules) => modules,
         Err(why) => return Some(explain(&why, &text)),
     };
+    if let Some(Err(why)) = facts.first().map(|facts| check_keywords(facts, text.version)) {
+        return Some(why);
+    }
     let answers: &[&str] = if phase == Phase::PreScan { &["allow_pod", "deny_pod"] } else { &["deny_image"] };
     if !whole && !answers.iter().any(|answer| facts.iter().take(1).any(|facts| facts.rules.contains(*answer))) {
         return Some(format!("it decides nothing: it defines none of {}", quoted(answers.iter().copied())));
@@ -194,14 +197,9 @@ fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings
     bounded_text(&own)?;
     let facts = evaluator.load(&own).map_err(|why| explain(&why, &own))?;
     check_package(&facts, &own)?;
+    check_keywords(&facts, own.version)?;
     // Exceptions alone decide nothing.
     let is_asked = |rule: &String| asked(rule, &facts.package).is_some_and(|asked| asked != Asked::RuleNames);
-    let keyword = ["if", "contains"].into_iter().find(|keyword| facts.rules.contains(*keyword));
-    if let Some(keyword) = keyword.filter(|_| policy.version == RegoVersion::V0) {
-        return Err(format!(
-            "`{keyword}` is a rule of its own in v0; where it is meant as the keyword, set `regoVersion: v1` or `import rego.v1`"
-        ));
-    }
     let is_main = facts.package == ["system"] && facts.rules.contains("main");
     if let Some(question) = ImageQuestion::ALL.into_iter().find(|asked| policy.rego.contains(asked.in_custom_rules())) {
         return Err(format!(
@@ -230,7 +228,7 @@ fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings
 }
 
 /// Loads what a policy refers to, beside what is loaded of it. None where one of these can't be: that is told where it stands.
-fn with_libraries<'s>(
+pub(super) fn with_libraries<'s>(
     evaluator: &mut Evaluator<'_>,
     facts: Facts,
     own: Text<'s>,
@@ -257,6 +255,17 @@ pub(crate) fn load(evaluator: &mut Evaluator<'_>, texts: &[Text<'_>], matching: 
         modules.push(facts);
     }
     check_modules(evaluator, &modules, texts, matching)
+}
+
+/// That no word of v1 became a rule because the module is read as v0.
+fn check_keywords(facts: &Facts, version: RegoVersion) -> Result<(), String> {
+    let keyword = ["if", "contains"].into_iter().find(|keyword| facts.rules.contains(*keyword));
+    match keyword.filter(|_| version == RegoVersion::V0) {
+        None => Ok(()),
+        Some(keyword) => Err(format!(
+            "`{keyword}` is a rule of its own in v0; where it is meant as the keyword, set `regoVersion: v1` or `import rego.v1`"
+        )),
+    }
 }
 
 /// What can only be told with all modules together.
@@ -327,6 +336,9 @@ fn check_variables(
             "elements of a set below `{name}`, which only the evaluation knows, can't be looked at by other rules; give that key the \
              whole set, `… := {{x | …}}`"
         ),
+        Wrong::Shadows(name) if ["data", "input"].contains(&name.as_str()) => {
+            format!("`{name}` is a document, which no variable can stand for; give the variable another name")
+        }
         Wrong::Shadows(name) => {
             format!("`{name}` is the name of a rule or function of this package; give the variable another one")
         }

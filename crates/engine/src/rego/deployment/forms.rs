@@ -56,6 +56,30 @@ pub(super) fn misshapen(
     })
 }
 
+/// Why an object is no operation of a JSON patch.
+fn no_operation(fields: &[(String, Written<'_>)]) -> Option<String> {
+    let field = |key: &str| fields.iter().find(|(own, _)| own == key).map(|(_, value)| value);
+    let text = |key: &str| match resolved(field(key)?.clone())?.expr {
+        Expr::String { value: Value::String(text), .. } | Expr::RawString { value: Value::String(text), .. } => {
+            Some(text.to_string())
+        }
+        _ => None,
+    };
+    let does = text("op");
+    let needed = match does.as_deref() {
+        None => &["op", "path"][..],
+        Some("add" | "replace" | "test") => &["path", "value"],
+        Some("copy" | "move") => &["path", "from"],
+        Some("remove") => &["path"],
+        Some(unknown) => return Some(format!("has the `op` `{unknown}`")),
+    };
+    if let Some(missing) = needed.iter().find(|key| field(key).is_none()) {
+        return Some(format!("has no `{missing}`"));
+    }
+    let path = text("path").filter(|path| !path.is_empty() && !path.starts_with('/'))?;
+    Some(format!("has the `path` `{path}`, which begins with no `/`"))
+}
+
 fn is_function(rule: &Rule) -> bool {
     match rule {
         Rule::Default { args, .. } => !args.is_empty(),
@@ -187,7 +211,16 @@ impl<'m> Looked<'m> {
         match (self.asked, &given) {
             (_, Given::Unknown)
             | (Asked::Messages | Asked::Reasons, Given::Text)
-            | (Asked::Operations, Given::Object(_) | Given::Array(_)) => None,
+            | (Asked::Operations, Given::Object(None)) => None,
+            (Asked::Operations, Given::Array(operations)) => {
+                operations.iter().find_map(|operation| self.element(operation))
+            }
+            (Asked::Operations, Given::Object(Some(fields))) => {
+                let why = no_operation(fields)?;
+                Some(format!(
+                    "an operation of `{name}` {why}; write `{{\"op\": \"add\", \"path\": \"/…\", \"value\": …}}`"
+                ))
+            }
             (Asked::Messages, Given::Object(fields)) => {
                 let why = self.no_message(fields.as_deref()?, 1)?;
                 Some(format!("a message of `{name}` is {why}; messages are strings, or objects with a string `msg`"))
@@ -253,7 +286,11 @@ impl<'m> Looked<'m> {
         };
         match self.asked {
             Asked::Messages | Asked::Reasons => {
-                format!("it makes an object of `{}`, and no set of messages: {}", self.name, self.advice(message))
+                format!(
+                    "`{}` becomes an object here, where a set of messages is asked for: {}",
+                    self.name,
+                    self.advice(message)
+                )
             }
             _ => self.gives("an object"),
         }
@@ -426,21 +463,20 @@ mod tests {
             "deny[msg] := true if { msg := \"x\" }",
             "deny[msg] := \"y\" if { msg := \"x\" }",
         ] {
-            let problem =
-                "1: it makes an object of `deny`, and no set of messages: write `deny contains msg if`: `deny[msg]";
+            let problem = "1: `deny` becomes an object here, where a set of messages is asked for: write `deny contains msg if`: `deny[msg]";
             policy(&[V1, KEYWORDS], rules, Some(problem));
         }
         let only_if = "import future.keywords.if\ndeny[msg] if { msg := \"x\" }";
-        let problem = "line 3, column 1: it makes an object of `deny`, and no set of messages: write `deny contains msg if`, with `import future.keywords.contains`: `deny[msg] if { msg := \"x\" }`";
+        let problem = "line 3, column 1: `deny` becomes an object here, where a set of messages is asked for: write `deny contains msg if`, with `import future.keywords.contains`: `deny[msg] if { msg := \"x\" }`";
         policy(&[V0], only_if, Some(problem));
         policy(&[V0], "deny[msg] = x { msg := \"x\"; x := 1 }", Some("write `deny[msg] { … }`"));
-        policy(&ALL, "violation_a[{\"msg\": \"x\"}] := 1", Some("it makes an object of `violation_a`"));
+        policy(&ALL, "violation_a[{\"msg\": \"x\"}] := 1", Some("`violation_a` becomes an object here"));
         policy(
             &[V1],
             "warn.a contains \"x\" if true",
-            Some("it makes an object of `warn`, and no set of messages: write `warn contains msg if`"),
+            Some("`warn` becomes an object here, where a set of messages is asked for: write `warn contains msg if`"),
         );
-        policy(&[V1], "warn.a := \"x\"", Some("it makes an object of `warn`"));
+        policy(&[V1], "warn.a := \"x\"", Some("`warn` becomes an object here"));
     }
 
     #[test]
@@ -559,6 +595,25 @@ mod tests {
         for (rules, problem) in [
             ("patch[{\"op\": \"remove\", \"path\": \"/a\"}] { input.a }", None),
             ("patch := [[{\"op\": \"remove\", \"path\": \"/a\"}]]", None),
+            ("patch[{\"op\": input.a, \"path\": \"/a\"}]", None),
+            (
+                "patch[{\"op\": \"set\", \"path\": \"/a\", \"value\": 1}]",
+                Some(
+                    "an operation of `patch` has the `op` `set`; write `{\"op\": \"add\", \"path\": \"/…\", \"value\": …}`",
+                ),
+            ),
+            (
+                "patch[p] { p := [{\"op\": \"add\", \"value\": 1}] }",
+                Some("an operation of `patch` has no `path`; write"),
+            ),
+            ("patch := [{\"path\": \"/a\", \"value\": 1}]", Some("an operation of `patch` has no `op`; write")),
+            ("patch := [{\"op\": \"add\", \"path\": \"/a\"}]", Some("an operation of `patch` has no `value`; write")),
+            ("patch := [{\"op\": \"move\", \"path\": \"/a\"}]", Some("an operation of `patch` has no `from`; write")),
+            (
+                "patch := [{\"op\": \"remove\", \"path\": \"spec/a\"}]",
+                Some("an operation of `patch` has the `path` `spec/a`, which begins with no `/`; write"),
+            ),
+            ("patch := [{\"op\": \"remove\", \"path\": input.a}, {\"op\": \"remove\", \"path\": \"\"}]", None),
             (
                 "patch := {\"op\": \"remove\", \"path\": \"/a\"}",
                 Some("`patch` gives an object, where a set of operations is asked for"),
@@ -608,7 +663,7 @@ mod tests {
                     "v1",
                     "RULE[msg] if { msg := \"x\" }",
                     Some(
-                        "it makes an object of `RULE`, and no set of messages: write `RULE contains msg if`: `RULE[msg]",
+                        "`RULE` becomes an object here, where a set of messages is asked for: write `RULE contains msg if`: `RULE[msg]",
                     ),
                 ),
                 (
@@ -641,23 +696,23 @@ mod tests {
             }
         }
         for (version, rules, problem) in [
-            ("v0", "allow_pod { input.a }", None),
+            ("v0", "allow_pod { input.Images }", None),
             ("v0", "default allow_pod = false", None),
-            ("v0", "allow_pod = x { x := input.a == 1 }", None),
-            ("v1", "allow_pod if { input.a }", None),
+            ("v0", "allow_pod = x { x := input.Images == 1 }", None),
+            ("v1", "allow_pod if { input.Images }", None),
             (
                 "v0",
-                "allow_pod[x] { x := input.a }",
+                "allow_pod[x] { x := input.Images }",
                 Some("`allow_pod` gives a set, where true or false is asked for: write `allow_pod { … }`"),
             ),
             (
                 "v1",
-                "allow_pod contains x if { x := input.a }",
+                "allow_pod contains x if { x := input.Images }",
                 Some("`allow_pod` gives a set, where true or false is asked for: write `allow_pod if { … }`"),
             ),
-            ("v1", "allow_pod[x] if { x := input.a }", Some("`allow_pod` gives an object")),
+            ("v1", "allow_pod[x] if { x := input.Images }", Some("`allow_pod` gives an object")),
             ("v0", "allow_pod := \"yes\"", Some("`allow_pod` gives a string")),
-            ("v0", "allow_pod := 3 { input.a }", Some("`allow_pod` gives a number")),
+            ("v0", "allow_pod := 3 { input.Images }", Some("`allow_pod` gives a number")),
         ] {
             custom("preCustomRules", version, rules, problem);
         }

@@ -17,7 +17,7 @@ pub(super) enum Wrong {
     Unbound(String),
     /// A set below a key that only the evaluation knows, `p[q].r contains s`: what refers to one of its elements would see none.
     SetBelow(String),
-    /// It is declared by `some`, and a rule of the package has its name. The engine takes the rule's value for it.
+    /// It is declared by `some`, and a rule of the package has its name, or a document. The engine takes that for it.
     Shadows(String),
 }
 
@@ -34,7 +34,8 @@ pub(super) fn wrong(module: &Module, known: &BTreeSet<&str>) -> Option<(Wrong, P
         let mut variables = Variables::default();
         variables.rule(rule);
         let Variables { used, bound, under_not, declared, set_below } = variables;
-        let shadows = declared.into_iter().find(|(name, _)| known.contains(name.as_str()));
+        let is_taken = |name: &str| known.contains(name) || matches!(name, "input" | "data");
+        let shadows = declared.into_iter().find(|(name, _)| is_taken(name));
         let unbound = used.into_iter().find(|(name, _)| {
             !bound.contains(name.as_str())
                 && !known.contains(name.as_str())
@@ -312,6 +313,8 @@ mod tests {
             ("deny[\"x\"] { some i; not input.a[i] }", "i 4:33"),
             ("deny[\"x\"] { not f(_) }\nf(x) { x }", "_ 4:19"),
             ("deny[\"x\"] { some known; input.a[known] }", "shadow of known 4:18"),
+            ("deny[\"x\"] { some data; input.a[data] }", "shadow of data 4:18"),
+            ("import future.keywords.in\ndeny[\"x\"] { some input in [1]; input == 1 }", "shadow of input 5:18"),
             ("import future.keywords.in\ndeny[\"x\"] { some known in input.a }", "shadow of known 5:18"),
             ("import future.keywords.contains\np[q].r contains s { input.a[q] = s }", "set below q 5:3"),
         ] {

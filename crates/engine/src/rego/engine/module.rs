@@ -40,6 +40,11 @@ impl InputKeys {
     pub(crate) fn may_see(&self, key: &str) -> bool {
         self.whole || self.keys.contains(key)
     }
+
+    /// The keys that are written out.
+    pub(crate) fn written(&self) -> impl Iterator<Item = &str> {
+        self.keys.iter().map(String::as_str)
+    }
 }
 
 /// A path into a document, as far as it is written out.

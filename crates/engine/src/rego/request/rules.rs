@@ -65,9 +65,11 @@ impl<'a> RequestRules<'a> {
         }
         let (mut object, input) = (None, OnceCell::new());
         if policies.is_some() {
-            let deleted = || request.old_object().filter(|_| request.operation == Operation::Delete);
-            object = request.object().ok().or_else(deleted);
+            object = request.object().ok();
+            // What is deleted names no image that would run.
             let named = object.as_ref().map(|object| named_images(object, request)).unwrap_or_default();
+            let deleted = || request.old_object().filter(|_| request.operation == Operation::Delete);
+            object = object.or_else(deleted);
             let _ = input.set(Input::new(request, &named).map_err(UnreadableRequest::NotARequest)?);
         }
         let cluster = Cluster::new(&settings.rego.context, host, &request.namespace);

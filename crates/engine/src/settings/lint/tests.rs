@@ -779,6 +779,20 @@ fn names_that_images_have_at_a_mirror_alone() {
 }
 
 #[test]
+fn policies_of_images_that_are_about_deletions_alone() {
+    let with = |operations: Value| {
+        let rules = json!([{"operations": ["DELETE"], "resources": ["jobs"]}, {"operations": operations, "resources": ["pods"]}]);
+        json!({"imageVerification": [{"name": "v", "matchConstraints": {"resourceRules": rules}, "verifications": [{"expression": "images.all.all(i, verifyImageSignatures(i, []) > 0)"}]}]})
+    };
+    let why = "imageVerification[0].matchConstraints.resourceRules: a policy of images is asked when something is created or changed, and never else; add `CREATE` and `UPDATE`";
+    check(&with(json!(["DELETE"])), &[("never-asked", why)]);
+    check(&with(json!(["CONNECT", "DELETE"])), &[("never-asked", why)]);
+    for quiet in [json!([]), json!(["*"]), json!(["CREATE", "DELETE"]), json!(["UPDATE"])] {
+        check(&with(quiet), &[]);
+    }
+}
+
+#[test]
 fn policies_about_images_that_see_every_update() {
     let policy = |rego: &str| json!({"regoPolicies": [{"name": "tags", "kinds": ["Pod"], "rego": format!("package tags\n{rego}")}]});
     let why = "regoPolicies[0]: `tags` looks at images and not at what is done, so that it holds up labels, finalizers and scaling of what runs already; ask for `input.request.operation`, or compare with `input.request.oldObject`";
@@ -795,6 +809,26 @@ fn policies_about_images_that_see_every_update() {
     ] {
         check(&policy(quiet), &[]);
     }
+}
+
+#[test]
+fn patches_of_pods_that_see_every_update() {
+    let patch = |kinds: &[&str], rego: &str| json!({"regoPolicies": [{"name": "token", "kinds": kinds, "rego": format!("package token\n{rego}")}]});
+    let sets = "patch[{\"op\": \"add\", \"path\": \"/spec/automountServiceAccountToken\", \"value\": false}]";
+    let why = "regoPolicies[0]: `token` changes the spec of Pods when they are updated too, which the API server refuses, so that labels and finalizers of what runs already are held up; ask for `input.request.operation == \"CREATE\"`";
+    for kinds in [["Pod"], ["Workload"], ["*"], ["v1/Pod"]] {
+        check(&patch(&kinds, &format!("{sets} {{ true }}")), &[("every-operation", why)]);
+    }
+    check(&patch(&["Pod"], &format!("{sets} {{ input.request.operation == \"CREATE\" }}")), &[]);
+    check(&patch(&["apps/Deployment"], &format!("{sets} {{ true }}")), &[]);
+    // What a Pod lets change.
+    for path in ["/spec/containers/0/image", "/spec/tolerations/-"] {
+        check(&patch(&["Pod"], &sets.replace("/spec/automountServiceAccountToken", path)), &[]);
+    }
+    check(
+        &patch(&["Pod"], "patch[{\"op\": \"add\", \"path\": \"/metadata/labels/a\", \"value\": \"b\"}] { true }"),
+        &[],
+    );
 }
 
 #[test]
