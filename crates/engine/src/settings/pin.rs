@@ -38,7 +38,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> P
                 ),
                 Some(kind) => kinds.push(kind),
                 None => {
-                    // `v1/Pod` is named without its group.
+                    // What is written as `v1/Pod` means `Pod`.
                     let meant = nearest(text.rsplit('/').next().unwrap_or_default(), pinnable());
                     let hint = match meant {
                         Some(kind) => format!("did you mean `{kind}`?"),

@@ -51,14 +51,20 @@ fn refused(name: &str) -> Option<&'static str> {
 /// Functions that stand in the language itself.
 const LANGUAGE: [&str; 1] = ["print"];
 
+/// The custom rules of both phases, each with the setting that they stand in, and whether rules are generated beside them.
+pub(super) fn phases(settings: &Settings) -> [(Phase, &'static str, &str, bool); 2] {
+    let rego = &settings.rego;
+    [
+        (Phase::PreScan, "preCustomRules", &rego.pre_custom_rules, settings.pre_scan.auto_generate),
+        (Phase::Scan, "customRules", &rego.custom_rules, settings.scan.auto_generate),
+    ]
+}
+
 /// Everything that is wrong with the Rego of the settings, one line each, with the path of the setting.
 pub(crate) fn check(settings: &Settings) -> Vec<String> {
     let rego = &settings.rego;
     let mut problems = Vec::new();
-    for (phase, name, custom, generate) in [
-        (Phase::PreScan, "preCustomRules", &rego.pre_custom_rules, settings.pre_scan.auto_generate),
-        (Phase::Scan, "customRules", &rego.custom_rules, settings.scan.auto_generate),
-    ] {
+    for (phase, name, custom, generate) in phases(settings) {
         if !custom.is_empty() {
             let problem = custom_rules(phase, name, custom, generate, settings);
             problems.extend(problem.map(|why| format!("{name}: {}", as_written(why, custom))));
@@ -85,10 +91,7 @@ pub(crate) fn silent_denials(settings: &Settings) -> Vec<Lint> {
     let rego = &settings.rego;
     let budget = Budget::unlimited();
     let mut lints = Vec::new();
-    for (phase, name, custom, generate) in [
-        (Phase::PreScan, "preCustomRules", &rego.pre_custom_rules, settings.pre_scan.auto_generate),
-        (Phase::Scan, "customRules", &rego.custom_rules, settings.scan.auto_generate),
-    ] {
+    for (phase, name, custom, generate) in phases(settings) {
         let written = with_package(custom);
         let text = Text { name, rego: &written, version: rego.version };
         let mut evaluator = Evaluator::new(&budget);
@@ -475,6 +478,6 @@ fn line(text: &str, number: u32) -> Option<&str> {
     text.lines().nth(usize::try_from(number).ok()?.checked_sub(1)?)
 }
 
-fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -696,23 +696,23 @@ mod tests {
             }
         }
         for (version, rules, problem) in [
-            ("v0", "allow_pod { input.Images }", None),
+            ("v0", "allow_pod { input.a }", None),
             ("v0", "default allow_pod = false", None),
-            ("v0", "allow_pod = x { x := input.Images == 1 }", None),
-            ("v1", "allow_pod if { input.Images }", None),
+            ("v0", "allow_pod = x { x := input.a == 1 }", None),
+            ("v1", "allow_pod if { input.a }", None),
             (
                 "v0",
-                "allow_pod[x] { x := input.Images }",
+                "allow_pod[x] { x := input.a }",
                 Some("`allow_pod` gives a set, where true or false is asked for: write `allow_pod { … }`"),
             ),
             (
                 "v1",
-                "allow_pod contains x if { x := input.Images }",
+                "allow_pod contains x if { x := input.a }",
                 Some("`allow_pod` gives a set, where true or false is asked for: write `allow_pod if { … }`"),
             ),
-            ("v1", "allow_pod[x] if { x := input.Images }", Some("`allow_pod` gives an object")),
+            ("v1", "allow_pod[x] if { x := input.a }", Some("`allow_pod` gives an object")),
             ("v0", "allow_pod := \"yes\"", Some("`allow_pod` gives a string")),
-            ("v0", "allow_pod := 3 { input.Images }", Some("`allow_pod` gives a number")),
+            ("v0", "allow_pod := 3 { input.a }", Some("`allow_pod` gives a number")),
         ] {
             custom("preCustomRules", version, rules, problem);
         }

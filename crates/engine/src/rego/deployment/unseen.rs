@@ -2,7 +2,7 @@
 //!
 //! That is no error: a module may ask whether it is there, or be written for both, custom rules and policies.
 
-use super::compile::with_libraries;
+use super::compile::{phases, quoted, with_libraries};
 use crate::rego::engine::module::Facts;
 use crate::rego::engine::{Budget, Evaluator, Text};
 use crate::rego::request::generated::PACKAGE;
@@ -26,10 +26,10 @@ pub(crate) fn unseen(settings: &Settings) -> Vec<Lint> {
     let rego = &settings.rego;
     let budget = Budget::unlimited();
     let mut lints = Vec::new();
-    for (phase, name, custom, generate) in [
-        (Phase::PreScan, "preCustomRules", &rego.pre_custom_rules, settings.pre_scan.auto_generate),
-        (Phase::Scan, "customRules", &rego.custom_rules, settings.scan.auto_generate),
-    ] {
+    for (phase, name, custom, generate) in phases(settings) {
+        if custom.is_empty() {
+            continue;
+        }
         let written = with_package(custom);
         let text = Text { name, rego: &written, version: rego.version };
         let mut evaluator = Evaluator::new(&budget);
@@ -52,17 +52,13 @@ pub(crate) fn unseen(settings: &Settings) -> Vec<Lint> {
     lints
 }
 
-fn quoted(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
 fn by_custom_rules(facts: &Facts, phase: Phase) -> Option<String> {
     let of_images = ImageQuestion::ALL.map(ImageQuestion::in_custom_rules);
     let is_input = |key: &&str| INPUT_OF_CUSTOM_RULES.contains(key) || of_images.contains(key);
     if let Some(key) = facts.input.written().find(|key| !is_input(key)) {
         return Some(format!(
             "`input.{key}` isn't there: custom rules see {}; rules about an object of any kind are `regoPolicies`",
-            quoted(&INPUT_OF_CUSTOM_RULES)
+            quoted(INPUT_OF_CUSTOM_RULES.into_iter())
         ));
     }
     let is_null = |key: &&str| phase == Phase::PreScan && ["ContainerObject", "ScanReport"].contains(key);
@@ -73,7 +69,7 @@ fn by_custom_rules(facts: &Facts, phase: Phase) -> Option<String> {
     let root = roots.find(|root| *root != PACKAGE && !DATA_OF_CUSTOM_RULES.contains(root))?;
     Some(format!(
         "`data.{root}` isn't there: custom rules see {} of `data`; rules that need the cluster or libraries are `regoPolicies`",
-        quoted(&DATA_OF_CUSTOM_RULES)
+        quoted(DATA_OF_CUSTOM_RULES.into_iter())
     ))
 }
 
