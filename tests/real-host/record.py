@@ -95,6 +95,7 @@ def make_world():
     add_configured(world, names, images)
     add_other_kinds(world, push, names)
     add_hidden(world, push, names, images)
+    add_decoys(world, push, names, images)
     # A registry that is listed, and down: nothing listens there.
     down = ["localhost:5001/team/app:1.0", f"localhost:5001/vex/vex/cleared:{names['digest of vex/cleared:1.0'].replace(':', '-')}.vex"]
     refused = {"error": "Fail to interact with OCI registry: error sending request for url (http://localhost:5001/v2/)\n\nCaused by:\n    0: error sending request\n    1: client error (Connect)\n    2: tcp connect error\n    3: Connection refused (os error 111)"}
@@ -348,6 +349,38 @@ def add_hidden(world, push, names, images):
         "metadata": {"name": "pod-p-c1", "namespace": "hidden-id", "uid": "uid-hidden-id", "resourceVersion": "1", "creationTimestamp": "2026-11-01T00:00:00Z"},
         "report": {"updateTimestamp": "2026-11-10T08:00:00Z", "registry": {"server": REGISTRY}, "artifact": {"repository": "hidden/config", "tag": "1.0", "digest": shown},
                    "summary": {"criticalCount": 0, "highCount": 0, "mediumCount": 0, "lowCount": 0, "unknownCount": 0, "noneCount": 0}, "vulnerabilities": []}})
+
+
+def add_decoys(world, push, names, images):
+    """Indexes of a clean image that few nodes take, or that hides another: what the others take has a bad report, or none."""
+    index_type, entry_type = "application/vnd.oci.image.index.v1+json", "application/vnd.oci.image.manifest.v1+json"
+
+    def index(name, *entries):
+        repo, tag = name.split(":")
+        document = {"schemaVersion": 2, "mediaType": index_type, "manifests": []}
+        for kind, platform in entries:
+            push(f"{repo}:{kind}")
+            entry = {"mediaType": entry_type, "digest": names[f"digest of {repo}:{kind}"], "size": 1}
+            document["manifests"].append({**entry, "platform": platform} if platform else entry)
+        names[f"digest of {name}"], _ = world.manifest(repo, tag, document)
+        images[f"{REGISTRY}/{name}"] = {"digest": names[f"digest of {name}"], "manifest": json.dumps(document, separators=(",", ":"))}
+
+    def report(name, kind, platform, counts):
+        repo, tag = name.split(":")
+        world.add_sbomscanner_report(repo, tag, platform, names[f"digest of {repo}:{kind}"], index=names[f"digest of {name}"], counts=counts)
+
+    def of(architecture, **more):
+        return {"architecture": architecture, "os": "linux", **more}
+
+    index("decoy/variant:1.0", ("clean", of("amd64", variant="v3")), ("evil", of("386")), ("arm", of("arm64")))
+    report("decoy/variant:1.0", "clean", "linux/amd64/v3", {})
+    report("decoy/variant:1.0", "evil", "linux/386", {"CRITICAL": 1})
+    report("decoy/variant:1.0", "arm", "linux/arm64", {})
+    index("decoy/features:1.0", ("clean", of("amd64", **{"os.features": ["sgx"]})), ("evil", None))
+    report("decoy/features:1.0", "clean", "linux/amd64", {})
+    index("decoy/armhf:1.0", ("evil", of("armhf", variant="v6")), ("clean", of("arm", variant="v7")))
+    report("decoy/armhf:1.0", "clean", "linux/arm/v7", {})
+    report("decoy/armhf:1.0", "evil", "linux/arm/v7", {"CRITICAL": 1})
 
 
 def add_artifacts(world, push, names, images):

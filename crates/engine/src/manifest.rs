@@ -105,6 +105,13 @@ struct WirePlatform<'a> {
     features: Option<Vec<Text<'a>>>,
 }
 
+impl WirePlatform<'_> {
+    /// The variant, where it says one.
+    fn variant(&self) -> Option<&str> {
+        self.variant.as_ref().map(Text::as_str).filter(|variant| !variant.is_empty())
+    }
+}
+
 /// In the order in which every writer of a map puts them.
 type Annotations<'a> = BTreeMap<Text<'a>, Text<'a>>;
 
@@ -204,10 +211,18 @@ impl Descriptor<'_> {
     /// The platform that it is for, when it says so in words that are one.
     pub(crate) fn platform(&self) -> Option<Platform> {
         let said = self.platform.as_ref()?;
-        let (os, architecture) = (said.os.as_ref()?.as_str(), said.architecture.as_ref()?.as_str());
-        let variant = said.variant.as_ref().map(Text::as_str).filter(|variant| !variant.is_empty());
-        let platform = Platform::of(os, architecture, variant)?;
+        let platform = Platform::of(said.os.as_ref()?.as_str(), said.architecture.as_ref()?.as_str(), said.variant())?;
         Some(platform.with_os_version(said.os_version.as_ref().map(Text::as_str)))
+    }
+
+    /// Whether every runtime reads its platform alike, on each machine of it: a version and features of the operating system are not
+    /// every machine's.
+    pub(crate) fn has_plain_platform(&self) -> bool {
+        let (Some(said), Some(read)) = (&self.platform, self.platform()) else { return false };
+        let (Some(os), Some(architecture)) = (&said.os, &said.architecture) else { return false };
+        let has_version = said.os_version.as_ref().is_some_and(|version| !version.as_str().is_empty());
+        let has_features = said.os_features.as_ref().is_some_and(|features| !features.is_empty());
+        !has_version && !has_features && read.is_plainly(os.as_str(), architecture.as_str(), said.variant())
     }
 
     /// Whether it says its platform in words that are none. Runtimes may know them for one all the same: containerd takes an

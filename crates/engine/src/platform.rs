@@ -38,19 +38,10 @@ impl Platform {
             return None;
         }
         let (os, architecture) = (os.to_ascii_lowercase(), architecture.to_ascii_lowercase());
-        let (other_name, implied) = match architecture.as_str() {
-            "x86_64" | "x86-64" => (Some("amd64"), None),
-            "aarch64" => (Some("arm64"), None),
-            "armhf" => (Some("arm"), Some("v7")),
-            "armel" => (Some("arm"), Some("v6")),
-            "i386" => (Some("386"), None),
-            _ => (None, None),
-        };
-        let architecture = other_name.map_or(architecture, str::to_owned);
-        let variant = variant.or(implied).map(|variant| {
-            let variant = variant.to_ascii_lowercase();
-            if variant.bytes().all(|b| b.is_ascii_digit()) { format!("v{variant}") } else { variant }
-        });
+        let os = if os == "macos" { "darwin".to_owned() } else { os };
+        let variant = variant.map(str::to_ascii_lowercase);
+        let (architecture, variant) = names_of_go(&architecture, variant.as_deref());
+        let (architecture, variant) = (architecture.to_owned(), variant.map(str::to_owned));
         Some(Self { os, architecture, variant, os_version: None })
     }
 
@@ -103,6 +94,23 @@ impl Platform {
         self.os == asked.os && (self.architecture == asked.architecture || is_older)
     }
 
+    /// Whether every machine of the platform `asked` takes an image for this one, and none goes on to what could stand in for it: it is
+    /// for just that variant or, where none is asked for, for the lowest.
+    pub(crate) fn runs_on_all(&self, asked: &Self) -> bool {
+        let lowest = match (asked.architecture.as_str(), asked.variant.as_deref()) {
+            ("arm", None) => Some("v5"),
+            _ => asked.meant_variant(),
+        };
+        self.is_kin(asked) && self.meant_variant() == lowest
+    }
+
+    /// Whether these words say it to every runtime: containerd reads other words for the same (`x86_64`, `AMD64`, `arm64/8`), CRI-O and
+    /// podman compare letter by letter. And to CRI-O `arm` isn't `arm/v7`, nor `amd64/v1` the same as `amd64`.
+    pub(crate) fn is_plainly(&self, os: &str, architecture: &str, variant: Option<&str>) -> bool {
+        let is_meant = self.architecture == "arm64" || variant == self.meant_variant();
+        is_meant && self.os == os && self.architecture == architecture && self.variant.as_deref() == variant
+    }
+
     /// Whether this is how indexes mark entries that no machine runs, like attestations.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
@@ -130,13 +138,29 @@ impl Platform {
         let variant = self.variant.as_deref();
         match (self.architecture.as_str(), variant) {
             _ if !is_on(Remedy::FillVariants) => variant,
-            ("arm64", None | Some("v8.0")) => Some("v8"),
-            ("arm64", Some("v9.0")) => Some("v9"),
+            ("arm64", None) => Some("v8"),
             ("arm", None) => Some("v7"),
-            // Runtimes read both as the oldest there is.
-            ("amd64", Some("v1")) | ("386", _) => None,
+            ("amd64", Some("v1")) => None,
             _ => variant,
         }
+    }
+}
+
+/// An architecture and its variant by the names that Go gives them, as containerd reads them.
+fn names_of_go<'t>(architecture: &'t str, variant: Option<&'t str>) -> (&'t str, Option<&'t str>) {
+    match (architecture, variant) {
+        ("i386", _) => ("386", None),
+        ("x86_64" | "x86-64", _) => ("amd64", variant),
+        ("aarch64" | "arm64", Some("8" | "v8.0")) => ("arm64", Some("v8")),
+        ("aarch64" | "arm64", Some("9" | "9.0" | "v9.0")) => ("arm64", Some("v9")),
+        ("aarch64", _) => ("arm64", variant),
+        ("armhf", _) => ("arm", Some("v7")),
+        ("armel", _) => ("arm", Some("v6")),
+        ("arm", Some("5")) => ("arm", Some("v5")),
+        ("arm", Some("6")) => ("arm", Some("v6")),
+        ("arm", Some("7")) => ("arm", Some("v7")),
+        ("arm", Some("8")) => ("arm", Some("v8")),
+        _ => (architecture, variant),
     }
 }
 

@@ -80,6 +80,8 @@ pub(crate) enum Remedy {
     VerifySignature,
     /// An index counts only where nothing can be hidden in it.
     ProveIndexes,
+    /// An entry that some machines of a platform take hides nothing that others go on to.
+    DecoysHideNothing,
     /// A list of exploited vulnerabilities that is empty clears nothing.
     EmptyListClearsNothing,
     /// Nor does one that is too old, or of unknown age.

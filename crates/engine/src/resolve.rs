@@ -40,6 +40,8 @@ pub(crate) struct PlatformManifest {
     pub(crate) platform: Option<Platform>,
     /// Whether it says a platform that can't be read, so that it may be for any that is asked for.
     pub(crate) is_odd: bool,
+    /// Whether every runtime reads its platform alike, on each machine of it.
+    pub(crate) is_plain: bool,
     /// Why no report can speak of it. The others are judged all the same: one of them may be known to be bad.
     pub(crate) unjudgeable: Option<Unjudgeable>,
 }
@@ -154,8 +156,13 @@ pub(crate) fn find_image(
     };
     match manifest.kind() {
         Kind::Image => {
-            let alone =
-                PlatformManifest { digest: digest.to_owned(), platform: None, is_odd: false, unjudgeable: None };
+            let alone = PlatformManifest {
+                digest: digest.to_owned(),
+                platform: None,
+                is_odd: false,
+                is_plain: false,
+                unjudgeable: None,
+            };
             image(vec![alone], Vec::new(), digest, false)
         }
         Kind::Index => {
@@ -208,8 +215,9 @@ fn asked_for(entries: &[Descriptor<'_>], platforms: &Platforms) -> Result<Sorted
         } else {
             None
         };
-        let (digest, is_odd) = (crate::message::cut(entry.digest(), 160), entry.has_odd_platform());
-        let manifest = PlatformManifest { digest, platform, is_odd, unjudgeable };
+        let digest = crate::message::cut(entry.digest(), 160);
+        let (is_odd, is_plain) = (entry.has_odd_platform(), entry.has_plain_platform());
+        let manifest = PlatformManifest { digest, platform, is_odd, is_plain, unjudgeable };
         if !there.contains(&manifest) {
             there.push(manifest);
         }
@@ -227,15 +235,19 @@ fn asked_for(entries: &[Descriptor<'_>], platforms: &Platforms) -> Result<Sorted
     Ok((asked, others))
 }
 
-/// The manifests for platforms that are listed. Where an index has none for a machine's own platform, runtimes take one that
-/// can stand in for it, or one without a platform; so these are asked for where a listed platform has none. One whose
-/// platform can't be read is asked for always.
+/// The manifests for platforms that are listed. Where an index has none that a machine takes for its own platform, runtimes take one that
+/// can stand in for it, or one without a platform; so these are asked for where a listed platform has none that all of its machines
+/// take. One whose platform can't be read is asked for always.
 fn listed_ones(there: Vec<PlatformManifest>, listed: &[Platform]) -> Result<Sorted, Unresolved> {
     let is_for = |manifest: &PlatformManifest, asked: &Platform| {
         manifest.platform.as_ref().is_some_and(|platform| platform.is_asked_for_by(asked))
     };
+    let runs_on_all = |manifest: &PlatformManifest, asked: &Platform| match &manifest.platform {
+        Some(platform) if is_on(Remedy::DecoysHideNothing) => manifest.is_plain && platform.runs_on_all(asked),
+        _ => is_for(manifest, asked),
+    };
     let missing: Vec<&Platform> =
-        listed.iter().filter(|asked| !there.iter().any(|manifest| is_for(manifest, asked))).collect();
+        listed.iter().filter(|asked| !there.iter().any(|manifest| runs_on_all(manifest, asked))).collect();
     let is_asked_for = |manifest: &PlatformManifest| match &manifest.platform {
         Some(platform) => {
             listed.iter().any(|asked| is_for(manifest, asked))
@@ -251,3 +263,6 @@ fn listed_ones(there: Vec<PlatformManifest>, listed: &[Platform]) -> Result<Sort
     }
     Ok((asked, others))
 }
+
+#[cfg(test)]
+mod tests;

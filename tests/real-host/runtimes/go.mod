@@ -3,6 +3,7 @@ module image-admission/tests/runtimes
 go 1.26.6
 
 require (
+	containerd.test/platforms v0.2.1
 	github.com/containerd/containerd/v2 v2.4.2
 	github.com/containerd/platforms v1.0.0-rc.5
 	github.com/google/go-containerregistry v0.22.1
@@ -54,3 +55,6 @@ require (
 )
 
 replace github.com/Microsoft/go-winio => github.com/Microsoft/go-winio v0.6.2
+
+// The oldest version in use, beside the newest.
+replace containerd.test/platforms v0.2.1 => github.com/containerd/platforms v0.2.1

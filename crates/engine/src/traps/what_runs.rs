@@ -122,6 +122,56 @@ fn entries_without_a_platform_escape_no_list_of_platforms() {
     assert!(message(&none).contains("none of its platforms (windows/amd64)"), "{}", none.response);
 }
 
+/// An entry that some machines take hides no other: the others go on to what stands in for it, or says no platform.
+#[test]
+fn decoys_hide_nothing_that_runs() {
+    let platform = |architecture: &str| json!({"os": "linux", "architecture": architecture});
+    let of =
+        |architecture: &str, variant: &str| json!({"os": "linux", "architecture": architecture, "variant": variant});
+    let also = |key: &str, value: Value| with(platform("amd64"), &[(&format!("/{key}"), value)]);
+    let (i386, unsaid) = (platform("386"), json!({}));
+    let world = |entries: &[&Value], scanned: &str| {
+        let entries =
+            ('a'..).zip(entries).map(|(letter, platform)| json!({"digest": digest(letter), "platform": platform}));
+        let index = json!({"manifests": entries.collect::<Vec<Value>>()});
+        let scanned = with(report('a', &[]), &[("/imageMetadata/platform", json!(scanned))]);
+        World::default().image(IMAGE, 'f').manifest('f', index).proven('f').object(scanned)
+    };
+    for (asked, decoy, scanned, hidden) in [
+        ("linux/amd64", of("amd64", "v3"), "linux/amd64/v3", &i386),
+        ("linux/amd64", of("amd64", "zzz"), "linux/amd64/zzz", &i386),
+        ("linux/amd64", of("amd64", "1"), "linux/amd64/1", &unsaid),
+        ("linux/amd64", of("amd64", "v1"), "linux/amd64", &unsaid),
+        ("linux/amd64", platform("x86_64"), "linux/amd64", &unsaid),
+        ("linux/amd64", platform("AMD64"), "linux/amd64", &unsaid),
+        ("linux/amd64", also("os.features", json!(["sgx"])), "linux/amd64", &i386),
+        ("linux/amd64", also("os.version", json!("6.1")), "linux/amd64", &unsaid),
+        ("linux/amd64/v3", of("amd64", "V3"), "linux/amd64/v3", &platform("amd64")),
+        ("linux/arm64", of("arm64", "v9"), "linux/arm64/v9", &of("arm", "v7")),
+        ("linux/arm64", of("arm64", "9.0"), "linux/arm64/v9", &of("arm", "v7")),
+        ("linux/arm64", of("arm64", "v8.1"), "linux/arm64/v8.1", &of("arm", "v6")),
+        ("linux/arm/v7", of("armhf", "v6"), "linux/arm/v7", &of("arm", "v5")),
+        ("linux/arm/v7", platform("arm"), "linux/arm/v7", &of("arm", "v6")),
+        ("linux/arm", of("arm", "v7"), "linux/arm/v7", &unsaid),
+        ("linux/s390x", of("s390x", "z13"), "linux/s390x/z13", &unsaid),
+    ] {
+        let settings = of_platforms(&json!([asked]));
+        let world = world(&[&decoy, hidden], scanned);
+        trap(Remedy::DecoysHideNothing, &world, IMAGE, &settings, "denied not_scanned", "allowed fresh");
+    }
+    // With one that all of them take, nobody goes on.
+    for (asked, own) in [
+        ("linux/amd64", platform("amd64")),
+        ("linux/arm64", of("arm64", "v8")),
+        ("linux/arm64", platform("arm64")),
+        ("linux/arm/v7", of("arm", "v7")),
+        ("linux/amd64/v3", of("amd64", "v3")),
+    ] {
+        let world = world(&[&own, &i386, &of("arm", "v4"), &unsaid], asked);
+        decides(&world, IMAGE, &of_platforms(&json!([asked])), "allowed fresh");
+    }
+}
+
 /// What whoever writes a Pod or pushes an image can cause is no outage. `accept` forgives it all the same, but for what may not be asked
 /// and for bytes in which nodes may read another image.
 #[test]

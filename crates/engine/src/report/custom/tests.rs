@@ -163,6 +163,7 @@ fn manifest(digit: char, platform: Option<&str>) -> PlatformManifest {
         digest: sha(digit),
         platform: platform.map(|text| Platform::parse(text).unwrap()),
         is_odd: false,
+        is_plain: platform.is_some(),
         unjudgeable: None,
     }
 }
