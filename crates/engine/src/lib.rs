@@ -136,7 +136,7 @@ pub struct Answer {
 pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
     let (request, settings) = match payload::read(payload) {
         Ok(read) => read,
-        Err(response) => return Answer { response: response.to_json(), log: Vec::new() },
+        Err(response) => return Answer { response: response.to_json(None), log: Vec::new() },
     };
     let decision = decide(request, &settings, host, now);
     let mut log: Vec<LogLine> = log::broken_glass(&decision).into_iter().collect();
@@ -144,7 +144,7 @@ pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
         log.extend(log::verbose(payload, &decision));
     }
     finish_with(settings);
-    Answer { response: respond(decision), log }
+    Answer { response: respond(decision, request), log }
 }
 
 /// Answers whether settings are valid: the settings in, `{"valid": bool, "message": …}` out, with every problem.
@@ -222,9 +222,9 @@ fn why_not(policy: &VerificationPolicy, decision: &Decision) -> &'static str {
 }
 
 #[inline(never)]
-fn respond(decision: Decision) -> Vec<u8> {
+fn respond(decision: Decision, request: Option<&RawValue>) -> Vec<u8> {
     let response = Response::from(decision);
-    let bytes = response.to_json();
+    let bytes = response.to_json(request);
     finish_with(response);
     bytes
 }

@@ -143,6 +143,11 @@ impl<'a> AdmissionRequest<'a> {
         stored.and_then(|stored| stored.metadata.deletion_timestamp).is_some_and(|time| !time.is_empty())
     }
 
+    /// The object as it came.
+    pub(crate) fn raw_object(&self) -> Option<&'a RawValue> {
+        self.object
+    }
+
     /// The object of the request.
     ///
     /// # Errors

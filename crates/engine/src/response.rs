@@ -4,6 +4,7 @@
 //! policy adds comes after them, in warnings and in audit annotations.
 
 mod json;
+mod numbers;
 
 use crate::contact::contact_line;
 use crate::decision::{Decision, NothingToJudge, Outcome};
@@ -18,6 +19,7 @@ use crate::settings::{FailureAction, InvalidSettings, MessageStyle, PhaseAction,
 use crate::verification::VerificationOutcome;
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most images that a message names.
@@ -191,9 +193,9 @@ impl Response {
         self.reject(message, code);
     }
 
-    /// The response as Kubewarden's host reads it.
-    pub(crate) fn to_json(&self) -> Vec<u8> {
-        json::write(self)
+    /// The response as Kubewarden's host reads it. Of the request that it answers, a changed object keeps the text of its numbers.
+    pub(crate) fn to_json(&self, request: Option<&RawValue>) -> Vec<u8> {
+        json::write(self, request)
     }
 
     fn accepted(reason: &str) -> Self {

@@ -1,10 +1,11 @@
 //! The response as JSON. It has the whole object where an image is pinned.
 
-use super::Response;
-use crate::json::{write_list, write_text, write_value};
+use super::{Response, numbers};
+use crate::json::{write_list, write_text};
+use serde_json::value::RawValue;
 
-/// The bytes that `serde_json` would write.
-pub(super) fn write(response: &Response) -> Vec<u8> {
+/// The bytes that `serde_json` would write, with numbers as the request has them.
+pub(super) fn write(response: &Response, request: Option<&RawValue>) -> Vec<u8> {
     // Each field is named, so that a new one can't be forgotten here.
     let Response { accepted, message, code, mutated_object, warnings, audit_annotations } = response;
     // What a usual response takes: growing would leave memory behind that was written once.
@@ -21,7 +22,7 @@ pub(super) fn write(response: &Response) -> Vec<u8> {
     }
     if let Some(object) = mutated_object {
         json.extend_from_slice(b",\"mutated_object\":");
-        write_value(&mut json, object);
+        numbers::write(&mut json, object, request);
     }
     if !warnings.is_empty() {
         json.extend_from_slice(b",\"warnings\":");
@@ -55,7 +56,7 @@ mod tests {
         ) {
             let mutated_object = object.map(|text| serde_json::json!({"metadata": {"name": text}}));
             let response = Response { accepted, message, code, mutated_object, warnings, audit_annotations };
-            prop_assert_eq!(String::from_utf8(write(&response)).unwrap(), serde_json::to_string(&response).unwrap());
+            prop_assert_eq!(String::from_utf8(write(&response, None)).unwrap(), serde_json::to_string(&response).unwrap());
         }
     }
 }

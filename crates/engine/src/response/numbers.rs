@@ -1,0 +1,140 @@
+//! Numbers of a changed object: those that nobody changed keep their text.
+//!
+//! What an API server stores may have more digits than a float, or be written otherwise than `serde_json` writes it (`1e3`). The host
+//! makes the patch by comparing, so a number in another text would be a change that nobody made.
+
+use crate::json::write_value;
+use crate::request::AdmissionRequest;
+use crate::text::Text;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Number, Value};
+use std::collections::BTreeMap;
+
+/// Writes an object that was made of the one of the request.
+pub(super) fn write(json: &mut Vec<u8>, object: &Value, request: Option<&RawValue>) {
+    // Integers are written as they were read, and workloads have no others.
+    let original = request.filter(|_| has_float(object)).and_then(|request| AdmissionRequest::read(Some(request)).ok());
+    match original.and_then(|request| request.raw_object()) {
+        // A value can't fail.
+        Some(original) => drop(serde_json::to_writer(json, &Changed { value: object, original: Some(original) })),
+        None => write_value(json, object),
+    }
+}
+
+fn has_float(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64(),
+        Value::Array(elements) => elements.iter().any(has_float),
+        Value::Object(fields) => fields.values().any(has_float),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
+/// A value, and the one that stood in its place.
+struct Changed<'a> {
+    value: &'a Value,
+    original: Option<&'a RawValue>,
+}
+
+impl Serialize for Changed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Some(original) = self.original else { return self.value.serialize(serializer) };
+        let original = original.get();
+        match self.value {
+            Value::Number(number) => match serde_json::from_str::<Number>(original) {
+                Ok(own) if own == *number => self.original.serialize(serializer),
+                _ => number.serialize(serializer),
+            },
+            Value::Array(elements) => {
+                let originals: Vec<&RawValue> = serde_json::from_str(original).unwrap_or_default();
+                let mut originals = originals.into_iter();
+                serializer.collect_seq(elements.iter().map(|value| Changed { value, original: originals.next() }))
+            }
+            Value::Object(fields) => {
+                let originals: BTreeMap<Text<'_>, &RawValue> = serde_json::from_str(original).unwrap_or_default();
+                let original = |key: &String| originals.get(&Text::from(key.as_str())).copied();
+                serializer
+                    .collect_map(fields.iter().map(|(key, value)| (key, Changed { value, original: original(key) })))
+            }
+            Value::Null | Value::Bool(_) | Value::String(_) => self.value.serialize(serializer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    /// What is written of an object after a change, which is handed its fields.
+    fn written(object: &str, change: impl FnOnce(&mut Value)) -> String {
+        let request = format!(r#"{{"kind": {{"group": "", "version": "v1", "kind": "Pod"}}, "object": {object}}}"#);
+        let request: Box<RawValue> = serde_json::from_str(&request).unwrap();
+        let mut changed: Value = serde_json::from_str(object).unwrap();
+        change(&mut changed);
+        let mut json = Vec::new();
+        write(&mut json, &changed, Some(&request));
+        String::from_utf8(json).unwrap()
+    }
+
+    #[test]
+    fn numbers_that_nobody_changed_keep_their_text() {
+        for number in [
+            "397.23174066301476",
+            "1e3",
+            "-0.0",
+            "-0",
+            "1.50",
+            "12345678901234567890123",
+            "0.1e-7",
+            "18446744073709551616",
+            "1E+2",
+            "7",
+        ] {
+            let object = format!(r#"{{"a":[{number},"x",{{"b":{number}}}],"c":{number}}}"#);
+            let expected = format!(r#"{{"a":[{number},"x",{{"b":{number}}}],"c":{number},"new":true}}"#);
+            assert_eq!(written(&object, |object| object["new"] = json!(true)), expected);
+        }
+    }
+
+    #[test]
+    fn numbers_that_somebody_changed_are_the_new_ones() {
+        let object = r#"{"a":[1e3,2.50],"b":1e3,"c":{"\u0064":1e3},"e":1.0}"#;
+        let changed = written(object, |object| {
+            object["a"] = json!([2.5, 1000.0, 1e3]);
+            object["b"] = json!(1001.5);
+            object["e"] = json!(1);
+        });
+        assert_eq!(changed, r#"{"a":[2.5,1000.0,1000.0],"b":1001.5,"c":{"d":1e3},"e":1}"#);
+        // In the place of something else.
+        assert_eq!(
+            written(r#"{"a":"1e3","b":{"c":1e3}}"#, |object| object["a"] = json!(1e3)),
+            r#"{"a":1000.0,"b":{"c":1e3}}"#
+        );
+        assert_eq!(written(r#"{"a":{"b":1e3}}"#, |object| object["a"] = json!([1e3])), r#"{"a":[1000.0]}"#);
+    }
+
+    proptest! {
+        /// Whatever it keeps, it is the same object.
+        #[test]
+        fn what_is_written_is_the_object(
+            floats in proptest::collection::vec(any::<f64>().prop_filter("a number", |float| float.is_finite()), 0..6),
+            replaced in any::<usize>(),
+        ) {
+            let texts: Vec<String> = floats.iter().map(|float| format!("{float:e}")).collect();
+            let object = format!(r#"{{"a":[{}]}}"#, texts.join(","));
+            let change = |object: &mut Value| {
+                if let Some(elements) = object["a"].as_array_mut().filter(|elements| !elements.is_empty()) {
+                    let place = replaced % elements.len();
+                    elements[place] = json!(0.5);
+                }
+            };
+            let mut expected: Value = serde_json::from_str(&object).unwrap();
+            change(&mut expected);
+            let read: Value = serde_json::from_str(&written(&object, change)).unwrap();
+            prop_assert_eq!(read, expected);
+        }
+    }
+}
