@@ -28,6 +28,7 @@ pub fn check_settings(value: &Value) -> Result<Settings, InvalidSettings> {
 pub fn lint(settings: &Settings, now: Timestamp, namespaces: Option<&BTreeSet<String>>) -> Vec<Lint> {
     let mut lints = settings.lint(now, namespaces);
     lints.extend(verification::check::one_platform(settings));
+    lints.extend(verification::by_label(settings));
     lints.extend(rego::silent_denials(settings));
     lints.extend(rego::unseen(settings));
     lints

@@ -118,6 +118,7 @@ pub use response::Response;
 pub use time::{Span, Timestamp};
 pub use verification::{
     CallRecord, ErrorKind, ErrorRecord, ExpressionRecord, PolicyRecord, VerificationFailure, VerificationOutcome,
+    reads_labels,
 };
 pub use workload::WorkloadKind;
 

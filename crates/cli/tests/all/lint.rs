@@ -115,3 +115,32 @@ preScanPolicies:
         assert!(outcome.output.contains(rule), "{rule}: {}", outcome.output);
     }
 }
+
+/// Whoever writes an object may change its labels once it runs.
+#[test]
+fn objects_that_are_chosen_by_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    let lint = |spec: &str| {
+        let policy = format!(
+            "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {{name: image-admission}}\nspec:\n  module: m\n{spec}\n  settings: {{}}\n"
+        );
+        fs::write(folder.path().join("policy.yaml"), policy).unwrap();
+        let told = image_admission(folder.path(), &["lint", "policy.yaml"], b"");
+        let lines = told.output.lines().filter(|line| line.contains("[by-label]"));
+        lines.filter_map(|line| line.split("spec.").nth(1)?.split(": ").next()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    for (spec, paths) in [
+        ("  objectSelector: {matchLabels: {env: prod}}", &["objectSelector"][..]),
+        ("  objectSelector: {matchExpressions: [{key: skip, operator: DoesNotExist}]}", &["objectSelector"]),
+        ("  objectSelector: {}", &[]),
+        ("  objectSelector: {matchLabels: {}, matchExpressions: []}", &[]),
+        ("  objectSelector: prod", &[]),
+        ("  namespaceSelector: {matchLabels: {env: prod}}", &[]),
+        (
+            "  matchConditions: [{name: a, expression: \"request.namespace != 'a'\"}, {name: b, expression: \"object.metadata.labels.env == 'b'\"}, {name: c}]",
+            &["matchConditions[1].expression"],
+        ),
+    ] {
+        assert_eq!(lint(spec), paths, "{spec}");
+    }
+}

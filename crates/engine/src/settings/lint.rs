@@ -181,6 +181,8 @@ pub enum LintRule {
     AcceptsFailures,
     /// A policy in Rego about images that is asked about updates which bring none.
     EveryOperation,
+    /// What is judged is chosen by labels or annotations, which whoever writes the object may change later.
+    ByLabel,
     /// A prefix or a glob of names that images have at a mirror alone.
     NameAtMirror,
     /// What the settings judge and the rules of the policy's manifest don't send, or what no API server sends.
@@ -193,7 +195,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 39] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -228,6 +230,7 @@ impl LintRule {
         Self::FailsOpen,
         Self::AcceptsFailures,
         Self::EveryOperation,
+        Self::ByLabel,
         Self::NameAtMirror,
         Self::NeverAsked,
         Self::MissingSubresource,
@@ -272,6 +275,7 @@ impl LintRule {
             Self::FailsOpen => "fails-open",
             Self::AcceptsFailures => "accepts-failures",
             Self::EveryOperation => "every-operation",
+            Self::ByLabel => "by-label",
             Self::NameAtMirror => "name-at-mirror",
             Self::NeverAsked => "never-asked",
             Self::MissingSubresource => "missing-subresource",
@@ -306,6 +310,7 @@ impl LintRule {
             | Self::FailsOpen
             | Self::AcceptsFailures
             | Self::EveryOperation
+            | Self::ByLabel
             | Self::NameAtMirror => LintSeverity::Warning,
             Self::OpenPrefix
             | Self::ShortName
@@ -360,6 +365,7 @@ impl LintRule {
             Self::NotMutating => "images are to be pinned by a policy that may change nothing",
             Self::FailsOpen => "a policy that lets everything in while nobody answers",
             Self::AcceptsFailures => "images are let in whose scan fails, whoever caused that",
+            Self::ByLabel => "images that are judged or not by labels or annotations, which may be changed later",
             Self::EveryOperation => {
                 "a policy in Rego about images, or with a patch of Pods, that holds up what brings no image"
             }

@@ -45,13 +45,18 @@ pub(super) fn reads_what_names_no_image(policy: &VerificationPolicy) -> bool {
     policy.deciding_expressions().any(|expression| read(&expression.text))
 }
 
+/// What of the object, or of the one before, a path from a variable on leads to; none where it leads elsewhere.
+pub(super) fn below_object<'p, 't>(path: &'p [&'t str]) -> Option<&'p [&'t str]> {
+    match path {
+        ["object" | "oldObject", below @ ..] | ["request", "object" | "oldObject", below @ ..] => Some(below),
+        ["request"] => Some(&[]),
+        _ => None,
+    }
+}
+
 /// Whether a path from a variable on leads to it, or to something around it.
 fn may_read(path: &[&str]) -> bool {
-    let below = match path {
-        ["object" | "oldObject", below @ ..] | ["request", "object" | "oldObject", below @ ..] => below,
-        ["request"] => &[],
-        _ => return false,
-    };
+    let Some(below) = below_object(path) else { return false };
     // As far as both go, they agree.
     let may_reach = |other: &[&str]| below.iter().zip(other).all(|(a, b)| a == b);
     METADATA.iter().any(|key| may_reach(&["metadata", key]))

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use image_admission_engine::settings::{Lint as Remark, LintFix, LintRule, ResourceRule, Settings};
-use image_admission_engine::{ReadKind, kinds_read};
-use serde_json::Value;
+use image_admission_engine::{ReadKind, kinds_read, reads_labels};
+use serde_json::{Map, Value};
 
 use crate::command::settings::Found;
 
@@ -25,7 +25,28 @@ pub(super) fn remarks(found: &Found, settings: &Settings) -> Vec<Remark> {
         let message = "while the policy server is down, or takes too long, every image gets in, unseen; write `Fail`, and leave out the namespaces that must start all the same";
         remarks.push(Remark::new(LintRule::FailsOpen, "spec.failurePolicy", message));
     }
+    remarks.extend(by_label(&policy));
     remarks
+}
+
+/// Objects that the API server chooses by what whoever writes them may change later.
+fn by_label(policy: &Value) -> Vec<Remark> {
+    let message = "whoever writes an object may change its labels and annotations later, and an update that brings no image isn't judged: what starts without them never is; choose namespaces, by `namespaceSelector`";
+    let remark = |path: String| Remark::new(LintRule::ByLabel, path, message);
+    let has_entries = |key: &str| {
+        let entries = policy.pointer("/spec/objectSelector").and_then(|selector| selector.get(key));
+        entries
+            .is_some_and(|entries| entries.as_object().map_or(0, Map::len) + entries.as_array().map_or(0, Vec::len) > 0)
+    };
+    let selects = has_entries("matchLabels") || has_entries("matchExpressions");
+    let conditions =
+        policy.pointer("/spec/matchConditions").and_then(Value::as_array).into_iter().flatten().enumerate();
+    let by_condition = conditions.filter(|(_, condition)| text(condition, "/expression").is_some_and(reads_labels));
+    let selector = selects.then(|| remark("spec.objectSelector".to_owned()));
+    selector
+        .into_iter()
+        .chain(by_condition.map(|(position, _)| remark(format!("spec.matchConditions[{position}].expression"))))
+        .collect()
 }
 
 /// Which requests the API server sends; none where the manifest doesn't say it.

@@ -1,0 +1,84 @@
+//! Conditions on what whoever writes an object may change later, without bringing an image.
+
+use super::expression::Program;
+use super::unchanged::below_object;
+use crate::settings::{ExistingImages, Lint, LintRule, Settings};
+use std::collections::BTreeSet;
+
+/// Conditions on labels and annotations, of policies that aren't asked about images which an update leaves as they are.
+pub(crate) fn by_label(settings: &Settings) -> Vec<Lint> {
+    let mut lints = Vec::new();
+    for policy in settings.verification.iter().filter(|policy| policy.existing_images == ExistingImages::Skip) {
+        // A variable mentions those before it alone.
+        let mut variables = BTreeSet::new();
+        for variable in &policy.variables {
+            if looks_at_labels(&variable.expression.text, &variables) {
+                variables.insert(variable.name.as_str());
+            }
+        }
+        for condition in &policy.conditions {
+            if looks_at_labels(&condition.expression.text, &variables) {
+                let message = "whoever writes an object may change its labels and annotations later, and this policy isn't asked about images that an update leaves as they are: what starts without them is never verified; set `existingImages: judge`, or choose namespaces, by the policy's `namespaceSelector` or by `namespaceObject`";
+                lints.push(Lint::new(LintRule::ByLabel, condition.expression.path.clone(), message));
+            }
+        }
+    }
+    lints
+}
+
+/// Whether an expression in CEL looks at labels or annotations of a request's object.
+#[must_use]
+pub fn reads_labels(expression: &str) -> bool {
+    looks_at_labels(expression, &BTreeSet::new())
+}
+
+/// The same, or mentions a variable that does.
+fn looks_at_labels(expression: &str, variables: &BTreeSet<&str>) -> bool {
+    let Ok(program) = Program::read(expression) else { return false };
+    let is_of_labels = |path: &Vec<&str>| {
+        matches!(below_object(path), Some(["metadata"] | ["metadata", "labels" | "annotations", ..]))
+    };
+    program.paths().iter().any(is_of_labels)
+        || program.references.fields_of("variables").any(|(_, field)| variables.contains(field))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn conditions_that_labels_decide() {
+        for (condition, reads) in [
+            ("object.metadata.labels.env == 'prod'", true),
+            ("has(object.metadata.annotations)", true),
+            ("'env' in object.metadata.labels", true),
+            ("object.metadata['labels']['env'] == 'prod'", true),
+            ("request.object.metadata.annotations.exists(key, key == 'env')", true),
+            ("oldObject == null || oldObject.metadata.labels.env == 'prod'", true),
+            ("variables.isProd", true),
+            ("variables.isHere", false),
+            ("namespaceObject.metadata.labels.env == 'prod'", false),
+            ("object.metadata.namespace == 'prod'", false),
+            ("object.spec.template.metadata.labels.env == 'prod'", false),
+            ("request.namespace.startsWith('prod-')", false),
+        ] {
+            let of = |more: serde_json::Value| {
+                let mut policy = json!({"name": "signed", "matchConditions": [{"name": "prod", "expression": condition}],
+                    "variables": [{"name": "env", "expression": "object.metadata.labels.env"}, {"name": "isProd", "expression": "variables.env == 'prod'"},
+                        {"name": "isHere", "expression": "request.namespace == 'here'"}],
+                    "verifications": [{"expression": "true"}]});
+                for (key, value) in more.as_object().into_iter().flatten() {
+                    policy[key] = value.clone();
+                }
+                let settings = Settings::read(&json!({"imageVerification": [policy]})).unwrap();
+                by_label(&settings).into_iter().map(|lint| lint.path).collect::<Vec<_>>()
+            };
+            let path = "imageVerification[0].matchConditions[0].expression";
+            let expected: &[&str] = if reads { &[path] } else { &[] };
+            assert_eq!(of(json!({})), expected, "{condition}");
+            assert_eq!(of(json!({"existingImages": "judge"})), [""; 0], "{condition}");
+        }
+        assert!(!reads_labels("object.metadata.labels ==="));
+    }
+}
