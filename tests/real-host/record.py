@@ -239,8 +239,8 @@ TWO_VERSIONS = ("log4j-core", "2.14.1", NEW_LOG4J[2], "Apache-2.0")
 UNTOLD = ("left-pad", "1.3.0", "pkg:npm/left-pad@1.3.0", "NOASSERTION")
 
 
-def spdx(packages, root=None, created="2026-11-10T08:00:00Z"):
-    """An SBOM as SPDX has it, in the shape of Syft's; `root` is the digest that it says it is of."""
+def spdx(packages, root=None, created="2026-11-10T08:00:00Z", describes="SPDXRef-DocumentRoot-Image"):
+    """An SBOM as SPDX has it, in the shape of Syft's; `root` is the digest that it says it is of, if that is what it describes."""
     package = lambda number, name, version, purls, license: {
         "SPDXID": f"SPDXRef-Package-{number}", "name": name, "versionInfo": version, "downloadLocation": "NOASSERTION", "licenseConcluded": "NOASSERTION", "licenseDeclared": license,
         "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl} for purl in purls.split()]}
@@ -249,9 +249,22 @@ def spdx(packages, root=None, created="2026-11-10T08:00:00Z"):
     if root:
         listed.append({"SPDXID": "SPDXRef-DocumentRoot-Image", "name": "app", "versionInfo": root, "primaryPackagePurpose": "CONTAINER", "licenseConcluded": "NOASSERTION", "licenseDeclared": "NOASSERTION",
                        "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": f"pkg:oci/app@{root.replace(':', '%3A')}?arch=amd64"}]})
-        relationships.append({"spdxElementId": "SPDXRef-DOCUMENT", "relatedSpdxElement": "SPDXRef-DocumentRoot-Image", "relationshipType": "DESCRIBES"})
+        relationships.append({"spdxElementId": "SPDXRef-DOCUMENT", "relatedSpdxElement": describes, "relationshipType": "DESCRIBES"})
     return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": "app", "creationInfo": {"created": created, "creators": ["Tool: syft"]},
             "packages": listed, "relationships": relationships}
+
+
+def spdx_of_old_trivy(packages, digest):
+    """An SBOM in the shape of Trivy's before 0.35: SPDX 2.2, which has no purposes, and a relationship that SPDX calls otherwise."""
+    other = lambda kind, name, **more: {"SPDXID": f"SPDXRef-{kind}-1", "filesAnalyzed": False, "name": name, **more}
+    purl = lambda purl: [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl}]
+    image = other("ContainerImage", "app", externalRefs=purl(f"pkg:oci/app@{digest}?repository_url=localhost%3A5000%2Fapp&arch=amd64"),
+                  attributionTexts=["SchemaVersion: 2", f"RepoDigest: localhost:5000/app@{digest}"])
+    listed = [{**package, "licenseConcluded": package["licenseDeclared"]} for package in spdx(packages)["packages"]]
+    return {"spdxVersion": "SPDX-2.2", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": "app",
+            "creationInfo": {"created": "2026-11-10T08:00:00Z", "creators": ["Tool: trivy", "Organization: aquasecurity"]},
+            "packages": [other("Application", "npm", sourceInfo="app/package-lock.json"), image, other("OperatingSystem", "alpine", versionInfo="3.16.0"), *listed],
+            "relationships": [{"spdxElementId": "SPDXRef-DOCUMENT", "relatedSpdxElement": "SPDXRef-ContainerImage-1", "relationshipType": "DESCRIBE"}]}
 
 
 def add_sboms(world, push, names, last):
@@ -395,7 +408,7 @@ def add_artifacts(world, push, names, images):
         # In the form that it has inside a quoted string.
         names[f"key of {who}"] = pem.replace("\n", "\\n")
 
-    def attach(name, document, suffix, signer=None, to=None, subject=None, artifact_type=TRIVY_JSON, into=None):
+    def attach(name, document, suffix, signer=None, to=None, subject=None, artifact_type=TRIVY_JSON, into=None, has_subject=True):
         """An artifact at the tag of an image's digest, in the image's repository or another; a copied one keeps another's subject."""
         repo = into or name.split(":")[0]
         to = to or names[f"digest of {name}"]
@@ -405,7 +418,7 @@ def add_artifacts(world, push, names, images):
             world.manifest(repo, f"{to.replace(':', '-')}.{suffix}", manifest_of(world, repo, kept))
             digest = kept
         else:
-            digest = world.attach(repo, to, document, suffix, artifact_type)
+            digest = world.attach(repo, to, document, suffix, artifact_type, has_subject)
         known = {"digest": digest, "manifest": manifest_of(world, repo, digest), "config": document}
         if signer:
             world.sign(repo, digest, keys[signer][0])
@@ -423,6 +436,16 @@ def add_artifacts(world, push, names, images):
                  "Severity": "CRITICAL", "CVSS": {"nvd": {"V3Score": 9.8}}, "PublishedDate": "2026-01-01T00:00:00Z"}]
     for name in ("ci/clean:1.0", "ci/bad:1.0", "ci/unsigned:1.0", "ci/foreign:1.0", "ci/replayed:1.0", "ci/verdict:1.0", "ci/nonsense:1.0", "ci/none:1.0", "ci/oras:1.0"):
         push(name)
+    # What `trivy sbom` writes of SBOMs that don't say whose they are, and what it writes of something else.
+    scanned = lambda kind, findings: {**trivy(findings), "ArtifactName": "sbom.json", "ArtifactType": kind, "Metadata": {"OS": {"Family": "alpine", "Name": "3.20"}}}
+    for name, document, other in (
+            ("ci/of-cyclonedx:1.0", scanned("cyclonedx", []), {}),
+            ("ci/of-spdx:1.0", scanned("spdx", critical), {}),
+            ("ci/of-sbom-replayed:1.0", scanned("cyclonedx", []), {"subject": "sha256:" + "5" * 64}),
+            ("ci/of-sbom-of-nobody:1.0", scanned("cyclonedx", []), {"has_subject": False}),
+            ("ci/of-files:1.0", scanned("filesystem", []), {})):
+        push(name)
+        attach(name, document, "scan", "ci", **other)
     push("ci/multi:1.0", (AMD64, ARM64))
     attach("ci/clean:1.0", trivy([]), "scan", "ci")
     attach("ci/bad:1.0", trivy(critical), "scan", "ci")
@@ -484,6 +507,9 @@ def add_artifacts(world, push, names, images):
             ("ci/sbom-spdx:1.0", lambda digest: spdx([LODASH], root=digest), "ci", None),
             ("ci/sbom-cyclonedx:1.0", lambda digest: cyclonedx([LODASH], root=digest), "ci", None),
             ("ci/sbom-denied:1.0", lambda digest: spdx([OLD_LOG4J], root=digest), "ci", None),
+            ("ci/sbom-trivy-2.2:1.0", lambda digest: spdx_of_old_trivy([LODASH], digest), "ci", None),
+            ("ci/sbom-trivy-2.2-denied:1.0", lambda digest: spdx_of_old_trivy([OLD_LOG4J], digest), "ci", None),
+            ("ci/sbom-of-itself:1.0", lambda digest: spdx([LODASH], root=digest, describes="SPDXRef-DOCUMENT"), "ci", None),
             ("ci/sbom-foreign:1.0", lambda digest: spdx([LODASH], root=digest), "other", None),
             ("ci/sbom-replayed:1.0", lambda digest: spdx([LODASH]), "ci", "sha256:" + "6" * 64),
             ("ci/sbom-nonsense:1.0", lambda digest: {"hello": "world"}, "ci", None)):

@@ -198,12 +198,14 @@ class World:
         manifest = {"schemaVersion": 2, "mediaType": MANIFEST, "config": {"mediaType": CONFIG, **self.blob(repository, config.encode())}, "layers": [layer]}
         return self.manifest(repository, digest.replace(":", "-") + ".sig", manifest)[0]
 
-    def attach(self, repository, digest, document, suffix, artifact_type="application/vnd.aquasec.trivy.report+json"):
-        """An artifact beside an image, `sha256-<hex>.<suffix>`, whose configuration is the document; its digest."""
+    def attach(self, repository, digest, document, suffix, artifact_type="application/vnd.aquasec.trivy.report+json", has_subject=True):
+        """An artifact beside an image, `sha256-<hex>.<suffix>`, whose configuration is the document; its digest. Its manifest says what it is about."""
         config = self.blob(repository, document if isinstance(document, bytes) else json.dumps(document).encode())
         layer = {"mediaType": "application/vnd.oci.empty.v1+json", **self.blob(repository, b"{}")}
         manifest = {"schemaVersion": 2, "mediaType": MANIFEST, "artifactType": artifact_type, "config": {"mediaType": artifact_type, **config},
-                    "layers": [layer], "subject": {"mediaType": INDEX, "digest": digest, "size": 1}}
+                    "layers": [layer]}
+        if has_subject:
+            manifest["subject"] = {"mediaType": INDEX, "digest": digest, "size": 1}
         return self.manifest(repository, f"{digest.replace(':', '-')}.{suffix}", manifest)[0]
 
     # The cluster.

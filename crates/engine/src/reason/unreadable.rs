@@ -26,7 +26,8 @@ pub(crate) enum UnreadableReport {
     OwnVerdict(String),
     MissingField(&'static str),
     TrivySchemaVersion,
-    TrivyArtifactType,
+    /// What was scanned is neither an image nor its SBOM.
+    TrivyArtifactType(String),
     TrivyWithoutResults,
     TrivyWithoutPackages,
     GrypeDescriptor,
@@ -64,6 +65,7 @@ pub(crate) enum UnreadableReport {
     UnknownSbomFormat,
     SpdxVersion,
     SpdxWithoutSubject,
+    SpdxOfItself,
     SpdxWithoutImage,
     SbomWithoutPackages,
     SbomWithoutPurls,
@@ -110,7 +112,12 @@ impl fmt::Display for UnreadableReport {
             Self::OwnVerdict(word) => return write!(f, "its own verdict `{word}` is neither `pass` nor `fail`"),
             Self::MissingField(field) => return write!(f, "its `{field}` is missing"),
             Self::TrivySchemaVersion => "its `SchemaVersion` is not 2",
-            Self::TrivyArtifactType => "its `ArtifactType` is not `container_image`",
+            Self::TrivyArtifactType(kind) => {
+                return write!(
+                    f,
+                    "its `ArtifactType` is `{kind}`: make it with `trivy image` of the image, or `trivy sbom` of its SBOM"
+                );
+            }
             Self::TrivyWithoutResults => "its `Results` is missing: no packages were scanned",
             Self::TrivyWithoutPackages => "its `Results` name no packages: it is no scan for vulnerabilities",
             Self::GrypeDescriptor => "its `descriptor` doesn't name grype",
@@ -153,6 +160,10 @@ impl fmt::Display for UnreadableReport {
             Self::SpdxVersion => "its `spdxVersion` is not 2.2 or 2.3",
             Self::SpdxWithoutSubject => {
                 "it doesn't describe one thing: `DESCRIBES` of the document must name one package"
+            }
+            Self::SpdxOfItself => {
+                "it describes itself and no image, as Syft 0.64 to 0.85 wrote it: make it with Syft 0.88 or later, or as \
+                    CycloneDX"
             }
             Self::SpdxWithoutImage => "what it describes is not an image: neither its purpose nor its purl says so",
             Self::SbomWithoutPackages => "it lists no packages",

@@ -120,6 +120,8 @@ fn of_documents_beside_the_image() {
         json!({"SchemaVersion": 2, "ArtifactType": "container_image", "CreatedAt": "2026-11-20T10:00:00Z",
                "Metadata": {"RepoDigests": ["x@sha256:1"], "ImageConfig": {"os": "linux", "architecture": "amd64"}},
                "Results": [{"Target": "t", "Class": "os-pkgs", "Vulnerabilities": [{"VulnerabilityID": "CVE-1", "PkgName": "p", "Severity": "CRITICAL", "FixedVersion": "2"}]}]}),
+        json!({"SchemaVersion": 2, "ArtifactType": "cyclonedx", "CreatedAt": "2026-11-20T10:00:00Z", "Metadata": {"OS": {"Family": "alpine", "Name": "3.22"}},
+               "Results": [{"Target": "t", "Class": "os-pkgs", "Vulnerabilities": [{"VulnerabilityID": "CVE-1", "PkgName": "p", "Severity": "CRITICAL", "FixedVersion": "2"}]}]}),
         json!({"descriptor": {"name": "grype", "timestamp": "2026-11-20T10:00:00Z"}, "source": {"type": "image", "target": {"architecture": "amd64", "os": "linux"}},
                "matches": [{"vulnerability": {"id": "CVE-1", "severity": "Critical", "fix": {"versions": ["2"], "state": "fixed"}}, "artifact": {"name": "p", "version": "1", "purl": "pkg:apk/p@1"}}]}),
         json!({"bomFormat": "CycloneDX", "specVersion": "1.6", "metadata": {"timestamp": "2026-11-20T10:00:00Z", "component": {"type": "container", "name": "app"}},

@@ -94,3 +94,43 @@ fn a_document_of_one_platform_says_nothing_about_another() {
     let settings = json!({"reports": {"sources": [{"registry": {"allowUnsigned": true}}]}});
     trap(Remedy::PlatformOfDocument, &world, IMAGE, &settings, "denied not_scanned", "allowed fresh");
 }
+
+/// A scan of an SBOM says whose it is where the SBOM did. Otherwise the artifact's subject does, and nothing else: the tag that it stands
+/// at is chosen by whoever pushes.
+#[test]
+fn a_scan_of_an_sbom_is_whose_its_subject_says() {
+    let document = |kind: &str, metadata: Value, severity: &str| {
+        json!({"SchemaVersion": 2, "CreatedAt": "2026-11-20T10:00:00Z", "ArtifactName": "reg.io/team/app:1.0", "ArtifactType": kind,
+               "Metadata": metadata, "Results": [{"Target": "t", "Class": "os-pkgs", "Type": "alpine",
+               "Vulnerabilities": [{"VulnerabilityID": "CVE-1", "PkgName": "p", "Severity": severity}]}]})
+    };
+    let settings = json!({"reports": {"sources": [{"registry": {"allowUnsigned": true}}]}});
+    let world = |subject: Option<char>, document: Value| {
+        World::default().image(IMAGE, 'a').artifact(&beside('a'), 'd', subject, document)
+    };
+    let untold = json!({"OS": {"Family": "alpine", "Name": "3.22"}});
+    let named = |letter: char| json!({"RepoDigests": [format!("reg.io/team/app@{}", digest(letter))]});
+    for kind in ["cyclonedx", "spdx"] {
+        for (subject, metadata, severity, expected) in [
+            (Some('a'), untold.clone(), "LOW", "true fresh"),
+            (Some('a'), untold.clone(), "CRITICAL", "false fresh"),
+            (Some('b'), untold.clone(), "LOW", "false other_image"),
+            (None, untold.clone(), "LOW", "false other_image"),
+            (None, json!(null), "LOW", "false other_image"),
+            (None, named('a'), "LOW", "true fresh"),
+            (None, named('b'), "LOW", "false other_image"),
+        ] {
+            let answer = world(subject, document(kind, metadata.clone(), severity)).decide(IMAGE, &settings);
+            assert_eq!(format!("{} {}", answer.allowed, answer.state), expected, "{kind} {subject:?} {metadata}");
+        }
+        let copied = world(Some('b'), document(kind, untold.clone(), "LOW"));
+        trap(Remedy::MatchSubject, &copied, IMAGE, &settings, "denied other_image", "allowed fresh");
+    }
+    let files = world(Some('a'), document("filesystem", untold.clone(), "LOW")).decide(IMAGE, &settings);
+    assert!(!files.allowed, "{}", files.response);
+    assert!(files.response.to_string().contains("`trivy sbom` of its SBOM"), "{}", files.response);
+    // Beside an index, nothing says of which platform the SBOM is.
+    let index = World::default().index(IMAGE, 'f', &[("linux/amd64", 'a'), ("linux/arm64", 'c')]);
+    let index = index.artifact(&beside('f'), 'd', Some('f'), document("cyclonedx", untold, "LOW"));
+    assert_eq!(index.decide(IMAGE, &settings).state, "not_scanned");
+}

@@ -1,10 +1,13 @@
-//! Trivy's own JSON, `trivy image --format json`.
+//! Trivy's own JSON, `trivy image --format json`, and `trivy sbom --format json` of an image's SBOM.
+//!
+//! A scan of an SBOM names the image where the SBOM does, and Trivy passes that on. Otherwise what it is attached to says whose it is.
 //!
 //! `Results` is left out where it is empty, and that is also what a scan for secrets alone writes. A scan for
 //! vulnerabilities has a result for each kind of package that it saw, with nothing in it when they are clean.
 
 use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_of, unreadable};
 use crate::finding::{EpssScores, Finding, Findings, OperatingSystem, aliases};
+use crate::message::cut;
 use crate::reason::UnreadableReport;
 use crate::report::score::{self, Number};
 use crate::spelling;
@@ -14,6 +17,12 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 pub(super) const NAME: &str = "Trivy";
+/// What an image is called among the artifacts that are scanned.
+const IMAGE: &str = "container_image";
+/// What SBOMs are called.
+const SBOMS: [&str; 2] = ["cyclonedx", "spdx"];
+/// How much of another artifact's type messages show.
+const MAX_TYPE_LENGTH: usize = 60;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase", expecting = "an object")]
@@ -134,8 +143,10 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> 
     if report.schema_version != Some(2) {
         return Err(UnreadableReport::TrivySchemaVersion);
     }
-    if report.artifact_type.as_ref().is_some_and(|kind| kind.as_str() != "container_image") {
-        return Err(UnreadableReport::TrivyArtifactType);
+    let artifact_type = report.artifact_type.as_ref().map_or(IMAGE, Text::as_str);
+    let is_of_sbom = SBOMS.contains(&artifact_type);
+    if artifact_type != IMAGE && !is_of_sbom {
+        return Err(UnreadableReport::TrivyArtifactType(cut(artifact_type, MAX_TYPE_LENGTH)));
     }
     let results = report.results.ok_or(UnreadableReport::TrivyWithoutResults)?;
     // A scan that found no packages writes no list: an empty one was left by whoever filtered it.
@@ -155,8 +166,8 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> 
     let metadata = report.metadata.unwrap_or_default();
     let system = match metadata.os {
         Some(os) => OperatingSystem::of(os.eosl, os.family.as_ref(), os.name.as_ref()),
-        // A scan that found packages of a system knows which.
-        None if is_told && !has_packages_of_system => OperatingSystem::Maintained,
+        // A scan that found packages of a system knows which; an SBOM may have left both out.
+        None if is_told && !has_packages_of_system && !is_of_sbom => OperatingSystem::Maintained,
         None => OperatingSystem::Untold,
     };
     let digests = metadata.repo_digests.into_iter().flatten();
@@ -355,9 +366,22 @@ mod tests {
         let mut old = report();
         old["SchemaVersion"] = json!(1);
         assert_eq!(refusal(&old), "its `SchemaVersion` is not 2");
-        let mut files = report();
-        files["ArtifactType"] = json!("filesystem");
-        assert_eq!(refusal(&files), "its `ArtifactType` is not `container_image`");
+        for other in ["filesystem", "repository", "vm", "aws_account", "", "CycloneDX", "spdx "] {
+            let mut report = report();
+            report["ArtifactType"] = json!(other);
+            let why = format!(
+                "its `ArtifactType` is `{other}`: make it with `trivy image` of the image, or `trivy sbom` of its SBOM"
+            );
+            assert_eq!(refusal(&report), why);
+        }
+        let mut long = report();
+        long["ArtifactType"] = json!("x\n".repeat(1000));
+        assert!(refusal(&long).len() < 250 && !refusal(&long).contains('\n'), "{}", refusal(&long));
+        for other in [json!(1), json!(["spdx"]), json!({"cyclonedx": true}), json!(true)] {
+            let mut report = report();
+            report["ArtifactType"] = other;
+            assert!(refusal(&report).starts_with("it can't be read: invalid type"), "{report}");
+        }
         for results in [json!([{"Class": "secret"}]), json!([{}]), json!([{"Class": "config"}, {"Class": "license"}])] {
             let mut report = report();
             report["Results"] = results;
@@ -373,6 +397,47 @@ mod tests {
             let mut report = report();
             report["Results"] = results;
             assert!(refusal(&report).starts_with("it can't be read: invalid type"), "{report}");
+        }
+    }
+
+    /// What `trivy sbom` writes: the digests are those that the SBOM had, and there is no configuration of an image.
+    #[test]
+    fn a_scan_of_an_sbom() {
+        for kind in ["cyclonedx", "spdx"] {
+            let mut report = report();
+            report["ArtifactName"] = json!("sbom.json");
+            report["ArtifactType"] = json!(kind);
+            report["Metadata"].as_object_mut().unwrap().remove("ImageConfig");
+            assert_eq!(entries(&report).len(), 2);
+            let json = report.to_string();
+            let document = read(&json).unwrap();
+            assert_eq!((document.format, document.platform), ("Trivy", None));
+            assert_eq!(document.digests, [digest()]);
+            assert_eq!(document.findings.system, OperatingSystem::PastEndOfLife("alpine 3.10.2".to_owned()));
+            // As Trivy 0.50 writes it of an SBOM that names no image.
+            report["Metadata"] =
+                json!({"ImageConfig": {"architecture": "", "os": "", "rootfs": {"type": "", "diff_ids": null}}});
+            let json = report.to_string();
+            let document = read(&json).unwrap();
+            assert_eq!((document.digests.len(), document.platform), (0, None));
+            assert_eq!(document.findings.system, OperatingSystem::Untold);
+        }
+    }
+
+    /// An image without packages of a system has none. An SBOM may lack both.
+    #[test]
+    fn an_sbom_without_a_system_says_nothing_of_it() {
+        for (kind, system) in [
+            ("container_image", OperatingSystem::Maintained),
+            ("cyclonedx", OperatingSystem::Untold),
+            ("spdx", OperatingSystem::Untold),
+        ] {
+            let mut report = report();
+            report["ArtifactType"] = json!(kind);
+            report["Metadata"].as_object_mut().unwrap().remove("OS");
+            report["Results"] = json!([{"Target": "Node.js", "Class": "lang-pkgs", "Type": "node-pkg"}]);
+            let json = report.to_string();
+            assert_eq!(read(&json).unwrap().findings.system, system, "{kind}");
         }
     }
 

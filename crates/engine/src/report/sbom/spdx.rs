@@ -21,6 +21,16 @@ const REPO_DIGEST: &str = "RepoDigest:";
 const IMAGE: &str = "CONTAINER";
 /// Purposes of what is no package, unless a purl says which; an application is where packages were found.
 const NO_PACKAGES: [&str; 5] = [IMAGE, "OPERATING-SYSTEM", "OPERATING_SYSTEM", "FILE", "APPLICATION"];
+/// How the creator that Trivy is begins.
+const TRIVY: &str = "Tool: trivy";
+/// How the ids begin of what Trivy before 0.41 wrote without its purpose, and that purpose: SPDX 2.2 has none.
+const PURPOSES_OF_TRIVY: [(&str, &str); 3] = [
+    ("SPDXRef-ContainerImage-", IMAGE),
+    ("SPDXRef-OperatingSystem-", "OPERATING-SYSTEM"),
+    ("SPDXRef-Application-", "APPLICATION"),
+];
+/// Between the document and what it is about; Trivy before 0.35 left out the last letter.
+const DESCRIBES: [&str; 2] = ["DESCRIBES", "DESCRIBE"];
 /// How the purls of images begin.
 const IMAGE_PURLS: [&str; 2] = ["pkg:oci/", "pkg:docker/"];
 /// What stands where nothing is said.
@@ -48,6 +58,8 @@ struct Document<'a> {
 struct CreationInfo<'a> {
     #[serde(borrow)]
     created: Option<Text<'a>>,
+    #[serde(borrow)]
+    creators: Option<Vec<Text<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -127,6 +139,15 @@ pub(in crate::report) fn read(json: &str) -> Result<Sbom<'_>, UnreadableReport> 
         return Err(UnreadableReport::SpdxVersion);
     }
     let described = described(&document);
+    // Of several things nobody can tell which one is this image.
+    if described.len() > 1 {
+        return Err(UnreadableReport::SpdxWithoutSubject);
+    }
+    if described.contains(DOCUMENT) {
+        return Err(UnreadableReport::SpdxOfItself);
+    }
+    let mut creators = document.creation_info.iter().flat_map(|info| info.creators.iter().flatten());
+    let is_of_trivy = creators.any(|creator| creator.as_str().starts_with(TRIVY));
     let mut sbom = Sbom {
         format: NAME,
         digests: Vec::new(),
@@ -134,23 +155,28 @@ pub(in crate::report) fn read(json: &str) -> Result<Sbom<'_>, UnreadableReport> 
         time: document.creation_info.as_ref().and_then(|info| time_of(info.created.as_ref()?)),
         contents: Contents::default(),
     };
-    // Of several things nobody can tell which one is this image.
-    if described.len() > 1 {
-        return Err(UnreadableReport::SpdxWithoutSubject);
-    }
-    let mut is_of_image = described.is_empty();
-    for package in document.packages.into_iter().flatten() {
-        if package.id.as_ref().is_some_and(|id| described.contains(id.as_str())) {
-            is_of_image = package.is_image();
+    let mut is_of_image = None;
+    for mut package in document.packages.into_iter().flatten() {
+        if is_of_trivy && package.primary_package_purpose.is_none() {
+            package.primary_package_purpose = package.purpose_by_id();
+        }
+        let is_described = package.id.as_ref().is_some_and(|id| described.contains(id.as_str()));
+        if is_described {
+            if is_of_image.replace(package.is_image()).is_some() {
+                return Err(UnreadableReport::SpdxWithoutSubject);
+            }
             sbom.digests = package.digests();
             sbom.platform = package.platform()?;
-        } else if !package.is_no_package() {
+        }
+        if !package.is_no_package(is_described) {
             sbom.contents.packages.push(package.into());
         }
     }
-    // What a source tree is made of says nothing of what was built from it.
-    if !is_of_image && is_on(Remedy::SbomsAreOfImages) {
-        return Err(UnreadableReport::SpdxWithoutImage);
+    match is_of_image {
+        None if !described.is_empty() => return Err(UnreadableReport::SpdxWithoutSubject),
+        // What a source tree is made of says nothing of what was built from it.
+        Some(false) if is_on(Remedy::SbomsAreOfImages) => return Err(UnreadableReport::SpdxWithoutImage),
+        _ => {}
     }
     let names = document.has_extracted_licensing_infos.into_iter().flatten();
     sbom.contents.license_names =
@@ -162,7 +188,7 @@ pub(in crate::report) fn read(json: &str) -> Result<Sbom<'_>, UnreadableReport> 
 fn described(document: &Document<'_>) -> BTreeSet<String> {
     let by_relationship = document.relationships.iter().flatten().filter_map(|relationship| {
         let text = |text: &Option<Text<'_>>| text.as_ref().map_or(String::new(), |text| text.as_str().to_owned());
-        let describes = text(&relationship.relationship_type) == "DESCRIBES";
+        let describes = DESCRIBES.contains(&text(&relationship.relationship_type).as_str());
         (describes && text(&relationship.spdx_element_id) == DOCUMENT).then(|| text(&relationship.related_spdx_element))
     });
     by_relationship.chain(document.document_describes.iter().flatten().map(|id| id.as_str().to_owned())).collect()
@@ -197,10 +223,17 @@ impl<'a> SpdxPackage<'a> {
         self.purpose() == IMAGE || self.purls().any(|purl| is_of_image(purl.as_str()))
     }
 
+    /// The purpose that Trivy's id stands for.
+    fn purpose_by_id(&self) -> Option<Text<'a>> {
+        let id = self.id.as_ref()?.as_str();
+        let (_, purpose) = PURPOSES_OF_TRIVY.into_iter().find(|(beginning, _)| id.starts_with(beginning))?;
+        Some(Text::from(purpose))
+    }
+
     /// Whether it isn't one: the image itself, its operating system, or where packages were found.
-    fn is_no_package(&self) -> bool {
+    fn is_no_package(&self, is_described: bool) -> bool {
         match self.purls().next() {
-            Some(_) => self.purpose() == IMAGE && self.purls().all(|purl| is_of_image(purl.as_str())),
+            Some(_) => (is_described || self.purpose() == IMAGE) && self.purls().all(|purl| is_of_image(purl.as_str())),
             None => NO_PACKAGES.contains(&self.purpose()),
         }
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::report::document::in_time;
 use crate::text::Text;
+use serde_json::{Value, json};
 
 const IMAGE: &str = "sha256:27d05ab8ed4d526b8179fe5a922b50f0b7001186638cb8ceea56f8577a453c50";
 
@@ -80,6 +81,168 @@ fn what_trivy_writes_is_understood() {
     assert_eq!(sbom.digests, [digest("a"), digest("c")], "the image's id is no digest of it");
     assert_eq!(sbom.platform.as_ref().map(ToString::to_string).as_deref(), Some("linux/arm64"));
     assert_eq!(packages(&sbom), ["curl 8.0-r0 pkg:apk/alpine/curl@8.0-r0 curl"]);
+}
+
+/// What Trivy before 0.41 wrote about an image of our own: SPDX 2.2, which has no purposes.
+fn of_old_trivy() -> [Value; 2] {
+    let documents = [
+        include_str!("../../../tests/sboms/trivy-0.33.spdx.json"),
+        include_str!("../../../tests/sboms/trivy-0.38.spdx.json"),
+    ];
+    documents.map(|json| serde_json::from_str(json).unwrap())
+}
+
+/// The package whose id begins so.
+fn element<'a>(document: &'a mut Value, beginning: &str) -> &'a mut Value {
+    let packages = document["packages"].as_array_mut().unwrap();
+    packages.iter_mut().find(|package| package["SPDXID"].as_str().unwrap().starts_with(beginning)).unwrap()
+}
+
+fn names(document: &Value) -> Vec<String> {
+    let json = document.to_string();
+    let packages = read(&json).unwrap().contents.packages;
+    let mut names: Vec<String> = packages.iter().map(|package| package.name.as_str().to_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The image has a purl where it was pulled, and then its digests too.
+#[test]
+fn what_old_versions_of_trivy_wrote_is_understood() {
+    for mut document in of_old_trivy() {
+        let json = document.to_string();
+        let sbom = read(&json).unwrap();
+        assert_eq!(
+            packages(&sbom),
+            ["curl 7.83-r1 pkg:apk/alpine/curl@7.83-r1?distro=3.16.0 MIT", "left-pad 1.3.0 pkg:npm/left-pad@1.3.0 "]
+        );
+        assert_eq!(sbom.digests, [format!("sha256:{}", "a".repeat(64))]);
+        assert_eq!(sbom.platform.as_ref().map(ToString::to_string).as_deref(), Some("linux/arm64"));
+        let image = element(&mut document, "SPDXRef-ContainerImage-").as_object_mut().unwrap();
+        image.remove("externalRefs");
+        image["attributionTexts"] = json!(["SchemaVersion: 2"]);
+        assert_eq!(names(&document), ["curl", "left-pad"]);
+        assert_eq!(read(&document.to_string()).unwrap().digests.len(), 0);
+    }
+}
+
+/// Nobody else means the same by such ids, and what has a purl of a package is one.
+#[test]
+fn ids_of_trivy_hide_no_package() {
+    for document in of_old_trivy() {
+        for creators in [json!(["Tool: other-1.0"]), json!([]), json!(null)] {
+            let mut foreign = document.clone();
+            foreign["creationInfo"]["creators"] = creators;
+            assert_eq!(names(&foreign), ["alpine", "curl", "left-pad", "npm"]);
+        }
+        for (beginning, name) in [
+            ("SPDXRef-Application-", "npm"),
+            ("SPDXRef-OperatingSystem-", "alpine"),
+            ("SPDXRef-ContainerImage-", "reg.io/app:1.0"),
+        ] {
+            let mut named = document.clone();
+            element(&mut named, beginning)["externalRefs"] =
+                json!([{"referenceType": "purl", "referenceLocator": "pkg:deb/debian/openssl@1.0"}]);
+            assert!(names(&named).contains(&name.to_owned()), "{name}");
+        }
+        let mut library = document.clone();
+        element(&mut library, "SPDXRef-Application-")["primaryPackagePurpose"] = json!("LIBRARY");
+        assert_eq!(names(&library), ["curl", "left-pad", "npm"]);
+        // What isn't the image is none by another's id.
+        let mut files = document.clone();
+        element(&mut files, "SPDXRef-ContainerImage-")["SPDXID"] = json!("SPDXRef-Filesystem-1");
+        for relationship in files["relationships"].as_array_mut().unwrap() {
+            if relationship["spdxElementId"] == "SPDXRef-DOCUMENT" {
+                relationship["relatedSpdxElement"] = json!("SPDXRef-Filesystem-1");
+            }
+        }
+        files.as_object_mut().unwrap().remove("documentDescribes");
+        element(&mut files, "SPDXRef-Filesystem-").as_object_mut().unwrap().remove("externalRefs");
+        assert_eq!(read(&files.to_string()).unwrap_err(), UnreadableReport::SpdxWithoutImage);
+    }
+}
+
+/// The message says what to do.
+#[test]
+fn what_syft_wrote_about_itself_is_of_no_image() {
+    let json = include_str!("../../../tests/sboms/syft-0.64.spdx.json");
+    assert_eq!(
+        read(json).unwrap_err().to_string(),
+        "it describes itself and no image, as Syft 0.64 to 0.85 wrote it: make it with Syft 0.88 or later, or as CycloneDX"
+    );
+}
+
+/// What is described is left out where it is the image, and where it is a package besides, it counts as one.
+#[test]
+fn what_is_described_is_the_image() {
+    let document = |describes: &str, packages: &str| {
+        format!(
+            r#"{{"spdxVersion": "SPDX-2.3", {describes}, "packages": [{packages}, {{"SPDXID": "p", "name": "p",
+                "externalRefs": [{{"referenceType": "purl", "referenceLocator": "pkg:npm/p@1"}}]}}]}}"#
+        )
+    };
+    let element = |id: &str, purls: &[&str]| {
+        let purl = |purl: &&str| format!(r#"{{"referenceType": "purl", "referenceLocator": "{purl}"}}"#);
+        let purls: Vec<String> = purls.iter().map(purl).collect();
+        format!(r#"{{"SPDXID": "{id}", "name": "{id}", "externalRefs": [{}]}}"#, purls.join(", "))
+    };
+    let said = |json: &str| match read(json) {
+        Ok(sbom) => sbom.contents.packages.iter().map(|package| package.name.as_str()).collect::<Vec<_>>().join(" "),
+        Err(why) => why.to_string(),
+    };
+    let relationship = |to: &str| {
+        format!(
+            r#"{{"spdxElementId": "SPDXRef-DOCUMENT", "relatedSpdxElement": "{to}", "relationshipType": "DESCRIBES"}}"#
+        )
+    };
+    let one = r#""documentDescribes": ["image"]"#;
+    let (several, itself) = ("it doesn't describe one thing", "it describes itself and no image, as Syft 0.64 to 0.85");
+    for (describes, packages, expected) in [
+        (one.to_owned(), element("image", &["pkg:oci/app?arch=amd64"]), "p"),
+        (one.to_owned(), element("image", &["pkg:oci/app?arch=amd64", "pkg:deb/debian/x@1"]), "image p"),
+        (one.to_owned(), element("image", &["pkg:deb/debian/x@1"]), "what it describes is not an image"),
+        (one.to_owned(), element("image", &[]), "what it describes is not an image"),
+        (one.to_owned(), element("other", &["pkg:oci/app"]), several),
+        (one.to_owned(), [element("image", &["pkg:oci/app"]), element("image", &["pkg:oci/app"])].join(", "), several),
+        (r#""documentDescribes": []"#.to_owned(), element("image", &["pkg:npm/image@1"]), "image p"),
+        (r#""documentDescribes": ["image", "p"]"#.to_owned(), element("image", &["pkg:oci/app"]), several),
+        (
+            r#""documentDescribes": [1]"#.to_owned(),
+            element("image", &["pkg:oci/app"]),
+            "it can't be read: invalid type",
+        ),
+        (
+            r#""documentDescribes": "image""#.to_owned(),
+            element("image", &["pkg:oci/app"]),
+            "it can't be read: invalid type",
+        ),
+        (
+            format!(r#""relationships": [{}]"#, relationship("SPDXRef-DOCUMENT")),
+            element("image", &["pkg:oci/app"]),
+            itself,
+        ),
+        (
+            format!(r#""relationships": [{}, {}]"#, relationship("image"), relationship("SPDXRef-DOCUMENT")),
+            element("image", &["pkg:oci/app"]),
+            several,
+        ),
+        (format!(r#"{one}, "relationships": [{}]"#, relationship("image")), element("image", &["pkg:oci/app"]), "p"),
+        (format!(r#"{one}, "relationships": [{}]"#, relationship("p")), element("image", &["pkg:oci/app"]), several),
+        (
+            format!(r#"{one}, "creationInfo": {{"creators": "Tool: trivy"}}"#),
+            element("image", &["pkg:oci/app"]),
+            "it can't be read: invalid type",
+        ),
+        (
+            format!(r#"{one}, "creationInfo": {{"creators": [null, 1]}}"#),
+            element("image", &["pkg:oci/app"]),
+            "it can't be read: invalid type",
+        ),
+    ] {
+        let json = document(&describes, &packages);
+        let said = said(&json);
+        assert!(said == expected || expected.contains(' ') && said.starts_with(expected), "{json}: {said}");
+    }
 }
 
 #[test]
