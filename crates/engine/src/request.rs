@@ -125,6 +125,11 @@ impl<'a> AdmissionRequest<'a> {
         spelling::from_str(raw.get()).ok()
     }
 
+    /// Whether its object is a Secret, or was one.
+    pub(crate) fn is_about_a_secret(&self) -> bool {
+        self.group.is_empty() && self.kind == "Secret"
+    }
+
     /// Whether it updates an object that is being deleted: its controller makes nothing of it any more, and a node starts none of its
     /// containers. The old object says so, which the API server keeps; what stands in the new one, whoever asks wrote.
     pub(crate) fn is_of_what_is_being_deleted(&self) -> bool {

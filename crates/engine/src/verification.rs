@@ -623,7 +623,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                     },
                     other => other,
                 });
-                return value.map_err(|why| why.at(&expression.path));
+                return value.map_err(|why| self.told(why, expression));
             }
         }
     }
@@ -631,6 +631,13 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     /// That an expression gives neither true nor false.
     fn no_boolean(&self, expression: &Expression, value: &Value) -> EvaluationError {
         self.wrong(expression, format!("it must give true or false, but gives {}", value.type_of()))
+    }
+
+    /// Why an expression has no value, as it is told: where the request is about a Secret, without what that holds.
+    fn told(&self, why: EvaluationError, expression: &Expression) -> EvaluationError {
+        let is_secret = self.subject.context.request.is_about_a_secret();
+        let why = if is_secret { why.without_values() } else { why };
+        why.at(&expression.path)
     }
 
     /// That an expression gives something of another type than it must.

@@ -1827,10 +1827,9 @@ impl Interpreter {
                         }
                     }
                     Value::Undefined => (),
-                    other => {
+                    _ => {
                         let span = Self::loop_span(loop_info);
-                        bail!(span
-                            .error(format!("walk expected array result, got `{other}`").as_str()));
+                        bail!(span.error("walk expected array result"));
                     }
                 }
 
@@ -2197,13 +2196,7 @@ impl Interpreter {
                                 return Err(span.source.error(
                                     span.line,
                                     span.col,
-                                    format!(
-					"value for key `{}` generated multiple times: `{}` and `{}`",
-					serde_json::to_string_pretty(&key).map_err(anyhow::Error::msg)?,
-					serde_json::to_string_pretty(&pv).map_err(anyhow::Error::msg)?,
-					serde_json::to_string_pretty(&value).map_err(anyhow::Error::msg)?,
-                                    )
-                                    .as_str(),
+                                    "value for a key generated multiple times",
                                 ));
                             }
                             _ => map.insert(key, value),
@@ -2226,7 +2219,7 @@ impl Interpreter {
                             Value::Set(ref mut s) => {
                                 Rc::make_mut(s).insert(output);
                             }
-                            a => bail!("internal error: invalid context value {a}"),
+                            _ => bail!("internal error: invalid context value"),
                         }
                     } else if !ctx_mut.is_compr {
                         if !matches!(&ctx_mut.value, Value::Set(_)) {
@@ -3144,7 +3137,7 @@ impl Interpreter {
                     return Err(span.source.error(
                         span.line,
                         span.col,
-                        format!("function produced multiple outputs {value:?}").as_str(),
+                        "function produced multiple outputs",
                     ))
                 }
                 // If the function successfully executed, but did not return any value, then return true.
@@ -3567,12 +3560,7 @@ impl Interpreter {
                 && !self.compiled_policy.default_rules.contains_key(&rule_path)
                 && !self.compiled_policy.imports.contains_key(&rule_path)
             {
-                bail!(span.error(&format!(
-                    "var {} is unsafe (path {:?}, scopes {:?})",
-                    name.text(),
-                    module_var_path,
-                    self.scopes
-                )));
+                bail!(span.error(&format!("var {} is unsafe", name.text())));
             }
 
             // Find the rule to which the var being looked up corresponds to. This is the prefix for
@@ -3991,7 +3979,7 @@ impl Interpreter {
                 Self::make_or_get_value_mut(obj, paths)
             }
             Value::Undefined => Ok(obj),
-            _ => bail!("internal error: make: not an object {obj:?}"),
+            _ => bail!("internal error: make: not an object"),
         }
     }
 

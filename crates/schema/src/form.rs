@@ -259,7 +259,14 @@ fn is_list_of_texts(schema: &Map<String, Value>) -> bool {
 fn question_in_a_list(setting: &Setting<'_>) -> Option<Map<String, Value>> {
     match shape_of(setting.schema) {
         Shape::List(items) if !matches!(shape_of(items), Shape::Text) => None,
-        _ => question(setting, setting.name),
+        _ => {
+            let mut question = question(setting, setting.name)?;
+            // A new entry has the defaults of its questions, and keeps them: a list that may not be empty has none.
+            if setting.schema.contains_key("minItems") && question.get("default") == Some(&json!([])) {
+                question.remove("default");
+            }
+            Some(question)
+        }
     }
 }
 

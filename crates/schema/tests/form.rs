@@ -292,6 +292,30 @@ fn each_answer_makes_valid_settings() {
     assert!(answered > 100, "{answered}");
 }
 
+/// A new entry of a list has the defaults of its questions, and what is empty in it is kept.
+#[test]
+fn lists_of_an_entry_that_nobody_filled_in_are_valid() {
+    let mut tried = 0;
+    for question in Form::new().asked().iter().filter(|question| question["type"] == "sequence[") {
+        let variable = question["variable"].as_str().unwrap();
+        let whole = entry(question);
+        for inner in question["sequence_questions"].as_array().unwrap().iter().filter(|inner| inner["type"] == "array[")
+        {
+            let key = inner["variable"].as_str().unwrap();
+            let mut one = whole.clone();
+            match inner.get("default") {
+                Some(default) => one[key] = default.clone(),
+                None => _ = one.as_object_mut().unwrap().remove(key),
+            }
+            let mut form = Form::new();
+            form.answer(variable, json!([one]));
+            form.is_valid();
+            tried += 1;
+        }
+    }
+    assert!(tried >= 4, "{tried}");
+}
+
 /// Of a policy for signatures that says nobody, or of a report that anybody could have signed, nothing may come.
 #[test]
 fn what_was_chosen_and_not_filled_in_is_refused() {

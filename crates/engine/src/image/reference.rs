@@ -225,6 +225,25 @@ impl fmt::Display for ReferenceError {
     }
 }
 
+impl ReferenceError {
+    /// The same without a word of the text, for where that may be what a Secret holds.
+    pub(crate) fn without_text(&self) -> &'static str {
+        match self {
+            Self::Empty => "it is empty",
+            Self::Identifier => "64 hexadecimal digits are an image ID, not a name",
+            Self::LocalIdentifier(_) => "it is the ID of an image that a node has, not a name",
+            Self::Host(_) => "it begins with no registry host",
+            Self::UpperCase(_) => "its repository must be in lower case",
+            Self::Repository(path) if path.is_empty() => "the repository is missing",
+            Self::Repository(_) => "its repository has no such name",
+            Self::TooLong(_) => "its name is too long",
+            Self::Tag(tag) if tag.is_empty() => "the tag after `:` is missing",
+            Self::Tag(_) => "what follows `:` is not a tag",
+            Self::Digest(_) => "what follows `@` is not a digest like `sha256:` and 64 hexadecimal digits",
+        }
+    }
+}
+
 impl std::error::Error for ReferenceError {}
 
 /// A text cut to a length that a message can carry.

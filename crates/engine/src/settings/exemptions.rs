@@ -41,7 +41,7 @@ impl Exemption {
     /// Whether every finding that another exempts is one that this one exempts as long.
     pub(super) fn covers(&self, other: &Self) -> bool {
         fn all<T>(own: &[T], others: &[T], covers: impl Fn(&T, &T) -> bool) -> bool {
-            // What is empty restricts nothing.
+            // What isn't written restricts nothing.
             own.is_empty() || !others.is_empty() && others.iter().all(|other| own.iter().any(|own| covers(own, other)))
         }
         self.expires >= other.expires
@@ -132,22 +132,36 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> V
 fn read_one(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Exemption> {
     let path = map.path();
     let mut vulnerabilities: Vec<&str> = map.text("vulnerability", problems).into_iter().collect();
-    vulnerabilities.extend(named(map, "vulnerabilities", problems));
+    vulnerabilities.extend(map.texts("vulnerabilities", problems).into_iter().map(|(_, text)| text));
     if vulnerabilities.iter().any(|id| id.is_empty() || id.trim() != *id) {
         problems.add(*path, "an empty id, or one with spaces around it, names no vulnerability");
     } else if vulnerabilities.is_empty() {
         problems.add(*path, "set `vulnerability` or `vulnerabilities`: an id, or a pattern like `CVE-2024-*`");
     }
-    let packages = named(map, "packages", problems);
-    for package in packages.iter().filter(|package| !package.starts_with("pkg:")) {
-        problems.add(
-            path.key("packages"),
-            format!("`{package}` is not the beginning of a purl like `pkg:apk/alpine/openssl@`"),
-        );
+    let packages = map.narrowing_texts("packages", "package", problems);
+    for package in &packages {
+        match package.strip_prefix("pkg:") {
+            Some("") => problems.add(
+                path.key("packages"),
+                "`pkg:` is the beginning of every purl; leave `packages` out for every package",
+            ),
+            Some(_) => {}
+            None => problems.add(
+                path.key("packages"),
+                format!("`{package}` is not the beginning of a purl like `pkg:apk/alpine/openssl@`"),
+            ),
+        }
     }
-    let images = named(map, "images", problems).into_iter().map(Prefix::new).collect::<Vec<_>>();
-    for prefix in images.iter().filter(|prefix| !prefix.can_match()) {
-        problems.add(path.key("images"), format!("no image's name starts with `{}`", prefix.as_str()));
+    let images = map.narrowing_texts("images", "image", problems).into_iter().map(Prefix::new).collect::<Vec<_>>();
+    for prefix in &images {
+        if prefix.as_str().is_empty() {
+            problems.add(
+                path.key("images"),
+                "an empty text is the beginning of every image's name; leave `images` out for every image",
+            );
+        } else if !prefix.can_match() {
+            problems.add(path.key("images"), format!("no image's name starts with `{}`", prefix.as_str()));
+        }
     }
     let reason = map.text("reason", problems).map(str::trim);
     if !map.has("reason") || reason.is_some_and(str::is_empty) {
@@ -175,11 +189,6 @@ fn read_one(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Exempt
         expire_on_fix: map.boolean("expireOnFix", false, problems),
         object: None,
     })
-}
-
-/// The texts of a list, which restricts nothing when it is empty.
-fn named<'v>(map: &SettingsMap<'v, '_>, key: &str, problems: &mut Problems) -> Vec<&'v str> {
-    map.texts(key, problems).into_iter().map(|(_, text)| text).collect()
 }
 
 #[cfg(test)]

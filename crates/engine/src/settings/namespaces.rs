@@ -72,11 +72,11 @@ impl NamespacePattern {
     }
 }
 
-/// The patterns of a list; what isn't one is reported.
+/// The patterns of a list that narrows what it stands in; what isn't one is reported.
 pub(super) fn read_patterns(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems) -> Vec<NamespacePattern> {
     let path = map.path().key(key);
-    let texts = map.texts(key, problems).into_iter();
-    let patterns = texts.filter_map(|(_, text)| read_pattern(text, path, problems));
+    let texts = map.narrowing_texts(key, "namespace", problems).into_iter();
+    let patterns = texts.filter_map(|text| read_pattern(text, path, problems));
     patterns.collect()
 }
 

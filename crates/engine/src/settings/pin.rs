@@ -3,6 +3,7 @@
 use super::read::{Problems, SettingsMap};
 use crate::message::nearest;
 use crate::workload::WorkloadKind;
+use serde_json::Value;
 
 /// Which images are pinned.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +31,14 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> P
     if map.has("kinds") {
         kinds.clear();
         let path = path.key("kinds");
-        for (position, text) in map.texts("kinds", problems) {
+        let texts = map.texts("kinds", problems);
+        if map.get("kinds").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+            problems.add(
+                path,
+                "an empty list would leave every image unpinned; leave it out for Pods, or set `pin.enabled: false`",
+            );
+        }
+        for (position, text) in texts {
             match WorkloadKind::ALL.into_iter().find(|kind| kind.name() == text) {
                 Some(WorkloadKind::ReplicaSet) => problems.add(
                     path.position(position),

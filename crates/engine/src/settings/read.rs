@@ -233,6 +233,17 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
         texts
     }
 
+    /// The texts of a list that narrows what it stands in, which is about every `what` without it. Nobody means that who writes an
+    /// empty list: a template does, without values.
+    pub(super) fn narrowing_texts(&self, key: &str, what: &str, problems: &mut Problems) -> Vec<&'v str> {
+        let path = self.path.key(key);
+        let texts = self.texts(key, problems).into_iter().map(|(_, text)| text).collect();
+        if self.get(key).and_then(Value::as_array).is_some_and(Vec::is_empty) {
+            problems.add(path, format!("an empty list names no {what}; leave `{key}` out for every {what}"));
+        }
+        texts
+    }
+
     pub(super) fn choice<C: Choice>(&self, key: &str, default: C, problems: &mut Problems) -> C {
         let Some(text) = self.text(key, problems) else { return default };
         C::of(text).unwrap_or_else(|| {

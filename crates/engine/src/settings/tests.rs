@@ -1,5 +1,7 @@
 //! Settings as users write them: what they come to, and how every problem is reported.
 
+mod empty_lists;
+
 use super::*;
 use serde_json::json;
 

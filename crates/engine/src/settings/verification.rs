@@ -419,6 +419,17 @@ fn read_resource_rules(constraints: &SettingsMap<'_, '_>, problems: &mut Problem
         if let Some(scope) = map.text("scope", problems).filter(|scope| *scope != "*") {
             problems.add(path.key("scope"), format!("`{scope}` is not supported; `resources` say which kinds"));
         }
+        // Kubernetes writes empty lists out, and they make a policy about more. An empty text is the name of nothing, so that
+        // the policy would be about nothing. As a group it is the core group.
+        for (key, what) in [("apiVersions", "version"), ("resourceNames", "object")] {
+            let written = map.get(key).and_then(Value::as_array).into_iter().flatten().enumerate();
+            for (position, _) in written.filter(|(_, text)| text.as_str() == Some("")) {
+                problems.add(
+                    path.key(key).position(position),
+                    format!("an empty text names no {what}; leave `{key}` out for every {what}"),
+                );
+            }
+        }
         let mut texts = |key: &str| map.texts(key, problems).into_iter().map(|(_, text)| text.to_owned()).collect();
         let rule = ResourceRule {
             groups: texts("apiGroups"),
@@ -460,8 +471,7 @@ fn read_image_rules(
         }
         let path = path.key("expressions");
         for (position, text) in own.texts("expressions", problems) {
-            // The proposal calls the image by what is no name in CEL, the shipped policies `ref`.
-            rules.expressions.push(expression(path.position(position), &text.replace("$image", "ref")));
+            rules.expressions.extend(of_images(text, path.position(position), problems));
         }
     }
     let path = map.path().key("matchImageReferences");
@@ -471,13 +481,20 @@ fn read_image_rules(
         entry.known(&["glob", "expression"], &[], problems);
         match (entry.text("glob", problems), entry.text("expression", problems)) {
             (Some(glob), None) => rules.globs.push(read_glob(glob, path.key("glob"), problems)),
-            (None, Some(text)) => {
-                rules.expressions.push(expression(path.key("expression"), &text.replace("$image", "ref")));
-            }
+            (None, Some(text)) => rules.expressions.extend(of_images(text, path.key("expression"), problems)),
             _ => problems.add(path, "set one of `glob` and `expression`"),
         }
     }
     rules
+}
+
+/// The proposal calls the image by what is no name in CEL, the shipped policies `ref`.
+fn of_images(text: &str, path: Path<'_>, problems: &mut Problems) -> Option<Expression> {
+    if text.trim().is_empty() {
+        problems.add(path, "the expression is missing");
+        return None;
+    }
+    Some(expression(path, &text.replace("$image", "ref")))
 }
 
 /// A policy that is about no image verifies nothing, and nobody would notice.

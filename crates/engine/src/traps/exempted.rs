@@ -166,6 +166,10 @@ fn an_exemption_that_can_not_be_read_as_a_whole_holds_for_nothing() {
         (changed("/spec/expires", json!("soon")), "spec.expires: `soon` is not a day"),
         (changed("/spec/expires", json!(20_270_131)), "spec.expires: expected a string"),
         (changed("/spec/images", json!([1])), "spec.images[0]: expected a string"),
+        (changed("/spec/images", json!([])), "spec.images: an empty list names no image"),
+        (changed("/spec/images", json!([""])), "spec.images: an empty text is the beginning of every image's name"),
+        (changed("/spec/namespaces", json!([])), "spec.namespaces: an empty list names no namespace"),
+        (changed("/spec/packages", json!([])), "spec.packages: an empty list names no package"),
         (changed("/spec/approvedBy", json!(["alice"])), "spec.approvedBy: expected a string"),
         // Who wrote it knows more restrictions than this policy does.
         (changed("/spec/platforms", json!(["linux/arm64"])), "spec.platforms: unknown setting"),

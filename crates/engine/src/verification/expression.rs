@@ -64,6 +64,9 @@ pub(crate) struct References {
     pub(crate) functions: BTreeSet<String>,
 }
 
+/// How an error begins that is about a name.
+pub(super) const UNDECLARED: &str = "undeclared reference";
+
 /// Why an expression has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EvaluationError {
@@ -95,6 +98,19 @@ impl EvaluationError {
             Self::Failed(why) => Self::Failed(format!("{path}: {why}")),
             Self::Outage { why, image } => Self::Outage { why: format!("{path}: {why}"), image },
             Self::Limit(why) => Self::Limit(format!("{path}: {why}")),
+        }
+    }
+}
+
+impl EvaluationError {
+    /// The same without what an expression was given: that may be what a Secret holds.
+    pub(crate) fn without_values(self) -> Self {
+        match self {
+            // The name stands in the expression.
+            Self::Failed(why) if !why.starts_with(UNDECLARED) => {
+                Self::Failed("it has no value; why isn't told, since the request is about a Secret".to_owned())
+            }
+            other => other,
         }
     }
 }
@@ -252,7 +268,7 @@ fn too_many_steps() -> String {
 pub(super) fn describe(error: &ExecutionError) -> String {
     let text = match error {
         ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
-        ExecutionError::UndeclaredReference(name) => format!("undeclared reference to `{name}`"),
+        ExecutionError::UndeclaredReference(name) => format!("{UNDECLARED} to `{name}`"),
         ExecutionError::FunctionError { function, message } => format!("{function}: {message}"),
         // Their texts would show maps, whose keys have no order.
         ExecutionError::UnsupportedBinaryOperator(operator, left, right) => {

@@ -200,7 +200,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         for (expression, program) in rules.expressions.iter().zip(&programs.image_rules) {
             for name in &names {
                 scope.set("ref", Value::from(name.as_str()));
-                let value = program.evaluate(scope).map_err(|error| error.at(&expression.path));
+                let value = program.evaluate(scope).map_err(|why| self.told(why, expression));
                 self.recorder.evaluated(&Evaluation { expression, program, scope, image: Some(image), value: &value });
                 match value? {
                     Value::Bool(true) => return Ok(true),

@@ -5,7 +5,7 @@
 
 use super::VerificationOutcome;
 use super::check::check_policy;
-use super::expression::{EvaluationError, NAMESPACES, Program, Scope, describe};
+use super::expression::{EvaluationError, NAMESPACES, Program, Scope, UNDECLARED, describe};
 use super::functions::{self, TYPE_NAMES};
 use super::questions::Listener;
 use crate::message::cut;
@@ -187,7 +187,7 @@ struct Noted {
 
 impl Record {
     pub(crate) fn of(request: &AdmissionRequest<'_>) -> Self {
-        let is_secret = request.group.is_empty() && request.kind == "Secret";
+        let is_secret = request.is_about_a_secret();
         Self { veil: Veil { is_secret }, calls: Arc::default(), noted: RefCell::default() }
     }
 
@@ -428,7 +428,7 @@ impl Veil {
         let kind = match why {
             EvaluationError::Limit(_) => ErrorKind::Limit,
             EvaluationError::Outage { .. } => ErrorKind::Outage,
-            EvaluationError::Failed(_) if message.starts_with("undeclared reference") => ErrorKind::Undefined,
+            EvaluationError::Failed(_) if message.starts_with(UNDECLARED) => ErrorKind::Undefined,
             EvaluationError::Failed(_) => ErrorKind::Failed,
         };
         ErrorRecord { kind, message: self.text(message.to_owned()) }

@@ -10,6 +10,7 @@ mod purity;
 mod recorded_expressions;
 mod registries;
 mod rego_pitfalls;
+mod secrets_in_messages;
 mod two_phases;
 mod verification;
 mod verification_time;

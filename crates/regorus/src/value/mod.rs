@@ -1548,7 +1548,7 @@ impl Value {
                 Self::make_or_get_value_mut(self, paths)
             }
             Value::Undefined => Ok(self),
-            _ => bail!("internal error: make: not an selfect {self:?}"),
+            _ => bail!("internal error: make: not an object"),
         }
     }
 
@@ -1576,12 +1576,7 @@ impl Value {
                 for (k, v) in new.iter() {
                     match map.get(k) {
                         // Same key, different value: the rule produced two outputs for one path.
-                        Some(pv) if *pv != *v => bail!(
-                            "value for key `{}` generated multiple times: `{}` and `{}`",
-                            serde_json::to_string_pretty(&k).map_err(anyhow::Error::msg)?,
-                            serde_json::to_string_pretty(&pv).map_err(anyhow::Error::msg)?,
-                            serde_json::to_string_pretty(&v).map_err(anyhow::Error::msg)?,
-                        ),
+                        Some(pv) if *pv != *v => bail!("value for a key generated multiple times"),
                         _ => {
                             Rc::make_mut(map).insert(k.clone(), v.clone());
                             enforce_limit_anyhow()?;

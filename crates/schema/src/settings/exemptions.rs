@@ -13,14 +13,14 @@ pub struct Exemption {
     pub vulnerability: Option<String>,
     /// Several of them.
     pub vulnerabilities: Option<Vec<String>>,
-    /// How the images' names start.
-    #[schemars(extend("default" = [], "examples" = [["ghcr.io/team/"]]))]
+    /// How the images' names start. Without it: every image.
+    #[schemars(length(min = 1), inner(length(min = 1)), extend("examples" = [["ghcr.io/team/"]]))]
     pub images: Option<Vec<String>>,
-    /// The workloads' namespaces, by a name or a glob like `prod-*`.
-    #[schemars(inner(regex(pattern = NAMESPACE)), extend("default" = []))]
+    /// The workloads' namespaces, by a name or a glob like `prod-*`. Without it: every namespace.
+    #[schemars(length(min = 1), inner(regex(pattern = NAMESPACE)))]
     pub namespaces: Option<Vec<String>>,
-    /// How the packages' URLs (purl) start.
-    #[schemars(extend("default" = [], "examples" = [["pkg:apk/alpine/openssl@"]]))]
+    /// How the packages' URLs (purl) start. Without it: every package.
+    #[schemars(length(min = 1), inner(regex(pattern = "^pkg:.")), extend("examples" = [["pkg:apk/alpine/openssl@"]]))]
     pub packages: Option<Vec<String>>,
     /// Why; people will read it in messages.
     #[schemars(extend("examples" = ["not reachable, TICKET-7"]))]

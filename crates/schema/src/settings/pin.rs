@@ -11,7 +11,7 @@ pub struct Pin {
     pub enabled: Option<bool>,
     /// The only kinds that are ever written. Pin at one level, or tools that compare a cluster with a repository see drift. Objects
     /// whose owner is a controller aren't written, Pods aside, nor are mirror Pods: their makers would write them anew.
-    #[schemars(extend("default" = ["Pod"]))]
+    #[schemars(length(min = 1), extend("default" = ["Pod"]))]
     pub kinds: Option<Vec<WorkloadKind>>,
     /// Whether annotations keep the images' original names.
     #[schemars(extend("default" = true))]

@@ -214,7 +214,7 @@ pub struct ReportCosign {
     /// By a certificate of an own authority.
     pub certificate: Option<Certificate>,
     /// What the signature must say beside that; not with `certificate`.
-    #[schemars(extend("default" = {}))]
+    #[schemars(extend("minProperties" = 1, "examples" = [{"env": "prod"}]))]
     pub annotations: Option<BTreeMap<String, String>>,
     /// Whether the signature must stand in Sigstore's transparency log.
     pub ctlog: Option<TransparencyLog>,

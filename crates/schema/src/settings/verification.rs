@@ -147,7 +147,7 @@ pub struct ResourceRule {
     #[schemars(extend("default" = []))]
     pub api_groups: Option<Vec<String>>,
     /// Versions.
-    #[schemars(extend("default" = []))]
+    #[schemars(inner(length(min = 1)), extend("default" = []))]
     pub api_versions: Option<Vec<String>>,
     /// Operations.
     #[schemars(extend("default" = []))]
@@ -156,7 +156,7 @@ pub struct ResourceRule {
     #[schemars(length(min = 1))]
     pub resources: Vec<String>,
     /// Names of objects.
-    #[schemars(extend("default" = []))]
+    #[schemars(inner(length(min = 1)), extend("default" = []))]
     pub resource_names: Option<Vec<String>>,
     /// `*`
     #[schemars(extend("const" = "*"))]
@@ -188,7 +188,7 @@ pub struct ImageRules {
     #[schemars(inner(length(min = 1), regex(pattern = "[^/]$")), extend("default" = [], "examples" = [["ghcr.io/team/*"]]))]
     pub references: Option<Vec<String>>,
     /// CEL expressions over `ref`, the image as the object names it.
-    #[schemars(extend("default" = []))]
+    #[schemars(inner(length(min = 1)), extend("default" = []))]
     pub expressions: Option<Vec<String>>,
 }
 
@@ -201,6 +201,7 @@ pub struct ImageReference {
     #[schemars(length(min = 1), regex(pattern = "[^/]$"))]
     pub glob: Option<String>,
     /// A CEL expression over `ref`, the image as the object names it.
+    #[schemars(length(min = 1))]
     pub expression: Option<String>,
 }
 
@@ -239,7 +240,7 @@ pub struct Cosign {
     /// By a certificate of an own authority.
     pub certificate: Option<Certificate>,
     /// What the signature must say beside that; not with `certificate`.
-    #[schemars(extend("default" = {}))]
+    #[schemars(extend("minProperties" = 1, "examples" = [{"env": "prod"}]))]
     pub annotations: Option<BTreeMap<String, String>>,
     /// Whether the signature must stand in Sigstore's transparency log.
     pub ctlog: Option<TransparencyLog>,

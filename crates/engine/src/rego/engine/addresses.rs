@@ -124,10 +124,8 @@ pub(super) fn cidr_expand(arguments: Vec<Value>) -> anyhow::Result<Value> {
     let Some(cidr) = text(&arguments, 0).and_then(Cidr::parse) else { return Ok(Value::Undefined) };
     let rest = cidr.rest();
     if rest >> MAX_ADDRESS_BITS != 0 {
-        let Cidr { first, prefix } = cidr;
-        bail!(
-            "`net.cidr_expand` of `{first}/{prefix}`: at most 2^{MAX_ADDRESS_BITS} addresses, use `net.cidr_contains`"
-        );
+        let bits = 128 - rest.leading_zeros();
+        bail!("`net.cidr_expand` of 2^{bits} addresses: at most 2^{MAX_ADDRESS_BITS}, use `net.cidr_contains`");
     }
     let first = cidr.first;
     let addresses = (0..=rest).map(|step| match first {

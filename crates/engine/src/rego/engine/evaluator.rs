@@ -182,9 +182,10 @@ impl<'b> Evaluator<'b> {
     /// Adds a document to `data`.
     ///
     /// # Errors
-    /// It contradicts what is there already.
+    /// It contradicts what is there already. Which value does isn't repeated: it may be a Secret's.
     pub(crate) fn add_data(&mut self, data: Value) -> Result<(), EvaluationError> {
-        engine(&mut self.engine).add_data(data).map_err(|error| EvaluationError::Failed(one_line(&error)))
+        let contradicts = || EvaluationError::Failed("the data contradicts what is there already".to_owned());
+        engine(&mut self.engine).add_data(data).map_err(|_| contradicts())
     }
 
     /// What the rules see as `input` from now on.

@@ -55,7 +55,7 @@ fn names(image: &str, matching: ImageMatching) -> anyhow::Result<ComparedNames<'
         ImageMatching::Raw => ComparedNames::Raw(image.to_owned().into()),
         ImageMatching::Canonical => {
             let reference = ImageReference::parse(image).map_err(|why| {
-                anyhow!("`{IMAGE_HAS_PREFIX}`: `{}` is not an image reference: {why}", crate::message::cut(image, 80))
+                anyhow!("`{IMAGE_HAS_PREFIX}`: the string is not an image reference: {}", why.without_text())
             })?;
             ComparedNames::canonical(&reference)
         }
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_is_no_image_is_an_error() {
-        let not_an_image = "`image_has_prefix`: `a b` is not an image reference: `a b` is not a repository name";
+        let not_an_image = "`image_has_prefix`: the string is not an image reference: its repository has no such name";
         assert_eq!(call(ImageMatching::Canonical, &["a b", "a", "reject"]), Err(not_an_image.to_owned()));
         assert_eq!(call(ImageMatching::Raw, &["a b", "a", "reject"]), Ok(true));
         for (arguments, why) in [

@@ -1,5 +1,6 @@
 //! JSON patches from rules: applied to the object, with the parents that are missing.
 
+use crate::message::cut;
 use crate::text::from_json;
 use json_patch::PatchOperation;
 use serde_json::{Map, Value};
@@ -7,6 +8,9 @@ use std::fmt;
 
 /// Maps whose values are texts: nothing stands below a key of theirs.
 const TEXT_MAPS: [&str; 4] = ["annotations", "labels", "matchLabels", "nodeSelector"];
+
+/// The longest path that an error names.
+const MAX_PATH_LENGTH: usize = 160;
 
 /// Why a patch can't be applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +21,8 @@ pub(crate) enum PatchError {
     Base64Url,
     /// It is no base64.
     NotBase64,
+    /// One of its operations is none; what of it can be named.
+    NotAnOperation(String),
     /// A path goes below a text; the second is what was probably meant.
     SlashInKey { path: String, meant: String },
     /// An operation fails.
@@ -27,6 +33,12 @@ impl fmt::Display for PatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotAPatch(why) => write!(f, "it is no JSON patch: {why}"),
+            Self::NotAnOperation(shown) => {
+                write!(
+                    f,
+                    "it is no JSON patch: `{shown}` is no operation, which has `op`, `path` and what belongs to it"
+                )
+            }
             Self::Base64Url => f.write_str("its patch is encoded for URLs; encode it with `base64.encode`"),
             Self::NotBase64 => {
                 f.write_str("its patch is not base64; encode it with `base64.encode(json.marshal(patches))`")
@@ -45,49 +57,74 @@ pub(super) fn decode(text: &str) -> Result<Value, PatchError> {
     from_json(&bytes).map_err(|error| PatchError::NotAPatch(error.to_string()))
 }
 
-/// Applies a list of operations. After an error the object is half patched, and of no use.
-pub(super) fn apply(object: &mut Value, operations: Value) -> Result<(), PatchError> {
-    let operations: Vec<Value> = match operations {
-        Value::Array(operations) => operations,
-        other => {
-            return Err(PatchError::NotAPatch(format!(
-                "`{}` is no list",
-                crate::message::cut(&other.to_string(), 100)
-            )));
-        }
+/// Applies a list of operations. After an error the object is half patched, and of no use. `is_written` tells whether a step of
+/// a path stands in the rules' own text: an error names no other, and no value.
+pub(super) fn apply(
+    object: &mut Value,
+    operations: Value,
+    is_written: &dyn Fn(&str) -> bool,
+) -> Result<(), PatchError> {
+    let Value::Array(operations) = operations else {
+        return Err(PatchError::NotAPatch("it is no list".to_owned()));
     };
     for operation in operations {
-        apply_one(object, operation)?;
+        apply_one(object, operation, is_written)?;
     }
     Ok(())
 }
 
-fn apply_one(object: &mut Value, operation: Value) -> Result<(), PatchError> {
-    let shown = crate::message::cut(&operation.to_string(), 160);
+fn apply_one(object: &mut Value, operation: Value, is_written: &dyn Fn(&str) -> bool) -> Result<(), PatchError> {
+    let shown = shown(&operation, is_written);
     let read: PatchOperation =
-        serde_json::from_value(operation).map_err(|error| PatchError::NotAPatch(format!("`{shown}`: {error}")))?;
+        serde_json::from_value(operation).map_err(|_| PatchError::NotAnOperation(shown.clone()))?;
     let path = read.path().to_string();
-    check_keys(&path)?;
+    check_keys(&path, is_written)?;
     if matches!(read, PatchOperation::Add(_) | PatchOperation::Copy(_) | PatchOperation::Move(_)) {
         make_parents(object, &path);
     }
     json_patch::patch(object, std::slice::from_ref(&read))
-        .map_err(|error| PatchError::Fails { operation: shown, why: error.to_string() })
+        .map_err(|error| PatchError::Fails { operation: shown, why: error.kind.to_string() })
+}
+
+/// An operation as errors name it, `add /metadata/labels/a`: what it does, and where.
+fn shown(operation: &Value, is_written: &dyn Fn(&str) -> bool) -> String {
+    const KNOWN: [&str; 6] = ["add", "remove", "replace", "move", "copy", "test"];
+    let text = |key: &str| operation.get(key).and_then(Value::as_str);
+    let op = match text("op") {
+        None => "(no op)",
+        Some(op) if KNOWN.contains(&op) || is_written(op) => op,
+        Some(_) => "…",
+    };
+    match text("path") {
+        Some(path) => format!("{op} {}", cut(&shown_path(path, is_written), MAX_PATH_LENGTH)),
+        None => op.to_owned(),
+    }
+}
+
+/// A path, with `…` in the place of each step that the rules' text doesn't have: it came from elsewhere.
+fn shown_path(path: &str, is_written: &dyn Fn(&str) -> bool) -> String {
+    let steps: Vec<&str> = path.split('/').map(|step| shown_step(step, is_written)).collect();
+    steps.join("/")
+}
+
+fn shown_step<'s>(step: &'s str, is_written: &dyn Fn(&str) -> bool) -> &'s str {
+    if step.is_empty() || step == "-" || is_written(step) { step } else { "…" }
 }
 
 /// Refuses a path that goes on below a key of a map of texts: its author forgot that a slash separates keys.
-fn check_keys(path: &str) -> Result<(), PatchError> {
+fn check_keys(path: &str, is_written: &dyn Fn(&str) -> bool) -> Result<(), PatchError> {
     let keys: Vec<&str> = path.split('/').skip(1).collect();
     let Some(position) = keys.iter().position(|key| TEXT_MAPS.contains(key)) else { return Ok(()) };
     // A custom resource may have a field of such a name with anything below it; metadata's, and selectors, never have.
     let of_metadata = position.checked_sub(1).and_then(|before| keys.get(before)).is_some_and(|key| *key == "metadata");
     let is_selector = keys.get(position).is_some_and(|key| matches!(*key, "matchLabels" | "nodeSelector"));
-    let (Some(before), Some(after)) = (keys.get(..=position), keys.get(position + 1..)) else { return Ok(()) };
-    if after.len() < 2 || !(of_metadata || is_selector) {
+    if keys.len() < position + 3 || !(of_metadata || is_selector) {
         return Ok(());
     }
+    let shown: Vec<&str> = keys.iter().map(|key| shown_step(key, is_written)).collect();
+    let (Some(before), Some(after)) = (shown.get(..=position), shown.get(position + 1..)) else { return Ok(()) };
     let meant = format!("/{}/{}", before.join("/"), after.join("~1"));
-    Err(PatchError::SlashInKey { path: path.to_owned(), meant })
+    Err(PatchError::SlashInKey { path: shown_path(path, is_written), meant })
 }
 
 /// Makes what is missing on the way to a path: lists where the next step is one into a list, objects elsewhere.
@@ -152,7 +189,7 @@ mod tests {
 
     fn patched(object: Value, operations: Value) -> Result<Value, String> {
         let mut object = object;
-        apply(&mut object, operations).map(|()| object).map_err(|error| error.to_string())
+        apply(&mut object, operations, &|_| true).map(|()| object).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -195,8 +232,8 @@ mod tests {
                 json!([{"op": "add", "path": "/spec/template/metadata/labels/a.b/c/d", "value": "x"}]),
                 "the path `/spec/template/metadata/labels/a.b/c/d` goes below a text; a slash in a key is written `~1`: `/spec/template/metadata/labels/a.b~1c~1d`",
             ),
-            (json!({}), json!({"op": "add"}), "it is no JSON patch: `{\"op\":\"add\"}` is no list"),
-            (json!({}), json!("x"), "it is no JSON patch: `\"x\"` is no list"),
+            (json!({}), json!({"op": "add"}), "it is no JSON patch: it is no list"),
+            (json!({}), json!("x"), "it is no JSON patch: it is no list"),
         ] {
             assert_eq!(patched(object, operations).unwrap_err(), why);
         }
@@ -215,7 +252,10 @@ mod tests {
             json!([{"op": "replace", "path": "/x/y", "value": 2}]),
         ] {
             let why = patched(json!({}), operations.clone()).unwrap_err();
-            assert!(why.starts_with("the operation `{\"op\":"), "{operations}: {why}");
+            assert!(
+                why.starts_with("the operation `re") || why.starts_with("the operation `test"),
+                "{operations}: {why}"
+            );
         }
         // A custom resource may name a field so.
         let deep = json!([{"op": "add", "path": "/spec/annotations/a/b", "value": "x"}]);

@@ -305,7 +305,7 @@ impl<'a> PhaseRules<'a> {
             Ok(Some(Value::Bool(allow))) => said.allow = allow,
             Ok(None) => {}
             Ok(Some(other)) => {
-                said.deny.insert(unexpected_value(&other));
+                said.deny.insert(unexpected_value("allow_pod", &other, "true or false"));
                 return said;
             }
             Err(why) => {
@@ -326,15 +326,16 @@ impl<'a> PhaseRules<'a> {
     }
 
     fn denials(&mut self, rule: &str) -> BTreeSet<String> {
+        const GIVES: &str = "a set of strings";
         let value = match self.ask(rule) {
             Ok(None) => return BTreeSet::new(),
             Ok(Some(value)) => value,
             Err(why) => return BTreeSet::from([why]),
         };
-        let Ok(elements) = value.as_set() else { return BTreeSet::from([unexpected_value(&value)]) };
+        let Ok(elements) = value.as_set() else { return BTreeSet::from([unexpected_value(rule, &value, GIVES)]) };
         let text = |element: &Value| match element {
             Value::String(text) => crate::message::cut(text, 1024),
-            other => unexpected_value(other),
+            other => unexpected_value(rule, other, GIVES),
         };
         elements.iter().map(text).collect()
     }

@@ -6,7 +6,7 @@ use super::input::{ImageQuestion, Input, KnownOfImages};
 use super::library::{Pool, unmet};
 use super::patch;
 use super::seen::{Seen, SeenModule};
-use super::shown::{shown, unexpected_value};
+use super::shown::{kind_of, unexpected_value};
 use crate::Timestamp;
 use crate::message::cut;
 use crate::rego::engine::document::get;
@@ -160,8 +160,10 @@ impl<'a> Policies<'a> {
                 Ok(patches) if patches.is_empty() => {}
                 Ok(patches) => {
                     let mut copy = patched.clone().unwrap_or_else(|| object.clone());
+                    let is_written = |step: &str| loaded.mentions(step);
                     let applied = patches.into_iter().try_for_each(|(rule, operations)| {
-                        patch::apply(&mut copy, operations).map_err(|error| format!("rule `{rule}`: {error}"))
+                        patch::apply(&mut copy, operations, &is_written)
+                            .map_err(|error| format!("rule `{rule}`: {error}"))
                     });
                     match applied {
                         Ok(()) if copy.is_object() => patched = Some(copy),
@@ -307,9 +309,9 @@ impl Loaded<'_> {
                         patches.push(("main", operations));
                     }
                     other => {
-                        let shown = shown(&other);
+                        let kind = kind_of(&other);
                         return Err(format!(
-                            "rule `main`: `response.patch` is `{shown}`; it is `base64.encode(json.marshal(patches))`"
+                            "rule `main`: `response.patch` is of the type {kind}; it is `base64.encode(json.marshal(patches))`"
                         ));
                     }
                 },
@@ -322,8 +324,10 @@ impl Loaded<'_> {
                     self.outcome.denials.insert(cut(&reason, MAX_MESSAGE_LENGTH));
                 }
                 other => {
-                    let value = shown(&other);
-                    return Err(format!("rule `main`: `response.allowed` is `{value}`, where true or false decides"));
+                    let kind = kind_of(&other);
+                    return Err(format!(
+                        "rule `main`: `response.allowed` is of the type {kind}, where true or false decides"
+                    ));
                 }
             }
         }
@@ -428,15 +432,12 @@ fn message(element: &Value) -> Option<String> {
 
 /// The contract's words, with the rule and what it should have said.
 fn unexpected(rule: &str, value: &Value) -> String {
-    format!(
-        "{}; rule `{rule}` gives {}",
-        unexpected_value(value),
-        match rule {
-            "patch" => "operations of a JSON patch",
-            "exception" => "lists of rule names",
-            _ => "strings, or objects with a string `msg`",
-        }
-    )
+    let gives = match rule {
+        "patch" => "operations of a JSON patch",
+        "exception" => "lists of rule names",
+        _ => "strings, or objects with a string `msg`",
+    };
+    unexpected_value(rule, value, gives)
 }
 
 fn elements(value: &Value) -> Option<Box<dyn Iterator<Item = &Value> + '_>> {

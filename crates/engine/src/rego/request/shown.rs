@@ -1,17 +1,18 @@
-//! Values of rules as messages repeat them.
+//! Values of rules as messages speak of them: by their type. A value may be what a Secret holds, and messages are read by
+//! whoever is rejected, and by whoever reads the log.
 
-use crate::message::cut;
-use crate::rego::engine::is_within;
 use regorus::Value;
 
-/// The largest value that is written out to be shown, in bytes as bounds measure them.
-const MAX_SHOWN: usize = 64 * 1024;
-/// The longest value that a message repeats.
-const MAX_VALUE_LENGTH: usize = 200;
+/// The contract's words for a value that is no answer, with the rule and what it should have given. The value itself isn't
+/// repeated.
+pub(super) fn unexpected_value(rule: &str, value: &Value, gives: &str) -> String {
+    let kind = kind_of(value);
+    format!("Evaluation error - unexpected value type: {kind}; rule `{rule}` gives {gives}")
+}
 
-/// The contract's words for a value that is no answer.
-pub(super) fn unexpected_value(value: &Value) -> String {
-    let kind = match value {
+/// What a value is called in messages.
+pub(super) fn kind_of(value: &Value) -> &'static str {
+    match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
         Value::Number(_) => "number",
@@ -20,15 +21,5 @@ pub(super) fn unexpected_value(value: &Value) -> String {
         Value::Set(_) => "set",
         Value::Object(_) => "object",
         Value::Undefined => "undefined",
-    };
-    format!("Evaluation error - unexpected value type: {kind} - value: {}", shown(value))
-}
-
-/// A value as messages repeat it. One that shares its parts may be longer than any memory when it is written out.
-pub(super) fn shown(value: &Value) -> String {
-    if is_within(value, MAX_SHOWN) {
-        cut(&value.to_string(), MAX_VALUE_LENGTH)
-    } else {
-        "(too large to show)".to_owned()
     }
 }

@@ -67,7 +67,7 @@ fn prefixes_of_every_tag() {
 #[test]
 fn exemptions_of_tags_and_of_every_image() {
     let exempted = |images: Value, packages: Value| json!({"exemptions": [{"vulnerability": "CVE-1", "images": images, "packages": packages, "reason": "r", "expires": "2099-01-01"}]});
-    let of = |images: Value| exempted(images, json!([]));
+    let of = |images: Value| exempted(images, json!(null));
     let only = |name: &str, what: &str| {
         format!(
             "exemptions[0].images: the prefix `{name}` holds for no image that is named by its digest, as pinned ones are; for them {what}"
@@ -87,8 +87,8 @@ fn exemptions_of_tags_and_of_every_image() {
         check(&of(images), &[]);
     }
     let every = "exemptions[0]: without `images` it holds whatever the image; name those that it is about";
-    check(&of(json!([])), &[("every-image", every)]);
-    check(&exempted(json!([]), json!(["pkg:apk/alpine/bash@"])), &[]);
+    check(&of(json!(null)), &[("every-image", every)]);
+    check(&exempted(json!(null), json!(["pkg:apk/alpine/bash@"])), &[]);
 }
 
 #[test]

@@ -101,7 +101,7 @@ pub(super) fn shifted(name: &str, args: &[Value]) -> Checked {
     let Value::Number(by) = by else { return Ok(None) };
     match by.as_u64() {
         Some(by) if bits(value).saturating_add(by) > MAX_BITS => {
-            Err(format!("`{name}` by `{by}`: an integer has at most {MAX_BITS} bits"))
+            Err(format!("`{name}` by too many: an integer has at most {MAX_BITS} bits"))
         }
         _ => few_bits(name, args),
     }
@@ -337,7 +337,10 @@ pub(super) fn number_read(name: &str, args: &[Value]) -> Checked {
     if !spelled.chars().all(plain) {
         return Ok(Some(Value::Undefined));
     }
-    short_texts(name, args)
+    short_texts(name, args)?;
+    // `1e2000000000` is none in the end, but the engine writes out its digits first.
+    let is_out_of_range = spelled.parse::<f64>().is_ok_and(|number| number.is_infinite());
+    Ok(is_out_of_range.then_some(Value::Undefined))
 }
 
 /// A number with a unit.
@@ -348,7 +351,7 @@ pub(super) fn quantity(name: &str, args: &[Value]) -> Checked {
     let power = spelled.split_once(['e', 'E']).map(|(_, power)| power.trim_start_matches(['+', '-', '0']));
     let digits = power.unwrap_or_default().chars().take_while(char::is_ascii_digit).count();
     if digits > 3 {
-        return Err(format!("`{name}` of `{spelled}`: an exponent has at most three digits"));
+        return Err(format!("`{name}` of a number with {digits} digits in its exponent: at most three"));
     }
     Ok(None)
 }

@@ -171,9 +171,9 @@ pub(super) fn too_large(name: &str, args: &[Value]) -> String {
 }
 
 fn takes_too_much(name: &str, pattern: &str) -> String {
-    let pattern = cut(pattern);
+    let length = pattern.len();
     format!(
-        "`{name}` with the pattern `{pattern}`: it takes more than {LARGEST_PATTERN} bytes, use smaller repetitions"
+        "`{name}` with a pattern of {length} bytes: it takes more than {LARGEST_PATTERN} bytes, use smaller repetitions"
     )
 }
 
@@ -198,7 +198,7 @@ fn tried(name: &str, pattern: &str, whole: &str) -> Result<Option<Regex>, String
     while !rest.is_empty() {
         let (part, after) = rest.split_at_checked(rest.floor_char_boundary(TRIED)).unwrap_or((rest, ""));
         let _ = regex.is_match(part);
-        search.goes_on(|| format!("the pattern `{}` in a text of {} bytes", cut(pattern), whole.len()))?;
+        search.goes_on(|| format!("a pattern of {} bytes in a text of {} bytes", pattern.len(), whole.len()))?;
         rest = after;
     }
     Ok(Some(regex))
@@ -251,8 +251,4 @@ impl<'n> Search<'n> {
             false => Ok(()),
         }
     }
-}
-
-fn cut(text: &str) -> String {
-    text.chars().take(60).collect()
 }

@@ -205,12 +205,12 @@ fn above_a_limit_the_error_says_what_and_how_many() {
         ),
         ("numbers.range(1, 12345678901234567890123)", "`numbers.range` of numbers beyond 64 bits: use smaller ones"),
         ("numbers.range_step(0, 100000, 10)", "`numbers.range_step` of 10001 numbers: at most 10000"),
-        ("bits.lsh(1, 1000)", "`bits.lsh` by `1000`: an integer has at most 1000 bits"),
+        ("bits.lsh(1, 1000)", "`bits.lsh` by too many: an integer has at most 1000 bits"),
         ("sprintf(\"%1001d\", [1])", "`sprintf` with a width of 1001: at most 1000"),
-        ("units.parse(\"1e2000000000\")", "`units.parse` of `1e2000000000`: an exponent has at most three digits"),
+        ("units.parse(\"1e2000000000\")", "`units.parse` of a number with 10 digits in its exponent: at most three"),
         (
             "regex.match(\"(a{1000}){1000}\", \"a\")",
-            "`regex.match` with the pattern `(a{1000}){1000}`: it takes more than 102400 bytes, use smaller repetitions",
+            "`regex.match` with a pattern of 15 bytes: it takes more than 102400 bytes, use smaller repetitions",
         ),
         (
             "time.format([0, \"UTC\", \"2006年\"])",
