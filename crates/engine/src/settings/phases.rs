@@ -378,9 +378,14 @@ fn custom_policy<A: PhaseAction>(
     map.known(&["prefix", "action"], &[], problems);
     let prefix = map.text("prefix", problems);
     if !map.has("prefix") {
-        problems.add(*path, "`prefix` is missing; an empty one matches every image");
+        problems.add(*path, "`prefix` is missing: how the images' names start, like `ghcr.io/team/`");
     }
-    if let Some(text) = prefix
+    if prefix.is_some_and(|text| text.trim().is_empty()) {
+        problems.add(
+            path.key("prefix"),
+            "an empty text is the beginning of every image's name; write `defaultPolicy` for the images that no other entry is about",
+        );
+    } else if let Some(text) = prefix
         && matching == ImageMatching::Canonical
         && !Prefix::new(text).can_match()
     {

@@ -97,7 +97,7 @@ fn unknown_keys_name_the_nearest_one() {
         json!({
             "preScanPolicy": {}, "verboselog": true, "colour": "red",
             "preScanPolicies": {"default": "scan", "reportPending": "accept", "byNamespace": {"ns": {"autoGenerate": true}}},
-            "scanPolicies": {"customPolicies": [{"prefix": "", "action": "accept", "reason": "x"}]},
+            "scanPolicies": {"customPolicies": [{"prefix": "a.io/", "action": "accept", "reason": "x"}]},
             "pin": {"kind": ["Pod"]},
             "acceptance": {"maxSeverity": {"criticals": {"total": 0}, "high": {"max": 1}}},
             "reports": {"platform": "all", "sources": [{"sbomScanner": {}}]},
@@ -189,7 +189,7 @@ fn every_wrong_type_is_reported_with_its_path() {
             "preScanPolicies.customPolicies[0]: expected an object with `prefix` and `action`, but found the string `a`",
             "preScanPolicies.customPolicies[1].prefix: expected a string, but found `1`",
             "preScanPolicies.customPolicies[1].action: expected a string, but found `2`",
-            "preScanPolicies.customPolicies[2]: `prefix` is missing; an empty one matches every image",
+            "preScanPolicies.customPolicies[2]: `prefix` is missing: how the images' names start, like `ghcr.io/team/`",
             "preScanPolicies.customPolicies[2].action: Invalid value for customPolicy with prefix '' - '<empty>'; use accept, reject or scan",
             "preScanPolicies.byNamespace.ns: expected an object, but found `5`",
             "registries[0]: expected a host like `ghcr.io`, or an object with `registry` and `mirror`, but found `1`",

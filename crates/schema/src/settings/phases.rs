@@ -37,9 +37,9 @@ pub struct PreScanNamespace {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PreScanCustomPolicy {
-    /// How the images' names start; end it with `/`, `:` or `@`. An empty one matches every image. One that ends with `:` is
+    /// How the images' names start; end it with `/`, `:` or `@`. One that ends with `:` is
     /// about every tag, and unless the entry accepts also about a digest in the tag's place.
-    #[schemars(extend("examples" = ["ghcr.io/team/"]))]
+    #[schemars(length(min = 1), extend("examples" = ["ghcr.io/team/"]))]
     pub prefix: String,
     /// What happens to them.
     pub action: PreScanAction,
@@ -101,9 +101,9 @@ pub struct ScanNamespace {
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScanCustomPolicy {
-    /// How the images' names start; end it with `/`, `:` or `@`. An empty one matches every image. One that ends with `:` is
+    /// How the images' names start; end it with `/`, `:` or `@`. One that ends with `:` is
     /// about every tag, and unless the entry accepts also about a digest in the tag's place.
-    #[schemars(extend("examples" = ["ghcr.io/team/"]))]
+    #[schemars(length(min = 1), extend("examples" = ["ghcr.io/team/"]))]
     pub prefix: String,
     /// What happens to them.
     pub action: ScanAction,

@@ -534,7 +534,7 @@ fn a_glob_may_be_about_the_namespace_that_runs_the_cluster() {
 fn what_is_said_to_never_decide_never_does() {
     use crate::image::{ImageList, ImageReference, NotAnImage, WorkloadImage};
     let prefixes = [
-        "",
+        "g",
         "ghcr.io",
         "ghcr.io/",
         "ghcr.io/app",

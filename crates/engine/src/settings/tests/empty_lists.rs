@@ -494,3 +494,28 @@ fn objects_with_an_empty_list_are_malformed() {
         assert_eq!(problems, [why]);
     }
 }
+
+/// A prefix of no letters is one of every image.
+#[test]
+fn an_empty_prefix_is_refused() {
+    for phase in ["preScanPolicies", "scanPolicies"] {
+        for (path, entries) in [
+            (format!("{phase}.customPolicies[0].prefix"), |entry| json!({"customPolicies": [entry]})),
+            (
+                format!("{phase}.byNamespace.shop.customPolicies[0].prefix"),
+                |entry| json!({"byNamespace": {"shop": {"customPolicies": [entry]}}}),
+            ),
+        ] as [(String, fn(serde_json::Value) -> serde_json::Value); 2]
+        {
+            for (prefix, action) in [("", "accept"), ("", "reject"), (" ", "accept"), ("\t", "reject")] {
+                let phases = entries(json!({"prefix": prefix, "action": action}));
+                for matching in ["canonical", "raw"] {
+                    let refused = Settings::read(&json!({phase: phases, "imageMatching": matching})).unwrap_err();
+                    let why =
+                        format!("{path}: an empty text is the beginning of every image's name; write `defaultPolicy`");
+                    assert!(refused.0.iter().any(|problem| problem.starts_with(&why)), "{refused}");
+                }
+            }
+        }
+    }
+}
