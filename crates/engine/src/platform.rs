@@ -94,14 +94,15 @@ impl Platform {
         self.os == asked.os && (self.architecture == asked.architecture || is_older)
     }
 
-    /// Whether every machine of the platform `asked` takes an image for this one, and none goes on to what could stand in for it: it is
-    /// for just that variant or, where none is asked for, for the lowest.
-    pub(crate) fn runs_on_all(&self, asked: &Self) -> bool {
-        let lowest = match (asked.architecture.as_str(), asked.variant.as_deref()) {
-            ("arm", None) => Some("v5"),
-            _ => asked.meant_variant(),
-        };
-        self.is_kin(asked) && self.meant_variant() == lowest
+    /// The machines that take the least, of those that it is listed for: one that is told its variant, and one that isn't. Of `arm` each
+    /// finds out its own, `v5` at the least; of others runtimes find out none.
+    pub(crate) fn least_machines(&self) -> [Self; 2] {
+        let with = |variant: Option<&str>| Self { variant: variant.map(str::to_owned), ..self.clone() };
+        match (self.architecture.as_str(), self.variant.as_deref()) {
+            ("arm", None) => [with(Some("v5")), with(Some("v5"))],
+            ("arm", variant) => [with(variant), with(variant)],
+            (_, variant) => [with(variant), with(None)],
+        }
     }
 
     /// Whether these words say it to every runtime: containerd reads other words for the same (`x86_64`, `AMD64`, `arm64/8`), CRI-O and

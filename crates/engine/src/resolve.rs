@@ -239,19 +239,21 @@ fn asked_for(entries: &[Descriptor<'_>], platforms: &Platforms) -> Result<Sorted
 /// can stand in for it, or one without a platform; so these are asked for where a listed platform has none that all of its machines
 /// take. One whose platform can't be read is asked for always.
 fn listed_ones(there: Vec<PlatformManifest>, listed: &[Platform]) -> Result<Sorted, Unresolved> {
-    let is_for = |manifest: &PlatformManifest, asked: &Platform| {
-        manifest.platform.as_ref().is_some_and(|platform| platform.is_asked_for_by(asked))
-    };
-    let runs_on_all = |manifest: &PlatformManifest, asked: &Platform| match &manifest.platform {
-        Some(platform) if is_on(Remedy::DecoysHideNothing) => manifest.is_plain && platform.runs_on_all(asked),
-        _ => is_for(manifest, asked),
+    let hides_nothing = is_on(Remedy::DecoysHideNothing);
+    let machines: Vec<Platform> =
+        if hides_nothing { listed.iter().flat_map(Platform::least_machines).collect() } else { listed.to_vec() };
+    let takes = |machine: &Platform, manifest: &PlatformManifest| match &manifest.platform {
+        Some(platform) if hides_nothing => manifest.is_plain && platform.is_same(machine),
+        Some(platform) => platform.is_asked_for_by(machine),
+        None => false,
     };
     let missing: Vec<&Platform> =
-        listed.iter().filter(|asked| !there.iter().any(|manifest| runs_on_all(manifest, asked))).collect();
+        machines.iter().filter(|machine| !there.iter().any(|manifest| takes(machine, manifest))).collect();
     let is_asked_for = |manifest: &PlatformManifest| match &manifest.platform {
         Some(platform) => {
-            listed.iter().any(|asked| is_for(manifest, asked))
-                || missing.iter().any(|asked| platform.stands_in_for(asked))
+            listed.iter().any(|asked| platform.is_asked_for_by(asked))
+                || machines.iter().any(|machine| platform.is_same(machine))
+                || missing.iter().any(|machine| platform.stands_in_for(machine))
         }
         None => manifest.is_odd || !missing.is_empty(),
     };

@@ -146,7 +146,8 @@ fn decoys_hide_nothing_that_runs() {
         ("linux/amd64", platform("AMD64"), "linux/amd64", &unsaid),
         ("linux/amd64", also("os.features", json!(["sgx"])), "linux/amd64", &i386),
         ("linux/amd64", also("os.version", json!("6.1")), "linux/amd64", &unsaid),
-        ("linux/amd64/v3", of("amd64", "V3"), "linux/amd64/v3", &platform("amd64")),
+        ("linux/amd64/v3", of("amd64", "v3"), "linux/amd64/v3", &platform("amd64")),
+        ("linux/amd64/v3", of("amd64", "v3"), "linux/amd64/v3", &i386),
         ("linux/arm64", of("arm64", "v9"), "linux/arm64/v9", &of("arm", "v7")),
         ("linux/arm64", of("arm64", "9.0"), "linux/arm64/v9", &of("arm", "v7")),
         ("linux/arm64", of("arm64", "v8.1"), "linux/arm64/v8.1", &of("arm", "v6")),
@@ -165,7 +166,6 @@ fn decoys_hide_nothing_that_runs() {
         ("linux/arm64", of("arm64", "v8")),
         ("linux/arm64", platform("arm64")),
         ("linux/arm/v7", of("arm", "v7")),
-        ("linux/amd64/v3", of("amd64", "v3")),
     ] {
         let world = world(&[&own, &i386, &of("arm", "v4"), &unsaid], asked);
         decides(&world, IMAGE, &of_platforms(&json!([asked])), "allowed fresh");

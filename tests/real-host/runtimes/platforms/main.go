@@ -107,6 +107,10 @@ func nodesOf(asked string) []node {
 	parts := append(strings.Split(asked, "/"), "")
 	system, architecture, variants := parts[0], parts[1], []string{parts[2]}
 	newer, versions := []string{}, []string{""}
+	if parts[2] != "" && architecture != "arm" {
+		// Those that aren't told: no runtime finds it out by itself.
+		variants = append(variants, "")
+	}
 	if parts[2] == "" {
 		switch architecture {
 		case "amd64":
