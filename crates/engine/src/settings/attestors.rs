@@ -1,6 +1,5 @@
 //! Attestors: who may vouch for an artifact in a registry.
 
-use super::is_empty;
 use super::read::{Problems, SettingsMap, wrong_type};
 use crate::word::{all, among, is};
 use serde_json::Value;
@@ -202,10 +201,10 @@ fn read_log(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Transparen
 /// `annotations: {env: prod}`: what the signature must carry.
 fn read_annotations(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> BTreeMap<String, String> {
     let path = cosign.path().key("annotations");
-    let Some(map) = SettingsMap::of(cosign.get("annotations"), &path, problems) else { return BTreeMap::new() };
-    if cosign.get("annotations").is_some_and(is_empty) {
+    if cosign.is_blank("annotations") {
         problems.add(path, "it names no annotation; leave it out where the signature needs none");
     }
+    let Some(map) = SettingsMap::of(cosign.get("annotations"), &path, problems) else { return BTreeMap::new() };
     let mut annotations = BTreeMap::new();
     for (key, value) in map.entries() {
         match value.as_str() {

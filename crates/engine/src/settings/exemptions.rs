@@ -143,7 +143,7 @@ fn read_one(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Exempt
         match package.strip_prefix("pkg:") {
             Some("") => problems.add(
                 path.key("packages"),
-                "`pkg:` is the beginning of every purl; leave `packages` out for every package",
+                "`pkg:` is the beginning of every purl: name the packages that are meant, or leave `packages` out for every package",
             ),
             Some(_) => {}
             None => problems.add(
@@ -157,7 +157,7 @@ fn read_one(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Exempt
         if prefix.as_str().is_empty() {
             problems.add(
                 path.key("images"),
-                "an empty text is the beginning of every image's name; leave `images` out for every image",
+                "an empty text is the beginning of every image's name: name the images that are meant, or leave `images` out for every image",
             );
         } else if !prefix.can_match() {
             problems.add(path.key("images"), format!("no image's name starts with `{}`", prefix.as_str()));

@@ -103,7 +103,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> O
 fn severities(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Severity> {
     let path = map.path().key("severities");
     let texts = map.texts("severities", problems);
-    if map.list("severities", &mut Problems::default()).is_some_and(<[_]>::is_empty) {
+    if map.is_blank("severities") {
         problems.add(path, "an empty list names no severity; leave it out, and objects may be about all of them");
     }
     let mut severities = Vec::new();

@@ -383,7 +383,7 @@ fn custom_policy<A: PhaseAction>(
     if prefix.is_some_and(|text| text.trim().is_empty()) {
         problems.add(
             path.key("prefix"),
-            "an empty text is the beginning of every image's name; write `defaultPolicy` for the images that no other entry is about",
+            "an empty text is the beginning of every image's name: name the images that are meant, and write `defaultPolicy` for all others",
         );
     } else if let Some(text) = prefix
         && matching == ImageMatching::Canonical

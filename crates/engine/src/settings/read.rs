@@ -233,13 +233,26 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
         texts
     }
 
+    /// Whether a value stands there that says nothing: a template writes it, without values.
+    pub(super) fn is_blank(&self, key: &str) -> bool {
+        self.map.and_then(|map| map.get(key)).is_some_and(|value| match value {
+            Value::Null => true,
+            Value::Array(elements) => elements.is_empty(),
+            Value::Object(fields) => fields.is_empty(),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        })
+    }
+
     /// The texts of a list that narrows what it stands in, which is about every `what` without it. Nobody means that who writes an
-    /// empty list: a template does, without values.
+    /// empty list, or none after the colon.
     pub(super) fn narrowing_texts(&self, key: &str, what: &str, problems: &mut Problems) -> Vec<&'v str> {
         let path = self.path.key(key);
         let texts = self.texts(key, problems).into_iter().map(|(_, text)| text).collect();
-        if self.get(key).and_then(Value::as_array).is_some_and(Vec::is_empty) {
-            problems.add(path, format!("an empty list names no {what}; leave `{key}` out for every {what}"));
+        if self.is_blank(key) {
+            let why = format!(
+                "an empty list names no {what}: name those that are meant, or leave `{key}` out for every {what}"
+            );
+            problems.add(path, why);
         }
         texts
     }

@@ -167,6 +167,7 @@ fn an_exemption_that_can_not_be_read_as_a_whole_holds_for_nothing() {
         (changed("/spec/expires", json!(20_270_131)), "spec.expires: expected a string"),
         (changed("/spec/images", json!([1])), "spec.images[0]: expected a string"),
         (changed("/spec/images", json!([])), "spec.images: an empty list names no image"),
+        (changed("/spec/images", json!(null)), "spec.images: an empty list names no image"),
         (changed("/spec/images", json!([""])), "spec.images: an empty text is the beginning of every image's name"),
         (changed("/spec/namespaces", json!([])), "spec.namespaces: an empty list names no namespace"),
         (changed("/spec/packages", json!([])), "spec.packages: an empty list names no package"),

@@ -66,7 +66,14 @@ fn prefixes_of_every_tag() {
 
 #[test]
 fn exemptions_of_tags_and_of_every_image() {
-    let exempted = |images: Value, packages: Value| json!({"exemptions": [{"vulnerability": "CVE-1", "images": images, "packages": packages, "reason": "r", "expires": "2099-01-01"}]});
+    let exempted = |images: Value, packages: Value| {
+        let mut exemption = json!({"vulnerability": "CVE-1", "reason": "r", "expires": "2099-01-01"});
+        for (key, list) in [("images", images), ("packages", packages)].into_iter().filter(|(_, list)| !list.is_null())
+        {
+            exemption[key] = list;
+        }
+        json!({"exemptions": [exemption]})
+    };
     let of = |images: Value| exempted(images, json!(null));
     let only = |name: &str, what: &str| {
         format!(

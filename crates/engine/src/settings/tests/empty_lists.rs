@@ -229,21 +229,27 @@ const LISTS: [(&str, &str, Means, Means); 63] = [
     (
         "exemptions[].images",
         r#"{"exemptions": [{"vulnerability": "CVE-1", "images": $, "reason": "r", "expires": "2027-01-31"}]}"#,
-        Refused("exemptions[0].images: an empty list names no image; leave `images` out for every image"),
-        Refused("exemptions[0].images: an empty text is the beginning of every image's name; leave `images` out"),
+        Refused(
+            "exemptions[0].images: an empty list names no image: name those that are meant, or leave `images` out for every image",
+        ),
+        Refused(
+            "exemptions[0].images: an empty text is the beginning of every image's name: name the images that are meant, or leave `images` out",
+        ),
     ),
     (
         "exemptions[].namespaces",
         r#"{"exemptions": [{"vulnerability": "CVE-1", "namespaces": $, "reason": "r", "expires": "2027-01-31"}]}"#,
         Refused(
-            "exemptions[0].namespaces: an empty list names no namespace; leave `namespaces` out for every namespace",
+            "exemptions[0].namespaces: an empty list names no namespace: name those that are meant, or leave `namespaces` out for every namespace",
         ),
         Refused("exemptions[0].namespaces: `` can't be the name of a namespace"),
     ),
     (
         "exemptions[].packages",
         r#"{"exemptions": [{"vulnerability": "CVE-1", "packages": $, "reason": "r", "expires": "2027-01-31"}]}"#,
-        Refused("exemptions[0].packages: an empty list names no package; leave `packages` out for every package"),
+        Refused(
+            "exemptions[0].packages: an empty list names no package: name those that are meant, or leave `packages` out for every package",
+        ),
         Refused("exemptions[0].packages: `` is not the beginning of a purl"),
     ),
     (
@@ -442,14 +448,15 @@ fn an_empty_object_asks_no_less_than_none() {
         let attestor = json!({"name": "ci", "cosign": {"key": {"data": pem}, "annotations": annotations}});
         json!({"reports": {"sources": [{"registry": {"attestors": [attestor]}}]}})
     };
-    assert!(Settings::read(&attestor(json!(null))).is_ok());
     assert!(Settings::read(&attestor(json!({"env": ""}))).is_ok());
-    super::refuse(
-        attestor(json!({})),
-        &[
-            "reports.sources[0].registry.attestors[0].cosign.annotations: it names no annotation; leave it out where the signature needs none",
-        ],
-    );
+    for empty in [json!({}), json!(null)] {
+        super::refuse(
+            attestor(empty),
+            &[
+                "reports.sources[0].registry.attestors[0].cosign.annotations: it names no annotation; leave it out where the signature needs none",
+            ],
+        );
+    }
     for key in ["preScanPolicies", "scanPolicies", "acceptance"] {
         let with = |by_namespace: Value| {
             let settings = Settings::read(&json!({key: {"byNamespace": by_namespace}}));
@@ -464,7 +471,9 @@ fn an_empty_object_asks_no_less_than_none() {
 fn the_beginning_of_every_purl_is_no_package() {
     super::refuse(
         json!({"exemptions": [{"vulnerability": "CVE-1", "packages": ["pkg:"], "reason": "r", "expires": "2027-01-31"}]}),
-        &["exemptions[0].packages: `pkg:` is the beginning of every purl; leave `packages` out for every package"],
+        &[
+            "exemptions[0].packages: `pkg:` is the beginning of every purl: name the packages that are meant, or leave `packages` out for every package",
+        ],
     );
 }
 
@@ -472,21 +481,25 @@ fn the_beginning_of_every_purl_is_no_package() {
 #[test]
 fn objects_with_an_empty_list_are_malformed() {
     for (key, list, why) in [
-        ("images", json!([]), "spec.images: an empty list names no image; leave `images` out for every image"),
+        (
+            "images",
+            json!([]),
+            "spec.images: an empty list names no image: name those that are meant, or leave `images` out for every image",
+        ),
         (
             "images",
             json!([""]),
-            "spec.images: an empty text is the beginning of every image's name; leave `images` out for every image",
+            "spec.images: an empty text is the beginning of every image's name: name the images that are meant, or leave `images` out for every image",
         ),
         (
             "namespaces",
             json!([]),
-            "spec.namespaces: an empty list names no namespace; leave `namespaces` out for every namespace",
+            "spec.namespaces: an empty list names no namespace: name those that are meant, or leave `namespaces` out for every namespace",
         ),
         (
             "packages",
             json!([]),
-            "spec.packages: an empty list names no package; leave `packages` out for every package",
+            "spec.packages: an empty list names no package: name those that are meant, or leave `packages` out for every package",
         ),
     ] {
         let spec = json!({"vulnerability": "CVE-1", "reason": "r", "expires": "2027-01-31", key: list});
@@ -511,11 +524,27 @@ fn an_empty_prefix_is_refused() {
                 let phases = entries(json!({"prefix": prefix, "action": action}));
                 for matching in ["canonical", "raw"] {
                     let refused = Settings::read(&json!({phase: phases, "imageMatching": matching})).unwrap_err();
-                    let why =
-                        format!("{path}: an empty text is the beginning of every image's name; write `defaultPolicy`");
+                    let why = format!(
+                        "{path}: an empty text is the beginning of every image's name: name the images that are meant, and write `defaultPolicy`"
+                    );
                     assert!(refused.0.iter().any(|problem| problem.starts_with(&why)), "{refused}");
                 }
             }
         }
     }
+}
+
+/// Nothing after the colon is what most templates write without values.
+#[test]
+fn a_null_narrows_nothing_either() {
+    let narrowing =
+        ["exemptions[].images", "exemptions[].namespaces", "exemptions[].packages", "exemptionsFrom.severities"];
+    let mut refused = 0;
+    for (path, settings, empty, _) in all().filter(|(path, ..)| narrowing.contains(path)) {
+        let Refused(why) = empty else { panic!("{path}") };
+        let problems = Settings::read(&serde_json::from_str(&settings.replace('$', "null")).unwrap()).unwrap_err().0;
+        assert!(problems.iter().any(|problem| problem.starts_with(why)), "{path}: {problems:?}");
+        refused += 1;
+    }
+    assert_eq!(refused, narrowing.len());
 }

@@ -108,7 +108,7 @@ const fn means(written: &'static str, canonical: &'static str) -> Prefix {
 }
 
 pub(crate) const PREFIXES: [Prefix; 40] = [
-    same(""),
+    same("g"),
     same("docker.io"),
     same("docker.io/"),
     same("docker.io/library/"),
