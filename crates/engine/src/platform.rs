@@ -87,11 +87,12 @@ impl Platform {
     }
 
     /// Whether a machine of the platform `asked` runs an image for this one, where an index has none for its own: containerd
-    /// takes 32-bit images on 64-bit machines, and older variants on newer ones.
+    /// takes 32-bit images on 64-bit machines, older variants on newer ones, and on FreeBSD images for Linux.
     pub(crate) fn stands_in_for(&self, asked: &Self) -> bool {
         let families = [("amd64", "386"), ("arm64", "arm")];
         let is_older = families.contains(&(asked.architecture.as_str(), self.architecture.as_str()));
-        self.os == asked.os && (self.architecture == asked.architecture || is_older)
+        let is_run_there = self.os == asked.os || asked.os == "freebsd" && self.os == "linux";
+        is_run_there && (self.architecture == asked.architecture || is_older)
     }
 
     /// The machines that take the least, of those that it is listed for: one that is told its variant, and one that isn't. Of `arm` each

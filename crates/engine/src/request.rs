@@ -159,8 +159,7 @@ impl<'a> AdmissionRequest<'a> {
     /// There is none, or it is no object.
     pub fn object(&self) -> Result<Value, UnreadableRequest> {
         let raw = self.object.ok_or(UnreadableRequest::NoObject)?;
-        let object: Value =
-            serde_json::from_str(raw.get()).map_err(|error| UnreadableRequest::NotAnObject(error.to_string()))?;
+        let object = value_of(raw).map_err(|error| UnreadableRequest::NotAnObject(error.to_string()))?;
         if object.is_object() {
             Ok(object)
         } else {
@@ -182,7 +181,17 @@ impl<'a> AdmissionRequest<'a> {
     /// The object as it was before, when the request has it and it can be read.
     #[must_use]
     pub fn old_object(&self) -> Option<Value> {
-        serde_json::from_str(self.old_object?.get()).ok()
+        value_of(self.old_object?).ok()
+    }
+}
+
+/// Reads an object as it is. `serde_json` takes one with a key of its own for what stands in it; that key may be written with escapes.
+fn value_of(raw: &RawValue) -> Result<Value, serde_json::Error> {
+    let text = raw.get();
+    if text.contains("$serde_json") || text.contains("\\u") {
+        spelling::from_str(text)
+    } else {
+        serde_json::from_str(text)
     }
 }
 

@@ -17,10 +17,15 @@ pub(super) fn write(json: &mut Vec<u8>, object: &Value, request: Option<&RawValu
     let original = request.filter(|_| has_float(object)).and_then(|request| AdmissionRequest::read(Some(request)).ok());
     match original.and_then(|request| request.raw_object()) {
         // A value can't fail.
-        Some(original) => drop(serde_json::to_writer(json, &Changed { value: object, original: Some(original) })),
+        Some(original) => {
+            drop(serde_json::to_writer(json, &Changed { value: object, original: Some(original), depth: 0 }));
+        }
         None => write_value(json, object),
     }
 }
+
+/// How deep numbers keep their text: the text of each object and list is read once more at each level.
+const DEEPEST: u8 = 32;
 
 fn has_float(value: &Value) -> bool {
     match value {
@@ -31,16 +36,20 @@ fn has_float(value: &Value) -> bool {
     }
 }
 
-/// A value, and the one that stood in its place.
+/// A value, the one that stood in its place, and how deep that is.
 struct Changed<'a> {
     value: &'a Value,
     original: Option<&'a RawValue>,
+    depth: u8,
 }
 
 impl Serialize for Changed<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Some(original) = self.original else { return self.value.serialize(serializer) };
+        let Some(original) = self.original.filter(|_| self.depth < DEEPEST) else {
+            return self.value.serialize(serializer);
+        };
         let original = original.get();
+        let inner = |value, original| Changed { value, original, depth: self.depth + 1 };
         match self.value {
             Value::Number(number) => match serde_json::from_str::<Number>(original) {
                 Ok(own) if own == *number => self.original.serialize(serializer),
@@ -48,14 +57,15 @@ impl Serialize for Changed<'_> {
             },
             Value::Array(elements) => {
                 let originals: Vec<&RawValue> = serde_json::from_str(original).unwrap_or_default();
-                let mut originals = originals.into_iter();
-                serializer.collect_seq(elements.iter().map(|value| Changed { value, original: originals.next() }))
+                // Of a list that is longer or shorter nobody knows which element stood where.
+                let is_as_long = originals.len() == elements.len();
+                let mut originals = originals.into_iter().filter(|_| is_as_long);
+                serializer.collect_seq(elements.iter().map(|value| inner(value, originals.next())))
             }
             Value::Object(fields) => {
                 let originals: BTreeMap<Text<'_>, &RawValue> = serde_json::from_str(original).unwrap_or_default();
                 let original = |key: &String| originals.get(&Text::from(key.as_str())).copied();
-                serializer
-                    .collect_map(fields.iter().map(|(key, value)| (key, Changed { value, original: original(key) })))
+                serializer.collect_map(fields.iter().map(|(key, value)| (key, inner(value, original(key)))))
             }
             Value::Null | Value::Bool(_) | Value::String(_) => self.value.serialize(serializer),
         }
@@ -108,12 +118,25 @@ mod tests {
             object["e"] = json!(1);
         });
         assert_eq!(changed, r#"{"a":[2.5,1000.0,1000.0],"b":1001.5,"c":{"d":1e3},"e":1}"#);
+        // In a list that is shorter each has another's place.
+        let object = r#"{"l":[{"a":12345678901234567890123},{"a":12345678901234567890124},{"a":1.50}],"m":1.50}"#;
+        let shorter = written(object, |object| drop(object["l"].as_array_mut().unwrap().remove(0)));
+        assert_eq!(shorter, r#"{"l":[{"a":1.2345678901234568e+22},{"a":1.5}],"m":1.50}"#);
         // In the place of something else.
         assert_eq!(
             written(r#"{"a":"1e3","b":{"c":1e3}}"#, |object| object["a"] = json!(1e3)),
             r#"{"a":1000.0,"b":{"c":1e3}}"#
         );
         assert_eq!(written(r#"{"a":{"b":1e3}}"#, |object| object["a"] = json!([1e3])), r#"{"a":[1000.0]}"#);
+    }
+
+    #[test]
+    fn what_is_deep_is_written_anew() {
+        for (depth, kept) in [(30, true), (31, false), (100, false)] {
+            let deep = |number: &str| format!(r#"{{"a":{}{number}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+            let expected = if kept { deep("1e3") } else { deep("1000.0") };
+            assert_eq!(written(&deep("1e3"), |_| ()), expected, "{depth}");
+        }
     }
 
     proptest! {

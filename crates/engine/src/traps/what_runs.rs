@@ -160,6 +160,10 @@ fn decoys_hide_nothing_that_runs() {
         let world = world(&[&decoy, hidden], scanned);
         trap(Remedy::DecoysHideNothing, &world, IMAGE, &settings, "denied not_scanned", "allowed fresh");
     }
+    // containerd on FreeBSD takes an image for Linux where there is none for its own.
+    let freebsd = json!({"os": "freebsd", "architecture": "amd64", "variant": "v3"});
+    let world_of_freebsd = world(&[&freebsd, &platform("amd64")], "freebsd/amd64/v3");
+    decides(&world_of_freebsd, IMAGE, &of_platforms(&json!(["freebsd/amd64"])), "denied not_scanned");
     // With one that all of them take, nobody goes on.
     for (asked, own) in [
         ("linux/amd64", platform("amd64")),

@@ -2,13 +2,16 @@
 
 use super::expression::Program;
 use super::unchanged::below_object;
-use crate::settings::{ExistingImages, Lint, LintRule, Settings};
+use crate::settings::{ExistingImages, Lint, LintRule, Settings, VerificationPolicy};
+use crate::workload::WorkloadKind;
 use std::collections::BTreeSet;
 
 /// Conditions on labels and annotations, of policies that aren't asked about images which an update leaves as they are.
 pub(crate) fn by_label(settings: &Settings) -> Vec<Lint> {
     let mut lints = Vec::new();
-    for policy in settings.verification.iter().filter(|policy| policy.existing_images == ExistingImages::Skip) {
+    let may_be_walked_round =
+        |policy: &&VerificationPolicy| policy.existing_images == ExistingImages::Skip && is_about_workloads(policy);
+    for policy in settings.verification.iter().filter(may_be_walked_round) {
         // A variable mentions those before it alone.
         let mut variables = BTreeSet::new();
         for variable in &policy.variables {
@@ -32,14 +35,26 @@ pub fn reads_labels(expression: &str) -> bool {
     looks_at_labels(expression, &BTreeSet::new())
 }
 
-/// The same, or mentions a variable that does.
+/// The same, or mentions a variable that does. What can't be read here, and the whole object, may be looked at for its labels.
 fn looks_at_labels(expression: &str, variables: &BTreeSet<&str>) -> bool {
-    let Ok(program) = Program::read(expression) else { return false };
-    let is_of_labels = |path: &Vec<&str>| {
-        matches!(below_object(path), Some(["metadata"] | ["metadata", "labels" | "annotations", ..]))
+    let has_word = ["label", "annotation"].iter().any(|word| expression.contains(word));
+    let Ok(program) = Program::read(expression) else { return has_word };
+    let is_of_labels = |path: &Vec<&str>| match below_object(path) {
+        Some([] | ["metadata"]) => has_word,
+        Some(below) => matches!(below, ["metadata", "labels" | "annotations", ..]),
+        None => false,
     };
-    program.paths().iter().any(is_of_labels)
-        || program.references.fields_of("variables").any(|(_, field)| variables.contains(field))
+    let mentions = |variable: &&str| expression.contains("variables") && expression.contains(*variable);
+    program.paths().iter().any(is_of_labels) || variables.iter().any(mentions)
+}
+
+/// Whether a policy is about workloads. Of other objects it is asked again where it looks at labels.
+fn is_about_workloads(policy: &VerificationPolicy) -> bool {
+    let is_workload = |resource: &String| {
+        let resource = resource.split('/').next().unwrap_or_default();
+        resource == "*" || WorkloadKind::ALL.into_iter().any(|kind| kind.resource() == resource)
+    };
+    policy.resource_rules.is_empty() || policy.resource_rules.iter().flat_map(|rule| &rule.resources).any(is_workload)
 }
 
 #[cfg(test)]
@@ -56,7 +71,12 @@ mod tests {
             ("object.metadata['labels']['env'] == 'prod'", true),
             ("request.object.metadata.annotations.exists(key, key == 'env')", true),
             ("oldObject == null || oldObject.metadata.labels.env == 'prod'", true),
+            ("[object].exists(o, o.metadata.labels.env == 'prod')", true),
+            ("request['object']['metadata']['labels']['env'] == 'prod'", true),
+            ("object['meta' + 'data'].labels.env == 'prod'", true),
             ("variables.isProd", true),
+            ("variables['isProd']", true),
+            ("has(object.metadata) && object == oldObject", false),
             ("variables.isHere", false),
             ("namespaceObject.metadata.labels.env == 'prod'", false),
             ("object.metadata.namespace == 'prod'", false),
@@ -78,7 +98,11 @@ mod tests {
             let expected: &[&str] = if reads { &[path] } else { &[] };
             assert_eq!(of(json!({})), expected, "{condition}");
             assert_eq!(of(json!({"existingImages": "judge"})), [""; 0], "{condition}");
+            let services = json!({"matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["services"]}]}});
+            assert_eq!(of(services), [""; 0], "{condition}");
         }
-        assert!(!reads_labels("object.metadata.labels ==="));
+        // What Kubernetes understands, and this engine doesn't.
+        assert!(reads_labels("object.metadata.?labels.?env.orValue('') == 'prod'"));
+        assert!(!reads_labels("object.?spec.orValue({}) == {}"));
     }
 }

@@ -12,5 +12,6 @@ mod registries;
 mod rego_pitfalls;
 mod secrets_in_messages;
 mod two_phases;
+mod unreadable_objects;
 mod verification;
 mod verification_time;

@@ -158,6 +158,12 @@ fn builtins_say_their_bounds_without_what_they_were_given() {
         ),
         ("net.cidr_expand(held.range)", "`net.cidr_expand` of 2^24 addresses: at most 2^16, use `net.cidr_contains`"),
         ("bits.lsh(1, to_number(held.digits))", "`bits.lsh` by too many: an integer has at most 1000 bits"),
+        ("numbers.range(1, to_number(held.digits))", "`numbers.range` of too many numbers: at most 10000"),
+        ("numbers.range_step(1, to_number(held.digits), 1)", "`numbers.range_step` of too many numbers: at most 10000"),
+        (
+            "sprintf(concat(\"\", [\"%\", held.digits, \"d\"]), [1])",
+            "`sprintf` with a width that is too large: at most 1000",
+        ),
         ("regex.match(held.pattern, \"x\")", "`regex.match` with a pattern of 19 bytes: it takes more than"),
         ("regex.replace(\"x\", held.pattern, \"y\")", "`regex.replace` with a pattern of 19 bytes: it takes more than"),
         (

@@ -122,8 +122,7 @@ impl<'a> Signs<'a> {
         }
         match digits.parse::<usize>() {
             Ok(number) if number <= WIDEST_FIELD => Ok(Some(number)),
-            Ok(number) => Err(too_wide(&number.to_string())),
-            Err(_) => Err(too_wide(&format!("{} digits", digits.len()))),
+            _ => Err(too_wide()),
         }
     }
 
@@ -414,8 +413,8 @@ impl<'a> Printer<'a> {
     }
 }
 
-fn too_wide(found: &str) -> anyhow::Error {
-    anyhow!("`sprintf` with a width of {found}: at most {WIDEST_FIELD}")
+fn too_wide() -> anyhow::Error {
+    anyhow!("`sprintf` with a width that is too large: at most {WIDEST_FIELD}")
 }
 
 fn too_long() -> anyhow::Error {
@@ -800,10 +799,10 @@ mod tests {
         assert_eq!(formatted("%1000d", "[1]").map(|text| text.len()), Ok(1000));
         assert_eq!(formatted("%.1000f", "[1.5]").map(|text| text.len()), Ok(1002));
         for (format, arguments, error) in [
-            ("%1001d", "[1]", "`sprintf` with a width of 1001: at most 1000"),
-            ("%100000d", "[1]", "`sprintf` with a width of 100000: at most 1000"),
-            ("%.2000000000f", "[1.5]", "`sprintf` with a width of 2000000000: at most 1000"),
-            ("%99999999999999999999999s", "[1.5]", "`sprintf` with a width of 23 digits: at most 1000"),
+            ("%1001d", "[1]", "`sprintf` with a width that is too large: at most 1000"),
+            ("%100000d", "[1]", "`sprintf` with a width that is too large: at most 1000"),
+            ("%.2000000000f", "[1.5]", "`sprintf` with a width that is too large: at most 1000"),
+            ("%99999999999999999999999s", "[1.5]", "`sprintf` with a width that is too large: at most 1000"),
         ] {
             assert_eq!(formatted(format, arguments), Err(error.to_owned()), "{format}");
         }

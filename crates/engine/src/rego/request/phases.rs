@@ -399,7 +399,7 @@ fn after_package(rego: &str) -> Option<usize> {
 }
 
 /// Whether a text has a word of its own like this, whatever it stands for.
-fn mentions(rego: &str, word: &str) -> bool {
+pub(super) fn mentions(rego: &str, word: &str) -> bool {
     let of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let is_part = |at: usize| rego.as_bytes().get(at).is_some_and(of_word);
     let mut places = std::iter::successors(find(rego, 0, word), |at| find(rego, at + 1, word));

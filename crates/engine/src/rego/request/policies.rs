@@ -5,6 +5,7 @@ use super::cluster::Cluster;
 use super::input::{ImageQuestion, Input, KnownOfImages};
 use super::library::{Pool, unmet};
 use super::patch;
+use super::phases::mentions;
 use super::seen::{Seen, SeenModule};
 use super::shown::{kind_of, unexpected_value};
 use crate::Timestamp;
@@ -160,7 +161,7 @@ impl<'a> Policies<'a> {
                 Ok(patches) if patches.is_empty() => {}
                 Ok(patches) => {
                     let mut copy = patched.clone().unwrap_or_else(|| object.clone());
-                    let is_written = |step: &str| loaded.mentions(step);
+                    let is_written = |step: &str| loaded.texts.iter().any(|text| mentions(text.rego, step));
                     let applied = patches.into_iter().try_for_each(|(rule, operations)| {
                         patch::apply(&mut copy, operations, &is_written)
                             .map_err(|error| format!("rule `{rule}`: {error}"))

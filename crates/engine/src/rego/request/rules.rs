@@ -65,7 +65,13 @@ impl<'a> RequestRules<'a> {
         }
         let (mut object, input) = (None, OnceCell::new());
         if policies.is_some() {
-            object = request.object().ok();
+            object = match request.object() {
+                Ok(object) => Some(object),
+                Err(UnreadableRequest::NoObject) => None,
+                // What can't be patched would be let in as it is.
+                Err(unreadable) if can_patch(request.operation) => return Err(unreadable),
+                Err(_) => None,
+            };
             // What is deleted names no image that would run.
             let named = object.as_ref().map(|object| named_images(object, request)).unwrap_or_default();
             let deleted = || request.old_object().filter(|_| request.operation == Operation::Delete);

@@ -165,6 +165,10 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableReport> 
     let is_told = report.metadata.is_some();
     let metadata = report.metadata.unwrap_or_default();
     let system = match metadata.os {
+        // Of an image `none` means that it has none; an SBOM may have left it out.
+        Some(os) if is_of_sbom && os.family.as_ref().is_none_or(|family| matches!(family.as_str(), "" | "none")) => {
+            OperatingSystem::Untold
+        }
         Some(os) => OperatingSystem::of(os.eosl, os.family.as_ref(), os.name.as_ref()),
         // A scan that found packages of a system knows which; an SBOM may have left both out.
         None if is_told && !has_packages_of_system && !is_of_sbom => OperatingSystem::Maintained,
@@ -438,6 +442,11 @@ mod tests {
             report["Results"] = json!([{"Target": "Node.js", "Class": "lang-pkgs", "Type": "node-pkg"}]);
             let json = report.to_string();
             assert_eq!(read(&json).unwrap().findings.system, system, "{kind}");
+            for os in [json!({"Family": "none", "Name": ""}), json!({"Name": "x"}), json!({})] {
+                report["Metadata"]["OS"] = os;
+                let json = report.to_string();
+                assert_eq!(read(&json).unwrap().findings.system, system, "{kind}");
+            }
         }
     }
 

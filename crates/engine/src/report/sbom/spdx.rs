@@ -20,14 +20,19 @@ const REPO_DIGEST: &str = "RepoDigest:";
 /// The purpose of an image.
 const IMAGE: &str = "CONTAINER";
 /// Purposes of what is no package, unless a purl says which; an application is where packages were found.
-const NO_PACKAGES: [&str; 5] = [IMAGE, "OPERATING-SYSTEM", "OPERATING_SYSTEM", "FILE", "APPLICATION"];
-/// How the creator that Trivy is begins.
-const TRIVY: &str = "Tool: trivy";
+const NO_PACKAGES: [&str; 5] = [IMAGE, "OPERATING-SYSTEM", "OPERATING_SYSTEM", "FILE", APPLICATION];
+/// The purpose of what packages were found in, like a lock file.
+const APPLICATION: &str = "APPLICATION";
+/// How creators that are tools begin, and what Trivy is among them.
+const TOOL: &str = "Tool: ";
+const TRIVY: &str = "trivy";
+/// The first version of Trivy, 0.41, that writes purposes.
+const WITH_PURPOSES: u32 = 41;
 /// How the ids begin of what Trivy before 0.41 wrote without its purpose, and that purpose: SPDX 2.2 has none.
 const PURPOSES_OF_TRIVY: [(&str, &str); 3] = [
     ("SPDXRef-ContainerImage-", IMAGE),
     ("SPDXRef-OperatingSystem-", "OPERATING-SYSTEM"),
-    ("SPDXRef-Application-", "APPLICATION"),
+    ("SPDXRef-Application-", APPLICATION),
 ];
 /// Between the document and what it is about; Trivy before 0.35 left out the last letter.
 const DESCRIBES: [&str; 2] = ["DESCRIBES", "DESCRIBE"];
@@ -146,8 +151,7 @@ pub(in crate::report) fn read(json: &str) -> Result<Sbom<'_>, UnreadableReport> 
     if described.contains(DOCUMENT) {
         return Err(UnreadableReport::SpdxOfItself);
     }
-    let mut creators = document.creation_info.iter().flat_map(|info| info.creators.iter().flatten());
-    let is_of_trivy = creators.any(|creator| creator.as_str().starts_with(TRIVY));
+    let is_of_old_trivy = version == "SPDX-2.2" && is_of_old_trivy(&document);
     let mut sbom = Sbom {
         format: NAME,
         digests: Vec::new(),
@@ -157,7 +161,7 @@ pub(in crate::report) fn read(json: &str) -> Result<Sbom<'_>, UnreadableReport> 
     };
     let mut is_of_image = None;
     for mut package in document.packages.into_iter().flatten() {
-        if is_of_trivy && package.primary_package_purpose.is_none() {
+        if is_of_old_trivy && package.primary_package_purpose.is_none() {
             package.primary_package_purpose = package.purpose_by_id();
         }
         let is_described = package.id.as_ref().is_some_and(|id| described.contains(id.as_str()));
@@ -194,6 +198,15 @@ fn described(document: &Document<'_>) -> BTreeSet<String> {
     by_relationship.chain(document.document_describes.iter().flatten().map(|id| id.as_str().to_owned())).collect()
 }
 
+/// Whether Trivy made the document, and nobody after it, before it wrote purposes. Its first versions left out which one they were.
+fn is_of_old_trivy(document: &Document<'_>) -> bool {
+    let creators = document.creation_info.iter().flat_map(|info| info.creators.iter().flatten());
+    let mut tools = creators.filter_map(|creator| creator.as_str().strip_prefix(TOOL));
+    let (Some(tool), None) = (tools.next(), tools.next()) else { return false };
+    let version = tool.strip_prefix(TRIVY).and_then(|rest| rest.strip_prefix("-0.")?.split('.').next()?.parse().ok());
+    tool == TRIVY || version.is_some_and(|minor: u32| minor < WITH_PURPOSES)
+}
+
 impl<'a> SpdxPackage<'a> {
     fn purls(&self) -> impl Iterator<Item = Text<'a>> {
         let references = self.external_refs.iter().flatten();
@@ -227,7 +240,9 @@ impl<'a> SpdxPackage<'a> {
     fn purpose_by_id(&self) -> Option<Text<'a>> {
         let id = self.id.as_ref()?.as_str();
         let (_, purpose) = PURPOSES_OF_TRIVY.into_iter().find(|(beginning, _)| id.starts_with(beginning))?;
-        Some(Text::from(purpose))
+        // A lock file has no version.
+        let is_one = purpose != APPLICATION || self.version_info.is_none();
+        is_one.then(|| Text::from(purpose))
     }
 
     /// Whether it isn't one: the image itself, its operating system, or where packages were found.

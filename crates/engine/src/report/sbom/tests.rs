@@ -130,11 +130,26 @@ fn what_old_versions_of_trivy_wrote_is_understood() {
 #[test]
 fn ids_of_trivy_hide_no_package() {
     for document in of_old_trivy() {
-        for creators in [json!(["Tool: other-1.0"]), json!([]), json!(null)] {
+        for creators in [
+            json!(["Tool: other-1.0"]),
+            json!(["Tool: merger-1.0", "Tool: trivy-0.38.3"]),
+            json!(["Tool: trivy", "Tool: merger-1.0"]),
+            json!(["Tool: trivyish-0.38"]),
+            json!(["Tool: trivy-0.41.0"]),
+            json!(["Tool: trivy-1.0.0"]),
+            json!([]),
+            json!(null),
+        ] {
             let mut foreign = document.clone();
             foreign["creationInfo"]["creators"] = creators;
             assert_eq!(names(&foreign), ["alpine", "curl", "left-pad", "npm"]);
         }
+        let mut newer = document.clone();
+        newer["spdxVersion"] = json!("SPDX-2.3");
+        assert_eq!(names(&newer), ["alpine", "curl", "left-pad", "npm"]);
+        let mut versioned = document.clone();
+        element(&mut versioned, "SPDXRef-Application-")["versionInfo"] = json!("2.14.1");
+        assert_eq!(names(&versioned), ["curl", "left-pad", "npm"]);
         for (beginning, name) in [
             ("SPDXRef-Application-", "npm"),
             ("SPDXRef-OperatingSystem-", "alpine"),

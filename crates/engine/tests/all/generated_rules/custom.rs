@@ -130,7 +130,9 @@ deny_image[msg] {
     pruned(
         "deny_image[\"prod\"] { data.imageadmission.namespace == \"prod\"; data.policies.defaultPolicy == \"scan-result\" }",
     ),
-    pruned("deny_image[\"a custom policy's\"] { count(image_action_scan_result & {[false, \"g\"], [true, \"g\"]}) > 0 }"),
+    pruned(
+        "deny_image[\"a custom policy's\"] { count(image_action_scan_result & {[false, \"g\"], [true, \"g\"]}) > 0 }",
+    ),
     pruned(
         "deny_image[\"of Docker Hub\"] { image_has_prefix(image, \"docker.io/\", \"accept\"); not input.ScanReport.Passed }",
     ),

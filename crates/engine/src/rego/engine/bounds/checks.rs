@@ -258,7 +258,7 @@ fn numbers(name: &str, from: Option<i64>, to: Option<i64>, step: i64) -> Checked
     let most = i128::try_from(MAX_NUMBERS).unwrap_or(i128::MAX);
     let count = (i128::from(to) - i128::from(from)).abs() / i128::from(step.max(1)) + 1;
     match count > most {
-        true => Err(format!("`{name}` of {count} numbers: at most {MAX_NUMBERS}")),
+        true => Err(format!("`{name}` of too many numbers: at most {MAX_NUMBERS}")),
         false => Ok(None),
     }
 }
