@@ -5,7 +5,6 @@
 
 use crate::json::write_value;
 use crate::request::AdmissionRequest;
-use crate::text::Text;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Number, Value};
@@ -63,8 +62,8 @@ impl Serialize for Changed<'_> {
                 serializer.collect_seq(elements.iter().map(|value| inner(value, originals.next())))
             }
             Value::Object(fields) => {
-                let originals: BTreeMap<Text<'_>, &RawValue> = serde_json::from_str(original).unwrap_or_default();
-                let original = |key: &String| originals.get(&Text::from(key.as_str())).copied();
+                let originals: BTreeMap<String, &RawValue> = serde_json::from_str(original).unwrap_or_default();
+                let original = |key: &String| originals.get(key).copied();
                 serializer.collect_map(fields.iter().map(|(key, value)| (key, inner(value, original(key)))))
             }
             Value::Null | Value::Bool(_) | Value::String(_) => self.value.serialize(serializer),

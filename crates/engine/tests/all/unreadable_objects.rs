@@ -28,22 +28,23 @@ fn an_object_with_a_key_of_the_reader_s_own_is_rejected() {
     for spec in [
         r#"{"x": {"$serde_json::private::RawValue": "null", "y": 1}}"#,
         r#"{"a": 1.50, "b": {"$serde_json::private::RawValue": "{\"image\":\"good\"}"}}"#,
-        r#"[{"\u0024serde_json::private::RawValue": "null"}]"#,
-        r#"{"\u0024serde_j\u0073on::private::Number": "1"}"#,
+        r#"[{"$serde_json::private::Number": "1"}]"#,
     ] {
         for operation in ["CREATE", "UPDATE"] {
             let response = answer(spec, operation);
             assert_eq!((&response["accepted"], &response["code"]), (&json!(false), &json!(400)), "{spec}: {response}");
             let message = response["message"].as_str().unwrap();
             assert!(
-                message.contains("the AdmissionRequest's object can't be read: the key `$serde_json::private::"),
+                message.contains(
+                    "the AdmissionRequest's object can't be read: a text in it begins with `$serde_json::private::`"
+                ),
                 "{message}"
             );
         }
         // Nothing is patched, and the object is gone.
         assert_eq!(answer(spec, "DELETE")["accepted"], true, "{spec}");
     }
-    for spec in [r#"{"x": "$serde_json::private::RawValue", "y": "\u003c"}"#, r#"{"\u003c": 1.50}"#] {
+    for spec in [r#"{"x": "of $serde_json::private::RawValue", "y": "\u003c"}"#, r#"{"\u003c": 1.50}"#] {
         let response = answer(spec, "CREATE");
         assert_eq!(response["mutated_object"]["metadata"]["labels"], json!({"a": "b"}), "{response}");
         let expected: Value = serde_json::from_str(spec).unwrap();
