@@ -86,15 +86,20 @@ pub(super) struct Test {
     run: Option<Regex>,
 
     /// Run them again whenever a file changes that they are made of, until it is interrupted
-    #[arg(short, long)]
+    // In a browser no file changes while a command runs.
+    #[cfg_attr(target_family = "wasm", arg(skip))]
+    #[cfg_attr(not(target_family = "wasm"), arg(short, long))]
     watch: bool,
 
     /// Tell which lines were evaluated
-    #[arg(short, long)]
+    // The page doesn't show it.
+    #[cfg_attr(target_family = "wasm", arg(skip))]
+    #[cfg_attr(not(target_family = "wasm"), arg(short, long))]
     coverage: bool,
 
     /// Fail when a smaller share of the lines is evaluated
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[cfg_attr(target_family = "wasm", arg(skip))]
+    #[cfg_attr(not(target_family = "wasm"), arg(long, value_name = "PERCENT", value_parser = percent))]
     threshold: Option<f64>,
 
     /// How to write the results, or with --coverage the lines
@@ -144,6 +149,7 @@ enum Format {
     Junit,
 }
 
+#[cfg(not(target_family = "wasm"))]
 fn percent(text: &str) -> Result<f64, String> {
     let percent = text.strip_suffix('%').unwrap_or(text).parse().ok();
     percent.filter(|percent| (0.0..=100.0).contains(percent)).ok_or_else(|| "use a number from 0 to 100".to_owned())
@@ -153,7 +159,7 @@ impl Test {
     /// Runs the tests, and writes the results to `output`. With `--watch`, again after each change, until it is interrupted.
     pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, TestError> {
         let mut module = None;
-        if !self.watch {
+        if cfg!(target_family = "wasm") || !self.watch {
             return self.once(output, &mut module, &mut |_| {});
         }
         if self.output != Format::Text {
@@ -178,6 +184,11 @@ impl Test {
         }
     }
 
+    /// Whether the lines are counted that tests reach.
+    fn counts_lines(&self) -> bool {
+        !cfg!(target_family = "wasm") && (self.coverage || self.threshold.is_some())
+    }
+
     /// All files and folders that were named.
     fn given(&self) -> Vec<PathBuf> {
         self.paths.iter().chain(&self.file).cloned().collect()
@@ -197,7 +208,7 @@ impl Test {
         // A suite's files may be of any kind; where there are no rules, they are nobody's data.
         let has_rules = suites.is_empty() || found.has_others;
         let mut rules = has_rules.then(|| self.rules(&suites)).transpose()?;
-        if rules.is_none() && (self.coverage || self.threshold.is_some()) {
+        if rules.is_none() && self.counts_lines() {
             return Err(TestError::NothingToCover(paths(&self.given())));
         }
         let rule_tests = rules.as_mut().map(|program| rules::tests(&program.modules())).unwrap_or_default();
@@ -223,7 +234,7 @@ impl Test {
         let mut tally = Tally::default();
         let mut report = Report::new(self.output, self.verbose, self.coverage, Paint::for_output(output));
         if let Some(mut program) = rules {
-            coverage = (self.coverage || self.threshold.is_some()).then(|| Coverage::of(&program.modules()));
+            coverage = self.counts_lines().then(|| Coverage::of(&program.modules()));
             for test in chosen {
                 let result = test.run(&program, coverage.as_mut());
                 tally.count(&result.verdict);

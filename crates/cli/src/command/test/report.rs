@@ -118,7 +118,7 @@ impl Report {
         tally: &Tally,
         coverage: Option<&Coverage>,
     ) -> io::Result<()> {
-        match (self.format, coverage.filter(|_| self.coverage)) {
+        match (self.format, coverage.filter(|_| !cfg!(target_family = "wasm") && self.coverage)) {
             (Format::Json, Some(coverage)) => to_json(output, &coverage.to_json()),
             (Format::Json, None) => {
                 let entries: Vec<Entry> = self.results.drain(..).map(Entry::from).collect();
