@@ -89,6 +89,9 @@ func TestExemptionsThatNobodyCouldBelieveAreRefused(t *testing.T) {
 		"vulnerability: CVE-1, packages: [openssl], " + why + ", " + until:     "a package starts as a purl does",
 		"vulnerability: CVE-1, image: ghcr.io/shop/web, " + why + ", " + until: `unknown field "spec.image"`,
 		"vulnerability: CVE-1, images: [\"\"], " + why + ", " + until:          "spec.images[0]",
+		"vulnerability: CVE-1, images: [], " + why + ", " + until:              "spec.images",
+		"vulnerability: CVE-1, namespaces: [], " + why + ", " + until:          "spec.namespaces",
+		"vulnerability: CVE-1, packages: [], " + why + ", " + until:            "spec.packages",
 	} {
 		answer := apply(object(spec), space)
 		if answer.Code == 0 {
@@ -98,6 +101,14 @@ func TestExemptionsThatNobodyCouldBelieveAreRefused(t *testing.T) {
 		contains(t, answer.Text(), words)
 	}
 	succeeds(t, apply(object("vulnerability: CVE-1, "+why+", "+until), space))
+
+	// What a template writes without values is kept, so that the policy sees that the list isn't left out.
+	for _, list := range []string{"images", "namespaces", "packages"} {
+		succeeds(t, cluster.Kubectl("delete", "imgex", "e", "--namespace", space))
+		succeeds(t, apply(object("vulnerability: CVE-1, "+list+": null, "+why+", "+until), space))
+		stored := succeeds(t, cluster.Kubectl("get", "imgex", "e", "--namespace", space, "--output", "jsonpath={.spec}")).Out
+		contains(t, stored, `"`+list+`":null`)
+	}
 }
 
 // The job's own script writes the list with the job's own rights, and a catalogue that isn't whole changes nothing.

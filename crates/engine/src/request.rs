@@ -1,7 +1,8 @@
 //! The AdmissionRequest: what Kubernetes asks, as the host passes it on.
 
 use crate::spelling;
-use serde::{Deserialize, de::Error as _};
+use crate::word::contains;
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt;
@@ -159,12 +160,26 @@ impl<'a> AdmissionRequest<'a> {
     /// There is none, or it is no object.
     pub fn object(&self) -> Result<Value, UnreadableRequest> {
         let raw = self.object.ok_or(UnreadableRequest::NoObject)?;
-        let object = value_of(raw).map_err(|error| UnreadableRequest::NotAnObject(error.to_string()))?;
+        let object = serde_json::from_str::<Value>(raw.get())
+            .map_err(|error| UnreadableRequest::NotAnObject(error.to_string()))?;
         if object.is_object() {
             Ok(object)
         } else {
             Err(UnreadableRequest::NotAnObject("it is not a JSON object".to_owned()))
         }
+    }
+
+    /// The object, where it may come back changed: then it is read as it is, or not at all. Workloads have no keys of their authors' own
+    /// but in maps of texts, so that this is about other kinds.
+    ///
+    /// # Errors
+    /// As for [`AdmissionRequest::object`]; or its reader would take a part of it for something else.
+    pub(crate) fn object_to_patch(&self) -> Result<Value, UnreadableRequest> {
+        if self.object.is_some_and(|raw| contains(raw.get(), PRIVATE_KEY)) {
+            let why = "a text in it begins with `$serde_json::private::`, which its reader takes for its own";
+            return Err(UnreadableRequest::NotAnObject(why.to_owned()));
+        }
+        self.object()
     }
 
     /// The namespace that the object would be in: its own, which wins over the request's.
@@ -181,23 +196,13 @@ impl<'a> AdmissionRequest<'a> {
     /// The object as it was before, when the request has it and it can be read.
     #[must_use]
     pub fn old_object(&self) -> Option<Value> {
-        value_of(self.old_object?).ok()
+        serde_json::from_str(self.old_object?.get()).ok()
     }
 }
 
 /// How keys begin by which `serde_json` hands itself a number or a document: it takes an object with one for what stands in it. Hosts
 /// write texts with no more escapes than they need, so that it is spelt so.
 const PRIVATE_KEY: &str = "\"$serde_json::private::";
-
-/// Reads an object as it is.
-fn value_of(raw: &RawValue) -> Result<Value, serde_json::Error> {
-    if raw.get().contains(PRIVATE_KEY) {
-        return Err(serde_json::Error::custom(
-            "a text in it begins with `$serde_json::private::`, which its reader takes for its own",
-        ));
-    }
-    serde_json::from_str(raw.get())
-}
 
 /// Who makes a request, as the API server knows them: `userInfo` of the request.
 #[derive(Debug, Deserialize)]

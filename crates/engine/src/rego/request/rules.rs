@@ -65,7 +65,7 @@ impl<'a> RequestRules<'a> {
         }
         let (mut object, input) = (None, OnceCell::new());
         if policies.is_some() {
-            object = match request.object() {
+            object = match request.object_to_patch() {
                 Ok(object) => Some(object),
                 Err(UnreadableRequest::NoObject) => None,
                 // What can't be patched would be let in as it is.
