@@ -193,8 +193,9 @@ impl Response {
         self.reject(message, code);
     }
 
-    /// The response as Kubewarden's host reads it. Of the request that it answers, a changed object keeps the text of its numbers.
-    pub(crate) fn to_json(&self, request: Option<&RawValue>) -> Vec<u8> {
+    /// The response as Kubewarden's host reads it: JSON. Of the request that it answers, a changed object keeps the text of its numbers.
+    #[must_use]
+    pub fn to_json(&self, request: Option<&RawValue>) -> Vec<u8> {
         json::write(self, request)
     }
 

@@ -134,7 +134,7 @@ impl Policy {
         let said = response.map_err(PolicyError::NoAnswer)?;
         let decision = decide(Some(request), &self.parsed, &WireHost(replayed(exchanges)), now);
         let response = Response::from(decision.clone());
-        let expected = serde_json::to_vec(&response).map_err(|error| PolicyError::Payload(error.to_string()))?;
+        let expected = response.to_json(Some(request));
         if said != expected {
             let text = String::from_utf8_lossy(&said);
             if STOPPED.iter().any(|words| text.contains(words)) {

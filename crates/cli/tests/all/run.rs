@@ -151,6 +151,26 @@ fn json_is_passed_on_as_it_is_written() {
     assert!(outcome.errors.contains(&format!("\"object\":{written}}}\n")), "{}", outcome.errors);
 }
 
+/// The module gives back what it was given, and this command expects that: numbers keep their text beside a patch.
+#[test]
+fn numbers_are_the_same_from_the_module_and_here() {
+    let rego = r#"package p
+patch[p] { p := {"op": "add", "path": "/metadata/labels/team", "value": "a"} }"#;
+    let policy = serde_json::json!({"name": "p", "kinds": ["example.com/Widget"], "rego": rego});
+    let settings = serde_json::json!({"registries": ["ghcr.io"], "regoPolicies": [policy]}).to_string();
+    let folder = TempDir::new().unwrap();
+    let settings = write(&folder, "settings.json", &settings);
+    for number in ["397.23174066301476", "1e3", "-0.0", "12345678901234567890123", "1.50", "18446744073709551616"] {
+        let object = format!(
+            r#"{{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {{"name": "w"}}, "spec": {{"n": {number}, "list": [{number}]}}}}"#
+        );
+        let outcome = decide(&object, &["--settings", &settings, "-o", "json"]);
+        assert_eq!((outcome.code, outcome.errors.as_str()), (0, ""), "{number}");
+        let entries: Value = serde_json::from_str(&outcome.output).unwrap();
+        assert_eq!(entries[0]["mutatedObject"]["metadata"]["labels"]["team"], "a", "{number}");
+    }
+}
+
 #[test]
 fn several_requests_end_with_the_worst() {
     let settings = TempDir::new().unwrap();
