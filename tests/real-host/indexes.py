@@ -35,8 +35,8 @@ VARIANTS = {  # name: (settings, platforms of the nodes)
     "default": ({}, (AMD64, ARM64)),
     "amd64 only": ({"reports": {"platforms": [AMD64]}}, (AMD64,)),
     "two platforms": ({"reports": {"platforms": [AMD64, ARM64]}}, (AMD64, ARM64)),
-    "scanFailed: accept": ({"scanPolicies": {"scanFailed": "accept"}}, (AMD64, ARM64)),
-    "scanFailed: accept, amd64 only": ({"scanPolicies": {"scanFailed": "accept"}, "reports": {"platforms": [AMD64]}}, (AMD64,)),
+    "accept-outages": ({"scanPolicies": {"scanFailed": "accept-outages"}}, (AMD64, ARM64)),
+    "accept-outages, amd64 only": ({"scanPolicies": {"scanFailed": "accept-outages"}, "reports": {"platforms": [AMD64]}}, (AMD64,)),
     "unprovenIndexes: warn": ({"reports": {"unprovenIndexes": "warn"}}, (AMD64, ARM64)),
 }
 # The owner's way out: what it lets in is not counted as wrong.
