@@ -54,6 +54,12 @@ impl WorkloadKind {
         }
     }
 
+    /// Whether a resource of a rule, `pods` or `pods/ephemeralcontainers`, is one of a workload's.
+    pub(crate) fn has_resource(resource: &str) -> bool {
+        let resource = resource.split('/').next().unwrap_or_default();
+        Self::ALL.into_iter().any(|kind| kind.resource() == resource)
+    }
+
     /// The resource that the API serves it as.
     #[must_use]
     pub fn resource(self) -> &'static str {

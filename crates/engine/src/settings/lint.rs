@@ -1088,12 +1088,8 @@ impl Settings {
 
 /// Whether a policy about signatures isn't asked about what pre-scan accepts. Objects without a pod spec have no pre-scan.
 fn is_left_out(policy: &VerificationPolicy) -> bool {
-    let is_workload = |resource: &String| {
-        let resource = resource.split('/').next().unwrap_or_default();
-        WorkloadKind::ALL.into_iter().any(|kind| kind.resource() == resource)
-    };
-    let resources = policy.resource_rules.iter().flat_map(|rule| &rule.resources);
-    !policy.verify_pre_scan_accepted && resources.into_iter().all(is_workload)
+    let mut resources = policy.resource_rules.iter().flat_map(|rule| &rule.resources);
+    !policy.verify_pre_scan_accepted && resources.all(|resource| WorkloadKind::has_resource(resource))
 }
 
 /// Whether a glob is a registry's host alone, which is a name of an image all the same: Docker Hub's.

@@ -50,10 +50,7 @@ fn looks_at_labels(expression: &str, variables: &BTreeSet<&str>) -> bool {
 
 /// Whether a policy is about workloads. Of other objects it is asked again where it looks at labels.
 fn is_about_workloads(policy: &VerificationPolicy) -> bool {
-    let is_workload = |resource: &String| {
-        let resource = resource.split('/').next().unwrap_or_default();
-        resource == "*" || WorkloadKind::ALL.into_iter().any(|kind| kind.resource() == resource)
-    };
+    let is_workload = |resource: &String| resource.starts_with('*') || WorkloadKind::has_resource(resource);
     policy.resource_rules.is_empty() || policy.resource_rules.iter().flat_map(|rule| &rule.resources).any(is_workload)
 }
 
