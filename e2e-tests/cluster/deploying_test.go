@@ -66,7 +66,7 @@ func TestTheValidatingTwin(t *testing.T) {
 	succeeds(t, apply(pod("good", good.Name), space))
 	runs(t, space, good.Pinned())
 	rejected(t, apply(pod("bad", bad.Name), space), "CVE-2026-1000")
-	for _, kind := range []string{"mutatingwebhookconfiguration/clusterwide-image-admission", "validatingwebhookconfiguration/clusterwide-image-admission-validating"} {
+	for _, kind := range []string{"mutatingwebhookconfiguration/" + cluster.Identity("image-admission"), "validatingwebhookconfiguration/" + cluster.Identity("image-admission-validating")} {
 		answer := succeeds(t, cluster.Kubectl("get", kind, "--output", "jsonpath={.webhooks[0].clientConfig.service.name} {.webhooks[0].failurePolicy} {.webhooks[0].timeoutSeconds}"))
 		if answer.Out != "policy-server-image-admission Fail 15" {
 			t.Errorf("Kubewarden wrote %s: %s", kind, answer.Out)

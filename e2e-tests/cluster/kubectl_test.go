@@ -270,7 +270,7 @@ func TestAuditLogAndWarnings(t *testing.T) {
 		}
 		return nil
 	})
-	key := func(name string) string { return "clusterwide-image-admission.kubewarden.admission/" + name }
+	key := func(name string) string { return cluster.Identity("image-admission") + ".kubewarden.admission/" + name }
 	for name, wanted := range map[string]map[string]string{
 		"good":      {"verdict": "allowed", "container-1.digest": good.Digest, "container-1.image": good.Name},
 		"bad":       {"verdict": "rejected", "container-1.image": bad.Name},

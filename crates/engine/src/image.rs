@@ -1,6 +1,7 @@
 //! Images: what a workload would pull, and from where in the object each is named.
 
 mod internal;
+mod pattern;
 mod reference;
 
 use crate::workload::WorkloadKind;
@@ -8,6 +9,7 @@ use serde_json::Value;
 use std::fmt;
 
 pub(crate) use internal::is_internal;
+pub(crate) use pattern::{matches_image, names_of};
 pub use reference::{ImageReference, ReferenceError};
 pub(crate) use reference::{MAX_REPOSITORY_LENGTH, canonical_host, is_digest, is_host_like};
 

@@ -72,7 +72,8 @@ pub(crate) fn pin(
         annotations.push((name("-original-image"), Value::String(image.text.clone())));
         Some(pinned)
     };
-    for judged in images.iter_mut().filter(|judged| !judged.is_left_unpinned()) {
+    let is_pinned = |judged: &&mut JudgedImage| !judged.is_left_unpinned() && !settings.excludes(&judged.reference);
+    for judged in images.iter_mut().filter(is_pinned) {
         let scanned = judged.scan.as_ref().and_then(|scan| scan.report.as_ref()?.pin.clone());
         let digest = scanned.or_else(|| judged.digest.clone());
         // A digest that stands there already is replaced where it is an index's of which one platform is asked for.
@@ -80,7 +81,9 @@ pub(crate) fn pin(
         judged.pinned = digest.and_then(|digest| write(&judged.image, &digest));
     }
     for KeptPin { image, digest } in kept {
-        write(image, digest);
+        if !image.reference.as_ref().is_ok_and(|reference| settings.excludes(reference)) {
+            write(image, digest);
+        }
     }
     let written = !annotations.is_empty();
     // The API server drops what the subresource brings outside its list.

@@ -32,7 +32,8 @@ pub(crate) fn subject(
         && matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
     // An expression may ask for an image that stands elsewhere in the object, where nobody pins it.
     if is_pinned {
-        subject.pinned = images.iter().map(|judged| judged.reference.clone()).collect();
+        let references = images.iter().map(|judged| &judged.reference);
+        subject.pinned = references.filter(|reference| !settings.pin.excludes(reference)).cloned().collect();
     }
     let is_named = settings.reports.sources.iter().any(ReportSource::names_workloads)
         || settings.reports.sboms.iter().any(SbomSource::names_workloads);

@@ -7,6 +7,7 @@ mod break_glass;
 mod config_map;
 mod exemptions;
 mod exemptions_from;
+mod glob;
 mod kinds;
 mod lint;
 mod message;
@@ -38,6 +39,7 @@ pub use attestors::{Attestor, Identity, KeyReference};
 pub use break_glass::{BreakGlass, GuardedResource};
 pub use exemptions::{Exemption, Pattern, UNSAID_REASON};
 pub use exemptions_from::{ExemptionObject, ExemptionsFrom, VoidExemption};
+pub use glob::Glob;
 pub use kinds::KindPattern;
 pub use lint::{Lint, LintFix, LintRule, LintSeverity};
 pub(crate) use message::RULE;
@@ -60,8 +62,8 @@ pub use reports::{
 pub use repository::ArtifactRepository;
 pub(crate) use verification::IMAGE_LISTS;
 pub use verification::{
-    Attestation, AttestationKind, ExistingImages, Expression, FailureAction, Glob, ImageRules, NamedExpression,
-    ResourceRule, Verification, VerificationPolicy,
+    Attestation, AttestationKind, ExistingImages, Expression, FailureAction, ImageRules, NamedExpression, ResourceRule,
+    Verification, VerificationPolicy,
 };
 
 /// The most different images that one request may name, unless the settings say otherwise.

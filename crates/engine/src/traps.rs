@@ -6,6 +6,7 @@ mod boundaries;
 mod configurations;
 mod elsewhere;
 mod empty;
+mod excluded;
 mod exempted;
 mod fields;
 mod gates;

@@ -89,7 +89,7 @@ fn kept_pin(
     let RequestContext { settings, host, .. } = context;
     let (before, reference) = (before.reference.as_ref().ok()?, image.reference.as_ref().ok()?);
     let pinned = before.digest().filter(|_| reference.digest().is_none() && before.is_of_repository(reference))?;
-    let is_written = pin::is_written(object, workload, &settings.pin);
+    let is_written = pin::is_written(object, workload, &settings.pin) && !settings.pin.excludes(reference);
     if !is_written && !workload.is_template() {
         return None;
     }

@@ -41,7 +41,6 @@ use expression::{EvaluationError, Program, References, Scope, Time, map_of, time
 use images::{Images, not_looked_at, unpinned};
 pub(crate) use labels::by_label;
 pub use labels::reads_labels;
-pub(crate) use matching::names_of;
 use questions::{Answers, MAX_QUESTIONS, Question};
 use record::Evaluation;
 pub use record::{CallRecord, ErrorKind, ErrorRecord, ExpressionRecord, PolicyRecord};
@@ -174,19 +173,26 @@ pub(crate) fn verify<'a>(
     let unpinned = unpinned(&said);
     for (policy, outcome, images) in &mut said {
         if policy.verify_digest && outcome.failure.is_none() {
+            let is_pinned = |reference: &ImageReference| subject.is_pinned && !settings.pin.excludes(reference);
             let is_kept = |reference: &ImageReference| {
-                subject.is_pinned && subject.kept.iter().any(|kept| kept.image.reference.as_ref() == Ok(reference))
+                is_pinned(reference) && subject.kept.iter().any(|kept| kept.image.reference.as_ref() == Ok(reference))
             };
             let mut is_bare = |image: &&String| {
                 ImageReference::parse(image).is_ok_and(|reference| {
                     let will_be =
-                        subject.is_pinned && (subject.is_scanned(&reference) || !unpinned.contains(&reference));
+                        is_pinned(&reference) && (subject.is_scanned(&reference) || !unpinned.contains(&reference));
                     let is_tag = reference.digest().is_none() && !is_kept(&reference);
                     is_tag && !(will_be && signatures.digest(&reference).is_ok())
                 })
             };
             if let Some(image) = images.matched.iter().find(|image| is_bare(image)) {
-                let message = format!("image {} does not have a digest", cut(image, 256));
+                let is_excluded = ImageReference::parse(image).is_ok_and(|reference| settings.pin.excludes(&reference));
+                let why = if is_excluded {
+                    ", and `pin.exclude` leaves it unpinned; write its digest, or set `verifyDigest: false` for it"
+                } else {
+                    ""
+                };
+                let message = format!("image {} does not have a digest{why}", cut(image, 256));
                 outcome.failure = Some(VerificationFailure::Failed(message, Vec::new()));
             }
         }

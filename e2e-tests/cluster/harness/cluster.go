@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -41,12 +42,18 @@ type Cluster struct {
 	network           *network
 	scanner           *APIServer
 	modulePushed      bool
+	// kubewarden is the version of Kubewarden that is installed.
+	kubewarden *version.Version
 }
 
 // Start starts the cluster with Kubewarden in it, in an empty folder.
 func Start(tools Tools, folder string) (*Cluster, error) {
+	kubewarden, err := kubewardenVersion(tools.Charts)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cluster := &Cluster{Tools: tools, Folder: folder, ctx: ctx, cancel: cancel}
+	cluster := &Cluster{Tools: tools, Folder: folder, kubewarden: kubewarden, ctx: ctx, cancel: cancel}
 	for _, step := range []func() error{
 		cluster.startAPI, cluster.startNode, cluster.startRegistry, cluster.installKubewarden,
 	} {

@@ -197,7 +197,7 @@ func (c *Cluster) WaitDeployed(within time.Duration) error {
 				return fmt.Errorf("the policy %s is not reachable alone (%s); the policy servers say:\n%s", policy.GetName(), reason, c.policyServerLogs(4))
 			}
 			// The condition may be that of what was there before.
-			name := "clusterwide-" + policy.GetName()
+			name := c.Identity(policy.GetName())
 			settings, _, _ := unstructured.NestedMap(policy.Object, "spec", "settings")
 			module, _, _ := unstructured.NestedString(policy.Object, "spec", "module")
 			mode, _, _ := unstructured.NestedString(policy.Object, "spec", "mode")
@@ -290,7 +290,7 @@ func (c *Cluster) Undeploy() error {
 	}
 	return c.Eventually(60*time.Second, func() error {
 		webhooks, err := c.must("", c.Tools.Kubectl, "--kubeconfig", c.kubeconfig("admin"), "get", "mutatingwebhookconfigurations,validatingwebhookconfigurations", "--output", "name")
-		if err == nil && strings.Contains(webhooks, "clusterwide-image-admission") {
+		if err == nil && strings.Contains(webhooks, c.Identity("image-admission")) {
 			return fmt.Errorf("webhooks are left: %s", webhooks)
 		}
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -23,6 +24,11 @@ func (c *Cluster) Kubectl(arguments ...string) Answer { return c.KubectlWith("",
 // KubectlWith runs kubectl with a text as standard input.
 func (c *Cluster) KubectlWith(input string, arguments ...string) Answer {
 	return c.run(input, c.Tools.Kubectl, append([]string{"--kubeconfig", c.kubeconfig("admin")}, arguments...)...)
+}
+
+// Typed runs what a page says, as it is written there, in the administrator's shell.
+func (c *Cluster) Typed(command string) Answer {
+	return c.run("", "bash", "-o", "pipefail", "-c", "PATH="+filepath.Dir(c.Tools.Kubectl)+":$PATH\n"+command)
 }
 
 func (c *Cluster) run(input, program string, arguments ...string) Answer {

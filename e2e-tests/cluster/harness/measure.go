@@ -32,15 +32,15 @@ func (c *Cluster) Snapshot() (Snapshot, error) {
 	}
 	lines := 0
 	err = c.eachAuditLine(func([]byte) { lines++ })
-	return Snapshot{buckets: durations(metrics), auditLines: lines, Registry: c.Registry.Requests(), Taken: time.Now()}, err
+	return Snapshot{buckets: durations(metrics, c.Identity("image-admission")), auditLines: lines, Registry: c.Registry.Requests(), Taken: time.Now()}, err
 }
 
-// durations adds up the histogram `apiserver_admission_webhook_admission_duration_seconds` of the policies' webhooks.
-func durations(metrics string) map[float64]float64 {
+// durations adds up the histogram `apiserver_admission_webhook_admission_duration_seconds` of a policy's webhook.
+func durations(metrics, policy string) map[float64]float64 {
 	buckets := map[float64]float64{}
 	for _, line := range strings.Split(metrics, "\n") {
 		rest, ok := strings.CutPrefix(line, "apiserver_admission_webhook_admission_duration_seconds_bucket{")
-		if !ok || !strings.Contains(rest, `name="clusterwide-image-admission.kubewarden.admission"`) {
+		if !ok || !strings.Contains(rest, `name="`+policy+`.kubewarden.admission"`) {
 			continue
 		}
 		_, after, _ := strings.Cut(rest, `le="`)

@@ -3,22 +3,29 @@ package harness
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
 
 const histogram = `# TYPE apiserver_admission_webhook_admission_duration_seconds histogram
-apiserver_admission_webhook_admission_duration_seconds_bucket{name="clusterwide-image-admission.kubewarden.admission",operation="CREATE",rejected="false",type="admit",le="0.005"} 50
-apiserver_admission_webhook_admission_duration_seconds_bucket{name="clusterwide-image-admission.kubewarden.admission",operation="CREATE",rejected="false",type="admit",le="0.025"} 90
-apiserver_admission_webhook_admission_duration_seconds_bucket{name="clusterwide-image-admission.kubewarden.admission",operation="CREATE",rejected="false",type="admit",le="+Inf"} 90
-apiserver_admission_webhook_admission_duration_seconds_bucket{name="clusterwide-image-admission.kubewarden.admission",operation="CREATE",rejected="true",type="admit",le="0.005"} 0
-apiserver_admission_webhook_admission_duration_seconds_bucket{name="clusterwide-image-admission.kubewarden.admission",operation="CREATE",rejected="true",type="admit",le="0.025"} 10
-apiserver_admission_webhook_admission_duration_seconds_bucket{name="clusterwide-image-admission.kubewarden.admission",operation="CREATE",rejected="true",type="admit",le="+Inf"} 10
+apiserver_admission_webhook_admission_duration_seconds_bucket{name="kw.cap.image-admission.kubewarden.admission",operation="CREATE",rejected="false",type="admit",le="0.005"} 50
+apiserver_admission_webhook_admission_duration_seconds_bucket{name="kw.cap.image-admission.kubewarden.admission",operation="CREATE",rejected="false",type="admit",le="0.025"} 90
+apiserver_admission_webhook_admission_duration_seconds_bucket{name="kw.cap.image-admission.kubewarden.admission",operation="CREATE",rejected="false",type="admit",le="+Inf"} 90
+apiserver_admission_webhook_admission_duration_seconds_bucket{name="kw.cap.image-admission.kubewarden.admission",operation="CREATE",rejected="true",type="admit",le="0.005"} 0
+apiserver_admission_webhook_admission_duration_seconds_bucket{name="kw.cap.image-admission.kubewarden.admission",operation="CREATE",rejected="true",type="admit",le="0.025"} 10
+apiserver_admission_webhook_admission_duration_seconds_bucket{name="kw.cap.image-admission.kubewarden.admission",operation="CREATE",rejected="true",type="admit",le="+Inf"} 10
 apiserver_admission_webhook_admission_duration_seconds_bucket{name="another.webhook",operation="CREATE",rejected="true",type="admit",le="0.005"} 1000
 `
 
 func TestQuantilesOfTheAPIServersHistogram(t *testing.T) {
-	all := Snapshot{buckets: durations(histogram)}
+	for _, policy := range []string{"kw.cap.image-admission", "clusterwide-image-admission"} {
+		quantiles(t, Snapshot{buckets: durations(strings.ReplaceAll(histogram, "kw.cap.image-admission", policy), policy)})
+	}
+}
+
+func quantiles(t *testing.T, all Snapshot) {
+	t.Helper()
 	latency := all.Since(Snapshot{})
 	if latency.Count() != 100 {
 		t.Fatalf("%d requests, not the 100 of this webhook", latency.Count())

@@ -2,8 +2,7 @@
 
 use super::change::{Action, Edit};
 use super::{Opens, Whose};
-use crate::image::{ImageReference, canonical_host, is_host_like};
-use crate::verification::names_of;
+use crate::image::{ImageReference, canonical_host, is_host_like, names_of};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -825,7 +825,8 @@ impl Lints {
 
     /// Globs that are written as prefixes of images are elsewhere, or as addresses.
     fn globs(&mut self, settings: &Settings) {
-        for Glob { path, text } in settings.verification.iter().flat_map(|policy| &policy.images_matched.globs) {
+        let globs = settings.verification.iter().flat_map(|policy| &policy.images_matched.globs);
+        for Glob { path, text } in globs.chain(&settings.pin.exclude) {
             if let Some(message) = at_mirror("glob", text, settings) {
                 self.add(LintRule::NameAtMirror, path, message);
                 continue;

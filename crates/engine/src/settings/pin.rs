@@ -1,6 +1,8 @@
 //! Pinning: whether, and in which kinds, images are written with the digest that was judged.
 
+use super::Glob;
 use super::read::{Problems, SettingsMap};
+use crate::image::ImageReference;
 use crate::message::nearest;
 use crate::workload::WorkloadKind;
 use serde_json::Value;
@@ -14,6 +16,15 @@ pub struct Pin {
     pub kinds: Vec<WorkloadKind>,
     /// Keep the original image name in annotations.
     pub annotations: bool,
+    /// Images that are never written, and judged as all others: what made them compares them with what it wrote.
+    pub exclude: Vec<Glob>,
+}
+
+impl Pin {
+    /// Whether an image is never written.
+    pub(crate) fn excludes(&self, reference: &ImageReference) -> bool {
+        self.exclude.iter().any(|glob| glob.matches(reference))
+    }
 }
 
 /// The kinds that may be written, as the settings name them.
@@ -24,9 +35,9 @@ fn pinnable() -> Vec<&'static str> {
 pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Pin {
     let path = settings.path().key("pin");
     let Some(map) = SettingsMap::of(settings.get("pin"), &path, problems) else {
-        return Pin { enabled: true, kinds: vec![WorkloadKind::Pod], annotations: true };
+        return Pin { enabled: true, kinds: vec![WorkloadKind::Pod], annotations: true, exclude: Vec::new() };
     };
-    map.known(&["enabled", "kinds", "annotations"], &[], problems);
+    map.known(&["enabled", "kinds", "annotations", "exclude"], &[], problems);
     let mut kinds = vec![WorkloadKind::Pod];
     if map.has("kinds") {
         kinds.clear();
@@ -57,9 +68,19 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> P
             }
         }
     }
+    let path = path.key("exclude");
+    let mut exclude = Vec::new();
+    for (position, glob) in map.texts("exclude", problems) {
+        let path = path.position(position);
+        if !glob.is_empty() && glob.bytes().all(|character| character == b'*') {
+            problems.add(path, format!("`{glob}` would leave every image unpinned; set `pin.enabled: false` for that"));
+        }
+        exclude.push(Glob::read(glob, path, problems));
+    }
     Pin {
         enabled: map.boolean("enabled", true, problems),
         kinds,
         annotations: map.boolean("annotations", true, problems),
+        exclude,
     }
 }

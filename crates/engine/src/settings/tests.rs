@@ -25,7 +25,10 @@ fn everything_is_optional_and_the_defaults_are_safe() {
         assert_eq!(settings.image_matching, ImageMatching::Canonical);
         assert_eq!(settings.max_images, 50);
         assert!(settings.registries.is_empty() && !settings.verbose_log);
-        assert_eq!(settings.pin, Pin { enabled: true, kinds: vec![crate::WorkloadKind::Pod], annotations: true });
+        assert_eq!(
+            settings.pin,
+            Pin { enabled: true, kinds: vec![crate::WorkloadKind::Pod], annotations: true, exclude: Vec::new() }
+        );
         let namespaces = Namespaces { named: vec!["sbomscanner".to_owned()], of_workload: false };
         let default = SbomScanner { namespaces, registry_resources: Vec::new() };
         assert_eq!(settings.reports.sources, [ReportSource::SbomScanner(default)]);

@@ -1,6 +1,7 @@
 //! `imageVerification`: policies about who signed an image and what was attested of it, in the shape of the
 //! ImageVerificationPolicy that Kyverno's design proposes, and in the spelling that it shipped with.
 
+use super::Glob;
 use super::attestors::{self, Attestor, Keys};
 use super::is_empty;
 use super::kinds;
@@ -194,15 +195,6 @@ pub struct ImageRules {
     pub globs: Vec<Glob>,
     /// Expressions over `ref`, the image as the object names it.
     pub expressions: Vec<Expression>,
-}
-
-/// A pattern for names of images, in which `*` stands for any text, slashes too, and `?` for one character.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Glob {
-    /// The path in the settings.
-    pub path: String,
-    /// The pattern.
-    pub text: String,
 }
 
 /// Something that may be attested of an image.
@@ -467,7 +459,7 @@ fn read_image_rules(
         own.known(&["references", "expressions"], &[], problems);
         let references = path.key("references");
         for (position, glob) in own.texts("references", problems) {
-            rules.globs.push(read_glob(glob, references.position(position), problems));
+            rules.globs.push(Glob::read(glob, references.position(position), problems));
         }
         let path = path.key("expressions");
         for (position, text) in own.texts("expressions", problems) {
@@ -480,7 +472,7 @@ fn read_image_rules(
         let Some(entry) = SettingsMap::of(Some(value), &path, problems) else { continue };
         entry.known(&["glob", "expression"], &[], problems);
         match (entry.text("glob", problems), entry.text("expression", problems)) {
-            (Some(glob), None) => rules.globs.push(read_glob(glob, path.key("glob"), problems)),
+            (Some(glob), None) => rules.globs.push(Glob::read(glob, path.key("glob"), problems)),
             (None, Some(text)) => rules.expressions.extend(of_images(text, path.key("expression"), problems)),
             _ => problems.add(path, "set one of `glob` and `expression`"),
         }
@@ -495,17 +487,6 @@ fn of_images(text: &str, path: Path<'_>, problems: &mut Problems) -> Option<Expr
         return None;
     }
     Some(expression(path, &text.replace("$image", "ref")))
-}
-
-/// A policy that is about no image verifies nothing, and nobody would notice.
-fn read_glob(glob: &str, path: Path<'_>, problems: &mut Problems) -> Glob {
-    if glob.is_empty() {
-        problems.add(path, "the glob is empty and matches no image");
-    } else if glob.ends_with('/') {
-        // As prefixes of images are written elsewhere.
-        problems.add(path, format!("no image's name ends with `/`, so that `{glob}` matches none; write `{glob}*`"));
-    }
-    Glob { path: path.text(), text: glob.to_owned() }
 }
 
 fn read_attestations(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Attestation> {

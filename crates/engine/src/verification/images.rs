@@ -1,12 +1,11 @@
 //! The images of a policy: its lists, which of them it is about, and what becomes of those that it leaves out.
 
 use super::expression::{EvaluationError, Program, Scope, map_of};
-use super::matching;
 use super::record::Evaluation;
 use super::unchanged::reads_what_names_no_image;
 use super::{Asking, PolicyVerification, Programs, Subject, VerificationOutcome};
 use crate::context::RequestContext;
-use crate::image::ImageReference;
+use crate::image::{ImageReference, matches_image, names_of};
 use crate::message::cut;
 use crate::prescan;
 use crate::reason::NamedByMirror;
@@ -190,11 +189,11 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         if rules.globs.is_empty() && rules.expressions.is_empty() {
             return Ok(true);
         }
-        if rules.globs.iter().any(|glob| matching::matches_image(&glob.text, image)) {
+        if rules.globs.iter().any(|glob| matches_image(&glob.text, image)) {
             return Ok(true);
         }
         let names = match ImageReference::parse(image) {
-            Ok(reference) => matching::names_of(image, &reference),
+            Ok(reference) => names_of(image, &reference),
             Err(_) => BTreeSet::from([image.to_owned()]),
         };
         for (expression, program) in rules.expressions.iter().zip(&programs.image_rules) {
@@ -217,9 +216,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     pub(super) fn is_in_question(&self, image: &str, images: &Images) -> bool {
         let rules = &self.policy.images_matched;
         let has_rules = !rules.globs.is_empty() || !rules.expressions.is_empty();
-        !has_rules
-            || images.matched.contains(image)
-            || rules.globs.iter().any(|glob| matching::matches_image(&glob.text, image))
+        !has_rules || images.matched.contains(image) || rules.globs.iter().any(|glob| matches_image(&glob.text, image))
     }
 }
 

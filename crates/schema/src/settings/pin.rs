@@ -16,6 +16,11 @@ pub struct Pin {
     /// Whether annotations keep the images' original names.
     #[schemars(extend("default" = true))]
     pub annotations: Option<bool>,
+    /// Images that are judged as ever and never written, by globs like `docker.io/istio/*`: those that a managed mesh injects, which compares
+    /// them with what it wrote. What runs then is whatever the tag is when a node pulls it. A policy of `imageVerification` with `verifyDigest`
+    /// rejects them where they have no digest.
+    #[schemars(extend("examples" = [["docker.io/istio/*", "cr.l5d.io/linkerd/*"]]))]
+    pub exclude: Option<Vec<String>>,
 }
 
 /// A kind with a pod spec that may be written.

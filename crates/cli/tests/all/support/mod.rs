@@ -7,7 +7,6 @@ pub(crate) mod host;
 pub(crate) mod kubectl;
 pub(crate) mod kubewarden;
 pub(crate) mod markdown;
-pub(crate) mod promql;
 pub(crate) mod registry;
 pub(crate) mod rendered;
 pub(crate) mod shell;

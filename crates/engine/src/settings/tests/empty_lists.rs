@@ -21,7 +21,7 @@ enum Means {
 use Means::{LeftOut, NoText, Own, Refused};
 
 /// A list of the settings: its path, settings with `$` in its place, what `[]` means, and what `[""]` does.
-const LISTS: [(&str, &str, Means, Means); 63] = [
+const LISTS: [(&str, &str, Means, Means); 64] = [
     ("preScanPolicies.customPolicies", r#"{"preScanPolicies": {"customPolicies": $}}"#, LeftOut, NoText),
     (
         "preScanPolicies.byNamespace.*.customPolicies",
@@ -55,6 +55,12 @@ const LISTS: [(&str, &str, Means, Means); 63] = [
             "pin.kinds: an empty list would leave every image unpinned; leave it out for Pods, or set `pin.enabled: false`",
         ),
         Refused("pin.kinds[0]: `` is not a workload"),
+    ),
+    (
+        "pin.exclude",
+        r#"{"pin": {"exclude": $}}"#,
+        LeftOut,
+        Refused("pin.exclude[0]: the glob is empty and matches no image"),
     ),
     // What reports and SBOMs count.
     ("reports.sources", r#"{"reports": {"sources": $}}"#, Refused("reports.sources: without a source"), NoText),
