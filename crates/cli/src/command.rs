@@ -28,6 +28,7 @@ mod parallel;
 mod policy;
 mod progress;
 mod rego;
+mod report_files;
 mod request;
 mod run;
 mod settings;

@@ -11,7 +11,7 @@ use crate::host_options::HostOptions;
 use crate::runtime::LogEntry;
 use clap::{Args, ValueEnum};
 use image_admission_engine::explain::{Explanation, explain};
-use image_admission_engine::{Decision, WireHost};
+use image_admission_engine::{Decision, WireHost, check_settings};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,6 +19,7 @@ use super::decision::DecisionOptions;
 use super::kept::{Kept, Observed};
 use super::manifest::ManifestOptions;
 use super::policy::{self, Policy, PolicyError};
+use super::report_files;
 use super::request::{Subject, requests_in};
 use super::run::RunError;
 use super::terminal::{Paint, StandardOutput, errors, json_without_commands, without_commands};
@@ -104,6 +105,8 @@ impl Explain {
                 }
                 policy => policy?,
             };
+        let reads_trivy_operator =
+            check_settings(&written).is_ok_and(|settings| !report_files::readers(&settings).is_empty());
         let (paint, mut entries, mut ending) = (Paint::for_output(output), Vec::new(), Ending::Allowed);
         for request in &requests {
             let asked = Arc::new(Observed::new(Arc::clone(&answers)));
@@ -116,6 +119,12 @@ impl Explain {
             let explained = explain(Some(&request.json), &written, &WireHost(engine_calls(&tried)), now);
             let (_, mut explanation): (Decision, Explanation) =
                 explained.map_err(|problems| PolicyError::InvalidSettings(problems.to_string()))?;
+            if report_files::waits(&explanation) && reads_trivy_operator {
+                // Who can't be asked says nothing: the module itself never asks this.
+                if let Ok(Some(files)) = report_files::find(&*answers) {
+                    report_files::advise(&mut explanation, &files);
+                }
+            }
             // What the policy makes of having no answer is no change that anybody needs. A question that only a change
             // brings up leaves the policy's own answer as it is.
             if host.unanswered_of(&asked.calls()).is_some() {

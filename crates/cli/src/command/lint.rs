@@ -4,7 +4,9 @@ mod fix;
 mod manifest;
 mod results;
 
+use crate::answers::Grants;
 use crate::disk;
+use crate::host_options::{HostError, HostOptions};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Write};
@@ -12,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use image_admission_engine::settings::{InvalidSettings, Lint as Remark, LintRule, LintSeverity};
-use image_admission_engine::{check_settings, lint};
+use image_admission_engine::settings::{InvalidSettings, Lint as Remark, LintRule, LintSeverity, Settings};
+use image_admission_engine::{ReadKind, check_settings, lint};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,6 +25,7 @@ use super::duplicates::Duplicate;
 use super::lines::Lines;
 use super::output::{annotations, junit, sarif};
 use super::policy::now;
+use super::report_files::{self, ReportFiles};
 use super::settings::{Found, every_in};
 use super::terminal::{Paint, in_one_line, json_without_commands, printable, without_commands};
 use super::terminal::{StandardOutput, errors};
@@ -51,6 +54,7 @@ Examples:
   image-admission lint --fail-on error --allow any-registry policy.yaml
   image-admission lint --diff settings.yaml
   kubectl get namespaces -o name | image-admission lint --namespaces - settings.yaml
+  image-admission lint --live policy.yaml
   kustomize build overlays/production | image-admission lint -o sarif -";
 
 /// Look for what settings say that may not be meant
@@ -70,6 +74,14 @@ pub(super) struct Lint {
     /// The namespaces that the cluster has, one a line as `kubectl get namespaces -o name` writes them
     #[arg(long, value_name = "FILE")]
     namespaces: Option<PathBuf>,
+
+    /// Ask the cluster that kubectl would ask, too: whether its trivy-operator makes reports that a policy can read
+    #[arg(long)]
+    live: bool,
+
+    /// How to reach the cluster, instead of as kubectl would
+    #[arg(long, value_name = "FILE", requires = "live")]
+    kubeconfig: Option<PathBuf>,
 
     /// Leave out remarks that are meant, by the name that stands in brackets behind them. May be repeated
     #[arg(long, value_name = "RULE", value_parser = PossibleValuesParser::new(LintRule::ALL.map(LintRule::name)))]
@@ -175,6 +187,12 @@ pub(super) enum LintError {
     /// There is nothing to look at.
     #[error("no settings in {0}: write those of the policy, or give a ClusterAdmissionPolicy")]
     NoSettings(String),
+    /// The cluster can't be asked.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The cluster doesn't answer.
+    #[error("`--live` lists Deployments of all namespaces, to find trivy-operator, and can't: {0}")]
+    Cluster(String),
     /// What is read can be read once.
     #[error("the standard input can't be both the settings and the namespaces")]
     InputTwice,
@@ -213,7 +231,8 @@ impl Lint {
         }
         let namespaces = self.namespaces.as_deref().map(document::text).transpose()?;
         let namespaces: Option<BTreeSet<String>> = namespaces.as_deref().map(|text| names(text).collect());
-        let look = |path: &Path, text: &str| self.look(path, text, namespaces.as_ref());
+        let report_files = self.report_files()?;
+        let look = |path: &Path, text: &str| self.look(path, text, namespaces.as_ref(), report_files.as_ref());
         let (mut files, mut would_change) = (Vec::new(), false);
         for path in paths {
             let before = document::text(path)?;
@@ -247,12 +266,23 @@ impl Lint {
         })
     }
 
+    /// The cluster's trivy-operator, where it is asked about and writes files.
+    fn report_files(&self) -> Result<Option<ReportFiles>, LintError> {
+        if !self.live {
+            return Ok(None);
+        }
+        let options = HostOptions { live: true, kubeconfig: self.kubeconfig.clone(), ..HostOptions::default() };
+        let host = options.open(Grants::everything())?;
+        report_files::find(&*host.answers()).map_err(LintError::Cluster)
+    }
+
     /// What is to be said of each of the settings of a file.
     fn look(
         &self,
         path: &Path,
         text: &str,
         namespaces: Option<&BTreeSet<String>>,
+        report_files: Option<&ReportFiles>,
     ) -> Result<Vec<Looked>, DocumentError> {
         let all = match every_in(path, text) {
             // Objects of other kinds may stand in files of their own.
@@ -266,6 +296,7 @@ impl Lint {
             let said = check_settings(&settings).map(|settings| {
                 let mut remarks = lint(&settings, now(), namespaces);
                 remarks.extend(manifest::remarks(&found, &settings));
+                remarks.extend(report_files.into_iter().flat_map(|files| of_files(files, &settings)));
                 remarks.retain(|remark| !self.allow.iter().any(|allowed| allowed == remark.rule.name()));
                 // Whoever keeps settings alone says elsewhere which namespaces they are for.
                 let may_see = found.policy.is_some() && !manifest::leaves_out_kube_system(&found);
@@ -420,6 +451,19 @@ impl Entry<'_> {
         let rule = format!("[{rule}]");
         format!("{} {word} {} {}", paint.bold(&place), in_one_line(&text), paint.dim(&rule))
     }
+}
+
+/// What is said of settings that read reports which are files.
+fn of_files(files: &ReportFiles, settings: &Settings) -> Vec<Remark> {
+    let ReportFiles { deployment, folder } = files;
+    let remark = |read: ReadKind| {
+        let message = format!(
+            "trivy-operator (Deployment `{deployment}`) writes its reports into files below `{folder}` and makes no `{}`, so that images wait for ever; set `alternateReportStorage.enabled: false` in its chart, or take another source",
+            read.kind
+        );
+        Remark::new(LintRule::ReportFiles, read.path, message)
+    };
+    report_files::readers(settings).into_iter().map(remark).collect()
 }
 
 /// What is said of a file whose keys stand twice: each of them is wrong with the settings in its document.

@@ -1,8 +1,13 @@
 //! `image-admission lint`, as its users see it: each file `lint/*.txt` is a transcript, see `support/transcripts.rs`.
 
 use crate::support::transcripts;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::thread;
 use transcripts::image_admission;
 
 #[test]
@@ -143,4 +148,129 @@ fn objects_that_are_chosen_by_labels() {
     ] {
         assert_eq!(lint(spec), paths, "{spec}");
     }
+}
+
+/// A cluster whose trivy-operator has these variables, in its container and in its ConfigMap; and its kubeconfig, in `folder`.
+fn cluster_with_operator(folder: &Path, deployments: Option<&[(Value, Value)]>) -> String {
+    let kinds = |version: &str, plural: &str, kind: &str| {
+        json!({"kind": "APIResourceList", "groupVersion": version, "resources": [
+            {"name": plural, "singularName": "", "namespaced": true, "kind": kind, "verbs": ["get", "list"]}]})
+    };
+    let mut answers: BTreeMap<String, Value> = BTreeMap::new();
+    answers.insert("/api/v1".to_owned(), kinds("v1", "configmaps", "ConfigMap"));
+    answers.insert("/apis/apps/v1".to_owned(), kinds("apps/v1", "deployments", "Deployment"));
+    let mut items = Vec::new();
+    for (position, (own, map)) in deployments.into_iter().flatten().enumerate() {
+        let namespace = format!("trivy-{position}");
+        let env: Vec<Value> =
+            own.as_object().unwrap().iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
+        let container = json!({"name": "trivy-operator", "env": env, "envFrom": [
+            {"configMapRef": {"name": "trivy-operator-config"}}, {"configMapRef": {"name": "missing"}}, {"secretRef": {"name": "s"}}]});
+        items.push(json!({"metadata": {"name": "trivy-operator", "namespace": namespace},
+            "spec": {"template": {"spec": {"containers": [{"name": "proxy"}, container]}}}}));
+        answers.insert(
+            format!("/api/v1/namespaces/{namespace}/configmaps/trivy-operator-config"),
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "trivy-operator-config", "namespace": namespace}, "data": map}),
+        );
+    }
+    if deployments.is_some() {
+        answers.insert(
+            "/apis/apps/v1/deployments?&labelSelector=app.kubernetes.io%2Fname%3Dtrivy-operator".to_owned(),
+            json!({"kind": "DeploymentList", "apiVersion": "apps/v1", "metadata": {}, "items": items}),
+        );
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for connection in listener.incoming() {
+            answer(connection.unwrap(), &answers);
+        }
+    });
+    let kubeconfig = folder.join("config");
+    let config = format!(
+        "{{apiVersion: v1, kind: Config, current-context: c, clusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}], contexts: [{{name: c, context: {{cluster: c, user: u}}}}], users: [{{name: u, user: {{}}}}]}}"
+    );
+    fs::write(&kubeconfig, config).unwrap();
+    kubeconfig.display().to_string()
+}
+
+/// What isn't there is forbidden.
+fn answer(mut connection: TcpStream, answers: &BTreeMap<String, Value>) {
+    let mut lines = BufReader::new(&connection).lines().map_while(Result::ok);
+    let request = lines.next().unwrap_or_default();
+    for _ in lines.take_while(|line| !line.is_empty()) {}
+    let found = answers.get(request.split(' ').nth(1).unwrap_or_default());
+    let status = if found.is_some() { 200 } else { 403 };
+    let forbidden = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "message": "not for you", "code": 403});
+    let body = found.unwrap_or(&forbidden).to_string();
+    let _ = write!(
+        connection,
+        "HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+}
+
+const ENABLED: &str = "OPERATOR_ALTERNATE_REPORT_STORAGE_ENABLED";
+const FOLDER: &str = "OPERATOR_ALTERNATE_REPORT_STORAGE_DIR";
+
+/// trivy-operator can write its reports into files, and no policy sees one.
+#[test]
+fn reports_that_are_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let lint = |settings: &str, deployments: Option<&[(Value, Value)]>| {
+        fs::write(folder.path().join("settings.yaml"), settings).unwrap();
+        let kubeconfig = cluster_with_operator(folder.path(), deployments);
+        image_admission(folder.path(), &["lint", "--live", "--kubeconfig", &kubeconfig, "settings.yaml"], b"")
+    };
+    let reads = "registries: [ghcr.io]\nacceptance: {packages: {deny: [{purl: 'pkg:deb/debian/xz-utils'}]}}\nreports:\n  platforms: [linux/amd64]\n  sboms: [{trivyOperator: {namespaces: [scans], platform: linux/amd64}}]\n  sources:\n    - sbomscanner: {}\n    - trivyOperator: {namespaces: [scans], platform: linux/amd64}\n";
+    let on = || json!({ENABLED: "true", FOLDER: "/mnt/data"});
+    let found = lint(reads, Some(&[(on(), json!({}))]));
+    let remarks: Vec<&str> = found.output.lines().filter(|line| line.contains("[report-files]")).collect();
+    let said = |line: usize, path: &str, kind: &str| {
+        format!(
+            "settings.yaml:{line}: error: {path}: trivy-operator (Deployment `trivy-0/trivy-operator`) writes its reports into files below `/mnt/data` and makes no `{kind}`, so that images wait for ever; set `alternateReportStorage.enabled: false` in its chart, or take another source [report-files]"
+        )
+    };
+    assert_eq!(
+        remarks,
+        [said(8, "reports.sources[1]", "VulnerabilityReport"), said(5, "reports.sboms[0]", "SbomReport")],
+        "{found:?}"
+    );
+    assert_eq!(found.code, 2);
+    let is_found = |deployments: &[(Value, Value)]| {
+        let found = lint(reads, Some(deployments));
+        assert_eq!(found.errors, "");
+        found.output.contains("[report-files]")
+    };
+    // A container's own variables count, not a ConfigMap's of the same name; both must be set.
+    for (own, map, expected) in [
+        (json!({}), on(), true),
+        (json!({FOLDER: "/a"}), json!({ENABLED: "1"}), true),
+        (json!({ENABLED: "false"}), on(), false),
+        (json!({ENABLED: "true"}), json!({}), false),
+        (json!({ENABLED: "true", FOLDER: ""}), json!({}), false),
+        (json!({ENABLED: "yes", FOLDER: "/a"}), json!({}), false),
+        (json!({}), json!({}), false),
+    ] {
+        assert_eq!(is_found(&[(own.clone(), map.clone())]), expected, "{own} {map}");
+    }
+    // One that makes objects is enough, and so is none that is known.
+    assert!(!is_found(&[(on(), json!({})), (json!({}), json!({}))]));
+    assert!(is_found(&[(on(), json!({})), (on(), json!({}))]));
+    assert!(!is_found(&[]));
+    // Whoever doesn't read the operator's reports isn't told of them.
+    let others = lint("registries: [ghcr.io]\n", Some(&[(on(), json!({}))]));
+    assert!(!others.output.contains("[report-files]"), "{others:?}");
+    // A cluster that doesn't say it is no cluster without it.
+    let forbidden = lint(reads, None);
+    assert_eq!(
+        (
+            forbidden.code,
+            forbidden
+                .errors
+                .contains("`--live` lists Deployments of all namespaces, to find trivy-operator, and can't: ")
+        ),
+        (1, true),
+        "{forbidden:?}"
+    );
 }

@@ -100,6 +100,13 @@ pub enum Advice {
     TryAgain,
     /// The command line wasn't told whom to ask.
     GiveSomebodyToAsk,
+    /// The command line found that trivy-operator writes its reports into files.
+    MakeObjects {
+        /// Its Deployment.
+        deployment: String,
+        /// Where the files are.
+        folder: String,
+    },
     /// There is no such image.
     NameWhatIsThere,
     /// A registry limits how many requests it answers.
@@ -278,6 +285,15 @@ impl fmt::Display for Advice {
                 "repair what made the look-up fail: a right that is missing, or an answer that makes no sense"
             }
             Self::TryAgain => "apply it again when what didn't answer is there again",
+            Self::MakeObjects { deployment, folder } => {
+                return write!(
+                    f,
+                    "have trivy-operator make objects: its Deployment `{}` writes reports into files below `{}`, where no policy sees them; \
+                     set `alternateReportStorage.enabled: false` in its chart",
+                    cut(deployment, MAX_NAME_LENGTH),
+                    cut(folder, MAX_NAME_LENGTH)
+                );
+            }
             Self::GiveSomebodyToAsk => "give `--images FILE`, or use `--live`",
             Self::NameWhatIsThere => "check its name and tag; with `--images`, add the image to the list",
             Self::AskLater => "apply it again later: the registry limits how many requests it answers",

@@ -191,11 +191,13 @@ pub enum LintRule {
     MissingSubresource,
     /// Images that are judged when they are made and not when they are changed, or the other way round.
     MissingOperation,
+    /// Reports that the cluster's scanner writes into files, where no policy sees them.
+    ReportFiles,
 }
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 40] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -235,6 +237,7 @@ impl LintRule {
         Self::NeverAsked,
         Self::MissingSubresource,
         Self::MissingOperation,
+        Self::ReportFiles,
     ];
 
     /// `open-prefix`, as people name it to leave it out.
@@ -280,6 +283,7 @@ impl LintRule {
             Self::NeverAsked => "never-asked",
             Self::MissingSubresource => "missing-subresource",
             Self::MissingOperation => "missing-operation",
+            Self::ReportFiles => "report-files",
         }
     }
 }
@@ -324,7 +328,8 @@ impl LintRule {
             | Self::MissingKind
             | Self::NeverAsked
             | Self::MissingSubresource
-            | Self::MissingOperation => LintSeverity::Error,
+            | Self::MissingOperation
+            | Self::ReportFiles => LintSeverity::Error,
         }
     }
 
@@ -373,6 +378,7 @@ impl LintRule {
             Self::NeverAsked => "what is judged and never sent by the policy's rules",
             Self::MissingSubresource => "a subresource of Pods that the policy's rules don't send",
             Self::MissingOperation => "images that are judged when made and not when changed, or the other way round",
+            Self::ReportFiles => "reports that the cluster's scanner writes into files, where no policy sees them",
         }
     }
 }

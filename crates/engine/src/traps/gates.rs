@@ -157,6 +157,35 @@ fn sbomscanner_may_say_it_itself() {
     }
 }
 
+/// Findings as SBOMscanner's API server writes them, by the names in its CRD: what is false or empty is left out. So a finding that
+/// isn't exploited tells as little as one of a scanner that was given no list.
+#[test]
+fn sbomscanner_leaves_out_what_is_false() {
+    let of = |told: &str| {
+        let text = format!(
+            r#"{{"cve": "CVE-2026-1", "title": "t", "packageName": "openssl", "packagePath": "/usr", "purl": "pkg:deb/debian/openssl@3.0",
+                "installedVersion": "3.0", "fixedVersions": ["3.1"], "diffID": "sha256:1", "severity": "LOW", "severitySource": "nvd",
+                "suppressed": false{told}}}"#
+        );
+        World::default().image(IMAGE, 'a').object(report('a', &[serde_json::from_str(&text).unwrap()]))
+    };
+    let scored = r#", "epssScore": "0.97", "epssPercentile": "0.999""#;
+    let exploited = of(&format!(r#", "knownExploited": true{scored}"#));
+    let gate = json!({"acceptance": {"knownExploited": "reject"}});
+    let answer = exploited.decide(IMAGE, &gate);
+    assert!(message(&answer).contains("1 finding exploited in the wild (KEV): CVE-2026-1"), "{}", answer.response);
+    trap(Remedy::UntoldIsNotFine, &of(scored), IMAGE, &gate, "denied failed", "allowed fresh");
+    let answer = of(scored).decide(IMAGE, &gate);
+    assert!(message(&answer).contains("name a list of the cluster in `knownExploited.from`"), "{}", answer.response);
+    assert!(of(scored).object(list("CVE-2026-2")).decide(IMAGE, &by_list(json!({}))).allowed);
+    for (limit, name) in [(json!({"score": 0.97}), "score"), (json!({"percentile": 0.999}), "percentile")] {
+        let epss = json!({"acceptance": {"epss": limit}});
+        assert!(!of(scored).decide(IMAGE, &epss).allowed, "{name}");
+        let lower = of(r#", "epssScore": "0.969", "epssPercentile": "0.9989""#);
+        assert!(lower.decide(IMAGE, &epss).allowed, "{name}");
+    }
+}
+
 #[test]
 fn documents_of_grype_say_it() {
     let document = |vulnerability: Value| {
