@@ -270,7 +270,7 @@ mod tests {
         let verified = [registry.as_slice(), &["oci/v2/verify"]].concat();
         check(json!({}), &registry);
         check(json!({"preScanPolicies": {"defaultPolicy": "accept"}}), &[]);
-        let glass = json!({"annotation": "a.io/b", "resource": {"resource": "pods", "name": "a"}});
+        let glass = json!({"annotation": "a.io/b", "resource": {"group": "", "resource": "pods", "name": "a"}});
         check(json!({"preScanPolicies": {"defaultPolicy": "accept"}, "breakGlass": glass}), &["kubernetes/can_i"]);
         check(json!({"reports": {"sources": [{"registry": {"allowUnsigned": true}}]}}), &registry);
         let attestors = json!([{"name": "team", "cosign": {"keyless": {"githubActions": {"owner": "shop"}}}}]);
@@ -287,10 +287,10 @@ mod tests {
 
     #[test]
     fn policies_in_rego_that_change_objects() {
-        let policy = |rego: &str| json!({"name": "a", "kinds": ["Pod"], "rego": format!("package a\n\n{rego}")});
+        let policy = |name: &str, rego: &str| json!({"name": name, "kinds": ["Pod"], "rego": format!("package {name}\n\n{rego}")});
         let settings = json!({"regoPolicies": [
-            policy("deny[\"no\"] { false } # no patch"),
-            policy("patch[{\"op\": \"add\", \"path\": \"/a\", \"value\": 1}] { true }"),
+            policy("a", "deny[\"no\"] { false } # no patch"),
+            policy("b", "patch[{\"op\": \"add\", \"path\": \"/a\", \"value\": 1}] { true }"),
         ]});
         assert_eq!(check_settings(&settings).unwrap().patching_policies(), ["regoPolicies[1]"]);
     }
