@@ -310,7 +310,8 @@ fn rules_in(path: &Path, policy: Option<&str>) -> Result<Option<Rules>, AuditErr
     let found = chosen(path, policy)?;
     let (policy, written) = found.map_or((None, None), |found| (found.policy, found.json));
     let written = written.map_or(Ok(Value::Null), |json| serde_json::from_str(json.get())).map_err(io::Error::from)?;
-    policy.as_ref().and_then(FoundPolicy::caveat).iter().for_each(|caveat| warn(caveat));
+    let policy_says = |of: fn(&FoundPolicy) -> Option<String>| policy.as_ref().and_then(of);
+    [FoundPolicy::scope, FoundPolicy::caveat].into_iter().filter_map(policy_says).for_each(|remark| warn(&remark));
     match Rules::new(Some(path.to_owned()), policy, written) {
         Ok(rules) => Ok(Some(rules)),
         Err(problems) => {

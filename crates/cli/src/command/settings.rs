@@ -70,6 +70,14 @@ impl FoundPolicy {
         if self.is_of_namespace() { Grants::without_resources() } else { Grants::everything() }
     }
 
+    /// That it is about one namespace; none of a policy of the cluster.
+    pub(super) fn scope(&self) -> Option<String> {
+        let is_of_one = self.is_of_namespace() && !self.namespace.is_empty();
+        is_of_one.then(|| {
+            format!("`{self}` is about objects of `{}` alone: those of other namespaces are not judged", self.namespace)
+        })
+    }
+
     /// What is to be known of a member's verdict; none of what is no member.
     pub(super) fn caveat(&self) -> Option<String> {
         let member = self.member.as_ref()?;

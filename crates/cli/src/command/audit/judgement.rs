@@ -88,9 +88,10 @@ impl Rules {
     /// Decides a request; none if the settings aren't about objects of its kind, or of its namespace.
     pub(super) fn judge(&self, request: &RawValue, host: &Kept, now: Timestamp) -> Option<Judgement> {
         let of_namespace = self.policy.as_ref().filter(|policy| policy.is_of_namespace());
-        if of_namespace
-            .is_some_and(|policy| namespace_of(request).is_none_or(|namespace| policy.leaves_out(&namespace).is_some()))
-        {
+        let is_elsewhere =
+            |policy: &FoundPolicy| namespace_of(request).and_then(|namespace| policy.leaves_out(&namespace)).is_some();
+        // An object of a file may leave its namespace to whoever applies it.
+        if of_namespace.is_some_and(is_elsewhere) {
             return None;
         }
         let host = Granted::new(&self.grants, host);
