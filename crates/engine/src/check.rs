@@ -1,5 +1,6 @@
 //! Settings of a policy that is to be deployed: read, and the rules and expressions among them looked into.
 
+use crate::host::Capability;
 use crate::report::{kinds_of, sbom_kind_of};
 use crate::running;
 use crate::settings::{ExemptionObject, Identity, InvalidSettings, Lint, Settings};
@@ -50,54 +51,85 @@ pub struct ReadKind {
     pub kind: String,
     /// The setting that has it read, `reports.sources[0]`.
     pub path: String,
+    /// What to write where nothing of the cluster may be read.
+    pub instead: &'static str,
 }
 
-/// The kinds of the cluster that settings have read, each once: those of the sources of reports and SBOMs, of what runs and of exemptions where
-/// reports may decide, of keys and namespaces of `imageVerification`, and of `context`.
+/// The kinds of the cluster that settings have read, each once, with the first setting that has it read.
 #[must_use]
 pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {
     let mut kinds: Vec<ReadKind> = Vec::new();
-    let mut add = |api_version: &str, kind: &str, path: String| {
-        if !kinds.iter().any(|known| known.api_version == api_version && known.kind == kind) {
-            kinds.push(ReadKind { api_version: api_version.to_owned(), kind: kind.to_owned(), path });
+    for read in cluster_reads(settings) {
+        if !kinds.iter().any(|known| known.api_version == read.api_version && known.kind == read.kind) {
+            kinds.push(read);
+        }
+    }
+    kinds
+}
+
+/// What settings have read of the cluster, setting by setting: the kinds of the sources of reports and SBOMs, of what runs and of
+/// exemptions where reports may decide, of keys and namespaces of `imageVerification`, and of `context`.
+#[must_use]
+pub fn cluster_reads(settings: &Settings) -> Vec<ReadKind> {
+    let mut reads: Vec<ReadKind> = Vec::new();
+    let mut add = |api_version: &str, kind: &str, path: String, instead: &'static str| {
+        let read = ReadKind { api_version: api_version.to_owned(), kind: kind.to_owned(), path, instead };
+        if !reads.contains(&read) {
+            reads.push(read);
         }
     };
     let sources = settings.reports.sources.iter().enumerate().filter(|_| settings.reads_reports());
     for (position, source) in sources {
         for (api_version, kind) in kinds_of(source) {
-            add(api_version, kind, format!("reports.sources[{position}]"));
+            let instead = "take signed reports from beside the image (`registry`), or let `preScanPolicies` decide";
+            add(api_version, kind, format!("reports.sources[{position}]"), instead);
         }
     }
     let is_asked =
         (settings.reads_reports() && !settings.acceptance.of_contents().is_empty()) || settings.asks_for_packages();
     for (position, source) in settings.reports.sboms.iter().enumerate().filter(|_| is_asked) {
         if let Some((api_version, kind)) = sbom_kind_of(source) {
-            add(api_version, kind, format!("reports.sboms[{position}]"));
+            let instead = "take signed SBOMs from beside the image (`registry`)";
+            add(api_version, kind, format!("reports.sboms[{position}]"), instead);
         }
     }
     for (path, _) in settings.acceptance.exploited_lists().into_iter().filter(|_| settings.reads_reports()) {
-        add("v1", "ConfigMap", path);
+        add("v1", "ConfigMap", path, "leave it out, where the reports say themselves what is exploited");
     }
     for path in settings.acceptance.running().into_iter().filter(|_| settings.reads_reports()) {
-        add(running::API_VERSION, running::KIND, path);
+        add(running::API_VERSION, running::KIND, path, "leave it out");
     }
     if settings.exemptions_from.is_some() && settings.reads_reports() {
-        add(ExemptionObject::API_VERSION, ExemptionObject::KIND, "exemptionsFrom".to_owned());
+        let instead = "write `exemptions` into the settings";
+        add(ExemptionObject::API_VERSION, ExemptionObject::KIND, "exemptionsFrom".to_owned(), instead);
     }
     for policy in &settings.verification {
         for attestor in &policy.attestors {
             if let Identity::KeyInCluster(key) = &attestor.identity {
-                add("v1", key.kind, format!("{}.attestors", policy.path));
+                add("v1", key.kind, format!("{}.attestors", policy.path), "write the key itself, as `key.data`");
             }
         }
         if verification::check::names(policy).contains("namespaceObject") {
-            add("v1", "Namespace", policy.path.clone());
+            let instead = "ask for `request.namespace`, and not for `namespaceObject`";
+            add("v1", "Namespace", policy.path.clone(), instead);
         }
     }
     for (position, kind) in settings.rego.context.iter().enumerate() {
-        add(&kind.api_version, &kind.kind, format!("context[{position}]"));
+        let instead = "leave it out, and `data.kubernetes` and `data.inventory` of the rules";
+        add(&kind.api_version, &kind.kind, format!("context[{position}]"), instead);
     }
-    kinds
+    reads
+}
+
+/// The calls to the host that settings may come to, beside those that read objects of the cluster.
+#[must_use]
+pub fn calls_made(settings: &Settings) -> Vec<Capability> {
+    let is_made = |call: &Capability| match call.name() {
+        "oci/v2/verify" => settings.asks_registries() && settings.has_attestors(),
+        "kubernetes/can_i" => settings.break_glass.is_some(),
+        name => name.starts_with("oci/") && settings.asks_registries(),
+    };
+    Capability::ALL.into_iter().filter(is_made).collect()
 }
 
 #[cfg(test)]
@@ -199,5 +231,67 @@ mod tests {
         // One is all that are judged.
         assert_eq!(lints(first, json!(["linux/amd64"])), [""; 0]);
         assert_eq!(lints("images.all.all(i, imageConfigs(i).all(c, !c.runsAsRoot))", json!("all")), [""; 0]);
+    }
+
+    /// Each setting is told, where several read one kind.
+    #[test]
+    fn every_setting_that_reads_the_cluster() {
+        let key = json!({"configMapRef": {"namespace": "a", "name": "b"}});
+        let settings = json!({
+            "reports": {"sources": [{"registry": {"allowUnsigned": true}}]},
+            "acceptance": {
+                "knownExploited": {"from": {"configMap": {"namespace": "a", "name": "b"}}},
+                "byNamespace": {"shop": {"knownExploited": {"from": {"configMap": {"namespace": "a", "name": "b"}}}}},
+            },
+            "imageVerification": [{"name": "signed", "attestors": [
+                {"name": "one", "cosign": {"key": key}}, {"name": "two", "cosign": {"key": key}},
+            ], "verifications": [{"expression": "true"}]}],
+        });
+        let settings = check_settings(&settings).unwrap();
+        let reads: Vec<String> =
+            cluster_reads(&settings).iter().map(|read| format!("{}: {}", read.path, read.kind)).collect();
+        let expected = [
+            "acceptance.knownExploited.from: ConfigMap",
+            "acceptance.byNamespace.shop.knownExploited.from: ConfigMap",
+            "imageVerification[0].attestors: ConfigMap",
+        ];
+        assert_eq!(reads, expected);
+        assert_eq!(kinds_read(&settings).len(), 1);
+    }
+
+    #[test]
+    fn calls_that_settings_come_to() {
+        let check = |settings: Value, expected: &[&str]| {
+            let calls = calls_made(&check_settings(&settings).unwrap());
+            let names: Vec<&str> = calls.iter().map(|call| call.name()).collect();
+            assert_eq!(names, expected, "{settings}");
+        };
+        let registry = ["oci/v1/manifest_digest", "oci/v1/oci_manifest", "oci/v1/oci_manifest_config"];
+        let verified = [registry.as_slice(), &["oci/v2/verify"]].concat();
+        check(json!({}), &registry);
+        check(json!({"preScanPolicies": {"defaultPolicy": "accept"}}), &[]);
+        let glass = json!({"annotation": "a.io/b", "resource": {"group": "", "resource": "pods", "name": "a"}});
+        check(json!({"preScanPolicies": {"defaultPolicy": "accept"}, "breakGlass": glass}), &["kubernetes/can_i"]);
+        check(json!({"reports": {"sources": [{"registry": {"allowUnsigned": true}}]}}), &registry);
+        let attestors = json!([{"name": "team", "cosign": {"keyless": {"githubActions": {"owner": "shop"}}}}]);
+        check(json!({"reports": {"sources": [{"registry": {"attestors": attestors}}]}}), &verified);
+        let policy = json!({"name": "a", "attestors": attestors, "verifications": [{"expression": "true"}]});
+        check(json!({"preScanPolicies": {"defaultPolicy": "accept"}, "imageVerification": [policy]}), &verified);
+        let rules = |rego: &str| {
+            json!({"preScanPolicies": {"defaultPolicy": "accept"},
+                "regoPolicies": [{"name": "a", "kinds": ["Pod"], "rego": format!("package a\n\ndeny[\"no\"] {{ {rego} }}")}]})
+        };
+        check(rules("input.request.object.spec.hostNetwork"), &[]);
+        check(rules("input.imageConfigs[_][_].runsAsRoot"), &registry);
+    }
+
+    #[test]
+    fn policies_in_rego_that_change_objects() {
+        let policy = |name: &str, rego: &str| json!({"name": name, "kinds": ["Pod"], "rego": format!("package {name}\n\n{rego}")});
+        let settings = json!({"regoPolicies": [
+            policy("a", "deny[\"no\"] { false } # no patch"),
+            policy("b", "patch[{\"op\": \"add\", \"path\": \"/a\", \"value\": 1}] { true }"),
+        ]});
+        assert_eq!(check_settings(&settings).unwrap().patching_policies(), ["regoPolicies[1]"]);
     }
 }

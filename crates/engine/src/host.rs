@@ -7,6 +7,7 @@ mod mirrored;
 mod registry_failure;
 mod unreadable;
 mod wire;
+mod withheld;
 
 use crate::settings::{GuardedResource, Identity};
 use crate::text;
@@ -20,6 +21,7 @@ pub(crate) use registry_failure::NOBODY_TO_ASK;
 pub use registry_failure::Refusal;
 pub(crate) use unreadable::unreadable;
 pub use wire::{BINDING, HostCalls, Wapc, WapcCall, WireHost};
+pub use withheld::Capability;
 
 /// A host that answers for registries and for the cluster.
 pub trait Host {
@@ -175,8 +177,10 @@ pub enum Untrusted {
 pub enum HostFailure {
     /// It looked, and there is no such thing.
     NotFound(String),
-    /// The policy may not ask for this.
+    /// The policy may not read this kind of the cluster.
     NotGranted(String),
+    /// The policy may not make this call.
+    Withheld(Capability),
     /// Nobody who was asked for signed it.
     NotTrusted(Untrusted),
     /// The registry denies access to whoever asks, and may answer others: it is about credentials.
@@ -200,6 +204,7 @@ impl HostFailure {
             Self::Failed(_) | Self::TooManyRequests(_) => true,
             Self::NotFound(_)
             | Self::NotGranted(_)
+            | Self::Withheld(_)
             | Self::NotTrusted(_)
             | Self::Denied(_)
             | Self::Refused(..)
@@ -218,6 +223,7 @@ impl fmt::Display for HostFailure {
             | Self::TooManyRequests(text)
             | Self::Malformed(text)
             | Self::Failed(text) => f.write_str(text),
+            Self::Withheld(capability) => write!(f, "{capability}"),
             Self::NotTrusted(_) => f.write_str("nobody who was asked for signed it"),
         }
     }

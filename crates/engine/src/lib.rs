@@ -90,12 +90,12 @@ use settings::{InvalidSettings, Settings, VerificationPolicy};
 use verification::{Nobody, Record};
 
 pub use break_glass::{BrokenGlass, WholeGlass};
-pub use check::{ReadKind, check_settings, kinds_read, lint};
+pub use check::{ReadKind, calls_made, check_settings, cluster_reads, kinds_read, lint};
 pub use clock::{Clock, NO_TIME, use_clock, use_clock_if_none};
 pub use decision::{Decision, NothingToJudge, Outcome};
 pub use host::{
-    AccessReview, BINDING, Document, Host, HostCalls, HostFailure, Refusal, Resource, Untrusted, Wapc, WapcCall,
-    WireHost,
+    AccessReview, BINDING, Capability, Document, Host, HostCalls, HostFailure, Refusal, Resource, Untrusted, Wapc,
+    WapcCall, WireHost,
 };
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};
 pub use instance::skip_freeing;

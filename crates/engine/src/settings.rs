@@ -41,7 +41,7 @@ pub use exemptions::{Exemption, Pattern, UNSAID_REASON};
 pub use exemptions_from::{ExemptionObject, ExemptionsFrom, VoidExemption};
 pub use glob::Glob;
 pub use kinds::KindPattern;
-pub use lint::{Lint, LintFix, LintRule, LintSeverity};
+pub use lint::{Lint, LintFix, LintRule, LintSeverity, lint_namespaced_rules};
 pub(crate) use message::RULE;
 pub use message::{Message, MessageStyle};
 pub use namespaces::{ByNamespace, NamespacePattern};

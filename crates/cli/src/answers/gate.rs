@@ -85,6 +85,12 @@ impl Grants {
         Self::default()
     }
 
+    /// Everything but objects of the cluster, as it is for policies of a namespace.
+    #[must_use]
+    pub fn without_resources() -> Self {
+        Self { capabilities: None, resources: Some(BTreeSet::new()) }
+    }
+
     /// What a policy's metadata (`policy-metadata.yml`) asks for in `hostCapabilities` and `contextAwareResources`, and
     /// nothing else.
     ///
@@ -114,7 +120,11 @@ impl Grants {
         ))
     }
 
-    fn check_resource(&self, api_version: &str, kind: &str) -> Result<(), String> {
+    /// Whether objects of a kind may be read.
+    ///
+    /// # Errors
+    /// What the host says where not.
+    pub(crate) fn check_resource(&self, api_version: &str, kind: &str) -> Result<(), String> {
         let granted =
             self.resources.as_ref().is_none_or(|granted| granted.contains(&(api_version.to_owned(), kind.to_owned())));
         if granted {

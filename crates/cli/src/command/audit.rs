@@ -32,7 +32,7 @@ use super::policy::now;
 use super::progress::Progress;
 use super::rego::start_clock;
 use super::request::RequestError;
-use super::settings::settings;
+use super::settings::{FoundPolicy, chosen};
 use super::terminal::{Paint, StandardOutput, json_without_commands};
 use super::{Ending, complain, invalid_settings, nobody_answers, seconds, warn};
 use collection::{Collection, CollectionError};
@@ -302,14 +302,17 @@ impl Audit {
 fn rules(path: Option<&Path>, policy: Option<&str>) -> Result<Option<Rules>, AuditError> {
     match path {
         Some(path) => rules_in(path, policy),
-        None => Ok(Rules::new(None, Value::Null).ok()),
+        None => Ok(Rules::new(None, None, Value::Null).ok()),
     }
 }
 
 fn rules_in(path: &Path, policy: Option<&str>) -> Result<Option<Rules>, AuditError> {
-    let written = settings(path, policy)?;
+    let found = chosen(path, policy)?;
+    let (policy, written) = found.map_or((None, None), |found| (found.policy, found.json));
     let written = written.map_or(Ok(Value::Null), |json| serde_json::from_str(json.get())).map_err(io::Error::from)?;
-    match Rules::new(Some(path.to_owned()), written) {
+    let policy_says = |of: fn(&FoundPolicy) -> Option<String>| policy.as_ref().and_then(of);
+    [FoundPolicy::scope, FoundPolicy::caveat].into_iter().filter_map(policy_says).for_each(|remark| warn(&remark));
+    match Rules::new(Some(path.to_owned()), policy, written) {
         Ok(rules) => Ok(Some(rules)),
         Err(problems) => {
             complain(&invalid_settings(Some(path), &problems.to_string()));

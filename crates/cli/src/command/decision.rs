@@ -12,8 +12,9 @@ use super::fields::Fields;
 use super::policy::ModuleOption;
 use super::request::Request;
 use super::run::RunError;
-use super::settings::chosen;
+use super::settings::{Found, chosen};
 use super::{complain, invalid_settings, seconds, warn};
+use crate::answers::Grants;
 
 /// Which requests are decided, and by which policy.
 #[derive(Args, Debug)]
@@ -41,18 +42,21 @@ pub(super) struct DecisionOptions {
 }
 
 impl DecisionOptions {
-    /// The settings as JSON. That their policy is never asked about the namespace of a request is said in a warning.
-    pub(super) fn settings(&self, requests: &[Request]) -> Result<Box<RawValue>, RunError> {
+    /// The settings as JSON, and what their policy may ask of the host. That it is never asked about the namespace of a request is
+    /// said in a warning.
+    pub(super) fn settings(&self, requests: &[Request]) -> Result<(Box<RawValue>, Grants), RunError> {
         let own = |path| chosen(path, self.settings_of.as_deref());
         let found = self.settings.as_deref().map(own).transpose()?.flatten();
         if let Some(policy) = found.as_ref().and_then(|found| found.policy.as_ref()) {
             let namespaces: BTreeSet<String> =
                 requests.iter().filter_map(|request| namespace_of(&request.json)).collect();
             namespaces.iter().filter_map(|namespace| policy.leaves_out(namespace)).for_each(|why| warn(&why));
+            policy.caveat().iter().for_each(|caveat| warn(caveat));
         }
+        let grants = found.as_ref().map_or_else(Grants::everything, Found::grants);
         match found.and_then(|found| found.json) {
-            Some(settings) => Ok(settings),
-            None => Ok(RawValue::from_string("{}".to_owned()).map_err(io::Error::from)?),
+            Some(settings) => Ok((settings, grants)),
+            None => Ok((RawValue::from_string("{}".to_owned()).map_err(io::Error::from)?, grants)),
         }
     }
 
@@ -63,7 +67,7 @@ impl DecisionOptions {
 }
 
 /// The namespace of a request's object; none of what has none.
-fn namespace_of(request: &RawValue) -> Option<String> {
+pub(super) fn namespace_of(request: &RawValue) -> Option<String> {
     let request = Fields::of(request)?;
     request.object("object").or_else(|| request.object("oldObject"))?.object("metadata")?.text("namespace")
 }

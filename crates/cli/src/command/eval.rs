@@ -22,7 +22,7 @@ use super::rego::{
     Data, Failure, Module, Problems, Program, RegoVersion, SourceError, Sources, VersionOptions, failure,
 };
 use super::request::{RequestError, requests_in};
-use super::settings::settings;
+use super::settings::{Found, chosen};
 use super::terminal::{StandardOutput, errors};
 use super::terminal::{printable, without_commands};
 use super::{Ending, complain, document, invalid_settings, seconds};
@@ -228,9 +228,10 @@ impl Eval {
         of: impl FnOnce(&RawValue, Option<&RawValue>, &dyn EngineHost) -> Result<T, DocumentsError>,
     ) -> Result<T, EvalError> {
         let request = self.request(file)?;
-        let own = |path| settings(path, self.settings_of.as_deref());
-        let settings = self.settings.as_deref().map(own).transpose()?.flatten();
-        let host = self.host.open(Grants::everything())?;
+        let own = |path| chosen(path, self.settings_of.as_deref());
+        let found = self.settings.as_deref().map(own).transpose()?.flatten();
+        let host = self.host.open(found.as_ref().map_or_else(Grants::everything, Found::grants))?;
+        let settings = found.and_then(|found| found.json);
         let answers = host.answers();
         let found = of(&request, settings.as_deref(), &WireHost(engine_calls(answers.as_ref())));
         // What was asked until something went wrong is worth a look too.

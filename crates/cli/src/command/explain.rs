@@ -6,7 +6,7 @@ mod text;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use crate::answers::{Grants, HostAnswers, engine_calls};
+use crate::answers::{HostAnswers, engine_calls};
 use crate::host_options::HostOptions;
 use crate::runtime::LogEntry;
 use clap::{Args, ValueEnum};
@@ -91,9 +91,9 @@ impl Explain {
     /// Explains everything, and writes the explanations to `output`.
     pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, RunError> {
         let requests = requests_in(&self.asked.files, &self.manifests)?;
-        let settings = self.asked.settings(&requests)?;
+        let (settings, grants) = self.asked.settings(&requests)?;
         let written: Value = serde_json::from_str(settings.get()).map_err(io::Error::from)?;
-        let host = self.host.open(Grants::everything())?;
+        let host = self.host.open(grants)?;
         host.remark().into_iter().for_each(warn);
         let answers: Arc<dyn HostAnswers> = Arc::new(Kept::new(host.answers()));
         let module = Arc::new(self.asked.module.compile(self.asked.timeout)?);

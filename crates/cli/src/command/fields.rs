@@ -41,6 +41,11 @@ impl<'a> Fields<'a> {
         Self::of(self.value(name)?)
     }
 
+    /// What its fields are called, in order.
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        self.0.keys()
+    }
+
     /// A field that is a list.
     pub(super) fn list(&self, name: &str) -> Option<Vec<&'a RawValue>> {
         serde_json::from_str(self.value(name)?.get()).ok()

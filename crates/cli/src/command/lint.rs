@@ -1,7 +1,10 @@
 //! `lint`: what settings say that may not be meant.
 
+mod expression;
 mod fix;
+mod group;
 mod manifest;
+mod namespaced;
 mod results;
 
 use crate::answers::Grants;
@@ -26,7 +29,7 @@ use super::lines::Lines;
 use super::output::{annotations, junit, sarif};
 use super::policy::now;
 use super::report_files::{self, ReportFiles};
-use super::settings::{Found, every_in};
+use super::settings::{Found, every_in, policy_servers};
 use super::terminal::{Paint, in_one_line, json_without_commands, printable, without_commands};
 use super::terminal::{StandardOutput, errors};
 use super::{Ending, complain, invalid_settings, warn};
@@ -34,9 +37,11 @@ use fix::{Mended, mend};
 use results::INVALID;
 
 const AFTER_HELP: &str = "\
-A file has settings as they are, or policies (ClusterAdmissionPolicy, AdmissionPolicy) whose settings are looked at, as
-`kustomize build` writes them; other objects beside them are not. Of a policy it looks too whether the rest of the manifest
-fits its settings: the kinds that it grants, `mutating`, `failurePolicy`, and whether it leaves out `kube-system`.
+A file has settings as they are, or policies (ClusterAdmissionPolicy, AdmissionPolicy, and their groups) whose settings are
+looked at, as `kustomize build` writes them; other objects beside them are not. Of a policy it looks too whether the rest of the
+manifest fits its settings: the kinds that it grants, `mutating`, `failurePolicy`, and whether it leaves out `kube-system`. Of
+an AdmissionPolicy it says which settings can't work in one, and which calls a PolicyServer in the same file keeps from it. Of a
+policy group it looks at the members whose `module` has `image-admission` in its name, and at the `expression`.
 
 Severities:
   error    something gets in that nobody can want, or nothing does
@@ -185,7 +190,9 @@ pub(super) enum LintError {
     #[error(transparent)]
     Document(#[from] DocumentError),
     /// There is nothing to look at.
-    #[error("no settings in {0}: write those of the policy, or give a ClusterAdmissionPolicy")]
+    #[error(
+        "no settings in {0}: write those of the policy, or give a ClusterAdmissionPolicy or an AdmissionPolicy, or a group with a member whose `module` has `image-admission` in its name"
+    )]
     NoSettings(String),
     /// The cluster can't be asked.
     #[error(transparent)]
@@ -290,12 +297,13 @@ impl Lint {
             Err(DocumentError::Duplicates { file, keys }) => return Ok(ambiguous(&file, &keys)),
             all => all?,
         };
+        let servers = policy_servers(path, text)?;
         let look = |found: Found| {
             let json = found.json.as_deref().map_or("null", |json| json.get());
             let settings: Value = serde_json::from_str(json).unwrap_or_default();
             let said = check_settings(&settings).map(|settings| {
                 let mut remarks = lint(&settings, now(), namespaces);
-                remarks.extend(manifest::remarks(&found, &settings));
+                remarks.extend(manifest::remarks(&found, &settings, &servers));
                 remarks.extend(report_files.into_iter().flat_map(|files| of_files(files, &settings)));
                 remarks.retain(|remark| !self.allow.iter().any(|allowed| allowed == remark.rule.name()));
                 // Whoever keeps settings alone says elsewhere which namespaces they are for.
@@ -428,7 +436,7 @@ impl Looked {
         let mut steps = self.found.path();
         // What is said of the manifest stands beside the settings, and no setting is called `spec`.
         if path.starts_with("spec.") {
-            steps.truncate(steps.len() - 2);
+            steps = self.found.object_path();
         }
         steps.extend(path.split(['.', '[', ']']).filter(|step| !step.is_empty()).map(str::to_owned));
         steps

@@ -10,7 +10,6 @@ mod text;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use crate::answers::Grants;
 use crate::host_options::{Host, HostOptions};
 use crate::runtime::LogEntry;
 use clap::{Args, ValueEnum};
@@ -105,8 +104,8 @@ impl Run {
             return Err(RunError::TableForPrograms);
         }
         let requests = requests_in(&self.asked.files, &self.manifests)?;
-        let settings = self.asked.settings(&requests)?;
-        let host = self.host.open(Grants::everything())?;
+        let (settings, grants) = self.asked.settings(&requests)?;
+        let host = self.host.open(grants)?;
         host.remark().into_iter().for_each(warn);
         let module = Arc::new(self.asked.module.compile(self.asked.timeout)?);
         let policy = match Policy::new(module, self.asked.module.path().to_owned(), settings, host.answers(), &mut log)

@@ -9,6 +9,16 @@ use serde_json::value::RawValue;
 use super::document::{Document, DocumentError, Place, check_keys, documents_in, name, text};
 use super::fields::Fields;
 use super::request::items;
+use crate::answers::Grants;
+
+/// How the API versions of Kubewarden's policies begin.
+const KUBEWARDEN: &str = "policies.kubewarden.io/";
+
+/// The kinds of policies that are about objects of their own namespace.
+const NAMESPACED: [&str; 2] = ["AdmissionPolicy", "AdmissionPolicyGroup"];
+
+/// What the module is called, wherever it was pushed.
+const OWN_MODULE: &str = "image-admission";
 
 /// The label that each namespace has, with its name.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
@@ -24,26 +34,69 @@ pub(super) struct Found {
     pub(super) json: Option<Box<RawValue>>,
 }
 
-/// A policy that has settings.
+/// A policy that has settings, or a member of a policy group.
 #[derive(Debug)]
 pub(super) struct FoundPolicy {
     kind: String,
     /// Empty for one of the whole cluster.
     namespace: String,
     name: String,
+    /// Which member of the group it is; none of what is no group.
+    pub(super) member: Option<String>,
     /// The whole manifest.
     pub(super) manifest: Box<RawValue>,
 }
 
 impl FoundPolicy {
-    /// Whether people may mean it by a name.
+    /// Whether people may mean it by a name. A member has its own, too.
     fn is_named(&self, name: &str) -> bool {
-        self.name == name || self.is_exactly(name)
+        self.name == name
+            || self.member.as_ref().is_some_and(|member| member == name || format!("{}/{member}", self.name) == name)
+            || self.is_exactly(name)
+    }
+
+    /// Whether it is about objects of its own namespace, and may read nothing of the cluster.
+    pub(super) fn is_of_namespace(&self) -> bool {
+        NAMESPACED.contains(&self.kind.as_str())
+    }
+
+    /// `AdmissionPolicy`
+    pub(super) fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// What it may ask of the host. What a policy of the cluster is granted may stand in another file.
+    pub(super) fn grants(&self) -> Grants {
+        if self.is_of_namespace() { Grants::without_resources() } else { Grants::everything() }
+    }
+
+    /// That it is about one namespace; none of a policy of the cluster.
+    pub(super) fn scope(&self) -> Option<String> {
+        let is_of_one = self.is_of_namespace() && !self.namespace.is_empty();
+        is_of_one.then(|| {
+            format!("`{self}` is about objects of `{}` alone: those of other namespaces are not judged", self.namespace)
+        })
+    }
+
+    /// What is to be known of a member's verdict; none of what is no member.
+    pub(super) fn caveat(&self) -> Option<String> {
+        let member = self.member.as_ref()?;
+        Some(format!(
+            "this is the verdict of the member `{member}` alone: the `expression` of `{} {}` decides with it, a change of the object is a rejection there, and warnings are dropped",
+            self.kind,
+            self.full_name()
+        ))
+    }
+
+    /// `shop/images`
+    fn full_name(&self) -> String {
+        let slash = if self.namespace.is_empty() { "" } else { "/" };
+        format!("{}{slash}{}", self.namespace, self.name)
     }
 
     /// Why it is never asked about objects of a namespace; none where it is, or where only the cluster can tell.
     pub(super) fn leaves_out(&self, namespace: &str) -> Option<String> {
-        if self.kind == "AdmissionPolicy" {
+        if self.is_of_namespace() {
             let is_other = !self.namespace.is_empty() && self.namespace != namespace;
             return is_other.then(|| {
                 format!("`{self}` is about objects of `{}` alone, and in a cluster isn't asked about those of `{namespace}`", self.namespace)
@@ -72,25 +125,39 @@ impl FoundPolicy {
 
     /// Whether a name says all of it: of a policy of one namespace, also that namespace.
     fn is_exactly(&self, name: &str) -> bool {
-        if self.namespace.is_empty() { self.name == name } else { format!("{}/{}", self.namespace, self.name) == name }
+        let own = self.full_name();
+        self.member.as_ref().map_or_else(|| own == name, |member| format!("{own}/{member}") == name)
     }
 }
 
-/// `ClusterAdmissionPolicy image-admission`, `AdmissionPolicy shop/image-admission`
+/// `ClusterAdmissionPolicy image-admission`, `AdmissionPolicy shop/image-admission`, `AdmissionPolicyGroup shop/images/signed`
 impl fmt::Display for FoundPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, namespace, name, .. } = self;
-        let slash = if namespace.is_empty() { "" } else { "/" };
-        write!(f, "{kind} {namespace}{slash}{name}")
+        write!(f, "{} {}", self.kind, self.full_name())?;
+        self.member.as_ref().map_or(Ok(()), |member| write!(f, "/{member}"))
     }
 }
 
 impl Found {
     /// What leads to the settings in their document.
     pub(super) fn path(&self) -> Vec<String> {
+        let within: Vec<&str> = match self.policy.as_ref().map(|policy| policy.member.as_deref()) {
+            None => Vec::new(),
+            Some(None) => vec!["spec", "settings"],
+            Some(Some(member)) => vec!["spec", "policies", member, "settings"],
+        };
+        self.object_path().into_iter().chain(within.into_iter().map(str::to_owned)).collect()
+    }
+
+    /// What leads to the object that they stand in.
+    pub(super) fn object_path(&self) -> Vec<String> {
         let item = self.place.index().map(|index| ["items".to_owned(), index.to_string()]);
-        let within = self.policy.as_ref().map(|_| ["spec", "settings"].map(str::to_owned));
-        item.into_iter().flatten().chain(within.into_iter().flatten()).collect()
+        item.into_iter().flatten().collect()
+    }
+
+    /// What the policy that they belong to may ask of the host; everything where they stand as they are.
+    pub(super) fn grants(&self) -> Grants {
+        self.policy.as_ref().map_or_else(Grants::everything, FoundPolicy::grants)
     }
 
     /// What people call them among others.
@@ -99,13 +166,8 @@ impl Found {
     }
 }
 
-/// The settings in a file: the only ones, or those of the policy of that name. None if everything in it is commented out, or
-/// if the policy has none.
-pub(super) fn settings(path: &Path, policy: Option<&str>) -> Result<Option<Box<RawValue>>, DocumentError> {
-    Ok(chosen(path, policy)?.and_then(|found| found.json))
-}
-
-/// The same, with the policy that they belong to.
+/// The settings in a file, with the policy that they belong to: the only ones, or those of the policy of that name. None if
+/// everything in it is commented out.
 pub(super) fn chosen(path: &Path, policy: Option<&str>) -> Result<Option<Found>, DocumentError> {
     let mut found = every_in(path, &text(path)?)?;
     let file = name(path);
@@ -139,10 +201,19 @@ pub(super) fn every_in(path: &Path, text: &str) -> Result<Vec<Found>, DocumentEr
         for document in items(&document).unwrap_or_else(|| vec![document]) {
             match Kind::of(&document) {
                 Kind::Settings => found.push(Found { place: document.place, policy: None, json: Some(document.json) }),
-                Kind::Policy(policy) => {
+                Kind::Policies(policies) => {
                     let spec = Fields::of(&document.json).and_then(|policy| policy.object("spec"));
-                    let json = spec.and_then(|spec| spec.value("settings").map(RawValue::to_owned));
-                    found.push(Found { place: document.place, policy: Some(policy), json });
+                    for policy in policies {
+                        let holder = match &policy.member {
+                            None => spec.as_ref().map(|spec| spec.value("settings")),
+                            Some(member) => spec
+                                .as_ref()
+                                .and_then(|spec| spec.object("policies"))
+                                .and_then(|members| members.object(member).map(|member| member.value("settings"))),
+                        };
+                        let json = holder.flatten().map(RawValue::to_owned);
+                        found.push(Found { place: document.place.clone(), policy: Some(policy), json });
+                    }
                 }
                 Kind::Other(what) => objects.push((what, document)),
             }
@@ -169,6 +240,20 @@ pub(super) fn every_in(path: &Path, text: &str) -> Result<Vec<Found>, DocumentEr
     }
 }
 
+/// The PolicyServers in a file that was read.
+pub(super) fn policy_servers(path: &Path, text: &str) -> Result<Vec<Value>, DocumentError> {
+    let documents = documents_in(path, text)?.into_iter();
+    let objects = documents.flat_map(|document| items(&document).unwrap_or_else(|| vec![document]));
+    let is_server = |object: &Document| {
+        Fields::of(&object.json).is_some_and(|fields| {
+            fields.text("kind").as_deref() == Some("PolicyServer")
+                && fields.text("apiVersion").is_some_and(|version| version.starts_with(KUBEWARDEN))
+        })
+    };
+    let servers = objects.filter(is_server).map(|object| serde_json::from_str(object.json.get()).unwrap_or_default());
+    Ok(servers.collect())
+}
+
 /// Whether a document is the ConfigMap that Sysdig's controllers keep their settings in.
 fn is_with_settings(document: &Document) -> bool {
     let Some(fields) = Fields::of(&document.json) else { return false };
@@ -182,7 +267,8 @@ fn is_with_settings(document: &Document) -> bool {
 /// What a document is.
 enum Kind {
     Settings,
-    Policy(FoundPolicy),
+    /// A policy, or the members of a policy group that are of this module.
+    Policies(Vec<FoundPolicy>),
     /// Another object, by what people call it.
     Other(String),
 }
@@ -196,13 +282,38 @@ impl Kind {
         let metadata = fields.object("metadata");
         let text = |name| metadata.as_ref().and_then(|metadata| metadata.text(name)).unwrap_or_default();
         let (namespace, name) = (text("namespace"), text("name"));
-        let is_policy = version.starts_with("policies.kubewarden.io/")
-            && ["ClusterAdmissionPolicy", "AdmissionPolicy"].contains(&kind.as_str());
-        if is_policy {
-            return Self::Policy(FoundPolicy { kind, namespace, name, manifest: document.json.clone() });
+        let policy = |member| FoundPolicy {
+            kind: kind.clone(),
+            namespace: namespace.clone(),
+            name: name.clone(),
+            member,
+            manifest: document.json.clone(),
+        };
+        let is_kubewarden = version.starts_with(KUBEWARDEN);
+        if is_kubewarden && ["ClusterAdmissionPolicy", "AdmissionPolicy"].contains(&kind.as_str()) {
+            return Self::Policies(vec![policy(None)]);
+        }
+        if is_kubewarden && ["ClusterAdmissionPolicyGroup", "AdmissionPolicyGroup"].contains(&kind.as_str()) {
+            let members = own_members(&fields);
+            if members.is_empty() {
+                return Self::Other(format!(
+                    "{kind} {name} (without a member whose `module` has `{OWN_MODULE}` in its name)"
+                ));
+            }
+            return Self::Policies(members.into_iter().map(|member| policy(Some(member))).collect());
         }
         Self::Other(format!("{kind} {name}"))
     }
+}
+
+/// The members of a policy group that are of this module, by what their modules are called: others have settings of their own.
+fn own_members(group: &Fields<'_>) -> Vec<String> {
+    let Some(members) = group.object("spec").and_then(|spec| spec.object("policies")) else { return Vec::new() };
+    let is_own = |name: &&String| {
+        let module = members.object(name).and_then(|member| member.text("module"));
+        module.is_some_and(|module| module.contains(OWN_MODULE))
+    };
+    members.names().filter(is_own).cloned().collect()
 }
 
 #[cfg(test)]
@@ -224,7 +335,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("all.yaml");
         fs::write(&path, documents.join("---\n")).unwrap();
-        let found = settings(&path, policy).map(|json| json.map(|json| json.get().to_owned()));
+        let found = chosen(&path, policy).map(|found| found.and_then(|found| found.json));
+        let found = found.map(|json| json.map(|json| json.get().to_owned()));
         let found = found.map_err(|error| error.to_string().replace(&name(&path), "FILE"));
         assert_eq!(found, expected.map(|json| json.map(str::to_owned)).map_err(str::to_owned), "{documents:?}");
     }
@@ -300,6 +412,56 @@ mod tests {
         check(&with(&format!("{{matchLabels: {{{name}: shop}}}}")), &["kube-system"]);
         // Only the cluster knows other labels.
         check(&with("{matchExpressions: [{key: team, operator: In, values: [a]}], matchLabels: {a: b}}"), &[]);
+    }
+
+    const GROUP: &str = "apiVersion: policies.kubewarden.io/v1
+kind: AdmissionPolicyGroup
+metadata: {name: images, namespace: shop}
+spec:
+  policies:
+    signed: {module: 'registry://a.example.com/image-admission:v1', settings: {maxImages: 1}}
+    plain: {module: 'registry://a.example.com/image-admission:v1'}
+    other: {module: 'registry://a.example.com/other:v1', settings: {x: 1}}
+";
+
+    #[test]
+    fn members_of_a_group_are_chosen_by_their_names() {
+        let one = Ok(Some("{\"maxImages\":1}"));
+        for name in ["signed", "images/signed", "shop/images/signed"] {
+            check(&[NAMESPACE, GROUP], Some(name), one);
+        }
+        check(&[GROUP], Some("plain"), Ok(None));
+        let (plain, signed) = ("`AdmissionPolicyGroup shop/images/plain`", "`AdmissionPolicyGroup shop/images/signed`");
+        let several = format!(
+            "FILE has the settings of {plain} and of {signed}; choose a policy by its name, with `--settings-of` or `settingsOf`"
+        );
+        check(&[GROUP], None, Err(&several));
+        check(&[GROUP], Some("images"), Err(&several));
+        check(&[GROUP], Some("other"), Err(&format!("FILE has no policy `other`; it has {plain}, {signed}")));
+        let foreign = GROUP.replace("image-admission", "images");
+        let what = "no settings in FILE, which has AdmissionPolicyGroup images (without a member whose `module` has `image-admission` in its name); write the settings as they are, or those of a ClusterAdmissionPolicy or AdmissionPolicy";
+        check(&[&foreign], None, Err(what));
+        for broken in ["spec: {policies: [1]}", "spec: {policies: {a: 1, b: {module: 1}}}", "spec: 1", ""] {
+            check(&[&format!("{}{broken}\n", GROUP.split("spec:").next().unwrap())], None, Err(what));
+        }
+    }
+
+    #[test]
+    fn a_policy_of_a_namespace_reads_nothing_of_the_cluster() {
+        let granted = |policy: &str, name: Option<&str>| {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("policy.yaml");
+            fs::write(&path, policy).unwrap();
+            chosen(&path, name).unwrap().unwrap().grants()
+        };
+        for policy in [OWN, GROUP, &GROUP.replace("plain", "another")] {
+            let name = policy.contains("signed").then_some("signed");
+            assert_eq!(granted(policy, name), Grants::without_resources(), "{policy}");
+        }
+        for policy in [BARE, CLUSTER, &GROUP.replace("AdmissionPolicyGroup", "ClusterAdmissionPolicyGroup")] {
+            let name = policy.contains("signed").then_some("signed");
+            assert_eq!(granted(policy, name), Grants::everything(), "{policy}");
+        }
     }
 
     #[test]

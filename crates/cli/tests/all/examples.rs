@@ -137,7 +137,8 @@ fn with_metadata(object: &Value, key: &str, value: Value) -> Value {
 fn lint_has_nothing_to_say_that_a_comment_does_not_explain() {
     let mut files = Vec::new();
     files_below(&root().join("examples"), &mut files);
-    files.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("settings")));
+    let is_linted = |name: &str| name.starts_with("settings") || name == "admission-policy.yaml";
+    files.retain(|path| path.file_name().is_some_and(|name| is_linted(&name.to_string_lossy())));
     assert!(files.len() > 10, "where are the settings?");
     for path in files {
         let text = fs::read_to_string(&path).unwrap();
@@ -348,7 +349,7 @@ fn cases() -> Vec<Case> {
         for case in suite["tests"].as_array().unwrap() {
             let own = case.get("settings").or(suite.get("settings"));
             let mut settings = match own {
-                Some(Value::String(file)) => read(&folder.join(file)),
+                Some(Value::String(file)) => settings_in(read(&folder.join(file))),
                 Some(inline) => inline.clone(),
                 None => json!({}),
             };
@@ -372,6 +373,11 @@ fn cases() -> Vec<Case> {
         }
     }
     cases
+}
+
+/// The settings of a file, which may be those of a policy.
+fn settings_in(document: Value) -> Value {
+    if document["kind"] == "AdmissionPolicy" { document["spec"]["settings"].clone() } else { document }
 }
 
 /// Runs the command line at the root of the workspace: what it writes, and what it writes of errors.

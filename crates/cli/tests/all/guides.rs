@@ -28,7 +28,7 @@ use crate::support::kubewarden;
 use crate::support::markdown;
 use crate::support::shell;
 use image_admission_engine::check_settings;
-use kubewarden::{PolicySpec, Resource, ServerSpec, lossless};
+use kubewarden::{GroupSpec, PolicySpec, Resource, ServerSpec, lossless};
 use markdown::{Fence, fences};
 use regex::Regex;
 use serde::Deserialize;
@@ -634,6 +634,19 @@ fn manifests(fence: &Fence) -> Result<(), String> {
             (Some("policies.kubewarden.io/v1"), Some("ClusterAdmissionPolicy")) => {
                 let policy: Resource<PolicySpec> = lossless(&object)?;
                 check_settings(&policy.spec.settings).map_err(|error| error.to_string())?;
+            }
+            (Some("policies.kubewarden.io/v1"), Some("AdmissionPolicy")) => {
+                let policy: Resource<PolicySpec> = lossless(&object)?;
+                check_settings(&policy.spec.settings).map_err(|error| error.to_string())?;
+                if let [field, ..] = policy.spec.of_the_cluster()[..] {
+                    return Err(format!("an AdmissionPolicy has no `{field}`"));
+                }
+            }
+            (Some("policies.kubewarden.io/v1"), Some("AdmissionPolicyGroup")) => {
+                let group: Resource<GroupSpec> = lossless(&object)?;
+                for member in group.spec.policies.values().filter(|member| member.module.contains("image-admission")) {
+                    check_settings(&member.settings.clone().unwrap_or_default()).map_err(|error| error.to_string())?;
+                }
             }
             (Some("policies.kubewarden.io/v1"), Some("PolicyServer")) => {
                 lossless::<Resource<ServerSpec>>(&object)?;

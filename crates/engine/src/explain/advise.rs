@@ -119,6 +119,7 @@ fn about_failure(failure: &HostFailure) -> Advice {
         HostFailure::Failed(_) => Advice::TryAgain,
         HostFailure::NotFound(_)
         | HostFailure::NotGranted(_)
+        | HostFailure::Withheld(_)
         | HostFailure::NotTrusted(_)
         | HostFailure::Malformed(_)
         | HostFailure::Refused(Refusal::NoRepository, _) => Advice::RepairLookUp,

@@ -112,7 +112,7 @@ impl HostFailure {
             Self::TooManyRequests(text) => Self::TooManyRequests(with(text)),
             Self::Malformed(text) => Self::Malformed(with(text)),
             Self::Failed(text) if text != NOBODY_TO_ASK => Self::Failed(with(text)),
-            other @ (Self::NotGranted(_) | Self::NotTrusted(_) | Self::Failed(_)) => other,
+            other @ (Self::NotGranted(_) | Self::Withheld(_) | Self::NotTrusted(_) | Self::Failed(_)) => other,
         }
     }
 }

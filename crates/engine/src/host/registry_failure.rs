@@ -34,8 +34,8 @@ pub enum Refusal {
 /// A look-up of a digest, a manifest or an artifact that failed, or a verification that never came to an answer.
 pub(super) fn of(text: &str) -> HostFailure {
     let line = super::wire::cause(text);
-    if line.starts_with("Policy has not been granted access to ") {
-        return HostFailure::NotGranted("the policy has not been granted access to registries".to_owned());
+    if let Some(denied) = super::withheld::of_registry(line) {
+        return denied;
     }
     let line = line.strip_prefix("failed to get image trusted layers: ").unwrap_or(line);
     let line = ["Cannot fetch manifest of ", "Cannot pull "].into_iter().find_map(|start| after_image(line, start));

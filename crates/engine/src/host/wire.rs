@@ -2,7 +2,7 @@
 //!
 //! The one place that knows operations, field names and error texts of Kubewarden's host.
 
-use super::{AccessReview, Document, Host, HostFailure, Resource, Untrusted, registry_failure};
+use super::{AccessReview, Document, Host, HostFailure, Resource, Untrusted, registry_failure, withheld};
 use crate::json::{write_list, write_text};
 use crate::message::cut;
 use crate::settings::Identity;
@@ -219,8 +219,8 @@ fn written(payload: &impl Serialize) -> Result<Vec<u8>, HostFailure> {
 /// for people.
 fn classify(text: &str) -> HostFailure {
     let cause = cut(cause(text), MAX_FAILURE_LENGTH);
-    if cause.starts_with("Policy has not been granted access to ") {
-        HostFailure::NotGranted(cause)
+    if let Some(denied) = withheld::of_cluster(&cause) {
+        denied
     } else if cause.starts_with("Cannot find ") && cause.contains(" named '") {
         HostFailure::NotFound(cause)
     } else {
@@ -311,6 +311,7 @@ struct ResourceAttributes<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::Capability;
     use crate::manifest::Manifest;
     use image_admission_stub_host::StubHost;
 
@@ -318,7 +319,7 @@ mod tests {
 
     #[test]
     fn failures_are_told_apart_by_the_cause_in_the_first_line() {
-        let failure = |text| {
+        let failure = |text: &str| {
             let host = StubHost::default().fails("", text);
             WireHost(host.wire()).get_resource(&CONFIG_MAP, &[]).unwrap_err()
         };
@@ -331,7 +332,27 @@ mod tests {
         );
         let denied =
             "Policy has not been granted access to Kubernetes v1/Secret resources. The violation has been reported.";
-        assert_eq!(failure(denied), HostFailure::NotGranted(denied.to_owned()));
+        let said = "the policy may not read `v1/Secret`: add it to its `contextAwareResources`, which only a ClusterAdmissionPolicy has";
+        assert_eq!(failure(denied), HostFailure::NotGranted(said.to_owned()));
+        let denied = |call: &str| {
+            failure(&format!(
+                "Policy has not been granted access to the '{call}' host capability. The violation has been reported."
+            ))
+        };
+        for call in Capability::ALL {
+            assert_eq!(denied(call.name()), HostFailure::Withheld(call));
+        }
+        assert_eq!(
+            denied("kubernetes/can_i").to_string(),
+            "the policy server doesn't let this policy call `kubernetes/can_i`: add it to `namespacedPoliciesCapabilities` of the PolicyServer"
+        );
+        assert_eq!(
+            denied("kubernetes/get_resource").to_string(),
+            "the policy server doesn't let this policy call `kubernetes/get_resource`: only a ClusterAdmissionPolicy may read the cluster; deploy one"
+        );
+        for other in ["oci/v2/verify_all", "oci/v2", ""] {
+            assert!(matches!(denied(other), HostFailure::NotGranted(_)), "{other}");
+        }
         for failed in [
             "Cannot find resource v1/Nonsense",
             "error finding resource a/v1 / B: 404",

@@ -2,13 +2,16 @@
 //!
 //! What depends on the settings alone is logged when the policy is deployed. `image-admission lint` tells all of it.
 
+mod namespaced;
 mod rules;
+
+pub use namespaced::lint_namespaced_rules;
 
 use super::phases::{PhaseAction, StatusFallbacks};
 use super::{
     Attestation, AttestationKind, Attestor, CustomPolicy, Effect, Exemption, FailureFallback, Glob, Identity,
-    ImageMatching, NamespaceOverride, NamespacePattern, Phase, PreScanAction, Prefix, SbomSource, ScanAction, Settings,
-    UNSAID_REASON, VerificationPolicy,
+    ImageMatching, NamespaceOverride, NamespacePattern, Phase, PreScanAction, Prefix, ReportSource, SbomSource,
+    ScanAction, Settings, UNSAID_REASON, VerificationPolicy,
 };
 use crate::image::{ImageReference, canonical_host};
 use crate::time::Timestamp;
@@ -91,7 +94,9 @@ impl Lint {
         Self { rule, severity: rule.severity(), path: path.into(), message: message.into(), fix: None }
     }
 
-    fn weighing(self, severity: LintSeverity) -> Self {
+    /// The same with another weight.
+    #[must_use]
+    pub fn weighing(self, severity: LintSeverity) -> Self {
         Self { severity, ..self }
     }
 
@@ -193,11 +198,19 @@ pub enum LintRule {
     MissingOperation,
     /// Reports that the cluster's scanner writes into files, where no policy sees them.
     ReportFiles,
+    /// What no policy of a namespace may read of the cluster, or may have in its manifest.
+    NeedsCluster,
+    /// Resources that policies of a namespace may not be about, unless the cluster's administrators allow it.
+    NotAllowedResource,
+    /// A call that the policy server keeps from policies of a namespace.
+    WithheldCall,
+    /// What a member of a policy group can't do, or what the group makes of its verdict.
+    GroupMember,
 }
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 44] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -238,6 +251,10 @@ impl LintRule {
         Self::MissingSubresource,
         Self::MissingOperation,
         Self::ReportFiles,
+        Self::NeedsCluster,
+        Self::NotAllowedResource,
+        Self::WithheldCall,
+        Self::GroupMember,
     ];
 
     /// `open-prefix`, as people name it to leave it out.
@@ -284,6 +301,10 @@ impl LintRule {
             Self::MissingSubresource => "missing-subresource",
             Self::MissingOperation => "missing-operation",
             Self::ReportFiles => "report-files",
+            Self::NeedsCluster => "needs-cluster",
+            Self::NotAllowedResource => "not-allowed-resource",
+            Self::WithheldCall => "withheld-call",
+            Self::GroupMember => "group-member",
         }
     }
 }
@@ -315,7 +336,8 @@ impl LintRule {
             | Self::AcceptsFailures
             | Self::EveryOperation
             | Self::ByLabel
-            | Self::NameAtMirror => LintSeverity::Warning,
+            | Self::NameAtMirror
+            | Self::NotAllowedResource => LintSeverity::Warning,
             Self::OpenPrefix
             | Self::ShortName
             | Self::DenyList
@@ -329,7 +351,10 @@ impl LintRule {
             | Self::NeverAsked
             | Self::MissingSubresource
             | Self::MissingOperation
-            | Self::ReportFiles => LintSeverity::Error,
+            | Self::ReportFiles
+            | Self::NeedsCluster
+            | Self::WithheldCall
+            | Self::GroupMember => LintSeverity::Error,
         }
     }
 
@@ -379,6 +404,10 @@ impl LintRule {
             Self::MissingSubresource => "a subresource of Pods that the policy's rules don't send",
             Self::MissingOperation => "images that are judged when made and not when changed, or the other way round",
             Self::ReportFiles => "reports that the cluster's scanner writes into files, where no policy sees them",
+            Self::NeedsCluster => "what a policy of a namespace may not read, or can't have",
+            Self::NotAllowedResource => "a resource that policies of a namespace may not be about by default",
+            Self::WithheldCall => "a call that a policy server may keep from policies of a namespace",
+            Self::GroupMember => "a member of a policy group that can't do what it says, or whose rejection may admit",
         }
     }
 }
@@ -1067,6 +1096,36 @@ impl Settings {
     pub(crate) fn reads_reports(&self) -> bool {
         let decides = !self.scan.auto_generate || !self.rego.custom_rules.is_empty();
         !self.scans_nothing() && (decides || may(&self.scan, ScanAction::ScanResult))
+    }
+
+    /// The paths of the policies in Rego that change objects: they have the word for it, `patch`.
+    #[must_use]
+    pub fn patching_policies(&self) -> Vec<String> {
+        let is_in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let has_patch = |rego: &str| {
+            let mut code = rego.lines().map(|line| line.split('#').next().unwrap_or_default());
+            code.any(|line| line.split(|c| !is_in_word(c)).any(|word| word == "patch"))
+        };
+        let policies = self.rego.policies.iter().enumerate().filter(|(_, policy)| has_patch(&policy.rego));
+        policies.map(|(position, _)| format!("regoPolicies[{position}]")).collect()
+    }
+
+    /// Whether a registry may be asked about images.
+    pub(crate) fn asks_registries(&self) -> bool {
+        // `imageConfigs`, or `ImageConfigs` in custom rules.
+        let asks = |text: &String| text.contains("mageConfigs") || text.contains("bomPackages");
+        let policies = self.rego.policies.iter().map(|policy| &policy.rego);
+        let in_rego = policies.chain(self.rego.libraries.iter().map(|library| &library.rego)).any(asks);
+        !self.scans_nothing() || !self.verification.is_empty() || in_rego
+    }
+
+    /// Whether anything has to be signed.
+    pub(crate) fn has_attestors(&self) -> bool {
+        let sources = self.reports.sources.iter().filter_map(ReportSource::artifacts);
+        let sboms = self.reports.sboms.iter().filter_map(SbomSource::artifacts);
+        sources.chain(sboms).any(|artifacts| !artifacts.allow_unsigned)
+            || !self.reports.vex.is_empty()
+            || self.verification.iter().any(|policy| !policy.attestors.is_empty())
     }
 
     /// Whether rules or expressions ask what images are made of: they have the word for it.

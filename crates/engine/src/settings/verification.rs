@@ -174,7 +174,7 @@ impl Choice for ExistingImages {
 
 /// One entry of `matchConstraints.resourceRules`, as in Kubernetes' ValidatingAdmissionPolicy. A list that is empty or
 /// has a `*` matches everything.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResourceRule {
     /// API groups, `` is the core group.
     pub groups: Vec<String>,

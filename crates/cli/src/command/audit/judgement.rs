@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::answers::engine_calls;
+use crate::answers::{Grants, engine_calls};
 use image_admission_engine::explain::{Cause, Why, causes};
 use image_admission_engine::settings::{InvalidSettings, Settings};
 use image_admission_engine::{
@@ -13,13 +13,19 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::command::decision::namespace_of;
+use crate::command::granted::Granted;
 use crate::command::kept::Kept;
+use crate::command::settings::FoundPolicy;
 
 /// Settings, as they are written and as they were read.
 #[derive(Debug)]
 pub(super) struct Rules {
     /// The file; none: every default.
     path: Option<PathBuf>,
+    /// The policy that they belong to; none where they stand as they are.
+    policy: Option<FoundPolicy>,
+    grants: Grants,
     written: Value,
     read: Settings,
 }
@@ -64,9 +70,14 @@ pub(super) struct Image {
 
 impl Rules {
     /// Reads settings.
-    pub(super) fn new(path: Option<PathBuf>, written: Value) -> Result<Self, InvalidSettings> {
+    pub(super) fn new(
+        path: Option<PathBuf>,
+        policy: Option<FoundPolicy>,
+        written: Value,
+    ) -> Result<Self, InvalidSettings> {
         let read = check_settings(&written)?;
-        Ok(Self { path, written, read })
+        let grants = policy.as_ref().map_or_else(Grants::everything, FoundPolicy::grants);
+        Ok(Self { path, policy, grants, written, read })
     }
 
     /// The file, for people.
@@ -74,9 +85,17 @@ impl Rules {
         self.path.as_ref().map(|path| path.display().to_string())
     }
 
-    /// Decides a request; none if the settings aren't about objects of its kind.
+    /// Decides a request; none if the settings aren't about objects of its kind, or of its namespace.
     pub(super) fn judge(&self, request: &RawValue, host: &Kept, now: Timestamp) -> Option<Judgement> {
-        let decision = decide(Some(request), &self.read, &WireHost(engine_calls(host)), now);
+        let of_namespace = self.policy.as_ref().filter(|policy| policy.is_of_namespace());
+        let is_elsewhere =
+            |policy: &FoundPolicy| namespace_of(request).and_then(|namespace| policy.leaves_out(&namespace)).is_some();
+        // An object of a file may leave its namespace to whoever applies it.
+        if of_namespace.is_some_and(is_elsewhere) {
+            return None;
+        }
+        let host = Granted::new(&self.grants, host);
+        let decision = decide(Some(request), &self.read, &WireHost(engine_calls(&host)), now);
         let nobody_judged = decision.outcome == Outcome::NothingToJudge(NothingToJudge::NoPodSpec)
             && decision.policies.is_empty()
             && decision.verification.is_empty();

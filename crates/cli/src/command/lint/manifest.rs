@@ -2,31 +2,63 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use image_admission_engine::settings::{Lint as Remark, LintFix, LintRule, ResourceRule, Settings};
+use image_admission_engine::settings::{
+    Lint as Remark, LintFix, LintRule, ResourceRule, Settings, lint_namespaced_rules,
+};
 use image_admission_engine::{ReadKind, kinds_read, reads_labels};
 use serde_json::{Map, Value};
 
-use crate::command::settings::Found;
+use super::{group, namespaced};
+use crate::command::settings::{Found, FoundPolicy};
 
-/// What is to be remarked of the manifest that settings stand in; nothing where they stand alone.
-pub(super) fn remarks(found: &Found, settings: &Settings) -> Vec<Remark> {
-    let Some(policy) = &found.policy else { return Vec::new() };
-    let policy: Value = serde_json::from_str(policy.manifest.get()).unwrap_or_default();
-    let mut remarks = missing_kinds(&policy, settings);
+/// What is to be remarked of the manifest that settings stand in; nothing where they stand alone. `servers` are the PolicyServers
+/// beside it.
+pub(super) fn remarks(found: &Found, settings: &Settings, servers: &[Value]) -> Vec<Remark> {
+    let Some(found) = &found.policy else { return Vec::new() };
+    let policy: Value = serde_json::from_str(found.manifest.get()).unwrap_or_default();
+    let mut remarks = Vec::new();
+    if found.is_of_namespace() {
+        remarks.extend(namespaced::remarks(found, &policy, settings, servers));
+    } else {
+        remarks.extend(missing_kinds(found, &policy, settings));
+    }
     if let Some(rules) = rules(&policy) {
         remarks.extend(settings.lint_rules(&rules));
+        if found.is_of_namespace() {
+            remarks.extend(lint_namespaced_rules(&rules));
+        }
+    }
+    if let Some(member) = &found.member {
+        remarks.extend(group::remarks(member, &policy, settings));
+    } else {
+        remarks.extend(changes(&policy, settings));
     }
     let mode = text(&policy, "/spec/mode").unwrap_or("protect");
-    if policy.pointer("/spec/mutating") == Some(&Value::Bool(false)) && settings.may_pin() {
-        let message = "images are to be pinned, and the policy server rejects what a policy that isn't mutating would change; write `true`, or `pin: {enabled: false}` into the settings";
-        remarks.push(Remark::new(LintRule::NotMutating, "spec.mutating", message));
-    }
     if mode == "protect" && text(&policy, "/spec/failurePolicy") == Some("Ignore") {
         let message = "while the policy server is down, or takes too long, every image gets in, unseen; write `Fail`, and leave out the namespaces that must start all the same";
         remarks.push(Remark::new(LintRule::FailsOpen, "spec.failurePolicy", message));
     }
     remarks.extend(by_label(&policy));
     remarks
+}
+
+/// What the settings would change in objects, by a policy that may change nothing.
+fn changes(policy: &Value, settings: &Settings) -> Vec<Remark> {
+    if policy.pointer("/spec/mutating") != Some(&Value::Bool(false)) {
+        return Vec::new();
+    }
+    let what_to_do = "the policy server rejects what a policy that isn't mutating would change";
+    let of_pins = settings.may_pin().then(|| {
+        format!(
+            "images are to be pinned, and {what_to_do}; write `true`, or `pin: {{enabled: false}}` into the settings"
+        )
+    });
+    let patching = settings.patching_policies();
+    let of_patches = (!patching.is_empty()).then(|| {
+        format!("{} has a patch, and {what_to_do}; write `true`, or leave the patch out", patching.join(", "))
+    });
+    let remark = |message| Remark::new(LintRule::NotMutating, "spec.mutating", message);
+    of_pins.into_iter().chain(of_patches).map(remark).collect()
 }
 
 /// Objects that the API server chooses by what whoever writes them may change later.
@@ -66,47 +98,55 @@ fn rules(policy: &Value) -> Option<Vec<ResourceRule>> {
     Some(rules.iter().map(read).collect())
 }
 
-/// The kinds that the settings have read and the manifest doesn't grant.
-fn missing_kinds(policy: &Value, settings: &Settings) -> Vec<Remark> {
-    const PATH: &str = "spec.contextAwareResources";
-    let listed = policy.pointer("/spec/contextAwareResources").and_then(Value::as_array);
+/// The kinds that the settings have read and the manifest of a policy of the cluster doesn't grant.
+fn missing_kinds(found: &FoundPolicy, policy: &Value, settings: &Settings) -> Vec<Remark> {
+    let holder = found.member.as_ref().map_or_else(|| "spec".to_owned(), |member| format!("spec.policies.{member}"));
+    let path = format!("{holder}.contextAwareResources");
+    let listed = policy.pointer(&format!("/{}", path.replace('.', "/"))).and_then(Value::as_array);
     let granted: BTreeSet<(&str, &str)> = listed
         .into_iter()
         .flatten()
         .filter_map(|entry| Some((text(entry, "/apiVersion")?, text(entry, "/kind")?)))
         .collect();
-    let mut missing: BTreeMap<String, Vec<ReadKind>> = BTreeMap::new();
-    for read in kinds_read(settings) {
-        if !granted.contains(&(read.api_version.as_str(), read.kind.as_str())) {
-            missing.entry(read.path.clone()).or_default().push(read);
-        }
-    }
-    // Kubewarden lets policies of a namespace read nothing of the cluster.
-    let can_be_granted = text(policy, "/kind") != Some("AdmissionPolicy");
-    let what_to_do = if can_be_granted {
-        "which isn't granted; add what is missing"
-    } else {
-        "which an AdmissionPolicy can't be granted; deploy a ClusterAdmissionPolicy with a `namespaceSelector`"
-    };
-    let remark = |(path, kinds): (String, Vec<ReadKind>)| {
-        let names: Vec<String> = kinds
-            .iter()
-            .map(|ReadKind { api_version, kind, .. }| format!("`{{apiVersion: {api_version}, kind: {kind}}}`"))
-            .collect();
-        let message = format!("look-ups of `{path}` fail, and reject: it reads {}, {what_to_do}", names.join(" and "));
+    let missing = kinds_read(settings)
+        .into_iter()
+        .filter(|read| !granted.contains(&(read.api_version.as_str(), read.kind.as_str())));
+    let remark = |(setting, kinds): (String, Vec<ReadKind>)| {
+        let names = names(&kinds);
+        let message = format!(
+            "look-ups of `{setting}` fail, and reject: it reads {names}, which isn't granted; add what is missing"
+        );
         let entries = kinds.into_iter().map(|read| vec![("apiVersion", read.api_version), ("kind", read.kind)]);
-        let fix = can_be_granted.then(|| LintFix::Append { path: PATH.to_owned(), entries: entries.collect() });
-        Remark::new(LintRule::MissingKind, PATH, message).fixed_by(fix)
+        let fix = LintFix::Append { path: path.clone(), entries: entries.collect() };
+        Remark::new(LintRule::MissingKind, path.clone(), message).fixed_by(Some(fix))
     };
-    missing.into_iter().map(remark).collect()
+    by_setting(missing).into_iter().map(remark).collect()
+}
+
+/// Kinds by the settings that have them read.
+pub(super) fn by_setting(kinds: impl Iterator<Item = ReadKind>) -> BTreeMap<String, Vec<ReadKind>> {
+    let mut settings: BTreeMap<String, Vec<ReadKind>> = BTreeMap::new();
+    for read in kinds {
+        settings.entry(read.path.clone()).or_default().push(read);
+    }
+    settings
+}
+
+/// `` `{apiVersion: v1, kind: Secret}` and … ``
+pub(super) fn names(kinds: &[ReadKind]) -> String {
+    let names: Vec<String> = kinds
+        .iter()
+        .map(|ReadKind { api_version, kind, .. }| format!("`{{apiVersion: {api_version}, kind: {kind}}}`"))
+        .collect();
+    names.join(" and ")
 }
 
 /// Whether the policy that settings belong to never sees `kube-system`: a ClusterAdmissionPolicy's selector says
-/// `kubernetes.io/metadata.name NotIn [kube-system, …]`, or an AdmissionPolicy stands in another namespace.
+/// `kubernetes.io/metadata.name NotIn [kube-system, …]`, or a policy of a namespace stands in another one.
 pub(super) fn leaves_out_kube_system(found: &Found) -> bool {
-    let Some(policy) = &found.policy else { return false };
-    let policy: Value = serde_json::from_str(policy.manifest.get()).unwrap_or_default();
-    if text(&policy, "/kind") == Some("AdmissionPolicy") {
+    let Some(found) = &found.policy else { return false };
+    let policy: Value = serde_json::from_str(found.manifest.get()).unwrap_or_default();
+    if found.is_of_namespace() {
         return text(&policy, "/metadata/namespace") != Some("kube-system");
     }
     let expressions = policy.pointer("/spec/namespaceSelector/matchExpressions").and_then(Value::as_array);
@@ -122,6 +162,6 @@ pub(super) fn leaves_out_kube_system(found: &Found) -> bool {
     })
 }
 
-fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
+pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {
     value.pointer(pointer).and_then(Value::as_str)
 }

@@ -60,6 +60,8 @@ pub(super) struct Settings {
     pub(super) name: String,
     /// All of them.
     pub(super) json: Box<RawValue>,
+    /// What their policy may ask of the host.
+    pub(super) grants: Grants,
 }
 
 /// What came of a case.
@@ -96,7 +98,7 @@ impl Suite {
                 None => Verdict::Stopped(Stop::Case("nothing was read that could answer".to_owned())),
                 Some(answers) => {
                     let recorder = Arc::new(Recorder::new(answers.source()));
-                    let host = Gate::new(Grants::everything(), Arc::clone(&recorder) as Arc<dyn AnswerSource>);
+                    let host = Gate::new(case.settings.grants.clone(), Arc::clone(&recorder) as Arc<dyn AnswerSource>);
                     let answer = policy.answer(request, Arc::new(host), &mut |entry| prints.push(log_line(entry)));
                     asked = (recorder.requests(), recorder.leftovers());
                     let requests = &asked.0;

@@ -43,6 +43,46 @@ pub(crate) struct PolicySpec {
     pub(crate) side_effects: Option<String>,
 }
 
+impl PolicySpec {
+    /// The fields that an AdmissionPolicy doesn't have, and that stand here all the same.
+    pub(crate) fn of_the_cluster(&self) -> Vec<&'static str> {
+        let fields = [
+            ("namespaceSelector", self.namespace_selector.is_some()),
+            ("contextAwareResources", self.context_aware_resources.is_some()),
+            ("allowInsideAdmissionControllerNamespace", self.allow_inside_admission_controller_namespace.is_some()),
+        ];
+        fields.into_iter().filter(|(_, is_there)| *is_there).map(|(field, _)| field).collect()
+    }
+}
+
+/// `spec` of an AdmissionPolicyGroup, in the same way.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct GroupSpec {
+    pub(crate) rules: Vec<RuleWithOperations>,
+    pub(crate) expression: String,
+    pub(crate) message: String,
+    pub(crate) policies: BTreeMap<String, Member>,
+    pub(crate) mode: Option<Mode>,
+    pub(crate) failure_policy: Option<FailurePolicy>,
+    pub(crate) timeout_seconds: Option<i32>,
+    pub(crate) policy_server: Option<String>,
+    pub(crate) background_audit: Option<bool>,
+    pub(crate) match_conditions: Option<Vec<MatchCondition>>,
+    pub(crate) match_policy: Option<String>,
+    pub(crate) object_selector: Option<LabelSelector>,
+    pub(crate) side_effects: Option<String>,
+}
+
+/// A member of one.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Member {
+    pub(crate) module: String,
+    pub(crate) settings: Option<Value>,
+    pub(crate) timeout_eval_seconds: Option<i32>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Mode {

@@ -195,8 +195,17 @@ fn who_did_not_sign_is_told_from_what_cannot_be_told() {
 #[test]
 fn a_call_that_was_not_granted() {
     let text = "Policy has not been granted access to the 'oci/v1/manifest_digest' host capability. The violation has been reported.";
-    assert!(matches!(of(text), HostFailure::NotGranted(_)));
-    assert!(matches!(of_verification(text), HostFailure::NotGranted(_)));
+    for failure in [of(text), of_verification(text)] {
+        assert!(matches!(failure, HostFailure::Withheld(_)), "{failure:?}");
+        assert_eq!(
+            failure.to_string(),
+            "the policy server doesn't let this policy call `oci/v1/manifest_digest`: add it to `namespacedPoliciesCapabilities` of the PolicyServer"
+        );
+        assert!(!failure.is_outage());
+    }
+    let text =
+        "Policy has not been granted access to Kubernetes v1/hunter2 resources. The violation has been reported.";
+    assert!(!of(text).to_string().contains("hunter2"));
 }
 
 /// What the engine's table has of each registry.

@@ -11,10 +11,11 @@ use super::answers::{Answers, Place};
 use super::expectation::{Calls, Decision, Expectation, Expected, Message, Mutation};
 use super::keys::{Keys, Problems, wrong_type};
 use super::{Case, InvalidSuite, Question, Settings, Suite};
+use crate::answers::Grants;
 use crate::command::document::{self, Document};
 use crate::command::manifest::{Making, Operation};
 use crate::command::request::{admission_request, requests};
-use crate::command::settings::settings;
+use crate::command::settings::{Found, chosen};
 use crate::command::test::identity::{Identity, Scope};
 
 /// What all cases share.
@@ -215,21 +216,23 @@ impl Reading {
             let problem = "it chooses among the policies of a file; name that with `settings`, or leave it out";
             self.problems.add(&keys.at("settingsOf"), problem);
         }
-        let (name, json) = match keys.get("settings")? {
+        let (name, json, grants) = match keys.get("settings")? {
             Value::String(file) => {
                 let file = self.file(file, &path)?;
-                let found = settings(&file, policy);
+                let found = chosen(&file, policy);
                 let found = found.map_err(|e| self.problems.add(&path, e.to_string())).ok()?;
-                (file.display().to_string(), found.map_or_else(|| to_raw_value(&Map::new()).ok(), Some)?)
+                let grants = found.as_ref().map_or_else(Grants::everything, Found::grants);
+                let json = found.and_then(|found| found.json);
+                (file.display().to_string(), json.map_or_else(|| to_raw_value(&Map::new()).ok(), Some)?, grants)
             }
-            inline @ Value::Object(_) => (path.clone(), to_raw_value(inline).ok()?),
+            inline @ Value::Object(_) => (path.clone(), to_raw_value(inline).ok()?, Grants::everything()),
             other => {
                 self.problems.add(&path, wrong_type("a file or a map of settings", other));
                 return None;
             }
         };
         let value = serde_json::from_str(json.get()).unwrap_or_default();
-        Some((Settings { name, json }, value))
+        Some((Settings { name, json, grants }, value))
     }
 
     /// The case's settings: its own or the shared ones, with its patch.
@@ -240,12 +243,16 @@ impl Reading {
         match keys.get("settingsPatch") {
             None => match base {
                 Some((settings, _)) => Some(settings.clone()),
-                None => Some(Settings { name: "{}".to_owned(), json: to_raw_value(&Map::new()).ok()? }),
+                None => {
+                    let (json, grants) = (to_raw_value(&Map::new()).ok()?, Grants::everything());
+                    Some(Settings { name: "{}".to_owned(), json, grants })
+                }
             },
             Some(patch @ Value::Object(_)) => {
                 let mut value = base.map_or(Value::Object(Map::new()), |(_, value)| value.clone());
                 merge(&mut value, patch);
-                Some(Settings { name: path, json: to_raw_value(&value).ok()? })
+                let grants = base.map_or_else(Grants::everything, |(settings, _)| settings.grants.clone());
+                Some(Settings { name: path, json: to_raw_value(&value).ok()?, grants })
             }
             Some(other) => {
                 self.problems.add(&path, wrong_type("a map of settings", other));
