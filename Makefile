@@ -8,7 +8,7 @@ MODULE := target/wasm32-wasip1/policy/image_admission_policy.wasm
 CLI := $(CARGO) run --locked --quiet --package image-admission-cli --bin image-admission --
 DEMO := $(CLI) run --settings examples/demo/settings.yaml --images examples/demo/images.yaml --cluster examples/demo/cluster
 
-SCAFFOLD_PACKAGE := $(KWCTL) scaffold artifacthub --metadata-path policy-metadata.yml --questions-path questions-ui.yml
+ARTIFACTHUB_PACKAGE := KWCTL="$(KWCTL)" .ci/artifacthub-package
 METADATA = $(shell sed -n 's/^  io\.kubewarden\.policy\.$(1): //p' policy-metadata.yml)
 OCI_URL ?= $(call METADATA,ociUrl)
 
@@ -33,7 +33,7 @@ annotated-policy.wasm: has-kwctl policy.wasm ## the module with its metadata in 
 	$(KWCTL) annotate -m policy-metadata.yml -u target/README.md -o $@ policy.wasm
 
 artifacthub-pkg.yml: has-kwctl ## the policy's page on Artifact Hub, made of its metadata and its form
-	$(SCAFFOLD_PACKAGE) --output $@
+	$(ARTIFACTHUB_PACKAGE) $@
 
 settings: ## settings.schema.json, questions-ui.yml and docs/settings.md, made of the settings' types
 	BLESS=1 $(CARGO) test --locked --package image-admission-schema --test files
@@ -83,7 +83,7 @@ push-image: image ## the image to OCI_URL with `-cli` behind it; its immutable r
 artifacthub: has-kwctl ## what Artifact Hub reads, in target/artifacthub: the package with the time it is made, and its documents
 	rm -rf target/artifacthub
 	mkdir -p target/artifacthub/policies/image-admission
-	$(SCAFFOLD_PACKAGE) --output target/artifacthub/policies/image-admission/artifacthub-pkg.yml
+	$(ARTIFACTHUB_PACKAGE) target/artifacthub/policies/image-admission/artifacthub-pkg.yml
 	.ci/absolute-links README.md >target/artifacthub/policies/image-admission/README.md
 	cp $(wildcard questions-ui.yml) target/artifacthub/policies/image-admission
 	cp artifacthub-repo.yml target/artifacthub

@@ -106,16 +106,15 @@ class Api(BaseHTTPRequestHandler):
         kind = next((kind["kind"] for kind in served if kind["plural"] == plural), None)
         if kind is None:
             return self.not_found(plural)
-        there = [it for it in objects if it["apiVersion"] == version and it["kind"] == kind and namespace in (None, it["metadata"].get("namespace"))]
-        self.read(version, kind, there, name, query)
+        self.read(version, kind, namespace, name, query)
 
-    def read(self, version, kind, there, name, query):
+    def read(self, version, kind, namespace, name, query):
         """A get, a watch or a list."""
         what = "get" if name else "watch" if query.get("watch") in ("1", "true") else "list"
         with counting:
             asked[what] += 1
         if what == "get":
-            found = next((it for it in there if it["metadata"]["name"] == name[0]), None)
+            found = by_name.get((version, kind, namespace, name[0]))
             self.answer(found) if found else self.not_found(f'{kind} "{name[0]}"')
         elif what == "watch":
             with counting:
@@ -133,6 +132,7 @@ class Api(BaseHTTPRequestHandler):
             with counting:
                 asked["watching"] -= 1
         else:
+            there = [it for it in objects if it["apiVersion"] == version and it["kind"] == kind and namespace in (None, it["metadata"].get("namespace"))]
             by_field = [it for it in there if is_selected(lambda key: at(it, key), query.get("fieldSelector", ""))]
             by_label = [it for it in by_field if is_selected(lambda key: it["metadata"].get("labels", {}).get(key), query.get("labelSelector", ""))]
             self.answer({"kind": kind + "List", "apiVersion": version, "metadata": {"resourceVersion": "1"}, "items": by_label})
@@ -142,6 +142,7 @@ if __name__ == "__main__":
     with open(sys.argv[2]) as file:
         given = json.load(file)
     kinds, objects = given["kinds"], given["objects"]
+    by_name = {(it["apiVersion"], it["kind"], it["metadata"].get("namespace"), it["metadata"]["name"]): it for it in reversed(objects)}
     ThreadingHTTPServer.request_queue_size = 256
     ThreadingHTTPServer.daemon_threads = True
     ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Api).serve_forever()

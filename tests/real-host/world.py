@@ -310,8 +310,12 @@ done = function(summary, latency)
 
     def megabytes(self, process=None):
         """The memory of a process, or of the policy server, that is resident."""
+        return self.kilobytes(process) // 1024
+
+    def kilobytes(self, process=None):
+        """The same, for what grows little by little."""
         with open(f"/proc/{(process or self.policy_server).pid}/status") as file:
-            return next(int(line.split()[1]) // 1024 for line in file if line.startswith("VmRSS:"))
+            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:"))
 
     def cpu_seconds(self):
         with open(f"/proc/{self.policy_server.pid}/stat") as file:

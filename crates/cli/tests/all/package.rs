@@ -1,11 +1,12 @@
 //! What Kubewarden and Artifact Hub are told about the policy: `policy-metadata.yml`, and `artifacthub-pkg.yml`, which
-//! `kwctl scaffold artifacthub` makes of it. The second must be what the first says today, but for the day it was made; and
+//! `.ci/artifacthub-package` makes of it with `kwctl`. The second must be what the first says today, but for the day it was made; and
 //! every file that names the version names the same.
 
 use serde_json::{Value, json};
 use std::env;
 use std::fs;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -257,25 +258,71 @@ fn the_package_says_what_the_metadata_says() {
     assert_eq!(sorted(&document("kubewarden/contextAwareResources")), sorted(&metadata["contextAwareResources"]));
 }
 
+/// The one chart that there is since Kubewarden 1.37.
+const CHART: &str = "https://artifacthub.io/packages/helm/kubewarden/admission-controller";
+
+/// What `make artifacthub-pkg.yml` makes with this `kwctl`; None where there is no such program.
+fn made_with(kwctl: &Path) -> Option<Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let package = folder.path().join("artifacthub-pkg.yml");
+    let output = Command::new(path(".ci/artifacthub-package")).arg(&package).env("KWCTL", kwctl).output().unwrap();
+    if output.status.code() == Some(127) {
+        return None;
+    }
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(yaml_serde::from_str(&fs::read_to_string(package).unwrap()).unwrap())
+}
+
 #[test]
 fn the_package_is_what_kwctl_makes() {
     let kwctl = env::var_os("KWCTL").unwrap_or_else(|| "kwctl".into());
-    let mut command = Command::new(&kwctl);
-    command.args(["scaffold", "artifacthub", "--metadata-path"]).arg(path("policy-metadata.yml"));
-    let run = command.arg("--questions-path").arg(path("questions-ui.yml")).output();
-    let output = match run {
-        Ok(output) => output,
-        Err(error) if error.kind() == ErrorKind::NotFound && env::var_os("KWCTL").is_none() => {
+    match made_with(Path::new(&kwctl)) {
+        Some(made) => {
+            assert_eq!(undated(read("artifacthub-pkg.yml")), undated(made), "run `make artifacthub-pkg.yml`");
+        }
+        None if env::var_os("KWCTL").is_none() => {
             // Past the test runner's capture: a skipped check says so.
             let _ = writeln!(
                 io::stderr(),
                 "SKIPPED: comparing artifacthub-pkg.yml with what kwctl makes needs kwctl on PATH or in KWCTL"
             );
-            return;
         }
-        Err(error) => panic!("`{}` can't be run: {error}", kwctl.display()),
-    };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let made: Value = yaml_serde::from_str(&String::from_utf8(output.stdout).unwrap()).unwrap();
-    assert_eq!(undated(read("artifacthub-pkg.yml")), undated(made), "run `make artifacthub-pkg.yml`");
+        None => panic!("`{}` can't be run", kwctl.display()),
+    }
+}
+
+/// The charts that kwctl recommended before are deprecated.
+#[test]
+fn the_package_recommends_the_chart_that_is_installed() {
+    assert_eq!(read("artifacthub-pkg.yml")["recommendations"], json!([{"url": CHART}]));
+}
+
+/// Whatever a version of kwctl recommends, and if it recommends nothing.
+#[test]
+fn the_recommendation_is_ours() {
+    let controller = "- url: https://artifacthub.io/packages/helm/kubewarden/kubewarden-controller\n";
+    let folder = tempfile::tempdir().unwrap();
+    let kwctl = folder.path().join("kwctl");
+    for recommended in [
+        format!("recommendations:\n{controller}"),
+        format!("recommendations:\n{controller}{controller}"),
+        format!("recommendations:\n  {controller}"),
+        "recommendations: []\n".to_owned(),
+        format!("recommendations:\n- url: {CHART}\n"),
+        String::new(),
+    ] {
+        let package = format!("version: 1.2.3\n{recommended}annotations:\n  a: |\n    recommendations:\n    - b\n");
+        let write = "while [ \"$1\" != --output ]; do shift; done\ncat >\"$2\"";
+        fs::write(&kwctl, format!("#!/bin/sh\n{write} <<'END'\n{package}END\n")).unwrap();
+        fs::set_permissions(&kwctl, fs::Permissions::from_mode(0o755)).unwrap();
+        let wanted = json!({
+            "version": "1.2.3", "recommendations": [{"url": CHART}], "annotations": {"a": "recommendations:\n- b\n"},
+        });
+        assert_eq!(made_with(&kwctl), Some(wanted), "{recommended}");
+    }
+    // What kwctl can't make isn't half made.
+    fs::write(&kwctl, "#!/bin/sh\nexit 1\n").unwrap();
+    let none = folder.path().join("none");
+    let output = Command::new(path(".ci/artifacthub-package")).arg(&none).env("KWCTL", &kwctl).output().unwrap();
+    assert!(!output.status.success() && !none.exists());
 }

@@ -3,6 +3,7 @@
 use super::asked::Asked;
 use super::kubectl;
 use super::kubewarden::{self, Kind, PolicySpec, Resource, ServerSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
@@ -99,11 +100,13 @@ impl Rendered {
                 other => panic!("`{other}` is no role"),
             };
             unbound.remove(&(place, reference.name));
-            if subjects[0].namespace.as_deref() == Some("kubewarden") {
-                assert_eq!(Some(&subjects[0].name), account.as_ref(), "the server's own account");
+            if subjects[0].namespace.as_deref() == Some("kubewarden") && Some(&subjects[0].name) == account.as_ref() {
                 granted.push(Rights { namespace: metadata.namespace, rules: rules.unwrap() });
             } else {
                 assert_eq!(subjects[0].namespace, metadata.namespace, "what isn't the server's stays where it is");
+                let is_it = |own: &ObjectMeta| own.namespace == metadata.namespace && name(own) == subjects[0].name;
+                let mut accounts = self.of_kind("ServiceAccount").map(lossless::<ServiceAccount>);
+                assert!(accounts.any(|own| is_it(&own.metadata)), "nobody is {subjects:?}");
             }
         };
         for RoleBinding { metadata, role_ref, subjects } in self.of_kind("RoleBinding").map(lossless) {
