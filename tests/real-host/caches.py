@@ -3,7 +3,7 @@
 Each image has a report of its own, so each decision has three keys that are new to the host: the tag, the manifest, the report. Hosts
 before Kubewarden 1.38 drop none of them. Beside it: as many decisions about one image, and what is left after the caches' time is over.
 
-    python3 tests/real-host/memory.py [--images N] [findings …]
+    python3 tests/real-host/caches.py [--images N] [findings …]
 
 For each number of findings that a report has (0, 10 and 100 where none is named), the bytes that one decision leaves. MODULE names
 an annotated module, as for `speed.py`.
