@@ -4,6 +4,8 @@
 //! every instance: a table of functions with its hash keys. The crate `wapc`, the host's side, lists what is imported and
 //! exported here.
 
+use crate::room::has_room_for;
+
 /// Why the host's call came to nothing, in the host's words.
 pub(crate) type HostError = String;
 
@@ -14,6 +16,10 @@ pub(crate) fn respond(
     payload_length: usize,
     answer: impl FnOnce(&[u8], &[u8]) -> Result<Vec<u8>, String>,
 ) -> i32 {
+    if !has_room_for(payload_length) {
+        imports::guest_error(b"the request and the settings take more memory than the policy may");
+        return 0;
+    }
     let mut operation = vec![0; operation_length];
     let mut payload = vec![0; payload_length];
     imports::guest_request(&mut operation, &mut payload);
@@ -32,7 +38,8 @@ pub(crate) fn respond(
 /// Calls the host, and gives its answer.
 pub(crate) fn host_call(binding: &str, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, HostError> {
     if imports::host_call(binding, namespace, operation, payload) {
-        Ok(imports::host_response())
+        imports::host_response()
+            .ok_or_else(|| "Host error: its answer takes more memory than the policy may".to_owned())
     } else {
         Err(format!("Host error: {}", String::from_utf8_lossy(&imports::host_error())))
     }
@@ -98,12 +105,17 @@ mod imports {
         answer == 1
     }
 
-    pub(super) fn host_response() -> Vec<u8> {
+    /// None: there is no room for it.
+    pub(super) fn host_response() -> Option<Vec<u8>> {
         // SAFETY: it reads nothing.
-        let mut bytes = vec![0; unsafe { raw::__host_response_len() }];
+        let length = unsafe { raw::__host_response_len() };
+        if !super::has_room_for(length) {
+            return None;
+        }
+        let mut bytes = vec![0; length];
         // SAFETY: the host writes as many bytes as it said, and there is room for them.
         unsafe { raw::__host_response(bytes.as_mut_ptr()) };
-        bytes
+        Some(bytes)
     }
 
     pub(super) fn host_error() -> Vec<u8> {

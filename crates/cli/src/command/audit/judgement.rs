@@ -118,6 +118,7 @@ fn rule(why: &Why) -> &'static str {
         Why::NamedByMirror(_) => "named-by-mirror",
         Why::TooManyImages { .. } => "too-many-images",
         Why::TooManyHostCalls { .. } => "too-many-host-calls",
+        Why::TooMuchMemory => "too-much-memory",
         Why::PreScan => "pre-scan",
         Why::PreScanRules(_) | Why::ScanRules(_) => "custom-rules",
         Why::Verification(_) => "verification",
