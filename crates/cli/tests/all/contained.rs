@@ -101,8 +101,11 @@ fn problem(bomb: &Bomb, settings: &Value, table: &mut String) -> Option<String> 
     }
     let is_expected = match bomb.stopped.as_deref() {
         None => bomb.ends && answer["accepted"] == true,
-        // Which of the two is used up first depends on the machine.
-        Some("time" | "memory") => message.starts_with("Policy 'bomb' rejected. Evaluation error: stopped: "),
+        // Which of the two is used up first depends on the machine; before rules run, it is memory.
+        Some("time" | "memory") => {
+            message.starts_with("Policy 'bomb' rejected. Evaluation error: stopped: ")
+                || message.starts_with("deciding about the request takes more memory than the policy may")
+        }
         Some(why) => message.starts_with(&format!("Policy 'bomb' rejected. Evaluation error: {why}")),
     };
     (!is_expected).then(|| message.to_owned())
