@@ -37,12 +37,13 @@ pub(crate) fn respond(
 
 /// Calls the host, and gives its answer.
 pub(crate) fn host_call(binding: &str, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, HostError> {
-    if imports::host_call(binding, namespace, operation, payload) {
-        imports::host_response()
-            .ok_or_else(|| "Host error: its answer takes more memory than the policy may".to_owned())
-    } else {
-        Err(format!("Host error: {}", String::from_utf8_lossy(&imports::host_error())))
+    if !imports::host_call(binding, namespace, operation, payload) {
+        return Err(format!("Host error: {}", String::from_utf8_lossy(&imports::host_error())));
     }
+    if !has_room_for(imports::host_response_length()) {
+        return Err("Host error: its answer takes more memory than the policy may".to_owned());
+    }
+    Ok(imports::host_response())
 }
 
 /// The functions of a waPC host. Each takes pointers into the module's memory, and lengths in bytes.
@@ -105,17 +106,17 @@ mod imports {
         answer == 1
     }
 
-    /// None: there is no room for it.
-    pub(super) fn host_response() -> Option<Vec<u8>> {
+    pub(super) fn host_response_length() -> usize {
         // SAFETY: it reads nothing.
-        let length = unsafe { raw::__host_response_len() };
-        if !super::has_room_for(length) {
-            return None;
-        }
-        let mut bytes = vec![0; length];
+        unsafe { raw::__host_response_len() }
+    }
+
+    pub(super) fn host_response() -> Vec<u8> {
+        // SAFETY: it reads nothing.
+        let mut bytes = vec![0; unsafe { raw::__host_response_len() }];
         // SAFETY: the host writes as many bytes as it said, and there is room for them.
         unsafe { raw::__host_response(bytes.as_mut_ptr()) };
-        Some(bytes)
+        bytes
     }
 
     pub(super) fn host_error() -> Vec<u8> {
