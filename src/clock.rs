@@ -1,15 +1,15 @@
 //! The host's clocks. One of them stops rules: it tells the time, and that none is left when the guest's memory is nearly used up.
 
+use crate::room::taken;
 use image_admission_engine::{Clock, NO_TIME};
 use std::time::Duration;
 
-/// Pages of 64 KiB, three eighths of the module's maximum of memory: what one builtin may still take, and a list that
-/// doubles its size, fits above it.
-const MAX_PAGES: usize = 96 * 1024 * 1024 / (64 * 1024);
+/// The most memory that rules begin something with, in bytes: what one builtin may still take fits below 128 MiB.
+const MOST_FOR_RULES: usize = 80 * 1024 * 1024;
 
-/// Pages up to which a request leaves behind what it no longer needs: far more than one takes, and far less than there is
+/// Bytes up to which a request leaves behind what it no longer needs: far more than one takes, and far less than there is
 /// for a host that asks the same instance again.
-const MAX_PAGES_UNFREED: usize = 24 * 1024 * 1024 / (64 * 1024);
+const MOST_UNFREED: usize = 24 * 1024 * 1024;
 
 /// The host's monotonic clock, and this module's memory.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct GuestClock;
 
 impl Clock for GuestClock {
     fn now(&self) -> Option<Duration> {
-        if pages() > MAX_PAGES {
+        if taken() > MOST_FOR_RULES {
             return Some(NO_TIME);
         }
         // What no clock stops doesn't start.
@@ -57,16 +57,5 @@ fn host_time(_clock: u32) -> Option<Duration> {
 
 /// Whether there is memory to leave behind: the instance ends with the request, unless the host asks it again.
 pub(crate) fn may_skip_freeing() -> bool {
-    pages() < MAX_PAGES_UNFREED
-}
-
-#[cfg(target_arch = "wasm32")]
-fn pages() -> usize {
-    core::arch::wasm32::memory_size::<0>()
-}
-
-/// Elsewhere than in a module this is checked by the compiler, and never run.
-#[cfg(not(target_arch = "wasm32"))]
-fn pages() -> usize {
-    0
+    taken() < MOST_UNFREED
 }

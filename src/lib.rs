@@ -9,10 +9,12 @@ mod compare;
 mod host;
 #[cfg(target_arch = "wasm32")]
 mod memory;
+mod room;
 mod wapc;
 
 use clock::GuestClock;
 use image_admission_engine::{Answer, Timestamp, WireHost};
+use room::Room;
 
 /// The only version there is of Kubewarden's contract for policies.
 const PROTOCOL_VERSION: &[u8] = br#""v1""#;
@@ -33,6 +35,8 @@ pub extern "C" fn __guest_call(operation_length: usize, payload_length: usize) -
     wapc::respond(operation_length, payload_length, |operation, payload| match operation {
         b"validate" => {
             image_admission_engine::use_clock(&GuestClock);
+            room::start_anew();
+            image_admission_engine::use_memory(&Room);
             image_admission_engine::skip_freeing(clock::may_skip_freeing());
             let now = now().ok_or("the host tells no time: what has ended, and what hasn't begun, can't be told")?;
             Ok(reply(image_admission_engine::validate(payload, &*WireHost::over(wapc::host_call), now)))

@@ -11,6 +11,7 @@ use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use talc::base::Talc;
 use talc::base::binning::Binning;
 use talc::cell::TalcSyncCell;
@@ -156,6 +157,14 @@ unsafe impl GlobalAlloc for GuestAllocator {
     }
 }
 
+/// The most pages that memory grows to. It isn't zero at first, so that it stands among the data that the module brings along.
+static MOST_PAGES: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// Refuses what would make memory grow beyond so many pages. Only whoever can do without is refused: others end the module.
+pub(crate) fn limit(pages: usize) {
+    MOST_PAGES.store(pages, Ordering::Relaxed);
+}
+
 /// The first room, and then pages that the host adds.
 #[derive(Debug)]
 struct GuestMemory {
@@ -184,6 +193,10 @@ impl GuestMemory {
     /// New pages of the module's memory, with at least so many bytes, if the host adds them.
     fn grow(needed: usize) -> Option<(*mut u8, usize)> {
         let pages = needed.div_ceil(PAGE);
+        let most = MOST_PAGES.load(Ordering::Relaxed);
+        if core::arch::wasm32::memory_size::<0>().saturating_add(pages) > most {
+            return None;
+        }
         let old_pages = core::arch::wasm32::memory_grow::<0>(pages);
         (old_pages != usize::MAX).then(|| ((old_pages * PAGE) as *mut u8, pages * PAGE))
     }

@@ -4,6 +4,8 @@
 //! every instance: a table of functions with its hash keys. The crate `wapc`, the host's side, lists what is imported and
 //! exported here.
 
+use crate::room::has_room_for;
+
 /// Why the host's call came to nothing, in the host's words.
 pub(crate) type HostError = String;
 
@@ -14,6 +16,10 @@ pub(crate) fn respond(
     payload_length: usize,
     answer: impl FnOnce(&[u8], &[u8]) -> Result<Vec<u8>, String>,
 ) -> i32 {
+    if !has_room_for(payload_length) {
+        imports::guest_error(b"the request and the settings take more memory than the policy may");
+        return 0;
+    }
     let mut operation = vec![0; operation_length];
     let mut payload = vec![0; payload_length];
     imports::guest_request(&mut operation, &mut payload);
@@ -31,11 +37,13 @@ pub(crate) fn respond(
 
 /// Calls the host, and gives its answer.
 pub(crate) fn host_call(binding: &str, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, HostError> {
-    if imports::host_call(binding, namespace, operation, payload) {
-        Ok(imports::host_response())
-    } else {
-        Err(format!("Host error: {}", String::from_utf8_lossy(&imports::host_error())))
+    if !imports::host_call(binding, namespace, operation, payload) {
+        return Err(format!("Host error: {}", String::from_utf8_lossy(&imports::host_error())));
     }
+    if !has_room_for(imports::host_response_length()) {
+        return Err("Host error: its answer takes more memory than the policy may".to_owned());
+    }
+    Ok(imports::host_response())
 }
 
 /// The functions of a waPC host. Each takes pointers into the module's memory, and lengths in bytes.
@@ -96,6 +104,11 @@ mod imports {
             )
         };
         answer == 1
+    }
+
+    pub(super) fn host_response_length() -> usize {
+        // SAFETY: it reads nothing.
+        unsafe { raw::__host_response_len() }
     }
 
     pub(super) fn host_response() -> Vec<u8> {

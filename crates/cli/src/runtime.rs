@@ -30,6 +30,9 @@ pub use module::PolicyModule;
 /// How long the policy server lets a policy run, unless it is told otherwise.
 pub const DEFAULT_DEADLINE: Duration = Duration::from_secs(2);
 
+/// How many bytes of memory the policy server lets a policy take, unless it is told otherwise.
+pub const DEFAULT_MEMORY: usize = 256 * 1024 * 1024;
+
 /// What came of one call.
 #[derive(Debug)]
 pub struct Reply {

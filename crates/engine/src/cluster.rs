@@ -1,6 +1,7 @@
 //! Objects of one kind in the cluster, read so that a look-up never hangs and never believes what a list shows.
 
 use crate::host::{Document, Host, HostFailure, Resource};
+use crate::memory::List;
 use crate::remedy::{Remedy, is_on};
 use crate::text::Text;
 use serde::Deserialize;
@@ -103,14 +104,14 @@ pub(crate) fn items<'a, T: Deserialize<'a> + Listed>(
     namespace: &str,
 ) -> Result<Vec<T>, HostFailure> {
     #[derive(Deserialize)]
-    struct List<I> {
-        items: Vec<I>,
+    struct Items<I> {
+        items: List<I>,
     }
-    let mut items: Vec<T> = match document.read::<List<T>>() {
-        Ok(list) => list.items,
+    let mut items: Vec<T> = match document.read::<Items<T>>() {
+        Ok(list) => list.items.0,
         Err(_) => {
-            let list: List<&'a RawValue> = document.read()?;
-            list.items.into_iter().filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect()
+            let list: Items<&'a RawValue> = document.read()?;
+            list.items.0.into_iter().filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect()
         }
     };
     items.retain(|item| {

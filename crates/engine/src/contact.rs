@@ -43,6 +43,7 @@ fn rejected_by(decision: &Decision) -> Option<Cow<'_, str>> {
         Outcome::NamedByMirrors(_) => Some("named-by-mirror".into()),
         Outcome::TooManyImages { .. } => Some("too-many-images".into()),
         Outcome::TooManyHostCalls { .. } => Some("too-many-host-calls".into()),
+        Outcome::TooMuchMemory => Some("too-much-memory".into()),
         Outcome::PreScanRejected(why) if why.by_policies => Some("pre-scan".into()),
         Outcome::PreScanRejected(_) => Some("custom-rules".into()),
         Outcome::Scanned => decision.images.iter().find(|judged| judged.is_denied()).map(denied_by),

@@ -89,6 +89,8 @@ pub enum Outcome {
         /// How many calls there may be.
         max: usize,
     },
+    /// Rejected: deciding would take more memory than the module may. Nothing is kept of what was found until then.
+    TooMuchMemory,
     /// Rejected by pre-scan.
     PreScanRejected(PreScanRejection),
     /// Rejected: an image is not verified, so that no scan was asked for.
@@ -141,6 +143,7 @@ impl Decision {
             | Outcome::NamedByMirrors(_)
             | Outcome::TooManyImages { .. }
             | Outcome::TooManyHostCalls { .. }
+            | Outcome::TooMuchMemory
             | Outcome::PreScanRejected(_)
             | Outcome::NotVerified => true,
         }

@@ -12,6 +12,7 @@ use crate::host::{CountedHost, Host, MirroredHost};
 use crate::image::{WorkloadImage, images};
 use crate::instance::finish_with;
 use crate::judged::JudgedImage;
+use crate::memory;
 use crate::pin::{self, KeptPin};
 use crate::prescan::{self, PreScan};
 use crate::reason::NamedByMirror;
@@ -27,8 +28,8 @@ use crate::verification::{self, Recorder};
 use crate::workload::WorkloadKind;
 use std::collections::BTreeSet;
 
-/// Decides a request; a recorder is told what expressions come to. What took more calls to the host than the settings allow is
-/// rejected, whatever else it came to.
+/// Decides a request; a recorder is told what expressions come to. What took more calls to the host than the settings allow, or
+/// more memory than there may be, is rejected, whatever else it came to.
 pub(crate) fn decide_request(
     request: &AdmissionRequest<'_>,
     settings: &Settings,
@@ -55,6 +56,9 @@ pub(crate) fn decide_request(
         decision.outcome =
             Outcome::TooManyHostCalls { images: different_images(&decision.images), max: settings.max_host_calls };
         decision.mutated_object = None;
+    }
+    if memory::is_used_up() {
+        return Decision { whole_glass: decision.whole_glass, ..Decision::new(Outcome::TooMuchMemory, now) };
     }
     decision
 }

@@ -19,6 +19,7 @@ use crate::exemption::ExemptionObjects;
 use crate::exploited::ExploitedCatalogue;
 use crate::host::{Host, HostFailure, Resource};
 use crate::image::ImageReference;
+use crate::memory::AnyJson;
 use crate::message::cut;
 use crate::package::PackageRoom;
 use crate::platform::Platform;
@@ -294,11 +295,13 @@ impl<'a> ReportSearch<'a> {
         let read = |platform: &PlatformReport| -> Result<Value, HostFailure> {
             match &platform.origin {
                 None => Ok(Value::Null),
-                Some(Origin::Object { api_version, kind, namespace, name }) => {
-                    self.host.whole_resource(&Resource { api_version, kind, namespace, name })?.read()
-                }
+                Some(Origin::Object { api_version, kind, namespace, name }) => self
+                    .host
+                    .whole_resource(&Resource { api_version, kind, namespace, name })?
+                    .read()
+                    .map(|AnyJson(whole)| whole),
                 Some(Origin::Artifact(artifact)) => {
-                    let answer: Value = self.host.artifact(artifact)?.read()?;
+                    let AnyJson(answer) = self.host.artifact(artifact)?.read()?;
                     Ok(answer.get("config").cloned().unwrap_or_default())
                 }
             }

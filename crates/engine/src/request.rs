@@ -1,5 +1,6 @@
 //! The AdmissionRequest: what Kubernetes asks, as the host passes it on.
 
+use crate::memory::read_value;
 use crate::spelling;
 use crate::word::contains;
 use serde::Deserialize;
@@ -160,8 +161,7 @@ impl<'a> AdmissionRequest<'a> {
     /// There is none, or it is no object.
     pub fn object(&self) -> Result<Value, UnreadableRequest> {
         let raw = self.object.ok_or(UnreadableRequest::NoObject)?;
-        let object = serde_json::from_str::<Value>(raw.get())
-            .map_err(|error| UnreadableRequest::NotAnObject(error.to_string()))?;
+        let object = read_value(raw.get()).map_err(|error| UnreadableRequest::NotAnObject(error.to_string()))?;
         if object.is_object() {
             Ok(object)
         } else {
@@ -196,7 +196,7 @@ impl<'a> AdmissionRequest<'a> {
     /// The object as it was before, when the request has it and it can be read.
     #[must_use]
     pub fn old_object(&self) -> Option<Value> {
-        serde_json::from_str(self.old_object?.get()).ok()
+        read_value(self.old_object?.get()).ok()
     }
 }
 

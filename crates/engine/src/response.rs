@@ -24,6 +24,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The most images that a message names.
 const IMAGES_IN_MESSAGE: usize = 20;
+/// What is said of a request for which there isn't memory enough.
+const TOO_MUCH_MEMORY: &str = "deciding about the request takes more memory than the policy may: make the object smaller, name fewer \
+                               images, or have scanners and rules keep less";
 /// The most reasons that a message gives for one image, or of one policy.
 const REASONS_IN_MESSAGE: usize = 20;
 /// The most policies that a message names.
@@ -265,6 +268,7 @@ impl From<Decision> for Response {
                 ),
                 403,
             ),
+            Outcome::TooMuchMemory => Self::rejected(TOO_MUCH_MEMORY.to_owned(), 403),
             Outcome::PreScanRejected(_) => {
                 let reasons = decision.pre_scan_reasons();
                 let reasons = join_at_most(reasons.iter().map(String::as_str), ", ", IMAGES_IN_MESSAGE);

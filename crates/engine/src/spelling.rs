@@ -11,6 +11,7 @@
 //! stand twice: Go takes theirs exactly. (The host passes on a configuration as a value that it has read, and so without
 //! the first of two equal keys. What an envelope holds comes byte by byte.)
 
+use crate::memory;
 use crate::message::cut;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -309,6 +310,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Elements<A> {
     type Error = A::Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
+        memory::go_on()?;
         self.0.next_element_seed(Inner(seed))
     }
 

@@ -29,6 +29,7 @@ use crate::host::{HostFailure, Resource};
 use crate::image::{ImageReference, WorkloadImage};
 use crate::instance::finish_with;
 use crate::judged::JudgedImage;
+use crate::memory::AnyJson;
 use crate::message::cut;
 use crate::pin::KeptPin;
 use crate::reason::{UnknownPackages, Unverified};
@@ -540,8 +541,8 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         let name = &self.subject.reviewed.namespace;
         let what = || format!("the namespace `{}` can't be read", cut(name, 63));
         let namespace = Resource { api_version: "v1", kind: "Namespace", namespace: "", name };
-        let read = self.subject.context.host.whole_resource(&namespace).and_then(|document| document.read::<Json>());
-        let read = read.map_err(|failure| cluster_failed(&what(), &failure))?;
+        let read = self.subject.context.host.whole_resource(&namespace).and_then(|document| document.read::<AnyJson>());
+        let AnyJson(read) = read.map_err(|failure| cluster_failed(&what(), &failure))?;
         if read.pointer("/metadata/name").and_then(Json::as_str) != Some(name) {
             return Err(format!("{}: the host gave another object", what()).into());
         }

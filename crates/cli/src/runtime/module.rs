@@ -12,7 +12,7 @@ use wasmtime::{Cache, CacheConfig, Config, Engine, Instance, InstancePre, Linker
 use super::conversation::Conversation;
 use super::wapc::{self, Guest};
 use super::wasi::{self, Exit};
-use super::{DEFAULT_DEADLINE, MemoryUse, Reply, RuntimeError};
+use super::{DEFAULT_DEADLINE, DEFAULT_MEMORY, MemoryUse, Reply, RuntimeError};
 use crate::answers::HostAnswers;
 use crate::disk;
 
@@ -33,6 +33,7 @@ pub struct PolicyModule {
     engine: Engine,
     instance: InstancePre<Guest>,
     deadline: Duration,
+    memory: usize,
     counts: bool,
     _ticker: Ticker,
 }
@@ -81,13 +82,27 @@ impl PolicyModule {
         let linked = wapc::link(&mut linker).and_then(|()| wasi::link(&mut linker));
         let instance =
             linked.and_then(|()| linker.instantiate_pre(&module)).map_err(|e| RuntimeError::Imports(first_line(&e)))?;
-        Ok(Self { _ticker: Ticker::start(engine.clone())?, engine, instance, deadline: DEFAULT_DEADLINE, counts })
+        Ok(Self {
+            _ticker: Ticker::start(engine.clone())?,
+            engine,
+            instance,
+            deadline: DEFAULT_DEADLINE,
+            memory: DEFAULT_MEMORY,
+            counts,
+        })
     }
 
     /// The same module with another limit to what one call may take.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
+        self
+    }
+
+    /// The same module with another limit to the memory that one call may take, in bytes.
+    #[must_use]
+    pub fn with_memory(mut self, memory: usize) -> Self {
+        self.memory = memory;
         self
     }
 
@@ -102,7 +117,9 @@ impl PolicyModule {
     /// what the guest logged and asked until then.
     pub fn call(&self, function: &str, payload: &[u8], answers: Arc<dyn HostAnswers>) -> Reply {
         let conversation = Arc::new(Conversation::new(answers, self.deadline));
-        let mut store = Store::new(&self.engine, Guest::new(function, payload, Arc::clone(&conversation)));
+        let guest = Guest::new(function, payload, Arc::clone(&conversation), self.memory);
+        let mut store = Store::new(&self.engine, guest);
+        store.limiter(|guest| &mut guest.limits);
         let mut memory = MemoryUse::default();
         let response = self.converse(&mut store, &mut memory);
         let fuel = self.counts.then(|| store.get_fuel().map_or(0, |left| FUEL - left));

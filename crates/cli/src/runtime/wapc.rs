@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use wasmtime::error::Error;
-use wasmtime::{Caller, Linker};
+use wasmtime::{Caller, Linker, StoreLimits, StoreLimitsBuilder};
 
 use super::conversation::Conversation;
 use super::guest_memory::{read, read_text, write};
@@ -22,6 +22,8 @@ pub(super) struct Guest {
     pub(super) function: Vec<u8>,
     pub(super) payload: Vec<u8>,
     pub(super) conversation: Arc<Conversation>,
+    /// How much memory the guest gets.
+    pub(super) limits: StoreLimits,
     /// The answer to the guest's last host call.
     answer: Result<Vec<u8>, String>,
     /// What the guest answered, where it did.
@@ -31,8 +33,9 @@ pub(super) struct Guest {
 }
 
 impl Guest {
-    pub(super) fn new(function: &str, payload: &[u8], conversation: Arc<Conversation>) -> Self {
+    pub(super) fn new(function: &str, payload: &[u8], conversation: Arc<Conversation>, memory: usize) -> Self {
         Self {
+            limits: StoreLimitsBuilder::new().memory_size(memory).build(),
             function: function.as_bytes().to_vec(),
             payload: payload.to_vec(),
             conversation,

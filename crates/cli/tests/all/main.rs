@@ -36,6 +36,7 @@ mod install;
 mod lint;
 mod live;
 mod log;
+mod memory;
 mod monitoring;
 mod package;
 mod picture;

@@ -232,6 +232,7 @@ impl<'s> At<'s> {
                     undo: vec![Edit::new(&["maxHostCalls"], Action::Set(json!(more)), Opens::HostCalls(more))],
                 }]
             }
+            Outcome::TooMuchMemory => vec![no_setting(Why::TooMuchMemory)],
             Outcome::PreScanRejected(why) => self.pre_scan(decision, why),
         }
     }

@@ -31,6 +31,8 @@ pub enum Why {
         /// How many calls there may be.
         max: usize,
     },
+    /// The module may take no more memory.
+    TooMuchMemory,
     /// A policy of pre-scan.
     PreScan,
     /// A reason of custom rules of pre-scan.
@@ -70,6 +72,7 @@ impl fmt::Display for Why {
             Self::TooManyHostCalls { images, max } => {
                 write!(f, "deciding about its {images} different images takes more than {max} host calls")
             }
+            Self::TooMuchMemory => f.write_str("deciding about it takes more memory than the policy may"),
             Self::PreScan => f.write_str("pre-scan rejects it by its name"),
             Self::PreScanRules(reason) => write!(f, "rules of pre-scan reject it: {reason}"),
             Self::Verification(message) => f.write_str(message),

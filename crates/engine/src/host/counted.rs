@@ -1,6 +1,7 @@
 //! A host that is asked a limited number of times for one request.
 
 use super::{AccessReview, Document, Host, HostFailure, Resource};
+use crate::memory;
 use crate::settings::Identity;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -27,6 +28,9 @@ impl<'a> CountedHost<'a> {
         self.asked.set(self.asked.get().saturating_add(1));
         if self.is_exceeded() {
             return Err(HostFailure::Failed("the request makes more host calls than `maxHostCalls` allows".to_owned()));
+        }
+        if memory::is_used_up() {
+            return Err(HostFailure::Malformed("the request takes more memory than it may".to_owned()));
         }
         question(self.host)
     }

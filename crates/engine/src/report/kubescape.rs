@@ -17,6 +17,7 @@ use crate::acceptance::{Depth, Judge, Judgement, Verdict};
 use crate::finding::Findings;
 use crate::host::{Document, Host, HostFailure};
 use crate::image::{ImageReference, is_digest};
+use crate::memory::List;
 use crate::message::cut;
 use crate::platform::Platform;
 use crate::reason::{NotScanned, OtherImage, Pending, ScanFailure, UnknownAge, UnreadableReport, Whereabouts};
@@ -382,7 +383,7 @@ struct SpecContents<'a> {
 #[derive(Deserialize)]
 struct PayloadContents<'a> {
     #[serde(borrow)]
-    matches: Option<Vec<grype::Match<'a>>>,
+    matches: Option<List<grype::Match<'a>>>,
 }
 
 impl Answered {
@@ -391,7 +392,7 @@ impl Answered {
     fn findings(&self) -> Result<Result<Findings<'_>, UnreadableReport>, HostFailure> {
         let contents: Contents<'_> = self.document.read()?;
         let matches = match contents.spec.and_then(|spec| spec.payload?.matches) {
-            Some(matches) => matches,
+            Some(List(matches)) => matches,
             None if self.object.is_scanned() || !is_on(Remedy::MatchesMustBeThere) => Vec::new(),
             None => return Ok(Err(UnreadableReport::GrypeWithoutMatches)),
         };

@@ -21,6 +21,7 @@ use crate::acceptance::{Depth, Judge, Verdict};
 use crate::finding::{EpssScores, Exploited, Finding, Findings, summed};
 use crate::host::{Host, HostFailure};
 use crate::image::ImageReference;
+use crate::memory;
 use crate::message::cut;
 use crate::platform::Platform;
 use crate::reason::{OtherImage, UnknownAge, UnreadableReport, Whereabouts};
@@ -598,7 +599,7 @@ impl<'de: 'a, 'a> Visitor<'de> for Entries<'a> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<Self, A::Error> {
         while let Some(entry) = list.next_element::<Vulnerability<'a>>()? {
-            self.0.push(entry.into());
+            memory::push(&mut self.0, entry.into())?;
         }
         Ok(self)
     }

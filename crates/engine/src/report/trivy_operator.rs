@@ -19,6 +19,7 @@ use crate::acceptance::{Depth, Judge, Verdict};
 use crate::finding::{EpssScores, Finding, Findings, OperatingSystem, summed};
 use crate::host::{Host, HostFailure};
 use crate::manifest::{Kind, Manifest};
+use crate::memory::List;
 use crate::message::cut;
 use crate::reason::{OtherImage, UnknownAge, UnreadableReport, Whereabouts};
 use crate::remedy::{Remedy, is_on};
@@ -495,7 +496,7 @@ struct Report<'a> {
     os: Option<System<'a>>,
     summary: Option<Summary>,
     #[serde(borrow)]
-    vulnerabilities: Option<Vec<Vulnerability<'a>>>,
+    vulnerabilities: Option<List<Vulnerability<'a>>>,
     /// Of an SBOM: the whole document.
     #[serde(borrow)]
     components: Option<&'a RawValue>,
@@ -590,8 +591,8 @@ fn findings(report: Option<Report<'_>>, depth: Depth) -> Result<Findings<'_>, Un
         Severity::Low => summary.low_count,
         Severity::Unknown => summary.unknown_count,
     })?;
-    let entries =
-        (depth != Depth::Summary).then(|| report.vulnerabilities.into_iter().flatten().map(Finding::from).collect());
+    let entries = (depth != Depth::Summary)
+        .then(|| report.vulnerabilities.into_iter().flat_map(|List(entries)| entries).map(Finding::from).collect());
     let system = report
         .os
         .map_or(OperatingSystem::Untold, |os| OperatingSystem::of(os.eosl, os.family.as_ref(), os.name.as_ref()));

@@ -10,6 +10,7 @@ use super::expression::EvaluationError;
 use super::signatures::Signatures;
 use crate::host::HostFailure;
 use crate::image::ImageReference;
+use crate::memory::AnyJson;
 use crate::message::cut;
 use crate::reason::Unsigned;
 use crate::referrers::artifacts_beside;
@@ -407,7 +408,7 @@ fn read(signatures: &Signatures<'_>, artifact: &str, digest: &str) -> Result<Con
     struct Answer {
         manifest: ArtifactManifest,
         digest: String,
-        config: Json,
+        config: AnyJson,
     }
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -432,5 +433,5 @@ fn read(signatures: &Signatures<'_>, artifact: &str, digest: &str) -> Result<Con
     let ArtifactManifest { artifact_type, config, subject } = answer.manifest;
     // As the specification of OCI images has it: without a type of its own an artifact is what its configuration is.
     let kind = artifact_type.filter(|kind| !kind.is_empty()).or_else(|| config?.media_type);
-    Ok(Content { kind, subject: subject.and_then(|subject| subject.digest), document: answer.config })
+    Ok(Content { kind, subject: subject.and_then(|subject| subject.digest), document: answer.config.0 })
 }

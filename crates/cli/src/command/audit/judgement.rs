@@ -137,6 +137,8 @@ fn rule(why: &Why) -> &'static str {
         Why::NamedByMirror(_) => "named-by-mirror",
         Why::TooManyImages { .. } => "too-many-images",
         Why::TooManyHostCalls { .. } => "too-many-host-calls",
+        // Nobody is short of memory here: the module alone is.
+        Why::TooMuchMemory => "other",
         Why::PreScan => "pre-scan",
         Why::PreScanRules(_) | Why::ScanRules(_) => "custom-rules",
         Why::Verification(_) => "verification",

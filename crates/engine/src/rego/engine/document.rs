@@ -4,6 +4,7 @@
 //! one of two billion digits. Whoever may create an object could end the module with it. And it knows no bound: an
 //! object of 2 MiB can take a hundred times as much memory.
 
+use crate::memory;
 use regorus::Value;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
@@ -147,13 +148,14 @@ impl<'de> Visitor<'de> for Document<'_> {
         self.take(0)?;
         let mut list = Vec::new();
         while let Some(value) = items.next_element_seed(self)? {
-            list.push(value);
+            memory::push(&mut list, value)?;
         }
         Ok(Value::from(list))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         self.take(0)?;
+        memory::go_on()?;
         let mut map = BTreeMap::new();
         while let Some(key) = entries.next_key_seed(self)? {
             map.insert(key, entries.next_value_seed(self)?);
