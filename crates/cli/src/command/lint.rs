@@ -1,6 +1,5 @@
 //! `lint`: what settings say that may not be meant.
 
-mod expression;
 mod fix;
 mod group;
 mod manifest;

@@ -1,9 +1,11 @@
 //! Members of policy groups: they can't change objects, and the group's `expression` decides what comes of their verdicts.
 
+use std::collections::BTreeSet;
+
+use cel::{Context, Program, Value as CelValue};
 use image_admission_engine::settings::{Lint as Remark, LintRule, LintSeverity, Settings};
 use serde_json::Value;
 
-use super::expression::Expression;
 use super::manifest::text;
 
 /// What is to be remarked of a member with these settings.
@@ -22,31 +24,38 @@ pub(super) fn remarks(member: &str, group: &Value, settings: &Settings) -> Vec<R
         let message = format!("it has a patch, and {REJECTED}; leave the patch out");
         remarks.push(Remark::new(LintRule::GroupMember, path, message));
     }
-    remarks.extend(text(group, "/spec/expression").and_then(Expression::parse).and_then(|expression| {
-        let (severity, message) = outcome(member, &expression)?;
+    remarks.extend(text(group, "/spec/expression").and_then(|expression| {
+        let (severity, message) = outcome(member, &Program::compile(expression).ok()?)?;
         Some(Remark::new(LintRule::GroupMember, "spec.expression", message).weighing(severity))
     }));
     remarks
 }
 
-/// What the group makes of a member's rejection, where that isn't a rejection.
-fn outcome(member: &str, expression: &Expression) -> Option<(LintSeverity, String)> {
-    if !expression.members().contains(member) {
+/// What the group makes of a member's rejection, where that isn't a rejection. None, too, of an expression that comes to no verdict:
+/// Kubewarden refuses it.
+fn outcome(member: &str, expression: &Program) -> Option<(LintSeverity, String)> {
+    let members = members(expression);
+    if !members.contains(member) {
         let message = format!("it doesn't ask `{member}`, whose verdict counts for nothing; write `{member}() && …`");
         return Some((LintSeverity::Error, message));
     }
-    let others: Vec<&str> = expression.members().into_iter().filter(|other| *other != member).collect();
+    let others: Vec<&str> = members.iter().map(String::as_str).filter(|other| *other != member).collect();
     let mut admitted = None;
     for accepting in subsets(&others)? {
-        let verdict =
-            |accepts: bool| expression.holds(&|name| if name == member { accepts } else { accepting.contains(&name) });
-        if verdict(false) && !verdict(true) {
+        let verdict = |accepts: bool| {
+            holds(expression, &members, &|name| match name == member {
+                true => accepts,
+                false => accepting.contains(&name),
+            })
+        };
+        let admits = verdict(false)?;
+        if admits && !verdict(true)? {
             let message = format!(
                 "the group admits because `{member}` rejects: what can't be looked up is rejected, so it is admitted; write `{member}()` without a `!` before it"
             );
             return Some((LintSeverity::Error, message));
         }
-        if verdict(false) && admitted.is_none() {
+        if admits && admitted.is_none() {
             admitted = Some(accepting);
         }
     }
@@ -56,6 +65,26 @@ fn outcome(member: &str, expression: &Expression) -> Option<(LintSeverity, Strin
         "the group admits what `{member}` rejects{when}; write `{member}() && (…)` where its rejection must hold"
     );
     Some((LintSeverity::Note, message))
+}
+
+/// The members that an expression asks: each is a function in it. Operators are functions too, with names that nobody can write.
+fn members(expression: &Program) -> BTreeSet<String> {
+    let references = expression.references();
+    let names = references.functions().into_iter().filter(|name| name.starts_with(|first: char| first.is_alphabetic()));
+    names.map(str::to_owned).collect()
+}
+
+/// What the group says where its members say this; none where that is no verdict.
+fn holds(expression: &Program, members: &BTreeSet<String>, verdict: &dyn Fn(&str) -> bool) -> Option<bool> {
+    let mut context = Context::default();
+    for name in members {
+        let accepts = verdict(name);
+        context.add_function(name, move || accepts).ok()?;
+    }
+    match expression.execute(&context) {
+        Ok(CelValue::Bool(admits)) => Some(admits),
+        _ => None,
+    }
 }
 
 /// Every choice of some of the names, the smallest ones first; none where there are too many names to try.
@@ -80,7 +109,7 @@ mod tests {
     /// What is said of the member `ours`: the severity and how the message begins.
     #[track_caller]
     fn check(expression: &str, expected: Option<(LintSeverity, &str)>) {
-        let found = outcome("ours", &Expression::parse(expression).unwrap());
+        let found = outcome("ours", &Program::compile(expression).unwrap());
         let found = found.map(|(severity, message)| (severity, message.split([';', ':']).next().unwrap().to_owned()));
         assert_eq!(found, expected.map(|(severity, text)| (severity, text.to_owned())), "{expression}");
     }
@@ -101,5 +130,17 @@ mod tests {
         check("ours() == other()", error("the group admits because `ours` rejects"));
         check("ours() == false", error("the group admits because `ours` rejects"));
         check("other()", error("it doesn't ask `ours`, whose verdict counts for nothing"));
+        // What Kubewarden refuses.
+        for refused in ["ours", "ours() && 1", "ours(1)", "ours.b()"] {
+            let expression = Program::compile(refused).unwrap();
+            assert!(
+                outcome("ours", &expression).is_none_or(|(severity, _)| severity == LintSeverity::Error),
+                "{refused}"
+            );
+        }
+        // However deep it is, it ends.
+        assert!(Program::compile(&format!("{}ours(){}", "(".repeat(10_000), ")".repeat(10_000))).is_err());
+        let negated = Program::compile(&format!("{}ours()", "!".repeat(10_001))).ok();
+        assert!(negated.is_none_or(|expression| outcome("ours", &expression).is_some()));
     }
 }
