@@ -21,6 +21,8 @@ pub struct JudgedImage {
     pub digest: Option<String>,
     /// Whether a policy of `imageVerification` wants it left as it is, which holds where nothing but verification looked at it.
     pub stays_unpinned: bool,
+    /// Whether `pin.exclude` leaves it as it is, where others of the object are written.
+    pub is_excluded: bool,
     /// What the scan phase said.
     pub scan: Option<ScanOutcome>,
     /// The string that was written in its place.
@@ -45,7 +47,16 @@ pub struct ScanOutcome {
 impl JudgedImage {
     /// An image that nothing was said of yet.
     pub(crate) fn new(image: WorkloadImage, reference: ImageReference) -> Self {
-        Self { image, reference, pre_scan: None, digest: None, stays_unpinned: false, scan: None, pinned: None }
+        Self {
+            image,
+            reference,
+            pre_scan: None,
+            digest: None,
+            stays_unpinned: false,
+            is_excluded: false,
+            scan: None,
+            pinned: None,
+        }
     }
 
     /// Whether pre-scan accepts this image by itself.

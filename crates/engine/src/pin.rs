@@ -72,8 +72,11 @@ pub(crate) fn pin(
         annotations.push((name("-original-image"), Value::String(image.text.clone())));
         Some(pinned)
     };
-    let is_pinned = |judged: &&mut JudgedImage| !judged.is_left_unpinned() && !settings.excludes(&judged.reference);
-    for judged in images.iter_mut().filter(is_pinned) {
+    for judged in images.iter_mut().filter(|judged| !judged.is_left_unpinned()) {
+        judged.is_excluded = settings.excludes(&judged.reference);
+        if judged.is_excluded {
+            continue;
+        }
         let scanned = judged.scan.as_ref().and_then(|scan| scan.report.as_ref()?.pin.clone());
         let digest = scanned.or_else(|| judged.digest.clone());
         // A digest that stands there already is replaced where it is an index's of which one platform is asked for.

@@ -189,7 +189,7 @@ pub(crate) fn verify<'a>(
             if let Some(image) = images.matched.iter().find(|image| is_bare(image)) {
                 let is_excluded = ImageReference::parse(image).is_ok_and(|reference| settings.pin.excludes(&reference));
                 let why = if is_excluded {
-                    ", and `pin.exclude` leaves it unpinned; write its digest, or set `verifyDigest: false` for it"
+                    ", and `pin.exclude` leaves it unpinned; write its digest, or set `validationConfigurations.verifyDigest: false` for it"
                 } else {
                     ""
                 };

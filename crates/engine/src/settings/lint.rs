@@ -433,6 +433,7 @@ impl Settings {
         lints.open_packages(self);
         lints.reports(self);
         lints.globs(self);
+        lints.excluded(self);
         lints.unverified(self);
         lints.0.iter().map(Lint::to_string).collect()
     }
@@ -462,6 +463,7 @@ impl Settings {
         lints.sboms(self);
         lints.ageless_lists(self);
         lints.globs(self);
+        lints.excluded(self);
         lints.unverified(self);
         lints.forms(self);
         lints.old_forms(self);
@@ -854,6 +856,23 @@ impl Lints {
                 if is_there {
                     self.add(LintRule::NeverReached, setting, message);
                 }
+            }
+        }
+    }
+
+    /// Globs of what isn't pinned that take in more than they seem to, or nothing.
+    fn excluded(&mut self, settings: &Settings) {
+        if !settings.pin.enabled && !settings.pin.exclude.is_empty() {
+            let message = "nothing is pinned, so that nothing is left out; remove it, or `pin.enabled: false`";
+            self.add(LintRule::NeverReached, "pin.exclude", message);
+        }
+        for Glob { path, text } in &settings.pin.exclude {
+            let literal = text.strip_suffix('*').filter(|literal| !literal.contains(['*', '?']));
+            if let Some(part) = literal.and_then(|literal| Prefix::new(literal).ends_inside()) {
+                let message = format!(
+                    "the glob `{text}` ends inside a {part}, and leaves unpinned whatever goes on from there; write `/*`, `:*` or `@*` at its end"
+                );
+                self.add(LintRule::OpenPrefix, path, message);
             }
         }
     }

@@ -72,7 +72,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> P
     let mut exclude = Vec::new();
     for (position, glob) in map.texts("exclude", problems) {
         let path = path.position(position);
-        if !glob.is_empty() && glob.bytes().all(|character| character == b'*') {
+        if !glob.is_empty() && !glob.contains(char::is_alphanumeric) {
             problems.add(path, format!("`{glob}` would leave every image unpinned; set `pin.enabled: false` for that"));
         }
         exclude.push(Glob::read(glob, path, problems));

@@ -117,7 +117,7 @@ fn a_policy_that_wants_digests_says_what_leaves_them_out() {
     let pod = object("Pod", &[IMAGE]);
     let response = ask(&world, &settings(true), "Pod", (&pod, &Value::Null));
     let message = response["message"].as_str().unwrap_or_default();
-    let expected = "image reg.io/team/app:1.0 does not have a digest, and `pin.exclude` leaves it unpinned; write its digest, or set `verifyDigest: false` for it";
+    let expected = "image reg.io/team/app:1.0 does not have a digest, and `pin.exclude` leaves it unpinned; write its digest, or set `validationConfigurations.verifyDigest: false` for it";
     assert!(message.contains(expected), "{response}");
     let response = ask(&world, &settings(false), "Pod", (&pod, &Value::Null));
     assert_eq!((&response["accepted"], &response["mutated_object"]), (&json!(true), &Value::Null), "{response}");
@@ -131,6 +131,7 @@ fn globs_that_leave_out_everything_or_nothing_are_refused() {
     for (exclude, problem) in [
         (json!(["*"]), "pin.exclude[0]: `*` would leave every image unpinned; set `pin.enabled: false` for that"),
         (json!(["a*", "**"]), "pin.exclude[1]: `**` would leave every image unpinned"),
+        (json!(["*/*"]), "pin.exclude[0]: `*/*` would leave every image unpinned"),
         (json!([""]), "pin.exclude[0]: the glob is empty and matches no image"),
         (
             json!(["ghcr.io/team/"]),

@@ -24,8 +24,16 @@ pub(super) fn remarks(member: &str, group: &Value, settings: &Settings) -> Vec<R
         let message = format!("it has a patch, and {REJECTED}; leave the patch out");
         remarks.push(Remark::new(LintRule::GroupMember, path, message));
     }
-    remarks.extend(text(group, "/spec/expression").and_then(|expression| {
-        let (severity, message) = outcome(member, &Program::compile(expression).ok()?)?;
+    let expression = text(group, "/spec/expression").and_then(|expression| Program::compile(expression).ok());
+    let known = group.pointer("/spec/policies").and_then(Value::as_object);
+    let unknown =
+        expression.iter().flat_map(members).filter(|name| known.is_some_and(|known| !known.contains_key(name)));
+    for name in unknown {
+        let message = format!("it asks `{name}`, and no member has that name: Kubewarden refuses the group");
+        remarks.push(Remark::new(LintRule::GroupMember, "spec.expression", message));
+    }
+    remarks.extend(expression.and_then(|expression| {
+        let (severity, message) = outcome(member, &expression)?;
         Some(Remark::new(LintRule::GroupMember, "spec.expression", message).weighing(severity))
     }));
     remarks

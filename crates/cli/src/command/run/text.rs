@@ -183,7 +183,11 @@ pub(super) fn result(judged: &JudgedImage, outcome: &Outcome) -> String {
     if !denied.is_empty() {
         return format!("denied: {}", denied.join(", "));
     }
-    let pinned = if judged.pinned.is_some() { " and pinned" } else { "" };
+    let pinned = match judged.pinned {
+        Some(_) => " and pinned",
+        None if judged.is_excluded => " and left unpinned by `pin.exclude`",
+        None => "",
+    };
     let status = scan.report.as_ref().map(|report| report.status).filter(|status| *status != ScanStatus::Accepted);
     match (scan.rule.as_ref().map(|rule| rule.action), status, &scan.warning) {
         (Some(ScanAction::Accept), None, _) => format!("accepted{pinned} whatever its scan says"),

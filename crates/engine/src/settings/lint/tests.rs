@@ -192,6 +192,25 @@ fn verified(policy: &Value) -> Value {
 }
 
 #[test]
+fn globs_that_leave_more_unpinned_than_they_seem_to() {
+    let exclude = |globs: Value| json!({"pin": {"exclude": globs}});
+    let open = |glob: &str, part: &str| {
+        format!(
+            "pin.exclude[0]: the glob `{glob}` ends inside a {part}, and leaves unpinned whatever goes on from there; write `/*`, `:*` or `@*` at its end"
+        )
+    };
+    for (glob, part) in [("docker.io/istio*", "path segment"), ("gcr.io*", "host"), ("istio/proxy*", "path segment")] {
+        check(&exclude(json!([glob])), &[("open-prefix", &open(glob, part))]);
+    }
+    check(
+        &exclude(json!(["docker.io/istio/*", "docker.io/istio/proxyv2:*", "*/proxyv2", "docker.io/istio/pilot"])),
+        &[],
+    );
+    let nothing = "pin.exclude: nothing is pinned, so that nothing is left out; remove it, or `pin.enabled: false`";
+    check(&json!({"pin": {"enabled": false, "exclude": ["docker.io/istio/*"]}}), &[("never-reached", nothing)]);
+}
+
+#[test]
 fn globs_that_match_no_image() {
     let of = |glob: &str| verified(&json!({"matchConstraints": {"imageRules": {"references": [glob]}}}));
     let path = "imageVerification[0].matchConstraints.imageRules.references[0]";
