@@ -96,7 +96,7 @@ func TestTheWebhooksAreRemoved(t *testing.T) {
 	})
 }
 
-// othersWebhooks are of a policy with a similar name, of a team's policy with the same name, and of another project.
+// othersWebhooks are of a policy with a similar name, of a group and of a team's policy with the same name, and of another project.
 func othersWebhooks(t *testing.T, space string) []string {
 	t.Helper()
 	module, err := cluster.PushModule()
@@ -105,7 +105,9 @@ func othersWebhooks(t *testing.T, space string) []string {
 		return fmt.Sprintf("apiVersion: policies.kubewarden.io/v1\nkind: %s\nmetadata: %s\nspec:\n  policyServer: image-admission\n  module: %s\n  mutating: false\n  settings: {pin: {enabled: false}, registries: [example.com]}\n"+
 			"  rules: [{apiGroups: [apps], apiVersions: [v1], resources: [deployments], operations: [CREATE]}]\n", kind, metadata, module)
 	}
-	manifest := policy("ClusterAdmissionPolicy", "{name: image-admission-next}") + "---\n" + policy("AdmissionPolicy", "{name: image-admission, namespace: "+space+"}") +
+	group := fmt.Sprintf("apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicyGroup\nmetadata: {name: image-admission}\nspec:\n  policyServer: image-admission\n  expression: one()\n  message: no\n"+
+		"  rules: [{apiGroups: [apps], apiVersions: [v1], resources: [deployments], operations: [CREATE]}]\n  policies: {one: {module: %q, settings: {pin: {enabled: false}, registries: [example.com]}}}\n---\n", module)
+	manifest := group + policy("ClusterAdmissionPolicy", "{name: image-admission-next}") + "---\n" + policy("AdmissionPolicy", "{name: image-admission, namespace: "+space+"}") +
 		"---\n" + webhook("image-admission", space, "https://127.0.0.1:1", nil)
 	deployed = nil
 	succeeds(t, cluster.KubectlWith(manifest, "apply", "--filename", "-"))
@@ -115,10 +117,11 @@ func othersWebhooks(t *testing.T, space string) []string {
 	eventually(t, 120*second, func() error {
 		found = slices.DeleteFunc(webhooks(t), func(name string) bool {
 			return !strings.HasSuffix(name, "image-admission-next") && !strings.HasSuffix(name, space+"-image-admission") &&
-				!strings.HasSuffix(name, space+".image-admission") && !strings.HasSuffix(name, "/image-admission")
+				!strings.HasSuffix(name, space+".image-admission") && !strings.HasSuffix(name, "/image-admission") &&
+				!strings.HasSuffix(name, "group-image-admission") && !strings.HasSuffix(name, "capg.image-admission")
 		})
-		if len(found) != 3 {
-			return fmt.Errorf("these are not the three others: %v", found)
+		if len(found) != 4 {
+			return fmt.Errorf("these are not the four others: %v", found)
 		}
 		return nil
 	})

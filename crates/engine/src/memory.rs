@@ -73,6 +73,26 @@ pub(crate) fn go_on<E: Error>() -> Result<(), E> {
     if is_used_up() { Err(used_up()) } else { Ok(()) }
 }
 
+/// Lets whoever copies a value go on where there is room for it.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn room_for_value<E: Error>(value: &Value) -> Result<(), E> {
+    room_for(size_of_value(value))
+}
+
+/// What a value takes, and rather more: a map of one entry has room for eleven.
+fn size_of_value(value: &Value) -> usize {
+    const MAP: usize = 1024;
+    let within = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(list) => list.iter().map(size_of_value).sum(),
+        Value::Object(map) => MAP + map.iter().map(|(key, value)| 2 * key.len() + size_of_value(value)).sum::<usize>(),
+    };
+    within.saturating_add(size_of::<Value>())
+}
+
 fn room_for<E: Error>(bytes: usize) -> Result<(), E> {
     if has_room_for(bytes) { Ok(()) } else { Err(used_up()) }
 }

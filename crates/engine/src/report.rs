@@ -719,6 +719,8 @@ impl Statement<'_> {
     fn forgiven_by(&self) -> ForgivenBy {
         let is_outage = match &self.known {
             Knowledge::Provoked(_) => false,
+            // What the policy may not read or call doesn't come back by itself.
+            Knowledge::LookUpFailed(HostFailure::NotGranted(_) | HostFailure::Withheld(_)) => false,
             Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => {
                 matches!(self.origin, Some(Origin::Object { .. })) && !why.is_of_the_image()
             }

@@ -30,6 +30,7 @@ use crate::image::{ImageReference, WorkloadImage};
 use crate::instance::finish_with;
 use crate::judged::JudgedImage;
 use crate::memory::AnyJson;
+use crate::memory::read_value;
 use crate::message::cut;
 use crate::pin::KeptPin;
 use crate::reason::{UnknownPackages, Unverified};
@@ -46,7 +47,7 @@ use questions::{Answers, MAX_QUESTIONS, Question};
 use record::Evaluation;
 pub use record::{CallRecord, ErrorKind, ErrorRecord, ExpressionRecord, PolicyRecord};
 pub(crate) use record::{Nobody, Record, Recorder};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use signatures::Signatures;
 use std::collections::{BTreeMap, BTreeSet};
 pub(crate) use unchanged::leaves_images_alone;
@@ -555,10 +556,11 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             scope.set("object", value_of(object));
         }
         if programs.mentions("request") {
-            let mut whole: Map<String, Json> =
-                serde_json::from_str(self.subject.context.request.raw()).map_err(|error| error.to_string())?;
-            whole.insert("object".to_owned(), object.clone());
-            scope.set("request", value_of(&Json::Object(whole)));
+            let mut whole = read_value(self.subject.context.request.raw()).map_err(|error| error.to_string())?;
+            if let Some(request) = whole.as_object_mut() {
+                request.insert("object".to_owned(), object.clone());
+            }
+            scope.set("request", value_of(&whole));
         }
         Ok(())
     }

@@ -140,6 +140,9 @@ impl Policy {
             if STOPPED.iter().any(|words| text.contains(words)) {
                 return Err(PolicyError::Stopped(text.into_owned()));
             }
+            if text.contains("takes more memory than the policy may") {
+                return Err(PolicyError::OutOfMemory(text.into_owned()));
+            }
             return Err(PolicyError::unlike(&self.path, &said, &expected));
         }
         Ok(Answer { response, decision })
@@ -224,6 +227,11 @@ pub(crate) enum PolicyError {
          can't be explained. Make them cheaper\n  the module answers  {0}"
     )]
     Stopped(String),
+    /// The module has less memory than this command.
+    #[error(
+        "the request takes more memory than the module may, which rejects it; here there is more, so that the answer can't be explained\n  the module answers  {0}"
+    )]
+    OutOfMemory(String),
     /// No JSON could be written.
     #[error("the request can't be written as JSON: {0}")]
     Payload(String),

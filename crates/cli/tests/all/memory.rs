@@ -170,6 +170,8 @@ fn inputs() -> Vec<Large> {
     let by_all = json!({"acceptance": {"cvssScore": {"threshold": 9.0}, "knownExploited": "reject", "epss": {"score": 0.5}, "denyAlways": ["CVE-1999-0001"]}});
     let let_in = json!({"preScanPolicies": {"defaultPolicy": "accept"}});
     let rule = json!({"preScanPolicies": {"defaultPolicy": "accept"}, "regoPolicies": [{"name": "a", "kinds": ["*"], "rego": "package a\ndeny[msg] { input.review.object.x == 1; msg := \"x\" }"}]});
+    let about_request = json!({"preScanPolicies": {"defaultPolicy": "accept"}, "imageVerification": [{"name": "a", "verifyPreScanAccepted": true, "verifications": [{"expression": "has(request.object)"}]}]});
+    let copies = json!({"preScanPolicies": {"defaultPolicy": "accept"}, "regoPolicies": [{"name": "a", "kinds": ["*"], "rego": "package a\npatch[{\"op\": \"copy\", \"from\": \"/metadata\", \"path\": sprintf(\"/metadata/y%d\", [i])}] { numbers.range(1, 40)[i] }"}]});
     let nobody = || -> Arc<dyn HostAnswers> { Arc::new(Answers(|_: &str, _: &Value| None)) };
     let with = |part: &str, bytes: usize| one.replacen('{', &format!(r#"{{"x":[{}],"#, repeated(part, bytes)), 1);
     let (map, text) = (r#"{"":0}"#, &format!("\"{}\"", "a".repeat(100)));
@@ -219,6 +221,14 @@ fn inputs() -> Vec<Large> {
             nobody(),
             Some("the AdmissionRequest can't be read: it is too large for rules"),
         ),
+        large(
+            "an object of 1.8 MB, small objects, and an expression about the request",
+            &with(map, 1_800_000),
+            &about_request,
+            nobody(),
+            Some(TOO_MUCH),
+        ),
+        large("a rule that copies the object into itself, again and again", &one, &copies, nobody(), Some(TOO_MUCH)),
         large("an object of 12 MB, numbers", &with("0", 12_000_000), &let_in, nobody(), Some(TOO_MUCH)),
     ]
 }

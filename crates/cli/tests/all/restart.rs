@@ -216,3 +216,14 @@ fn it_is_the_policy_server_of_the_base() {
     // Without one, only what the Deployment says keeps the second replica.
     assert_eq!(server["spec"]["minAvailable"], 1);
 }
+
+/// A page in the place of a list is no list without old Pods.
+#[test]
+fn what_is_no_list_of_pods_is_a_failure() {
+    for answer in ["", "<html></html>", "{}", r#"{"kind":"Status","code":200}"#] {
+        let machine = Machine::with(answer, &[], &[]);
+        let (succeeded, said, asked) = machine.run(&["sh"], "168");
+        assert!(!succeeded && said.contains("the API's answer is no list of Pods"), "{answer}: {said}");
+        assert_eq!(asked, [LIST], "{answer}");
+    }
+}

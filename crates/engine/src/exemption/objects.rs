@@ -9,12 +9,12 @@ use crate::cluster::{Listed, Named, Objects, items};
 use crate::context::RequestContext;
 use crate::host::{Host, HostFailure};
 use crate::image::ImageReference;
+use crate::memory::AnyJson;
 use crate::reason::UnknownExemptions;
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{Exemption, ExemptionObject, ExemptionsFrom, VoidExemption};
 use crate::text::Text;
 use serde::Deserialize;
-use serde_json::Value;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -126,7 +126,7 @@ impl<'a> ExemptionObjects<'a> {
         if deletion_timestamp.is_some() && is_on(Remedy::DeletedExemptsNothing) {
             return None;
         }
-        let (mut exemption, approved_by, problems) = Exemption::of_spec(object.spec.as_ref());
+        let (mut exemption, approved_by, problems) = Exemption::of_spec(object.spec.as_ref().map(|AnyJson(spec)| spec));
         let made = creation_timestamp.as_ref().and_then(|time| Timestamp::parse(time.as_str()));
         let malformed = problems.into_iter().next().map(VoidExemption::Malformed);
         let void = malformed.filter(|_| is_on(Remedy::MalformedExemptsNothing));
@@ -182,7 +182,7 @@ struct Object<'a> {
     kind: Option<Text<'a>>,
     #[serde(borrow)]
     metadata: Metadata<'a>,
-    spec: Option<Value>,
+    spec: Option<AnyJson>,
 }
 
 #[derive(Deserialize)]

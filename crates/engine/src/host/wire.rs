@@ -332,7 +332,7 @@ mod tests {
         );
         let denied =
             "Policy has not been granted access to Kubernetes v1/Secret resources. The violation has been reported.";
-        let said = "the policy may not read `v1/Secret`: add it to its `contextAwareResources`, which only a ClusterAdmissionPolicy has";
+        let said = "the policy may not read `v1/Secret`: add it to its `contextAwareResources`; a policy of a namespace has none";
         assert_eq!(failure(denied), HostFailure::NotGranted(said.to_owned()));
         let denied = |call: &str| {
             failure(&format!(

@@ -62,7 +62,7 @@ pub(super) fn of_cluster(line: &str) -> Option<HostFailure> {
     let kind = what.strip_prefix("Kubernetes ").and_then(|rest| rest.split_once(" resources"));
     Some(match kind {
         Some((kind, _)) => HostFailure::NotGranted(format!(
-            "the policy may not read `{}`: add it to its `contextAwareResources`, which only a ClusterAdmissionPolicy has",
+            "the policy may not read `{}`: add it to its `contextAwareResources`; a policy of a namespace has none",
             cut(kind, MAX_KIND_LENGTH)
         )),
         None => of_call(what),

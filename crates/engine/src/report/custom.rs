@@ -17,6 +17,7 @@ use crate::acceptance::{Depth, Judge, Parts, Verdict};
 use crate::finding::{EpssScores, Exploited, Finding, Findings, OperatingSystem, OwnVerdict, aliases};
 use crate::host::{Host, HostFailure};
 use crate::image::{ImageReference, canonical_host};
+use crate::memory::{AnyJson, List};
 use crate::message::cut;
 use crate::platform::Platform;
 use crate::reason::{NotScanned, OtherImage, ScanFailure, UnknownAge, UnreadableReport, Whereabouts};
@@ -341,7 +342,8 @@ fn get(
     fields: &BTreeSet<String>,
 ) -> Result<Option<Value>, HostFailure> {
     let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-    objects.get(namespace, name, &fields)?.map(|document| document.read()).transpose()
+    let object = objects.get(namespace, name, &fields)?.map(|document| document.read()).transpose()?;
+    Ok(object.map(|AnyJson(object)| object))
 }
 
 fn list(
@@ -351,15 +353,16 @@ fn list(
     selector: &str,
 ) -> Result<Vec<Listed>, HostFailure> {
     #[derive(Deserialize)]
-    struct List {
-        items: Vec<Value>,
+    struct Listing {
+        items: List<AnyJson>,
     }
     let fields = as_mask(identity_paths(&settings.fields));
     let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-    let list: List = objects.list(namespace, Some(selector).filter(|s| !s.is_empty()), &fields)?.read()?;
-    let mut listed: Vec<Listed> = list
-        .items
+    let Listing { items: List(items) } =
+        objects.list(namespace, Some(selector).filter(|s| !s.is_empty()), &fields)?.read()?;
+    let mut listed: Vec<Listed> = items
         .iter()
+        .map(|AnyJson(item)| item)
         // What isn't of this namespace was let through by a watch that filters nothing.
         .filter(|item| text_at(item, "metadata.namespace") == Some(namespace))
         .filter(|item| is_selected(item, selector))

@@ -867,8 +867,13 @@ impl Lints {
             self.add(LintRule::NeverReached, "pin.exclude", message);
         }
         for Glob { path, text } in &settings.pin.exclude {
-            let literal = text.strip_suffix('*').filter(|literal| !literal.contains(['*', '?']));
-            if let Some(part) = literal.and_then(|literal| Prefix::new(literal).ends_inside()) {
+            let Some((literal, _)) = text.split_once(['*', '?']) else { continue };
+            if !literal.contains('/') {
+                let message = format!(
+                    "the glob `{text}` names no registry before its first wildcard, and leaves unpinned what any registry has under such a name; write the registry first, like `docker.io/istio/*`"
+                );
+                self.add(LintRule::OpenPrefix, path, message);
+            } else if let Some(part) = Prefix::new(literal).ends_inside() {
                 let message = format!(
                     "the glob `{text}` ends inside a {part}, and leaves unpinned whatever goes on from there; write `/*`, `:*` or `@*` at its end"
                 );

@@ -304,3 +304,19 @@ fn a_request_asks_the_host_a_limited_number_of_times() {
         }
     }
 }
+
+/// A policy of a namespace is never granted what another source has, and its author chooses that namespace.
+#[test]
+fn what_the_policy_may_not_read_is_no_outage() {
+    const DENIED: &str = "Policy has not been granted access to Kubernetes storage.sbomscanner.kubewarden.io/v1alpha1/VulnerabilityReport resources. The violation has been reported.";
+    const WITHHELD: &str = "Policy has not been granted access to the 'kubernetes/get_resource' host capability. The violation has been reported.";
+    for said in [DENIED, WITHHELD] {
+        let world = World::default().image(IMAGE, 'a').and(|host| host.fails("get_resource", said));
+        let settings = |value: &str| json!({"scanPolicies": {"scanFailed": value}});
+        decides(&world, IMAGE, &settings("reject"), "denied look_up_failed");
+        decides(&world, IMAGE, &settings("accept-outages"), "denied look_up_failed");
+        decides(&world, IMAGE, &settings("accept"), "allowed look_up_failed");
+    }
+    let down = World::default().image(IMAGE, 'a').and(|host| host.fails("get_resource", "the cluster is away"));
+    decides(&down, IMAGE, &json!({"scanPolicies": {"scanFailed": "accept-outages"}}), "allowed look_up_failed");
+}

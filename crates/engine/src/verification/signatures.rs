@@ -6,6 +6,7 @@ use super::expression::EvaluationError;
 use crate::host::{Host, HostFailure, Resource, Untrusted};
 use crate::image::ImageReference;
 use crate::manifest::Manifest;
+use crate::memory::AnyJson;
 use crate::message::cut;
 use crate::reason::{Beside, Unresolved, Unsigned, Unverified};
 use crate::remedy::{Remedy, is_on};
@@ -246,7 +247,7 @@ impl<'a> Signatures<'a> {
         let digest = self.digest(&reference)?;
         let at = reference.at(&digest);
         let whole = |document: Result<crate::host::Document, HostFailure>| {
-            document.and_then(|document| document.read::<Json>()).map_err(|failure| {
+            document.and_then(|document| document.read()).map(|AnyJson(whole)| whole).map_err(|failure| {
                 self.registry_failed(reference.host(), &failure, format!("{at} can't be read: {failure}"))
             })
         };

@@ -1,5 +1,6 @@
 //! JSON patches from rules: applied to the object, with the parents that are missing.
 
+use crate::memory;
 use crate::message::cut;
 use crate::text::from_json;
 use json_patch::PatchOperation;
@@ -81,6 +82,14 @@ fn apply_one(object: &mut Value, operation: Value, is_written: &dyn Fn(&str) -> 
     check_keys(&path, is_written)?;
     if matches!(read, PatchOperation::Add(_) | PatchOperation::Copy(_) | PatchOperation::Move(_)) {
         make_parents(object, &path);
+    }
+    // It may copy the object into itself, and the next one both.
+    if let PatchOperation::Copy(copy) = &read
+        && let Ok(copied) = copy.from.resolve(object)
+    {
+        let is_refused =
+            |error: serde_json::Error| PatchError::Fails { operation: shown.clone(), why: error.to_string() };
+        memory::room_for_value(copied).map_err(is_refused)?;
     }
     json_patch::patch(object, std::slice::from_ref(&read))
         .map_err(|error| PatchError::Fails { operation: shown, why: error.kind.to_string() })

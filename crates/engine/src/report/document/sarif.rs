@@ -12,6 +12,7 @@
 use super::{ScannedDocument, digest_of, is_named, known_severity, present, time_of, unreadable};
 use crate::Timestamp;
 use crate::finding::{EpssScores, Finding, Findings};
+use crate::memory::List;
 use crate::message::cut;
 use crate::reason::UnreadableReport;
 use crate::remedy::{Remedy, is_on};
@@ -46,7 +47,7 @@ struct Run<'a> {
     #[serde(borrow)]
     invocations: Option<Vec<Invocation<'a>>>,
     #[serde(borrow)]
-    results: Option<Vec<Found<'a>>>,
+    results: Option<List<Found<'a>>>,
     #[serde(borrow)]
     properties: Option<RunProperties<'a>>,
 }
@@ -213,7 +214,7 @@ impl<'a> Run<'a> {
             return Err(UnreadableReport::SarifRunFailed);
         }
         // The format leaves them out where the tool didn't get so far.
-        let results = self.results.ok_or(UnreadableReport::SarifWithoutResults)?;
+        let List(results) = self.results.ok_or(UnreadableReport::SarifWithoutResults)?;
         let is_scanner = is_named(&tool, &SCANNERS) || !is_on(Remedy::EmptyIsNoScan);
         let tool = || cut(tool.as_str(), MAX_NAME_LENGTH);
         if results.is_empty() {

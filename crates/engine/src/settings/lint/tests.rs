@@ -199,13 +199,19 @@ fn globs_that_leave_more_unpinned_than_they_seem_to() {
             "pin.exclude[0]: the glob `{glob}` ends inside a {part}, and leaves unpinned whatever goes on from there; write `/*`, `:*` or `@*` at its end"
         )
     };
-    for (glob, part) in [("docker.io/istio*", "path segment"), ("gcr.io*", "host"), ("istio/proxy*", "path segment")] {
+    for (glob, part) in
+        [("docker.io/istio*", "path segment"), ("istio/proxy*", "path segment"), ("gcr.io/a?/b", "path segment")]
+    {
         check(&exclude(json!([glob])), &[("open-prefix", &open(glob, part))]);
     }
-    check(
-        &exclude(json!(["docker.io/istio/*", "docker.io/istio/proxyv2:*", "*/proxyv2", "docker.io/istio/pilot"])),
-        &[],
-    );
+    for glob in ["*/proxyv2", "*.azurecr.io/istio/*", "gcr.io*", "istio*"] {
+        let any = format!(
+            "pin.exclude[0]: the glob `{glob}` names no registry before its first wildcard, and leaves unpinned what any registry has under such a name; write the registry first, like `docker.io/istio/*`"
+        );
+        check(&exclude(json!([glob])), &[("open-prefix", &any)]);
+    }
+    let exact = json!(["docker.io/istio/*", "docker.io/istio/proxyv2:*", "gcr.io/*/asm:1", "docker.io/istio/pilot"]);
+    check(&exclude(exact), &[]);
     let nothing = "pin.exclude: nothing is pinned, so that nothing is left out; remove it, or `pin.enabled: false`";
     check(&json!({"pin": {"enabled": false, "exclude": ["docker.io/istio/*"]}}), &[("never-reached", nothing)]);
 }
