@@ -105,7 +105,7 @@ func othersWebhooks(t *testing.T, space string) []string {
 		return fmt.Sprintf("apiVersion: policies.kubewarden.io/v1\nkind: %s\nmetadata: %s\nspec:\n  policyServer: image-admission\n  module: %s\n  mutating: false\n  settings: {pin: {enabled: false}, registries: [example.com]}\n"+
 			"  rules: [{apiGroups: [apps], apiVersions: [v1], resources: [deployments], operations: [CREATE]}]\n", kind, metadata, module)
 	}
-	group := fmt.Sprintf("apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicyGroup\nmetadata: {name: image-admission}\nspec:\n  policyServer: image-admission\n  expression: one()\n  message: no\n"+
+	group := fmt.Sprintf("apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicyGroup\nmetadata: {name: image-admission}\nspec:\n  policyServer: image-admission\n  expression: one()\n  message: refused\n"+
 		"  rules: [{apiGroups: [apps], apiVersions: [v1], resources: [deployments], operations: [CREATE]}]\n  policies: {one: {module: %q, settings: {pin: {enabled: false}, registries: [example.com]}}}\n---\n", module)
 	manifest := group + policy("ClusterAdmissionPolicy", "{name: image-admission-next}") + "---\n" + policy("AdmissionPolicy", "{name: image-admission, namespace: "+space+"}") +
 		"---\n" + webhook("image-admission", space, "https://127.0.0.1:1", nil)
