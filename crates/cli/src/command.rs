@@ -17,7 +17,6 @@ mod eval;
 mod exempt;
 mod explain;
 mod fields;
-mod granted;
 #[cfg(not(target_family = "wasm"))]
 mod init;
 mod kept;

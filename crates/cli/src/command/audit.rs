@@ -2,6 +2,7 @@
 
 mod cluster;
 mod collection;
+mod granted;
 mod html;
 mod judgement;
 mod object;

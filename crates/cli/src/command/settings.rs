@@ -71,6 +71,7 @@ impl FoundPolicy {
     }
 
     /// That it is about one namespace; none of a policy of the cluster.
+    #[cfg(not(target_family = "wasm"))]
     pub(super) fn scope(&self) -> Option<String> {
         let is_of_one = self.is_of_namespace() && !self.namespace.is_empty();
         is_of_one.then(|| {

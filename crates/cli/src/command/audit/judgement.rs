@@ -14,9 +14,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::command::decision::namespace_of;
-use crate::command::granted::Granted;
 use crate::command::kept::Kept;
 use crate::command::settings::FoundPolicy;
+
+use super::granted::Granted;
 
 /// Settings, as they are written and as they were read.
 #[derive(Debug)]
