@@ -6,8 +6,6 @@ use std::collections::BTreeMap;
 use image_admission_engine::explain::{Advice, Explanation};
 use image_admission_engine::settings::Settings;
 use image_admission_engine::{ReadKind, kinds_read};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::answers::{HostAnswers, HostCall};
@@ -42,10 +40,10 @@ pub(super) fn find(host: &dyn HostAnswers) -> Result<Option<ReportFiles>, String
     let wanted = json!({
         "api_version": "apps/v1", "kind": "Deployment", "label_selector": LABEL, "field_selector": null, "field_masks": null,
     });
-    let found: List = ask(host, "list_resources_all", &wanted)?;
+    let found = ask(host, "list_resources_all", &wanted)?;
     let mut first = None;
-    for deployment in &found.items {
-        match deployment.files(host) {
+    for deployment in list(&found, "/items") {
+        match files_of(deployment, host) {
             Some(files) => first = first.or(Some(files)),
             None => return Ok(None),
         }
@@ -76,7 +74,7 @@ fn is_about_a_report(advice: &Advice) -> bool {
     }
 }
 
-fn ask<T: DeserializeOwned>(host: &dyn HostAnswers, operation: &str, wanted: &Value) -> Result<T, String> {
+fn ask(host: &dyn HostAnswers, operation: &str, wanted: &Value) -> Result<Value, String> {
     let call = HostCall {
         binding: "kubewarden".to_owned(),
         namespace: "kubernetes".to_owned(),
@@ -86,104 +84,41 @@ fn ask<T: DeserializeOwned>(host: &dyn HostAnswers, operation: &str, wanted: &Va
     serde_json::from_slice(&host.answer(&call)?).map_err(|error| error.to_string())
 }
 
-#[derive(Deserialize)]
-struct List {
-    items: Vec<Deployment>,
+fn files_of(deployment: &Value, host: &dyn HostAnswers) -> Option<ReportFiles> {
+    let (name, namespace) = (text(deployment, "/metadata/name"), text(deployment, "/metadata/namespace"));
+    let folder = list(deployment, "/spec/template/spec/containers").find_map(|container| {
+        let variables = variables(container, namespace, host);
+        let folder = variables.get(FOLDER).filter(|folder| !folder.is_empty())?;
+        variables.get(ENABLED).is_some_and(|text| is_true(text)).then(|| folder.clone())
+    })?;
+    Some(ReportFiles { deployment: format!("{namespace}/{name}"), folder })
 }
 
-#[derive(Deserialize)]
-struct Deployment {
-    metadata: Metadata,
-    spec: DeploymentSpec,
-}
-
-#[derive(Deserialize)]
-struct Metadata {
-    name: String,
-    #[serde(default)]
-    namespace: String,
-}
-
-#[derive(Deserialize)]
-struct DeploymentSpec {
-    template: Template,
-}
-
-#[derive(Deserialize)]
-struct Template {
-    spec: PodSpec,
-}
-
-#[derive(Deserialize)]
-struct PodSpec {
-    #[serde(default)]
-    containers: Vec<Container>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Container {
-    #[serde(default)]
-    env: Vec<Variable>,
-    #[serde(default)]
-    env_from: Vec<VariablesFrom>,
-}
-
-#[derive(Deserialize)]
-struct Variable {
-    name: String,
-    #[serde(default)]
-    value: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct VariablesFrom {
-    #[serde(default)]
-    prefix: String,
-    config_map_ref: Option<Reference>,
-}
-
-#[derive(Deserialize)]
-struct Reference {
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct ConfigMap {
-    #[serde(default)]
-    data: BTreeMap<String, String>,
-}
-
-impl Deployment {
-    fn files(&self, host: &dyn HostAnswers) -> Option<ReportFiles> {
-        let Metadata { name, namespace } = &self.metadata;
-        let folder = self.spec.template.spec.containers.iter().find_map(|container| {
-            let variables = container.variables(namespace, host);
-            let folder = variables.get(FOLDER).filter(|folder| !folder.is_empty())?;
-            variables.get(ENABLED).is_some_and(|text| is_true(text)).then(|| folder.clone())
-        })?;
-        Some(ReportFiles { deployment: format!("{namespace}/{name}"), folder })
+/// What a container's environment says: ConfigMaps in their order, then the variables of its own. A ConfigMap that can't be
+/// read says nothing.
+fn variables(container: &Value, namespace: &str, host: &dyn HostAnswers) -> BTreeMap<String, String> {
+    let mut variables = BTreeMap::new();
+    for from in list(container, "/envFrom") {
+        let Some(name) = from.pointer("/configMapRef/name").and_then(Value::as_str) else { continue };
+        let wanted = json!({
+            "api_version": "v1", "kind": "ConfigMap", "name": name, "namespace": namespace, "disable_cache": true, "field_masks": null,
+        });
+        let map = ask(host, "get_resource", &wanted).unwrap_or_default();
+        let data = map.get("data").and_then(Value::as_object).into_iter().flatten();
+        let prefix = text(from, "/prefix");
+        variables.extend(data.map(|(key, value)| (format!("{prefix}{key}"), text(value, "").to_owned())));
     }
+    let own = list(container, "/env").map(|own| (text(own, "/name").to_owned(), text(own, "/value").to_owned()));
+    variables.extend(own);
+    variables
 }
 
-impl Container {
-    /// What the container's environment says: ConfigMaps in their order, then the variables of its own. A ConfigMap that can't be
-    /// read says nothing.
-    fn variables(&self, namespace: &str, host: &dyn HostAnswers) -> BTreeMap<String, String> {
-        let mut variables = BTreeMap::new();
-        for VariablesFrom { prefix, config_map_ref } in &self.env_from {
-            let Some(Reference { name }) = config_map_ref else { continue };
-            let wanted = json!({
-                "api_version": "v1", "kind": "ConfigMap", "name": name, "namespace": namespace, "disable_cache": true, "field_masks": null,
-            });
-            let map: Result<ConfigMap, String> = ask(host, "get_resource", &wanted);
-            let data = map.map(|map| map.data).unwrap_or_default();
-            variables.extend(data.into_iter().map(|(key, value)| (format!("{prefix}{key}"), value)));
-        }
-        variables.extend(self.env.iter().map(|variable| (variable.name.clone(), variable.value.clone())));
-        variables
-    }
+fn list<'v>(value: &'v Value, pointer: &str) -> impl Iterator<Item = &'v Value> {
+    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// As Go reads a boolean.

@@ -28,11 +28,12 @@ pub(super) fn remarks(found: &Found, settings: &Settings, servers: &[Value]) -> 
             remarks.extend(lint_namespaced_rules(&rules));
         }
     }
-    if let Some(member) = &found.member {
-        remarks.extend(group::remarks(member, &policy, settings));
-    } else {
-        remarks.extend(changes(&policy, settings));
-    }
+    remarks.extend(match &found.member {
+        Some(_) => group::remarks(&policy, settings),
+        None => changes(&policy, settings),
+    });
+    #[cfg(not(target_family = "wasm"))]
+    remarks.extend(found.member.iter().flat_map(|member| group::expression::remarks(member, &policy)));
     let mode = text(&policy, "/spec/mode").unwrap_or("protect");
     if mode == "protect" && text(&policy, "/spec/failurePolicy") == Some("Ignore") {
         let message = "while the policy server is down, or takes too long, every image gets in, unseen; write `Fail`, and leave out the namespaces that must start all the same";
