@@ -63,8 +63,6 @@ pub(crate) fn break_glass(context: RequestContext<'_>) -> Option<Result<BrokenGl
     asked(context, settings)
 }
 
-/// Apart from the way of a usual request, which it would make longer.
-#[inline(never)]
 fn asked(context: RequestContext<'_>, settings: &BreakGlass) -> Option<Result<BrokenGlass, WholeGlass>> {
     if matches!(context.request.operation, Operation::Delete | Operation::Connect) {
         return None;

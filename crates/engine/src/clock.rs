@@ -1,6 +1,5 @@
 //! The clock that stops rules: it is given from outside, and read while rules run.
 
-use std::hint;
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
@@ -10,15 +9,11 @@ use regorus::utils::limits::set_time_source;
 /// The time that a [`Clock`] tells when the memory is used up: no rule has so much.
 pub const NO_TIME: Duration = Duration::from_secs(1 << 40);
 
-/// What the engine was given. regorus reads it too, but only from its first evaluation on: its own place for a clock is in a
-/// page that a request without rules doesn't touch. This one stands among the data that a module brings along, since it isn't zero
-/// at first.
 static CLOCK: RwLock<&'static dyn Clock> = RwLock::new(&NoClock);
 
 /// Gives the engine the clock that stops rules. It is read while rules run, and nowhere else; without one no rule runs.
 pub fn use_clock(clock: &'static dyn Clock) {
-    // Otherwise the compiler takes it apart, and what of it is zero stands elsewhere.
-    *hint::black_box(&CLOCK).write().unwrap_or_else(PoisonError::into_inner) = clock;
+    *CLOCK.write().unwrap_or_else(PoisonError::into_inner) = clock;
 }
 
 /// The same where no clock was given yet, for a program that has regorus evaluate by itself: regorus reads the engine's clock from now

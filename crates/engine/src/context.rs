@@ -30,7 +30,6 @@ pub(crate) struct ReviewedObject {
 
 impl ReviewedObject {
     /// The object that patches left, or that of the request.
-    #[inline(never)]
     pub(crate) fn read(request: &AdmissionRequest<'_>, patched: Option<Value>) -> Result<Self, UnreadableRequest> {
         let is_patched = patched.is_some();
         let object = patched.map_or_else(|| request.object(), Ok)?;

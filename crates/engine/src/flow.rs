@@ -10,7 +10,6 @@ use crate::decision::{Decision, NothingToJudge, Outcome};
 use crate::exemption::ExemptionObjects;
 use crate::host::{CountedHost, Host, MirroredHost};
 use crate::image::{WorkloadImage, images};
-use crate::instance::finish_with;
 use crate::judged::JudgedImage;
 use crate::memory;
 use crate::pin::{self, KeptPin};
@@ -116,9 +115,6 @@ fn judge(
         let said = rules.finish(&decision.images, Some(&mut search));
         decision.set_policies(said);
     }
-    finish_with(search);
-    finish_with(objects);
-    finish_with(running);
     decision
 }
 
@@ -153,7 +149,6 @@ fn name_images(
 }
 
 /// Takes over the images that are judged. What is no image, or is too much, is rejected for good.
-#[inline(never)]
 fn judge_images(context: RequestContext<'_>, images: Vec<WorkloadImage>, decision: &mut Decision) {
     if images.is_empty() {
         decision.outcome = Outcome::NothingToJudge(NothingToJudge::NoNewImage);
@@ -206,7 +201,6 @@ fn named_by_mirrors(images: &[JudgedImage], settings: &Settings) -> Vec<(Workloa
 }
 
 /// The first phase. An update that brings no new image is asked nothing.
-#[inline(never)]
 fn pre_scan(
     context: RequestContext<'_>,
     reviewed: &ReviewedObject,
@@ -233,7 +227,6 @@ fn pre_scan(
 
 /// What policies of `imageVerification` say. What they resolve is never resolved again: the digest that a signature vouches
 /// for is scanned and pinned.
-#[inline(never)]
 fn verify(
     context: RequestContext<'_>,
     reviewed: &ReviewedObject,
@@ -288,7 +281,6 @@ fn verify(
 }
 
 /// The second phase, of what verification lets through.
-#[inline(never)]
 fn scan(
     context: RequestContext<'_>,
     reviewed: &ReviewedObject,
@@ -308,7 +300,6 @@ fn scan(
 }
 
 /// Writes the pins into what is admitted; what rules patched stays as they left it.
-#[inline(never)]
 fn write(context: RequestContext<'_>, reviewed: ReviewedObject, kept: &[KeptPin], decision: &mut Decision) {
     let ReviewedObject { mut object, workload, is_patched, .. } = reviewed;
     let mut is_changed = is_patched;
@@ -321,7 +312,5 @@ fn write(context: RequestContext<'_>, reviewed: ReviewedObject, kept: &[KeptPin]
     }
     if is_changed {
         decision.mutated_object = Some(object);
-    } else {
-        finish_with(object);
     }
 }

@@ -20,7 +20,7 @@ pub(crate) use mirrored::MirroredHost;
 pub(crate) use registry_failure::NOBODY_TO_ASK;
 pub use registry_failure::Refusal;
 pub(crate) use unreadable::unreadable;
-pub use wire::{BINDING, HostCalls, Wapc, WapcCall, WireHost};
+pub use wire::{HostCalls, WireHost};
 pub use withheld::Capability;
 
 /// A host that answers for registries and for the cluster.

@@ -19,9 +19,6 @@
 //!
 //! [`Settings`] are read at the start, into types that can't be wrong. The [`Host`] is asked from `resolve`, from the
 //! sources of `report`, from `verification` and for the cluster that rules in `rego` see.
-//!
-//! A request pays for every page of the stack that it is the first to touch. So the large steps are functions that aren't
-//! inlined: what one of them needs is given back before the next.
 
 // The engine's own `clippy.toml` names what does I/O; using any of it fails the build.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
@@ -44,8 +41,6 @@ mod flow;
 mod glob;
 mod host;
 mod image;
-mod instance;
-mod json;
 mod judged;
 mod license;
 mod literal;
@@ -81,10 +76,9 @@ mod update;
 mod verification;
 mod version;
 mod vex;
-mod word;
 mod workload;
 
-use instance::finish_with;
+use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use settings::{InvalidSettings, Settings, VerificationPolicy};
@@ -95,13 +89,11 @@ pub use check::{ReadKind, calls_made, check_settings, cluster_reads, kinds_read,
 pub use clock::{Clock, NO_TIME, use_clock, use_clock_if_none};
 pub use decision::{Decision, NothingToJudge, Outcome};
 pub use host::{
-    AccessReview, BINDING, Capability, Document, Host, HostCalls, HostFailure, Refusal, Resource, Untrusted, Wapc,
-    WapcCall, WireHost,
+    AccessReview, Capability, Document, Host, HostCalls, HostFailure, Refusal, Resource, Untrusted, WireHost,
 };
 pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};
-pub use instance::skip_freeing;
 pub use judged::{JudgedImage, ScanOutcome};
-pub use log::LogLine;
+pub use log::{LogLevel, LogLine};
 pub use manifest::is_proven;
 pub use memory::{Memory, use_memory};
 pub use message::nearest;
@@ -146,8 +138,7 @@ pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
     if settings.verbose_log {
         log.extend(log::verbose(payload, &decision));
     }
-    finish_with(settings);
-    Answer { response: respond(decision, request), log }
+    Answer { response: Response::from(decision).to_json(request), log }
 }
 
 /// Answers whether settings are valid: the settings in, `{"valid": bool, "message": …}` out, with every problem.
@@ -155,23 +146,18 @@ pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
 /// It depends on the settings alone: the host asks again at every start, and what was valid must stay so.
 #[must_use]
 pub fn validate_settings(payload: &[u8]) -> Answer {
-    #[derive(serde::Serialize)]
-    struct Validity {
-        valid: bool,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        message: Option<String>,
-    }
     let settings = text::from_json::<Value>(payload)
         .map_err(|error| InvalidSettings(vec![format!("settings: they can't be read: {error}")]))
         .and_then(|value| check_settings(&value));
     match settings {
         Ok(settings) => Answer {
-            response: to_json(&Validity { valid: true, message: None }),
+            response: text::to_json(&SettingsValidationResponse { valid: true, message: None }),
             log: check::notices(&settings).into_iter().map(LogLine::warning).collect(),
         },
-        Err(error) => {
-            Answer { response: to_json(&Validity { valid: false, message: Some(error.to_string()) }), log: Vec::new() }
-        }
+        Err(error) => Answer {
+            response: text::to_json(&SettingsValidationResponse { valid: false, message: Some(error.to_string()) }),
+            log: Vec::new(),
+        },
     }
 }
 
@@ -222,18 +208,4 @@ fn why_not(policy: &VerificationPolicy, decision: &Decision) -> &'static str {
         _ if decision.is_rejected_for_good() => "the request is rejected before policies are asked",
         _ => "the request has nothing that it is about",
     }
-}
-
-#[inline(never)]
-fn respond(decision: Decision, request: Option<&RawValue>) -> Vec<u8> {
-    let response = Response::from(decision);
-    let bytes = response.to_json(request);
-    finish_with(response);
-    bytes
-}
-
-/// The types that are answered have no value that can't be written as JSON; should one ever have, it rejects.
-fn to_json(answer: &impl serde::Serialize) -> Vec<u8> {
-    serde_json::to_vec(answer)
-        .unwrap_or_else(|_| br#"{"accepted":false,"valid":false,"message":"internal error"}"#.to_vec())
 }

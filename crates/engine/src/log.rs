@@ -5,26 +5,45 @@ use crate::payload::Payload;
 use crate::rego::{Seen, hide};
 use crate::response::Response;
 use crate::text::from_json;
-use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A line for the host's log, in the form that Kubewarden's host reads.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A line for the host's log.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
-    /// `info` or `warning`.
-    pub level: &'static str,
+    /// How much it matters.
+    pub level: LogLevel,
     /// The text.
     pub message: String,
 }
 
+/// How much a line of the log matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogLevel {
+    /// What was asked, seen and decided.
+    Info,
+    /// What somebody should look at.
+    Warning,
+}
+
+impl LogLevel {
+    /// `info` or `warning`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+        }
+    }
+}
+
 impl LogLine {
     pub(crate) fn warning(message: String) -> Self {
-        Self { level: "warning", message }
+        Self { level: LogLevel::Warning, message }
     }
 
     fn info(message: String) -> Self {
-        Self { level: "info", message }
+        Self { level: LogLevel::Info, message }
     }
 }
 

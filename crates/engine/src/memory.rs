@@ -7,7 +7,6 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::fmt;
-use std::hint;
 use std::marker::PhantomData;
 use std::sync::{PoisonError, RwLock};
 
@@ -23,7 +22,6 @@ pub trait Memory: Sync {
     fn is_used_up(&self) -> bool;
 }
 
-/// As [`crate::use_clock`] has its clock, and for the same reason no zero.
 static MEMORY: RwLock<&'static dyn Memory> = RwLock::new(&Unlimited);
 
 struct Unlimited;
@@ -40,7 +38,7 @@ impl Memory for Unlimited {
 
 /// Tells the engine how much memory it may take. Without being told, it takes what there is.
 pub fn use_memory(memory: &'static dyn Memory) {
-    *hint::black_box(&MEMORY).write().unwrap_or_else(PoisonError::into_inner) = memory;
+    *MEMORY.write().unwrap_or_else(PoisonError::into_inner) = memory;
 }
 
 /// Whether the request took more memory than it may: then it is rejected.

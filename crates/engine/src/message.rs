@@ -1,12 +1,9 @@
 //! Texts that people read, kept within bounds: an attacker chooses image names, and registries choose error texts.
 
-use crate::word;
-
 /// A text of somebody else's in at most `most` characters, what is cut off showing as `…`. It can't pretend to be more
 /// than one line, or turn the order of letters around: such characters show as `\u{…}`.
 pub(crate) fn cut(text: &str, most: usize) -> String {
-    // Nearly every text.
-    if text.len() <= most && word::is_printable(text.as_bytes()) {
+    if text.len() <= most && text.bytes().all(|b| matches!(b, b' '..=b'~')) {
         return text.to_owned();
     }
     if text.contains(is_deceiving) {

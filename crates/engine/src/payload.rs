@@ -18,7 +18,6 @@ pub(crate) struct Payload<'a, S> {
 }
 
 /// The request and the settings of a payload, or the response that says what is wrong with it.
-#[inline(never)]
 pub(crate) fn read(payload: &[u8]) -> Result<(Option<&RawValue>, Box<Settings>), Box<Response>> {
     // Settings are read on the way, and by themselves only where that fails, to say what is wrong.
     let (request, settings) = match from_json::<Payload<'_, Value>>(payload) {
@@ -36,7 +35,6 @@ pub(crate) fn read(payload: &[u8]) -> Result<(Option<&RawValue>, Box<Settings>),
     }
 }
 
-#[inline(never)]
 fn read_settings(value: &Value) -> Result<Box<Settings>, InvalidSettings> {
     Settings::read(value).map(Box::new)
 }

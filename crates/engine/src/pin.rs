@@ -5,7 +5,6 @@ use crate::judged::JudgedImage;
 use crate::pointer;
 use crate::request::AdmissionRequest;
 use crate::settings::Pin;
-use crate::word::split_once;
 use crate::workload::WorkloadKind;
 use serde_json::{Map, Value};
 
@@ -63,7 +62,7 @@ pub(crate) fn pin(
     let mut annotations = Vec::new();
     let mut write = |image: &WorkloadImage, digest: &str| {
         let text = pointer::at_mut(object, &image.pointer)?;
-        let name = split_once(&image.text, b'@').map_or(image.text.as_str(), |(name, _)| name);
+        let name = image.text.split_once('@').map_or(image.text.as_str(), |(name, _)| name);
         let pinned = [name, "@", digest].concat();
         *text = Value::String(pinned.clone());
         let key = image.key();

@@ -1,7 +1,6 @@
 //! Platforms: what an image of an index, and a report, is for.
 
 use crate::remedy::{Remedy, is_on};
-use crate::word::{all, alphanumeric, among, is, split};
 use std::fmt;
 
 /// The longest platform that is read: an index chooses the text, and messages repeat it.
@@ -26,7 +25,7 @@ impl Platform {
     /// Reads `os/architecture` or `os/architecture/variant`; nothing longer than a name can be is one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let mut parts = split(text, b'/');
+        let mut parts = text.split('/');
         let (os, architecture, variant) = (parts.next()?, parts.next()?, parts.next());
         if parts.next().is_some() { None } else { Self::of(os, architecture, variant) }
     }
@@ -168,7 +167,7 @@ fn names_of_go<'t>(architecture: &'t str, variant: Option<&'t str>) -> (&'t str,
 
 /// Whether a part of a platform is one.
 fn is_word(part: &str) -> bool {
-    !part.is_empty() && all(part.as_bytes(), |word| alphanumeric(word) | among(word, b'-', b'.') | is(word, b'_'))
+    !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_'))
 }
 
 impl fmt::Display for Platform {

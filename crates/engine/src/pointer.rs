@@ -1,12 +1,11 @@
 //! JSON pointers that this project writes itself: their steps have nothing to unescape, which is what costs most when a
 //! request follows a dozen of them.
 
-use crate::word::split;
 use serde_json::Value;
 
 /// The value at `/spec/containers/0`; the value itself for an empty pointer. No step may have a `~` or a `/` of its own.
 pub(crate) fn at<'v>(value: &'v Value, pointer: &str) -> Option<&'v Value> {
-    split(pointer, b'/').skip(1).try_fold(value, |value, step| match value {
+    pointer.split('/').skip(1).try_fold(value, |value, step| match value {
         Value::Object(entries) => entries.get(step),
         Value::Array(elements) => elements.get(step.parse::<usize>().ok()?),
         _ => None,
@@ -15,7 +14,7 @@ pub(crate) fn at<'v>(value: &'v Value, pointer: &str) -> Option<&'v Value> {
 
 /// The same value, to be changed.
 pub(crate) fn at_mut<'v>(value: &'v mut Value, pointer: &str) -> Option<&'v mut Value> {
-    split(pointer, b'/').skip(1).try_fold(value, |value, step| match value {
+    pointer.split('/').skip(1).try_fold(value, |value, step| match value {
         Value::Object(entries) => entries.get_mut(step),
         Value::Array(elements) => elements.get_mut(step.parse::<usize>().ok()?),
         _ => None,

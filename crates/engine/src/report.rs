@@ -384,7 +384,6 @@ impl<'a> ReportSearch<'a> {
     }
 
     /// What a reference stands for: asked for once, unless somebody vouched for its digest since.
-    #[inline(never)]
     fn resolution(&self, reference: &ImageReference, known: &RefCell<KnownImage>) -> Rc<Resolution> {
         let mut known = known.borrow_mut();
         let is_vouched_for = known.is_vouched_for;
@@ -497,7 +496,6 @@ impl<'a> ReportSearch<'a> {
         self.settings.may_be_down(reference.host()) || !is_on(Remedy::ForgiveOutagesOnly)
     }
 
-    #[inline(never)]
     fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
         let mut judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
         judge.know_exploited(self.exploited.clone());
@@ -814,7 +812,6 @@ fn disagree(statements: &[Statement<'_>]) -> bool {
 }
 
 /// What reports say of each platform, with what SBOMs say where they were asked for.
-#[inline(never)]
 fn with_sboms(
     reports: Vec<PlatformReport>,
     sboms: Vec<PlatformReport>,
@@ -827,7 +824,6 @@ fn with_sboms(
 
 /// The worst that a source says decides; of equals the first, in the order in which they were said. What is old doesn't
 /// count beside what is fresh.
-#[inline(never)]
 fn platform_report(
     kind: DocumentKind,
     manifest: &PlatformManifest,

@@ -2,7 +2,6 @@
 
 use crate::memory::read_value;
 use crate::spelling;
-use crate::word::contains;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -57,7 +56,6 @@ impl<'a> AdmissionRequest<'a> {
     ///
     /// # Errors
     /// The request is missing, or is none.
-    #[inline(never)]
     pub fn read(request: Option<&'a RawValue>) -> Result<Self, UnreadableRequest> {
         let request = request.filter(|raw| raw.get() != "null").ok_or(UnreadableRequest::Missing)?;
         let wire: WireRequest<'a> =
@@ -175,7 +173,7 @@ impl<'a> AdmissionRequest<'a> {
     /// # Errors
     /// As for [`AdmissionRequest::object`]; or its reader would take a part of it for something else.
     pub(crate) fn object_to_patch(&self) -> Result<Value, UnreadableRequest> {
-        if self.object.is_some_and(|raw| contains(raw.get(), PRIVATE_KEY)) {
+        if self.object.is_some_and(|raw| raw.get().contains(PRIVATE_KEY)) {
             let why = "a text in it begins with `$serde_json::private::`, which its reader takes for its own";
             return Err(UnreadableRequest::NotAnObject(why.to_owned()));
         }

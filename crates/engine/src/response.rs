@@ -3,19 +3,18 @@
 //! The messages are those of Sysdig's admission controller, to the letter, since people's alerts look for them; what this
 //! policy adds comes after them, in warnings and in audit annotations.
 
-mod json;
 mod numbers;
 
 use crate::contact::contact_line;
 use crate::decision::{Decision, NothingToJudge, Outcome};
 use crate::image::WorkloadImage;
-use crate::instance::finish_with;
 use crate::judged::JudgedImage;
 use crate::message::{cut, join_at_most, join_within};
 use crate::reason::{ImageWarning, NamedByMirror, ScanLine, UsedExemption, UsedVex};
 use crate::rego::PolicyOutcome;
 use crate::request::UnreadableRequest;
 use crate::settings::{FailureAction, InvalidSettings, MessageStyle, PhaseAction, PreScanAction, ScanAction};
+use crate::text::to_json;
 use crate::verification::VerificationOutcome;
 use serde::Serialize;
 use serde_json::Value;
@@ -40,25 +39,37 @@ const IMAGES_IN_AUDIT: usize = 50;
 /// The longest value of an audit annotation.
 const MAX_AUDIT_VALUE_LENGTH: usize = 512;
 
-/// The answer to a validation request, as Kubewarden's host reads it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// The answer to a validation request.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Response {
     /// Whether the request is admitted.
     pub accepted: bool,
     /// Why not.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The HTTP status of a rejection.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<u16>,
     /// The whole object as it should be; the host makes the patch.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mutated_object: Option<Value>,
     /// What the client is told although the request is admitted.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// What the audit log keeps. The API server puts the webhook's name before the keys.
     pub audit_annotations: BTreeMap<String, String>,
+}
+
+/// The same as Kubewarden's host reads it: as `ValidationResponse` of Kubewarden's SDK, which has no order of annotations, and numbers
+/// without their text.
+#[derive(Serialize)]
+struct WireResponse<'a> {
+    accepted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mutated_object: Option<numbers::Changed<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    warnings: &'a [String],
+    audit_annotations: &'a BTreeMap<String, String>,
 }
 
 impl Response {
@@ -199,7 +210,15 @@ impl Response {
     /// The response as Kubewarden's host reads it: JSON. Of the request that it answers, a changed object keeps the text of its numbers.
     #[must_use]
     pub fn to_json(&self, request: Option<&RawValue>) -> Vec<u8> {
-        json::write(self, request)
+        let object = self.mutated_object.as_ref();
+        to_json(&WireResponse {
+            accepted: self.accepted,
+            message: self.message.as_deref(),
+            code: self.code,
+            mutated_object: object.map(|object| numbers::Changed::of(object, request)),
+            warnings: &self.warnings,
+            audit_annotations: &self.audit_annotations,
+        })
     }
 
     fn accepted(reason: &str) -> Self {
@@ -281,22 +300,13 @@ impl From<Decision> for Response {
         response.add_glass(&decision);
         response.add_contact(&decision);
         response.warnings = warnings(&decision, response.accepted);
-        let keyed = decision.images.iter().take(IMAGES_IN_AUDIT).map(|judged| (judged.image.key(), judged));
-        let mut keyed: Vec<(String, &JudgedImage)> = keyed.collect();
-        keyed.sort_by(|(one, _), (other, _)| one.cmp(other));
-        // One by one, each would be compared with many; what is in its order already is only looked at. An image rarely has more
-        // than twelve.
-        let mut annotations = Vec::with_capacity(12 * keyed.len());
-        for (key, judged) in keyed {
-            annotate(&mut annotations, &key, judged);
-        }
-        let own = std::mem::replace(&mut response.audit_annotations, annotations.into_iter().collect());
+        let own = std::mem::take(&mut response.audit_annotations);
+        response.audit_annotations = decision.images.iter().take(IMAGES_IN_AUDIT).flat_map(annotations).collect();
         // An expression may have named its annotation as an image's: what was found of the image stays.
         for (key, value) in own {
             response.audit_annotations.entry(key).or_insert(value);
         }
         response.mutated_object = decision.mutated_object.take().filter(|_| response.accepted);
-        finish_with(decision);
         response
     }
 }
@@ -449,10 +459,12 @@ fn wide_accepts(judged: &JudgedImage) -> impl Iterator<Item = (String, String)> 
     })
 }
 
-/// What the audit log keeps of an image, in the order of the keys, which takes little to sort.
-fn annotate(annotations: &mut Vec<(String, String)>, key: &str, judged: &JudgedImage) {
+/// What the audit log keeps of an image.
+fn annotations(judged: &JudgedImage) -> Vec<(String, String)> {
+    let key = judged.image.key();
+    let mut annotations = Vec::new();
     let mut add = |what: &str, value: &str| {
-        annotations.push(([key, what].concat(), cut(value, MAX_AUDIT_VALUE_LENGTH)));
+        annotations.push(([&key, what].concat(), cut(value, MAX_AUDIT_VALUE_LENGTH)));
     };
     let scan = judged.scan.as_ref();
     let report = scan.and_then(|scan| scan.report.as_ref());
@@ -485,7 +497,7 @@ fn annotate(annotations: &mut Vec<(String, String)>, key: &str, judged: &JudgedI
     if let Some(rule) = scan.and_then(|scan| scan.rule.as_ref()) {
         add(".scan", &[rule.action.name(), ": ", &rule.text()].concat());
     }
-    let Some(report) = report else { return };
+    let Some(report) = report else { return annotations };
     if let Some(source) = report.source {
         add(".source", source);
     }
@@ -503,4 +515,5 @@ fn annotate(annotations: &mut Vec<(String, String)>, key: &str, judged: &JudgedI
     if !gates.is_empty() {
         add(".warned", &join_within(&gates, "; ", MAX_AUDIT_VALUE_LENGTH));
     }
+    annotations
 }

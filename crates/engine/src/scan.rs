@@ -48,7 +48,6 @@ pub(crate) fn subject(
 }
 
 /// Decides the second phase, image by image, and notes the outcome at each.
-#[inline(never)]
 pub(crate) fn scan_images(
     images: &mut [JudgedImage],
     namespace: &str,

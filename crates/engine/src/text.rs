@@ -1,6 +1,6 @@
-//! Strings of answers, read in place.
+//! JSON that goes in and out, and its strings, read in place.
 
-use serde::{Deserialize, de::Error as _};
+use serde::{Deserialize, Serialize, de::Error as _};
 use std::borrow::Cow;
 
 /// Reads JSON of the host's. That it is UTF-8 is looked at once, and not for each of its strings.
@@ -9,6 +9,12 @@ use std::borrow::Cow;
 /// It isn't, or it is no such JSON.
 pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, serde_json::Error> {
     serde_json::from_str(utf8(json)?)
+}
+
+/// The types that are answered have no value that can't be written as JSON; should one ever have, it rejects.
+pub(crate) fn to_json(answer: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(answer)
+        .unwrap_or_else(|_| br#"{"accepted":false,"valid":false,"message":"internal error"}"#.to_vec())
 }
 
 /// The text that bytes are.

@@ -27,7 +27,6 @@ use crate::Timestamp;
 use crate::context::{RequestContext, ReviewedObject};
 use crate::host::{HostFailure, Resource};
 use crate::image::{ImageReference, WorkloadImage};
-use crate::instance::finish_with;
 use crate::judged::JudgedImage;
 use crate::memory::AnyJson;
 use crate::memory::read_value;
@@ -319,7 +318,6 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     ///
     /// An outage that is ignored takes nothing else with it: signatures and attestations that can't be asked for count as
     /// there, and where an image has no such answer, everything is evaluated again without the image.
-    #[inline(never)]
     fn evaluate(
         &mut self,
         outcome: &mut VerificationOutcome,
@@ -353,7 +351,6 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         outcome.ignored = std::mem::take(&mut asking.ignored).into_iter().collect();
         outcome.verified = self.signatures.verified(policy);
         asking.attestations.add_verified(&mut outcome.verified);
-        finish_with((programs, asking));
         left_out
     }
 
@@ -361,7 +358,6 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     ///
     /// # Errors
     /// What can't be evaluated. An outage that concerns an image may be ignored by whoever calls.
-    #[inline(never)]
     fn try_to_evaluate(
         &mut self,
         programs: &Programs,
@@ -440,7 +436,6 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             };
             outcome.annotations.insert(annotation.name.clone(), text);
         }
-        finish_with(scope);
         Ok(None)
     }
 
@@ -459,7 +454,6 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     }
 
     /// Evaluates the variables that are mentioned. One without a value is an error of whoever needs it.
-    #[inline(never)]
     fn set_variables(
         &mut self,
         programs: &Programs,
@@ -492,7 +486,6 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     }
 
     /// A scope with the variables that the policy's expressions mention, but for its images and its own variables.
-    #[inline(never)]
     fn scope(&mut self, programs: &Programs, asking: &mut Asking<'a>) -> Result<Scope<'static>, EvaluationError> {
         let mut scope = Scope::new(programs.references(), self.time);
         let functions = programs.references().flat_map(|references| references.functions.iter().map(String::as_str));
@@ -566,7 +559,6 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     }
 
     /// The value of an expression; what it asks on the way is answered.
-    #[inline(never)]
     fn answer(
         &mut self,
         expression: &Expression,
@@ -656,7 +648,6 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         error
     }
 
-    #[inline(never)]
     fn look_up(
         &mut self,
         question: &Question,

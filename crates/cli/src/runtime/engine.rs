@@ -51,7 +51,7 @@ impl PolicyModule {
             Err(error) => (Err(error), Vec::new()),
         };
         let entry = |line: image_admission_engine::LogLine| LogEntry {
-            level: line.level.to_owned(),
+            level: line.level.name().to_owned(),
             message: Some(line.message),
             data: serde_json::Map::new(),
         };

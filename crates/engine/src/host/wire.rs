@@ -3,10 +3,11 @@
 //! The one place that knows operations, field names and error texts of Kubewarden's host.
 
 use super::{AccessReview, Document, Host, HostFailure, Resource, Untrusted, registry_failure, withheld};
-use crate::json::{write_list, write_text};
 use crate::message::cut;
 use crate::settings::Identity;
-use crate::word::append;
+use kubewarden_policy_sdk::host_capabilities::SigstoreVerificationInputV2;
+use kubewarden_policy_sdk::host_capabilities::oci::ManifestDigestResponse;
+use kubewarden_policy_sdk::host_capabilities::verification::{KeylessInfo, KeylessPrefixInfo, VerificationResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -33,31 +34,6 @@ impl<F: Fn(&str, &str, &[u8]) -> Result<Vec<u8>, String>> HostCalls for F {
 #[derive(Debug)]
 pub struct WireHost<C>(pub C);
 
-/// Makes a call over waPC: binding, namespace, operation and payload in, the host's answer or its whole text out.
-pub type WapcCall = fn(&str, &str, &str, &[u8]) -> Result<Vec<u8>, String>;
-
-/// waPC's binding of Kubewarden's host.
-pub const BINDING: &str = "kubewarden";
-
-impl WireHost<Wapc> {
-    /// The host of a guest. It is made here, and not where it is used: what a call reads of the module's constants lies in the same
-    /// pages then as what the rest of a request reads.
-    #[must_use]
-    pub fn over(call: WapcCall) -> Box<dyn Host> {
-        Box::new(Self(Wapc(call)))
-    }
-}
-
-/// Calls over waPC.
-#[derive(Debug)]
-pub struct Wapc(WapcCall);
-
-impl HostCalls for Wapc {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        self.0(BINDING, namespace, operation, payload)
-    }
-}
-
 impl<C: HostCalls> WireHost<C> {
     fn call(&self, namespace: &str, operation: &str, payload: &impl Serialize) -> Result<Vec<u8>, HostFailure> {
         self.0.call(namespace, operation, &written(payload)?).map_err(|text| classify(&text))
@@ -65,19 +41,13 @@ impl<C: HostCalls> WireHost<C> {
 
     /// A question about a registry: nothing of what it answered is in the failure.
     fn ask_registry(&self, operation: &str, image: &str) -> Result<Vec<u8>, HostFailure> {
-        let mut payload = Vec::with_capacity(image.len() + 2);
-        write_text(&mut payload, image);
-        self.0.call("oci", operation, &payload).map_err(|text| registry_failure::of(&text))
+        self.0.call("oci", operation, &written(&image)?).map_err(|text| registry_failure::of(&text))
     }
 }
 
 impl<C: HostCalls> Host for WireHost<C> {
     fn manifest_digest(&self, image: &str) -> Result<String, HostFailure> {
-        #[derive(Deserialize)]
-        struct Answer {
-            digest: String,
-        }
-        let answer: Answer = Document(self.ask_registry("v1/manifest_digest", image)?).read()?;
+        let answer: ManifestDigestResponse = Document(self.ask_registry("v1/manifest_digest", image)?).read()?;
         Ok(answer.digest)
     }
 
@@ -86,13 +56,11 @@ impl<C: HostCalls> Host for WireHost<C> {
     }
 
     fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure> {
-        let payload = get_resource(resource, Some(fields));
-        self.0.call("kubernetes", "get_resource", &payload).map(Document).map_err(|text| classify(&text))
+        self.call("kubernetes", "get_resource", &GetResource::of(resource, Some(fields))).map(Document)
     }
 
     fn whole_resource(&self, resource: &Resource<'_>) -> Result<Document, HostFailure> {
-        let payload = get_resource(resource, None);
-        self.0.call("kubernetes", "get_resource", &payload).map(Document).map_err(|text| classify(&text))
+        self.call("kubernetes", "get_resource", &GetResource::of(resource, None)).map(Document)
     }
 
     fn list_resources(
@@ -125,37 +93,39 @@ impl<C: HostCalls> Host for WireHost<C> {
         identity: &Identity,
         annotations: &BTreeMap<String, String>,
     ) -> Result<String, HostFailure> {
-        #[derive(Deserialize)]
-        struct Answer {
-            is_trusted: bool,
-            digest: String,
-        }
-        let annotations = Some(annotations).filter(|annotations| !annotations.is_empty());
-        let identity = match identity {
-            Identity::Key(key) => WireIdentity::PubKey { pub_keys: [key] },
+        let image = image.to_owned();
+        let annotations = Some(annotations.clone()).filter(|annotations| !annotations.is_empty());
+        let request = match identity.clone() {
+            Identity::Key(key) => {
+                SigstoreVerificationInputV2::SigstorePubKeyVerify { image, pub_keys: vec![key], annotations }
+            }
             Identity::Keyless { issuer, subject } => {
-                WireIdentity::Keyless { keyless: [WireSubject { issuer, subject }] }
+                let keyless = vec![KeylessInfo { issuer, subject }];
+                SigstoreVerificationInputV2::SigstoreKeylessVerify { image, keyless, annotations }
             }
             Identity::KeylessPrefix { issuer, subject_prefix } => {
-                WireIdentity::KeylessPrefix { keyless_prefix: [WirePrefix { issuer, url_prefix: subject_prefix }] }
+                let keyless_prefix = vec![KeylessPrefixInfo { issuer, url_prefix: subject_prefix }];
+                SigstoreVerificationInputV2::SigstoreKeylessPrefixVerify { image, keyless_prefix, annotations }
             }
             Identity::GithubActions { owner, repository } => {
-                WireIdentity::GithubActions { owner, repo: repository.as_deref() }
+                SigstoreVerificationInputV2::SigstoreGithubActionsVerify { image, owner, repo: repository, annotations }
             }
-            // The host takes certificates as lists of bytes.
-            Identity::Certificate { certificate, chain, require_rekor_bundle } => WireIdentity::Certificate {
-                certificate: certificate.as_bytes(),
-                certificate_chain: chain.iter().map(String::as_bytes).collect(),
-                require_rekor_bundle: *require_rekor_bundle,
-            },
+            Identity::Certificate { certificate, chain, require_rekor_bundle } => {
+                SigstoreVerificationInputV2::SigstoreCertificateVerify {
+                    image,
+                    certificate: certificate.into_bytes(),
+                    certificate_chain: Some(chain.into_iter().map(String::into_bytes).collect()),
+                    require_rekor_bundle,
+                    annotations,
+                }
+            }
             Identity::KeyInCluster(_) => {
                 return Err(HostFailure::Malformed("a key that stands in the cluster was not read".to_owned()));
             }
         };
-        let payload = written(&Verify { identity, image, annotations })?;
-        let answer = self.0.call("oci", "v2/verify", &payload);
+        let answer = self.0.call("oci", "v2/verify", &written(&request)?);
         let answer = answer.map_err(|text| registry_failure::of_verification(&text))?;
-        let answer: Answer = Document(answer).read()?;
+        let answer: VerificationResponse = Document(answer).read()?;
         if answer.is_trusted { Ok(answer.digest) } else { Err(HostFailure::NotTrusted(Untrusted::Unsaid)) }
     }
 
@@ -189,28 +159,6 @@ impl<C: HostCalls> Host for WireHost<C> {
     }
 }
 
-/// The payload of the call that nearly every request makes for each platform.
-fn get_resource(resource: &Resource<'_>, fields: Option<&[&str]>) -> Vec<u8> {
-    let Resource { api_version, kind, namespace, name } = resource;
-    let mut json = Vec::with_capacity(512);
-    for (before, text) in [
-        (&b"{\"api_version\":"[..], api_version),
-        (b",\"kind\":", kind),
-        (b",\"name\":", name),
-        (b",\"namespace\":", namespace),
-    ] {
-        append(&mut json, before);
-        write_text(&mut json, text);
-    }
-    json.extend_from_slice(b",\"disable_cache\":false,\"field_masks\":");
-    match fields {
-        Some(fields) => write_list(&mut json, b"[]", fields, |json, field| write_text(json, field)),
-        None => json.extend_from_slice(b"null"),
-    }
-    json.push(b'}');
-    json
-}
-
 fn written(payload: &impl Serialize) -> Result<Vec<u8>, HostFailure> {
     serde_json::to_vec(payload).map_err(|error| HostFailure::Failed(error.to_string()))
 }
@@ -237,39 +185,22 @@ pub(super) fn cause(text: &str) -> &str {
     line
 }
 
-#[derive(Serialize)]
-struct Verify<'a> {
-    #[serde(flatten)]
-    identity: WireIdentity<'a>,
-    image: &'a str,
-    annotations: Option<&'a BTreeMap<String, String>>,
-}
+// The SDK has types for the calls about the cluster as well, with all of Kubernetes' own behind them.
 
 #[derive(Serialize)]
-#[serde(tag = "type")]
-enum WireIdentity<'a> {
-    #[serde(rename = "SigstorePubKeyVerify")]
-    PubKey { pub_keys: [&'a str; 1] },
-    #[serde(rename = "SigstoreKeylessVerify")]
-    Keyless { keyless: [WireSubject<'a>; 1] },
-    #[serde(rename = "SigstoreKeylessPrefixVerify")]
-    KeylessPrefix { keyless_prefix: [WirePrefix<'a>; 1] },
-    #[serde(rename = "SigstoreGithubActionsVerify")]
-    GithubActions { owner: &'a str, repo: Option<&'a str> },
-    #[serde(rename = "SigstoreCertificateVerify")]
-    Certificate { certificate: &'a [u8], certificate_chain: Vec<&'a [u8]>, require_rekor_bundle: bool },
+struct GetResource<'a> {
+    api_version: &'a str,
+    kind: &'a str,
+    name: &'a str,
+    namespace: &'a str,
+    disable_cache: bool,
+    field_masks: Option<&'a [&'a str]>,
 }
 
-#[derive(Serialize)]
-struct WireSubject<'a> {
-    issuer: &'a str,
-    subject: &'a str,
-}
-
-#[derive(Serialize)]
-struct WirePrefix<'a> {
-    issuer: &'a str,
-    url_prefix: &'a str,
+impl<'a> GetResource<'a> {
+    fn of(&Resource { api_version, kind, namespace, name }: &Resource<'a>, fields: Option<&'a [&'a str]>) -> Self {
+        Self { api_version, kind, name, namespace, disable_cache: false, field_masks: fields }
+    }
 }
 
 /// The selectors are constant: the host keeps a watch open for each different one, for ever.
@@ -406,16 +337,16 @@ mod tests {
     fn names_are_escaped_in_payloads() {
         let resource = Resource { api_version: "v1", kind: "ConfigMap", namespace: "b\"", name: "a\n\u{e9}" };
         for fields in [None, Some(&["data", "m.\\"][..]), Some(&[])] {
-            let payload: serde_json::Value = serde_json::from_slice(&get_resource(&resource, fields)).unwrap();
+            let payload = serde_json::to_value(GetResource::of(&resource, fields)).unwrap();
             let expected = json!({
                 "api_version": "v1", "kind": "ConfigMap", "namespace": "b\"", "name": "a\n\u{e9}",
                 "disable_cache": false, "field_masks": fields,
             });
             assert_eq!(payload, expected);
         }
-        let bytes = get_resource(&CONFIG_MAP, Some(&["data", "metadata"]));
+        let payload = serde_json::to_string(&GetResource::of(&CONFIG_MAP, Some(&["data", "metadata"]))).unwrap();
         let json = r#"{"api_version":"v1","kind":"ConfigMap","name":"a","namespace":"b","disable_cache":false,"field_masks":["data","metadata"]}"#;
-        assert_eq!(String::from_utf8(bytes).unwrap(), json);
+        assert_eq!(payload, json);
     }
 
     #[test]

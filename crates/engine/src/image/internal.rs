@@ -1,7 +1,5 @@
 //! Hosts that may be inside of the network of the policy server.
 
-use crate::word::split_once;
-
 /// The last labels of names that public DNS doesn't have: of Services, of multicast DNS, of clouds, of this machine, and those
 /// that networks of homes and companies use.
 const INTERNAL: [&str; 11] =
@@ -16,7 +14,7 @@ pub(crate) fn is_internal(host: &str) -> bool {
     if host.starts_with('[') {
         return true;
     }
-    let name = split_once(host, b':').map_or(host, |(name, _)| name);
+    let name = host.split_once(':').map_or(host, |(name, _)| name);
     match name.rsplit_once('.') {
         Some((_, last)) => INTERNAL.contains(&last) || is_number(last),
         None => true,

@@ -5,7 +5,6 @@
 //! the image is Docker Hub's. It is parsed by hand: a regular expression would be compiled anew for every request,
 //! because every request starts from a clean instance.
 
-use crate::word::{all, alphanumeric, among, is, split, split_once};
 use std::fmt;
 use std::net::Ipv6Addr;
 
@@ -49,12 +48,12 @@ impl ImageReference {
         if is_local_identifier(text) {
             return Err(ReferenceError::LocalIdentifier(text.to_owned()));
         }
-        let (rest, digest) = match split_once(text, b'@') {
+        let (rest, digest) = match text.split_once('@') {
             Some((rest, digest)) => (rest, Some(digest)),
             None => (text, None),
         };
         let (host, rest) = split_host(rest);
-        let (path, tag) = match split_once(rest, b':') {
+        let (path, tag) = match rest.split_once(':') {
             Some((path, tag)) => (path, Some(tag)),
             None => (rest, None),
         };
@@ -100,7 +99,7 @@ impl ImageReference {
         self.digest.as_deref()
     }
 
-    /// The whole reference by its canonical name, as it is shown. Every request asks for it: `fmt` would cost more.
+    /// The whole reference by its canonical name, as it is shown.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = self.name();
@@ -253,7 +252,7 @@ fn shown(text: &str) -> String {
 
 /// Splits the registry host off, where the first component is one.
 fn split_host(name: &str) -> (Option<&str>, &str) {
-    match split_once(name, b'/') {
+    match name.split_once('/') {
         Some((first, rest)) if is_host_like(first) => (Some(first), rest),
         _ => (None, name),
     }
@@ -283,11 +282,11 @@ pub(crate) fn canonical_host(text: &str) -> Result<String, ReferenceError> {
         };
         (format!("[{address}]"), port)
     } else {
-        let (host, port) = match split_once(text, b':') {
+        let (host, port) = match text.split_once(':') {
             Some((host, port)) => (host, Some(port)),
             None => (text, None),
         };
-        if !split(host, b'.').all(is_domain_component) {
+        if !host.split('.').all(is_domain_component) {
             return Err(wrong());
         }
         (host.to_ascii_lowercase(), port)
@@ -311,7 +310,7 @@ fn is_domain_component(component: &str) -> bool {
     !component.is_empty()
         && !component.starts_with('-')
         && !component.ends_with('-')
-        && all(component.as_bytes(), |word| alphanumeric(word) | is(word, b'-'))
+        && component.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
 /// Path components joined by `/`; each alphanumeric runs joined by `.`, `_`, `__` or any number of `-`.
@@ -319,10 +318,10 @@ fn check_repository(path: &str) -> Result<(), ReferenceError> {
     if path.len() > MAX_REPOSITORY_LENGTH {
         return Err(ReferenceError::TooLong(path.len()));
     }
-    if !all(path.as_bytes(), |word| !among(word, b'A', b'Z')) {
+    if path.bytes().any(|b| b.is_ascii_uppercase()) {
         return Err(ReferenceError::UpperCase(path.to_owned()));
     }
-    if split(path, b'/').all(is_path_component) { Ok(()) } else { Err(ReferenceError::Repository(path.to_owned())) }
+    if path.split('/').all(is_path_component) { Ok(()) } else { Err(ReferenceError::Repository(path.to_owned())) }
 }
 
 fn is_path_component(component: &str) -> bool {
@@ -361,7 +360,7 @@ fn check_tag(tag: &str) -> Result<(), ReferenceError> {
 /// Whether a text is an image ID with its algorithm, or the beginning of one. By the grammar it is a repository `sha256` of
 /// Docker Hub and a tag, but runtimes that have an image of such an ID run that, whoever pulled it.
 fn is_local_identifier(text: &str) -> bool {
-    let Some((algorithm, hex)) = split_once(text, b':') else { return false };
+    let Some((algorithm, hex)) = text.split_once(':') else { return false };
     ["sha256", "sha384", "sha512"].into_iter().any(|known| algorithm.eq_ignore_ascii_case(known))
         && !hex.is_empty()
         && hex.bytes().all(|b| b.is_ascii_hexdigit())
@@ -375,7 +374,7 @@ fn check_digest(digest: &str) -> Result<(), ReferenceError> {
 /// Whether a text is a digest of an algorithm that registries know: `sha256:…`, `sha384:…` or `sha512:…`, with all of
 /// its lower-case hexadecimal digits.
 pub(crate) fn is_digest(text: &str) -> bool {
-    let Some((algorithm, hex)) = split_once(text, b':') else { return false };
+    let Some((algorithm, hex)) = text.split_once(':') else { return false };
     let length = match algorithm {
         "sha256" => 64,
         "sha384" => 96,
@@ -386,7 +385,7 @@ pub(crate) fn is_digest(text: &str) -> bool {
 }
 
 fn is_lower_hex(text: &str) -> bool {
-    all(text.as_bytes(), |word| among(word, b'0', b'9') | among(word, b'a', b'f'))
+    text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]

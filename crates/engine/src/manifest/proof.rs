@@ -5,7 +5,6 @@
 
 use super::{Annotations, Descriptor, Manifest, WirePlatform};
 use crate::text::Text;
-use crate::word::{all, among, append, hex_word, is, split_once};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
@@ -200,7 +199,7 @@ enum Algorithm {
 
 impl<'a> WantedDigest<'a> {
     fn read(digest: &'a str) -> Option<Self> {
-        let (algorithm, hex) = split_once(digest, b':')?;
+        let (algorithm, hex) = digest.split_once(':')?;
         let algorithm = match algorithm {
             "sha256" => Algorithm::Sha256,
             "sha384" => Algorithm::Sha384,
@@ -230,9 +229,7 @@ impl<'a> WantedDigest<'a> {
     }
 
     fn is(&self, hash: &[u8]) -> bool {
-        let digits = self.hex.as_bytes().as_chunks().0.iter();
-        self.hex.len() == hash.len() * 2
-            && digits.zip(hash.as_chunks().0).all(|(digits, bytes)| *digits == hex_word(*bytes))
+        hex::encode(hash) == self.hex
     }
 }
 
@@ -392,29 +389,13 @@ impl Writer {
     fn number(&mut self, key: &str, number: Option<i64>) {
         let Some(number) = number else { return };
         self.key(key);
-        if number < 0 {
-            self.text.push(b'-');
-        }
-        // The last digit first.
-        let start = self.text.len();
-        let mut rest = number.unsigned_abs();
-        loop {
-            let digit = u8::try_from(rest % 10).unwrap_or_default();
-            self.text.push(b'0' + digit);
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        if let Some(digits) = self.text.get_mut(start..) {
-            digits.reverse();
-        }
+        self.text.extend_from_slice(number.to_string().as_bytes());
     }
 
     /// A key, with the quotes that it stands in.
     fn key(&mut self, quoted: &str) {
         self.item();
-        append(&mut self.text, quoted.as_bytes());
+        self.text.extend_from_slice(quoted.as_bytes());
         self.colon();
     }
 
@@ -461,18 +442,15 @@ impl Writer {
 
     fn string(&mut self, text: &str) {
         self.text.push(b'"');
-        // Nearly every text: what no writer escapes.
-        let plain = |word| {
-            let escaped = is(word, b'"') | is(word, b'\\') | is(word, b'<') | is(word, b'>') | is(word, b'&');
-            among(word, b' ', b'~') & !escaped
-        };
+        // Nearly every string: what no writer escapes.
+        let is_plain = |b: u8| matches!(b, b' '..=b'~') && !matches!(b, b'"' | b'\\' | b'<' | b'>' | b'&');
         let is_escaped = match self.escapes {
             Some(Escapes::Slash) => text.contains('/'),
             Some(Escapes::Plus) => text.contains(['+', '\'', '`']),
             _ => false,
         };
-        if !is_escaped && all(text.as_bytes(), plain) {
-            append(&mut self.text, text.as_bytes());
+        if !is_escaped && text.bytes().all(is_plain) {
+            self.text.extend_from_slice(text.as_bytes());
         } else {
             text.chars().for_each(|character| self.character(character));
         }

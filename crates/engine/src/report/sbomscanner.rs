@@ -28,7 +28,6 @@ use crate::reason::{OtherImage, UnknownAge, UnreadableReport, Whereabouts};
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{ReportIdentity, SbomScanner, Severity};
 use crate::text::Text;
-use crate::word::hex;
 use progress::ScanJobs;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -70,11 +69,6 @@ struct Shelf<'a> {
     /// The namespaces whose objects are trusted, each once.
     namespaces: Vec<&'a str>,
     registry_resources: &'a [String],
-    /// By registry host, the name of the Registry resource that workload scanning makes for it.
-    workload_scans: BTreeMap<String, String>,
-    /// What the names of the last image's objects are made of before the platform's digest, with its hash so far: an image has many
-    /// platforms.
-    prefixes: Vec<(String, Sha256)>,
     catalogue: Catalogue<'a>,
 }
 
@@ -149,23 +143,12 @@ impl<'a> Shelf<'a> {
         Self {
             namespaces: settings.namespaces.around(namespace),
             registry_resources: &settings.registry_resources,
-            workload_scans: BTreeMap::new(),
-            prefixes: Vec::new(),
             catalogue: Catalogue::new(host, kind),
         }
     }
 
-    fn computed_names(&mut self, wanted: &WantedPlatform<'_>) -> Vec<String> {
-        let mut names = Vec::new();
-        for image in wanted.names() {
-            let host = scanners_host(image);
-            if !self.workload_scans.contains_key(host) {
-                self.workload_scans.insert(host.to_owned(), ["workloadscan-", &hex(&Sha256::digest(host))].concat());
-            }
-            let workload_scan = self.workload_scans.get(host).map_or("", String::as_str);
-            names.extend(computed_names(image, wanted, self.registry_resources, workload_scan, &mut self.prefixes));
-        }
-        names
+    fn computed_names(&self, wanted: &WantedPlatform<'_>) -> Vec<String> {
+        wanted.names().flat_map(|image| computed_names(image, wanted, self.registry_resources)).collect()
     }
 
     fn whereabouts(&self) -> Whereabouts {
@@ -369,34 +352,21 @@ fn is_object(kind: &Option<Text<'_>>, metadata: &Metadata<'_>, wanted: &str, nam
         && kind.as_ref().is_none_or(|kind| kind.as_str() == wanted)
 }
 
-/// The names that the report can have, if the scanner knows the image by this reference: the Registry resource is one that the settings name, or the one that workload
-/// scanning makes for the registry.
+/// The names that the report can have, if the scanner knows the image by this reference: the Registry resource is one that the settings
+/// name, or the one that workload scanning makes for the registry.
 fn computed_names(
     reference: &ImageReference,
     wanted: &WantedPlatform<'_>,
     registry_resources: &[String],
-    workload_scan: &str,
-    prefixes: &mut Vec<(String, Sha256)>,
 ) -> Vec<String> {
     // Images that are pinned without a tag are kept with their digest in the tag's place.
     let tag = reference.tag().unwrap_or(&wanted.image.digest);
-    let host = scanners_host(reference);
-    let mut names: Vec<String> = Vec::new();
-    for registry in registry_resources.iter().map(String::as_str).chain([workload_scan]) {
-        let prefix = [registry, "/", host, "/", reference.repository(), ":", tag, "@"].concat();
-        let hash = match prefixes.iter().find(|(known, _)| *known == prefix) {
-            Some((_, hash)) => hash.clone(),
-            None => {
-                // An image has as many for its own name, and as many for that at a mirror.
-                if prefixes.len() > 2 * registry_resources.len() + 1 {
-                    prefixes.clear();
-                }
-                let hash = Sha256::new_with_prefix(&prefix);
-                prefixes.push((prefix, hash.clone()));
-                hash
-            }
-        };
-        let name = hex(&hash.chain_update(&wanted.manifest.digest).finalize());
+    let (host, repository, digest) = (scanners_host(reference), reference.repository(), &wanted.manifest.digest);
+    let workload_scan = format!("workloadscan-{}", hex::encode(Sha256::digest(host)));
+    let registries = registry_resources.iter().chain([&workload_scan]);
+    let name = |registry| hex::encode(Sha256::digest(format!("{registry}/{host}/{repository}:{tag}@{digest}")));
+    let mut names = Vec::new();
+    for name in registries.map(name) {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -688,9 +658,9 @@ mod tests {
     #[test]
     fn names_are_computed_as_the_scanner_does() {
         assert_eq!(
-            format!("workloadscan-{}", hex(&Sha256::digest("quay.io"))).get(..21),
+            format!("workloadscan-{}", hex::encode(Sha256::digest("quay.io"))).get(..21),
             Some("workloadscan-271dacc9")
         );
-        assert_eq!(hex(&Sha256::digest("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+        assert_eq!(hex::encode(Sha256::digest("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     }
 }

@@ -3,25 +3,11 @@
 //! What an API server stores may have more digits than a float, or be written otherwise than `serde_json` writes it (`1e3`). The host
 //! makes the patch by comparing, so a number in another text would be a change that nobody made.
 
-use crate::json::write_value;
 use crate::request::AdmissionRequest;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Number, Value};
 use std::collections::BTreeMap;
-
-/// Writes an object that was made of the one of the request.
-pub(super) fn write(json: &mut Vec<u8>, object: &Value, request: Option<&RawValue>) {
-    // Integers are written as they were read, and workloads have no others.
-    let original = request.filter(|_| has_float(object)).and_then(|request| AdmissionRequest::read(Some(request)).ok());
-    match original.and_then(|request| request.raw_object()) {
-        // A value can't fail.
-        Some(original) => {
-            drop(serde_json::to_writer(json, &Changed { value: object, original: Some(original), depth: 0 }));
-        }
-        None => write_value(json, object),
-    }
-}
 
 /// How deep numbers keep their text: the text of each object and list is read once more at each level.
 const DEEPEST: u8 = 32;
@@ -36,10 +22,20 @@ fn has_float(value: &Value) -> bool {
 }
 
 /// A value, the one that stood in its place, and how deep that is.
-struct Changed<'a> {
+pub(super) struct Changed<'a> {
     value: &'a Value,
     original: Option<&'a RawValue>,
     depth: u8,
+}
+
+impl<'a> Changed<'a> {
+    /// An object that was made of the one of the request.
+    pub(super) fn of(object: &'a Value, request: Option<&'a RawValue>) -> Self {
+        // Integers are written as they were read, and workloads have no others.
+        let original =
+            request.filter(|_| has_float(object)).and_then(|request| AdmissionRequest::read(Some(request)).ok());
+        Self { value: object, original: original.and_then(|request| request.raw_object()), depth: 0 }
+    }
 }
 
 impl Serialize for Changed<'_> {
@@ -83,9 +79,7 @@ mod tests {
         let request: Box<RawValue> = serde_json::from_str(&request).unwrap();
         let mut changed: Value = serde_json::from_str(object).unwrap();
         change(&mut changed);
-        let mut json = Vec::new();
-        write(&mut json, &changed, Some(&request));
-        String::from_utf8(json).unwrap()
+        serde_json::to_string(&Changed::of(&changed, Some(&request))).unwrap()
     }
 
     #[test]

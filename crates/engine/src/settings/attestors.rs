@@ -1,7 +1,6 @@
 //! Attestors: who may vouch for an artifact in a registry.
 
 use super::read::{Problems, SettingsMap, wrong_type};
-use crate::word::{all, among, is};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -354,13 +353,10 @@ fn is_pem(pem: &str, label: &str) -> bool {
     let [begin, end] = ["-----BEGIN ", "-----END "].map(|frame| [frame, label, "-----"].concat());
     let body = pem.strip_prefix(&begin).and_then(|rest| rest.strip_suffix(&end));
     body.is_some_and(|body| {
-        let base64 = |word| {
-            let letters = among(word, b'a', b'z') | among(word, b'A', b'Z');
-            letters | among(word, b'0', b'9') | is(word, b'+') | is(word, b'/') | is(word, b'=')
-        };
+        let is_base64 = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=');
         let mut length = 0;
         let mut lines = body.split_ascii_whitespace().inspect(|line| length += line.len());
-        lines.all(|line| all(line.as_bytes(), base64)) && length >= 40
+        lines.all(|line| line.bytes().all(is_base64)) && length >= 40
     })
 }
 

@@ -28,7 +28,6 @@ pub(super) struct Images {
 impl<'a> PolicyVerification<'a, '_, '_> {
     /// Names the lists of images in the scope, without those that the policy isn't about; none where an update brings no image that
     /// the policy could be about.
-    #[inline(never)]
     pub(super) fn name_images(
         &mut self,
         programs: &Programs,

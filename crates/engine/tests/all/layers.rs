@@ -11,8 +11,8 @@ const LAYERS: [(&str, &[&str]); 8] = [
     (
         "values",
         &[
-            "word", "json", "message", "pointer", "glob", "remedy", "instance", "clock", "memory", "spelling",
-            "literal", "time", "text", "purl", "version", "license", "workload", "image", "platform", "request",
+            "message", "pointer", "glob", "remedy", "clock", "memory", "spelling", "literal", "time", "text", "purl",
+            "version", "license", "workload", "image", "platform", "request",
         ],
     ),
     ("settings", &["settings"]),

@@ -10,6 +10,7 @@ mod purity;
 mod recorded_expressions;
 mod registries;
 mod rego_pitfalls;
+mod sdk;
 mod secrets_in_messages;
 mod two_phases;
 mod unreadable_objects;

@@ -1,8 +1,10 @@
 //! Makes the JavaScript around the playground's module, and its types: `bindgen <module> <folder>`.
 
 use std::env::args_os;
+use std::path::Path;
 use std::process::ExitCode;
 
+use walrus::{Module, ModuleConfig, Result, passes::gc};
 use wasm_bindgen_cli_support::Bindgen;
 
 fn main() -> ExitCode {
@@ -11,9 +13,16 @@ fn main() -> ExitCode {
         eprintln!("error: name the module, and the folder to write into");
         return ExitCode::FAILURE;
     };
+    let module = match without_wapc(Path::new(&module)) {
+        Ok(module) => module,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            return ExitCode::FAILURE;
+        }
+    };
     let mut bindgen = Bindgen::new();
     // A page loads it with every visit: no names, and no list of tools.
-    bindgen.input_path(module).remove_name_section(true).remove_producers_section(true).typescript(true);
+    bindgen.input_module("image_admission_playground", module).remove_name_section(true).remove_producers_section(true).typescript(true);
     let made = bindgen.web(true).and_then(|bindgen| bindgen.generate(folder));
     match made {
         Ok(()) => ExitCode::SUCCESS,
@@ -22,4 +31,12 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The module without waPC's entry, which Kubewarden's SDK brings into everything that has its types: a page has no such host.
+fn without_wapc(path: &Path) -> Result<Module> {
+    let mut module = ModuleConfig::new().generate_name_section(false).parse_file(path)?;
+    module.exports.remove("__guest_call")?;
+    gc::run(&mut module);
+    Ok(module)
 }

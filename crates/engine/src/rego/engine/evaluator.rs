@@ -6,7 +6,6 @@ use super::first_exceeded_bound::FirstExceededBound;
 use super::module::Facts;
 use crate::Timestamp;
 use crate::clock::{self, NO_TIME};
-use crate::instance::finish_with;
 use crate::message::cut;
 use crate::settings::{ImageMatching, RegoVersion};
 use regorus::unstable::{Module as Ast, Ref};
@@ -137,9 +136,7 @@ impl<'b> Evaluator<'b> {
 
     /// Forgets every module.
     pub(crate) fn start_again(&mut self) {
-        if let Some(engine) = self.engine.take() {
-            finish_with(engine);
-        }
+        self.engine = None;
     }
 
     /// Loads a module, and says what it is about.
@@ -245,12 +242,6 @@ impl<'b> Evaluator<'b> {
     /// What every module loaded so far parsed into.
     pub(crate) fn modules(&mut self) -> &[Ref<Ast>] {
         engine(&mut self.engine).get_modules()
-    }
-}
-
-impl Drop for Evaluator<'_> {
-    fn drop(&mut self) {
-        self.start_again();
     }
 }
 

@@ -17,7 +17,6 @@ use crate::rego::engine::document::{from_own, from_value, set};
 use crate::rego::engine::module::{Facts, InputKeys};
 use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text};
 use crate::settings::{RegoVersion, Settings};
-use crate::word::{contains, find};
 use crate::workload::WorkloadKind;
 use regorus::Value;
 use serde_json::Value as Json;
@@ -253,8 +252,8 @@ impl<'a> PhaseRules<'a> {
             .filter(|text| settings.verbose_log && !text.rego.is_empty())
             .map(SeenModule::of)
             .collect();
-        let sees_inner_report = contains(text.rego, "InnerReport");
-        let is_asked = |question: &ImageQuestion| contains(text.rego, question.in_custom_rules());
+        let sees_inner_report = text.rego.contains("InnerReport");
+        let is_asked = |question: &ImageQuestion| text.rego.contains(question.in_custom_rules());
         let asks = ImageQuestion::ALL.into_iter().filter(is_asked).collect();
         Ok(Self { evaluator, rules, whole, sees_inner_report, asks, sees_settings, sees, texts })
     }
@@ -377,7 +376,7 @@ fn with_names(rego: &str, names: &[(&str, &str)], may_import: bool) -> String {
 /// Whether an import of the text's own gives something this name.
 fn imports(rego: &str, name: &str) -> bool {
     // Nearly no text has any, and this looks for three names.
-    contains(rego, "import ")
+    rego.contains("import ")
         && rego.lines().any(|line| {
             let line = line.split('#').next().unwrap_or_default().trim();
             // The package may stand before it, on the same line.
@@ -393,17 +392,16 @@ fn after_package(rego: &str) -> Option<usize> {
     let is_said =
         |line: &&str| !matches!(line.trim_start_matches('\u{feff}').trim_start().bytes().next(), None | Some(b'#'));
     let before: usize = rego.split_inclusive('\n').take_while(|line| !is_said(line)).map(str::len).sum();
-    let place = before + find(rego.get(before..)?, 0, PACKAGE)? + PACKAGE.len();
+    let place = before + rego.get(before..)?.find(PACKAGE)? + PACKAGE.len();
     let rest = rego.get(place..)?;
-    (rest.starts_with(char::is_whitespace) && !contains(rest, PACKAGE)).then_some(place)
+    (rest.starts_with(char::is_whitespace) && !rest.contains(PACKAGE)).then_some(place)
 }
 
 /// Whether a text has a word of its own like this, whatever it stands for.
 pub(super) fn mentions(rego: &str, word: &str) -> bool {
     let of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let is_part = |at: usize| rego.as_bytes().get(at).is_some_and(of_word);
-    let mut places = std::iter::successors(find(rego, 0, word), |at| find(rego, at + 1, word));
-    places.any(|at| !at.checked_sub(1).is_some_and(is_part) && !is_part(at + word.len()))
+    rego.match_indices(word).any(|(at, _)| !at.checked_sub(1).is_some_and(is_part) && !is_part(at + word.len()))
 }
 
 /// The modules of a phase with custom rules.

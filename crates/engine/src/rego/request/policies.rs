@@ -15,7 +15,6 @@ use crate::rego::engine::module::Facts;
 use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text, is_within};
 use crate::request::{AdmissionRequest, Operation};
 use crate::settings::{RegoPolicy, Settings};
-use crate::word::contains;
 use regorus::Value;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -262,7 +261,7 @@ impl Loaded<'_> {
     }
 
     fn mentions(&self, word: &str) -> bool {
-        self.texts.iter().any(|text| contains(text.rego, word))
+        self.texts.iter().any(|text| text.rego.contains(word))
     }
 
     fn has_rule(&self, rule: &str) -> bool {

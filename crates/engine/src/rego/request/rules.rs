@@ -48,7 +48,6 @@ impl<'a> RequestRules<'a> {
     ///
     /// # Errors
     /// The request can't be read as a document.
-    #[inline(never)]
     pub(crate) fn load(
         context: RequestContext<'a>,
         budget: &'a Budget,
@@ -91,7 +90,6 @@ impl<'a> RequestRules<'a> {
     }
 
     /// Applies the patches of all policies; the object that they leave, if it is another. From here on rules see that.
-    #[inline(never)]
     pub(crate) fn patch(&mut self) -> Option<Json> {
         let (policies, before) = (self.policies.as_mut()?, self.input.get()?);
         let Some(object) = self.object.as_ref().filter(|_| can_patch(self.context.request.operation)) else {
@@ -107,7 +105,6 @@ impl<'a> RequestRules<'a> {
     }
 
     /// What pre-scan says with its custom rules, where `native` is what it says without them.
-    #[inline(never)]
     pub(crate) fn pre_scan(
         &mut self,
         native: PreScan,
@@ -139,7 +136,6 @@ impl<'a> RequestRules<'a> {
     }
 
     /// Asks the custom rules of the scan phase about each image, and notes at it what they deny.
-    #[inline(never)]
     pub(crate) fn scan(
         &mut self,
         images: &mut [JudgedImage],
@@ -198,7 +194,6 @@ impl<'a> RequestRules<'a> {
 
     /// Asks all policies, and says what all rules of the request said and saw. `search` is that of the phases and of
     /// verification, where there was one: no tag is resolved again, so that policies judge the digest that is pinned.
-    #[inline(never)]
     pub(crate) fn finish(self, images: &[JudgedImage], search: Option<&mut ReportSearch<'_>>) -> PoliciesSaid {
         let Self { context, input, mut cluster, mut seen, .. } = self;
         let (Some(mut policies), Some(input)) = (self.policies, input.into_inner()) else {
