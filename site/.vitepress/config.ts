@@ -1,6 +1,9 @@
 // The documentation as a site: the pages of the repository, and the playground. `npm run build` writes it into
 // target/site/v<version>, beside the versions that are there.
 //
+// VitePress builds markdown files as they stand in the repository, searches without a server and bundles the playground. `overrides` in
+// package.json holds rollup at a version whose packages are there for every platform.
+//
 // SITE_BASE is the address of target/site on its host, with slashes at both ends; without it, the host's root.
 
 import { join } from "node:path";

@@ -14,7 +14,9 @@ use crate::resolve::{PlatformManifest, ResolvedImage};
 use crate::settings::ReportIdentity;
 use crate::time::Span;
 
-/// A place where reports are looked for. It lives for one request, and lists nothing twice.
+/// A place where reports are looked for. It lives for one request, and lists nothing twice. The first source that knows the image ends
+/// the search, also with a report that is too old, pending or failed, or with a look-up that failed. A source only makes statements:
+/// `report` alone judges them.
 pub(crate) trait Source<'a> {
     /// Everything that it knows about one platform of an image; nothing when it doesn't know it.
     fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>>;

@@ -1,6 +1,9 @@
 //! What stands beside an image that isn't signed as it should be: hosts say that no signature counts, and not which there are.
 //!
-//! It is asked for where the request is rejected anyway, so that whoever reads the rejection knows what to do.
+//! It is asked for where the request is rejected anyway, so that whoever reads the rejection knows what to do. It decides nothing: a
+//! look never turns one rejection into another, and a registry that fails here isn't forgiven, since the host said "not signed" and
+//! whoever names the image may have chosen the registry. Bundles that only the API of referrers knows aren't seen: hosts hand it to
+//! nobody.
 
 use super::attestations::BUNDLE_TYPE;
 use crate::host::{Host, HostFailure, Untrusted};

@@ -213,7 +213,8 @@ impl<'a> Policies<'a> {
             said.iter().filter(|(is_main, _)| !is_main).flat_map(|(_, denials)| denials).map(String::as_str).collect();
         let joined = others.iter().copied().collect::<Vec<_>>().join(", ");
         let mut outcomes: Vec<PolicyOutcome> = self.loaded.into_iter().map(|loaded| loaded.outcome).collect();
-        // `main` joins what the policies that it asks say for themselves, too.
+        // `system.main` joins what the policies that it asks say. They are asked by themselves too, so that each message would show
+        // twice. A `main` that changes one word shows.
         for (outcome, _) in outcomes.iter_mut().zip(&said).filter(|(_, (is_main, _))| *is_main) {
             outcome.denials.retain(|denial| others.is_empty() || *denial != joined);
         }
