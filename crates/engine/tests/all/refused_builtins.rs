@@ -200,6 +200,16 @@ fn what_only_has_such_a_name_is_deployed() {
     }
 }
 
+#[test]
+fn the_guide_names_each_of_them() {
+    let guide = include_str!("../../../../docs/rego.md");
+    for (name, _, _) in REFUSED {
+        let families = name.match_indices('.').map(|(at, _)| format!("`{}.*`", name.get(..at).unwrap()));
+        let is_named = families.chain([format!("`{name}`")]).any(|named| guide.contains(&named));
+        assert!(is_named, "docs/rego.md doesn't name `{name}`");
+    }
+}
+
 /// What stands for another function is looked for as what is called.
 #[test]
 fn what_stands_for_a_function_has_to_be_there() {

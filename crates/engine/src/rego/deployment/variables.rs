@@ -149,11 +149,11 @@ impl Variables {
         }
     }
 
-    /// A document is replaced by a value. A function is by a value or by another function, whose name is no variable.
+    /// A document is replaced by a value; one of its functions, and any other, by a value or by a function, whose name is no variable.
     fn replaced(&mut self, target: &ExprRef, by: &ExprRef) {
         let named = |expression: &ExprRef| Some((function_name(expression)?, place(expression.span())));
         let (function, other) = (named(target).filter(|(name, _)| !is_in_document(name)), named(by));
-        let is_function = |name: &str| function.is_some() || refusal(name).is_some();
+        let is_function = |name: &str| function.is_some() || builtins::exists(name) || refusal(name).is_some();
         match other.filter(|(name, _)| is_function(name)) {
             Some((name, place)) => _ = self.replaced.entry(name).or_insert(place),
             None => self.value(by),
@@ -372,6 +372,7 @@ mod tests {
             "t { known with input as {\"a\": 1} with data.x as 2 }",
             "t { known with input as known with input.a as kubernetes.x with known as 1 with o.f as known }",
             "t { known with count as kubernetes.f with startswith as net.cidr_contains with time.now_ns as 1 }",
+            "t { known with data.lib.f as count with kubernetes.f as known with data.lib.g as net.cidr_contains }",
             "t { http := input.http; known with input as http.send }",
             "f(http) { known with count as http.send }",
             "default allow = false",
