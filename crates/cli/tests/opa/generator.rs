@@ -59,7 +59,6 @@ use Kind::{Any, Integer, List, Number, Numbers, Object, Set, Text, Texts, Truth}
 const BUILTINS: &[(&str, &[Kind], Kind)] = &[
     ("abs", &[Number], Number),
     ("array.concat", &[List, List], List),
-    ("array.flatten", &[List], List),
     ("array.reverse", &[List], List),
     ("array.slice", &[List, Integer, Integer], List),
     ("base64.encode", &[Text], Text),
@@ -124,7 +123,6 @@ const BUILTINS: &[(&str, &[Kind], Kind)] = &[
     ("strings.count", &[Text, Text], Integer),
     ("strings.replace_n", &[Object, Text], Text),
     ("strings.reverse", &[Text], Text),
-    ("strings.split_n", &[Text, Text, Integer], List),
     ("substring", &[Text, Integer, Integer], Text),
     ("sum", &[Numbers], Number),
     ("time.add_date", &[Integer, Integer, Integer, Integer], Integer),

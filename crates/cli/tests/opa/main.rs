@@ -4,11 +4,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test that can't go on must fail")]
 
 mod alike;
-mod both;
 mod cases;
 mod differential;
 mod found;
 mod generator;
-mod graphql;
 mod judge;
-mod tokens;

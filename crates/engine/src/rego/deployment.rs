@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! compile ──┬── nesting: text that the parser must not see
+//!           ├── refused: functions of OPA that aren't there
 //!           ├── variables: names without a value
 //!           ├── recursion: rules in circles, and chains of rules ── needs ── scope (what names mean), stack
 //!           ├── growth: values that explode
@@ -20,6 +21,7 @@ mod growth;
 mod needs;
 mod nesting;
 mod recursion;
+mod refused;
 mod scope;
 mod silence;
 mod stack;

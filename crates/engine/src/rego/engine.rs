@@ -20,18 +20,11 @@ mod digests;
 pub(crate) mod document;
 mod evaluator;
 mod first_exceeded_bound;
-mod graphql;
 pub mod image_has_prefix;
 mod image_reference;
-mod keys;
 pub(crate) mod module;
-mod rsa;
-mod signatures;
 mod sprintf;
 pub(crate) mod template_string;
-mod texts;
-mod tokens;
-mod unanswered;
 mod weight;
 
 use crate::Timestamp;

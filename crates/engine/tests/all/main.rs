@@ -8,6 +8,7 @@ mod generated_rules;
 mod layers;
 mod purity;
 mod recorded_expressions;
+mod refused_builtins;
 mod registries;
 mod rego_pitfalls;
 mod sdk;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// What the Secret holds: by key, the value, and what no message may have of it.
-const HELD: [(&str, &str, &str); 10] = [
+const HELD: [(&str, &str, &str); 9] = [
     ("password", "aHVudGVyMg==", "aHVudGVyMg"),
     ("other", "c3dvcmRmaXNo", "c3dvcmRmaXNo"),
     ("digits", "471147114711", "4711471147"),
@@ -17,7 +17,6 @@ const HELD: [(&str, &str, &str); 10] = [
     ("pattern", "(xyzzy{1000}){1000}", "xyzzy"),
     ("step", "plugh", "plugh"),
     ("json", "{\"frobozz\": 1e400}", "frobozz"),
-    ("token", "eyJhbGciOiJIUzI1NiJ9.Z251c3Rv.eA", "Z251c3Rv"),
 ];
 
 /// Beginnings of rules: the Secret's object, what it holds, and a value of it.
@@ -187,7 +186,6 @@ fn builtins_say_their_bounds_without_what_they_were_given() {
         "json.unmarshal(held.password)",
         "yaml.unmarshal(held.json)",
         "time.parse_rfc3339_ns(held.password)",
-        "io.jwt.decode(held.token)",
         "concat(held.password, 1)",
         "count(to_number(held.digits))",
         "held.password + 1",
@@ -198,7 +196,6 @@ fn builtins_say_their_bounds_without_what_they_were_given() {
         "hex.decode(held.password)",
         "graph.reachable(held.password, held)",
         "crypto.x509.parse_certificates(held.password)",
-        "graphql.parse(held.password, held.other)",
     ] {
         let (response, log) = answer(&settings("p", &format!("deny[\"told\"] {{ not {call} }}")), &world());
         let text = response.to_string() + &log;

@@ -5,13 +5,12 @@ use super::forms::{Misshapen, misshapen};
 use super::growth::{Grown, grown};
 use super::nesting::nested;
 use super::recursion::{Chain, Cycle, Graph};
+use super::refused::{missing, refusal};
 use super::silence::silences;
 use super::variables::{Wrong, wrong};
 use crate::Timestamp;
-use crate::message::nearest;
 use crate::rego::engine::deprecated::DEPRECATED;
 use crate::rego::engine::module::{Facts, Place};
-use crate::rego::engine::template_string::TEMPLATE_STRING;
 use crate::rego::engine::{Budget, EvaluationError, Evaluator, Text, builtins};
 use crate::rego::request::generated::PACKAGE;
 use crate::rego::request::{
@@ -19,37 +18,6 @@ use crate::rego::request::{
 };
 use crate::settings::{ImageMatching, Lint, LintRule, RegoPolicy, RegoVersion, Settings};
 use std::collections::BTreeSet;
-
-/// Functions of OPA that rules can't call here, and why. A name that ends with a dot stands for all that begin with it.
-const REFUSED: [(&str, &str); 16] = [
-    ("http.send", "a policy has no network; `context` brings objects of the cluster"),
-    ("net.lookup_ip_addr", "a policy has no network"),
-    ("providers.aws.", "a policy has no network"),
-    ("opa.runtime", "there is no OPA process"),
-    ("rego.parse_module", "modules are parsed when the policy is deployed"),
-    ("rego.metadata.", "annotations of rules aren't read"),
-    ("rand.intn", "the same request must have the same answer"),
-    ("uuid.rfc4122", "the same request must have the same answer"),
-    ("crypto.x509.", "rules don't read certificates"),
-    ("crypto.parse_private_keys", "rules don't read keys"),
-    ("json.match_schema", "the API server validates objects by their schemas"),
-    ("json.verify_schema", "the API server validates objects by their schemas"),
-    ("strings.render_template", "use `sprintf` or a template string"),
-    ("regex.globs_match", "use `glob.match`"),
-    ("uri.", "use `regex.match`"),
-    ("internal.", "it is what OPA's compiler writes"),
-];
-
-/// Why a function is refused, if it is.
-fn refused(name: &str) -> Option<&'static str> {
-    let is_meant = |refused: &str| match refused.strip_suffix('.') {
-        Some(_) => name.starts_with(refused),
-        None => name == refused,
-    };
-    REFUSED.iter().find(|(refused, _)| is_meant(refused) && name != TEMPLATE_STRING).map(|(_, why)| *why)
-}
-/// Functions that stand in the language itself.
-const LANGUAGE: [&str; 1] = ["print"];
 
 /// The custom rules of both phases, each with the setting that they stand in, and whether rules are generated beside them.
 pub(super) fn phases(settings: &Settings) -> [(Phase, &'static str, &str, bool); 2] {
@@ -335,6 +303,7 @@ fn check_variables(
             "under `not` nothing gives `_` a value; ask a rule or a comprehension whether there is one".to_owned()
         }
         Wrong::Unbound(name) => format!("nothing gives `{name}` a value"),
+        Wrong::NoFunction(name) => refusal(&name).unwrap_or_else(|| missing(&name, &known)),
         Wrong::SetBelow(name) => format!(
             "elements of a set below `{name}`, which only the evaluation knows, can't be looked at by other rules; give that key the \
              whole set, `… := {{x | …}}`"
@@ -387,8 +356,8 @@ fn check_calls(facts: &Facts, modules: &[Facts], text: &Text<'_>) -> Result<(), 
         || facts.imports.values().any(|path| path.iter().eq(["rego", "v1"]) || path.iter().eq(["rego", "v2"]));
     for (name, call) in &facts.calls {
         let at = |why: String| placed(call.place, &why, line(text.rego, call.place.line));
-        if let Some(why) = refused(name).filter(|_| !own.contains(name.as_str())) {
-            return Err(at(format!("`{name}` is not available: {why}")));
+        if let Some(why) = refusal(name).filter(|_| !own.contains(name.as_str())) {
+            return Err(at(why));
         }
         if is_v1 && !own.contains(name.as_str()) && DEPRECATED.contains(&name.as_str()) {
             return Err(at(format!("`{name}` is deprecated, and v1 has it no more")));
@@ -404,7 +373,7 @@ fn check_calls(facts: &Facts, modules: &[Facts], text: &Text<'_>) -> Result<(), 
             let number = crate::message::count(wanted as u64, "argument");
             return Err(at(format!("`{name}` takes {number}")));
         }
-        if own.contains(name.as_str()) || LANGUAGE.contains(&name.as_str()) || builtins::exists(name) {
+        if own.contains(name.as_str()) || builtins::exists(name) {
             continue;
         }
         if let Some(path) = name.strip_prefix("data.") {
@@ -419,10 +388,7 @@ fn check_calls(facts: &Facts, modules: &[Facts], text: &Text<'_>) -> Result<(), 
             return Err(at(format!("`{name}` is defined nowhere; add the module that defines it to `regoLibraries`")));
         }
         // A function of the package may be called by its full path, or through a rule of the package.
-        let builtins: Vec<&str> = builtins::names().collect();
-        let nearest = nearest(name, builtins.iter().chain(&own).copied());
-        let help = nearest.map_or(String::new(), |known| format!("; did you mean `{known}`?"));
-        return Err(at(format!("there is no function `{name}`{help}")));
+        return Err(at(missing(name, &own)));
     }
     Ok(())
 }

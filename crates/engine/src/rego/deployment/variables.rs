@@ -4,8 +4,9 @@
 //! A variable is bound where a value is assigned to it, where it walks through a collection, or where it is declared.
 //! This looks for variables that stand nowhere else than where a value is needed.
 
+use super::refused::refusal;
 use crate::rego::engine::builtins;
-use crate::rego::engine::module::Place;
+use crate::rego::engine::module::{Place, function_name};
 use regorus::unstable::{AssignOp, Expr, ExprRef, Literal, Module, Query, Rule, RuleHead, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +16,8 @@ pub(super) enum Wrong {
     /// Nothing binds it. Under `not` nothing is bound: OPA calls such a variable unsafe, and `_` as well. The engine would
     /// go through all that it may stand for, around the `not`, and not at all where that is empty.
     Unbound(String),
+    /// `with` names it as a function, or as what stands for one, and there is none.
+    NoFunction(String),
     /// A set below a key that only the evaluation knows, `p[q].r contains s`: what refers to one of its elements would see none.
     SetBelow(String),
     /// It is declared by `some`, and a rule of the package has its name, or a document. The engine takes that for it.
@@ -33,17 +36,21 @@ pub(super) fn wrong(module: &Module, known: &BTreeSet<&str>) -> Option<(Wrong, P
     module.policy.iter().find_map(|rule| {
         let mut variables = Variables::default();
         variables.rule(rule);
-        let Variables { used, bound, under_not, declared, set_below } = variables;
+        let Variables { used, bound, under_not, declared, set_below, replaced } = variables;
         let is_taken = |name: &str| known.contains(name) || matches!(name, "input" | "data");
-        let shadows = declared.into_iter().find(|(name, _)| is_taken(name));
-        let unbound = used.into_iter().find(|(name, _)| {
-            !bound.contains(name.as_str())
-                && !known.contains(name.as_str())
-                && !matches!(name.as_str(), "input" | "data" | "_")
-                && !imported(name)
+        let shadows = declared.iter().find(|(name, _)| is_taken(name));
+        let is_unbound = |name: &str| {
+            !bound.contains(name) && !known.contains(name) && !matches!(name, "input" | "data" | "_") && !imported(name)
+        };
+        let unbound = used.into_iter().find(|(name, _)| is_unbound(name));
+        let no_function = replaced.into_iter().find(|(name, _)| {
+            let root = name.split_once('.').map_or(name.as_str(), |(root, _)| root);
+            let is_builtin = || builtins::exists(name) && refusal(name).is_none();
+            is_unbound(root) && !known.contains(name.as_str()) && !is_builtin()
         });
         shadows
-            .map(|(name, place)| (Wrong::Shadows(name), place))
+            .map(|(name, place)| (Wrong::Shadows(name.clone()), *place))
+            .or(no_function.map(|(name, place)| (Wrong::NoFunction(name), place)))
             .or(unbound.map(|(name, place)| (Wrong::Unbound(name), place)))
             .or(under_not.map(|place| (Wrong::Unbound("_".to_owned()), place)))
             .or(set_below.map(|(name, place)| (Wrong::SetBelow(name), place)))
@@ -74,6 +81,8 @@ struct Variables {
     declared: BTreeMap<String, Place>,
     /// The first key in the name of a set that is none of its own.
     set_below: Option<(String, Place)>,
+    /// What `with` replaces by something, or puts in the place of it, if that is a function.
+    replaced: BTreeMap<String, Place>,
 }
 
 impl Variables {
@@ -134,12 +143,23 @@ impl Variables {
                     self.query(query);
                 }
             }
-            // What stands for a function is no variable.
             for modifier in &statement.with_mods {
-                if !matches!(modifier.r#as.as_ref(), Expr::Var { .. } | Expr::RefDot { .. }) {
-                    self.value(&modifier.r#as);
-                }
+                self.replaced(&modifier.refr, &modifier.r#as);
             }
+        }
+    }
+
+    /// A document is replaced by a value; one of its functions, and any other, by a value or by a function, whose name is no variable.
+    fn replaced(&mut self, target: &ExprRef, by: &ExprRef) {
+        let named = |expression: &ExprRef| Some((function_name(expression)?, place(expression.span())));
+        let (function, other) = (named(target).filter(|(name, _)| !is_in_document(name)), named(by));
+        let is_function = |name: &str| function.is_some() || builtins::exists(name) || refusal(name).is_some();
+        match other.filter(|(name, _)| is_function(name)) {
+            Some((name, place)) => _ = self.replaced.entry(name).or_insert(place),
+            None => self.value(by),
+        }
+        if let Some((name, place)) = function {
+            self.replaced.entry(name).or_insert(place);
         }
     }
 
@@ -250,6 +270,10 @@ impl Variables {
     }
 }
 
+fn is_in_document(name: &str) -> bool {
+    ["input", "data"].contains(&name.split_once('.').map_or(name, |(root, _)| root))
+}
+
 fn place(span: &Span) -> Place {
     Place { line: span.line, column: span.col }
 }
@@ -289,6 +313,7 @@ mod tests {
                 Wrong::Unbound(name) => name,
                 Wrong::Shadows(name) => format!("shadow of {name}"),
                 Wrong::SetBelow(name) => format!("set below {name}"),
+                Wrong::NoFunction(name) => format!("no function {name}"),
             };
             format!("{name} {}:{}", place.line, place.column)
         })
@@ -317,6 +342,11 @@ mod tests {
             ("import future.keywords.in\ndeny[\"x\"] { some input in [1]; input == 1 }", "shadow of input 5:18"),
             ("import future.keywords.in\ndeny[\"x\"] { some known in input.a }", "shadow of known 5:18"),
             ("import future.keywords.contains\np[q].r contains s { input.a[q] = s }", "set below q 5:3"),
+            ("deny[\"x\"] { known with input as foo.bar }", "foo 4:33"),
+            ("deny[\"x\"] { known with count as foo.bar }", "no function foo.bar 4:36"),
+            ("deny[\"x\"] { known with foo as 1 }", "no function foo 4:24"),
+            ("deny[\"x\"] { known with input as http.send }", "no function http.send 4:37"),
+            ("deny[\"x\"] { known with io.jwt[\"decode\"] as 1 }", "no function io.jwt.decode 4:30"),
         ] {
             assert_eq!(found(rules).as_deref(), Some(name), "{rules}");
         }
@@ -340,6 +370,11 @@ mod tests {
             "x[y] = z { z := input[y] }",
             "x = [y | y := input[_]]",
             "t { known with input as {\"a\": 1} with data.x as 2 }",
+            "t { known with input as known with input.a as kubernetes.x with known as 1 with o.f as known }",
+            "t { known with count as kubernetes.f with startswith as net.cidr_contains with time.now_ns as 1 }",
+            "t { known with data.lib.f as count with kubernetes.f as known with data.lib.g as net.cidr_contains }",
+            "t { http := input.http; known with input as http.send }",
+            "f(http) { known with count as http.send }",
             "default allow = false",
             "deny[\"x\"] { not known; i := 1; not input.a[i] }",
             "deny[\"x\"] { input.a[k]; not input.b[k].c }",

@@ -2,18 +2,13 @@
 
 use super::addresses::{cidr_contains, cidr_contains_matches, cidr_expand, cidr_intersects, cidr_is_valid, cidr_merge};
 use super::bounds;
-use super::deprecated::{self, Kind};
+use super::deprecated;
 use super::digests;
 use super::document::set;
 use super::first_exceeded_bound::FirstExceededBound;
-use super::graphql;
 use super::image_has_prefix::{ComparedImages, IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS};
 use super::image_reference::{IMAGE_REFERENCE, image_reference};
-use super::rsa::Hash;
-use super::signatures::Algorithm;
 use super::template_string::{TEMPLATE_STRING, template_string};
-use super::texts;
-use super::tokens;
 use crate::Timestamp;
 use crate::settings::ImageMatching;
 use anyhow::bail;
@@ -51,47 +46,11 @@ const ADDED: &[Added] = &[
     added("net.cidr_expand", 1, |_, arguments| cidr_expand(arguments)),
     added("net.cidr_contains_matches", 2, |_, arguments| cidr_contains_matches(arguments)),
     added("net.cidr_merge", 1, |_, arguments| cidr_merge(arguments)),
-    added("crypto.md5", 1, |_, arguments| Ok(digests::md5(&arguments))),
-    added("crypto.sha1", 1, |_, arguments| Ok(digests::sha1(&arguments))),
     added("crypto.sha256", 1, |_, arguments| Ok(digests::sha256(&arguments))),
-    added("crypto.hmac.md5", 2, |_, arguments| Ok(digests::hmac_md5(&arguments))),
-    added("crypto.hmac.sha1", 2, |_, arguments| Ok(digests::hmac_sha1(&arguments))),
-    added("crypto.hmac.sha256", 2, |_, arguments| Ok(digests::hmac_sha256(&arguments))),
-    added("crypto.hmac.sha512", 2, |_, arguments| Ok(digests::hmac_sha512(&arguments))),
-    added("crypto.hmac.equal", 2, |_, arguments| Ok(digests::equal(&arguments))),
-    added("io.jwt.decode", 1, |_, arguments| tokens::decode(&arguments)),
-    added("io.jwt.decode_verify", 2, |of, arguments| tokens::decode_verify(of.now, &arguments)),
-    added("io.jwt.encode_sign", 3, |_, arguments| tokens::encode_sign(&arguments)),
-    added("io.jwt.encode_sign_raw", 3, |_, arguments| tokens::encode_sign_raw(&arguments)),
-    added("io.jwt.verify_hs256", 2, |_, arguments| tokens::verify_code(Hash::Sha256, &arguments)),
-    added("io.jwt.verify_hs384", 2, |_, arguments| tokens::verify_code(Hash::Sha384, &arguments)),
-    added("io.jwt.verify_hs512", 2, |_, arguments| tokens::verify_code(Hash::Sha512, &arguments)),
-    added("io.jwt.verify_rs256", 2, |_, arguments| tokens::verify(Algorithm::Rsa(Hash::Sha256), &arguments)),
-    added("io.jwt.verify_rs384", 2, |_, arguments| tokens::verify(Algorithm::Rsa(Hash::Sha384), &arguments)),
-    added("io.jwt.verify_rs512", 2, |_, arguments| tokens::verify(Algorithm::Rsa(Hash::Sha512), &arguments)),
-    added("io.jwt.verify_ps256", 2, |_, arguments| tokens::verify(Algorithm::RsaPss(Hash::Sha256), &arguments)),
-    added("io.jwt.verify_ps384", 2, |_, arguments| tokens::verify(Algorithm::RsaPss(Hash::Sha384), &arguments)),
-    added("io.jwt.verify_ps512", 2, |_, arguments| tokens::verify(Algorithm::RsaPss(Hash::Sha512), &arguments)),
-    added("io.jwt.verify_es256", 2, |_, arguments| tokens::verify(Algorithm::Elliptic(Hash::Sha256), &arguments)),
-    added("io.jwt.verify_es384", 2, |_, arguments| tokens::verify(Algorithm::Elliptic(Hash::Sha384), &arguments)),
-    added("io.jwt.verify_es512", 2, |_, arguments| tokens::verify(Algorithm::Elliptic(Hash::Sha512), &arguments)),
-    added("io.jwt.verify_eddsa", 2, |_, arguments| tokens::verify(Algorithm::Ed25519, &arguments)),
-    added("strings.split_n", 3, |_, arguments| texts::split_n(&arguments)),
-    added("array.flatten", 1, |_, arguments| texts::flatten(&arguments)),
-    added("graphql.is_valid", 2, |_, arguments| graphql::is_valid(&arguments)),
-    added("graphql.parse", 2, |_, arguments| graphql::parse(&arguments)),
-    added("graphql.parse_and_verify", 2, |_, arguments| graphql::parse_and_verify(&arguments)),
-    added("graphql.parse_query", 1, |_, arguments| graphql::parse_query_text(&arguments)),
-    added("graphql.parse_schema", 1, |_, arguments| graphql::parse_schema_text(&arguments)),
-    added("graphql.schema_is_valid", 1, |_, arguments| graphql::schema_is_valid(&arguments)),
     added("any", 1, |_, arguments| Ok(deprecated::any(&arguments))),
     added("all", 1, |_, arguments| Ok(deprecated::all(&arguments))),
     added("set_diff", 2, |_, arguments| Ok(deprecated::set_diff(&arguments))),
     added("cast_set", 1, |_, arguments| Ok(deprecated::cast_set(arguments))),
-    added("cast_string", 1, |_, arguments| Ok(deprecated::cast(arguments, Kind::Text))),
-    added("cast_boolean", 1, |_, arguments| Ok(deprecated::cast(arguments, Kind::Boolean))),
-    added("cast_null", 1, |_, arguments| Ok(deprecated::cast(arguments, Kind::Null))),
-    added("cast_object", 1, |_, arguments| Ok(deprecated::cast(arguments, Kind::Object))),
     added(TEMPLATE_STRING, 1, |_, arguments| template_string(&arguments)),
     added("result.new", 2, |_, arguments| new_result(&arguments)),
     added(IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS, |of, arguments| of.images.have_prefix(&arguments)),
@@ -130,9 +89,9 @@ pub(super) fn install(
     Ok(())
 }
 
-/// Whether there is a builtin of this name.
+/// Whether there is a builtin of this name. `print` stands in the language itself, and takes any number of arguments.
 pub(crate) fn exists(name: &str) -> bool {
-    arguments(name).is_some()
+    name == "print" || Builtin::named(name).is_some() || ADDED.iter().any(|added| added.name == name)
 }
 
 /// How many arguments a builtin takes; one more may take its value.
@@ -156,7 +115,9 @@ fn new_result(arguments: &[Value]) -> anyhow::Result<Value> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Budget, Evaluator, Text};
     use super::*;
+    use crate::settings::RegoVersion;
     use regorus::Engine;
 
     fn value(expression: &str) -> Result<Value, String> {
@@ -218,6 +179,31 @@ mod tests {
             error.ends_with("`net.cidr_expand` of 2^24 addresses: at most 2^16, use `net.cidr_contains`"),
             "{error}"
         );
+    }
+
+    /// What isn't there is refused when the policy is deployed. Rules that nobody checked fail, and give no answer.
+    #[test]
+    fn what_is_not_there_fails() {
+        for rules in [
+            "x if io.jwt.decode(\"a\")",
+            "x if not io.jwt.decode(\"a\")",
+            "x if not io.jwt.decode(input.missing)",
+            "x := [1 | io.jwt.decode(\"a\")]",
+            "x if true with io.jwt.decode as 1",
+            "x if not count([]) with count as io.jwt.decode",
+            "x if f(1)\nf(y) if io.jwt.decode(y)\nf(y) := true",
+            "x if { every y in [1] { graphql.parse(y, y) } }",
+            "default x := 1\nx := 2 if io.jwt.decode(\"a\")",
+            "x := 2 if io.jwt.decode(\"a\") else := 1",
+        ] {
+            let budget = Budget::unlimited();
+            let mut evaluator = Evaluator::new(&budget);
+            let rego = format!("package p\n{rules}\n");
+            let facts = evaluator.load(&Text { name: "p", rego: &rego, version: RegoVersion::V1 }).unwrap();
+            let extended = evaluator.extend(&[facts], Timestamp(0), ImageMatching::Canonical);
+            let answer = extended.and_then(|()| evaluator.rule("data.p.x"));
+            assert!(answer.is_err(), "{rules}: {answer:?}");
+        }
     }
 
     /// Whatever a builtin is given, its error has no word of it: it may come from a Secret.

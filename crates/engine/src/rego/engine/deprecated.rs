@@ -3,27 +3,7 @@
 use regorus::Value;
 
 /// Their names.
-pub(crate) const DEPRECATED: [&str; 10] = [
-    "all",
-    "any",
-    "cast_array",
-    "cast_boolean",
-    "cast_null",
-    "cast_object",
-    "cast_set",
-    "cast_string",
-    "re_match",
-    "set_diff",
-];
-
-/// What a cast is to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Text,
-    Boolean,
-    Null,
-    Object,
-}
+pub(crate) const DEPRECATED: [&str; 6] = ["all", "any", "cast_array", "cast_set", "re_match", "set_diff"];
 
 /// Whether one element is true.
 pub(super) fn any(arguments: &[Value]) -> Value {
@@ -68,17 +48,6 @@ pub(super) fn cast_set(mut arguments: Vec<Value>) -> Value {
     match arguments.pop() {
         Some(Value::Array(list)) => Value::from(list.iter().cloned().collect::<std::collections::BTreeSet<_>>()),
         Some(set @ Value::Set(_)) => set,
-        _ => Value::Undefined,
-    }
-}
-
-/// A value of a type as it is; no other one.
-pub(super) fn cast(mut arguments: Vec<Value>, kind: Kind) -> Value {
-    match (arguments.pop(), kind) {
-        (Some(value @ Value::String(_)), Kind::Text)
-        | (Some(value @ Value::Bool(_)), Kind::Boolean)
-        | (Some(value @ Value::Null), Kind::Null)
-        | (Some(value @ Value::Object(_)), Kind::Object) => value,
         _ => Value::Undefined,
     }
 }

@@ -161,7 +161,8 @@ impl<'b> Evaluator<'b> {
     /// Adds the builtins that modules call and that are this project's own, or kept within bounds by it.
     ///
     /// # Errors
-    /// One of them is there already, which is a bug here.
+    /// A function is called that isn't there, which is refused when the policy is deployed: the engine would drop the error of a
+    /// call inside of a function that has another answer. Or a builtin is there already, which is a bug here.
     pub(crate) fn extend(
         &mut self,
         modules: &[Facts],
@@ -169,6 +170,13 @@ impl<'b> Evaluator<'b> {
         matching: ImageMatching,
     ) -> Result<(), EvaluationError> {
         let called: BTreeSet<&str> = modules.iter().flat_map(|facts| facts.calls.keys()).map(String::as_str).collect();
+        let is_defined = |name: &str| {
+            let is_own = || modules.iter().any(|facts| facts.functions.contains(name));
+            name.starts_with("data.") || builtins::exists(name) || is_own()
+        };
+        if let Some(missing) = called.iter().find(|name| !is_defined(name)) {
+            return Err(EvaluationError::Failed(format!("there is no function `{missing}`")));
+        }
         let failed = |error: anyhow::Error| EvaluationError::Failed(one_line(&error));
         let engine = engine(&mut self.engine);
         self.exceeded = FirstExceededBound::default();

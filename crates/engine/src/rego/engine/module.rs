@@ -332,6 +332,13 @@ fn path(expression: &ExprRef) -> Option<(&str, Vec<Option<&str>>)> {
     }
 }
 
+/// The name that an expression is if it is one of a function, `io["jwt"].decode` too.
+pub(crate) fn function_name(expression: &ExprRef) -> Option<String> {
+    let (root, keys) = path(expression)?;
+    let keys: Option<Vec<&str>> = keys.into_iter().collect();
+    keys.map(|keys| joined(std::iter::once(root).chain(keys)))
+}
+
 fn text(value: &Value) -> Option<&str> {
     value.as_string().ok().map(AsRef::as_ref)
 }
