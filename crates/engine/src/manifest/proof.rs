@@ -5,6 +5,7 @@
 
 use super::{Annotations, Descriptor, Manifest, WirePlatform};
 use crate::text::Text;
+use data_encoding::HEXLOWER;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
@@ -186,9 +187,9 @@ pub(super) fn is_proven(manifest: &Manifest<'_>, digest: &str) -> bool {
 }
 
 /// A digest that is looked for.
-struct WantedDigest<'a> {
+struct WantedDigest {
     algorithm: Algorithm,
-    hex: &'a str,
+    hash: Vec<u8>,
 }
 
 enum Algorithm {
@@ -197,8 +198,8 @@ enum Algorithm {
     Sha512,
 }
 
-impl<'a> WantedDigest<'a> {
-    fn read(digest: &'a str) -> Option<Self> {
+impl WantedDigest {
+    fn read(digest: &str) -> Option<Self> {
         let (algorithm, hex) = digest.split_once(':')?;
         let algorithm = match algorithm {
             "sha256" => Algorithm::Sha256,
@@ -206,7 +207,7 @@ impl<'a> WantedDigest<'a> {
             "sha512" => Algorithm::Sha512,
             _ => return None,
         };
-        Some(Self { algorithm, hex })
+        Some(Self { algorithm, hash: HEXLOWER.decode(hex.as_bytes()).ok()? })
     }
 
     /// Whether a text, or the same with a line break at its end, has the digest.
@@ -229,7 +230,7 @@ impl<'a> WantedDigest<'a> {
     }
 
     fn is(&self, hash: &[u8]) -> bool {
-        hex::encode(hash) == self.hex
+        self.hash == hash
     }
 }
 

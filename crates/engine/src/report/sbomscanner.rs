@@ -28,6 +28,7 @@ use crate::reason::{OtherImage, UnknownAge, UnreadableReport, Whereabouts};
 use crate::remedy::{Remedy, is_on};
 use crate::settings::{ReportIdentity, SbomScanner, Severity};
 use crate::text::Text;
+use data_encoding::HEXLOWER;
 use progress::ScanJobs;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -69,6 +70,8 @@ struct Shelf<'a> {
     /// The namespaces whose objects are trusted, each once.
     namespaces: Vec<&'a str>,
     registry_resources: &'a [String],
+    /// By registry host, the name of the Registry resource that workload scanning makes for it.
+    workload_scans: BTreeMap<String, String>,
     catalogue: Catalogue<'a>,
 }
 
@@ -143,12 +146,20 @@ impl<'a> Shelf<'a> {
         Self {
             namespaces: settings.namespaces.around(namespace),
             registry_resources: &settings.registry_resources,
+            workload_scans: BTreeMap::new(),
             catalogue: Catalogue::new(host, kind),
         }
     }
 
-    fn computed_names(&self, wanted: &WantedPlatform<'_>) -> Vec<String> {
-        wanted.names().flat_map(|image| computed_names(image, wanted, self.registry_resources)).collect()
+    fn computed_names(&mut self, wanted: &WantedPlatform<'_>) -> Vec<String> {
+        let mut names = Vec::new();
+        for image in wanted.names() {
+            let host = scanners_host(image);
+            let workload_scan = self.workload_scans.entry(host.to_owned());
+            let workload_scan = workload_scan.or_insert_with(|| format!("workloadscan-{}", hash(host)));
+            names.extend(computed_names(image, wanted, self.registry_resources, workload_scan));
+        }
+        names
     }
 
     fn whereabouts(&self) -> Whereabouts {
@@ -358,13 +369,13 @@ fn computed_names(
     reference: &ImageReference,
     wanted: &WantedPlatform<'_>,
     registry_resources: &[String],
+    workload_scan: &str,
 ) -> Vec<String> {
     // Images that are pinned without a tag are kept with their digest in the tag's place.
     let tag = reference.tag().unwrap_or(&wanted.image.digest);
     let (host, repository, digest) = (scanners_host(reference), reference.repository(), &wanted.manifest.digest);
-    let workload_scan = format!("workloadscan-{}", hex::encode(Sha256::digest(host)));
-    let registries = registry_resources.iter().chain([&workload_scan]);
-    let name = |registry| hex::encode(Sha256::digest(format!("{registry}/{host}/{repository}:{tag}@{digest}")));
+    let registries = registry_resources.iter().map(String::as_str).chain([workload_scan]);
+    let name = |registry| hash(&format!("{registry}/{host}/{repository}:{tag}@{digest}"));
     let mut names = Vec::new();
     for name in registries.map(name) {
         if !names.contains(&name) {
@@ -372,6 +383,11 @@ fn computed_names(
         }
     }
     names
+}
+
+/// The scanner's hash of a name: SHA-256, in hexadecimal digits.
+fn hash(name: &str) -> String {
+    HEXLOWER.encode(&Sha256::digest(name))
 }
 
 /// The registry's host as the scanner writes it.
@@ -657,10 +673,7 @@ mod tests {
     /// The scanner's published vector for the resource of a registry, and the scheme of its reports' names.
     #[test]
     fn names_are_computed_as_the_scanner_does() {
-        assert_eq!(
-            format!("workloadscan-{}", hex::encode(Sha256::digest("quay.io"))).get(..21),
-            Some("workloadscan-271dacc9")
-        );
-        assert_eq!(hex::encode(Sha256::digest("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+        assert_eq!(format!("workloadscan-{}", hash("quay.io")).get(..21), Some("workloadscan-271dacc9"));
+        assert_eq!(hash(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     }
 }
