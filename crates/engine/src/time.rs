@@ -31,7 +31,7 @@ impl Timestamp {
     /// The last second of a day in UTC, `2027-01-31`.
     #[must_use]
     pub fn end_of_day(text: &str) -> Option<Self> {
-        Self::parse(&format!("{text}T23:59:59Z"))
+        Self::parse(&[text, "T23:59:59Z"].concat())
     }
 
     /// The day in UTC: `2027-01-31`.
