@@ -132,7 +132,7 @@ pub(crate) struct AnyJson(pub(crate) Value);
 
 impl<'de> Deserialize<'de> for AnyJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        ValueReader.deserialize(deserializer).map(Self)
+        ValueReader(()).deserialize(deserializer).map(Self)
     }
 }
 
@@ -144,9 +144,33 @@ pub(crate) fn read_value(json: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(json).map(|AnyJson(value)| value)
 }
 
-struct ValueReader;
+/// Where in a document a value stands, for those whom it concerns.
+pub(crate) trait Place {
+    /// Where an element of the list there stands.
+    fn element(&self, at: usize) -> Self;
 
-impl<'de> DeserializeSeed<'de> for ValueReader {
+    /// Where an entry of the object there stands.
+    fn entry(&self, key: &str) -> Self;
+
+    /// Whether the entry there is kept, and takes the place of one that the object has under this key.
+    fn is_kept(&self, object: &Map<String, Value>, key: &str) -> bool;
+}
+
+/// Nobody asks where, and the last of two entries counts, as for other parsers.
+impl Place for () {
+    fn element(&self, _: usize) {}
+
+    fn entry(&self, _: &str) {}
+
+    fn is_kept(&self, _: &Map<String, Value>, _: &str) -> bool {
+        true
+    }
+}
+
+/// Reads the value of any JSON that stands in a place.
+pub(crate) struct ValueReader<P>(pub(crate) P);
+
+impl<'de, P: Place> DeserializeSeed<'de> for ValueReader<P> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -154,7 +178,7 @@ impl<'de> DeserializeSeed<'de> for ValueReader {
     }
 }
 
-impl<'de> Visitor<'de> for ValueReader {
+impl<'de, P: Place> Visitor<'de> for ValueReader<P> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -191,7 +215,7 @@ impl<'de> Visitor<'de> for ValueReader {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(value) = elements.next_element_seed(Self)? {
+        while let Some(value) = elements.next_element_seed(Self(self.0.element(list.len())))? {
             push(&mut list, value)?;
         }
         Ok(list.into())
@@ -201,7 +225,12 @@ impl<'de> Visitor<'de> for ValueReader {
         go_on()?;
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            map.insert(key, entries.next_value_seed(Self)?);
+            let place = self.0.entry(&key);
+            let is_kept = place.is_kept(&map, &key);
+            let value = entries.next_value_seed(Self(place))?;
+            if is_kept {
+                map.insert(key, value);
+            }
         }
         Ok(map.into())
     }

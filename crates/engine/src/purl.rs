@@ -9,6 +9,7 @@ mod folded;
 pub use folded::PurlPattern;
 pub(crate) use folded::{Purl, beginning};
 
+use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 
 /// The longest that is read: documents choose them, and each is kept once for every product that has it.
@@ -45,7 +46,7 @@ impl PackageUrl {
         let (namespace, name) = path.trim_end_matches('/').rsplit_once('/').unwrap_or(("", path));
         let (name, version) = split(name, '@');
         let name = strictly_decoded(name)?;
-        if kind.is_empty() || name.is_empty() || version == Some("") {
+        if !folded::is_kind(kind) || name.is_empty() || version == Some("") {
             return None;
         }
         let subpath = match subpath {
@@ -55,9 +56,9 @@ impl PackageUrl {
         Some(Self {
             kind: kind.to_ascii_lowercase(),
             namespace: path_of(namespace)?,
-            name,
+            name: name.into_owned(),
             version: match version {
-                Some(version) => Some(strictly_decoded(version)?),
+                Some(version) => Some(strictly_decoded(version)?.into_owned()),
                 None => None,
             },
             qualifiers: read_qualifiers(qualifiers.unwrap_or_default())?,
@@ -147,7 +148,7 @@ fn read_qualifiers(text: &str) -> Option<Vec<(String, String)>> {
         if qualifiers.iter().any(|(known, _)| *known == key) {
             return None;
         }
-        qualifiers.push((key, strictly_decoded(value)?));
+        qualifiers.push((key, strictly_decoded(value)?.into_owned()));
     }
     Some(qualifiers)
 }
@@ -159,34 +160,14 @@ fn split(text: &str, at: char) -> (&str, Option<&str>) {
 
 /// A text with the letters that stand for its `%…`.
 pub(crate) fn percent_decoded(text: &str) -> String {
-    String::from_utf8_lossy(&decoded(text).0).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 /// The same; none where a `%` stands for nothing, so that two texts could read alike.
-pub(crate) fn strictly_decoded(text: &str) -> Option<String> {
-    let (bytes, is_whole) = decoded(text);
-    String::from_utf8(bytes).ok().filter(|_| is_whole)
-}
-
-/// A text's bytes, and whether each `%` in it stands for one.
-fn decoded(text: &str) -> (Vec<u8>, bool) {
-    let (mut bytes, mut is_whole) = (Vec::with_capacity(text.len()), true);
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let mut ahead = rest.clone();
-        let mut digit = || ahead.next().and_then(|digit| char::from(digit).to_digit(16));
-        match (byte, digit(), digit()) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'%'));
-                rest = ahead;
-            }
-            _ => {
-                is_whole &= byte != b'%';
-                bytes.push(byte);
-            }
-        }
-    }
-    (bytes, is_whole)
+pub(crate) fn strictly_decoded(text: &str) -> Option<Cow<'_, str>> {
+    let is_byte = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|digit| digit.is_ascii_hexdigit());
+    let is_whole = text.split('%').skip(1).all(is_byte);
+    percent_decode_str(text).decode_utf8().ok().filter(|_| is_whole)
 }
 
 #[cfg(test)]
@@ -213,6 +194,8 @@ mod tests {
             "pkg:apk",
             "pkg:apk/",
             "pkg:/openssl",
+            "pkg:3nginx/nginx",
+            "pkg:nginx:a/nginx",
             "openssl",
             "pkg:apk/alpine/@3",
             "pkg:apk/openssl@",
@@ -225,6 +208,9 @@ mod tests {
             "pkg:apk/a?arch=x86_64&Arch=arm64",
             "pkg:apk/a@%ff",
             "pkg:apk/a@%zz",
+            "pkg:apk/a@%+1",
+            "pkg:apk/a@1%2",
+            "pkg:apk/a@%%31",
             "pkg:apk/%ff/a",
             "pkg:golang/example.com%2Fa/b",
             "pkg:golang/example.com/b#a%2Fb",

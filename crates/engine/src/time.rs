@@ -1,10 +1,8 @@
 //! Points in time and spans of it, in the spellings of reports and settings.
 
-use jiff::SignedDuration;
-use jiff::civil::{Date, date};
+use chrono::{DateTime, SecondsFormat, Utc};
 use std::fmt;
 
-const EPOCH: Date = date(1970, 1, 1);
 /// Seconds.
 const DAY: i64 = 24 * 3600;
 /// How many seconds the clocks of those who write times may be ahead.
@@ -25,22 +23,25 @@ impl Timestamp {
     /// Reads a time as RFC 3339 has it, `2026-11-01T12:00:00Z`. Scanners leave empty strings where they know none.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        text.parse::<jiff::Timestamp>().ok().map(|time| Self(time.as_second()))
+        // The parser would also take a minus sign of Unicode.
+        let time = text.is_ascii().then(|| DateTime::parse_from_rfc3339(text).ok())??;
+        Some(Self(time.timestamp()))
     }
 
     /// The last second of a day in UTC, `2027-01-31`.
     #[must_use]
     pub fn end_of_day(text: &str) -> Option<Self> {
-        // The parser would also take the date out of a longer text.
-        let date: Date = (text.len() == "2027-01-31".len()).then(|| text.parse().ok())??;
-        Some(Self(date.duration_since(EPOCH).as_secs() + DAY - 1))
+        Self::parse(&[text, "T23:59:59Z"].concat())
     }
 
     /// The day in UTC: `2027-01-31`.
     #[must_use]
     pub fn day(self) -> String {
-        let days = SignedDuration::from_secs(self.0.div_euclid(DAY).saturating_mul(DAY));
-        EPOCH.checked_add(days).map_or_else(|_| self.to_string(), |date| date.to_string())
+        self.in_calendar().map_or_else(|| self.to_string(), |time| time.date_naive().to_string())
+    }
+
+    fn in_calendar(self) -> Option<DateTime<Utc>> {
+        DateTime::from_timestamp(self.0, 0)
     }
 
     /// Whether the day that it is the last second of begins later than a span after `start`.
@@ -67,9 +68,9 @@ impl Timestamp {
 /// `2026-11-01T12:00:00Z`
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_second(self.0) {
-            Ok(time) => time.fmt(f),
-            Err(_) => write!(f, "second {}", self.0),
+        match self.in_calendar() {
+            Some(time) => f.write_str(&time.to_rfc3339_opts(SecondsFormat::Secs, true)),
+            None => write!(f, "second {}", self.0),
         }
     }
 }
@@ -122,15 +123,44 @@ mod tests {
             ("1970-01-01T00:00:00Z", Some(0)),
             ("2023-03-23T16:23:01Z", Some(1_679_588_581)),
             ("2023-03-23T16:23:01.123456789Z", Some(1_679_588_581)),
+            ("2023-03-23T16:23:01.1234567890123Z", Some(1_679_588_581)),
             ("2023-03-23T18:23:01+02:00", Some(1_679_588_581)),
+            ("2023-03-23T16:23:01-00:00", Some(1_679_588_581)),
+            ("2023-03-23t16:23:01z", Some(1_679_588_581)),
+            ("2023-03-23 16:23:01Z", Some(1_679_588_581)),
+            // A leap second is the second before it, as clocks without leap seconds have it.
+            ("2016-12-31T23:59:60Z", Some(1_483_228_799)),
+            ("1969-12-31T23:59:59.9Z", Some(-1)),
+            ("0000-01-01T00:00:00Z", Some(-62_167_219_200)),
+            ("0001-01-01T00:00:00Z", Some(-62_135_596_800)),
+            ("9999-12-31T23:59:59Z", Some(253_402_300_799)),
+            ("9999-12-31T23:59:59-23:59", Some(253_402_387_139)),
             ("", None),
             ("yesterday", None),
             ("2023-03-23", None),
             ("2023-13-23T16:23:01Z", None),
+            ("2023-02-29T16:23:01Z", None),
+            ("2023-03-23T24:00:00Z", None),
+            ("2016-12-31T23:59:61Z", None),
+            ("2023-03-23T16:23:01", None),
+            ("2023-03-23T16:23Z", None),
+            ("2023-03-23T16:23:01.Z", None),
+            ("2023-03-23T16:23:01,5Z", None),
+            ("20230323T162301Z", None),
+            ("2023-03-23T16:23:01+0200", None),
+            ("2023-03-23T16:23:01+24:00", None),
+            ("2023-03-23T16:23:01+02:60", None),
+            ("2023-03-23T16:23:01\u{2212}02:00", None),
+            ("2023-03-23T16:23:01Z[UTC]", None),
+            ("+10000-01-01T00:00:00Z", None),
+            ("-0001-01-01T00:00:00Z", None),
+            (" 2023-03-23T16:23:01Z", None),
+            ("2023-03-23T16:23:01Z ", None),
         ] {
             assert_eq!(Timestamp::parse(text), seconds.map(Timestamp), "{text}");
         }
         assert_eq!(Timestamp(1_679_588_581).to_string(), "2023-03-23T16:23:01Z");
+        assert_eq!(Timestamp(253_402_300_799).to_string(), "9999-12-31T23:59:59Z");
         assert_eq!(Timestamp(i64::MAX).to_string(), "second 9223372036854775807");
     }
 
@@ -143,7 +173,19 @@ mod tests {
         assert_eq!(Timestamp(-1).day(), "1969-12-31");
         assert_eq!(Timestamp(i64::MIN).day(), "second -9223372036854775808");
         assert_eq!(Timestamp::end_of_day("2027-01-31").map(Timestamp::day).as_deref(), Some("2027-01-31"));
-        for text in ["", "2027-02-30", "2027-1-31", "31.01.2027", "2027-01-31T00:00:00Z", "20270131", "9999999999"] {
+        for text in [
+            "",
+            "2027-02-30",
+            "2027-1-31",
+            " 2027-1-31",
+            "2027- 1-31",
+            "+2027-1-31",
+            "-001-01-01",
+            "31.01.2027",
+            "2027-01-31T00:00:00Z",
+            "20270131",
+            "9999999999",
+        ] {
             assert_eq!(Timestamp::end_of_day(text), None, "{text}");
         }
     }

@@ -4,6 +4,7 @@
 //! Here all of these are one. Case never tells two packages apart, not even where their registry would: what is denied is denied
 //! in every case.
 
+use super::strictly_decoded;
 use crate::glob;
 use crate::remedy::{Remedy, is_on};
 use std::borrow::Cow;
@@ -203,7 +204,8 @@ fn is_name(path: &str) -> bool {
     !path.strip_prefix('@').unwrap_or(path).contains(['@', '?', '#'])
 }
 
-fn is_kind(text: &str) -> bool {
+/// Whether a text is made as types are.
+pub(super) fn is_kind(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'+'))
 }
@@ -250,20 +252,7 @@ fn with_epoch<'a>(version: Cow<'a, str>, epoch: Option<&str>) -> Cow<'a, str> {
 
 /// A text without escapes; none where they make no text.
 fn decoded(text: &str) -> Option<Cow<'_, str>> {
-    if !text.contains('%') || !is_on(Remedy::FoldPurls) {
-        return Some(text.into());
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || char::from(rest.next()?).to_digit(16);
-        bytes.push(u8::try_from(digit()? * 16 + digit()?).ok()?);
-    }
-    String::from_utf8(bytes).ok().map(Cow::Owned)
+    if is_on(Remedy::FoldPurls) { strictly_decoded(text) } else { Some(text.into()) }
 }
 
 #[cfg(test)]

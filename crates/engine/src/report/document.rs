@@ -126,7 +126,7 @@ fn platform_of(os: Option<Text<'_>>, architecture: Option<Text<'_>>, variant: Op
 /// A time as RFC 3339 has it. Of a mere day it is the first second: what counts from it counts sooner.
 pub(in crate::report) fn time_of(text: &Text<'_>) -> Option<Timestamp> {
     let text = text.as_str();
-    Timestamp::parse(text).or_else(|| Timestamp::end_of_day(text).and(Timestamp::parse(&format!("{text}T00:00:00Z"))))
+    Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z")))
 }
 
 /// The severity that a scanner's word stands for, whichever scanner's it is.

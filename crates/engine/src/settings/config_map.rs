@@ -4,10 +4,10 @@
 //! beside them, since Sysdig's controllers have no word for most of what can be set here; nothing may stand twice.
 
 use super::read::{Path, Problems, SettingsMap, wrong_type};
-use serde::Deserializer;
-use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use crate::memory::{Place, ValueReader};
+use serde::de::DeserializeSeed;
 use serde_json::{Map, Value};
-use std::fmt;
+use std::cell::RefCell;
 
 /// The key of Sysdig's ConfigMap whose text is the settings, as JSON.
 const POLICY: &str = "policy.json";
@@ -49,81 +49,36 @@ pub(super) fn unwrapped(settings: &SettingsMap<'_, '_>, problems: &mut Problems)
 
 /// JSON, and the paths of its keys that stand twice, of which a reader would take the last.
 fn read(text: &str) -> Result<(Value, Vec<String>), serde_json::Error> {
-    let mut twice = Vec::new();
+    let twice = RefCell::default();
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = Reader { path: POLICY.to_owned(), twice: &mut twice }.deserialize(&mut deserializer)?;
+    let place = TextPlace { path: POLICY.to_owned(), twice: &twice };
+    let value = ValueReader(place).deserialize(&mut deserializer)?;
     deserializer.end()?;
-    Ok((value, twice))
+    Ok((value, twice.into_inner()))
 }
 
-/// Reads a value, and notes the keys below it that stand twice.
-struct Reader<'t> {
+/// A place in the text, and the paths of the keys that stand twice in it.
+struct TextPlace<'t> {
     path: String,
-    twice: &'t mut Vec<String>,
+    twice: &'t RefCell<Vec<String>>,
 }
 
-impl<'de> DeserializeSeed<'de> for Reader<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Reader<'_> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
+/// The first of two entries is kept, and the other is noted.
+impl Place for TextPlace<'_> {
+    fn element(&self, at: usize) -> Self {
+        Self { path: format!("{}[{at}]", self.path), ..*self }
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
+    fn entry(&self, key: &str) -> Self {
+        Self { path: format!("{}.{key}", self.path), ..*self }
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let Self { path, twice } = self;
-        let mut list = Vec::new();
-        while let Some(value) =
-            entries.next_element_seed(Reader { path: format!("{path}[{}]", list.len()), twice: &mut *twice })?
-        {
-            list.push(value);
+    fn is_kept(&self, object: &Map<String, Value>, key: &str) -> bool {
+        let is_second = object.contains_key(key);
+        if is_second {
+            self.twice.borrow_mut().push(self.path.clone());
         }
-        Ok(list.into())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let Self { path, twice } = self;
-        let mut map = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            let path = format!("{path}.{key}");
-            if map.contains_key(&key) {
-                twice.push(path.clone());
-            }
-            let value = entries.next_value_seed(Reader { path, twice: &mut *twice })?;
-            map.entry(key).or_insert(value);
-        }
-        Ok(map.into())
+        !is_second
     }
 }
 

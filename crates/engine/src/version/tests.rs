@@ -87,6 +87,8 @@ fn python_versions() {
         &[
             &["1.0.dev0", "1.0dev"],
             &["1.0.dev456", "1.dev456"],
+            // A separator may stand before a number that is missing.
+            &["1.0a0", "1.0a", "1.0a.", "1.0-alpha_"],
             &["1.0a1", "1.0.alpha-1", "1.0-A_1", "v1.0a1"],
             &["1.0a2.dev456"],
             &["1.0a2"],
@@ -102,7 +104,7 @@ fn python_versions() {
             &["1.0+abc.5"],
             &["1.0+abc.7"],
             &["1.0+5", "1.0+05"],
-            &["1.0.post0", "1.0-0", "1.0post", "1.0-r0"],
+            &["1.0.post0", "1.0-0", "1.0post", "1.0-r0", "1.0.post."],
             &["1.0.post456.dev34"],
             &["1.0.post456", "1.0-456", "1.0.rev456"],
             &["1.1.dev1"],
@@ -112,7 +114,16 @@ fn python_versions() {
             &["1!1.0"],
         ],
     );
-    incomparable(VersionOrder::Python, &["", "a", "1.0.x", "1.0+", "1.0+a b", "1.0-", "1.0.postx", "!1", "1.0 beta"]);
+    incomparable(
+        VersionOrder::Python,
+        &["", "a", "1.0.x", "1.0+", "1.0+a b", "1.0-", "1.0.postx", "!1", "1.0 beta", "1.*", "1.0\u{e4}"],
+    );
+    // More than 64 bits.
+    assert_eq!(VersionOrder::Python.compare("18446744073709551615", "1"), Some(Ordering::Greater));
+    incomparable(
+        VersionOrder::Python,
+        &["18446744073709551616", "1.post18446744073709551616", "18446744073709551616!1"],
+    );
 }
 
 #[test]
@@ -209,7 +220,7 @@ fn rpm_versions() {
     // Whichever release.
     assert_eq!(VersionOrder::Rpm.compare("1.1.1k-7.el8", "1.1.1k"), Some(Ordering::Equal));
     assert_eq!(VersionOrder::Rpm.compare("1:1.1.1k-7.el8", "1.1.1k"), Some(Ordering::Greater));
-    incomparable(VersionOrder::Rpm, &["", "x:1", "1-", "-1", "1 0", "~", "1-1-ä"]);
+    incomparable(VersionOrder::Rpm, &["", "x:1", ":1", "1:", "1-", "-1", "1-1-1", "1 0", "~", "1-1-ä"]);
 }
 
 #[test]

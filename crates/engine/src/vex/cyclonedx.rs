@@ -252,10 +252,10 @@ impl<'d> Components<'d> {
         let Some(short) = strictly_decoded(short) else { return vec![Name::Other] };
         let (serial, _) = document.split_once('/').unwrap_or((document, ""));
         let is_own = self.serial.and_then(|own| own.strip_prefix("urn:uuid:")) == Some(serial);
-        if is_own && self.own.contains_key(short.as_str()) {
+        if is_own && self.own.contains_key(&*short) {
             return self.names(&short);
         }
-        vec![Some(short.as_str()).filter(|short| short.starts_with("pkg:")).and_then(Name::of).unwrap_or(Name::Other)]
+        vec![Some(&*short).filter(|short| short.starts_with("pkg:")).and_then(Name::of).unwrap_or(Name::Other)]
     }
 }
 
