@@ -151,10 +151,9 @@ test-opa: ## OPA's conformance cases, and OPA_GENERATED generated modules from O
 vendor: ## vendor/regorus anew, of the published crate and the patches in vendor/regorus/patches
 	.ci/vendor make
 
-# The register machine isn't patched, and nothing here uses it: `rvm` is left out.
 test-vendor: ## whether vendor/regorus is what `vendor` makes, and its own tests
 	.ci/vendor check
-	CARGO_TARGET_DIR=target/regorus $(CARGO) test --locked --manifest-path vendor/regorus/Cargo.toml --no-default-features --features arc,full-opa
+	CARGO_TARGET_DIR=target/regorus $(CARGO) test --locked --manifest-path vendor/regorus/Cargo.toml
 
 test-monitoring: ## alerts, dashboard and queries of the pages, asked of Prometheus' own engine
 	@command -v go >/dev/null || { echo "go is not on PATH, which builds Prometheus' engine: install Go 1.26 or newer" >&2; exit 1; }
