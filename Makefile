@@ -153,7 +153,7 @@ vendor: ## vendor/regorus anew, of the published crate and the patches in vendor
 
 test-vendor: ## whether vendor/regorus is what `vendor` makes, and its own tests
 	.ci/vendor check
-	CARGO_TARGET_DIR=target/regorus $(CARGO) test --locked --manifest-path vendor/regorus/Cargo.toml
+	CARGO_PROFILE_DEV_DEBUG=false CARGO_TARGET_DIR=target/regorus $(CARGO) test --locked --manifest-path vendor/regorus/Cargo.toml
 
 test-monitoring: ## alerts, dashboard and queries of the pages, asked of Prometheus' own engine
 	@command -v go >/dev/null || { echo "go is not on PATH, which builds Prometheus' engine: install Go 1.26 or newer" >&2; exit 1; }
