@@ -21,7 +21,7 @@ CA_CERTIFICATES ?= /etc/ssl/certs/ca-certificates.crt
 CLI_IMAGE = $(OCI_URL)-cli:v$(call METADATA,version)
 
 .DEFAULT_GOAL := policy.wasm
-.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries test-opa test-monitoring fuzz e2e-tests e2e-needs cluster-tests cluster-soak cluster-programs cluster-harness kubectl fmt lint deny bench clean
+.PHONY: policy.wasm playground playground-tests site site-tests annotated-policy.wasm artifacthub-pkg.yml settings has-kwctl version-check push $(COMMANDS) policy.wasm.sha256 image push-image artifacthub release-notes demo demo-decisions files-command test test-long test-libraries test-opa test-vendor vendor test-monitoring fuzz e2e-tests e2e-needs cluster-tests cluster-soak cluster-programs cluster-harness kubectl fmt lint deny bench clean
 
 policy.wasm: ## the policy's module
 	$(CARGO) build --locked --profile policy --package image-admission-policy --target wasm32-wasip1
@@ -147,6 +147,13 @@ test-opa: ## OPA's conformance cases, and OPA_GENERATED generated modules from O
 	@command -v go >/dev/null || { echo "go is not on PATH, which builds OPA: install Go 1.26 or newer" >&2; exit 1; }
 	cd e2e-tests/opa && go mod download github.com/open-policy-agent/opa && go build -o ../../target/opa-judge .
 	OPA_CASES="$$(cd e2e-tests/opa && go list -m -f '{{.Dir}}' github.com/open-policy-agent/opa)/v1/test/cases/testdata" OPA_JUDGE="$(CURDIR)/target/opa-judge" $(CARGO) lint test --locked --package image-admission-cli --test opa -- --include-ignored --nocapture
+
+vendor: ## vendor/regorus anew, of the published crate and the patches in vendor/regorus/patches
+	.ci/vendor make
+
+test-vendor: ## whether vendor/regorus is what `vendor` makes, and its own tests
+	.ci/vendor check
+	CARGO_PROFILE_DEV_DEBUG=false CARGO_TARGET_DIR=target/regorus $(CARGO) test --locked --manifest-path vendor/regorus/Cargo.toml
 
 test-monitoring: ## alerts, dashboard and queries of the pages, asked of Prometheus' own engine
 	@command -v go >/dev/null || { echo "go is not on PATH, which builds Prometheus' engine: install Go 1.26 or newer" >&2; exit 1; }

@@ -1,0 +1,3 @@
+module regorus_test
+
+go 1.21.5

@@ -1,0 +1,5 @@
+package test
+
+accept {
+  input.date == "12/1/2022"
+}

@@ -1,0 +1,6 @@
+package test
+
+local = x {
+  some x
+  x = 10
+}
