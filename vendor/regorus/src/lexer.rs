@@ -14,10 +14,8 @@ use crate::utils::limits::{DEFAULT_MAX_COL, DEFAULT_MAX_FILE_BYTES, DEFAULT_MAX_
 use crate::*;
 use core::cmp;
 use core::fmt::{self, Debug, Formatter};
-use core::iter::Peekable;
 use core::num::{NonZeroU32, NonZeroUsize};
 use core::ops::Range;
-use core::str::CharIndices;
 
 use crate::Value;
 
@@ -180,26 +178,23 @@ impl Source {
             bail!("{file} exceeds maximum allowed policy file size {max_file_bytes} bytes",);
         }
         let mut lines = vec![];
-        let mut prev_ch = ' ';
-        let mut prev_pos = 0_u32;
         let mut start = 0_u32;
-        for (i, ch) in contents.char_indices() {
+        for (i, _) in contents.match_indices('\n') {
+            let before = i
+                .checked_sub(1)
+                .and_then(|before| contents.as_bytes().get(before));
             let i_u32 = usize_to_u32(i)?;
-            if ch == '\n' {
-                let end = match prev_ch {
-                    '\r' => prev_pos,
-                    _ => i_u32,
-                };
-                if lines.len() >= max_lines.get() {
-                    bail!("{file} exceeds maximum allowed line count {max_lines}",);
-                }
-                lines.push((start, end));
-                // Enforce the current global memory cap after recording each line span.
-                check_memory_limit()?;
-                start = i_u32.saturating_add(1);
+            let end = match before {
+                Some(b'\r') => i_u32.saturating_sub(1),
+                _ => i_u32,
+            };
+            if lines.len() >= max_lines.get() {
+                bail!("{file} exceeds maximum allowed line count {max_lines}",);
             }
-            prev_ch = ch;
-            prev_pos = i_u32;
+            lines.push((start, end));
+            // Enforce the current global memory cap after recording each line span.
+            check_memory_limit()?;
+            start = i_u32.saturating_add(1);
         }
 
         let start_usize = usize::try_from(start).unwrap_or(usize::MAX);
@@ -383,10 +378,39 @@ pub enum TokenKind {
 #[derive(Debug, Clone)]
 pub struct Token(pub TokenKind, pub Span);
 
+/// The characters of a text with their places, from a place on. Nearly all of them are ASCII.
+#[derive(Clone)]
+struct Chars<'source> {
+    text: &'source str,
+    at: usize,
+}
+
+impl Chars<'_> {
+    /// The next one, which stays the next one.
+    fn peek(&self) -> Option<(usize, char)> {
+        let byte = *self.text.as_bytes().get(self.at)?;
+        let chr = match byte.is_ascii() {
+            true => char::from(byte),
+            false => self.text.get(self.at..)?.chars().next()?,
+        };
+        Some((self.at, chr))
+    }
+}
+
+impl Iterator for Chars<'_> {
+    type Item = (usize, char);
+
+    fn next(&mut self) -> Option<(usize, char)> {
+        let next = self.peek()?;
+        self.at = self.at.saturating_add(next.1.len_utf8());
+        Some(next)
+    }
+}
+
 #[derive(Clone)]
 pub struct Lexer<'source> {
     source: Source,
-    iter: Peekable<CharIndices<'source>>,
+    iter: Chars<'source>,
     line: u32,
     col: u32,
     max_col: NonZeroU32,
@@ -410,7 +434,10 @@ impl<'source> Lexer<'source> {
     pub fn new(source: &'source Source) -> Self {
         Self {
             source: source.clone(),
-            iter: source.contents().char_indices().peekable(),
+            iter: Chars {
+                text: source.contents(),
+                at: 0,
+            },
             line: 1,
             col: 1,
             max_col: DEFAULT_MAX_COL,
@@ -455,11 +482,10 @@ impl<'source> Lexer<'source> {
         self.allow_single_quoted_strings = b;
     }
 
-    fn peek(&mut self) -> (usize, char) {
-        match self.iter.peek() {
-            Some(&(index, chr)) => (index, chr),
-            _ => (self.source.contents().len(), '\x00'),
-        }
+    fn peek(&self) -> (usize, char) {
+        self.iter
+            .peek()
+            .unwrap_or((self.source.contents().len(), '\x00'))
     }
 
     #[inline]
@@ -489,7 +515,7 @@ impl<'source> Lexer<'source> {
         Ok(())
     }
 
-    fn peekahead(&mut self, n: usize) -> (usize, char) {
+    fn peekahead(&self, n: usize) -> (usize, char) {
         match self.iter.clone().nth(n) {
             Some((index, chr)) => (index, chr),
             _ => (self.source.contents().len(), '\x00'),
@@ -499,15 +525,11 @@ impl<'source> Lexer<'source> {
     fn read_ident(&mut self) -> Result<Token> {
         let start = self.peek().0;
         let col = self.col;
-        loop {
-            let ch = self.peek().1;
-            if ch.is_ascii_alphanumeric() || ch == '_' {
-                self.iter.next();
-            } else {
-                break;
-            }
-        }
-        let end = self.peek().0;
+        let rest = self.source.contents().as_bytes().get(start..);
+        let is_ident = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+        let length = rest.unwrap_or_default().iter().take_while(is_ident).count();
+        let end = start.saturating_add(length);
+        self.iter.at = end;
         self.advance_col(usize_to_u32(end.saturating_sub(start))?)?;
         Ok(Token(
             TokenKind::Ident,
@@ -730,6 +752,7 @@ impl<'source> Lexer<'source> {
         self.iter.next();
         self.advance_col(1)?;
         let (start, _) = self.peek();
+        let mut has_escapes = false;
         loop {
             let (offset, ch) = self.peek();
             match ch {
@@ -737,6 +760,7 @@ impl<'source> Lexer<'source> {
                     break;
                 }
                 '\\' => {
+                    has_escapes = true;
                     self.iter.next();
                     let (_, escape_ch) = self.peek();
                     self.iter.next();
@@ -801,24 +825,26 @@ impl<'source> Lexer<'source> {
             return Err(self.source.error(line, col, "invalid string span"));
         }
 
-        let str_slice = self
-            .source
-            .contents()
-            .get(start.saturating_sub(1)..end)
-            .ok_or_else(|| self.source.error(line, col, "invalid string span"))?;
+        // Escapes may name half of a pair, which no text of Rust has. All other characters were looked at above.
+        if has_escapes {
+            let str_slice = self
+                .source
+                .contents()
+                .get(start.saturating_sub(1)..end)
+                .ok_or_else(|| self.source.error(line, col, "invalid string span"))?;
 
-        // Ensure that the string is parsable in Rust.
-        match serde_json::from_str::<String>(str_slice) {
-            Ok(_) => (),
-            Err(e) => {
-                let serde_msg = &e.to_string();
-                let msg = serde_msg;
-                bail!(
-                    "{} {}",
-                    self.source
-                        .error(self.line, col, "serde_json cannot parse string:"),
-                    msg
-                )
+            match serde_json::from_str::<String>(str_slice) {
+                Ok(_) => (),
+                Err(e) => {
+                    let serde_msg = &e.to_string();
+                    let msg = serde_msg;
+                    bail!(
+                        "{} {}",
+                        self.source
+                            .error(self.line, col, "serde_json cannot parse string:"),
+                        msg
+                    )
+                }
             }
         }
 

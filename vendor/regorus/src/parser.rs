@@ -645,10 +645,15 @@ impl<'source> Parser<'source> {
         let node = match &self.tok.0 {
             TokenKind::Number => self.read_number(span)?,
             TokenKind::String => {
-                let v = match serde_json::from_str::<Value>(format!("\"{}\"", span.text()).as_str())
-                {
-                    Ok(v) => v,
-                    Err(e) => bail!(span.error(format!("invalid string literal. {e}").as_str())),
+                let text = span.text();
+                let v = match text.contains('\\') {
+                    false => Value::from(text),
+                    true => match serde_json::from_str::<Value>(&format!("\"{text}\"")) {
+                        Ok(v) => v,
+                        Err(e) => {
+                            bail!(span.error(format!("invalid string literal. {e}").as_str()))
+                        }
+                    },
                 };
                 Expr::String {
                     span,
