@@ -7,11 +7,9 @@ mod clock;
 mod room;
 
 use clock::GuestClock;
-use image_admission_engine::{Answer, LogLevel, LogLine, Timestamp, WireHost};
-use kubewarden_policy_sdk::logging::KubewardenDrain;
+use image_admission_engine::{Answer, Timestamp, WireHost};
 use kubewarden_policy_sdk::protocol_version_guest;
 use room::Room;
-use slog::{Logger, info, o, warn};
 use std::time::{SystemTime, UNIX_EPOCH};
 use wapc_guest::{CallResult, host_call, register_function};
 
@@ -35,23 +33,18 @@ fn validate(payload: &[u8]) -> CallResult {
     let host = |namespace: &str, operation: &str, payload: &[u8]| {
         host_call(BINDING, namespace, operation, payload).map_err(|error| error.to_string())
     };
-    Ok(reply(image_admission_engine::validate(payload, &WireHost(host), Timestamp(now))))
+    reply(image_admission_engine::validate(payload, &WireHost(host), Timestamp(now)))
 }
 
 fn validate_settings(payload: &[u8]) -> CallResult {
-    Ok(reply(image_admission_engine::validate_settings(payload)))
+    reply(image_admission_engine::validate_settings(payload))
 }
 
 /// Writes the lines for the host's log, and passes the response on.
-fn reply(answer: Answer) -> Vec<u8> {
-    if !answer.log.is_empty() {
-        let log = Logger::root(KubewardenDrain::new(), o!());
-        for LogLine { level, message } in &answer.log {
-            match level {
-                LogLevel::Info => info!(log, "{message}"),
-                LogLevel::Warning => warn!(log, "{message}"),
-            }
-        }
+fn reply(answer: Answer) -> CallResult {
+    for line in &answer.log {
+        // A host that can't log changes no decision.
+        let _ = host_call(BINDING, "tracing", "log", &serde_json::to_vec(line)?);
     }
-    answer.response
+    Ok(answer.response)
 }

@@ -1,12 +1,12 @@
 //! How much of the module's memory a request may take.
 //!
-//! Hosts refuse more than 256 MiB or 128 MiB, and the module itself more than 256 MiB: then it traps, and nobody is told why. So the
-//! engine asks here, and rejects in its own words.
+//! The module has 128 MiB at most (`build.rs`), and traps beyond: then nobody is told why. So the engine asks here, and rejects in its
+//! own words.
 
 use image_admission_engine::Memory;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The most that a request may take, in bytes. What is written once it is decided fits below 128 MiB as well.
+/// The most that a request may take, in bytes. What is written once it is decided fits as well.
 const MOST: usize = 112 * 1024 * 1024;
 
 /// The page of WebAssembly, the unit in which memory grows.

@@ -5,11 +5,12 @@ use crate::payload::Payload;
 use crate::rego::{Seen, hide};
 use crate::response::Response;
 use crate::text::from_json;
+use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A line for the host's log.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A line for the host's log, in the form that Kubewarden's host reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LogLine {
     /// How much it matters.
     pub level: LogLevel,
@@ -18,7 +19,8 @@ pub struct LogLine {
 }
 
 /// How much a line of the log matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LogLevel {
     /// What was asked, seen and decided.
     Info,
