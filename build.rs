@@ -1,7 +1,7 @@
 //! Declares the module's maximum of memory to the linker: a request that would need more ends in a rejection, not in
 //! the memory of the server.
 
-/// 128 MiB, half of what hosts allow: what decisions are promised to take at most (`src/room.rs`), and what is written once they are made.
+/// 128 MiB, half of what hosts allow. Decisions take 112 MiB at most (`src/room.rs`); the rest is for writing the answer.
 const MOST_MEMORY: usize = 128 * 1024 * 1024;
 
 fn main() {

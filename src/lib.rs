@@ -37,6 +37,7 @@ fn validate(payload: &[u8]) -> CallResult {
 }
 
 fn validate_settings(payload: &[u8]) -> CallResult {
+    room::start_anew();
     reply(image_admission_engine::validate_settings(payload))
 }
 

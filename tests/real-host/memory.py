@@ -2,7 +2,7 @@
 
     python3 tests/real-host/memory.py [an annotated module in the place of the checkout's]
 
-The host gives an evaluation 256 MiB since Kubewarden 1.38; those before give what the module declares, which is as much.
+The host gives an evaluation 256 MiB since Kubewarden 1.38; the module itself declares 128.
 It needs what `record.py` needs, but for the port.
 """
 import json, sys

@@ -213,12 +213,15 @@ fn compared(id: &str, has_plus: bool) -> String {
     [id, if has_plus { "-or-later" } else { "-only" }].concat()
 }
 
-/// What stands in lists where nobody says anything of a licence. The library has it among the ids.
-const NO_ASSERTION: &str = "NOASSERTION";
+/// Whether an id of the library's is one of SPDX' list. It has more: `NOASSERTION`, which says nothing of a licence, `GPL-2.0+` beside
+/// `GPL-2.0`, and GNU's documentation licences without their `-only` or `-or-later`.
+fn is_of_list(id: &str) -> bool {
+    id != "NOASSERTION" && !id.ends_with('+') && !id.ends_with("-invariants")
+}
 
 /// The ids that SPDX lists.
 fn listed() -> impl Iterator<Item = &'static str> {
-    LICENSES.iter().map(|license| license.name).filter(|id| *id != NO_ASSERTION)
+    LICENSES.iter().map(|license| license.name).filter(|id| is_of_list(id))
 }
 
 /// Whether SPDX lists an id, in whatever case. The ids that begin with the same letter stand together.
@@ -231,7 +234,7 @@ fn is_known(id: &str) -> bool {
     let in_either_case =
         initial(id).into_iter().flat_map(|first| [first.to_ascii_uppercase(), first.to_ascii_lowercase()]);
     let mut alike = in_either_case.flat_map(begins_with).filter(|license| license.name.eq_ignore_ascii_case(id));
-    alike.any(|license| license.name != NO_ASSERTION)
+    alike.any(|license| is_of_list(license.name))
 }
 
 /// Whether SPDX lists an exception.
@@ -341,6 +344,9 @@ mod tests {
         }
         for id in ["", "NOASSERTION", "noassertion", "NONE", "GPLv3", "MIT OR", "Classpath-exception-2.0", "m\u{131}t"]
         {
+            assert!(!is_known(id), "{id}");
+        }
+        for id in ["GFDL-1.1-invariants", "gfdl-1.3-no-invariants", "GPL-2.0+", "LGPL-3.0+"] {
             assert!(!is_known(id), "{id}");
         }
         assert!(is_known_exception("Classpath-exception-2.0") && is_known_exception("classpath-EXCEPTION-2.0"));

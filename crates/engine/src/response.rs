@@ -56,8 +56,8 @@ pub struct Response {
     pub audit_annotations: BTreeMap<String, String>,
 }
 
-/// The same as Kubewarden's host reads it: as `ValidationResponse` of Kubewarden's SDK, which has no order of annotations, and numbers
-/// without their text.
+/// The same as Kubewarden's host reads it. The SDK's `ValidationResponse` isn't used: its annotations have no order, and its numbers no
+/// text.
 #[derive(Serialize)]
 struct WireResponse<'a> {
     accepted: bool,

@@ -7,6 +7,8 @@ use wasmtime::{Cache, CacheConfig, Caller, Config, Engine, Extern, Linker, Modul
 
 /// WASI's word for a clock that can't be read.
 const CANT_BE_READ: i32 = 29;
+/// WASI's word for a file that isn't open.
+const BAD_FILE: i32 = 8;
 /// WASI's number of the clock that tells the time of day. The other one is monotonic.
 const REALTIME: i32 = 0;
 /// What a clock tells that can be read, in nanoseconds: it stands still.
@@ -62,6 +64,13 @@ fn validate(payload: &Value, tells: fn(i32) -> bool) -> Result<Vec<u8>, String> 
     linker.func_wrap("wasi_snapshot_preview1", "clock_time_get", clock).unwrap();
     // The keys of waPC's table of functions.
     linker.func_wrap("wasi_snapshot_preview1", "random_get", |_: i32, _: i32| 0).unwrap();
+    // Where what a panic says would go, and whether it says where it was.
+    linker.func_wrap("wasi_snapshot_preview1", "fd_write", |_: i32, _: i32, _: i32, _: i32| BAD_FILE).unwrap();
+    let no_variables = |mut guest: Guest<'_>, count: i32, bytes: i32| {
+        [count, bytes].into_iter().for_each(|address| write(&mut guest, address, &[0; 4]));
+        0
+    };
+    linker.func_wrap("wasi_snapshot_preview1", "environ_sizes_get", no_variables).unwrap();
     let request = |mut guest: Guest<'_>, operation: i32, payload: i32| {
         let bytes = guest.data().payload.clone();
         write(&mut guest, operation, b"validate");
@@ -115,7 +124,7 @@ fn by_rule() -> Value {
 fn without_the_time_of_day_nothing_is_decided() {
     for tells in [|clock| clock != REALTIME, |_| false] {
         let ended = validate(&payload(&json!({})), tells).unwrap_err();
-        assert!(ended.starts_with("unknown import: `wasi_snapshot_preview1::"), "{ended}");
+        assert!(ended.contains("unreachable"), "{ended}");
     }
 }
 
@@ -126,6 +135,6 @@ fn without_a_clock_that_stops_them_neither_rules_nor_expressions_decide() {
         let response: Value = serde_json::from_slice(&answer).unwrap();
         assert_eq!(response["accepted"], true, "{response}");
         let ended = validate(&payload(&settings), |clock| clock == REALTIME).unwrap_err();
-        assert!(ended.starts_with("unknown import: `wasi_snapshot_preview1::"), "{ended}");
+        assert!(ended.contains("unreachable"), "{ended}");
     }
 }

@@ -185,7 +185,7 @@ pub(super) fn cause(text: &str) -> &str {
     line
 }
 
-// The SDK has types for the calls about the cluster as well, with all of Kubernetes' own behind them.
+// The SDK's types of the calls about the cluster bring all of Kubernetes' own, so these are written here.
 
 #[derive(Serialize)]
 struct GetResource<'a> {

@@ -21,8 +21,8 @@ fn main() -> ExitCode {
         }
     };
     let mut bindgen = Bindgen::new();
-    // A page loads it with every visit: no names, and no list of tools.
-    bindgen.input_module("image_admission_playground", module).remove_name_section(true).remove_producers_section(true).typescript(true);
+    // A page loads it with every visit: no list of tools, and no names.
+    bindgen.input_module("image_admission_playground", module).remove_producers_section(true).typescript(true);
     let made = bindgen.web(true).and_then(|bindgen| bindgen.generate(folder));
     match made {
         Ok(()) => ExitCode::SUCCESS,
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The module without waPC's entry, which Kubewarden's SDK brings into everything that has its types: a page has no such host.
+/// The module without waPC's entry, which Kubewarden's SDK brings into everything that has its types. A page has no such host.
 fn without_wapc(path: &Path) -> Result<Module> {
     let mut module = ModuleConfig::new().generate_name_section(false).parse_file(path)?;
     module.exports.remove("__guest_call")?;
