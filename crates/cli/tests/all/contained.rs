@@ -15,8 +15,8 @@ use std::time::Instant;
 
 static MODULE: LazyLock<PolicyModule> = LazyLock::new(|| PolicyModule::from_file(&support::module_path()).unwrap());
 
-/// What the module may take at most, half of what hosts give it.
-const MAX_MEMORY: usize = 128 << 20;
+/// What the module may take at most, below the 128 MiB at which it ends.
+const MAX_MEMORY: usize = 120 << 20;
 
 /// A rule, and what becomes of it.
 #[derive(Deserialize)]

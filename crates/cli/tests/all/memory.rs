@@ -24,7 +24,8 @@ static MODULES: LazyLock<[PolicyModule; 2]> = LazyLock::new(|| {
 const TOO_MUCH: &str = "deciding about the request takes more memory than the policy may: make the object smaller, name fewer images, \
                         or have scanners and rules keep less";
 
-/// What the host says, and then rejects: it hands over an answer as a whole, and this one alone is larger than the memory.
+/// What the host says before it rejects. It hands an answer to the module as a whole, and this answer alone is larger than the module's
+/// memory.
 const ENDED: &str = "the policy crashed";
 
 const REGISTRY: &str = "registry.example.com";
