@@ -1,7 +1,7 @@
 //! The clock that stops rules: it tells the time, and that none is left when the guest's memory is nearly used up.
 
 use crate::room::taken;
-use image_admission_engine::{Clock, NO_TIME};
+use image_admission_untrusted::clock::{Clock, NO_TIME};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 

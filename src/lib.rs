@@ -7,7 +7,9 @@ mod clock;
 mod room;
 
 use clock::GuestClock;
-use image_admission_engine::{Answer, Timestamp, WireHost};
+use image_admission_engine::Answer;
+use image_admission_host::WireHost;
+use image_admission_untrusted::time::Timestamp;
 use kubewarden_policy_sdk::protocol_version_guest;
 use room::Room;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,8 +22,8 @@ const BINDING: &str = "kubewarden";
 #[expect(unsafe_code, reason = "waPC finds it by its name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn wapc_init() {
-    image_admission_engine::use_clock(&GuestClock);
-    image_admission_engine::use_memory(&Room);
+    image_admission_untrusted::clock::use_clock(&GuestClock);
+    image_admission_untrusted::memory::use_memory(&Room);
     register_function("validate", validate);
     register_function("validate_settings", validate_settings);
     register_function("protocol_version", protocol_version_guest);

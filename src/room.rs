@@ -3,7 +3,7 @@
 //! The module has 128 MiB at most (`build.rs`), and traps beyond: then nobody is told why. So the engine asks here, and rejects in its
 //! own words.
 
-use image_admission_engine::Memory;
+use image_admission_untrusted::memory::Memory;
 use std::hint;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -3,7 +3,9 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use ed25519_dalek::{Signer as _, SigningKey};
-use image_admission_engine::{HostCalls, Timestamp, WireHost, validate, validate_settings};
+use image_admission_engine::{validate, validate_settings};
+use image_admission_host::{HostCalls, WireHost};
+use image_admission_untrusted::time::Timestamp;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::LazyLock;

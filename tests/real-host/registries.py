@@ -1,4 +1,4 @@
-"""Asks the real `policy-server` about images whose registry answers as `crates/engine/tests/registries/answers.yaml` says.
+"""Asks the real `policy-server` about images whose registry answers as `crates/host/tests/registries/answers.yaml` says.
 
 Each row is an image's registry. The policy has to say the row's words about it; `scanFailed: accept-outages` has to let in
 the outages and nothing else, and `scanFailed: accept` all of them. Run this with each new policy-server: its client's texts
@@ -38,7 +38,7 @@ def serve(rows):
 
 
 def main():
-    with open(os.path.join(ROOT, "crates/engine/tests/registries/answers.yaml")) as file:
+    with open(os.path.join(ROOT, "crates/host/tests/registries/answers.yaml")) as file:
         rows = yaml.safe_load(file)
     world = World()
     world.registry = serve(rows)

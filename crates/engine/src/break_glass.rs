@@ -4,10 +4,10 @@
 //! the settings name. Nobody else is asked, so that a registry that stays silent can't stand in the way.
 
 use crate::context::RequestContext;
-use crate::host::AccessReview;
-use crate::message::cut;
 use crate::request::Operation;
-use crate::settings::BreakGlass;
+use image_admission_host::AccessReview;
+use image_admission_settings::BreakGlass;
+use image_admission_untrusted::message::cut;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;

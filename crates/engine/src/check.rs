@@ -1,10 +1,11 @@
 //! Settings of a policy that is to be deployed: read, and the rules and expressions among them looked into.
 
-use crate::host::Capability;
-use crate::report::{kinds_of, sbom_kind_of};
-use crate::running;
-use crate::settings::{ExemptionObject, Identity, InvalidSettings, Lint, Settings};
-use crate::{Timestamp, rego, verification};
+use crate::verification;
+use image_admission_host::Capability;
+use image_admission_judgement::report::{kinds_of, sbom_kind_of};
+use image_admission_judgement::running;
+use image_admission_settings::{ExemptionObject, Identity, InvalidSettings, Lint, Settings};
+use image_admission_untrusted::time::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -17,7 +18,7 @@ pub fn check_settings(value: &Value) -> Result<Settings, InvalidSettings> {
     let (settings, mut problems) = Settings::read_partly(value);
     let Some(settings) = settings else { return Err(InvalidSettings(problems)) };
     if problems.is_empty() {
-        problems.extend(rego::check(&settings));
+        problems.extend(image_admission_rego::check(&settings));
     }
     problems.extend(verification::check::check(&settings));
     if problems.is_empty() { Ok(settings) } else { Err(InvalidSettings(problems)) }
@@ -30,15 +31,20 @@ pub fn lint(settings: &Settings, now: Timestamp, namespaces: Option<&BTreeSet<St
     let mut lints = settings.lint(now, namespaces);
     lints.extend(verification::check::one_platform(settings));
     lints.extend(verification::by_label(settings));
-    lints.extend(rego::silent_denials(settings));
-    lints.extend(rego::unseen(settings));
+    lints.extend(image_admission_rego::silent_denials(settings));
+    lints.extend(image_admission_rego::unseen(settings));
     lints
 }
 
 /// What is logged when settings are deployed, one line each.
 pub(crate) fn notices(settings: &Settings) -> Vec<String> {
     let mut notices = settings.notices();
-    notices.extend(rego::silent_denials(settings).iter().chain(&rego::unseen(settings)).map(Lint::to_string));
+    notices.extend(
+        image_admission_rego::silent_denials(settings)
+            .iter()
+            .chain(&image_admission_rego::unseen(settings))
+            .map(Lint::to_string),
+    );
     notices
 }
 
@@ -135,7 +141,7 @@ pub fn calls_made(settings: &Settings) -> Vec<Capability> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::LintRule;
+    use image_admission_settings::LintRule;
     use serde_json::json;
 
     #[track_caller]

@@ -2,9 +2,9 @@
 
 use crate::decision::{Decision, Outcome};
 use crate::judged::JudgedImage;
-use crate::reason::{Denial, ExceededLimit};
-use crate::report::PlatformReport;
-use crate::settings::RULE;
+use image_admission_judgement::reason::{Denial, ExceededLimit};
+use image_admission_judgement::report::PlatformReport;
+use image_admission_settings::RULE;
 use std::borrow::Cow;
 
 /// The most letters of a policy's name that an address has.
@@ -12,7 +12,7 @@ const MAX_NAME_LENGTH: usize = 63;
 
 /// `Ask #platform-security, or see https://wiki.example/max-severity-critical`; none where the settings say nothing, or nothing
 /// rejects.
-pub(crate) fn contact_line(decision: &Decision) -> Option<String> {
+pub fn contact_line(decision: &Decision) -> Option<String> {
     let message = decision.message.as_ref()?;
     let docs = || {
         let docs = message.docs.as_ref()?;

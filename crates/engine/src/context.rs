@@ -1,10 +1,10 @@
 //! What every step of a request is given: the request with all that it is decided by, and the object that it brings.
 
-use crate::Timestamp;
-use crate::host::Host;
 use crate::request::{AdmissionRequest, UnreadableRequest};
-use crate::settings::Settings;
-use crate::workload::WorkloadKind;
+use image_admission_host::Host;
+use image_admission_image::workload::WorkloadKind;
+use image_admission_settings::Settings;
+use image_admission_untrusted::time::Timestamp;
 use serde_json::Value;
 
 /// One request, and all that it is decided by. No step changes it.

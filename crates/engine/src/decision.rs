@@ -1,16 +1,16 @@
 //! The decision: a value that says what was decided about a request, and about each image why.
 
-use crate::Timestamp;
 use crate::break_glass::{BrokenGlass, WholeGlass};
-use crate::image::{ImageReference, UnreadableObject, WorkloadImage};
 use crate::judged::JudgedImage;
 use crate::prescan::PreScanRejection;
-use crate::reason::NamedByMirror;
 use crate::rego::{PoliciesSaid, PolicyOutcome, Seen};
-use crate::report::ReportSearch;
 use crate::request::UnreadableRequest;
-use crate::settings::Message;
 use crate::verification::{VerificationOutcome, Verified};
+use image_admission_image::{ImageReference, UnreadableObject, WorkloadImage};
+use image_admission_judgement::reason::NamedByMirror;
+use image_admission_judgement::report::ReportSearch;
+use image_admission_settings::Message;
+use image_admission_untrusted::time::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeSet;
 

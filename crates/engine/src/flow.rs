@@ -3,28 +3,29 @@
 //! Steps look at what was decided before them: what is rejected for good is asked nothing more, and what nothing has to be
 //! judged of is still verified and shown to rules.
 
-use crate::Timestamp;
 use crate::break_glass::break_glass;
 use crate::context::{RequestContext, ReviewedObject};
 use crate::decision::{Decision, NothingToJudge, Outcome};
-use crate::exemption::ExemptionObjects;
-use crate::host::{CountedHost, Host, MirroredHost};
-use crate::image::{WorkloadImage, images};
 use crate::judged::JudgedImage;
-use crate::memory;
 use crate::pin::{self, KeptPin};
 use crate::prescan::{self, PreScan};
-use crate::reason::NamedByMirror;
-use crate::rego::{Budget, RequestRules};
-use crate::report::ReportSearch;
+use crate::rego::RequestRules;
 use crate::request::{AdmissionRequest, Operation};
-use crate::resolve::Digests;
-use crate::running::RunningPods;
 use crate::scan;
-use crate::settings::{ExistingImages, Settings, VerificationPolicy};
 use crate::update::{NewImages, is_placeholder, new_images};
 use crate::verification::{self, Recorder};
-use crate::workload::WorkloadKind;
+use image_admission_host::{CountedHost, Host, MirroredHost};
+use image_admission_image::workload::WorkloadKind;
+use image_admission_image::{WorkloadImage, images};
+use image_admission_judgement::exemption::ExemptionObjects;
+use image_admission_judgement::reason::NamedByMirror;
+use image_admission_judgement::report::ReportSearch;
+use image_admission_judgement::resolve::Digests;
+use image_admission_judgement::running::RunningPods;
+use image_admission_rego::engine::Budget;
+use image_admission_settings::{ExistingImages, Settings, VerificationPolicy};
+use image_admission_untrusted::memory;
+use image_admission_untrusted::time::Timestamp;
 use std::collections::BTreeSet;
 
 /// Decides a request; a recorder is told what expressions come to. What took more calls to the host than the settings allow, or
@@ -104,9 +105,10 @@ fn judge(
     let (kept, digests) = name_images(context, &reviewed, &mut decision);
     pre_scan(context, &reviewed, &mut decision, rules.as_deref_mut());
     let subject = scan::subject(context, &reviewed, &decision.images, decision.outcome == Outcome::Scanned);
-    let objects = ExemptionObjects::new(context, &subject.namespace);
-    let running = RunningPods::new(context, &subject.namespace);
-    let mut search = ReportSearch::new(context, &subject, objects.as_ref(), running.as_ref());
+    let objects = ExemptionObjects::new(context.settings, context.host, context.now, &subject.namespace);
+    let running = RunningPods::new(context.settings, context.host, &subject.namespace);
+    let mut search =
+        ReportSearch::new(context.settings, context.host, context.now, &subject, objects.as_ref(), running.as_ref());
     search.know_resolved(&digests);
     verify(context, &reviewed, &mut decision, (&kept, digests, &mut search), recorder);
     scan(context, &reviewed, &mut decision, rules.as_deref_mut(), &mut search);

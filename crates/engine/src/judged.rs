@@ -1,10 +1,10 @@
 //! An image that is judged, with all that was said of it.
 
-use crate::image::{ImageReference, WorkloadImage};
-use crate::policy::Rule;
-use crate::reason::{Denial, ImageWarning, Rejection};
-use crate::report::ScanReport;
-use crate::settings::{PreScanAction, ScanAction};
+use image_admission_image::{ImageReference, WorkloadImage};
+use image_admission_judgement::reason::{Denial, ImageWarning, Rejection};
+use image_admission_judgement::report::ScanReport;
+use image_admission_settings::policy::Rule;
+use image_admission_settings::{PreScanAction, ScanAction};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -109,7 +109,7 @@ impl JudgedImage {
     }
 
     /// Why pre-scan rejects it, where its policy does.
-    pub(crate) fn pre_scan_rejection(&self) -> Option<Rejection<'_, Rule<PreScanAction>>> {
+    pub fn pre_scan_rejection(&self) -> Option<Rejection<'_, Rule<PreScanAction>>> {
         let policy = self.pre_scan.as_ref().filter(|rule| rule.action == PreScanAction::Reject)?;
         Some(Rejection { image: self.image.shown(), policy, denial: None })
     }

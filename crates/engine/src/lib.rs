@@ -23,98 +23,47 @@
 // The engine's own `clippy.toml` names what does I/O; using any of it fails the build.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
-mod acceptance;
-mod attached;
 mod break_glass;
 mod check;
-mod clock;
-mod cluster;
-mod configuration;
 mod contact;
 mod context;
 mod decision;
-mod exemption;
-pub mod explain;
-mod exploited;
-mod finding;
 mod flow;
-mod glob;
-mod host;
-mod image;
 mod judged;
-mod license;
-mod literal;
 mod log;
-mod manifest;
-mod memory;
-mod message;
-mod package;
 mod payload;
 mod pin;
-mod platform;
-mod pointer;
-mod policy;
 mod prescan;
-mod purl;
-mod reason;
-mod referrers;
-pub mod rego;
-mod remedy;
-mod report;
+mod rego;
 mod request;
-mod resolve;
 mod response;
-mod running;
 mod scan;
-pub mod settings;
-mod spelling;
-mod text;
-mod time;
-#[cfg(test)]
-mod traps;
 mod update;
 mod verification;
-mod version;
-mod vex;
-mod workload;
 
+use image_admission_host::Host;
+use image_admission_settings::{InvalidSettings, Settings, VerificationPolicy};
+use image_admission_untrusted::json;
+use image_admission_untrusted::time::Timestamp;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use settings::{InvalidSettings, Settings, VerificationPolicy};
 use verification::{Nobody, Record};
 
 pub use break_glass::{BrokenGlass, WholeGlass};
 pub use check::{ReadKind, calls_made, check_settings, cluster_reads, kinds_read, lint};
-pub use clock::{Clock, NO_TIME, use_clock, use_clock_if_none};
+pub use contact::contact_line;
 pub use decision::{Decision, NothingToJudge, Outcome};
-pub use host::{
-    AccessReview, Capability, Document, Host, HostCalls, HostFailure, Refusal, Resource, Untrusted, WireHost,
-};
-pub use image::{ImageList, ImageReference, NotAnImage, ReferenceError, UnreadableObject, WorkloadImage};
 pub use judged::{JudgedImage, ScanOutcome};
 pub use log::{LogLevel, LogLine};
-pub use manifest::is_proven;
-pub use memory::{Memory, use_memory};
-pub use message::nearest;
-pub use platform::Platform;
-pub use policy::Rule;
 pub use prescan::PreScanRejection;
-pub use reason::{
-    Beside, Denial, DocumentKind, ExceededLimit, ExceededSetting, ExemptedBy, FoundPackage, GateWarning, ImageWarning,
-    LicenseFault, NamedByMirror, PackageFault, ReportState, ScanReason, ScanStatus, Unsigned, Unverified,
-    UsedExemption, UsedVex, VexSaid,
-};
 pub use rego::{PolicyOutcome, Seen, SeenModule};
-pub use report::{PlatformReport, ScanReport};
 pub use request::{AdmissionRequest, Operation, UnreadableRequest};
 pub use response::Response;
-pub use time::{Span, Timestamp};
 pub use verification::{
     CallRecord, ErrorKind, ErrorRecord, ExpressionRecord, PolicyRecord, VerificationFailure, VerificationOutcome,
     reads_labels,
 };
-pub use workload::WorkloadKind;
 
 /// What the engine answers: the bytes for the host, and lines for its log.
 #[derive(Debug, Clone)]
@@ -146,16 +95,16 @@ pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
 /// It depends on the settings alone: the host asks again at every start, and what was valid must stay so.
 #[must_use]
 pub fn validate_settings(payload: &[u8]) -> Answer {
-    let settings = text::from_json::<Value>(payload)
+    let settings = json::from_json::<Value>(payload)
         .map_err(|error| InvalidSettings(vec![format!("settings: they can't be read: {error}")]))
         .and_then(|value| check_settings(&value));
     match settings {
         Ok(settings) => Answer {
-            response: text::to_json(&SettingsValidationResponse { valid: true, message: None }),
+            response: json::to_json(&SettingsValidationResponse { valid: true, message: None }),
             log: check::notices(&settings).into_iter().map(LogLine::warning).collect(),
         },
         Err(error) => Answer {
-            response: text::to_json(&SettingsValidationResponse { valid: false, message: Some(error.to_string()) }),
+            response: json::to_json(&SettingsValidationResponse { valid: false, message: Some(error.to_string()) }),
             log: Vec::new(),
         },
     }

@@ -4,7 +4,7 @@ use crate::decision::{Decision, Outcome};
 use crate::payload::Payload;
 use crate::rego::{Seen, hide};
 use crate::response::Response;
-use crate::text::from_json;
+use image_admission_untrusted::json::from_json;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

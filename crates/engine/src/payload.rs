@@ -2,8 +2,8 @@
 
 use crate::request::UnreadableRequest;
 use crate::response::Response;
-use crate::settings::{InvalidSettings, Settings};
-use crate::text::from_json;
+use image_admission_settings::{InvalidSettings, Settings};
+use image_admission_untrusted::json::from_json;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -1,11 +1,11 @@
 //! Pinning: writing the digest that was judged, so that what runs is what was looked at.
 
-use crate::image::{UnreadableObject, WorkloadImage};
 use crate::judged::JudgedImage;
-use crate::pointer;
 use crate::request::AdmissionRequest;
-use crate::settings::Pin;
-use crate::workload::WorkloadKind;
+use image_admission_image::workload::WorkloadKind;
+use image_admission_image::{UnreadableObject, WorkloadImage};
+use image_admission_settings::Pin;
+use image_admission_untrusted::pointer;
 use serde_json::{Map, Value};
 
 /// The original's annotations, so that what reads them goes on working.

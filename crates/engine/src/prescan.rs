@@ -1,9 +1,9 @@
 //! Pre-scan, the first phase: what the settings say about images before anything is known of them.
 
-use crate::image::WorkloadImage;
 use crate::judged::JudgedImage;
-use crate::policy::rule_for;
-use crate::settings::{PreScanAction, Settings};
+use image_admission_image::WorkloadImage;
+use image_admission_settings::policy::rule_for;
+use image_admission_settings::{PreScanAction, Settings};
 use std::collections::BTreeSet;
 
 /// Why pre-scan rejects a workload.

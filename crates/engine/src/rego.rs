@@ -1,27 +1,24 @@
-//! Rego: custom rules of the phases, and policies by kind.
+//! The rules of one request: those that are about it, what they see, and what they say.
 //!
 //! ```text
-//! engine     modules evaluated within bounds
-//!    │
-//! request    the rules of one request: what they see, change and say
-//!    │
-//! deployment what is refused when the policy is deployed
-//!    │
-//! conformance what OPA's own cases ask: the evaluator as rules of the settings have it
+//! rules ──┬── policies (`regoPolicies`) ── patch, hash
+//!         ├── phases (`preCustomRules`, `customRules`)
+//!         └── input, cluster: what they see ── seen: what of that is logged
 //! ```
 //!
-//! Each room uses those above it, and none below: requests are decided without what is only checked when the policy is
-//! deployed. The engine is regorus. Nothing of it is touched by a request whose kind no rule looks at.
+//! Nothing of Rego is touched by a request whose kind no rule looks at.
 
-pub mod conformance;
-mod deployment;
-mod engine;
-mod request;
+mod cluster;
+mod hash;
+mod input;
+mod patch;
+mod phases;
+mod policies;
+mod rules;
+mod seen;
+mod shown;
 
-pub(crate) use deployment::{check, silent_denials, unseen};
-pub(crate) use engine::Budget;
-pub use engine::image_has_prefix;
-pub use engine::make_alike;
-pub use request::generated;
-pub(crate) use request::{HIDDEN, PoliciesSaid, RequestRules, hide};
-pub use request::{PolicyOutcome, Seen, SeenModule};
+pub use policies::PolicyOutcome;
+pub(crate) use rules::{PoliciesSaid, RequestRules};
+pub(crate) use seen::{HIDDEN, hide};
+pub use seen::{Seen, SeenModule};

@@ -1,7 +1,7 @@
 //! The AdmissionRequest: what Kubernetes asks, as the host passes it on.
 
-use crate::memory::read_value;
-use crate::spelling;
+use image_admission_untrusted::memory::read_value;
+use image_admission_untrusted::spelling;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -181,8 +181,8 @@ impl<'a> AdmissionRequest<'a> {
     }
 
     /// The namespace that the object would be in: its own, which wins over the request's.
-    pub(crate) fn namespace_of<'o>(&'o self, object: &'o Value) -> &'o str {
-        let own = crate::pointer::at(object, "/metadata/namespace").and_then(Value::as_str);
+    pub fn namespace_of<'o>(&'o self, object: &'o Value) -> &'o str {
+        let own = image_admission_untrusted::pointer::at(object, "/metadata/namespace").and_then(Value::as_str);
         own.filter(|namespace| !namespace.is_empty()).unwrap_or(&self.namespace)
     }
 

@@ -1,14 +1,16 @@
 //! The scan phase: per image, what the settings make of its scan's status.
 
 use crate::context::{RequestContext, ReviewedObject};
-use crate::image::ImageList;
 use crate::judged::{JudgedImage, ScanOutcome};
 use crate::pin;
-use crate::policy::rule_for;
-use crate::reason::{Denial, ImageWarning, ScanStatus};
-use crate::report::{Owner, ReportSearch, ScanReport, Subject};
-use crate::settings::{EffectiveFallbacks, Fallback, Platforms, ReportSource, SbomSource, ScanAction, Settings};
-use crate::workload::WorkloadKind;
+use image_admission_image::ImageList;
+use image_admission_image::workload::WorkloadKind;
+use image_admission_judgement::reason::{Denial, ImageWarning, ScanStatus};
+use image_admission_judgement::report::{Owner, ReportSearch, ScanReport, Subject};
+use image_admission_settings::policy::rule_for;
+use image_admission_settings::{
+    EffectiveFallbacks, Fallback, Platforms, ReportSource, SbomSource, ScanAction, Settings,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The workload that the images are judged for, as far as its scan reports depend on it. `is_scanned` says whether the

@@ -3,12 +3,12 @@
 //! What ran before is not judged again, or an old ReplicaSet could not even be scaled down.
 
 use crate::context::RequestContext;
-use crate::image::{ImageList, UnreadableObject, WorkloadImage, images};
 use crate::pin::{self, EPHEMERAL_CONTAINERS, KeptPin};
 use crate::request::Operation;
-use crate::resolve::{Digests, find_digest, resolve};
-use crate::settings::{Platforms, Settings};
-use crate::workload::WorkloadKind;
+use image_admission_image::workload::WorkloadKind;
+use image_admission_image::{ImageList, UnreadableObject, WorkloadImage, images};
+use image_admission_judgement::resolve::{Digests, find_digest, resolve};
+use image_admission_settings::{Platforms, Settings};
 use serde_json::Value;
 
 /// The images of a request that are judged, and what was found out about the others.

@@ -12,36 +12,37 @@ mod attestations;
 mod beside;
 pub(crate) mod check;
 mod dsse;
-mod expression;
-mod functions;
 mod images;
 mod labels;
 mod matching;
-mod operators;
 mod questions;
 mod record;
 mod signatures;
 mod unchanged;
 
-use crate::Timestamp;
 use crate::context::{RequestContext, ReviewedObject};
-use crate::host::{HostFailure, Resource};
-use crate::image::{ImageReference, WorkloadImage};
 use crate::judged::JudgedImage;
-use crate::memory::AnyJson;
-use crate::memory::read_value;
-use crate::message::cut;
 use crate::pin::KeptPin;
-use crate::reason::{UnknownPackages, Unverified};
-use crate::report::{Field, ReportSearch, ScanReport};
-use crate::resolve::Digests;
-use crate::settings::{ExistingImages, Expression, FailureAction, NamedExpression, Settings, VerificationPolicy};
 use attestations::Attestations;
 use cel::Value;
-use expression::{EvaluationError, Program, References, Scope, Time, map_of, time_value, value_of};
+use image_admission_cel::expression::{
+    EvaluationError, Program, References, Scope, Time, map_of, time_value, value_of,
+};
+use image_admission_host::{HostFailure, Resource};
+use image_admission_image::{ImageReference, WorkloadImage};
+use image_admission_judgement::reason::{UnknownPackages, Unverified};
+use image_admission_judgement::report::{Field, ReportSearch, ScanReport};
+use image_admission_judgement::resolve::Digests;
+use image_admission_settings::{
+    ExistingImages, Expression, FailureAction, NamedExpression, Settings, VerificationPolicy,
+};
+use image_admission_untrusted::memory::{AnyJson, read_value};
+use image_admission_untrusted::message::cut;
+use image_admission_untrusted::time::Timestamp;
 use images::{Images, not_looked_at, unpinned};
 pub(crate) use labels::by_label;
 pub use labels::reads_labels;
+use matching::is_asked_of_new_images_alone;
 use questions::{Answers, MAX_QUESTIONS, Question};
 use record::Evaluation;
 pub use record::{CallRecord, ErrorKind, ErrorRecord, ExpressionRecord, PolicyRecord};
@@ -221,7 +222,7 @@ fn left_out(policy: &VerificationPolicy, subject: Subject<'_>) -> Option<&'stati
     let is_unchanged =
         subject.is_unchanged && policy.images.is_empty() && !unchanged::reads_what_names_no_image(policy);
     let brings_nothing = is_unchanged || subject.judged.is_empty() && !may_name_others;
-    (brings_nothing && policy.is_asked_of_new_images_alone(subject.context.request)).then_some(NO_NEW_IMAGE)
+    (brings_nothing && is_asked_of_new_images_alone(policy, subject.context.request)).then_some(NO_NEW_IMAGE)
 }
 
 /// Why a policy isn't asked about an update.
@@ -250,14 +251,14 @@ struct Programs {
 impl Programs {
     fn read(policy: &VerificationPolicy) -> Result<Self, String> {
         let all = |named: &[NamedExpression]| -> Result<Vec<Program>, String> {
-            named.iter().map(|named| expression::read(&named.expression)).collect()
+            named.iter().map(|named| read_expression(&named.expression)).collect()
         };
         let verifications = policy.verifications.iter().map(|verification| {
-            let message = verification.message_expression.as_ref().map(expression::read).transpose()?;
-            Ok((expression::read(&verification.expression)?, message))
+            let message = verification.message_expression.as_ref().map(read_expression).transpose()?;
+            Ok((read_expression(&verification.expression)?, message))
         });
         Ok(Self {
-            image_rules: policy.images_matched.expressions.iter().map(expression::read).collect::<Result<_, _>>()?,
+            image_rules: policy.images_matched.expressions.iter().map(read_expression).collect::<Result<_, _>>()?,
             conditions: all(&policy.conditions)?,
             images: all(&policy.images)?,
             variables: all(&policy.variables)?,
@@ -781,4 +782,12 @@ fn exemptions(settings: &Settings, namespace: &str, now: Timestamp) -> Json {
 fn cluster_failed(what: &str, failure: &HostFailure) -> EvaluationError {
     let why = format!("{what}: {failure}");
     if failure.is_outage() { EvaluationError::Outage { why, image: None } } else { EvaluationError::Failed(why) }
+}
+
+/// Reads an expression of the settings; what is wrong is said with its path.
+///
+/// # Errors
+/// As for [`Program::read`].
+fn read_expression(expression: &Expression) -> Result<Program, String> {
+    Program::read(&expression.text).map_err(|why| format!("{}: {why}", expression.path))
 }

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use image_admission_engine::{Clock, NO_TIME, use_clock};
+use image_admission_untrusted::clock::{Clock, NO_TIME, use_clock};
 use web_time::Instant;
 
 /// Pages of 64 KiB: half a gigabyte, of which a tab can have four.

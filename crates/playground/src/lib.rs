@@ -13,9 +13,9 @@ mod clock;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use image_admission_cli::command;
-use image_admission_cli::disk;
-use image_admission_engine::{HostCalls, Timestamp, WireHost};
+use image_admission_cli::{command, disk};
+use image_admission_host::{HostCalls, WireHost};
+use image_admission_untrusted::time::Timestamp;
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(typescript_custom_section)]

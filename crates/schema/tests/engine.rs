@@ -4,8 +4,8 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
 
-use image_admission_engine::settings::{Acceptance, Settings};
 use image_admission_schema::schema;
+use image_admission_settings::{Acceptance, Settings};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;

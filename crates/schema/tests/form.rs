@@ -6,8 +6,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "in tests a panic is a failure")]
 
 use image_admission_engine::check_settings;
-use image_admission_engine::settings::{Acceptance, Settings};
 use image_admission_schema::{EXAMPLES, form, schema};
+use image_admission_settings::{Acceptance, Settings};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

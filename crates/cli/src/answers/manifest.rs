@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_the_hosts_client_makes_of_a_document_is_made_of_it_here() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/manifests");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../image/tests/manifests");
         let mut compared = 0;
         for file in std::fs::read_dir(folder).unwrap() {
             let path = file.unwrap().path();

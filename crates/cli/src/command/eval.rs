@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::answers::{Grants, engine_calls};
 use crate::host_options::{HostError, HostOptions};
 use clap::{Args, ValueEnum};
-use image_admission_engine::{Host as EngineHost, WireHost};
+use image_admission_host::{Host as EngineHost, WireHost};
 use regorus::Value;
 use serde_json::value::RawValue;
 

@@ -4,8 +4,8 @@ use std::fmt;
 use std::io::{self, Write};
 
 use clap::Args;
-use image_admission_engine::ImageReference;
-use image_admission_engine::settings::{ExemptionObject, Settings};
+use image_admission_image::ImageReference;
+use image_admission_settings::{ExemptionObject, Settings};
 use serde::Serialize;
 use serde_json::json;
 

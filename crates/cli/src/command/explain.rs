@@ -10,8 +10,9 @@ use crate::answers::{HostAnswers, engine_calls};
 use crate::host_options::HostOptions;
 use crate::runtime::LogEntry;
 use clap::{Args, ValueEnum};
-use image_admission_engine::explain::{Explanation, explain};
-use image_admission_engine::{Decision, WireHost, check_settings};
+use image_admission_engine::{Decision, check_settings};
+use image_admission_explain::{Explanation, explain};
+use image_admission_host::WireHost;
 use serde::Serialize;
 use serde_json::Value;
 

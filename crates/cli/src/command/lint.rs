@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use image_admission_engine::settings::{InvalidSettings, Lint as Remark, LintRule, LintSeverity, Settings};
 use image_admission_engine::{ReadKind, check_settings, lint};
+use image_admission_settings::{InvalidSettings, Lint as Remark, LintRule, LintSeverity, Settings};
 use serde::Serialize;
 use serde_json::Value;
 

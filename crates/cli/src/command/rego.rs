@@ -10,8 +10,8 @@ use std::time::Duration;
 use web_time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use image_admission_engine::Timestamp;
-use image_admission_engine::rego::make_alike;
+use image_admission_rego::engine::make_alike;
+use image_admission_untrusted::time::Timestamp;
 use regorus::unstable::{Module as ParsedModule, NodeRef};
 use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, LimitError, PolicyLengthConfig, Value};

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use image_admission_engine::explain::{Advice, Explanation};
-use image_admission_engine::settings::Settings;
 use image_admission_engine::{ReadKind, kinds_read};
+use image_admission_explain::{Advice, Explanation};
+use image_admission_settings::Settings;
 use serde_json::{Value, json};
 
 use crate::answers::{HostAnswers, HostCall};

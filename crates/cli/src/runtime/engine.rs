@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use image_admission_engine::{Answer, WireHost, validate, validate_settings};
+use image_admission_engine::{Answer, validate, validate_settings};
+use image_admission_host::WireHost;
 use web_time::{SystemTime, UNIX_EPOCH};
 
 use super::conversation::Conversation;
@@ -39,7 +40,11 @@ impl PolicyModule {
             "validate" => {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 let now = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
-                Ok(validate(payload, &WireHost(engine_calls(&conversation)), image_admission_engine::Timestamp(now)))
+                Ok(validate(
+                    payload,
+                    &WireHost(engine_calls(&conversation)),
+                    image_admission_untrusted::time::Timestamp(now),
+                ))
             }
             "validate_settings" => Ok(validate_settings(payload)),
             other => Err(RuntimeError::Guest(format!("no function is called `{other}`"))),

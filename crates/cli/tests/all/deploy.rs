@@ -8,7 +8,7 @@ use crate::support::rendered::{Rendered, Rights};
 use crate::support::transcripts::image_admission;
 use crate::support::{copy_all, kubectl, markdown, root};
 use image_admission_engine::check_settings;
-use image_admission_engine::settings::ExemptionObject;
+use image_admission_settings::ExemptionObject;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;

@@ -2,9 +2,11 @@
 //! it writes the policy believes.
 
 use crate::support::transcripts;
-use image_admission_engine::settings::Settings;
-use image_admission_engine::{Timestamp, WireHost, validate};
+use image_admission_engine::validate;
+use image_admission_host::WireHost;
+use image_admission_settings::Settings;
 use image_admission_stub_host::StubHost;
+use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use transcripts::image_admission;

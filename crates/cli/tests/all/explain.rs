@@ -3,7 +3,7 @@
 
 use crate::support;
 use crate::support::transcripts;
-use image_admission_engine::Timestamp;
+use image_admission_untrusted::time::Timestamp;
 use std::time::{SystemTime, UNIX_EPOCH};
 use support::{module_path, root};
 use transcripts::image_admission;

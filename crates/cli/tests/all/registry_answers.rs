@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-const ANSWERS: &str = include_str!("../../../engine/tests/registries/answers.yaml");
+const ANSWERS: &str = include_str!("../../../host/tests/registries/answers.yaml");
 
 #[derive(Deserialize)]
 struct Row {

@@ -173,7 +173,7 @@ fn real_reports_are_read_where_they_are_at_hand() {
 /// `2026-11-20` for a number of days from now.
 fn day(from_now: i64) -> String {
     let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap();
-    image_admission_engine::Timestamp(now + from_now * 24 * 3600).day()
+    image_admission_untrusted::time::Timestamp(now + from_now * 24 * 3600).day()
 }
 
 #[test]

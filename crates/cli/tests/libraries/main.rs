@@ -12,8 +12,11 @@ mod suites;
 
 use image_admission_cli::answers::files::{ClusterFiles, Files};
 use image_admission_cli::answers::{Gate, Grants, engine_calls};
-use image_admission_engine::settings::Settings;
-use image_admission_engine::{Clock, Decision, Timestamp, WireHost};
+use image_admission_engine::Decision;
+use image_admission_host::WireHost;
+use image_admission_settings::Settings;
+use image_admission_untrusted::clock::Clock;
+use image_admission_untrusted::time::Timestamp;
 use serde::Deserialize;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -308,7 +311,7 @@ fn checkouts() -> Vec<(Ledger, PathBuf)> {
             wanted.collect::<String>()
         );
     };
-    image_admission_engine::use_clock(&CLOCK);
+    image_admission_untrusted::clock::use_clock(&CLOCK);
     let with_checkout = |ledger: Ledger| {
         let checkout = folder.join(ledger.name());
         let (path, repository, commit) = (checkout.display(), &ledger.repository, &ledger.commit);

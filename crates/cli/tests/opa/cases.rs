@@ -1,9 +1,9 @@
 //! OPA's own conformance cases, in v0 and v1, each with what came of it. docs/rego.md has the table.
 
 use super::alike::{alike, sorted};
-use image_admission_engine::Timestamp;
-use image_admission_engine::rego::conformance::{Question, Unanswered, answer};
-use image_admission_engine::settings::RegoVersion;
+use image_admission_rego::conformance::{Question, Unanswered, answer};
+use image_admission_settings::RegoVersion;
+use image_admission_untrusted::time::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

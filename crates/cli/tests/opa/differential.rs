@@ -3,9 +3,9 @@
 use super::alike::{alike, sorted};
 use super::generator::{Case, case};
 use super::judge;
-use image_admission_engine::Timestamp;
-use image_admission_engine::rego::conformance::{Question, Unanswered, answer};
-use image_admission_engine::settings::RegoVersion;
+use image_admission_rego::conformance::{Question, Unanswered, answer};
+use image_admission_settings::RegoVersion;
+use image_admission_untrusted::time::Timestamp;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

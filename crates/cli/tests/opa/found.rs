@@ -2,9 +2,9 @@
 
 use super::alike::alike;
 use super::judge;
-use image_admission_engine::Timestamp;
-use image_admission_engine::rego::conformance::{Question, answer};
-use image_admission_engine::settings::RegoVersion;
+use image_admission_rego::conformance::{Question, answer};
+use image_admission_settings::RegoVersion;
+use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 

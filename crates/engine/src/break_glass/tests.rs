@@ -1,7 +1,9 @@
 //! Who breaks the glass, and who doesn't: through the engine's front door, with a host that counts what it is asked.
 
-use crate::{Timestamp, WireHost, validate};
+use crate::validate;
+use image_admission_host::WireHost;
 use image_admission_stub_host::StubHost;
+use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
 
 const ANNOTATION: &str = "example.com/break-glass";

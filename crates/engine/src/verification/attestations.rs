@@ -6,17 +6,17 @@
 //! copied to another image, or that an index gives another type, verifies as well.
 
 use super::dsse::{Envelope, EnvelopeError, EnvelopeKey};
-use super::expression::EvaluationError;
 use super::signatures::Signatures;
-use crate::host::HostFailure;
-use crate::image::ImageReference;
-use crate::memory::AnyJson;
-use crate::message::cut;
-use crate::reason::Unsigned;
-use crate::referrers::artifacts_beside;
-use crate::resolve::{Asked, find_image};
-use crate::settings::{Attestation, AttestationKind, Identity, Platforms, VerificationPolicy};
-use crate::spelling;
+use image_admission_cel::expression::EvaluationError;
+use image_admission_host::HostFailure;
+use image_admission_image::ImageReference;
+use image_admission_judgement::reason::Unsigned;
+use image_admission_judgement::referrers::artifacts_beside;
+use image_admission_judgement::resolve::{Asked, find_image};
+use image_admission_settings::{Attestation, AttestationKind, Identity, Platforms, VerificationPolicy};
+use image_admission_untrusted::memory::AnyJson;
+use image_admission_untrusted::message::cut;
+use image_admission_untrusted::spelling;
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};

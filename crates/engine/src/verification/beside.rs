@@ -6,12 +6,12 @@
 //! nobody.
 
 use super::attestations::BUNDLE_TYPE;
-use crate::host::{Host, HostFailure, Untrusted};
-use crate::image::{ImageReference, is_digest};
-use crate::manifest::{Kind, Manifest};
-use crate::platform::Platform;
-use crate::reason::Beside;
-use crate::referrers::artifacts_beside;
+use image_admission_host::{Host, HostFailure, Untrusted};
+use image_admission_image::manifest::{Kind, Manifest};
+use image_admission_image::platform::Platform;
+use image_admission_image::{ImageReference, is_digest};
+use image_admission_judgement::reason::Beside;
+use image_admission_judgement::referrers::artifacts_beside;
 
 /// The most calls that one look takes: for a signature's tag, the tag of the index of referrers, and that index.
 pub(super) const MOST_CALLS: usize = 3;
@@ -26,7 +26,7 @@ pub(super) type NamedPlatform = (String, String);
 /// index. It takes one call.
 pub(super) fn one_platform(host: &dyn Host, reference: &ImageReference, digest: &str) -> Option<NamedPlatform> {
     let document = host.manifest(&reference.at(digest)).ok()?;
-    let manifest = Manifest::read(&document).ok()?;
+    let manifest = Manifest::read(&document.0).ok()?;
     if manifest.kind() != Kind::Index {
         return None;
     }

@@ -7,13 +7,16 @@ mod types;
 mod written;
 
 use super::dsse::{EnvelopeKey, KeyError};
-use super::expression::{Program, References};
-use super::{functions, questions};
-use crate::image::ImageList;
-use crate::message::nearest;
-use crate::settings::{
+use super::questions;
+use cel::IdedExpr;
+use cel::common::ast::Expr;
+use image_admission_cel::expression::{Program, References, each_child};
+use image_admission_cel::functions;
+use image_admission_image::ImageList;
+use image_admission_settings::{
     AttestationKind, Expression, IMAGE_LISTS, Identity, Lint, LintRule, Platforms, Settings, VerificationPolicy,
 };
+use image_admission_untrusted::message::nearest;
 use infer::{Types, Wanted, infer};
 use std::collections::BTreeSet;
 use types::Type;
@@ -67,7 +70,7 @@ pub(crate) fn names(policy: &VerificationPolicy) -> BTreeSet<String> {
 
 /// Every problem of one policy, each with its path.
 pub(super) fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<String>) {
-    let names = |named: &[crate::settings::NamedExpression]| -> Vec<String> {
+    let names = |named: &[image_admission_settings::NamedExpression]| -> Vec<String> {
         named.iter().map(|named| named.name.clone()).collect()
     };
     let mut images: Vec<String> = IMAGE_LISTS.iter().map(|name| (*name).to_owned()).collect();
@@ -266,6 +269,35 @@ fn check_keys(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     }
 }
 
+/// The attestations that are asked for by name, each with the attestors that are.
+fn asked_attestations(program: &Program) -> BTreeSet<(String, String)> {
+    let field = |tree: &IdedExpr, of: &str| match &tree.expr {
+        Expr::Select(select) => match &select.operand.expr {
+            Expr::Ident(name) if name == of => Some(select.field.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let mut asked = BTreeSet::new();
+    let mut rest = vec![&program.tree];
+    while let Some(node) = rest.pop() {
+        if let Expr::Call(call) = &node.expr
+            && call.func_name == "verifyAttestationSignatures"
+            && let [_, attestation, attestors] = call.args.as_slice()
+            && let Some(attestation) = field(attestation, "attestations")
+        {
+            let attestors = match &attestors.expr {
+                Expr::List(list) => list.elements.iter().collect(),
+                _ => vec![attestors],
+            };
+            let names = attestors.into_iter().filter_map(|attestor| field(attestor, "attestors"));
+            asked.extend(names.map(|name| (attestation.clone(), name)));
+        }
+        each_child(node, &mut |child| rest.push(child));
+    }
+    asked
+}
+
 /// Attestors whose keys can't verify envelopes, where an expression asks for that by name.
 fn check_envelope_keys(
     policy: &VerificationPolicy,
@@ -273,7 +305,7 @@ fn check_envelope_keys(
     expression: &Expression,
     problems: &mut Vec<String>,
 ) {
-    let asked: BTreeSet<(String, String)> = program.asked_attestations();
+    let asked: BTreeSet<(String, String)> = asked_attestations(program);
     for (attestation, attestor) in asked {
         let is_statement = policy
             .attestations

@@ -15,11 +15,11 @@
 use std::cell::OnceCell;
 use std::fmt;
 
-use crate::spelling::{self, Misspelt};
-use crate::text::utf8;
 use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use ed25519_dalek::ed25519::signature::MultipartVerifier as _;
+use image_admission_untrusted::json::utf8;
+use image_admission_untrusted::spelling::{self, Misspelt};
 use p256::ecdsa::signature::hazmat::PrehashVerifier as _;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256, Sha384};

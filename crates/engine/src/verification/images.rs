@@ -1,17 +1,18 @@
 //! The images of a policy: its lists, which of them it is about, and what becomes of those that it leaves out.
 
-use super::expression::{EvaluationError, Program, Scope, map_of};
+use super::matching::is_asked_of_new_images_alone;
 use super::record::Evaluation;
 use super::unchanged::reads_what_names_no_image;
 use super::{Asking, PolicyVerification, Programs, Subject, VerificationOutcome};
 use crate::context::RequestContext;
-use crate::image::{ImageReference, matches_image, names_of};
-use crate::message::cut;
 use crate::prescan;
-use crate::reason::NamedByMirror;
 use crate::request::Operation;
-use crate::settings::{ExistingImages, Expression, IMAGE_LISTS, VerificationPolicy};
 use cel::Value;
+use image_admission_cel::expression::{EvaluationError, Program, Scope, map_of};
+use image_admission_image::{ImageReference, matches_image, names_of};
+use image_admission_judgement::reason::NamedByMirror;
+use image_admission_settings::{ExistingImages, Expression, IMAGE_LISTS, VerificationPolicy};
+use image_admission_untrusted::message::cut;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The images of one policy.
@@ -62,7 +63,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 // What can't be told of an object can't be told of it before either, where nothing that it reads is another.
                 Err(_)
                     if self.subject.is_unchanged
-                        && self.policy.is_asked_of_new_images_alone(request)
+                        && is_asked_of_new_images_alone(self.policy, request)
                         && !reads_what_names_no_image(self.policy) =>
                 {
                     continue;
@@ -90,7 +91,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         // An image that is new in one place is new.
         images.exempt.retain(|image| !new.contains(image));
         let names_images = reviewed.workload.is_some() || !self.policy.images.is_empty();
-        if new.is_empty() && names_images && self.policy.is_asked_of_new_images_alone(request) {
+        if new.is_empty() && names_images && is_asked_of_new_images_alone(self.policy, request) {
             return Ok(None);
         }
         for list in lists.values_mut() {

@@ -1,9 +1,9 @@
 //! Conditions on what whoever writes an object may change later, without bringing an image.
 
-use super::expression::Program;
 use super::unchanged::below_object;
-use crate::settings::{ExistingImages, Lint, LintRule, Settings, VerificationPolicy};
-use crate::workload::WorkloadKind;
+use image_admission_cel::expression::Program;
+use image_admission_image::workload::WorkloadKind;
+use image_admission_settings::{ExistingImages, Lint, LintRule, Settings, VerificationPolicy};
 use std::collections::BTreeSet;
 
 /// Conditions on labels and annotations, of policies that aren't asked about images which an update leaves as they are.

@@ -1,8 +1,8 @@
 //! Which requests a policy of `imageVerification` is about.
 
 use crate::request::{AdmissionRequest, Operation};
-use crate::settings::{ResourceRule, VerificationPolicy};
-use crate::workload::WorkloadKind;
+use image_admission_image::workload::WorkloadKind;
+use image_admission_settings::{ExistingImages, ResourceRule, VerificationPolicy};
 use serde_json::Value;
 
 /// Whether the resource rules take a request in. Without any, a policy is about all that names images by itself.
@@ -14,6 +14,11 @@ pub(super) fn is_about(policy: &VerificationPolicy, request: &AdmissionRequest<'
     rules.iter().any(|rule| matches_rule(rule, request, object))
 }
 
+/// Whether a request that brings no new image is none of the policy's.
+pub(super) fn is_asked_of_new_images_alone(policy: &VerificationPolicy, request: &AdmissionRequest<'_>) -> bool {
+    request.operation == Operation::Update && policy.existing_images == ExistingImages::Skip
+}
+
 fn matches_rule(rule: &ResourceRule, request: &AdmissionRequest<'_>, object: &Value) -> bool {
     let operation = match request.operation {
         Operation::Create => "CREATE",
@@ -22,7 +27,8 @@ fn matches_rule(rule: &ResourceRule, request: &AdmissionRequest<'_>, object: &Va
         Operation::Connect => "CONNECT",
     };
     let has = |list: &[String], wanted: &str| list.is_empty() || list.iter().any(|own| own == "*" || own == wanted);
-    let name = crate::pointer::at(object, "/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    let name =
+        image_admission_untrusted::pointer::at(object, "/metadata/name").and_then(Value::as_str).unwrap_or_default();
     let resource = request.resource();
     has(&rule.groups, &resource.group)
         && has(&rule.versions, &resource.version)

@@ -5,9 +5,9 @@
 //! is answered, and the expression is evaluated again. So nothing is asked that the expression doesn't come to, and nothing
 //! twice.
 
-use super::expression::{EvaluationError, Function, Scope, describe, map_of};
-use crate::image::ImageReference;
 use cel::common::value::{CowVal, Val};
+use image_admission_cel::expression::{EvaluationError, Function, Scope, describe, map_of};
+use image_admission_image::ImageReference;
 
 use cel::{ExecutionError, FunctionContext, Value};
 use std::collections::BTreeMap;
@@ -271,9 +271,10 @@ impl<'c> Call<'c> {
         let text = self.text(0, "the image")?;
         match ImageReference::parse(&text) {
             Ok(_) => Ok(text),
-            Err(why) => {
-                Err(self.error(format!("`{}` is not an image reference: {why}", crate::message::cut(&text, 256))))
-            }
+            Err(why) => Err(self.error(format!(
+                "`{}` is not an image reference: {why}",
+                image_admission_untrusted::message::cut(&text, 256)
+            ))),
         }
     }
 

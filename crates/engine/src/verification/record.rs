@@ -5,15 +5,15 @@
 
 use super::VerificationOutcome;
 use super::check::check_policy;
-use super::expression::{EvaluationError, NAMESPACES, Program, Scope, UNDECLARED, describe};
-use super::functions::{self, TYPE_NAMES};
 use super::questions::Listener;
-use crate::message::cut;
 use crate::rego::{HIDDEN, hide};
 use crate::request::AdmissionRequest;
-use crate::settings::{Expression, Settings, VerificationPolicy};
 use cel::objects::Key;
 use cel::{ExecutionError, Value};
+use image_admission_cel::expression::{EvaluationError, NAMESPACES, Program, Scope, UNDECLARED, describe};
+use image_admission_cel::functions::{self, TYPE_NAMES};
+use image_admission_settings::{Expression, Settings, VerificationPolicy};
+use image_admission_untrusted::message::cut;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::cell::RefCell;

@@ -2,17 +2,17 @@
 
 use super::UNVERIFIED_SHOWN;
 use super::beside::{MOST_CALLS, MOST_IDENTITIES, NamedPlatform, look_beside, one_platform};
-use super::expression::EvaluationError;
-use crate::host::{Host, HostFailure, Resource, Untrusted};
-use crate::image::ImageReference;
-use crate::manifest::Manifest;
-use crate::memory::AnyJson;
-use crate::message::cut;
-use crate::reason::{Beside, Unresolved, Unsigned, Unverified};
-use crate::remedy::{Remedy, is_on};
-use crate::resolve::{Digests, find_digest};
-use crate::settings::{Attestor, Identity, KeyReference, Settings, UnprovenIndexes, VerificationPolicy};
-use crate::spelling::{self, Misspelt};
+use image_admission_cel::expression::EvaluationError;
+use image_admission_host::{Host, HostFailure, Resource, Untrusted};
+use image_admission_image::ImageReference;
+use image_admission_image::manifest::Manifest;
+use image_admission_judgement::reason::{Beside, Unresolved, Unsigned, Unverified};
+use image_admission_judgement::resolve::{Digests, find_digest};
+use image_admission_settings::{Attestor, Identity, KeyReference, Settings, UnprovenIndexes, VerificationPolicy};
+use image_admission_untrusted::memory::AnyJson;
+use image_admission_untrusted::message::cut;
+use image_admission_untrusted::remedy::{Remedy, is_on};
+use image_admission_untrusted::spelling::{self, Misspelt};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -246,7 +246,7 @@ impl<'a> Signatures<'a> {
         let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;
         let digest = self.digest(&reference)?;
         let at = reference.at(&digest);
-        let whole = |document: Result<crate::host::Document, HostFailure>| {
+        let whole = |document: Result<image_admission_host::Document, HostFailure>| {
             document.and_then(|document| document.read()).map(|AnyJson(whole)| whole).map_err(|failure| {
                 self.registry_failed(reference.host(), &failure, format!("{at} can't be read: {failure}"))
             })
@@ -255,7 +255,7 @@ impl<'a> Signatures<'a> {
         let document = document.map_err(|failure| {
             self.registry_failed(reference.host(), &failure, format!("{at} can't be read: {failure}"))
         })?;
-        let is_proven = Manifest::read(&document).is_ok_and(|manifest| manifest.is_proven(&digest));
+        let is_proven = Manifest::read(&document.0).is_ok_and(|manifest| manifest.is_proven(&digest));
         // Of a manifest with something hidden in it, a node may read another configuration, or run another image.
         if !is_proven && self.unproven_indexes() == UnprovenIndexes::Reject && is_on(Remedy::ProveIndexes) {
             return Err(EvaluationError::Failed(format!(

@@ -3,8 +3,8 @@
 //! What a pod spec names, `update` tells apart. Objects of other kinds name images wherever a policy finds them, so that only what names
 //! none in any of them is left out: unless the policy looks at just that.
 
-use super::expression::Program;
-use crate::settings::VerificationPolicy;
+use image_admission_cel::expression::Program;
+use image_admission_settings::VerificationPolicy;
 use serde_json::Value;
 
 /// What of an object's metadata names no image.

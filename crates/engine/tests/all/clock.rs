@@ -1,6 +1,6 @@
 //! The engine's clock in tests: each test has its own, which goes on only when it is read.
 
-use image_admission_engine::{Clock, NO_TIME, use_clock};
+use image_admission_untrusted::clock::{Clock, NO_TIME, use_clock};
 use std::cell::Cell;
 use std::time::Duration;
 

@@ -5,11 +5,9 @@
 mod cases;
 mod clock;
 mod generated_rules;
-mod layers;
 mod purity;
 mod recorded_expressions;
 mod refused_builtins;
-mod registries;
 mod rego_pitfalls;
 mod sdk;
 mod secrets_in_messages;

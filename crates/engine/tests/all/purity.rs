@@ -1,10 +1,15 @@
-//! The engine's ban on I/O is a lint that fails the build: shown on a crate with the engine's own `clippy.toml` and the
-//! engine's own `deny`, in which each function does something that the engine must not.
+//! The ban on I/O of all that decides is a lint that fails the build: shown on a crate with the same `clippy.toml` and the same
+//! `deny`, in which each function does something that such a crate must not.
 
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "the ban is the engine's, this is its test")]
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+
+/// The crates that do no I/O: the engine, and all that it is made of.
+const PURE: [&str; 10] =
+    ["untrusted", "cel", "image", "scan-report", "settings", "host", "rego", "judgement", "engine", "explain"];
 
 /// What is tried, and what clippy must say of it.
 const ATTEMPTS: [(&str, &str); 11] = [
@@ -23,12 +28,21 @@ const ATTEMPTS: [(&str, &str); 11] = [
 
 #[test]
 fn doing_io_fails_the_lint() {
-    let engine = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let library = std::fs::read_to_string(engine.join("src/lib.rs")).unwrap();
-    let ban = library.lines().find(|line| line.starts_with("#![deny(clippy::disallowed_")).unwrap();
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let bans: BTreeSet<String> = PURE
+        .iter()
+        .map(|name| {
+            let library = std::fs::read_to_string(crates.join(name).join("src/lib.rs")).unwrap();
+            assert!(!crates.join(name).join("clippy.toml").exists(), "`{name}` has a list of its own");
+            let ban = library.lines().find(|line| line.starts_with("#![deny(clippy::disallowed_"));
+            ban.unwrap_or_else(|| panic!("`{name}` bans nothing")).to_owned()
+        })
+        .collect();
+    assert_eq!(bans.len(), 1, "{bans:?}");
+    let ban = bans.into_iter().next().unwrap();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("purity");
     std::fs::create_dir_all(folder.join("src")).unwrap();
-    std::fs::copy(engine.join("clippy.toml"), folder.join("clippy.toml")).unwrap();
+    std::fs::copy(crates.join("clippy.toml"), folder.join("clippy.toml")).unwrap();
     std::fs::write(
         folder.join("Cargo.toml"),
         "[package]\nname = \"purity\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n",

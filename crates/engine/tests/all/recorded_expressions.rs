@@ -1,8 +1,10 @@
 //! What is said of expressions beside a decision: what they came to, what they saw and what they asked.
 
-use image_admission_engine::settings::Settings;
-use image_admission_engine::{Timestamp, WireHost, decide, decide_and_record};
+use image_admission_engine::{decide, decide_and_record};
+use image_admission_host::WireHost;
+use image_admission_settings::Settings;
 use image_admission_stub_host::StubHost;
+use image_admission_untrusted::time::Timestamp;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 

@@ -1,8 +1,10 @@
 //! What the Rego engine would get wrong without a word: refused when the policy is deployed, or made right.
 
 use crate::clock::use_clock_of;
-use image_admission_engine::{Timestamp, WireHost, validate, validate_settings};
+use image_admission_engine::{validate, validate_settings};
+use image_admission_host::WireHost;
 use image_admission_stub_host::StubHost;
+use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -1,7 +1,9 @@
 //! Kubewarden's SDK beside the engine: its types are used where they say the same. What they lose is named here, so that the engine's
 //! own go once the SDK has it.
 
-use image_admission_engine::{Timestamp, WireHost, validate};
+use image_admission_engine::validate;
+use image_admission_host::WireHost;
+use image_admission_untrusted::time::Timestamp;
 use kubewarden_policy_sdk::request::KubernetesAdmissionRequest;
 use kubewarden_policy_sdk::response::ValidationResponse;
 use serde_json::{Value, json};

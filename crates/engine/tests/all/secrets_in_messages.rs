@@ -1,8 +1,10 @@
 //! What rules see of the cluster is in no message and in no line of the log that the rules' author didn't write there.
 
 use crate::clock::use_clock_of;
-use image_admission_engine::{Timestamp, WireHost, validate};
+use image_admission_engine::validate;
+use image_admission_host::WireHost;
 use image_admission_stub_host::StubHost;
+use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
 use std::time::Duration;
 

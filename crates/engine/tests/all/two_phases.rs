@@ -6,7 +6,9 @@
 //! `TWO_PHASES_CASES=100000 cargo test --test all two_phases` looks harder than the 2,000 cases of a plain run.
 
 use crate::cases::{Case, Change, Cluster, Container, Image, Level, List, Phase, Pin, Status, case};
-use image_admission_engine::{Timestamp, WireHost, validate};
+use image_admission_engine::validate;
+use image_admission_host::WireHost;
+use image_admission_untrusted::time::Timestamp;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseResult, TestError, TestRunner};
 use serde_json::{Value, json};

@@ -1,8 +1,10 @@
 //! Objects that a JSON reader takes for something else: nothing gets round a patch by not being read.
 
 use crate::clock::use_clock_of;
-use image_admission_engine::{Timestamp, WireHost, validate};
+use image_admission_engine::validate;
+use image_admission_host::WireHost;
 use image_admission_stub_host::StubHost;
+use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
 use std::time::Duration;
 

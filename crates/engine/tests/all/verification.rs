@@ -3,8 +3,10 @@
 
 mod beside;
 
-use image_admission_engine::{Timestamp, WireHost, validate, validate_settings};
+use image_admission_engine::{validate, validate_settings};
+use image_admission_host::WireHost;
 use image_admission_stub_host::StubHost;
+use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
 
 const KEY: &str = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEVwI5hlIdBJCqfU8SYSc8YNsw6Jlt\nVSpeGjgcYKdBdDVrMD6JEq2k/bxnkUb6DGcB/E8oPzHDIfKkXoAdWqvoMA==\n-----END PUBLIC KEY-----\n";

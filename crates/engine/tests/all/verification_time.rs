@@ -1,8 +1,10 @@
 //! Expressions that take too long.
 
 use crate::clock::{use_clock_of, use_clock_without_time};
-use image_admission_engine::{Timestamp, WireHost, validate};
+use image_admission_engine::validate;
+use image_admission_host::WireHost;
 use image_admission_stub_host::StubHost;
+use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 // Writes which entries of an index nodes take, and how platforms are read, by the code of the runtimes themselves: containerd's
 // package of platforms in its newest version and its oldest in use, and containers/image, as CRI-O and podman have it.
 //
-//	go run -tags containers_image_openpgp ./platforms >../../../crates/engine/tests/platforms/taken.json
+//	go run -tags containers_image_openpgp ./platforms >../../../crates/judgement/tests/platforms/taken.json
 //
 // "names" has every pair of an architecture and a variant, and what the newest and the oldest make of it. A group has entries, and every index of
 // up to four of them, in the order in which `indexes` makes them. For each platform that settings may list, "taken" has a hexadecimal

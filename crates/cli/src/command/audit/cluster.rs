@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use crate::answers::live::Live;
-use image_admission_engine::WorkloadKind;
+use image_admission_image::workload::WorkloadKind;
 
 use super::collection::Collection;
 use crate::command::document::{Document, Place};

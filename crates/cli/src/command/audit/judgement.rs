@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::answers::{Grants, engine_calls};
-use image_admission_engine::explain::{Cause, Why, causes};
-use image_admission_engine::settings::{InvalidSettings, Settings};
-use image_admission_engine::{
-    Decision, Denial, NothingToJudge, Outcome, PlatformReport, Response, Timestamp, WireHost, check_settings, decide,
-};
+use image_admission_engine::{Decision, NothingToJudge, Outcome, Response, check_settings, decide};
+use image_admission_explain::{Cause, Why, causes};
+use image_admission_host::WireHost;
+use image_admission_judgement::reason::Denial;
+use image_admission_judgement::report::PlatformReport;
+use image_admission_settings::{InvalidSettings, Settings};
+use image_admission_untrusted::time::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

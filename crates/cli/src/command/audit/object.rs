@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use image_admission_engine::WorkloadKind;
+use image_admission_image::workload::WorkloadKind;
 use serde::Serialize;
 use serde_json::value::RawValue;
 

@@ -1,8 +1,9 @@
 //! What the policy's rules see of a request: the input, the data, and the rules themselves. The engine decides the request
 //! as it would for a cluster, and says what its rules saw on the way.
 
-use image_admission_engine::settings::{KindPattern, RegoPolicy, RegoVersion as SettingsVersion, Settings};
-use image_admission_engine::{Host, decide};
+use image_admission_engine::decide;
+use image_admission_host::Host;
+use image_admission_settings::{KindPattern, RegoPolicy, RegoVersion as SettingsVersion, Settings};
 use regorus::Value;
 use serde_json::value::RawValue;
 

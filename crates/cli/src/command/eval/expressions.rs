@@ -1,7 +1,8 @@
 //! What the settings' own expressions come to for a request: the engine decides it as it would for a cluster, and notes on the
 //! way what it evaluates.
 
-use image_admission_engine::{Host, PolicyRecord, decide_and_record};
+use image_admission_engine::{PolicyRecord, decide_and_record};
+use image_admission_host::Host;
 use serde_json::value::RawValue;
 
 use super::documents::{DocumentsError, read};

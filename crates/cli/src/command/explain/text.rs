@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use image_admission_engine::explain::{Action, Advice, Cause, Change, Decider, Edit, Explanation, Opens, Stuck};
+use image_admission_explain::{Action, Advice, Cause, Change, Decider, Edit, Explanation, Opens, Stuck};
 use serde_json::{Value, json};
 
 use crate::command::HOW_TO_ANSWER;
@@ -192,8 +192,9 @@ fn is_of_rules(path: &&str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use image_admission_engine::explain::explain;
-    use image_admission_engine::{Timestamp, WireHost};
+    use image_admission_explain::explain;
+    use image_admission_host::WireHost;
+    use image_admission_untrusted::time::Timestamp;
 
     /// Two changes of one entry, which takes the place of a glob's: the entry is shown once, with all that the glob's says.
     #[test]

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use clap::ValueEnum;
-use image_admission_engine::settings::Settings;
-use image_admission_engine::{ImageReference, check_settings};
+use image_admission_engine::check_settings;
+use image_admission_image::ImageReference;
+use image_admission_settings::Settings;
 use serde_json::{Value, json};
 
 /// What stands for no further namespace.

@@ -5,7 +5,7 @@ mod append;
 
 use std::path::Path;
 
-use image_admission_engine::settings::{Lint as Remark, LintFix};
+use image_admission_settings::{Lint as Remark, LintFix};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
     use crate::command::settings::every_in;
     use image_admission_engine::check_settings;
-    use image_admission_engine::settings::LintRule;
+    use image_admission_settings::LintRule;
 
     /// What becomes of a text where everything at these paths is taken away, one after the other.
     #[track_caller]
@@ -233,7 +233,7 @@ mod tests {
         let file = Path::new("settings.yaml");
         let found = every_in(file, text).unwrap().pop().unwrap();
         let settings = check_settings(&serde_json::from_str(found.json.as_ref().unwrap().get()).unwrap()).unwrap();
-        let mut remark = settings.lint(image_admission_engine::Timestamp(0), None).remove(0);
+        let mut remark = settings.lint(image_admission_untrusted::time::Timestamp(0), None).remove(0);
         remark.rule = LintRule::Redundant;
         remark.path = path.to_owned();
         remark.fix = Some(LintFix::Remove);

@@ -4,7 +4,7 @@
 #[cfg(not(target_family = "wasm"))]
 pub(super) mod expression;
 
-use image_admission_engine::settings::{Lint as Remark, LintRule, Settings};
+use image_admission_settings::{Lint as Remark, LintRule, Settings};
 use serde_json::Value;
 
 /// What is to be remarked of any member with these settings.

@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use image_admission_engine::settings::{
-    Lint as Remark, LintFix, LintRule, ResourceRule, Settings, lint_namespaced_rules,
-};
 use image_admission_engine::{ReadKind, kinds_read, reads_labels};
+use image_admission_settings::{Lint as Remark, LintFix, LintRule, ResourceRule, Settings, lint_namespaced_rules};
 use serde_json::{Map, Value};
 
 use super::{group, namespaced};

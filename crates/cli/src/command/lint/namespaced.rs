@@ -1,8 +1,9 @@
 //! What an AdmissionPolicy or an AdmissionPolicyGroup can't have: Kubewarden grants policies of a namespace nothing of the cluster,
 //! and a PolicyServer may keep calls from them.
 
-use image_admission_engine::settings::{Lint as Remark, LintRule, LintSeverity, Settings};
-use image_admission_engine::{Capability, ReadKind, calls_made, cluster_reads};
+use image_admission_engine::{ReadKind, calls_made, cluster_reads};
+use image_admission_host::Capability;
+use image_admission_settings::{Lint as Remark, LintRule, LintSeverity, Settings};
 use serde_json::Value;
 
 use super::manifest::{by_setting, names, text};

@@ -1,6 +1,6 @@
 //! What was found in settings, in the form that all commands' results have.
 
-use image_admission_engine::settings::{Lint as Remark, LintRule};
+use image_admission_settings::{Lint as Remark, LintRule};
 
 use super::{File, Looked, Severity};
 use crate::command::lines::Lines;

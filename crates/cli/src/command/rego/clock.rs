@@ -1,6 +1,6 @@
 //! The clock by which evaluations are stopped. The engine has none of its own, as in the policy's module.
 
-use image_admission_engine::use_clock_if_none;
+use image_admission_rego::engine::use_clock_if_none;
 use std::sync::OnceLock;
 use std::time::Duration;
 use web_time::Instant;
@@ -10,7 +10,7 @@ struct Clock;
 
 static START: OnceLock<Instant> = OnceLock::new();
 
-impl image_admission_engine::Clock for Clock {
+impl image_admission_untrusted::clock::Clock for Clock {
     fn now(&self) -> Option<Duration> {
         Some(START.get_or_init(Instant::now).elapsed())
     }
@@ -24,7 +24,7 @@ pub(in crate::command) fn start() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use image_admission_engine::use_clock;
+    use image_admission_untrusted::clock::use_clock;
     use regorus::utils::limits::monotonic_now;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -33,7 +33,7 @@ mod tests {
 
     static READS: AtomicUsize = AtomicUsize::new(0);
 
-    impl image_admission_engine::Clock for Given {
+    impl image_admission_untrusted::clock::Clock for Given {
         fn now(&self) -> Option<Duration> {
             READS.fetch_add(1, Ordering::Relaxed);
             Clock.now()

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use image_admission_engine::{
-    Decision, ImageWarning, JudgedImage, Outcome, PolicyOutcome, Rule, ScanOutcome, ScanReport, VerificationOutcome,
-    WorkloadImage,
-};
+use image_admission_engine::{Decision, JudgedImage, Outcome, PolicyOutcome, ScanOutcome, VerificationOutcome};
+use image_admission_image::WorkloadImage;
+use image_admission_judgement::reason::ImageWarning;
+use image_admission_judgement::report::ScanReport;
+use image_admission_settings::policy::Rule;
 use serde::Serialize;
 use serde_json::Value;
 

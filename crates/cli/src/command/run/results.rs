@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use image_admission_engine::{Denial, JudgedImage, Outcome};
+use image_admission_engine::{JudgedImage, Outcome};
+use image_admission_judgement::reason::Denial;
 
 use crate::command::document::{self, Place};
 use crate::command::lines::{Lines, Part};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use image_admission_engine::{Outcome, WorkloadImage};
+use image_admission_engine::Outcome;
+use image_admission_image::WorkloadImage;
 
 use super::Group;
 use super::results::Answered;

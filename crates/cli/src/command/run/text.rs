@@ -1,7 +1,10 @@
 //! A decision as people read it: each image with what was found and who decided, then the verdict.
 
-use image_admission_engine::settings::{PreScanAction, ScanAction};
-use image_admission_engine::{Decision, JudgedImage, Outcome, ScanReport, ScanStatus, WorkloadImage};
+use image_admission_engine::{Decision, JudgedImage, Outcome};
+use image_admission_image::WorkloadImage;
+use image_admission_judgement::reason::ScanStatus;
+use image_admission_judgement::report::ScanReport;
+use image_admission_settings::{PreScanAction, ScanAction};
 use serde_json::Value;
 
 use crate::command::diff::diff;

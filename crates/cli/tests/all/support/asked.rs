@@ -2,8 +2,10 @@
 
 use super::clock::use_read_clock;
 use super::kubewarden::Kind;
-use image_admission_engine::{Timestamp, WireHost, validate};
+use image_admission_engine::validate;
+use image_admission_host::WireHost;
 use image_admission_stub_host::{Call, StubHost, digest_of};
+use image_admission_untrusted::time::Timestamp;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use image_admission_engine::{Clock, use_clock};
+use image_admission_untrusted::clock::{Clock, use_clock};
 
 /// A clock that only goes on when it is read, so that a busy machine stops no rule, and a rule that loops ends. Each test
 /// has its own.

@@ -6,11 +6,12 @@
 use super::signatures::{self, Signature};
 use super::types::Type;
 use super::written::{loop_name, stepped, written};
-use crate::verification::expression::{IN_ORDER, Program, STEP};
-use crate::verification::operators::sign;
-use crate::verification::{functions, questions};
+use crate::verification::questions;
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, operators};
+use image_admission_cel::expression::{IN_ORDER, Program, STEP};
+use image_admission_cel::functions;
+use image_admission_cel::operators::sign;
 use std::collections::BTreeMap;
 
 /// What is known of the variables of a policy's expressions.
@@ -289,7 +290,7 @@ impl Inference<'_> {
             let fewest = counts.iter().min().copied().unwrap_or_default();
             let most = counts.iter().max().copied().unwrap_or_default();
             let of_target = usize::from(target.is_some());
-            let number = crate::message::count(most.saturating_sub(of_target) as u64, "argument");
+            let number = image_admission_untrusted::message::count(most.saturating_sub(of_target) as u64, "argument");
             if fewest == most {
                 format!("takes {number}")
             } else {
@@ -370,10 +371,10 @@ fn result(signatures: &[Signature], given: &[Type]) -> Option<Type> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Timestamp;
-    use crate::verification::expression::{Scope, Time, map_of, time_value};
     use crate::verification::questions::Answers;
     use cel::Value;
+    use image_admission_cel::expression::{Scope, Time, map_of, time_value};
+    use image_admission_untrusted::time::Timestamp;
 
     fn problems(text: &str, wanted: Wanted) -> Vec<String> {
         let types = Types { variables: BTreeMap::from([("count".to_owned(), Type::INT)]), ..Types::default() };

@@ -243,7 +243,8 @@ fn read(table: &[(&str, &[&str])], name: &str) -> Vec<Signature> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verification::{functions, questions};
+    use crate::verification::questions;
+    use image_admission_cel::functions;
 
     #[test]
     fn every_function_is_there_with_its_numbers_of_arguments() {

@@ -1,11 +1,11 @@
 //! A part of an expression as people write it: the parser doesn't say where a part stands in the text.
 
-use crate::literal;
-use crate::message::cut;
-use crate::verification::expression::{IN_ORDER, STEP};
-use crate::verification::operators::sign;
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, operators};
+use image_admission_cel::expression::{IN_ORDER, STEP};
+use image_admission_cel::operators::sign;
+use image_admission_untrusted::literal;
+use image_admission_untrusted::message::cut;
 
 /// The longest part that is shown.
 const MOST: usize = 120;

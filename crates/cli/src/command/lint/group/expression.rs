@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use cel::{Context, Program, Value as CelValue};
-use image_admission_engine::settings::{Lint as Remark, LintRule, LintSeverity};
+use image_admission_settings::{Lint as Remark, LintRule, LintSeverity};
 use serde_json::Value;
 
 use crate::command::lint::manifest::text;

@@ -1,6 +1,6 @@
 //! The keys of a suite's maps: each is known, and has a value of its type, or there is a problem that says where.
 
-use image_admission_engine::nearest;
+use image_admission_untrusted::message::nearest;
 use serde_json::{Map, Value};
 
 /// What is wrong with a suite: where, and what.

@@ -498,7 +498,7 @@ impl Reading {
                 Some(Expected::Rejected(message?))
             }
             other => {
-                let help = image_admission_engine::nearest(other, VERDICTS)
+                let help = image_admission_untrusted::message::nearest(other, VERDICTS)
                     .map(|name| format!("; did you mean `{name}`?"))
                     .unwrap_or_default();
                 self.problems.add(&path, format!("`{other}` is none of `allowed`, `rejected` and `invalid`{help}"));

@@ -1,0 +1,17 @@
+//! CEL as Kubernetes has it, for a module that starts anew at every request: the functions of its libraries, and expressions that
+//! end within bounds.
+//!
+//! ```text
+//! expression ── functions (one file for each library)
+//!     │
+//! operators (as people write them)
+//! ```
+//!
+//! The evaluator is the crate `cel`. This crate never knows what expressions are about: whoever evaluates one gives it the
+//! variables, and functions of its own that ask somebody.
+
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
+
+pub mod expression;
+pub mod functions;
+pub mod operators;

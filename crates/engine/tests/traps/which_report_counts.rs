@@ -1,0 +1,136 @@
+//! Which of several reports counts, and whether one is of this image at all: each remedy at work and switched off.
+
+use super::world::{World, digest};
+use super::{IMAGE, beside, trap, trivy};
+use image_admission_untrusted::remedy::Remedy;
+use serde_json::{Value, json};
+
+const TARGET: &str = "reg.io/team/app";
+
+/// Kubescape's object for [`IMAGE`], named after the digest that ends in these digits.
+fn kubescape(digits: &str, digest: &str, spec: &Value) -> Value {
+    json!({"apiVersion": "spdx.softwarecomposition.kubescape.io/v1beta1", "kind": "VulnerabilityManifest", "spec": spec,
+           "metadata": {"name": format!("reg.io-team-app-1.0-{digits}"), "namespace": "kubescape",
+                        "annotations": {"kubescape.io/image-id": format!("{TARGET}@{digest}"),
+                                        "kubescape.io/image-tag": IMAGE}}})
+}
+
+fn kubescape_settings() -> Value {
+    json!({"reports": {"sources": [{"kubescape": {}}]}})
+}
+
+/// Nothing found, in something that was scanned.
+fn clean() -> Value {
+    json!({"payload": {"matches": null, "source": {"type": "image"}, "descriptor": {"name": "grype"}}})
+}
+
+/// A list's items, and objects read without their contents, have everything but what was found.
+#[test]
+fn an_object_without_its_contents_is_not_clean() {
+    let of = |spec: &Value| World::default().image(IMAGE, 'a').object(kubescape("aaaaaa", &digest('a'), spec));
+    assert!(of(&clean()).decide(IMAGE, &kubescape_settings()).allowed, "nothing was found in what was scanned");
+    let empty = json!({"metadata": {"report": {"createdAt": null}},
+                       "payload": {"matches": null, "source": null, "descriptor": {"name": "", "version": ""}}});
+    for spec in [json!(null), json!({}), json!({"payload": {}}), empty] {
+        trap(Remedy::MatchesMustBeThere, &of(&spec), IMAGE, &kubescape_settings(), "denied failed", "allowed fresh");
+    }
+}
+
+/// A name has six digits of a digest. Whoever pushes an image chooses them.
+#[test]
+fn a_report_that_shares_six_digits_is_another_images() {
+    let same_end = format!("sha256:{}{}", "b".repeat(58), "f".repeat(6));
+    let own = kubescape("ffffff", &digest('f'), &clean());
+    let world = |object| World::default().object(object).index(IMAGE, 'f', &[("linux/amd64", 'a')]);
+    assert!(world(own).decide(IMAGE, &kubescape_settings()).allowed);
+    let other = world(kubescape("ffffff", &same_end, &clean()));
+    trap(Remedy::WholeImageId, &other, IMAGE, &kubescape_settings(), "denied other_image", "allowed fresh");
+}
+
+/// An old report under the one name and a new one under the other: the new one knows what the old one knew.
+#[test]
+fn a_fresh_report_comes_before_a_stale_one() {
+    let old = {
+        let mut old = trivy("web", "pod-p-app", json!(digest('a')));
+        old["report"]["updateTimestamp"] = json!("2026-01-01T00:00:00Z");
+        old
+    };
+    let new = trivy("web", "replicaset-other-app", json!(digest('a')));
+    let world = World::default().image(IMAGE, 'a').object(old).object(new);
+    let settings = json!({"reports": {"sources": [{"trivyOperator": {}}], "maxAge": "24h"}});
+    let image = format!("{IMAGE}@{}", digest('a'));
+    trap(Remedy::FreshBeforeStale, &world, &image, &settings, "allowed fresh", "denied stale");
+}
+
+/// Whoever writes a Pod writes its name and its owner: of all reports of the image it may name the one of a workload that
+/// was scanned before the finding was known.
+#[test]
+fn an_owner_that_a_pod_claims_chooses_no_report() {
+    let report = |name: &str, criticals: u64| {
+        let mut report = trivy("web", name, json!(digest('a')));
+        report["report"]["summary"]["criticalCount"] = json!(criticals);
+        if criticals > 0 {
+            report["report"]["vulnerabilities"][0]["severity"] = json!("CRITICAL");
+            report["report"]["summary"]["highCount"] = json!(0);
+        }
+        report
+    };
+    let world =
+        World::default().image(IMAGE, 'a').object(report("pod-p-app", 0)).object(report("replicaset-web-1-app", 1));
+    let settings = json!({"reports": {"sources": [{"trivyOperator": {}}]}});
+    trap(Remedy::ClaimedNamesDontDecide, &world, IMAGE, &settings, "denied fresh", "allowed fresh");
+    let answer = world.decide(IMAGE, &settings).response;
+    let warned = answer["warnings"].to_string();
+    assert!(warned.contains("has scan reports that disagree: the worst decides"), "{answer}");
+}
+
+#[test]
+fn a_document_of_one_platform_says_nothing_about_another() {
+    let document = json!({
+        "descriptor": {"name": "grype"}, "matches": [],
+        "source": {"type": "image", "target": {"os": "linux", "architecture": "amd64"}}});
+    let world = World::default().index(IMAGE, 'f', &[("linux/amd64", 'a'), ("linux/arm64", 'c')]);
+    let world = world.artifact(&beside('f'), 'd', Some('f'), document);
+    let settings = json!({"reports": {"sources": [{"registry": {"allowUnsigned": true}}]}});
+    trap(Remedy::PlatformOfDocument, &world, IMAGE, &settings, "denied not_scanned", "allowed fresh");
+}
+
+/// A scan of an SBOM says whose it is where the SBOM did. Otherwise the artifact's subject does, and nothing else: the tag that it stands
+/// at is chosen by whoever pushes.
+#[test]
+fn a_scan_of_an_sbom_is_whose_its_subject_says() {
+    let document = |kind: &str, metadata: Value, severity: &str| {
+        json!({"SchemaVersion": 2, "CreatedAt": "2026-11-20T10:00:00Z", "ArtifactName": "reg.io/team/app:1.0", "ArtifactType": kind,
+               "Metadata": metadata, "Results": [{"Target": "t", "Class": "os-pkgs", "Type": "alpine",
+               "Vulnerabilities": [{"VulnerabilityID": "CVE-1", "PkgName": "p", "Severity": severity}]}]})
+    };
+    let settings = json!({"reports": {"sources": [{"registry": {"allowUnsigned": true}}]}});
+    let world = |subject: Option<char>, document: Value| {
+        World::default().image(IMAGE, 'a').artifact(&beside('a'), 'd', subject, document)
+    };
+    let untold = json!({"OS": {"Family": "alpine", "Name": "3.22"}});
+    let named = |letter: char| json!({"RepoDigests": [format!("reg.io/team/app@{}", digest(letter))]});
+    for kind in ["cyclonedx", "spdx"] {
+        for (subject, metadata, severity, expected) in [
+            (Some('a'), untold.clone(), "LOW", "true fresh"),
+            (Some('a'), untold.clone(), "CRITICAL", "false fresh"),
+            (Some('b'), untold.clone(), "LOW", "false other_image"),
+            (None, untold.clone(), "LOW", "false other_image"),
+            (None, json!(null), "LOW", "false other_image"),
+            (None, named('a'), "LOW", "true fresh"),
+            (None, named('b'), "LOW", "false other_image"),
+        ] {
+            let answer = world(subject, document(kind, metadata.clone(), severity)).decide(IMAGE, &settings);
+            assert_eq!(format!("{} {}", answer.allowed, answer.state), expected, "{kind} {subject:?} {metadata}");
+        }
+        let copied = world(Some('b'), document(kind, untold.clone(), "LOW"));
+        trap(Remedy::MatchSubject, &copied, IMAGE, &settings, "denied other_image", "allowed fresh");
+    }
+    let files = world(Some('a'), document("filesystem", untold.clone(), "LOW")).decide(IMAGE, &settings);
+    assert!(!files.allowed, "{}", files.response);
+    assert!(files.response.to_string().contains("`trivy sbom` of its SBOM"), "{}", files.response);
+    // Beside an index, nothing says of which platform the SBOM is.
+    let index = World::default().index(IMAGE, 'f', &[("linux/amd64", 'a'), ("linux/arm64", 'c')]);
+    let index = index.artifact(&beside('f'), 'd', Some('f'), document("cyclonedx", untold, "LOW"));
+    assert_eq!(index.decide(IMAGE, &settings).state, "not_scanned");
+}

@@ -1,0 +1,114 @@
+//! Objects of one kind in the cluster, read so that a look-up never hangs and never believes what a list shows.
+
+use crate::{Document, Host, HostFailure, Resource};
+use image_admission_untrusted::json::Text;
+use image_admission_untrusted::memory::List;
+use image_admission_untrusted::remedy::{Remedy, is_on};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::BTreeSet;
+
+/// A name that no object has: asking for it tells whether the kind can be read at all.
+const NOBODY: &str = "image-admission-asks-whether-this-can-be-read";
+
+/// One kind of object, in any namespace.
+///
+/// The host's first list of a kind that may not be listed never returns, so that it is asked for only where a GET of the
+/// same kind and namespace was answered.
+#[derive(Debug)]
+pub struct Objects<'a> {
+    host: &'a dyn Host,
+    api_version: &'a str,
+    kind: &'a str,
+    /// Namespaces for which a GET was answered.
+    answered: BTreeSet<String>,
+}
+
+impl<'a> Objects<'a> {
+    /// The objects of a kind, of which none was asked for yet.
+    pub fn new(host: &'a dyn Host, api_version: &'a str, kind: &'a str) -> Self {
+        Self { host, api_version, kind, answered: BTreeSet::new() }
+    }
+
+    /// How people find an object: `VulnerabilityReport sbomscanner/name`.
+    pub fn shown(&self, namespace: &str, name: &str) -> String {
+        format!("{} {namespace}/{name}", self.kind)
+    }
+
+    /// `v1`, or `group/version`.
+    pub fn api_version(&self) -> &'a str {
+        self.api_version
+    }
+
+    /// `VulnerabilityReport`
+    pub fn kind(&self) -> &'a str {
+        self.kind
+    }
+
+    /// An object by name, or none when there is none.
+    pub fn get(&mut self, namespace: &str, name: &str, fields: &[&str]) -> Result<Option<Document>, HostFailure> {
+        let resource = Resource { api_version: self.api_version, kind: self.kind, namespace, name };
+        let found = match self.host.get_resource(&resource, fields) {
+            Ok(document) => Some(document),
+            Err(HostFailure::NotFound(_)) => None,
+            Err(_) if !is_on(Remedy::TellFailureFromAbsence) => None,
+            Err(failure) => return Err(failure),
+        };
+        if !self.answered.contains(namespace) {
+            self.answered.insert(namespace.to_owned());
+        }
+        Ok(found)
+    }
+
+    /// All objects in a namespace, with the same selector for every image: the host keeps a watch for each different one.
+    pub fn list(
+        &mut self,
+        namespace: &str,
+        label_selector: Option<&str>,
+        fields: &[&str],
+    ) -> Result<Document, HostFailure> {
+        if !self.answered.contains(namespace) && is_on(Remedy::GetBeforeList) {
+            self.get(namespace, NOBODY, &[])?;
+        }
+        self.host.list_resources(self.api_version, self.kind, namespace, label_selector, fields)
+    }
+}
+
+/// What a list says of an object.
+pub trait Listed {
+    /// Its name and namespace.
+    fn named(&self) -> &Named<'_>;
+}
+
+/// The name of an object, and where it is.
+#[derive(Deserialize, Debug)]
+pub struct Named<'a> {
+    #[serde(borrow)]
+    /// `metadata.name`
+    pub name: Text<'a>,
+    #[serde(borrow)]
+    /// `metadata.namespace`; none in what is in no namespace.
+    pub namespace: Option<Text<'a>>,
+}
+
+/// The items of a list that are in its namespace, in the order of their names: the host lists in none, and a watch that
+/// filters nothing shows other namespaces too. An item that can't be read says of no image that it is its own, and hides
+/// no other.
+pub fn items<'a, T: Deserialize<'a> + Listed>(document: &'a Document, namespace: &str) -> Result<Vec<T>, HostFailure> {
+    #[derive(Deserialize)]
+    struct Items<I> {
+        items: List<I>,
+    }
+    let mut items: Vec<T> = match document.read::<Items<T>>() {
+        Ok(list) => list.items.0,
+        Err(_) => {
+            let list: Items<&'a RawValue> = document.read()?;
+            list.items.0.into_iter().filter_map(|raw| serde_json::from_str(raw.get()).ok()).collect()
+        }
+    };
+    items.retain(|item| {
+        item.named().namespace.as_ref().map(Text::as_str) == Some(namespace) || !is_on(Remedy::MatchNamespace)
+    });
+    items.sort_by(|a, b| a.named().name.cmp(&b.named().name));
+    Ok(items)
+}

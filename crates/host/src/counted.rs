@@ -1,0 +1,97 @@
+//! A host that is asked a limited number of times for one request.
+
+use super::{AccessReview, Document, Host, HostFailure, Resource};
+use image_admission_settings::Identity;
+use image_admission_untrusted::memory;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+/// Passes questions on, up to a number. Whoever writes a Pod or pushes an image chooses how many there would be, and each
+/// of them holds a worker of the policy server.
+#[derive(Debug)]
+pub struct CountedHost<'a> {
+    host: &'a dyn Host,
+    most: usize,
+    asked: Cell<usize>,
+}
+
+impl<'a> CountedHost<'a> {
+    /// A host that is asked at most so many times.
+    pub fn new(host: &'a dyn Host, most: usize) -> Self {
+        Self { host, most, asked: Cell::new(0) }
+    }
+
+    /// Whether more was asked than may be: then what was decided isn't what the answers would have come to.
+    pub fn is_exceeded(&self) -> bool {
+        self.asked.get() > self.most
+    }
+
+    fn ask<T>(&self, question: impl FnOnce(&dyn Host) -> Result<T, HostFailure>) -> Result<T, HostFailure> {
+        self.asked.set(self.asked.get().saturating_add(1));
+        if self.is_exceeded() {
+            return Err(HostFailure::Failed("the request makes more host calls than `maxHostCalls` allows".to_owned()));
+        }
+        if memory::is_used_up() {
+            return Err(HostFailure::Malformed("the request takes more memory than it may".to_owned()));
+        }
+        question(self.host)
+    }
+}
+
+impl Host for CountedHost<'_> {
+    fn manifest_digest(&self, image: &str) -> Result<String, HostFailure> {
+        self.ask(|host| host.manifest_digest(image))
+    }
+
+    fn digest_at_registry(&self, image: &str) -> Result<String, HostFailure> {
+        self.ask(|host| host.digest_at_registry(image))
+    }
+
+    fn manifest(&self, image: &str) -> Result<Document, HostFailure> {
+        self.ask(|host| host.manifest(image))
+    }
+
+    fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure> {
+        self.ask(|host| host.get_resource(resource, fields))
+    }
+
+    fn whole_resource(&self, resource: &Resource<'_>) -> Result<Document, HostFailure> {
+        self.ask(|host| host.whole_resource(resource))
+    }
+
+    fn list_resources(
+        &self,
+        api_version: &str,
+        kind: &str,
+        namespace: &str,
+        label_selector: Option<&str>,
+        fields: &[&str],
+    ) -> Result<Document, HostFailure> {
+        self.ask(|host| host.list_resources(api_version, kind, namespace, label_selector, fields))
+    }
+
+    fn list_all_resources(&self, api_version: &str, kind: &str) -> Result<Document, HostFailure> {
+        self.ask(|host| host.list_all_resources(api_version, kind))
+    }
+
+    fn artifact(&self, image: &str) -> Result<Document, HostFailure> {
+        self.ask(|host| host.artifact(image))
+    }
+
+    fn verify(
+        &self,
+        image: &str,
+        identity: &Identity,
+        annotations: &BTreeMap<String, String>,
+    ) -> Result<String, HostFailure> {
+        self.ask(|host| host.verify(image, identity, annotations))
+    }
+
+    fn may(&self, review: &AccessReview<'_>) -> Result<bool, HostFailure> {
+        self.ask(|host| host.may(review))
+    }
+
+    fn has_room_for(&self, calls: usize) -> bool {
+        self.asked.get().saturating_add(calls) <= self.most
+    }
+}

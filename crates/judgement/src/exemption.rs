@@ -1,0 +1,77 @@
+//! Exemptions at work: which of them speak of a finding, and whether they still hold.
+
+mod objects;
+
+use image_admission_image::ImageReference;
+use image_admission_scan_report::finding::Finding;
+use image_admission_settings::Exemption;
+use image_admission_untrusted::time::Timestamp;
+
+pub use objects::ExemptionObjects;
+
+/// What the exemptions say about a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exempt<'a> {
+    /// None speaks of it.
+    No,
+    /// This one does, and holds.
+    Yes(&'a Exemption),
+    /// None holds; this one did until its last day.
+    Ended(&'a Exemption),
+    /// None holds; this one did until the finding could be fixed.
+    Fixed(&'a Exemption),
+    /// None holds; this one stands in an object that may not exempt it.
+    Void(&'a Exemption),
+}
+
+/// The exemptions that may speak of findings in an image of a namespace's workload, in the settings' order.
+pub fn of_image<'a>(exemptions: &'a [Exemption], reference: &ImageReference, namespace: &str) -> Vec<&'a Exemption> {
+    let named = |exemption: &Exemption| {
+        // As for rules that accept: beside a digest, the tag is a claim of whoever wrote it.
+        let mut names = reference.compared_names(false).into_iter();
+        exemption.images.is_empty()
+            || names.any(|name| exemption.images.iter().any(|prefix| prefix.matches_canonical(&name)))
+    };
+    exemptions.iter().filter(|exemption| exemption.is_about(namespace)).filter(|e| named(e)).collect()
+}
+
+/// What they say about a finding: one that holds comes before one that ended.
+pub fn of_finding<'a>(exemptions: &[&'a Exemption], finding: &Finding<'_>, now: Timestamp) -> Exempt<'a> {
+    let mut said = Exempt::No;
+    for exemption in exemptions.iter().filter(|exemption| speaks_of(exemption, finding)) {
+        if is_void(exemption, finding) {
+            if said == Exempt::No {
+                said = Exempt::Void(exemption);
+            }
+        } else if exemption.expires < now {
+            if said == Exempt::No {
+                said = Exempt::Ended(exemption);
+            }
+        } else if exemption.expire_on_fix && finding.fixed_in.is_some() {
+            if said == Exempt::No {
+                said = Exempt::Fixed(exemption);
+            }
+        } else {
+            return Exempt::Yes(exemption);
+        }
+    }
+    said
+}
+
+/// Whether it stands in an object that holds for nothing, or may not be about findings as bad as this.
+fn is_void(exemption: &Exemption, finding: &Finding<'_>) -> bool {
+    exemption.object.as_ref().is_some_and(|object| {
+        object.void.is_some() || !(object.severities.is_empty() || object.severities.contains(&finding.severity))
+    })
+}
+
+fn speaks_of(exemption: &Exemption, finding: &Finding<'_>) -> bool {
+    let mut ids = finding.ids();
+    // A package that the report doesn't name is none that the exemption names.
+    let of_package = exemption.packages.is_empty()
+        || finding
+            .purl
+            .as_ref()
+            .is_some_and(|purl| exemption.packages.iter().any(|p| purl.as_str().starts_with(p.as_str())));
+    of_package && ids.any(|id| exemption.vulnerabilities.iter().any(|pattern| pattern.matches(id)))
+}

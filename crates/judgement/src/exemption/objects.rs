@@ -1,0 +1,202 @@
+//! Exemptions that stand in the cluster, as objects of a kind of this project's own.
+//!
+//! They are looked for once for a request, and only where a finding would reject it. Who may write such an object is RBAC's to
+//! say: one in a workload's own namespace holds there alone. What is believed of an object is what a GET shows.
+
+use super::of_image;
+use crate::reason::UnknownExemptions;
+use image_admission_host::cluster::{Listed, Named, Objects, items};
+use image_admission_host::{Host, HostFailure};
+use image_admission_image::ImageReference;
+use image_admission_settings::{Exemption, ExemptionObject, ExemptionsFrom, Settings, VoidExemption};
+use image_admission_untrusted::json::Text;
+use image_admission_untrusted::memory::AnyJson;
+use image_admission_untrusted::remedy::{Remedy, is_on};
+use image_admission_untrusted::time::Timestamp;
+use serde::Deserialize;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::fmt;
+
+const API_VERSION: &str = ExemptionObject::API_VERSION;
+const KIND: &str = ExemptionObject::KIND;
+/// What is asked for.
+const FIELDS: [&str; 1] = ["spec"];
+
+/// The exemptions that stand in the cluster, as far as they are about the workload of one request.
+pub struct ExemptionObjects<'a> {
+    host: &'a dyn Host,
+    settings: &'a ExemptionsFrom,
+    /// The workload's namespace.
+    namespace: &'a str,
+    now: Timestamp,
+    /// What the lists show, once it was needed.
+    shown: OnceCell<Vec<Exemption>>,
+    /// By namespace and name, whether a GET shows the same.
+    read: RefCell<BTreeMap<(String, String), bool>>,
+    /// The first look-up that failed.
+    failed: RefCell<Option<UnknownExemptions>>,
+}
+
+impl<'a> ExemptionObjects<'a> {
+    /// Those for a workload of `namespace`; none where the settings believe no objects. Nothing is asked yet.
+    pub fn new(settings: &'a Settings, host: &'a dyn Host, now: Timestamp, namespace: &'a str) -> Option<Self> {
+        let settings = settings.exemptions_from.as_deref()?;
+        Some(Self {
+            host,
+            settings,
+            namespace,
+            now,
+            shown: OnceCell::new(),
+            read: RefCell::default(),
+            failed: RefCell::default(),
+        })
+    }
+
+    /// Those that speak of an image, without those that a GET doesn't show as the list did.
+    pub fn of_image(&self, reference: &ImageReference) -> Vec<&Exemption> {
+        let shown = self.shown.get_or_init(|| self.list());
+        let read = self.read.borrow();
+        let mut exemptions = of_image(shown, reference, self.namespace);
+        exemptions.retain(|exemption| key(exemption).is_none_or(|key| read.get(&key) != Some(&false)));
+        exemptions
+    }
+
+    /// Whether an exemption still says what the list showed: a list proves nothing about now. One of the settings does.
+    pub fn is_current(&self, exemption: &Exemption) -> bool {
+        let Some(key) = key(exemption).filter(|_| is_on(Remedy::ReadWhatIsListed)) else { return true };
+        if let Some(known) = self.read.borrow().get(&key) {
+            return *known;
+        }
+        let (namespace, name) = &key;
+        let is_current = match self.get(namespace, name) {
+            Ok(read) => read.as_ref() == Some(exemption),
+            Err(failure) => {
+                self.note(namespace, failure);
+                false
+            }
+        };
+        self.read.borrow_mut().insert(key, is_current);
+        is_current
+    }
+
+    /// What couldn't be looked up, if anything couldn't.
+    pub fn unknown(&self) -> Option<UnknownExemptions> {
+        self.failed.borrow().clone()
+    }
+
+    fn list(&self) -> Vec<Exemption> {
+        let mut objects = Objects::new(self.host, API_VERSION, KIND);
+        let mut exemptions = Vec::new();
+        for namespace in self.settings.namespaces(self.namespace) {
+            let listed = objects.list(namespace, None, &FIELDS).and_then(|document| {
+                let items: Vec<Object<'_>> = items(&document, namespace)?;
+                exemptions.extend(items.into_iter().filter_map(|item| self.exemption(item, namespace)));
+                Ok(())
+            });
+            // What other namespaces exempt holds all the same: they needn't ask this one.
+            if let Err(failure) = listed {
+                self.note(namespace, failure);
+            }
+        }
+        exemptions
+    }
+
+    fn get(&self, namespace: &str, name: &str) -> Result<Option<Exemption>, HostFailure> {
+        let Some(document) = Objects::new(self.host, API_VERSION, KIND).get(namespace, name, &FIELDS)? else {
+            return Ok(None);
+        };
+        let object: Object<'_> = document.read()?;
+        let is_it = object.metadata.named.name.as_str() == name
+            && (object.metadata.named.namespace.as_ref().map(Text::as_str) == Some(namespace)
+                || !is_on(Remedy::MatchNamespace))
+            && object.kind.as_ref().is_none_or(|kind| kind.as_str() == KIND);
+        Ok(if is_it { self.exemption(object, namespace) } else { None })
+    }
+
+    fn note(&self, namespace: &str, failure: HostFailure) {
+        let unknown = || UnknownExemptions { namespace: namespace.to_owned(), failure };
+        self.failed.borrow_mut().get_or_insert_with(unknown);
+    }
+
+    /// What an object says, and why it holds for nothing; none when it is about to be gone.
+    fn exemption(&self, object: Object<'_>, namespace: &str) -> Option<Exemption> {
+        let Metadata { named, creation_timestamp, deletion_timestamp } = object.metadata;
+        if deletion_timestamp.is_some() && is_on(Remedy::DeletedExemptsNothing) {
+            return None;
+        }
+        let (mut exemption, approved_by, problems) = Exemption::of_spec(object.spec.as_ref().map(|AnyJson(spec)| spec));
+        let made = creation_timestamp.as_ref().and_then(|time| Timestamp::parse(time.as_str()));
+        let malformed = problems.into_iter().next().map(VoidExemption::Malformed);
+        let void = malformed.filter(|_| is_on(Remedy::MalformedExemptsNothing));
+        let void = void.or_else(|| self.out_of_bounds(&exemption, approved_by.as_deref(), made));
+        let severities = &self.settings.severities;
+        exemption.object = Some(Box::new(ExemptionObject {
+            namespace: namespace.to_owned(),
+            name: named.name.0.into_owned(),
+            approved_by,
+            severities: if is_on(Remedy::BoundExemptions) { severities.clone() } else { Vec::new() },
+            void,
+        }));
+        Some(exemption)
+    }
+
+    /// The bound of the settings that an object is out of, whatever the finding is.
+    fn out_of_bounds(
+        &self,
+        exemption: &Exemption,
+        approved_by: Option<&str>,
+        made: Option<Timestamp>,
+    ) -> Option<VoidExemption> {
+        if self.settings.require_approved_by && approved_by.is_none() && is_on(Remedy::BoundExemptions) {
+            return Some(VoidExemption::NotApproved);
+        }
+        let longest = self.settings.max_duration.as_ref()?;
+        match made {
+            None => is_on(Remedy::KnowAgeOfExemptions).then_some(VoidExemption::Undated),
+            // Its whole time would begin then, and could be put off for ever.
+            Some(made) if made > self.now => {
+                is_on(Remedy::KnowAgeOfExemptions).then_some(VoidExemption::MadeLater(made))
+            }
+            Some(made) => (exemption.expires.is_day_beyond(longest, made) && is_on(Remedy::BoundExemptions))
+                .then(|| VoidExemption::TooLong(longest.clone())),
+        }
+    }
+}
+
+impl fmt::Debug for ExemptionObjects<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExemptionObjects").field("settings", self.settings).finish_non_exhaustive()
+    }
+}
+
+/// The namespace and the name of an exemption's object.
+fn key(exemption: &Exemption) -> Option<(String, String)> {
+    exemption.object.as_ref().map(|object| (object.namespace.clone(), object.name.clone()))
+}
+
+#[derive(Deserialize)]
+struct Object<'a> {
+    #[serde(borrow)]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+    spec: Option<AnyJson>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    #[serde(borrow, flatten)]
+    named: Named<'a>,
+    #[serde(borrow)]
+    creation_timestamp: Option<Text<'a>>,
+    #[serde(borrow)]
+    deletion_timestamp: Option<Text<'a>>,
+}
+
+impl Listed for Object<'_> {
+    fn named(&self) -> &Named<'_> {
+        &self.metadata.named
+    }
+}

@@ -1,0 +1,26 @@
+//! Judges an image by what is known of it: where reports come from, which of them count, and what they come to.
+//!
+//! ```text
+//! resolve (one digest, its platforms) ── report ── report/source ── acceptance ── exemption, running, vex, exploited
+//!                                          │      (one file for each source)          │
+//!                                  attached, referrers (what stands beside it)   package (its SBOM)
+//! configuration (what it is)
+//! reason (why, as data, and the only place of its words)
+//! ```
+//!
+//! It never sees a request, and never decides one: it says what an image came to, and its caller has the phases.
+
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
+
+mod acceptance;
+mod attached;
+mod configuration;
+pub mod exemption;
+mod exploited;
+mod package;
+pub mod reason;
+pub mod referrers;
+pub mod report;
+pub mod resolve;
+pub mod running;
+mod vex;

@@ -1,0 +1,81 @@
+//! Why a report is too old, or counts as too old.
+
+use image_admission_untrusted::time::{Span, Timestamp};
+use std::fmt;
+
+/// Why a report isn't fresh enough.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StaleReport {
+    /// Nobody knows how old it is.
+    UnknownAge(UnknownAge, Span),
+    /// It says a time that is still to come.
+    Ahead(Timestamp, Span),
+    /// It is older than it may be.
+    Old(Timestamp, Span),
+}
+
+/// Why nobody knows how old a report is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UnknownAge {
+    /// It wasn't asked for, since nothing depends on it.
+    NotAsked,
+    /// A report says no time at which it was made.
+    NotMade,
+    /// It says no time of its scan.
+    NotScanned,
+    /// sbomscanner's reports have the time of their ScanJob.
+    NoScanJob,
+    /// That ScanJob is gone.
+    ScanJobGone,
+    /// The ScanJob of this name.
+    ScanJobNotCompleted(String),
+    /// The settings don't say where it stands.
+    NoField,
+    /// What stands at the settings' path is this.
+    NoTime {
+        /// The settings' path.
+        path: String,
+        /// What stands there.
+        value: String,
+    },
+    /// Nothing stands there.
+    Missing {
+        /// The settings' path.
+        path: String,
+    },
+}
+
+impl StaleReport {
+    /// The whole message about the report of this name, `VulnerabilityReport sbomscanner/…`.
+    pub(super) fn message(&self, report: &str) -> String {
+        format!("waiting for a new scan: the scan report {report} is too old: {self}")
+    }
+}
+
+impl fmt::Display for StaleReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownAge(why, max_age) => write!(f, "{why}, so that it counts as older than {max_age}"),
+            Self::Ahead(time, max_age) => {
+                write!(f, "its time {time} lies ahead, so that it counts as older than {max_age}")
+            }
+            Self::Old(time, max_age) => write!(f, "it is of {time}, older than {max_age}"),
+        }
+    }
+}
+
+impl fmt::Display for UnknownAge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAsked => Ok(()),
+            Self::NotMade => f.write_str("it doesn't say when it was made"),
+            Self::NotScanned => f.write_str("it doesn't say when it was scanned"),
+            Self::NoScanJob => f.write_str("it doesn't name the ScanJob that made it"),
+            Self::ScanJobGone => f.write_str("the ScanJob that made it, which would know its time, is gone"),
+            Self::ScanJobNotCompleted(name) => write!(f, "the ScanJob {name} that made it has no completion time"),
+            Self::NoField => f.write_str("the setting `fields.time` is not set"),
+            Self::NoTime { path, value } => write!(f, "`{path}` is no time but {value}"),
+            Self::Missing { path } => write!(f, "`{path}` has no time"),
+        }
+    }
+}

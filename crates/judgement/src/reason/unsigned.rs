@@ -1,0 +1,283 @@
+//! Why an image, or an artifact beside one, counts as not signed: by nobody, or by somebody who wasn't asked for.
+
+use image_admission_host::{HostFailure, Untrusted};
+use image_admission_settings::{Attestor, Identity};
+use image_admission_untrusted::message::{cut, join_at_most};
+use std::fmt;
+
+/// The most attestors that a message names.
+const ATTESTORS_SHOWN: usize = 4;
+/// The longest name of an attestor, and the longest subject of a certificate.
+const MAX_NAME_LENGTH: usize = 64;
+const MAX_SUBJECT_LENGTH: usize = 160;
+
+/// What is said where no signature was found.
+const NOWHERE: &str = "not signed where hosts look";
+const NOWHERE_BY_KEY: &str = "not signed where hosts look (cosign 3 needs --new-bundle-format=false)";
+/// What is said where a bundle was found, and no host could verify it.
+const BUNDLE_BY_KEY: &str = "no signature, but a bundle as cosign 3 writes it, which no host verifies by key (sign with --new-bundle-format=false)";
+/// What is said where a bundle was found that this host doesn't look for.
+const BUNDLE_UNKNOWN: &str = "no signature, but a bundle as cosign 3 writes it, which hosts before 1.36 don't look for (sign with --new-bundle-format=false)";
+
+/// What a policy of `imageVerification` asked for in vain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unverified {
+    /// A signature of an image.
+    Image {
+        /// As expressions name it.
+        image: String,
+        /// What must be signed, `repository@digest`.
+        artifact: String,
+        /// Why no signature counts.
+        unsigned: Unsigned,
+    },
+    /// An attestation of an image, and why there is none.
+    Attestation(String),
+}
+
+/// Why no signature counts. What was asked about stands before the words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsigned {
+    /// What the host says.
+    pub why: Untrusted,
+    /// Who was asked for; several identities of one attestor have the same name.
+    pub asked_for: Vec<Attestor>,
+    /// What stands where signatures are kept.
+    pub beside: Beside,
+}
+
+/// What stands where the signatures of an artifact are kept, as far as somebody looked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Beside {
+    /// Nobody looked.
+    NotLookedUp,
+    /// A signature in the old form, at a tag that ends with `.sig`.
+    Signature,
+    /// No signature in the old form; but a bundle, as cosign 3 writes it.
+    Bundle,
+    /// Neither of them. A registry with an API of referrers may have a bundle that only this API knows.
+    Nothing,
+    /// None of the index itself. But who was asked for signed the manifest of one of its platforms.
+    Platform {
+        /// `linux/amd64`
+        platform: String,
+        /// The digest of its manifest.
+        digest: String,
+    },
+    /// The registry could not be asked, which hosts take for no signature.
+    Failed(HostFailure),
+}
+
+/// `'ghcr.io/team/app:1': signed, but not by team (GitHub Actions of `team`)`
+impl fmt::Display for Unverified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Image { image, artifact, unsigned } => {
+                write!(f, "'{}': ", cut(image, 256))?;
+                unsigned.write(f, &cut(artifact, 300))
+            }
+            Self::Attestation(why) => f.write_str(why),
+        }
+    }
+}
+
+impl fmt::Display for Unsigned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, "it")
+    }
+}
+
+impl Unsigned {
+    /// What a host says, where nobody looked what there is.
+    pub fn new(why: Untrusted, asked_for: Vec<Attestor>) -> Self {
+        Self { why, asked_for, beside: Beside::NotLookedUp }
+    }
+
+    /// Whether nobody was asked for but by keys.
+    fn is_by_key(&self) -> bool {
+        self.asked_for.iter().all(|own| matches!(own.identity, Identity::Key(_) | Identity::KeyInCluster(_)))
+    }
+
+    /// Writes why nothing that was found signs `artifact`.
+    fn write(&self, f: &mut fmt::Formatter<'_>, artifact: &str) -> fmt::Result {
+        let asked_for = AskedFor(&self.asked_for);
+        let is_one = self.asked_for.windows(2).all(|pair| matches!(pair, [one, next] if one.name == next.name));
+        let must_sign = |f: &mut fmt::Formatter<'_>, why: &str| write!(f, "{why}; {asked_for} must sign {artifact}");
+        match &self.beside {
+            Beside::Failed(failure) => {
+                let why = format!("its signatures can't be looked up, which hosts take for none: {failure}");
+                return must_sign(f, &why);
+            }
+            Beside::Platform { platform, digest } => {
+                let why = format!(
+                    "its index isn't signed, and its platform {platform} ({digest}) is, which doesn't count for the index \
+                     (`cosign sign --recursive` signs both)"
+                );
+                return must_sign(f, &why);
+            }
+            Beside::Bundle if self.is_by_key() => return must_sign(f, BUNDLE_BY_KEY),
+            Beside::Bundle if self.why == Untrusted::Unsigned => return must_sign(f, BUNDLE_UNKNOWN),
+            Beside::Bundle => {
+                return write!(
+                    f,
+                    "no signature, but a bundle as cosign 3 writes it, and none that counts by {asked_for}"
+                );
+            }
+            // The host says what it says of others' signatures.
+            Beside::Nothing if self.why == Untrusted::SignedByOthers => {
+                return must_sign(f, if self.is_by_key() { NOWHERE_BY_KEY } else { NOWHERE });
+            }
+            Beside::Nothing | Beside::Signature | Beside::NotLookedUp => {}
+        }
+        match self.why {
+            Untrusted::Unsigned => write!(f, "{NOWHERE_BY_KEY}; {asked_for} must sign {artifact}"),
+            Untrusted::SignedByOthers if is_one => write!(f, "signed, but not by {asked_for}"),
+            Untrusted::SignedByOthers => write!(f, "signed, but by nobody who was asked for: {asked_for}"),
+            Untrusted::NoneOfThisDigest => {
+                write!(f, "signed, but no signature is of this digest and can be verified; asked for: {asked_for}")
+            }
+            Untrusted::CertificateExpired => write!(f, "not signed by {asked_for}: the certificate has expired"),
+            Untrusted::Unsaid => write!(f, "not signed by {asked_for}"),
+        }
+    }
+}
+
+/// `team (GitHub Actions of `team`) or release (its key)`
+#[derive(Debug)]
+pub struct AskedFor<'a>(pub &'a [Attestor]);
+
+impl fmt::Display for AskedFor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<String> = self.0.iter().map(shown).collect();
+        f.write_str(&join_at_most(names.iter().map(String::as_str), " or ", ATTESTORS_SHOWN))
+    }
+}
+
+fn shown(attestor: &Attestor) -> String {
+    let subject = |text: &str| cut(text, MAX_SUBJECT_LENGTH);
+    let mut how = match &attestor.identity {
+        Identity::Key(_) => "its key".to_owned(),
+        Identity::KeyInCluster(key) => {
+            format!("the key `{}` of {} {}/{}", key.key, key.kind, key.namespace, key.name)
+        }
+        Identity::Certificate { .. } => "its certificate".to_owned(),
+        Identity::Keyless { issuer, subject: own } => format!("`{}` of {}", subject(own), subject(issuer)),
+        Identity::KeylessPrefix { issuer, subject_prefix } => {
+            format!("`{}…` of {}", subject(subject_prefix), subject(issuer))
+        }
+        Identity::GithubActions { owner, repository: Some(repository) } => {
+            format!("GitHub Actions of `{}/{}`", subject(owner), subject(repository))
+        }
+        Identity::GithubActions { owner, repository: None } => format!("GitHub Actions of `{}`", subject(owner)),
+    };
+    for (key, value) in &attestor.annotations {
+        how.push_str(&format!(", with `{}: {}`", subject(key), subject(value)));
+    }
+    format!("{} ({how})", cut(&attestor.name, MAX_NAME_LENGTH))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn attestor(name: &str, identity: Identity) -> Attestor {
+        Attestor { name: name.to_owned(), identity, annotations: BTreeMap::new() }
+    }
+
+    #[test]
+    fn nobodys_signature_and_somebody_elses_are_told_apart() {
+        let ci = attestor("ci", Identity::Key(String::new()));
+        let team = attestor("team", Identity::GithubActions { owner: "team".to_owned(), repository: None });
+        let image = |why, asked_for: &[&Attestor]| Unverified::Image {
+            image: "app:1".to_owned(),
+            artifact: "docker.io/library/app@sha256:1".to_owned(),
+            unsigned: Unsigned::new(why, asked_for.iter().map(|of| (*of).clone()).collect()),
+        };
+        for (why, asked_for, words) in [
+            (
+                Untrusted::Unsigned,
+                [&ci].as_slice(),
+                "not signed where hosts look (cosign 3 needs --new-bundle-format=false); ci (its key) must sign docker.io/library/app@sha256:1",
+            ),
+            (Untrusted::SignedByOthers, &[&ci], "signed, but not by ci (its key)"),
+            (
+                Untrusted::SignedByOthers,
+                &[&ci, &team],
+                "signed, but by nobody who was asked for: ci (its key) or team (GitHub Actions of `team`)",
+            ),
+            (
+                Untrusted::NoneOfThisDigest,
+                &[&ci],
+                "signed, but no signature is of this digest and can be verified; asked for: ci (its key)",
+            ),
+            (Untrusted::CertificateExpired, &[&ci], "not signed by ci (its key): the certificate has expired"),
+            (Untrusted::Unsaid, &[&team], "not signed by team (GitHub Actions of `team`)"),
+        ] {
+            assert_eq!(image(why, asked_for).to_string(), format!("'app:1': {words}"));
+        }
+    }
+
+    #[test]
+    fn what_stands_beside_it_says_what_to_do() {
+        let ci = attestor("ci", Identity::Key(String::new()));
+        let team = attestor("team", Identity::GithubActions { owner: "team".to_owned(), repository: None });
+        let said = |why, beside, asked_for: &Attestor| {
+            Unsigned { why, asked_for: vec![asked_for.clone()], beside }.to_string()
+        };
+        let down = || Beside::Failed(HostFailure::Failed("the registry answers 503".to_owned()));
+        let (by_key, by_team) = ("ci (its key)", "team (GitHub Actions of `team`)");
+        use Untrusted::{SignedByOthers, Unsigned as Nobody};
+        for (why, beside, asked_for, words) in [
+            // A host before 1.36, which looks for the old form alone.
+            (Nobody, Beside::Nothing, &ci, format!("{NOWHERE_BY_KEY}; {by_key} must sign it")),
+            (Nobody, Beside::Bundle, &ci, format!("{BUNDLE_BY_KEY}; {by_key} must sign it")),
+            (Nobody, Beside::Bundle, &team, format!("{BUNDLE_UNKNOWN}; {by_team} must sign it")),
+            (SignedByOthers, Beside::Signature, &ci, format!("signed, but not by {by_key}")),
+            // A later one, which says the same of whatever doesn't count.
+            (SignedByOthers, Beside::Nothing, &ci, format!("{NOWHERE_BY_KEY}; {by_key} must sign it")),
+            (SignedByOthers, Beside::Nothing, &team, format!("{NOWHERE}; {by_team} must sign it")),
+            (SignedByOthers, Beside::Bundle, &ci, format!("{BUNDLE_BY_KEY}; {by_key} must sign it")),
+            (
+                SignedByOthers,
+                Beside::Bundle,
+                &team,
+                format!("no signature, but a bundle as cosign 3 writes it, and none that counts by {by_team}"),
+            ),
+            (
+                Nobody,
+                Beside::Platform { platform: "linux/amd64".to_owned(), digest: "sha256:1".to_owned() },
+                &ci,
+                format!(
+                    "its index isn't signed, and its platform linux/amd64 (sha256:1) is, which doesn't count for the index (`cosign sign --recursive` signs both); {by_key} must sign it"
+                ),
+            ),
+            // Either takes a registry that fails for one without signatures.
+            (
+                Nobody,
+                down(),
+                &ci,
+                format!(
+                    "its signatures can't be looked up, which hosts take for none: the registry answers 503; {by_key} must sign it"
+                ),
+            ),
+            (
+                SignedByOthers,
+                down(),
+                &team,
+                format!(
+                    "its signatures can't be looked up, which hosts take for none: the registry answers 503; {by_team} must sign it"
+                ),
+            ),
+        ] {
+            assert_eq!(said(why, beside, asked_for), words);
+        }
+    }
+
+    #[test]
+    fn who_was_asked_for_is_named_with_what_the_signature_must_say() {
+        let mut ci = attestor("ci", Identity::Key(String::new()));
+        ci.annotations.insert("env".to_owned(), "prod\nx".to_owned());
+        assert_eq!(AskedFor(&[ci]).to_string(), "ci (its key, with `env: prod\\u{a}x`)");
+    }
+}

@@ -1,0 +1,49 @@
+//! Artifacts beside an image: at a tag that is made of its digest, or among those that refer to it.
+//!
+//! Registries keep the index of what refers to an image at the tag `sha256-<hex>`, the fallback of the distribution
+//! specification: the host asks no referrers API. What the host shows of that index counts where its bytes are proven.
+
+use image_admission_host::{Host, HostFailure};
+use image_admission_image::manifest::{Descriptor, Kind, Manifest};
+use image_admission_image::{ImageReference, is_digest};
+use image_admission_untrusted::remedy::{Remedy, is_on};
+
+/// The digests of the artifacts beside `digest`, none where there are none: what stands at `sha256-<hex>.<suffix>`, or
+/// without a suffix those referrers whose type is wanted, in the order of their index. What is asked for by tag is asked
+/// for once; after that everything is asked for by digest.
+///
+/// # Errors
+/// The registry can't be asked, or what it answers is no index.
+pub fn artifacts_beside(
+    host: &dyn Host,
+    reference: &ImageReference,
+    digest: &str,
+    suffix: Option<&str>,
+    mut is_wanted: impl FnMut(&str) -> bool,
+) -> Result<Vec<String>, HostFailure> {
+    let stem = digest.replace(':', "-");
+    let tag = suffix.map_or_else(|| stem.clone(), |suffix| [&stem, ".", suffix].concat());
+    let resolved = match host.manifest_digest(&[&reference.name(), ":", &tag].concat()) {
+        Ok(answer) if is_digest(&answer) => answer,
+        Ok(_) => return Err(HostFailure::Malformed("the answer is no digest".to_owned())),
+        Err(HostFailure::NotFound(_)) => return Ok(Vec::new()),
+        Err(failure) => return Err(failure),
+    };
+    if suffix.is_some() {
+        return Ok(vec![resolved]);
+    }
+    let index = reference.at(&resolved);
+    let document = host.manifest(&index)?;
+    let manifest = Manifest::read(&document.0)?;
+    if manifest.kind() != Kind::Index {
+        return Err(HostFailure::Malformed(format!("{index} is not an index of referrers")));
+    }
+    // One that another reader finds in it may be the report that says that the image is bad.
+    if !manifest.is_proven(&resolved) && is_on(Remedy::ProveIndexes) {
+        return Err(HostFailure::Malformed(format!(
+            "{index}, the index of referrers, may hold more than the host shows of it"
+        )));
+    }
+    let wanted = manifest.entries().iter().filter(|entry| entry.artifact_type().is_some_and(&mut is_wanted));
+    Ok(wanted.map(Descriptor::digest).filter(|digest| is_digest(digest)).map(str::to_owned).collect())
+}

@@ -1,0 +1,906 @@
+//! Scan reports: what scanners say about exactly this image.
+
+mod cluster;
+mod custom;
+mod kubescape;
+mod registry;
+mod sbomscanner;
+mod source;
+mod trivy_operator;
+
+use crate::acceptance::{Judge, Judgement, Verdict};
+use crate::configuration::configurations;
+use crate::exemption::ExemptionObjects;
+use crate::exploited::ExploitedCatalogue;
+use crate::package::PackageRoom;
+use crate::reason::{
+    Decisive, DocumentKind, ExceededLimit, ExemptedBy, GateWarning, ImageWarning, LookUpFailure, Made, ReportReason,
+    ReportState, ScanReason, ScanStatus, UnknownConfiguration, UnknownPackages, UsedExemption, UsedVex,
+};
+use crate::resolve::{Digests, PlatformManifest, Resolution, ResolvedImage, resolve};
+use crate::running::{RunningImage, RunningPods};
+use crate::vex::{VexDocuments, VexOfImage};
+use image_admission_host::{Host, HostFailure, Resource};
+use image_admission_image::ImageReference;
+use image_admission_image::platform::Platform;
+use image_admission_settings::{
+    EffectiveFallbacks, FailureFallback, Fallback, ForgivenBy, Mirror, ReportSource, SbomSource, Settings,
+};
+use image_admission_untrusted::memory::AnyJson;
+use image_admission_untrusted::message::cut;
+use image_admission_untrusted::remedy::{Remedy, is_on};
+use image_admission_untrusted::time::Timestamp;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use source::{Knowledge, Origin, Source, Statement, WantedPlatform};
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::rc::Rc;
+
+pub use trivy_operator::Owner;
+
+/// The longest reason of an exemption that is told.
+const MAX_EXEMPTION_REASON: usize = 120;
+/// An exemption that ends within so many seconds is warned of: seven days.
+const SOON: i64 = 7 * 24 * 3600;
+
+/// The most that rules and expressions are told of an image's packages, in bytes as [`PackageRoom`] counts them: whoever builds it chooses
+/// how many it has.
+const MAX_PACKAGE_BYTES: usize = 4 << 20;
+/// The same of all images of a request.
+const MAX_PACKAGE_BYTES_TOGETHER: usize = 16 << 20;
+
+/// The kinds of the cluster that a source reads, each with its `apiVersion`.
+pub fn kinds_of(source: &ReportSource) -> Vec<(&str, &str)> {
+    match source {
+        ReportSource::SbomScanner(_) => sbomscanner::KINDS.to_vec(),
+        ReportSource::TrivyOperator(_) => vec![(trivy_operator::API_VERSION, trivy_operator::KIND)],
+        ReportSource::Registry(_) => Vec::new(),
+        ReportSource::Kubescape(_) => kubescape::KINDS.to_vec(),
+        ReportSource::Custom(custom) => vec![(&custom.api_version, &custom.kind)],
+    }
+}
+
+/// The kind of the cluster that a source of SBOMs reads, with its `apiVersion`; none where it reads none.
+pub fn sbom_kind_of(source: &SbomSource) -> Option<(&'static str, &'static str)> {
+    match source {
+        SbomSource::SbomScanner(_) => Some(sbomscanner::SBOM_KIND),
+        SbomSource::TrivyOperator(_) => Some((trivy_operator::API_VERSION, trivy_operator::SBOM_KIND)),
+        SbomSource::Registry(_) => None,
+    }
+}
+
+/// What is known about one image: a status, why, and the digest that all of it speaks of.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScanReport {
+    /// The worst of the platforms' statuses.
+    pub status: ScanStatus,
+    /// What lies behind that status.
+    pub state: ReportState,
+    /// Why.
+    pub reason: ScanReason,
+    /// Of a failed scan, which `scanFailed` lets the image in all the same.
+    #[serde(skip)]
+    pub forgiven_by: ForgivenBy,
+    /// The digest that was judged, as soon as it is known.
+    pub digest: Option<String>,
+    /// What is written in the image's place: that digest, or the one platform's that is asked for.
+    #[serde(skip)]
+    pub pin: Option<String>,
+    /// The source that knows the image, as the settings spell it.
+    pub source: Option<&'static str>,
+    /// Each platform that was asked for.
+    pub platforms: Vec<PlatformReport>,
+    /// Exemptions that kept findings from counting.
+    pub exemptions: Vec<UsedExemption>,
+    /// What VEX documents beside the image say that kept findings from counting.
+    pub vex: Vec<UsedVex>,
+    /// What to tell people whatever the status is.
+    pub warnings: Vec<ImageWarning>,
+}
+
+/// A value of a scan report as rules and expressions see it.
+#[derive(Debug, Clone)]
+pub enum Field<'a> {
+    /// A string.
+    Text(Cow<'a, str>),
+    /// True or false.
+    Flag(bool),
+    /// Nothing is known.
+    None,
+}
+
+impl ScanReport {
+    /// What rules in Rego and expressions in CEL see of it, by its keys. `image` is the text of the Pod.
+    pub fn fields<'a>(&'a self, image: &'a str) -> [(&'static str, Field<'a>); 9] {
+        let text = |text: &'a str| Field::Text(text.into());
+        let optional = |of: Option<&'a str>| of.map_or(Field::None, text);
+        [
+            ("ImageAndTag", text(image)),
+            ("Status", text(self.status.name())),
+            ("Passed", Field::Flag(self.status == ScanStatus::Accepted)),
+            ("Reason", Field::Text(self.reason.to_string().into())),
+            ("Outage", Field::Flag(self.forgiven_by == ForgivenBy::AcceptOutages)),
+            ("Forgivable", Field::Flag(self.forgiven_by != ForgivenBy::Nothing)),
+            ("State", text(self.state.name())),
+            ("Digest", optional(self.digest.as_deref())),
+            ("Source", optional(self.source)),
+        ]
+    }
+}
+
+/// What is known about an image for one platform.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlatformReport {
+    /// `linux/amd64`, or `windows(10.0.17763.1)/amd64`; none when the image is for one platform only.
+    pub platform: Option<String>,
+    /// The digest of the platform's manifest.
+    pub digest: String,
+    /// What its reports say.
+    pub status: ScanStatus,
+    /// What lies behind that.
+    pub state: ReportState,
+    /// Why.
+    pub reason: ReportReason,
+    /// As [`ScanReport::forgiven_by`].
+    #[serde(skip)]
+    pub forgiven_by: ForgivenBy,
+    /// When the report that decided was made, where that is known.
+    pub time: Option<String>,
+    /// The reports that speak of it: `VulnerabilityReport sbomscanner/…`.
+    pub reports: Vec<String>,
+    /// Where the report that decided can be read again.
+    #[serde(skip)]
+    pub origin: Option<Origin>,
+}
+
+impl PlatformReport {
+    /// The same with what an SBOM comes to: the worse of both decides, of equals the report. Rules read the report whatever decides.
+    fn with(self, sbom: Self, forgiven: EffectiveFallbacks) -> Self {
+        let grave = |of: &Self| gravity(of.status, of.forgiven_by, forgiven);
+        let origin = self.origin.clone();
+        let reports = [self.reports.as_slice(), sbom.reports.as_slice()].concat();
+        let worse = if grave(&sbom) > grave(&self) { sbom } else { self };
+        Self { reports, origin, ..worse }
+    }
+
+    /// Why, in one sentence.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        self.reason.to_string()
+    }
+
+    /// The limits that the report that decided is over.
+    #[must_use]
+    pub fn exceeded(&self) -> &[ExceededLimit] {
+        self.reason.exceeded()
+    }
+}
+
+/// The workload that images are judged for, as far as reports depend on it.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// The namespace it would run in.
+    pub namespace: String,
+    /// The names under which scanners may keep what they know about it.
+    pub owners: Vec<Owner>,
+    /// By image, the containers that would run it.
+    pub containers: BTreeMap<ImageReference, Vec<String>>,
+    /// The images of which one platform is pinned, by this request or by that of the Pods that come of it.
+    pub pinned: Vec<ImageReference>,
+}
+
+/// What was found out about an image, for whatever of the request asks after it: its tag is resolved once.
+#[derive(Debug, Default)]
+struct KnownImage {
+    /// The digest that its reference was resolved to.
+    digest: Option<String>,
+    /// Whether an attestor vouched for that digest.
+    is_vouched_for: bool,
+    /// What its reference was resolved to, with whether its digest was vouched for then.
+    resolved: Option<(bool, Rc<Resolution>)>,
+    /// What its reports say.
+    found: Option<Rc<ScanReport>>,
+    /// What rules and expressions were told that it is on its platforms.
+    configurations: Option<Result<Rc<Value>, UnknownConfiguration>>,
+    /// What they were told that it is made of.
+    packages: Option<Result<Rc<Value>, UnknownPackages>>,
+}
+
+/// The reports of the images of one request. What one look-up answers for several images is asked for once.
+pub struct ReportSearch<'a> {
+    settings: &'a Settings,
+    host: &'a dyn Host,
+    subject: &'a Subject,
+    /// Exemptions that stand in the cluster, where the settings believe them.
+    objects: Option<&'a ExemptionObjects<'a>>,
+    /// What runs in the workload's namespace, where that may excuse findings.
+    running: Option<&'a RunningPods<'a>>,
+    now: Timestamp,
+    known: BTreeMap<ImageReference, Rc<RefCell<KnownImage>>>,
+    /// What may still be told of packages.
+    package_room: PackageRoom,
+    /// Made when the first image is looked for: many a request asks for none.
+    sources: Vec<(&'static str, Box<dyn Source<'a> + 'a>)>,
+    /// The same of SBOMs, which are asked for only where a gate needs one.
+    sboms: Vec<(&'static str, Box<dyn Source<'a> + 'a>)>,
+    /// What the cluster knows to be exploited, for all images of the request.
+    exploited: Option<Rc<ExploitedCatalogue<'a>>>,
+    /// What VEX documents say, for all images of the request; none where the settings name no place of theirs.
+    vex: Option<Rc<VexDocuments<'a>>>,
+}
+
+impl fmt::Debug for ReportSearch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReportSearch").field("known", &self.known.keys()).finish_non_exhaustive()
+    }
+}
+
+impl<'a> ReportSearch<'a> {
+    /// A search that nothing was asked of yet.
+    pub fn new(
+        settings: &'a Settings,
+        host: &'a dyn Host,
+        now: Timestamp,
+        subject: &'a Subject,
+        objects: Option<&'a ExemptionObjects<'a>>,
+        running: Option<&'a RunningPods<'a>>,
+    ) -> Self {
+        let gate = settings.acceptance.of(&subject.namespace).known_exploited;
+        let list = gate.and_then(|gate| gate.from.as_ref());
+        let exploited = list.map(|list| Rc::new(ExploitedCatalogue::new(list, host, now)));
+        let package_room = Rc::new(Cell::new(Some(MAX_PACKAGE_BYTES_TOGETHER)));
+        let (known, sources, sboms) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let vex = VexDocuments::new(&settings.reports.vex, host, now).map(Rc::new);
+        Self { settings, host, subject, objects, running, now, known, package_room, sources, sboms, exploited, vex }
+    }
+
+    /// A source as the settings have it.
+    fn source(&self, source: &'a ReportSource) -> Box<dyn Source<'a> + 'a> {
+        let Self { settings, host, subject, .. } = *self;
+        match source {
+            ReportSource::SbomScanner(scanner) => {
+                let needs_time = settings.reports.max_age.is_some();
+                Box::new(sbomscanner::SbomScannerReports::new(scanner, host, &subject.namespace, needs_time))
+            }
+            ReportSource::TrivyOperator(operator) => {
+                Box::new(trivy_operator::TrivyOperatorReports::new(operator, host, subject))
+            }
+            ReportSource::Registry(registry) => {
+                Box::new(registry::AttachedReports::new(DocumentKind::Report, registry, host))
+            }
+            ReportSource::Kubescape(kubescape) => Box::new(kubescape::KubescapeReports::new(kubescape, host)),
+            ReportSource::Custom(custom) => Box::new(custom::CustomObjects::new(custom, host, &subject.namespace)),
+        }
+    }
+
+    /// A source of SBOMs as the settings have it.
+    fn sbom_source(&self, source: &'a SbomSource) -> Box<dyn Source<'a> + 'a> {
+        let Self { host, subject, .. } = *self;
+        match source {
+            SbomSource::SbomScanner(scanner) => {
+                Box::new(sbomscanner::SbomScannerSboms::new(scanner, host, &subject.namespace))
+            }
+            SbomSource::TrivyOperator(operator) => {
+                Box::new(trivy_operator::TrivyOperatorSboms::new(operator, host, subject))
+            }
+            SbomSource::Registry(registry) => {
+                Box::new(registry::AttachedReports::new(DocumentKind::Sbom, registry, host))
+            }
+        }
+    }
+
+    /// What the scanner itself wrote, whole: of the platform that decided; of several platforms with all of them under
+    /// `Platforms`. None where there is no report.
+    ///
+    /// # Errors
+    /// A report that was there can't be read again. That is never "no report": rules look into it for what they deny.
+    pub fn whole(&self, report: &ScanReport) -> Result<Option<Value>, HostFailure> {
+        let read = |platform: &PlatformReport| -> Result<Value, HostFailure> {
+            match &platform.origin {
+                None => Ok(Value::Null),
+                Some(Origin::Object { api_version, kind, namespace, name }) => self
+                    .host
+                    .whole_resource(&Resource { api_version, kind, namespace, name })?
+                    .read()
+                    .map(|AnyJson(whole)| whole),
+                Some(Origin::Artifact(artifact)) => {
+                    let AnyJson(answer) = self.host.artifact(artifact)?.read()?;
+                    Ok(answer.get("config").cloned().unwrap_or_default())
+                }
+            }
+        };
+        let worst = report.platforms.iter().find(|platform| platform.status == report.status);
+        let Some(worst) = worst.filter(|platform| platform.origin.is_some()) else { return Ok(None) };
+        let mut whole = read(worst)?;
+        if report.platforms.len() > 1 {
+            let name = |platform: &PlatformReport| platform.platform.clone().unwrap_or_else(|| platform.digest.clone());
+            let mut all = Map::new();
+            for platform in &report.platforms {
+                all.insert(name(platform), read(platform)?);
+            }
+            if let Some(whole) = whole.as_object_mut() {
+                whole.insert("Platforms".to_owned(), Value::Object(all));
+            }
+        }
+        Ok(Some(whole))
+    }
+
+    /// Takes over digests that references were resolved to already, and which of them an attestor vouched for.
+    pub fn know(
+        &mut self,
+        digests: BTreeMap<ImageReference, String>,
+        vouched_for: impl Iterator<Item = ImageReference>,
+    ) {
+        for (reference, digest) in digests {
+            self.known.entry(reference).or_default().borrow_mut().digest = Some(digest);
+        }
+        for reference in vouched_for {
+            self.known.entry(reference).or_default().borrow_mut().is_vouched_for = true;
+        }
+    }
+
+    /// Takes over what references were resolved to before anything was judged, or why they weren't.
+    pub fn know_resolved(&mut self, digests: &Digests) {
+        for (reference, digest) in digests {
+            let known = self.known(reference);
+            match digest {
+                Ok(digest) => known.borrow_mut().digest = Some(digest.clone()),
+                Err(why) => {
+                    let resolution = Resolution { digest: None, image: Err(why.clone()) };
+                    known.borrow_mut().resolved = Some((false, Rc::new(resolution)));
+                }
+            }
+        }
+    }
+
+    /// What was found out about an image. Names of one repository are alike: this is looked up once for each question.
+    fn known(&mut self, reference: &ImageReference) -> Rc<RefCell<KnownImage>> {
+        Rc::clone(self.known.entry(reference.clone()).or_default())
+    }
+
+    /// What is known about an image.
+    pub fn find(&mut self, reference: &ImageReference) -> Rc<ScanReport> {
+        let known = self.known(reference);
+        if let Some(report) = &known.borrow().found {
+            return Rc::clone(report);
+        }
+        let resolution = self.resolution(reference, &known);
+        let report = match &resolution.image {
+            Ok(image) => self.search(reference, image),
+            Err(unresolved) => ScanReport {
+                status: ScanStatus::ScanFailed,
+                state: ReportState::LookUpFailed,
+                forgiven_by: unresolved.forgiven_by(self.settings.may_be_down(reference.host())),
+                reason: ScanReason::Unresolved(unresolved.clone()),
+                pin: resolution.digest.clone(),
+                digest: resolution.digest.clone(),
+                source: None,
+                platforms: Vec::new(),
+                exemptions: Vec::new(),
+                vex: Vec::new(),
+                warnings: Vec::new(),
+            },
+        };
+        let report = Rc::new(report);
+        known.borrow_mut().found = Some(Rc::clone(&report));
+        report
+    }
+
+    /// What a reference stands for: asked for once, unless somebody vouched for its digest since.
+    fn resolution(&self, reference: &ImageReference, known: &RefCell<KnownImage>) -> Rc<Resolution> {
+        let mut known = known.borrow_mut();
+        let is_vouched_for = known.is_vouched_for;
+        if let Some((of, resolution)) = &known.resolved
+            && *of == is_vouched_for
+        {
+            return Rc::clone(resolution);
+        }
+        let is_pinned = self.subject.pinned.contains(reference);
+        let digest = known.digest.as_ref();
+        let resolution = Rc::new(resolve(reference, digest, is_vouched_for, is_pinned, self.settings, self.host));
+        if resolution.digest.is_some() {
+            known.digest.clone_from(&resolution.digest);
+        }
+        known.resolved = Some((is_vouched_for, Rc::clone(&resolution)));
+        resolution
+    }
+
+    /// What an image is on each of its platforms that is judged: a list of what [`configurations`] tells.
+    ///
+    /// # Errors
+    /// One of them isn't known.
+    pub fn configurations(&mut self, reference: &ImageReference) -> Result<Rc<Value>, UnknownConfiguration> {
+        let known = self.known(reference);
+        if let Some(told) = &known.borrow().configurations {
+            return told.clone();
+        }
+        let resolution = self.resolution(reference, &known);
+        let told = match &resolution.image {
+            Ok(image) => {
+                let unproven = self.settings.reports.unproven_indexes;
+                configurations(reference, image, unproven, self.host, self.now).map(Rc::new)
+            }
+            Err(unresolved) => Err(UnknownConfiguration::Unresolved(unresolved.clone())),
+        };
+        known.borrow_mut().configurations = Some(told.clone());
+        told
+    }
+
+    /// What an image is made of: a list of the packages of all its platforms that are judged, `{name, version, purl, licenses, platform}`,
+    /// each without what its SBOM doesn't say.
+    ///
+    /// # Errors
+    /// Of one platform it isn't known: it could be the one that is run.
+    pub fn packages(&mut self, reference: &ImageReference) -> Result<Rc<Value>, UnknownPackages> {
+        let known = self.known(reference);
+        if let Some(told) = &known.borrow().packages {
+            return told.clone();
+        }
+        let resolution = self.resolution(reference, &known);
+        let told = match &resolution.image {
+            Ok(image) => self.packages_of(reference, image).map(Rc::new),
+            Err(unresolved) => Err(UnknownPackages::Unresolved(unresolved.clone())),
+        };
+        known.borrow_mut().packages = Some(told.clone());
+        told
+    }
+
+    fn packages_of(&mut self, reference: &ImageReference, image: &ResolvedImage) -> Result<Value, UnknownPackages> {
+        let judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
+        let judge = judge.telling_packages(Rc::clone(&self.package_room));
+        let all = vec![true; image.platforms.len()];
+        let before = self.package_room.get();
+        let (statements, known_to, asked) = self.ask(DocumentKind::Sbom, (reference, image, &all), &judge);
+        let Some((before, left)) = before.zip(self.package_room.get()) else {
+            return Err(UnknownPackages::TooLargeTogether(MAX_PACKAGE_BYTES_TOGETHER));
+        };
+        if before - left > MAX_PACKAGE_BYTES {
+            return Err(UnknownPackages::TooLarge(MAX_PACKAGE_BYTES));
+        }
+        let mut told = Vec::new();
+        let mut unknown: Option<UnknownPackages> = None;
+        for (manifest, mut statements) in image.platforms.iter().zip(statements) {
+            let fresh = statements.iter_mut().filter_map(|statement| match &mut statement.known {
+                Knowledge::Fresh(judgement) => Some(std::mem::take(&mut judgement.packages)),
+                _ => None,
+            });
+            let packages = fresh.fold(Vec::new(), |mut all, of_one| {
+                all.extend(of_one);
+                all
+            });
+            let nothing = || Decisive::Nothing(self.sboms.iter().take(asked).map(|(_, of)| of.whereabouts()).collect());
+            // Nobody forgives that it isn't known: who asks says what becomes of it.
+            let forgiven =
+                EffectiveFallbacks { report_pending: Fallback::Reject, scan_failed: FailureFallback::Reject };
+            let source = known_to.unwrap_or_default();
+            let is_outage = manifest.unjudgeable.is_none() && statements.iter().all(Statement::is_told_but_for_outages);
+            let decides = platform_report(DocumentKind::Sbom, manifest, statements, source, forgiven, nothing);
+            if decides.status != ScanStatus::Accepted && is_on(Remedy::EveryPlatformTellsItsPackages) {
+                let is_outage = decides.status == ScanStatus::ScanFailed && is_outage;
+                // What may go away by itself hides nothing that doesn't.
+                if unknown.as_ref().is_none_or(|unknown| unknown.is_outage() && !is_outage) {
+                    let (platform, why) = (decides.platform, Box::new(decides.reason));
+                    unknown = Some(UnknownPackages::Untold { platform, why, is_outage });
+                }
+                continue;
+            }
+            for mut package in packages {
+                if let Some(platform) = &manifest.platform {
+                    package.insert("platform".to_owned(), platform.name().into());
+                }
+                told.push(Value::Object(package));
+            }
+        }
+        unknown.map_or(Ok(Value::Array(told)), Err)
+    }
+
+    /// Whether a failure of an image's registry may be an outage: only where the settings name it.
+    fn may_be_down(&self, reference: &ImageReference) -> bool {
+        self.settings.may_be_down(reference.host()) || !is_on(Remedy::ForgiveOutagesOnly)
+    }
+
+    fn search(&mut self, reference: &ImageReference, image: &ResolvedImage) -> ScanReport {
+        let mut judge = Judge::new(self.settings, reference, &self.subject.namespace, self.now);
+        judge.know_exploited(self.exploited.clone());
+        judge.know_objects(self.objects, reference);
+        judge.know_running(self.running.map(|pods| RunningImage::new(pods, image)));
+        let mut warnings = Vec::new();
+        if image.is_unproven {
+            warnings.push(ImageWarning::UnprovenIndex);
+        }
+        let (mut exemptions, mut vex) = (UsedExemptions::default(), Vec::new());
+        let forgiven = self.settings.scan.effective_fallbacks(&self.subject.namespace);
+        let all = vec![true; image.platforms.len()];
+        let (mut platforms, known_to) = self.judge_platforms(
+            DocumentKind::Report,
+            (reference, image, &all),
+            &judge,
+            (&mut exemptions, &mut vex),
+            &mut warnings,
+        );
+        // What is rejected anyway needs no SBOM; what the settings let in all the same does.
+        if judge.asks_for_contents() && is_on(Remedy::SbomMustBeThere) {
+            let is_let_in = |platform: &PlatformReport| !gravity(platform.status, platform.forgiven_by, forgiven).0;
+            let asked: Vec<bool> = platforms.iter().map(is_let_in).collect();
+            if asked.contains(&true) {
+                let of = (reference, image, asked.as_slice());
+                let used = (&mut exemptions, &mut vex);
+                let (sboms, _) = self.judge_platforms(DocumentKind::Sbom, of, &judge, used, &mut warnings);
+                platforms = with_sboms(platforms, sboms, &asked, forgiven);
+            }
+        }
+        warnings.extend(exemptions.ending(self.now));
+        let worst = platforms.iter().map(|platform| (platform.status, platform.state, platform.forgiven_by));
+        let worst = worst.reduce(|worst, next| {
+            if gravity(next.0, next.2, forgiven) > gravity(worst.0, worst.2, forgiven) { next } else { worst }
+        });
+        let nothing_judged = (ScanStatus::ScanFailed, ReportState::LookUpFailed, ForgivenBy::Nothing);
+        let (status, state, forgiven_by) = worst.unwrap_or(nothing_judged);
+        // What is rejected all the same doesn't start.
+        warnings.retain(|warning| status == ScanStatus::Accepted || !warning.is_of_what_runs());
+        ScanReport {
+            status,
+            state,
+            reason: reason(status, &platforms),
+            forgiven_by,
+            pin: Some(image.pin.clone()),
+            digest: Some(image.digest.clone()),
+            source: known_to,
+            platforms,
+            exemptions: exemptions.into_list(),
+            vex,
+            warnings,
+        }
+    }
+
+    /// What documents of one kind come to for each platform that is asked for, and which source has them. What else they say goes to
+    /// the exemptions and the warnings.
+    fn judge_platforms(
+        &mut self,
+        kind: DocumentKind,
+        (reference, image, is_asked): (&ImageReference, &ResolvedImage, &[bool]),
+        judge: &Judge<'a>,
+        (exemptions, vex): (&mut UsedExemptions, &mut Vec<UsedVex>),
+        warnings: &mut Vec<ImageWarning>,
+    ) -> (Vec<PlatformReport>, Option<&'static str>) {
+        let (statements, known_to, asked) = self.ask(kind, (reference, image, is_asked), judge);
+        let sources = match kind {
+            DocumentKind::Report => &self.sources,
+            DocumentKind::Sbom => &self.sboms,
+        };
+        let nothing = || {
+            let places = sources.iter().take(asked).map(|(_, source)| source.whereabouts());
+            Decisive::Nothing(places.collect())
+        };
+        let forgiven = self.settings.scan.effective_fallbacks(&self.subject.namespace);
+        let mut platforms = Vec::with_capacity(image.platforms.len());
+        for (manifest, statements) in image.platforms.iter().zip(statements) {
+            exemptions.note(&statements);
+            note_vex(&statements, vex);
+            for warning in warned(&statements) {
+                if !warnings.contains(&warning) {
+                    warnings.push(warning);
+                }
+            }
+            if disagree(&statements) && !warnings.contains(&ImageWarning::ReportsDisagree) {
+                warnings.push(ImageWarning::ReportsDisagree);
+            }
+            let source = known_to.unwrap_or_default();
+            platforms.push(platform_report(kind, manifest, statements, source, forgiven, nothing));
+        }
+        (platforms, known_to)
+    }
+
+    /// Asks the sources in turn, until one knows the image: what was said of each platform that is asked for, by which source, and how
+    /// many were asked. A failed look-up is no "doesn't know".
+    fn ask(
+        &mut self,
+        kind: DocumentKind,
+        (reference, image, is_asked): (&ImageReference, &ResolvedImage, &[bool]),
+        judge: &Judge<'a>,
+    ) -> (Vec<Vec<Statement<'a>>>, Option<&'static str>, usize) {
+        let reports = &self.settings.reports;
+        match kind {
+            DocumentKind::Report if self.sources.is_empty() => {
+                self.sources = reports.sources.iter().map(|source| (source.name(), self.source(source))).collect();
+            }
+            DocumentKind::Sbom if self.sboms.is_empty() => {
+                self.sboms = reports.sboms.iter().map(|source| (source.name(), self.sbom_source(source))).collect();
+            }
+            DocumentKind::Report | DocumentKind::Sbom => {}
+        }
+        // What an image is made of never changes: an SBOM doesn't age.
+        let (max_age, now) = (reports.max_age.as_ref().filter(|_| kind == DocumentKind::Report), self.now);
+        let may_be_down = self.may_be_down(reference);
+        let at_mirror = self.settings.mirrors.place_of(reference).filter(|_| is_on(Remedy::KnowNameAtMirror));
+        let at_mirror = at_mirror.as_ref();
+        let is_tag_certain = self.settings.mirrors.of(reference.host()).is_none_or(Mirror::asks_both);
+        let containers = self.subject.containers.get(reference).map(Vec::as_slice).unwrap_or_default();
+        let mut statements: Vec<Vec<Statement<'a>>> = image.platforms.iter().map(|_| Vec::new()).collect();
+        let sources = match kind {
+            DocumentKind::Report => &mut self.sources,
+            DocumentKind::Sbom => &mut self.sboms,
+        };
+        for (number, (name, source)) in sources.iter_mut().enumerate() {
+            for ((manifest, statements), is_asked) in image.platforms.iter().zip(&mut statements).zip(is_asked) {
+                let wanted = WantedPlatform {
+                    reference,
+                    at_mirror,
+                    is_tag_certain,
+                    image,
+                    manifest,
+                    containers,
+                    may_be_down,
+                    max_age,
+                    now,
+                };
+                // No report can speak of what is no manifest; the others are judged all the same.
+                if manifest.unjudgeable.is_none() && *is_asked {
+                    // What VEX says of one platform it needn't say of another.
+                    let of_platform =
+                        self.vex.as_ref().filter(|_| kind == DocumentKind::Report).map(|vex| {
+                            Box::new(judge.clone().with_vex(VexOfImage::new(vex, reference, image, manifest)))
+                        });
+                    let found = source.find(&wanted, of_platform.as_deref().unwrap_or(judge));
+                    statements.extend(found.into_iter().map(|statement| statement.of_index(&wanted)));
+                }
+            }
+            if statements.iter().flatten().any(Statement::knows_the_image) {
+                return (statements, Some(*name), number + 1);
+            }
+        }
+        (statements, None, sources.len())
+    }
+}
+
+/// The exemptions without which an image's reports might have come to something else: by their last day, reason and object,
+/// the ids that they were needed for.
+#[derive(Debug, Default)]
+struct UsedExemptions(BTreeMap<(Timestamp, String, Option<ExemptedBy>), BTreeSet<String>>);
+
+impl UsedExemptions {
+    fn note(&mut self, statements: &[Statement<'_>]) {
+        for statement in statements {
+            let Knowledge::Fresh(judgement) = &statement.known else { continue };
+            for exempt in &judgement.used {
+                let reason = cut(&exempt.exemption.reason, MAX_EXEMPTION_REASON);
+                let key = (exempt.exemption.expires, reason, ExemptedBy::of(exempt.exemption));
+                self.0.entry(key).or_default().extend(exempt.ids.iter().cloned());
+            }
+        }
+    }
+
+    /// A warning for each that ends soon.
+    fn ending(&self, now: Timestamp) -> Vec<ImageWarning> {
+        let soon = self.list().filter(|used| used.expires.0.saturating_sub(now.0) <= SOON);
+        soon.map(ImageWarning::ExemptionEnds).collect()
+    }
+
+    fn into_list(self) -> Vec<UsedExemption> {
+        self.list().collect()
+    }
+
+    fn list(&self) -> impl Iterator<Item = UsedExemption> {
+        let all = self.0.iter();
+        all.map(|((expires, reason, by), ids)| UsedExemption {
+            expires: *expires,
+            reason: reason.clone(),
+            ids: ids.clone(),
+            by: by.clone(),
+        })
+    }
+}
+
+/// Notes what VEX documents say without which an image's reports might have come to something else.
+fn note_vex(statements: &[Statement<'_>], used: &mut Vec<UsedVex>) {
+    for statement in statements {
+        let Knowledge::Fresh(judgement) = &statement.known else { continue };
+        for cleared in &judgement.cleared {
+            match used.iter_mut().find(|known| known.said == cleared.said) {
+                Some(known) => known.ids.extend(cleared.ids.iter().cloned()),
+                None => used.push(cleared.clone()),
+            }
+        }
+    }
+}
+
+impl Statement<'_> {
+    /// A source knows an image when it has a report for it, or says that one is on its way or failed. A look-up that
+    /// failed may have hidden any of these.
+    fn knows_the_image(&self) -> bool {
+        match self.known {
+            Knowledge::Fresh(_) | Knowledge::Stale(_) | Knowledge::Pending(_) | Knowledge::Failed(_) => true,
+            Knowledge::LookUpFailed(_) | Knowledge::Provoked(_) => is_on(Remedy::StopAtFailure),
+            Knowledge::OfAnotherImage(_) | Knowledge::NotScanned(_) => false,
+        }
+    }
+
+    /// Which `scanFailed` forgives a failure. What can't be read in a registry may be whoever's pushed it: only an object is the
+    /// scanner's own. Of that too some is the image's doing.
+    fn forgiven_by(&self) -> ForgivenBy {
+        let is_outage = match &self.known {
+            Knowledge::Provoked(_) => false,
+            // What the policy may not read or call doesn't come back by itself.
+            Knowledge::LookUpFailed(HostFailure::NotGranted(_) | HostFailure::Withheld(_)) => false,
+            Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => {
+                matches!(self.origin, Some(Origin::Object { .. })) && !why.is_of_the_image()
+            }
+            _ => true,
+        };
+        let is_forgiven = is_outage || !is_on(Remedy::ForgiveOutagesOnly);
+        if is_forgiven { ForgivenBy::AcceptOutages } else { ForgivenBy::Accept }
+    }
+
+    /// Whether nothing keeps what it knows from being told but what may go away by itself, and nobody chose who names or pushes
+    /// images. Nothing that can't be read is, nor a right that isn't there.
+    fn is_told_but_for_outages(&self) -> bool {
+        match &self.known {
+            Knowledge::LookUpFailed(failure) => failure.is_outage(),
+            Knowledge::Fresh(judgement) => judgement.verdict == Verdict::Accepted,
+            _ => !self.knows_the_image(),
+        }
+    }
+
+    fn is_fresh(&self) -> bool {
+        matches!(self.known, Knowledge::Fresh(_))
+    }
+
+    /// What it comes to.
+    fn status(&self) -> (ScanStatus, ReportState) {
+        match &self.known {
+            Knowledge::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => {
+                (ScanStatus::Accepted, ReportState::Fresh)
+            }
+            Knowledge::Fresh(Judgement { verdict: Verdict::Rejected(_), .. }) => {
+                (ScanStatus::Rejected, ReportState::Fresh)
+            }
+            Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(_), .. }) | Knowledge::Failed(_) => {
+                (ScanStatus::ScanFailed, ReportState::Failed)
+            }
+            Knowledge::Fresh(Judgement { verdict: Verdict::Incomparable(_), .. }) => {
+                (ScanStatus::ScanFailed, ReportState::LookUpFailed)
+            }
+            Knowledge::Stale(_) => (ScanStatus::ReportNotAvailable, ReportState::Stale),
+            Knowledge::OfAnotherImage(_) => (ScanStatus::ReportNotAvailable, ReportState::OtherImage),
+            Knowledge::NotScanned(_) => (ScanStatus::ReportNotAvailable, ReportState::NotScanned),
+            Knowledge::Pending(_) => (ScanStatus::ReportNotAvailable, ReportState::Pending),
+            Knowledge::LookUpFailed(_) | Knowledge::Provoked(_) => (ScanStatus::ScanFailed, ReportState::LookUpFailed),
+        }
+    }
+
+    /// The same as a reason, once it is the one that decides.
+    fn into_reason(self, kind: DocumentKind, source: &'static str) -> ReportReason {
+        let made = match (self.time, self.first_made) {
+            (Some(time), _) => Made::At(time),
+            (None, Some(time)) => Made::FirstAt(time),
+            (None, None) => Made::Unknown,
+        };
+        let what = match self.known {
+            Knowledge::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => Decisive::Accepted,
+            Knowledge::Fresh(Judgement { verdict: Verdict::Rejected(exceeded), unexcused, .. }) => {
+                Decisive::Rejected(exceeded, source, unexcused)
+            }
+            Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => Decisive::Unreadable(why),
+            Knowledge::Fresh(Judgement { verdict: Verdict::Incomparable(why), .. }) => {
+                Decisive::LookUpFailed(LookUpFailure::List(why))
+            }
+            Knowledge::Stale(why) => Decisive::Stale(why),
+            Knowledge::OfAnotherImage(which) => Decisive::OfAnotherImage(which),
+            Knowledge::NotScanned(why) => Decisive::NotScanned(why),
+            Knowledge::Pending(what) => Decisive::Pending(what),
+            Knowledge::Failed(why) => Decisive::Failed(why),
+            Knowledge::LookUpFailed(failure) => Decisive::LookUpFailed(LookUpFailure::Host(failure)),
+            Knowledge::Provoked(failure) => Decisive::LookUpFailed(failure),
+        };
+        ReportReason { of: kind, by: self.by, made, what }
+    }
+}
+
+/// What gates of fresh reports warn of.
+fn warned(statements: &[Statement<'_>]) -> Vec<ImageWarning> {
+    let judgements = statements.iter().filter_map(|statement| match &statement.known {
+        Knowledge::Fresh(judgement) => Some(judgement),
+        _ => None,
+    });
+    judgements
+        .flat_map(|judgement| &judgement.warned)
+        .map(|what| ImageWarning::Gate(GateWarning(what.clone())))
+        .collect()
+}
+
+/// Whether fresh reports of one platform come to different verdicts.
+fn disagree(statements: &[Statement<'_>]) -> bool {
+    let mut fresh = statements.iter().filter(|statement| statement.is_fresh()).map(|statement| statement.status().0);
+    fresh.next().is_some_and(|first| fresh.any(|other| other != first))
+}
+
+/// What reports say of each platform, with what SBOMs say where they were asked for.
+fn with_sboms(
+    reports: Vec<PlatformReport>,
+    sboms: Vec<PlatformReport>,
+    is_asked: &[bool],
+    forgiven: EffectiveFallbacks,
+) -> Vec<PlatformReport> {
+    let pairs = reports.into_iter().zip(sboms).zip(is_asked);
+    pairs.map(|((report, sbom), is_asked)| if *is_asked { report.with(sbom, forgiven) } else { report }).collect()
+}
+
+/// The worst that a source says decides; of equals the first, in the order in which they were said. What is old doesn't
+/// count beside what is fresh.
+fn platform_report(
+    kind: DocumentKind,
+    manifest: &PlatformManifest,
+    mut statements: Vec<Statement<'_>>,
+    source: &'static str,
+    forgiven: EffectiveFallbacks,
+    nothing: impl FnOnce() -> Decisive,
+) -> PlatformReport {
+    if let Some(why) = manifest.unjudgeable {
+        statements.push(Statement::new(String::new(), Knowledge::Provoked(LookUpFailure::Unjudgeable(why))));
+    }
+    if statements.iter().any(Statement::is_fresh) && is_on(Remedy::FreshBeforeStale) {
+        statements.retain(|statement| !matches!(statement.known, Knowledge::Stale(_)));
+    }
+    if statements.iter().any(Statement::knows_the_image) {
+        statements.retain(Statement::knows_the_image);
+    }
+    let reports = statements.iter().filter(|s| s.is_fresh() || matches!(s.known, Knowledge::Stale(_)));
+    let reports: Vec<String> = reports.map(|statement| statement.by.clone()).collect();
+    let grave = |statement: &Statement<'_>| gravity(statement.status().0, statement.forgiven_by(), forgiven);
+    let mut decides = statements
+        .into_iter()
+        .reduce(|worst, next| if grave(&next) > grave(&worst) && is_on(Remedy::WorstDecides) { next } else { worst });
+    let forgiven_by = decides.as_ref().map_or(ForgivenBy::AcceptOutages, Statement::forgiven_by);
+    let (time, origin) = decides.as_mut().map_or((None, None), |statement| (statement.time, statement.origin.take()));
+    let nothing_known = (ScanStatus::ReportNotAvailable, ReportState::NotScanned);
+    let (status, state) = decides.as_ref().map_or(nothing_known, Statement::status);
+    let state = match (kind, status) {
+        (DocumentKind::Sbom, ScanStatus::ReportNotAvailable) => ReportState::NoSbom,
+        _ => state,
+    };
+    let reason = decides.map_or_else(
+        || ReportReason { of: kind, by: String::new(), made: Made::Unknown, what: nothing() },
+        |statement| statement.into_reason(kind, source),
+    );
+    PlatformReport {
+        platform: manifest.platform.as_ref().map(Platform::text),
+        digest: manifest.digest.clone(),
+        status,
+        state,
+        reason,
+        forgiven_by,
+        time: time.map(|time| time.to_string()),
+        reports,
+        origin,
+    }
+}
+
+/// What decides before what: whatever rejects before what a setting forgives, so that nothing that is forgiven hides what
+/// isn't; of these the worst status.
+fn gravity(
+    status: ScanStatus,
+    forgiven_by: ForgivenBy,
+    forgiven: EffectiveFallbacks,
+) -> (bool, ScanStatus, ForgivenBy) {
+    let is_forgiven = match status {
+        ScanStatus::Accepted => true,
+        ScanStatus::ReportNotAvailable => forgiven.report_pending == Fallback::Accept,
+        ScanStatus::ScanFailed => forgiven.scan_failed.forgives(forgiven_by),
+        ScanStatus::Rejected => false,
+    };
+    (!is_forgiven && is_on(Remedy::ForgiveOutagesOnly), status, forgiven_by)
+}
+
+/// The reasons of the platforms that made the status.
+fn reason(status: ScanStatus, platforms: &[PlatformReport]) -> ScanReason {
+    if status == ScanStatus::Accepted && platforms.len() > 1 {
+        return ScanReason::EveryPlatformAccepted(platforms.len());
+    }
+    let made_it = platforms.iter().filter(|platform| platform.status == status);
+    ScanReason::Platforms(made_it.map(|platform| (platform.platform.clone(), platform.reason.clone())).collect())
+}

@@ -1,0 +1,250 @@
+//! Reports and SBOMs beside the image in its registry, or in the repository that the settings name: artifacts whose configuration is
+//! what a scanner in CI wrote.
+//!
+//! What is signed counts where it says itself, in its signed manifest or in the report, that it is about a digest of this image: a
+//! signed report of another image verifies as well.
+
+use super::source::{self, JudgedFor, Knowledge, Origin, Statement, WantedPlatform, judge_deeper};
+use crate::acceptance::{Depth, Judge, Judgement, Verdict};
+use crate::attached::{Attachments, Content, Found};
+use crate::reason::{DocumentKind, NotScanned, OtherImage, UnknownAge, UnreadableReport, Unsigned, Whereabouts};
+use image_admission_host::Host;
+use image_admission_image::ImageReference;
+use image_admission_image::platform::Platform;
+use image_admission_scan_report::document::{self, ScannedDocument};
+use image_admission_scan_report::sbom::{self, Sbom};
+use image_admission_settings::{Artifact, AttachedArtifacts, RegistryReports};
+use image_admission_untrusted::message::cut;
+use image_admission_untrusted::remedy::{Remedy, is_on};
+use image_admission_untrusted::time::Timestamp;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Where a manifest says when it was made.
+const CREATED: &str = "org.opencontainers.image.created";
+
+/// The artifacts beside images, as one request sees them.
+pub(super) struct AttachedReports<'a> {
+    kind: DocumentKind,
+    settings: &'a RegistryReports,
+    attachments: Attachments<'a>,
+    /// By artifact, what its report comes to for an image: the same for each of its platforms, unless the judge tells these apart.
+    judged: BTreeMap<String, (JudgedFor, Rc<Result<Judged<'a>, UnreadableReport>>)>,
+}
+
+/// A document as it was read, and what it comes to.
+struct Judged<'a> {
+    format: &'static str,
+    digests: Vec<String>,
+    platform: Option<Platform>,
+    time: Option<Timestamp>,
+    /// Whether it is a verdict, about all that it is attached to.
+    is_verdict: bool,
+    judgement: Judgement<'a>,
+}
+
+impl<'a> Judged<'a> {
+    fn report(document: ScannedDocument<'_>, created: Option<Timestamp>, judge: &Judge<'a>) -> Self {
+        Self {
+            format: document.format,
+            is_verdict: document.findings.verdict.is_some(),
+            judgement: judge_deeper(judge, &document.findings, |depth| {
+                // All of it was read at once.
+                (depth == Depth::Excused).then(|| judge.judge_at(depth, &document.findings))
+            }),
+            digests: document.digests,
+            platform: document.platform,
+            time: document.time.or(created),
+        }
+    }
+
+    fn sbom(sbom: Sbom<'_>, created: Option<Timestamp>, judge: &Judge<'a>) -> Self {
+        let time = sbom.time.or(created);
+        Self {
+            format: sbom.format,
+            is_verdict: false,
+            judgement: judge.judge_contents(&sbom.contents, time),
+            digests: sbom.digests,
+            platform: sbom.platform,
+            time,
+        }
+    }
+}
+
+impl<'a> AttachedReports<'a> {
+    pub(super) fn new(kind: DocumentKind, settings: &'a RegistryReports, host: &'a dyn Host) -> Self {
+        Self { kind, settings, attachments: Attachments::new(&settings.attached, host), judged: BTreeMap::new() }
+    }
+
+    fn statement(
+        &mut self,
+        found: &Found<'_>,
+        wanted: &WantedPlatform<'_>,
+        judge: &Judge<'a>,
+    ) -> Option<Statement<'a>> {
+        match found {
+            Found::Failure(failure) => Some(Statement::registry_failed(failure, wanted)),
+            Found::Unsigned(artifact, why) => {
+                let unsigned = Unsigned::new(*why, self.settings.attached.attestors.clone());
+                let why = NotScanned::Unsigned { artifact: artifact.clone(), unsigned };
+                Some(Statement::new(artifact.clone(), Knowledge::NotScanned(why)))
+            }
+            Found::Trusted(trusted) => match trusted.read() {
+                Ok(content) => self.report(&trusted.artifact, &content, wanted, judge),
+                Err(failure) => Some(Statement::registry_failed(&failure, wanted)),
+            },
+        }
+    }
+
+    fn report(
+        &mut self,
+        artifact: &str,
+        content: &Content<'_>,
+        wanted: &WantedPlatform<'_>,
+        judge: &Judge<'a>,
+    ) -> Option<Statement<'a>> {
+        let subject = content.subject();
+        let judged = self.judged(artifact, content, wanted.reference, judge);
+        let judged = match judged.as_ref() {
+            Ok(judged) => judged,
+            Err(_) if subject.is_some_and(|digest| !wanted.is_digest(digest)) => {
+                let which = OtherImage::Named(cut(subject.unwrap_or_default(), 160));
+                return Some(Statement::new(format!("{} {artifact}", self.kind), Knowledge::OfAnotherImage(which)));
+            }
+            Err(why) => {
+                let known = Knowledge::Fresh(Verdict::Unreadable(why.clone()).into());
+                return Some(Statement::new(format!("{} {artifact}", self.kind), known));
+            }
+        };
+        let noun = match self.kind {
+            DocumentKind::Report => "report",
+            DocumentKind::Sbom => "SBOM",
+        };
+        let by = format!("{} {noun} {artifact}", judged.format);
+        let digests: Vec<&str> = subject.into_iter().chain(judged.digests.iter().map(String::as_str)).collect();
+        let is_wanted = |digest: &&str| match judged.is_verdict {
+            true => wanted.is_digest_of_whole(digest),
+            false => wanted.is_digest(digest),
+        };
+        if !digests.iter().any(is_wanted) && is_on(Remedy::MatchSubject) {
+            let which = match digests.first() {
+                Some(digest) => OtherImage::Named(cut(digest, 160)),
+                None => OtherImage::WithoutDigest,
+            };
+            return Some(Statement::new(by, Knowledge::OfAnotherImage(which)));
+        }
+        match self.entry(judged, subject, wanted) {
+            _ if !is_on(Remedy::PlatformOfDocument) => {}
+            Entry::Wanted => {}
+            // What it was made of may be the manifest all the same: what it holds against it counts.
+            Entry::Doubted(_) if judged.judgement.verdict != Verdict::Accepted && is_on(Remedy::DoubtsClearNothing) => {
+            }
+            Entry::Doubted(platform) => {
+                let why = NotScanned::OtherPlatform { report: by.clone(), platform };
+                return Some(Statement::new(by, Knowledge::NotScanned(why)));
+            }
+            Entry::Another => return None,
+            Entry::Unsaid => {
+                let why = NotScanned::ArtifactWithoutPlatform { report: by.clone() };
+                return Some(Statement::new(by, Knowledge::NotScanned(why)));
+            }
+        }
+        let time = judged.time.ok_or(UnknownAge::NotMade);
+        let (time, known) = wanted.hold_to_age(time, || judged.judgement.clone());
+        let origin = Some(Origin::Artifact(artifact.to_owned()));
+        Some(Statement { by, time, first_made: None, known, origin })
+    }
+
+    /// Reads an artifact's report once for an image: it may be large, and the image have many platforms.
+    fn judged(
+        &mut self,
+        artifact: &str,
+        content: &Content<'_>,
+        reference: &ImageReference,
+        judge: &Judge<'a>,
+    ) -> Rc<Result<Judged<'a>, UnreadableReport>> {
+        if let Some(((of, platform), judged)) = self.judged.get(artifact)
+            && of == reference
+            && platform.as_deref() == judge.platform()
+        {
+            return Rc::clone(judged);
+        }
+        let created = content.annotation(CREATED).and_then(Timestamp::parse);
+        let json = content.config.get();
+        let read = match self.kind {
+            DocumentKind::Report => document::read(json).map(|document| Judged::report(document, created, judge)),
+            DocumentKind::Sbom => sbom::read(json).map(|sbom| Judged::sbom(sbom, created, judge)),
+        };
+        let judged = Rc::new(read.map_err(UnreadableReport::from));
+        let judged_for = (reference.clone(), judge.platform().map(str::to_owned));
+        self.judged.insert(artifact.to_owned(), (judged_for, Rc::clone(&judged)));
+        judged
+    }
+
+    /// Which entry of the image a document was made of that is about it. Digests tell first: whoever builds an image chooses what it says
+    /// of its platform, and scanners repeat that.
+    fn entry(&self, judged: &Judged<'a>, subject: Option<&str>, wanted: &WantedPlatform<'_>) -> Entry {
+        let manifest = wanted.manifest.digest.as_str();
+        if judged.digests.iter().any(|digest| digest == manifest) {
+            return Entry::Wanted;
+        }
+        if judged.digests.iter().any(|digest| wanted.is_another_entry(digest)) && is_on(Remedy::NamedEntryDecides) {
+            return Entry::Another;
+        }
+        let is_attached = subject == Some(manifest);
+        if wanted.manifest.platform.is_none() {
+            return if wanted.stands_alone() || is_attached { Entry::Wanted } else { Entry::Another };
+        }
+        let is_wanted = |platform: &Platform| wanted.is_platform(Some(platform));
+        match &judged.platform {
+            // What is said in words that are no platform is known by the manifest alone.
+            Some(platform) if platform.is_unknown() && is_attached => Entry::Wanted,
+            Some(platform) if is_wanted(platform) => Entry::Wanted,
+            Some(platform) if is_attached => Entry::Doubted(platform.clone()),
+            Some(_) => Entry::Another,
+            None if is_attached => Entry::Wanted,
+            None => match &self.settings.platform {
+                Some(platform) if is_wanted(platform) => Entry::Wanted,
+                Some(_) => Entry::Another,
+                // Who judged the index as a whole judged all of it; who scanned it scanned one platform, whichever that was.
+                None if judged.is_verdict => Entry::Wanted,
+                None => Entry::Unsaid,
+            },
+        }
+    }
+}
+
+/// Which entry of an image a document was made of.
+enum Entry {
+    /// The one that is asked about.
+    Wanted,
+    /// It stands beside that one, and says another platform.
+    Doubted(Platform),
+    /// Another.
+    Another,
+    /// Nothing says which.
+    Unsaid,
+}
+
+impl<'a> source::Source<'a> for AttachedReports<'a> {
+    fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+        // The registry of a repository that the settings name is nobody's choice but theirs.
+        let may_be_down = wanted.may_be_down || self.settings.attached.repository.is_some();
+        let wanted = &WantedPlatform { may_be_down, ..*wanted };
+        let mut found = vec![self.attachments.beside(wanted.reference, &wanted.image.digest)];
+        if !wanted.stands_alone() {
+            found.push(self.attachments.beside(wanted.reference, &wanted.manifest.digest));
+        }
+        let found = found.iter().flat_map(|found| found.iter());
+        found.filter_map(|found| self.statement(found, wanted, judge)).collect()
+    }
+
+    fn whereabouts(&self) -> Whereabouts {
+        let AttachedArtifacts { artifact, repository, .. } = &self.settings.attached;
+        let repository = repository.as_ref().map(|repository| repository.as_str().to_owned());
+        match artifact {
+            Artifact::Tag(suffix) => Whereabouts::ArtifactTag { suffix: suffix.clone(), repository },
+            Artifact::Type(media_type) => Whereabouts::ArtifactType { media_type: media_type.clone(), repository },
+        }
+    }
+}

@@ -1,0 +1,679 @@
+//! Reports of Kubewarden's sbomscanner: `VulnerabilityReport` of `storage.sbomscanner.kubewarden.io`.
+//!
+//! Since v0.10 a report's name is computed from the Registry resource that had the image scanned, the image's name and
+//! the digest of the platform's manifest, so that one GET finds it. The scheme is the scanner's private matter: where
+//! no computed name hits, or where the reference carries a digest, one list with a constant selector is searched, and
+//! what it names is read anew, since a list proves nothing about now. Either way only what the report says about itself
+//! makes it this image's.
+//!
+//! A report doesn't say when it was made: its label names the ScanJob, and that says when it was done. Where there is no
+//! report, an `Image` of the same name says that the scanner knows the image, and the newest ScanJob of its registry
+//! whether a scan is on its way or failed.
+
+mod progress;
+
+use super::cluster::{self, Named, NamedReports, Objects, origin};
+use super::source::{self, Described, Knowledge, Statement, WantedPlatform, judge_deeper};
+use crate::acceptance::{Depth, Judge, Verdict};
+use crate::reason::{OtherImage, UnknownAge, UnreadableReport, Whereabouts};
+use data_encoding::HEXLOWER;
+use image_admission_host::{Host, HostFailure};
+use image_admission_image::ImageReference;
+use image_admission_image::platform::Platform;
+use image_admission_scan_report::finding::{EpssScores, Exploited, Finding, Findings, summed};
+use image_admission_scan_report::sbom;
+use image_admission_scan_report::score::{self, Number};
+use image_admission_settings::{ReportIdentity, SbomScanner, Severity};
+use image_admission_untrusted::json::Text;
+use image_admission_untrusted::memory;
+use image_admission_untrusted::message::cut;
+use image_admission_untrusted::remedy::{Remedy, is_on};
+use image_admission_untrusted::time::Timestamp;
+use progress::ScanJobs;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt;
+
+const API_VERSION: &str = "storage.sbomscanner.kubewarden.io/v1alpha1";
+const REPORT: &str = "VulnerabilityReport";
+const IMAGE: &str = "Image";
+const SBOM: &str = "SBOM";
+/// The kinds that are read, each with its `apiVersion`.
+pub(super) const KINDS: [(&str, &str); 3] =
+    [(API_VERSION, REPORT), (API_VERSION, IMAGE), (progress::API_VERSION, progress::KIND)];
+/// The kind that is read for SBOMs.
+pub(super) const SBOM_KIND: (&str, &str) = (API_VERSION, SBOM);
+/// Docker Hub as the scanner writes it.
+const DOCKER_HUB: &str = "index.docker.io";
+/// What identifies a report; without it in the mask the host leaves it out.
+const IDENTITY: &str = "imageMetadata";
+/// The label that names the ScanJob that made a report.
+const SCAN_JOB: &str = "sbomscanner.kubewarden.io/scanjob-uid";
+
+/// The scanner's reports, as one request sees them.
+pub(super) struct SbomScannerReports<'a> {
+    reports: Shelf<'a>,
+    images: Catalogue<'a>,
+    jobs: ScanJobs<'a>,
+    /// Whether the time of a report decides anything.
+    needs_time: bool,
+}
+
+/// The scanner's SBOMs, as one request sees them. They have the names of their reports.
+pub(super) struct SbomScannerSboms<'a>(Shelf<'a>);
+
+/// Where the scanner keeps what it knows of images, one kind of it.
+struct Shelf<'a> {
+    /// The namespaces whose objects are trusted, each once.
+    namespaces: Vec<&'a str>,
+    registry_resources: &'a [String],
+    /// By registry host, the name of the Registry resource that workload scanning makes for it.
+    workload_scans: BTreeMap<String, String>,
+    catalogue: Catalogue<'a>,
+}
+
+/// Objects of one of the scanner's kinds that say whose they are.
+struct Catalogue<'a> {
+    objects: Objects<'a>,
+    /// What each namespace's list says, once it was needed.
+    lists: BTreeMap<&'a str, Result<Vec<Listed>, HostFailure>>,
+}
+
+impl<'a> SbomScannerReports<'a> {
+    pub(super) fn new(settings: &'a SbomScanner, host: &'a dyn Host, namespace: &'a str, needs_time: bool) -> Self {
+        Self {
+            reports: Shelf::new(settings, host, namespace, REPORT),
+            images: Catalogue::new(host, IMAGE),
+            jobs: ScanJobs::new(host),
+            needs_time,
+        }
+    }
+
+    /// What the scanner is doing about an image that it has no report of: what it says of each Image counts.
+    fn progress(
+        &mut self,
+        namespace: &'a str,
+        names: &[String],
+        wanted: &WantedPlatform<'_>,
+        statements: &mut Vec<Statement<'a>>,
+    ) -> Result<(), HostFailure> {
+        let mut images = Vec::new();
+        for name in names {
+            images.extend(self.image(namespace, name, wanted)?);
+        }
+        if images.is_empty() {
+            for name in self.images.listed(namespace, wanted)?.into_iter().filter(|name| !names.contains(name)) {
+                images.extend(self.image(namespace, &name, wanted)?);
+            }
+        }
+        for (by, registry, created) in images {
+            let known = self.jobs.newest(namespace, &registry, created)?;
+            statements.push(Statement::new(by, known));
+        }
+        Ok(())
+    }
+
+    /// The Image of that name, when it is the wanted one: how it is shown, its registry, and since when it is there.
+    fn image(
+        &mut self,
+        namespace: &str,
+        name: &str,
+        wanted: &WantedPlatform<'_>,
+    ) -> Result<Option<(String, String, Option<Timestamp>)>, HostFailure> {
+        let Some(document) = self.images.objects.get(namespace, name, &[IDENTITY])? else { return Ok(None) };
+        let image: Image<'_> = document.read()?;
+        let is_wanted = is_object(&image.kind, &image.metadata, self.images.objects.kind(), namespace, name)
+            && image.image_metadata.as_ref().is_some_and(|metadata| metadata.describes(wanted));
+        Ok(is_wanted.then(|| {
+            let registry = image.image_metadata.and_then(|metadata| metadata.registry).map(Text::into_owned);
+            let registry = registry.map_or(String::new(), |registry| registry.0.into_owned());
+            (self.images.objects.shown(namespace, name), registry, image.metadata.created())
+        }))
+    }
+}
+
+impl<'a> SbomScannerSboms<'a> {
+    pub(super) fn new(settings: &'a SbomScanner, host: &'a dyn Host, namespace: &'a str) -> Self {
+        Self(Shelf::new(settings, host, namespace, SBOM))
+    }
+}
+
+impl<'a> Shelf<'a> {
+    fn new(settings: &'a SbomScanner, host: &'a dyn Host, namespace: &'a str, kind: &'a str) -> Self {
+        Self {
+            namespaces: settings.namespaces.around(namespace),
+            registry_resources: &settings.registry_resources,
+            workload_scans: BTreeMap::new(),
+            catalogue: Catalogue::new(host, kind),
+        }
+    }
+
+    fn computed_names(&mut self, wanted: &WantedPlatform<'_>) -> Vec<String> {
+        let mut names = Vec::new();
+        for image in wanted.names() {
+            let host = scanners_host(image);
+            let workload_scan = self.workload_scans.entry(host.to_owned());
+            let workload_scan = workload_scan.or_insert_with(|| format!("workloadscan-{}", hash(host)));
+            names.extend(computed_names(image, wanted, self.registry_resources, workload_scan));
+        }
+        names
+    }
+
+    fn whereabouts(&self) -> Whereabouts {
+        Whereabouts::SbomScanner { namespaces: cluster::owned(&self.namespaces) }
+    }
+}
+
+impl<'a> NamedReports<'a> for SbomScannerSboms<'a> {
+    /// As of reports.
+    const NAMES_ARE_CLAIMS: bool = false;
+
+    fn read(
+        &mut self,
+        namespace: &'a str,
+        name: &str,
+        wanted: &WantedPlatform<'_>,
+        judge: &Judge<'a>,
+    ) -> Result<Option<Statement<'a>>, HostFailure> {
+        let objects = &mut self.0.catalogue.objects;
+        let Some(document) = objects.get(namespace, name, &sbom_fields(judge))? else { return Ok(None) };
+        let object: SbomObject<'_> = document.read()?;
+        let by = objects.shown(namespace, name);
+        if !is_object(&object.kind, &object.metadata, objects.kind(), namespace, name)
+            || !object.image_metadata.as_ref().is_some_and(|image| image.describes(wanted))
+        {
+            let which = object.image_metadata.as_ref().map_or(OtherImage::Unnamed, ImageMetadata::shown);
+            return Ok(Some(Statement::new(by, Knowledge::OfAnotherImage(which))));
+        }
+        let read = object.spdx.ok_or(UnreadableReport::NoSbom).and_then(|spdx| Ok(sbom::read_spdx(spdx.get())?));
+        let (time, judgement) = match read {
+            Ok(sbom) => (sbom.time, judge.judge_contents(&sbom.contents, sbom.time)),
+            Err(why) => (None, Verdict::Unreadable(why).into()),
+        };
+        let (first_made, origin) = (object.metadata.created(), origin(objects, namespace, name));
+        Ok(Some(Statement { by, time, first_made, known: Knowledge::Fresh(judgement), origin }))
+    }
+
+    fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
+        self.0.catalogue.listed(namespace, wanted)
+    }
+}
+
+impl<'a> source::Source<'a> for SbomScannerSboms<'a> {
+    fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+        let names = self.0.computed_names(wanted);
+        let namespaces = self.0.namespaces.clone();
+        cluster::search_all(self, &namespaces, |_| names.clone(), wanted, judge)
+    }
+
+    fn whereabouts(&self) -> Whereabouts {
+        self.0.whereabouts()
+    }
+}
+
+impl<'a> NamedReports<'a> for SbomScannerReports<'a> {
+    /// A name is made of the registry, the repository, the tag and the manifest's digest, as this module resolved them, and
+    /// of a Registry resource that the settings or the scanner name. An author chooses the image, and nothing beside it.
+    const NAMES_ARE_CLAIMS: bool = false;
+
+    fn read(
+        &mut self,
+        namespace: &'a str,
+        name: &str,
+        wanted: &WantedPlatform<'_>,
+        judge: &Judge<'a>,
+    ) -> Result<Option<Statement<'a>>, HostFailure> {
+        let depth = judge.depth();
+        let Some(document) = self.reports.catalogue.objects.get(namespace, name, &fields(judge, depth))? else {
+            return Ok(None);
+        };
+        let report: Report<'_> = document.read()?;
+        let by = self.reports.catalogue.objects.shown(namespace, name);
+        if !is_object(&report.kind, &report.metadata, self.reports.catalogue.objects.kind(), namespace, name)
+            || !report.image_metadata.as_ref().is_some_and(|image| image.describes(wanted))
+        {
+            let which = report.image_metadata.as_ref().map_or(OtherImage::Unnamed, ImageMetadata::shown);
+            return Ok(Some(Statement::new(by, Knowledge::OfAnotherImage(which))));
+        }
+        let scan_job = if self.needs_time { report.metadata.scan_job() } else { None };
+        let time = match (self.needs_time, scan_job) {
+            (false, _) => Err(UnknownAge::NotAsked),
+            (true, _) if !is_on(Remedy::TimeOfScanJob) => report.metadata.created().ok_or(UnknownAge::NotAsked),
+            (true, Some(uid)) => self.jobs.completion(namespace, &uid)?,
+            (true, None) => Err(UnknownAge::NoScanJob),
+        };
+        let first_made = report.metadata.created();
+        let objects = &mut self.reports.catalogue.objects;
+        let (time, known) = wanted.hold_to_age(time, || {
+            let first = match findings(report.report, depth) {
+                Ok(findings) => findings,
+                Err(why) => return Verdict::Unreadable(why).into(),
+            };
+            judge_deeper(judge, &first, |depth| {
+                let document = objects.get(namespace, name, &fields(judge, depth)).ok()??;
+                let report: Report<'_> = document.read().ok()?;
+                let is_same = is_object(&report.kind, &report.metadata, objects.kind(), namespace, name)
+                    && report.image_metadata.as_ref().is_some_and(|image| image.describes(wanted));
+                let findings = is_same.then(|| findings(report.report, depth).ok())??;
+                Some(judge.judge_at(depth, &findings))
+            })
+        });
+        let origin = origin(&self.reports.catalogue.objects, namespace, name);
+        Ok(Some(Statement { by, time, first_made, known, origin }))
+    }
+
+    fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
+        self.reports.catalogue.listed(namespace, wanted)
+    }
+}
+
+impl<'a> source::Source<'a> for SbomScannerReports<'a> {
+    fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
+        let names = self.reports.computed_names(wanted);
+        let namespaces = self.reports.namespaces.clone();
+        let mut statements = cluster::search_all(self, &namespaces, |_| names.clone(), wanted, judge);
+        // Only where nothing is known already, and nothing is broken.
+        if statements.iter().all(|statement| matches!(statement.known, Knowledge::OfAnotherImage(_))) {
+            for namespace in namespaces {
+                if let Err(failure) = self.progress(namespace, &names, wanted, &mut statements) {
+                    statements.push(Statement::look_up_failed(&failure));
+                }
+            }
+        }
+        statements
+    }
+
+    fn whereabouts(&self) -> Whereabouts {
+        self.reports.whereabouts()
+    }
+}
+
+impl<'a> Catalogue<'a> {
+    fn new(host: &'a dyn Host, kind: &'a str) -> Self {
+        Self { objects: Objects::new(host, API_VERSION, kind), lists: BTreeMap::new() }
+    }
+
+    /// The names of the objects that say they are of the wanted image.
+    fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure> {
+        let objects = &mut self.objects;
+        let listed = self.lists.entry(namespace).or_insert_with(|| list(objects, namespace));
+        match listed {
+            Ok(listed) => Ok(listed.iter().filter(|i| i.image.describes(wanted)).map(|i| i.name.clone()).collect()),
+            Err(failure) => Err(failure.clone()),
+        }
+    }
+}
+
+/// What a report is asked for: exactly what the settings need.
+fn fields(judge: &Judge<'_>, depth: Depth) -> Vec<&'static str> {
+    let mut fields = vec![IDENTITY, "report.summary"];
+    if depth == Depth::Summary {
+        return fields;
+    }
+    fields.extend(["report.results.vulnerabilities.severity", "report.results.vulnerabilities.suppressed"]);
+    let parts = judge.parts(depth);
+    for (needed, field) in [
+        (parts.ids, "report.results.vulnerabilities.cve"),
+        (parts.packages, "report.results.vulnerabilities.packageName"),
+        (parts.purls, "report.results.vulnerabilities.purl"),
+        (parts.fixes, "report.results.vulnerabilities.fixedVersions"),
+        (parts.scores && is_on(Remedy::AskForScores), "report.results.vulnerabilities.cvss"),
+        (parts.exploited, "report.results.vulnerabilities.knownExploited"),
+        (parts.epss_score, "report.results.vulnerabilities.epssScore"),
+        (parts.epss_percentile, "report.results.vulnerabilities.epssPercentile"),
+    ] {
+        if needed {
+            fields.push(field);
+        }
+    }
+    fields
+}
+
+/// What an SBOM is asked for: what the settings need of its packages.
+fn sbom_fields(judge: &Judge<'_>) -> Vec<&'static str> {
+    let mut fields = vec![
+        IDENTITY,
+        "spdx.spdxVersion",
+        "spdx.creationInfo.created",
+        "spdx.packages.SPDXID",
+        "spdx.packages.name",
+        "spdx.packages.versionInfo",
+        "spdx.packages.primaryPackagePurpose",
+        // Where packages were found has no purl, and is no package.
+        "spdx.packages.externalRefs",
+    ];
+    if judge.asks_for_licenses() {
+        fields.extend([
+            "spdx.packages.licenseConcluded",
+            "spdx.packages.licenseDeclared",
+            "spdx.hasExtractedLicensingInfos.licenseId",
+            "spdx.hasExtractedLicensingInfos.name",
+        ]);
+    }
+    fields
+}
+
+/// Whether an object is the one that was asked for.
+fn is_object(kind: &Option<Text<'_>>, metadata: &Metadata<'_>, wanted: &str, namespace: &str, name: &str) -> bool {
+    (metadata.namespace.as_ref().map(Text::as_str) == Some(namespace) || !is_on(Remedy::MatchNamespace))
+        && metadata.name.as_str() == name
+        && kind.as_ref().is_none_or(|kind| kind.as_str() == wanted)
+}
+
+/// The names that the report can have, if the scanner knows the image by this reference: the Registry resource is one that the settings
+/// name, or the one that workload scanning makes for the registry.
+fn computed_names(
+    reference: &ImageReference,
+    wanted: &WantedPlatform<'_>,
+    registry_resources: &[String],
+    workload_scan: &str,
+) -> Vec<String> {
+    // Images that are pinned without a tag are kept with their digest in the tag's place.
+    let tag = reference.tag().unwrap_or(&wanted.image.digest);
+    let (host, repository, digest) = (scanners_host(reference), reference.repository(), &wanted.manifest.digest);
+    let registries = registry_resources.iter().map(String::as_str).chain([workload_scan]);
+    let name = |registry| hash(&format!("{registry}/{host}/{repository}:{tag}@{digest}"));
+    let mut names = Vec::new();
+    for name in registries.map(name) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The scanner's hash of a name: SHA-256, in hexadecimal digits.
+fn hash(name: &str) -> String {
+    HEXLOWER.encode(&Sha256::digest(name))
+}
+
+/// The registry's host as the scanner writes it.
+fn scanners_host(reference: &ImageReference) -> &str {
+    if reference.host() == "docker.io" { DOCKER_HUB } else { reference.host() }
+}
+
+fn list(objects: &mut Objects<'_>, namespace: &str) -> Result<Vec<Listed>, HostFailure> {
+    let document = objects.list(namespace, None, &[IDENTITY])?;
+    let items: Vec<ListItem<'_>> = cluster::items(&document, namespace)?;
+    let listed = |item: ListItem<'_>| {
+        Some(Listed { name: item.metadata.name.0.into_owned(), image: item.image_metadata?.into_owned() })
+    };
+    Ok(items.into_iter().filter_map(listed).collect())
+}
+
+/// What a list says of an object.
+#[derive(Debug)]
+struct Listed {
+    name: String,
+    image: ImageMetadata<'static>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ListItem<'a> {
+    #[serde(borrow)]
+    metadata: Named<'a>,
+    #[serde(borrow)]
+    image_metadata: Option<ImageMetadata<'a>>,
+}
+
+impl cluster::Listed for ListItem<'_> {
+    fn named(&self) -> &Named<'_> {
+        &self.metadata
+    }
+}
+
+/// The scanner's object for an image.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Image<'a> {
+    #[serde(borrow)]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+    #[serde(borrow)]
+    image_metadata: Option<ImageMetadata<'a>>,
+}
+
+/// What an image is made of.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SbomObject<'a> {
+    #[serde(borrow)]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+    #[serde(borrow)]
+    image_metadata: Option<ImageMetadata<'a>>,
+    #[serde(borrow)]
+    spdx: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Report<'a> {
+    #[serde(borrow)]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    metadata: Metadata<'a>,
+    #[serde(borrow)]
+    image_metadata: Option<ImageMetadata<'a>>,
+    #[serde(borrow)]
+    report: Option<ReportBody<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    name: Text<'a>,
+    #[serde(borrow)]
+    namespace: Option<Text<'a>>,
+    #[serde(borrow)]
+    creation_timestamp: Option<Text<'a>>,
+    /// Read only where the time decides something.
+    #[serde(borrow)]
+    labels: Option<&'a RawValue>,
+}
+
+impl Metadata<'_> {
+    fn created(&self) -> Option<Timestamp> {
+        Timestamp::parse(self.creation_timestamp.as_ref()?.as_str())
+    }
+
+    fn scan_job(&self) -> Option<String> {
+        let mut labels: BTreeMap<String, Option<String>> = serde_json::from_str(self.labels?.get()).ok()?;
+        labels.remove(SCAN_JOB)?.filter(|uid| !uid.is_empty())
+    }
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(rename_all = "camelCase")]
+struct ImageMetadata<'a> {
+    #[serde(borrow)]
+    registry: Option<Text<'a>>,
+    #[serde(borrow, rename = "registryURI")]
+    registry_uri: Option<Text<'a>>,
+    #[serde(borrow)]
+    repository: Option<Text<'a>>,
+    #[serde(borrow)]
+    platform: Option<Text<'a>>,
+    #[serde(borrow)]
+    digest: Option<Text<'a>>,
+}
+
+impl ImageMetadata<'_> {
+    fn into_owned(self) -> ImageMetadata<'static> {
+        ImageMetadata {
+            registry: self.registry.map(Text::into_owned),
+            registry_uri: self.registry_uri.map(Text::into_owned),
+            repository: self.repository.map(Text::into_owned),
+            platform: self.platform.map(Text::into_owned),
+            digest: self.digest.map(Text::into_owned),
+        }
+    }
+
+    /// Whether it is of the wanted image. Its tag is only a claim.
+    fn describes(&self, wanted: &WantedPlatform<'_>) -> bool {
+        // Nearly every item of a list ends here.
+        let Some(digest) = self.digest.as_ref().map(Text::as_str).filter(|digest| wanted.is_digest(digest)) else {
+            return false;
+        };
+        let platform = self.platform.as_ref().and_then(|text| Platform::parse(text.as_str()));
+        let described = Described {
+            registry: self.registry_uri.as_ref().map(Text::as_str),
+            repository: self.repository.as_ref().map(Text::as_str),
+            tag: None,
+            digest: Some(digest),
+            platform: platform.as_ref(),
+        };
+        wanted.is_named_by(Some(digest)) && wanted.is_described_by(&described, ReportIdentity::Digest)
+    }
+
+    /// The image as it says, for people.
+    fn shown(&self) -> OtherImage {
+        let part = |text: &Option<Text<'_>>| text.as_ref().map_or("?".to_owned(), |text| text.as_str().to_owned());
+        let (registry, repository) = (part(&self.registry_uri), part(&self.repository));
+        let name = format!("{registry}/{repository}@{} for {}", part(&self.digest), part(&self.platform));
+        OtherImage::Named(cut(&name, 200))
+    }
+}
+
+#[derive(Deserialize)]
+struct ReportBody<'a> {
+    summary: Option<Summary>,
+    #[serde(borrow)]
+    results: Option<Vec<ResultEntry<'a>>>,
+}
+
+/// Counts of entries that are not suppressed.
+#[derive(Deserialize)]
+struct Summary {
+    critical: Option<u64>,
+    high: Option<u64>,
+    medium: Option<u64>,
+    low: Option<u64>,
+    unknown: Option<u64>,
+}
+
+/// A clean target has null where others have a list.
+#[derive(Deserialize)]
+struct ResultEntry<'a> {
+    #[serde(borrow)]
+    vulnerabilities: Option<Entries<'a>>,
+}
+
+/// The findings of a target, each made of its entry as that is read.
+#[derive(Default)]
+struct Entries<'a>(Vec<Finding<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Self::default())
+    }
+}
+
+impl<'de: 'a, 'a> Visitor<'de> for Entries<'a> {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sequence")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<Self, A::Error> {
+        while let Some(entry) = list.next_element::<Vulnerability<'a>>()? {
+            memory::push(&mut self.0, entry.into())?;
+        }
+        Ok(self)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Vulnerability<'a> {
+    #[serde(borrow)]
+    cve: Option<Text<'a>>,
+    #[serde(borrow)]
+    severity: Option<Text<'a>>,
+    #[serde(borrow)]
+    package_name: Option<Text<'a>>,
+    #[serde(borrow)]
+    purl: Option<Text<'a>>,
+    #[serde(borrow)]
+    fixed_versions: Option<Vec<Text<'a>>>,
+    #[serde(borrow)]
+    cvss: Option<BTreeMap<Text<'a>, Option<Cvss>>>,
+    suppressed: Option<bool>,
+    known_exploited: Option<bool>,
+    /// Texts, which may be empty.
+    epss_score: Option<Number>,
+    epss_percentile: Option<Number>,
+}
+
+#[derive(Deserialize)]
+struct Cvss {
+    v3score: Option<Number>,
+}
+
+fn findings(body: Option<ReportBody<'_>>, depth: Depth) -> Result<Findings<'_>, UnreadableReport> {
+    let body = body.ok_or(UnreadableReport::NoReport)?;
+    let summary = body.summary.ok_or(UnreadableReport::NoSummary)?;
+    let counts = summed(|severity| match severity {
+        Severity::Critical => summary.critical,
+        Severity::High => summary.high,
+        Severity::Medium => summary.medium,
+        Severity::Low => summary.low,
+        Severity::Unknown => summary.unknown,
+    })?;
+    if !is_on(Remedy::NullIsClean) && body.results.iter().flatten().any(|result| result.vulnerabilities.is_none()) {
+        return Err(UnreadableReport::TargetWithoutList);
+    }
+    let entries = (depth != Depth::Summary).then(|| {
+        let mut lists = body.results.into_iter().flatten().filter_map(|result| result.vulnerabilities);
+        let Entries(mut entries) = lists.next().unwrap_or_default();
+        lists.for_each(|list| entries.extend(list.0));
+        entries
+    });
+    Ok(Findings { summary: Some(counts), entries, ..Findings::default() })
+}
+
+impl<'a> From<Vulnerability<'a>> for Finding<'a> {
+    fn from(entry: Vulnerability<'a>) -> Self {
+        let scores = entry
+            .cvss
+            .iter()
+            .flatten()
+            .filter_map(|(source, cvss)| Some((source.as_str(), cvss.as_ref()?.v3score.as_ref()?.0)));
+        let mut epss = EpssScores::default();
+        epss.add(entry.epss_score.unwrap_or_default().0, entry.epss_percentile.unwrap_or_default().0);
+        Self {
+            epss,
+            exploited: entry.known_exploited.map(|is| if is { Exploited::Yes { due: None } } else { Exploited::No }),
+            score: score::best(scores),
+            id: entry.cve.filter(|id| !id.as_str().is_empty()),
+            aliases: None,
+            severity: Severity::of(entry.severity.as_ref().map_or("", Text::as_str)),
+            package: entry.package_name,
+            purl: entry.purl,
+            fixed_in: entry.fixed_versions.into_iter().flatten().find(|version| !version.as_str().trim().is_empty()),
+            published: None,
+            known: None,
+            suppressed: entry.suppressed.unwrap_or(false),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The scanner's published vector for the resource of a registry, and the scheme of its reports' names.
+    #[test]
+    fn names_are_computed_as_the_scanner_does() {
+        assert_eq!(format!("workloadscan-{}", hash("quay.io")).get(..21), Some("workloadscan-271dacc9"));
+        assert_eq!(hash(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    }
+}

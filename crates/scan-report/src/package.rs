@@ -1,0 +1,44 @@
+//! Packages, as an SBOM lists them.
+
+use image_admission_untrusted::json::Text;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What an image is made of.
+#[derive(Debug, Default)]
+pub struct Contents<'a> {
+    /// Its packages, in the order of the document.
+    pub packages: Vec<Package<'a>>,
+    /// The names of licences that the document describes itself, by their `LicenseRef-…`.
+    pub license_names: BTreeMap<Text<'a>, Text<'a>>,
+}
+
+/// A package of an image.
+#[derive(Debug)]
+pub struct Package<'a> {
+    /// The name that its scanner gives it.
+    pub name: Text<'a>,
+    /// Its version, where the document says one.
+    pub version: Option<Text<'a>>,
+    /// What it is called everywhere, each once: none where its scanner can't tell, several where its maker gives it several names.
+    pub purls: Vec<Text<'a>>,
+    /// Its licences, which hold together.
+    pub licenses: Vec<Text<'a>>,
+}
+
+/// Purls, each once, in the order in which they stand.
+pub fn each_once<'a>(purls: impl Iterator<Item = Text<'a>>) -> Vec<Text<'a>> {
+    let mut purls: Vec<Text<'a>> = purls.collect();
+    if purls.len() > 1 {
+        let mut seen = BTreeSet::new();
+        purls.retain(|purl| seen.insert(purl.clone()));
+    }
+    purls
+}
+
+impl<'a> Package<'a> {
+    /// The package with each of its purls; once with none where it has none.
+    pub fn by_purl(&self) -> impl Iterator<Item = (&Self, Option<&Text<'a>>)> {
+        let unnamed = self.purls.is_empty().then_some((self, None));
+        self.purls.iter().map(move |purl| (self, Some(purl))).chain(unnamed)
+    }
+}

@@ -1,0 +1,300 @@
+//! Package URLs: `pkg:apk/alpine/openssl@3.0.1?arch=x86_64`, the names that scanners and VEX documents have for packages.
+//!
+//! Who says that a package is fine means exactly what they write: here purls are compared part by part, each as it reads without its
+//! `%…`. A part that one doesn't name is any, and what two readers could take apart in two ways is none. Who denies a package means
+//! it in every spelling: that is `folded`.
+
+mod folded;
+
+pub use folded::PurlPattern;
+pub use folded::{Purl, beginning};
+
+use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
+
+/// The longest that is read: documents choose them, and each is kept once for every product that has it.
+const MAX_LENGTH: usize = 2_048;
+/// The kinds of packages whose epoch is part of the version, `1:3.0` or a qualifier; without one it is zero.
+const WITH_EPOCHS: [&str; 2] = ["deb", "rpm"];
+
+/// A package URL, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackageUrl {
+    /// `apk`, in lower case.
+    pub kind: String,
+    /// `alpine`; empty where there is none.
+    pub namespace: String,
+    /// `openssl`
+    pub name: String,
+    /// `3.0.1`
+    pub version: Option<String>,
+    /// `arch` and `x86_64`, in the order in which they stand.
+    pub qualifiers: Vec<(String, String)>,
+    /// What stands behind `#`.
+    pub subpath: Option<String>,
+}
+
+impl PackageUrl {
+    /// Takes one apart; none where it names no package, or says something that can't be compared.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.len() > MAX_LENGTH {
+            return None;
+        }
+        let (rest, subpath) = split(text, '#');
+        let (rest, qualifiers) = split(rest, '?');
+        let (kind, path) = rest.strip_prefix("pkg:")?.trim_start_matches('/').split_once('/')?;
+        let (namespace, name) = path.trim_end_matches('/').rsplit_once('/').unwrap_or(("", path));
+        let (name, version) = split(name, '@');
+        let name = strictly_decoded(name)?;
+        if !folded::is_kind(kind) || name.is_empty() || version == Some("") {
+            return None;
+        }
+        let subpath = match subpath {
+            Some(subpath) => Some(path_of(subpath)?),
+            None => None,
+        };
+        Some(Self {
+            kind: kind.to_ascii_lowercase(),
+            namespace: path_of(namespace)?,
+            name: name.into_owned(),
+            version: match version {
+                Some(version) => Some(strictly_decoded(version)?.into_owned()),
+                None => None,
+            },
+            qualifiers: read_qualifiers(qualifiers.unwrap_or_default())?,
+            subpath,
+        })
+    }
+
+    /// The same package in one version, where it names none; none where that is too long.
+    pub fn at_version(mut self, version: &str) -> Option<Self> {
+        if version.len() > MAX_LENGTH {
+            return None;
+        }
+        self.version.get_or_insert_with(|| version.to_owned());
+        Some(self)
+    }
+
+    /// Whether everything that it names is the same of another: what it leaves out may be anything.
+    pub fn includes(&self, other: &Self) -> bool {
+        let is_as = |own: &Option<String>, others: &Option<String>| own.is_none() || own == others;
+        let has_epoch = self.version.is_some() && WITH_EPOCHS.contains(&self.kind.as_str());
+        let mut qualifiers = self.qualifiers.iter().filter(|(key, _)| !(has_epoch && key == "epoch"));
+        self.kind == other.kind
+            && self.namespace == other.namespace
+            && self.name == other.name
+            && is_as(&self.version, &other.version)
+            && (!has_epoch || self.epoch() == other.epoch())
+            && is_as(&self.subpath, &other.subpath)
+            && qualifiers.all(|qualifier| other.qualifiers.contains(qualifier))
+    }
+
+    /// Whether it may be meant by another: of one type, namespace, name and version, however these are spelled. What one of them
+    /// leaves out may be anything.
+    pub fn may_be(&self, other: &Self) -> bool {
+        let is_same_version = match (&self.version, &other.version) {
+            (Some(own), Some(others)) => self.bare(own).eq_ignore_ascii_case(self.bare(others)),
+            _ => true,
+        };
+        self.kind == other.kind
+            && self.folded(&self.namespace) == other.folded(&other.namespace)
+            && self.folded(&self.name) == other.folded(&other.name)
+            && is_same_version
+    }
+
+    /// What a qualifier says.
+    pub fn qualifier(&self, key: &str) -> Option<&str> {
+        self.qualifiers.iter().find_map(|(own, value)| (own == key).then_some(value.as_str()))
+    }
+
+    fn epoch(&self) -> &str {
+        self.qualifier("epoch").unwrap_or("0")
+    }
+
+    /// A version without its epoch, or without the `v` that Go writes.
+    fn bare<'v>(&self, version: &'v str) -> &'v str {
+        if WITH_EPOCHS.contains(&self.kind.as_str()) {
+            return version.split_once(':').map_or(version, |(_, version)| version);
+        }
+        version.strip_prefix('v').unwrap_or(version)
+    }
+
+    /// A name as its ecosystem compares it: in lower case, and Python's with one letter for `-`, `_` and `.`.
+    fn folded<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        if self.kind == "pypi" {
+            return name.to_lowercase().replace(['_', '.'], "-").into();
+        }
+        if name.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) {
+            name.into()
+        } else {
+            name.to_lowercase().into()
+        }
+    }
+}
+
+/// Segments without their `%…`; none where one of them has the letter that separates them.
+fn path_of(path: &str) -> Option<String> {
+    let segments = path.split('/').filter(|segment| !segment.is_empty());
+    let segments = segments.map(|segment| strictly_decoded(segment).filter(|segment| !segment.contains('/')));
+    Some(segments.collect::<Option<Vec<_>>>()?.join("/"))
+}
+
+/// Each with its key in lower case; none where one of them is none, or stands there twice.
+fn read_qualifiers(text: &str) -> Option<Vec<(String, String)>> {
+    let mut qualifiers: Vec<(String, String)> = Vec::new();
+    for qualifier in text.split('&').filter(|_| !text.is_empty()) {
+        let (key, value) = qualifier.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty())?;
+        let key = key.to_ascii_lowercase();
+        if qualifiers.iter().any(|(known, _)| *known == key) {
+            return None;
+        }
+        qualifiers.push((key, strictly_decoded(value)?.into_owned()));
+    }
+    Some(qualifiers)
+}
+
+/// What stands before the first of these letters, and what stands behind it.
+fn split(text: &str, at: char) -> (&str, Option<&str>) {
+    text.split_once(at).map_or((text, None), |(before, behind)| (before, Some(behind)))
+}
+
+/// A text with the letters that stand for its `%…`.
+pub fn percent_decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+/// The same; none where a `%` stands for nothing, so that two texts could read alike.
+pub fn strictly_decoded(text: &str) -> Option<Cow<'_, str>> {
+    let is_byte = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|digit| digit.is_ascii_hexdigit());
+    let is_whole = text.split('%').skip(1).all(is_byte);
+    percent_decode_str(text).decode_utf8().ok().filter(|_| is_whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn includes(one: &str, other: &str) -> bool {
+        PackageUrl::parse(one).unwrap().includes(&PackageUrl::parse(other).unwrap())
+    }
+
+    #[test]
+    fn what_names_a_package() {
+        let purl = PackageUrl::parse("pkg:npm/%40angular/core@12.3.1?a=1&repository_url=x%2Fy#src/main").unwrap();
+        assert_eq!((purl.kind.as_str(), purl.namespace.as_str(), purl.name.as_str()), ("npm", "@angular", "core"));
+        assert_eq!(purl.version.as_deref(), Some("12.3.1"));
+        assert_eq!(
+            purl.qualifiers,
+            [("a".to_owned(), "1".to_owned()), ("repository_url".to_owned(), "x/y".to_owned())]
+        );
+        assert_eq!(purl.subpath.as_deref(), Some("src/main"));
+        for text in [
+            "",
+            "pkg:",
+            "pkg:apk",
+            "pkg:apk/",
+            "pkg:/openssl",
+            "pkg:3nginx/nginx",
+            "pkg:nginx:a/nginx",
+            "openssl",
+            "pkg:apk/alpine/@3",
+            "pkg:apk/openssl@",
+            "PKG:apk/a",
+            // What would be dropped reaches further than what is written.
+            "pkg:apk/a?arch",
+            "pkg:apk/a?arch=",
+            "pkg:apk/a?=x86_64",
+            "pkg:apk/a?arch=x86_64&",
+            "pkg:apk/a?arch=x86_64&Arch=arm64",
+            "pkg:apk/a@%ff",
+            "pkg:apk/a@%zz",
+            "pkg:apk/a@%+1",
+            "pkg:apk/a@1%2",
+            "pkg:apk/a@%%31",
+            "pkg:apk/%ff/a",
+            "pkg:golang/example.com%2Fa/b",
+            "pkg:golang/example.com/b#a%2Fb",
+        ] {
+            assert_eq!(PackageUrl::parse(text), None, "{text}");
+        }
+        assert_eq!(PackageUrl::parse(&format!("pkg:apk/{}", "a".repeat(MAX_LENGTH))), None);
+        assert_eq!(percent_decoded("a%3Ab%2"), "a:b%2");
+        assert_eq!(percent_decoded("%zz%ff%"), "%zz\u{fffd}%");
+    }
+
+    #[test]
+    fn what_is_named_must_be_the_same() {
+        let whole = "pkg:apk/alpine/openssl@3.0.1-r0?arch=x86_64&distro=3.20";
+        for part in [
+            "pkg:apk/alpine/openssl",
+            "pkg:APK/alpine/openssl@3.0.1-r0",
+            "pkg:apk/alpine/openssl@3.0.1%2dr0",
+            "pkg:apk/alpine/openssl?distro=3.20",
+            "pkg:apk//alpine/openssl@3.0.1-r0?distro=3.20&arch=x86_64",
+            whole,
+        ] {
+            assert!(includes(part, whole), "{part}");
+        }
+        for other in [
+            "pkg:apk/openssl",
+            "pkg:apk/wolfi/openssl",
+            "pkg:apk/alpine/opens",
+            "pkg:apk/alpine/openssl-dev",
+            "pkg:apk/alpine/OpenSSL",
+            "pkg:deb/alpine/openssl",
+            "pkg:apk/alpine/openssl@3.0.1",
+            "pkg:apk/alpine/openssl@3.0.1-r00",
+            "pkg:apk/alpine/openssl?arch=aarch64",
+            "pkg:apk/alpine/openssl?epoch=1",
+            "pkg:apk/alpine/openssl#src",
+        ] {
+            assert!(!includes(other, whole), "{other}");
+        }
+        // What a report doesn't say may be another version.
+        assert!(!includes(whole, "pkg:apk/alpine/openssl"));
+        assert!(includes("pkg:golang/example.com/a/b", "pkg:golang/example.com/a/b@v1#sub"));
+    }
+
+    #[test]
+    fn an_epoch_is_part_of_the_version() {
+        for kind in ["rpm", "deb"] {
+            let of = |rest: &str| format!("pkg:{kind}/a/b{rest}");
+            for (one, other, is) in [
+                ("@1.0", "@1.0?epoch=1", false),
+                ("@1.0?epoch=1", "@1.0", false),
+                ("@1.0?epoch=0", "@1.0", true),
+                ("@1.0", "@1.0?epoch=0&arch=x86_64", true),
+                ("@1.0?epoch=1", "@1.0?epoch=1", true),
+                ("", "@1.0?epoch=1", true),
+                ("?epoch=1", "@1.0", false),
+            ] {
+                assert_eq!(includes(&of(one), &of(other)), is, "{one} {other}");
+            }
+        }
+        assert!(includes("pkg:apk/a/b@1", "pkg:apk/a/b@1?epoch=1"));
+    }
+
+    #[test]
+    fn what_may_be_meant_by_another() {
+        let may_be =
+            |one: &str, other: &str| PackageUrl::parse(one).unwrap().may_be(&PackageUrl::parse(other).unwrap());
+        for (one, other) in [
+            ("pkg:apk/alpine/openssl@3.0?arch=arm64", "pkg:apk/alpine/openssl@3.0"),
+            ("pkg:apk/Alpine/OpenSSL", "pkg:apk/alpine/openssl@3.0"),
+            ("pkg:apk/alpine/openssl@3.0#src", "pkg:apk/alpine/openssl"),
+            ("pkg:pypi/Foo_Bar.baz@1", "pkg:pypi/foo-bar-baz@1"),
+            ("pkg:deb/debian/a@1:1.0", "pkg:deb/debian/a@1.0?epoch=1"),
+            ("pkg:golang/a/b@1.0", "pkg:golang/a/b@v1.0"),
+        ] {
+            assert!(may_be(one, other) && may_be(other, one), "{one} {other}");
+        }
+        for (one, other) in [
+            ("pkg:apk/alpine/openssl@3.0", "pkg:apk/alpine/openssl@3.1"),
+            ("pkg:apk/alpine/openssl", "pkg:apk/wolfi/openssl"),
+            ("pkg:npm/foo_bar", "pkg:npm/foo-bar"),
+            ("pkg:apk/a", "pkg:deb/a"),
+        ] {
+            assert!(!may_be(one, other) && !may_be(other, one), "{one} {other}");
+        }
+    }
+}

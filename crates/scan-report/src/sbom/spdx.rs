@@ -1,0 +1,304 @@
+//! SPDX 2 as JSON: `trivy image --format spdx-json`, `syft --output spdx-json`, and what sbomscanner keeps.
+
+use super::Sbom;
+use crate::document::cyclonedx::{digest_in, platform_in};
+use crate::document::{digest_of, present, time_of};
+use crate::package::{Contents, Package, each_once};
+use crate::unreadable_document::UnreadableDocument;
+use image_admission_image::platform::Platform;
+use image_admission_untrusted::json::Text;
+use image_admission_untrusted::remedy::{Remedy, is_on};
+use image_admission_untrusted::spelling;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+
+pub(super) const NAME: &str = "SPDX";
+/// The document itself.
+const DOCUMENT: &str = "SPDXRef-DOCUMENT";
+/// What Trivy writes before the image's name at its digest.
+const REPO_DIGEST: &str = "RepoDigest:";
+/// The purpose of an image.
+const IMAGE: &str = "CONTAINER";
+/// Purposes of what is no package, unless a purl says which; an application is where packages were found.
+const NO_PACKAGES: [&str; 5] = [IMAGE, "OPERATING-SYSTEM", "OPERATING_SYSTEM", "FILE", APPLICATION];
+/// The purpose of what packages were found in, like a lock file.
+const APPLICATION: &str = "APPLICATION";
+/// How creators that are tools begin, and what Trivy is among them.
+const TOOL: &str = "Tool: ";
+const TRIVY: &str = "trivy";
+/// The first version of Trivy, 0.41, that writes purposes.
+const WITH_PURPOSES: u32 = 41;
+/// How the ids begin of what Trivy before 0.41 wrote without its purpose, and that purpose: SPDX 2.2 has none.
+const PURPOSES_OF_TRIVY: [(&str, &str); 3] = [
+    ("SPDXRef-ContainerImage-", IMAGE),
+    ("SPDXRef-OperatingSystem-", "OPERATING-SYSTEM"),
+    ("SPDXRef-Application-", APPLICATION),
+];
+/// Between the document and what it is about; Trivy before 0.35 left out the last letter.
+const DESCRIBES: [&str; 2] = ["DESCRIBES", "DESCRIBE"];
+/// How the purls of images begin.
+const IMAGE_PURLS: [&str; 2] = ["pkg:oci/", "pkg:docker/"];
+/// What stands where nothing is said.
+const NOT_SAID: [&str; 2] = ["NOASSERTION", "NONE"];
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+struct Document<'a> {
+    #[serde(borrow)]
+    spdx_version: Option<Text<'a>>,
+    #[serde(borrow)]
+    creation_info: Option<CreationInfo<'a>>,
+    #[serde(borrow)]
+    packages: Option<Vec<SpdxPackage<'a>>>,
+    #[serde(borrow)]
+    has_extracted_licensing_infos: Option<Vec<ExtractedLicense<'a>>>,
+    #[serde(borrow)]
+    relationships: Option<Vec<Relationship<'a>>>,
+    #[serde(borrow)]
+    document_describes: Option<Vec<Text<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct CreationInfo<'a> {
+    #[serde(borrow)]
+    created: Option<Text<'a>>,
+    #[serde(borrow)]
+    creators: Option<Vec<Text<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+struct SpdxPackage<'a> {
+    #[serde(borrow, rename = "SPDXID")]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    version_info: Option<Text<'a>>,
+    #[serde(borrow)]
+    license_concluded: Option<Text<'a>>,
+    #[serde(borrow)]
+    license_declared: Option<Text<'a>>,
+    #[serde(borrow)]
+    primary_package_purpose: Option<Text<'a>>,
+    #[serde(borrow)]
+    external_refs: Option<Vec<ExternalRef<'a>>>,
+    #[serde(borrow)]
+    checksums: Option<Vec<Checksum<'a>>>,
+    #[serde(borrow)]
+    attribution_texts: Option<Vec<Text<'a>>>,
+    #[serde(borrow)]
+    annotations: Option<Vec<Annotation<'a>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+struct ExternalRef<'a> {
+    #[serde(borrow)]
+    reference_type: Option<Text<'a>>,
+    #[serde(borrow)]
+    reference_locator: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+struct Checksum<'a> {
+    #[serde(borrow)]
+    algorithm: Option<Text<'a>>,
+    #[serde(borrow)]
+    checksum_value: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct Annotation<'a> {
+    #[serde(borrow)]
+    comment: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+struct ExtractedLicense<'a> {
+    #[serde(borrow)]
+    license_id: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", expecting = "an object")]
+struct Relationship<'a> {
+    #[serde(borrow)]
+    spdx_element_id: Option<Text<'a>>,
+    #[serde(borrow)]
+    related_spdx_element: Option<Text<'a>>,
+    #[serde(borrow)]
+    relationship_type: Option<Text<'a>>,
+}
+
+/// Reads an SBOM of SPDX 2.
+///
+/// # Errors
+/// It is none.
+pub fn read(json: &str) -> Result<Sbom<'_>, UnreadableDocument> {
+    let document: Document<'_> = spelling::from_str(json).map_err(|error| UnreadableDocument::no_such_json(&error))?;
+    let version = document.spdx_version.as_ref().map_or("", Text::as_str);
+    if !matches!(version, "SPDX-2.2" | "SPDX-2.3") {
+        return Err(UnreadableDocument::new("its `spdxVersion` is not 2.2 or 2.3"));
+    }
+    let described = described(&document);
+    // Of several things nobody can tell which one is this image.
+    if described.len() > 1 {
+        return Err(without_subject());
+    }
+    if described.contains(DOCUMENT) {
+        return Err(UnreadableDocument::new(
+            "it describes itself and no image, as Syft 0.64 to 0.85 wrote it: make it with Syft 0.88 or later, or as \
+                    CycloneDX",
+        ));
+    }
+    let is_of_old_trivy = version == "SPDX-2.2" && is_of_old_trivy(&document);
+    let mut sbom = Sbom {
+        format: NAME,
+        digests: Vec::new(),
+        platform: None,
+        time: document.creation_info.as_ref().and_then(|info| time_of(info.created.as_ref()?)),
+        contents: Contents::default(),
+    };
+    let mut is_of_image = None;
+    for mut package in document.packages.into_iter().flatten() {
+        if is_of_old_trivy && package.primary_package_purpose.is_none() {
+            package.primary_package_purpose = package.purpose_by_id();
+        }
+        let is_described = package.id.as_ref().is_some_and(|id| described.contains(id.as_str()));
+        if is_described {
+            if is_of_image.replace(package.is_image()).is_some() {
+                return Err(without_subject());
+            }
+            sbom.digests = package.digests();
+            sbom.platform = package.platform()?;
+        }
+        if !package.is_no_package(is_described) {
+            sbom.contents.packages.push(package.into());
+        }
+    }
+    match is_of_image {
+        None if !described.is_empty() => return Err(without_subject()),
+        // What a source tree is made of says nothing of what was built from it.
+        Some(false) if is_on(Remedy::SbomsAreOfImages) => {
+            return Err(UnreadableDocument::new(
+                "what it describes is not an image: neither its purpose nor its purl says so",
+            ));
+        }
+        _ => {}
+    }
+    let names = document.has_extracted_licensing_infos.into_iter().flatten();
+    sbom.contents.license_names =
+        names.filter_map(|license| Some((license.license_id?, present(license.name)?))).collect();
+    Ok(sbom)
+}
+
+/// The ids of what the document says it describes.
+fn described(document: &Document<'_>) -> BTreeSet<String> {
+    let by_relationship = document.relationships.iter().flatten().filter_map(|relationship| {
+        let text = |text: &Option<Text<'_>>| text.as_ref().map_or(String::new(), |text| text.as_str().to_owned());
+        let describes = DESCRIBES.contains(&text(&relationship.relationship_type).as_str());
+        (describes && text(&relationship.spdx_element_id) == DOCUMENT).then(|| text(&relationship.related_spdx_element))
+    });
+    by_relationship.chain(document.document_describes.iter().flatten().map(|id| id.as_str().to_owned())).collect()
+}
+
+/// Whether Trivy made the document, and nobody after it, before it wrote purposes. Its first versions left out which one they were.
+fn is_of_old_trivy(document: &Document<'_>) -> bool {
+    let creators = document.creation_info.iter().flat_map(|info| info.creators.iter().flatten());
+    let mut tools = creators.filter_map(|creator| creator.as_str().strip_prefix(TOOL));
+    let (Some(tool), None) = (tools.next(), tools.next()) else { return false };
+    let version = tool.strip_prefix(TRIVY).and_then(|rest| rest.strip_prefix("-0.")?.split('.').next()?.parse().ok());
+    tool == TRIVY || version.is_some_and(|minor: u32| minor < WITH_PURPOSES)
+}
+
+impl<'a> SpdxPackage<'a> {
+    fn purls(&self) -> impl Iterator<Item = Text<'a>> {
+        let references = self.external_refs.iter().flatten();
+        let purls = references.filter(|reference| reference.reference_type.as_ref().map(Text::as_str) == Some("purl"));
+        purls.filter_map(|purl| present(purl.reference_locator.clone()))
+    }
+
+    /// The platform of the image that it is.
+    ///
+    /// # Errors
+    /// Its purls name several.
+    fn platform(&self) -> Result<Option<Platform>, UnreadableDocument> {
+        let mut platforms = self.purls().filter_map(|purl| platform_in(purl.as_str()));
+        let platform = platforms.next();
+        if platforms.any(|other| platform.as_ref() != Some(&other)) {
+            return Err(without_subject());
+        }
+        Ok(platform)
+    }
+
+    fn purpose(&self) -> &str {
+        self.primary_package_purpose.as_ref().map_or("", Text::as_str)
+    }
+
+    /// Whether it is an image, as its purpose says or its purl.
+    fn is_image(&self) -> bool {
+        self.purpose() == IMAGE || self.purls().any(|purl| is_of_image(purl.as_str()))
+    }
+
+    /// The purpose that Trivy's id stands for.
+    fn purpose_by_id(&self) -> Option<Text<'a>> {
+        let id = self.id.as_ref()?.as_str();
+        let (_, purpose) = PURPOSES_OF_TRIVY.into_iter().find(|(beginning, _)| id.starts_with(beginning))?;
+        // A lock file has no version.
+        let is_one = purpose != APPLICATION || self.version_info.is_none();
+        is_one.then(|| Text::from(purpose))
+    }
+
+    /// Whether it isn't one: the image itself, its operating system, or where packages were found.
+    fn is_no_package(&self, is_described: bool) -> bool {
+        match self.purls().next() {
+            Some(_) => (is_described || self.purpose() == IMAGE) && self.purls().all(|purl| is_of_image(purl.as_str())),
+            None => NO_PACKAGES.contains(&self.purpose()),
+        }
+    }
+
+    /// The digests of the image that it is: Syft writes its version and a checksum, Trivy its name at a digest.
+    fn digests(&self) -> Vec<String> {
+        let checksums = self.checksums.iter().flatten().filter_map(|checksum| {
+            let is_sha256 = checksum.algorithm.as_ref().is_some_and(|algorithm| algorithm.as_str() == "SHA256");
+            digest_of(&["sha256:", checksum.checksum_value.as_ref().filter(|_| is_sha256)?.as_str()].concat())
+        });
+        let version = self.version_info.iter().filter_map(|version| digest_of(version.as_str()));
+        let purls = self.purls().filter_map(|purl| digest_in(purl.as_str()));
+        let comments = self.annotations.iter().flatten().filter_map(|annotation| annotation.comment.as_ref());
+        let texts = self.attribution_texts.iter().flatten().chain(comments);
+        let named = texts.filter_map(|text| digest_of(text.as_str().trim().strip_prefix(REPO_DIGEST)?.trim()));
+        let mut seen = BTreeSet::new();
+        checksums.chain(version).chain(purls).chain(named).filter(|digest| seen.insert(digest.clone())).collect()
+    }
+}
+
+fn is_of_image(purl: &str) -> bool {
+    IMAGE_PURLS.iter().any(|beginning| purl.starts_with(beginning))
+}
+
+impl<'a> From<SpdxPackage<'a>> for Package<'a> {
+    fn from(package: SpdxPackage<'a>) -> Self {
+        let purls = each_once(package.purls());
+        let said = |text: Option<Text<'a>>| present(text).filter(|text| !NOT_SAID.contains(&text.as_str()));
+        // What whoever made the document came to, comes before what the package says of itself.
+        let license = said(package.license_concluded).or_else(|| said(package.license_declared));
+        Self {
+            name: package.name.unwrap_or_else(|| Text::from("")),
+            version: said(package.version_info),
+            purls,
+            licenses: license.into_iter().collect(),
+        }
+    }
+}
+
+fn without_subject() -> UnreadableDocument {
+    UnreadableDocument::new("it doesn't describe one thing: `DESCRIBES` of the document must name one package")
+}

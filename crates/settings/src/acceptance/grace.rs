@@ -1,0 +1,58 @@
+//! How long findings don't count: one span for all of them, or one for each severity.
+
+use super::Severity;
+use crate::read::{Path, Problems, SettingsMap};
+use image_admission_untrusted::time::Span;
+use serde_json::Value;
+
+/// Spans in which findings don't count, by their severity.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GracePeriods(Vec<(Severity, Span)>);
+
+impl GracePeriods {
+    /// The span for findings of a severity; none where they count at once.
+    #[must_use]
+    pub fn of(&self, severity: Severity) -> Option<&Span> {
+        self.0.iter().find(|(of, _)| *of == severity).map(|(_, span)| span)
+    }
+
+    /// Whether they are at least as long, for each severity, as others.
+    pub fn cover(&self, others: &Self) -> bool {
+        let is_covered =
+            |severity: &Severity, span: &Span| self.of(*severity).is_some_and(|own| !own.is_shorter_than(span));
+        others.0.iter().all(|(severity, span)| is_covered(severity, span))
+    }
+}
+
+/// `14d` for every severity, or `{critical: 3d, high: 14d}`: one that isn't named has none. An empty text or object is as absent.
+pub(super) fn read(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems) -> Option<GracePeriods> {
+    match map.get(key)? {
+        value @ Value::Object(_) => read_by_severity(value, &map.path().key(key), problems),
+        _ => {
+            let span = map.span(key, problems)?;
+            Some(GracePeriods(Severity::ALL.into_iter().map(|severity| (severity, span.clone())).collect()))
+        }
+    }
+}
+
+/// `{grace: 7d}`, or `{grace: {critical: 3d, high: 7d}}`.
+pub(super) fn read_running(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<GracePeriods> {
+    map.get("running")?;
+    let path = map.path().key("running");
+    let running = SettingsMap::named(map.get("running"), &path, "an object like `{grace: 7d}`", problems)?;
+    running.known(&["grace"], &[], problems);
+    if !running.has("grace") {
+        problems.add(path, "`grace` is missing: how long what runs may start after a finding is known, like `7d`");
+    }
+    read(&running, "grace", problems)
+}
+
+fn read_by_severity(value: &Value, path: &Path<'_>, problems: &mut Problems) -> Option<GracePeriods> {
+    let map = SettingsMap::of(Some(value), path, problems)?;
+    map.known(&Severity::ALL.map(Severity::name), &[], problems);
+    let spans: Vec<_> = Severity::ALL
+        .into_iter()
+        .filter_map(|severity| Some((severity, map.span(severity.name(), problems)?)))
+        .collect();
+    (!spans.is_empty()).then_some(GracePeriods(spans))
+}

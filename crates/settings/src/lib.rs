@@ -1,0 +1,386 @@
+//! Settings: read once, into types that can't be wrong, with every problem reported together.
+
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
+
+mod acceptance;
+mod attached;
+mod attestors;
+mod break_glass;
+mod config_map;
+mod exemptions;
+mod exemptions_from;
+mod glob;
+mod kinds;
+mod lint;
+mod message;
+mod namespaces;
+mod phases;
+mod pin;
+pub mod policy;
+mod prefix;
+mod read;
+mod refused;
+mod registries;
+mod rego;
+mod reports;
+mod repository;
+mod verification;
+
+pub use image_admission_scan_report::license::{LicenseList, LicensePattern};
+pub use image_admission_scan_report::purl::PurlPattern;
+pub use image_admission_scan_report::severity::Severity;
+pub use image_admission_scan_report::version::VersionRange;
+use read::{Path, Problems, SettingsMap};
+use serde_json::{Map, Value};
+use std::fmt;
+
+pub use acceptance::{
+    Acceptance, Count, CvssLimit, DeniedPackage, Epss, ExploitedList, GateAction, GracePeriods, KnownExploited,
+    LicenseGate, Limit, Limits, MissingScores, PackageGate, UnknownLicense,
+};
+pub use attached::{Artifact, AttachedArtifacts};
+pub use attestors::{Attestor, Identity, KeyReference};
+pub use break_glass::{BreakGlass, GuardedResource};
+pub use exemptions::{Exemption, Pattern, UNSAID_REASON};
+pub use exemptions_from::{ExemptionObject, ExemptionsFrom, VoidExemption};
+pub use glob::Glob;
+pub use kinds::KindPattern;
+pub use lint::{Lint, LintFix, LintRule, LintSeverity, lint_namespaced_rules};
+pub use message::RULE;
+pub use message::{Message, MessageStyle};
+pub use namespaces::{ByNamespace, NamespacePattern};
+pub use phases::{
+    CustomPolicy, EffectiveFallbacks, FailureFallback, Fallback, ForgivenBy, ImageMatching, NamespaceOverride, Phase,
+    PreScanAction, ScanAction, StatusFallbacks,
+};
+pub use phases::{Effect, PhaseAction};
+pub use pin::Pin;
+pub use prefix::Prefix;
+pub use registries::{Mirror, MirrorAsk, Mirrors};
+pub use rego::{ContextKind, Rego, RegoLibrary, RegoPolicy, RegoVersion};
+pub use reports::PLACEHOLDERS;
+pub use reports::{
+    CustomFields, CustomLookup, CustomReports, Kubescape, Namespaces, Platforms, RegistryReports, ReportIdentity,
+    ReportSource, Reports, SbomScanner, SbomSource, TrivyOperator, UnprovenIndexes,
+};
+pub use repository::ArtifactRepository;
+pub use verification::IMAGE_LISTS;
+pub use verification::{
+    Attestation, AttestationKind, ExistingImages, Expression, FailureAction, ImageRules, NamedExpression, ResourceRule,
+    Verification, VerificationPolicy,
+};
+
+/// The most different images that one request may name, unless the settings say otherwise.
+const MAX_IMAGES: usize = 50;
+
+/// The most calls to the host that one request may make, unless the settings say otherwise.
+const MAX_HOST_CALLS: usize = 400;
+
+/// The policy's settings.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `preScanPolicies`: what happens to an image before anything is known about it.
+    pub pre_scan: Phase<PreScanAction>,
+    /// `scanPolicies`, or `policies`: what happens to an image once its scan's status is known.
+    pub scan: Phase<ScanAction>,
+    /// Which name of an image prefixes are compared with.
+    pub image_matching: ImageMatching,
+    /// Canonical hosts of the only registries that the host is asked about; empty: any.
+    pub registries: Vec<String>,
+    /// The mirrors of some of them.
+    pub mirrors: Mirrors,
+    /// The most different images that one request may name.
+    pub max_images: usize,
+    /// The most calls to the host that one request may make.
+    pub max_host_calls: usize,
+    /// Log what was decided on, and why.
+    pub verbose_log: bool,
+    /// Whether, and in which kinds, images are pinned.
+    pub pin: Pin,
+    /// Texts that stand for an image in templates of controllers until another webhook fills them in the Pod.
+    pub placeholders: Vec<String>,
+    /// Where scan reports come from.
+    pub reports: Reports,
+    /// What makes a scan report accepted.
+    pub acceptance: Acceptance,
+    /// Findings that don't count, in the order in which they are tried.
+    pub exemptions: Vec<Exemption>,
+    /// `exemptionsFrom`: where objects stand that exempt findings.
+    pub exemptions_from: Option<Box<ExemptionsFrom>>,
+    /// `imageVerification`: who must have signed an image, and what must be attested of it.
+    pub verification: Vec<VerificationPolicy>,
+    /// Rules in Rego, and what they read.
+    pub rego: Rego,
+    /// `breakGlass`: who may let a request through.
+    pub break_glass: Option<Box<BreakGlass>>,
+    /// `message`: how rejections are worded, where that isn't as by default.
+    pub message: Option<Box<Message>>,
+    /// Which of the settings that only a scan reads are written, by their keys.
+    of_scan: Written,
+}
+
+/// Keys that are written, whatever stands there.
+#[derive(Clone)]
+struct Written(Vec<&'static str>);
+
+/// Settings that mean the same look the same: this is about how they are written.
+impl fmt::Debug for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("_")
+    }
+}
+
+impl Settings {
+    /// Reads the settings; `null` is no settings at all, which is every default.
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub fn read(value: &Value) -> Result<Self, InvalidSettings> {
+        let mut problems = Problems::default();
+        let settings = read_all(value, &mut problems);
+        match settings {
+            Some(settings) if problems.is_empty() => Ok(settings),
+            _ => Err(InvalidSettings(problems.into_texts())),
+        }
+    }
+
+    /// Settings as they are read: without what they may be wrapped in, a ConfigMap or its text.
+    pub fn unwrapped(value: &Value) -> Value {
+        let mut problems = Problems::default();
+        let map = SettingsMap::of(Some(value), Path::root(), &mut problems);
+        let inner = map.and_then(|map| config_map::unwrapped(&map, &mut problems));
+        inner.unwrap_or_else(|| value.clone())
+    }
+
+    /// Whether `registries` names a host. One that it doesn't name is whoever's wrote the workload, and fails when they like.
+    pub fn names_registry(&self, host: &str) -> bool {
+        self.registries.iter().any(|listed| listed == host)
+    }
+
+    /// Whether what fails at a registry may be an outage: only where the settings name it, as one that may be asked about images,
+    /// or as one that holds what is known of them.
+    pub fn may_be_down(&self, host: &str) -> bool {
+        let reports = self.reports.sources.iter().filter_map(ReportSource::artifacts);
+        let reports = reports.chain(&self.reports.vex);
+        let attestations = self.verification.iter().flat_map(|policy| &policy.attestations);
+        let sboms = self.reports.sboms.iter().filter_map(SbomSource::artifacts);
+        let mut repositories = reports
+            .chain(sboms)
+            .filter_map(|reports| reports.repository.as_ref())
+            .chain(attestations.filter_map(|attestation| attestation.repository.as_ref()));
+        self.names_registry(host) || repositories.any(|repository| repository.host() == host)
+    }
+
+    /// Reads settings as far as they can be read, and says everything that is wrong with them. Nothing of them is looked into
+    /// that is Rego or CEL.
+    pub fn read_partly(value: &Value) -> (Option<Self>, Vec<String>) {
+        let mut problems = Problems::default();
+        let settings = read_all(value, &mut problems);
+        (settings, problems.into_texts())
+    }
+}
+
+/// Everything that is wrong with settings: one line each, with the path of the setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidSettings(pub Vec<String>);
+
+impl fmt::Display for InvalidSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join("\n"))
+    }
+}
+
+impl std::error::Error for InvalidSettings {}
+
+const KEYS: [&str; 23] = [
+    "preScanPolicies",
+    "scanPolicies",
+    "policies",
+    "verboseLog",
+    "imageMatching",
+    "registries",
+    "maxImages",
+    "maxHostCalls",
+    "reports",
+    "acceptance",
+    "exemptions",
+    "exemptionsFrom",
+    "imageVerification",
+    "pin",
+    "placeholders",
+    "preCustomRules",
+    "customRules",
+    "regoVersion",
+    "regoPolicies",
+    "regoLibraries",
+    "context",
+    "breakGlass",
+    "message",
+];
+
+/// The settings that only a scan reads.
+const OF_SCAN: [&str; 6] = ["scanPolicies", "policies", "reports", "acceptance", "exemptions", "exemptionsFrom"];
+
+fn read_all(value: &Value, problems: &mut Problems) -> Option<Settings> {
+    let map = SettingsMap::of(Some(value), Path::root(), problems)?;
+    match config_map::unwrapped(&map, problems) {
+        Some(inner) => Some(read_map(SettingsMap::of(Some(&inner), Path::root(), problems)?, problems)),
+        None => Some(read_map(map, problems)),
+    }
+}
+
+fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
+    let root = Path::root();
+    let pasted = map.entries().map(|(key, _)| key.as_str()).filter(|key| rego::is_conftest(key));
+    let keys: Vec<&str> = KEYS.into_iter().chain(pasted).collect();
+    map.known(&keys, &refused::SETTINGS, problems);
+
+    let image_matching = map.choice("imageMatching", ImageMatching::default(), problems);
+    let scan_key = if map.has("policies") { "policies" } else { "scanPolicies" };
+    if map.has("policies") && map.has("scanPolicies") {
+        problems.add(root.key("policies"), "`policies` and `scanPolicies` are the same setting; keep one of them");
+        // What it says is dropped, what is wrong with it is not.
+        phases::read::<ScanAction>(&map, "scanPolicies", image_matching, problems);
+    }
+
+    let mut most = |key, default| match map.number(key, problems) {
+        Some(0) => {
+            problems.add(root.key(key), "`0` would reject every workload; use a number from 1");
+            default
+        }
+        Some(number) => usize::try_from(number).unwrap_or(usize::MAX),
+        None => default,
+    };
+    let (max_images, max_host_calls) = (most("maxImages", MAX_IMAGES), most("maxHostCalls", MAX_HOST_CALLS));
+
+    let pre_scan = phases::read(&map, "preScanPolicies", image_matching, problems);
+    let scan = phases::read(&map, scan_key, image_matching, problems);
+    let (registries, mirrors) = registries::read(&map, problems);
+
+    let settings = Settings {
+        pre_scan,
+        scan,
+        image_matching,
+        registries,
+        mirrors,
+        max_images,
+        max_host_calls,
+        verbose_log: map.boolean("verboseLog", false, problems),
+        pin: pin::read(&map, problems),
+        placeholders: map.texts("placeholders", problems).into_iter().map(|(_, text)| text.to_owned()).collect(),
+        reports: reports::read(&map, problems),
+        acceptance: acceptance::read(&map, problems),
+        exemptions: exemptions::read(&map, problems),
+        exemptions_from: exemptions_from::read(&map, problems).map(Box::new),
+        verification: verification::read(&map, problems),
+        rego: rego::read(&map, problems),
+        break_glass: break_glass::read(&map, problems).map(Box::new),
+        message: message::read(&map, problems),
+        of_scan: Written(
+            OF_SCAN.into_iter().filter(|key| map.get(key).is_some_and(|value| !is_empty(value))).collect(),
+        ),
+    };
+    nothing_decides(&settings, scan_key, problems);
+    sources_must_tell(&settings, problems);
+    if !settings.reports.vex.is_empty() && settings.acceptance.ignores_vex_everywhere() {
+        problems.add_at(
+            "reports.vex",
+            "no document would ever be read, since `acceptance.ignoreVexStatus` is true; remove one of them".to_owned(),
+        );
+    }
+    if settings.reports.sboms.is_empty() {
+        for setting in settings.acceptance.of_contents() {
+            problems.add_at(
+                &setting,
+                "nothing tells what an image is made of: name where SBOMs come from in `reports.sboms`",
+            );
+        }
+    }
+    settings
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
+}
+
+/// A phase without generated rules and without custom ones would decide nothing.
+fn nothing_decides(settings: &Settings, scan_key: &str, problems: &mut Problems) {
+    let phases = [
+        ("preScanPolicies", settings.pre_scan.auto_generate, "preCustomRules", &settings.rego.pre_custom_rules),
+        (scan_key, settings.scan.auto_generate, "customRules", &settings.rego.custom_rules),
+    ];
+    for (phase, generated, key, rules) in phases {
+        if !generated && rules.is_empty() {
+            problems.add_at(
+                &format!("{phase}.autoGenerate"),
+                format!("without generated rules nothing would decide; write rules in `{key}`, or use true"),
+            );
+        }
+    }
+}
+
+/// A gate that no report can answer would never let anything in, or never keep anything out.
+fn sources_must_tell(settings: &Settings, problems: &mut Problems) {
+    let sources = &settings.reports.sources;
+    if sources.is_empty() {
+        return;
+    }
+    let names = |wanted: fn(&ReportSource) -> bool| {
+        let names: Vec<&str> = sources.iter().filter(|source| wanted(source)).map(ReportSource::name).collect();
+        names.join(", ")
+    };
+    if !sources.iter().any(ReportSource::has_dates) {
+        let running = settings.acceptance.running().into_iter().map(|path| format!("{path}.grace"));
+        for setting in settings.acceptance.grace_periods().into_iter().chain(running) {
+            problems.add_at(
+                &setting,
+                format!(
+                    "no source has dates of fixes or vulnerabilities ({}); trivyOperator and registry have",
+                    names(|_| true)
+                ),
+            );
+        }
+    }
+    if !sources.iter().any(ReportSource::has_scores) {
+        for setting in settings.acceptance.cvss_scores() {
+            problems.add_at(&setting, "no source has scores; name the field of a finding's score in `fields.score`");
+        }
+    }
+    // Where a gate rejects, what isn't told fails the scan: each source must be able to tell. Where it warns, one will do.
+    let is_told = |tells: fn(&ReportSource) -> bool, action| match action {
+        GateAction::Reject => sources.iter().all(tells),
+        GateAction::Warn => sources.iter().any(tells),
+    };
+    for (setting, action) in settings.acceptance.exploited_by_reports() {
+        if !is_told(ReportSource::tells_exploited, action) {
+            let silent = names(|source| !source.tells_exploited());
+            problems.add_at(
+                &setting,
+                format!("reports of {silent} don't say what is exploited: name a list of the cluster in `from`"),
+            );
+        }
+    }
+    for (setting, action) in settings.acceptance.likelihoods() {
+        if !is_told(ReportSource::tells_likelihood, action) {
+            let silent = names(|source| !source.tells_likelihood());
+            problems.add_at(
+                &setting,
+                format!(
+                    "reports of {silent} have no EPSS scores; those of Grype in registry and of sbomscanner may have"
+                ),
+            );
+        }
+    }
+    for (setting, action) in settings.acceptance.ends_of_life() {
+        if !is_told(ReportSource::tells_end_of_life, action) {
+            let silent = names(|source| !source.tells_end_of_life());
+            problems.add_at(
+                &setting,
+                format!("reports of {silent} don't say whether a system is past its end of life; those of trivyOperator and registry may"),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,1251 @@
+//! What is valid and may not be meant: rules that never decide, and rules that let in more than they seem to.
+//!
+//! What depends on the settings alone is logged when the policy is deployed. `image-admission lint` tells all of it.
+
+mod namespaced;
+mod rules;
+
+pub use namespaced::lint_namespaced_rules;
+
+use super::phases::{PhaseAction, StatusFallbacks};
+use super::{
+    Attestation, AttestationKind, Attestor, CustomPolicy, Effect, Exemption, FailureFallback, Glob, Identity,
+    ImageMatching, NamespaceOverride, NamespacePattern, Phase, PreScanAction, Prefix, ReportSource, SbomSource,
+    ScanAction, Settings, UNSAID_REASON, VerificationPolicy,
+};
+use image_admission_image::workload::WorkloadKind;
+use image_admission_image::{ImageReference, canonical_host};
+use image_admission_untrusted::time::Timestamp;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// The namespace whose Pods run the cluster.
+const KUBE_SYSTEM: &str = "kube-system";
+
+/// How many exemptions are compared, each with each.
+const MAX_COMPARED: usize = 2_000;
+
+/// How the Base64 of every Ed25519 key begins: the algorithm stands before the key.
+const ED25519_PEM: &str = "MCowBQYDK2VwAyEA";
+
+/// How the types begin under which cosign attaches what it writes, as a layer beside an empty configuration.
+const LAYER_TYPES: [&str; 2] = ["application/vnd.dev.sigstore.bundle.", "application/vnd.dev.cosign.artifact."];
+
+/// The glob that matches every namespace.
+const EVERY_NAMESPACE: &str = "*";
+
+/// Something in valid settings that may not be meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lint {
+    /// What kind of thing it is.
+    pub rule: LintRule,
+    /// How much it weighs.
+    pub severity: LintSeverity,
+    /// The path of the setting.
+    pub path: String,
+    /// What it does, and what to write instead.
+    pub message: String,
+    /// What mends it without a question, if anything does.
+    pub fix: Option<LintFix>,
+}
+
+/// How much something weighs that may not be meant, the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LintSeverity {
+    /// It says again what holds without it, or it depends on what others do.
+    Note,
+    /// It has no effect, or another one than it seems to.
+    Warning,
+    /// It lets in what its author can't want, or nothing at all.
+    Error,
+}
+
+/// A change after which nothing is admitted that the settings don't admit, and which is what the author wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LintFix {
+    /// What stands at [`Lint::path`] is taken away.
+    Remove,
+    /// The text at a path is another one.
+    Replace {
+        /// Where.
+        path: String,
+        /// The text.
+        text: String,
+    },
+    /// The list at a path of the manifest gets more entries; where there is none it is made.
+    Append {
+        /// Where.
+        path: String,
+        /// Each with its keys and their texts, in order.
+        entries: Vec<Vec<(&'static str, String)>>,
+    },
+    /// The list at a path of the manifest gets one more text.
+    AppendText {
+        /// Where.
+        path: String,
+        /// The text.
+        text: String,
+    },
+}
+
+impl Lint {
+    /// Something that weighs what its rule does, and that nothing mends without a question.
+    pub fn new(rule: LintRule, path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { rule, severity: rule.severity(), path: path.into(), message: message.into(), fix: None }
+    }
+
+    /// The same with another weight.
+    #[must_use]
+    pub fn weighing(self, severity: LintSeverity) -> Self {
+        Self { severity, ..self }
+    }
+
+    /// The same with what mends it.
+    #[must_use]
+    pub fn fixed_by(self, fix: Option<LintFix>) -> Self {
+        Self { fix, ..self }
+    }
+}
+
+/// `scanPolicies.customPolicies[0]: …`, as the log has it.
+impl fmt::Display for Lint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}
+
+/// What the lint looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LintRule {
+    /// A prefix that ends inside a host or a path segment, and matches whatever goes on from there.
+    OpenPrefix,
+    /// A prefix that looks like a short name of Docker Hub, which no canonical name starts with.
+    ShortName,
+    /// An entry that never decides, because an earlier one matches everything that it matches.
+    NeverMatches,
+    /// An entry that says what would be decided without it.
+    Redundant,
+    /// Rules that no image comes to.
+    NeverReached,
+    /// A list of what is rejected or looked at, where everything else is let in: another name is enough.
+    DenyList,
+    /// A namespace that is decided as it would be without its entry.
+    NamespaceWithoutEffect,
+    /// A namespace that isn't there: whoever creates it gets its rules.
+    UnknownNamespace,
+    /// No rule for the namespace that runs the cluster.
+    KubeSystem,
+    /// A prefix of every tag in an entry that accepts, or one with a tag in an exemption: it doesn't match where a digest
+    /// stands.
+    TagOnly,
+    /// Any registry that a Pod names is asked.
+    AnyRegistry,
+    /// An exemption whose last day is over.
+    ExemptionEnded,
+    /// An exemption whose reason nobody said yet.
+    ReasonUnsaid,
+    /// A package of an exemption that goes on in any way.
+    OpenPackage,
+    /// A limit that a source's reports can't keep.
+    Undated,
+    /// Signed reports, or lists, that are believed however old they are.
+    AnyAge,
+    /// Licences that SPDX doesn't list, which only names are compared with.
+    LicenseName,
+    /// Attestors that are never asked.
+    AttestorsUnused,
+    /// Limits that say nothing of critical findings.
+    CriticalUnlimited,
+    /// A glob of a policy about signatures that matches no image, or not those that it seems to.
+    NoImage,
+    /// A policy about signatures that isn't asked about images that run.
+    Unverified,
+    /// A key with which cosign signs in a way that isn't verified.
+    PrehashedKey,
+    /// Attestors whose signatures cosign 3 writes in a form that counts only when it is told to.
+    OldForm,
+    /// An attestation whose document is a layer, which no host hands out.
+    InLayer,
+    /// An expression that looks at one platform of an image.
+    OnePlatform,
+    /// An exemption that holds whatever the image.
+    EveryImage,
+    /// A field that is evaluated before a `not`: where it is missing, a rule in Rego doesn't reject.
+    SilentDenial,
+    /// A rule in Rego looks at what nobody shows it.
+    Unseen,
+    /// A kind of the cluster that is read, and that the policy's manifest doesn't grant.
+    MissingKind,
+    /// Exemptions that teams write, and that may last for ever.
+    EndlessExemptions,
+    /// Images are to be pinned by a policy that may change nothing.
+    NotMutating,
+    /// A policy that lets everything in while nobody answers.
+    FailsOpen,
+    /// Images are let in whose scan fails, whoever caused that.
+    AcceptsFailures,
+    /// A policy in Rego about images that is asked about updates which bring none.
+    EveryOperation,
+    /// What is judged is chosen by labels or annotations, which whoever writes the object may change later.
+    ByLabel,
+    /// A prefix or a glob of names that images have at a mirror alone.
+    NameAtMirror,
+    /// What the settings judge and the rules of the policy's manifest don't send, or what no API server sends.
+    NeverAsked,
+    /// Subresources by which Pods are changed, and that the rules of the policy's manifest don't send.
+    MissingSubresource,
+    /// Images that are judged when they are made and not when they are changed, or the other way round.
+    MissingOperation,
+    /// Reports that the cluster's scanner writes into files, where no policy sees them.
+    ReportFiles,
+    /// What no policy of a namespace may read of the cluster, or may have in its manifest.
+    NeedsCluster,
+    /// Resources that policies of a namespace may not be about, unless the cluster's administrators allow it.
+    NotAllowedResource,
+    /// A call that the policy server keeps from policies of a namespace.
+    WithheldCall,
+    /// What a member of a policy group can't do, or what the group makes of its verdict.
+    GroupMember,
+}
+
+impl LintRule {
+    /// All of them, in order.
+    pub const ALL: [Self; 44] = [
+        Self::OpenPrefix,
+        Self::ShortName,
+        Self::NeverMatches,
+        Self::Redundant,
+        Self::NeverReached,
+        Self::DenyList,
+        Self::NamespaceWithoutEffect,
+        Self::UnknownNamespace,
+        Self::KubeSystem,
+        Self::TagOnly,
+        Self::AnyRegistry,
+        Self::ExemptionEnded,
+        Self::ReasonUnsaid,
+        Self::OpenPackage,
+        Self::Undated,
+        Self::AnyAge,
+        Self::LicenseName,
+        Self::AttestorsUnused,
+        Self::CriticalUnlimited,
+        Self::NoImage,
+        Self::Unverified,
+        Self::PrehashedKey,
+        Self::OldForm,
+        Self::InLayer,
+        Self::OnePlatform,
+        Self::EveryImage,
+        Self::SilentDenial,
+        Self::Unseen,
+        Self::MissingKind,
+        Self::EndlessExemptions,
+        Self::NotMutating,
+        Self::FailsOpen,
+        Self::AcceptsFailures,
+        Self::EveryOperation,
+        Self::ByLabel,
+        Self::NameAtMirror,
+        Self::NeverAsked,
+        Self::MissingSubresource,
+        Self::MissingOperation,
+        Self::ReportFiles,
+        Self::NeedsCluster,
+        Self::NotAllowedResource,
+        Self::WithheldCall,
+        Self::GroupMember,
+    ];
+
+    /// `open-prefix`, as people name it to leave it out.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenPrefix => "open-prefix",
+            Self::ShortName => "short-name",
+            Self::NeverMatches => "never-matches",
+            Self::Redundant => "redundant",
+            Self::NeverReached => "never-reached",
+            Self::DenyList => "deny-list",
+            Self::NamespaceWithoutEffect => "namespace-without-effect",
+            Self::UnknownNamespace => "unknown-namespace",
+            Self::KubeSystem => "kube-system",
+            Self::TagOnly => "tag-only",
+            Self::AnyRegistry => "any-registry",
+            Self::ExemptionEnded => "exemption-ended",
+            Self::ReasonUnsaid => "reason-unsaid",
+            Self::OpenPackage => "open-package",
+            Self::Undated => "undated",
+            Self::AnyAge => "any-age",
+            Self::LicenseName => "license-name",
+            Self::AttestorsUnused => "attestors-unused",
+            Self::CriticalUnlimited => "critical-unlimited",
+            Self::NoImage => "no-image",
+            Self::Unverified => "unverified",
+            Self::PrehashedKey => "prehashed-key",
+            Self::OldForm => "old-form",
+            Self::InLayer => "in-layer",
+            Self::OnePlatform => "one-platform",
+            Self::EveryImage => "every-image",
+            Self::SilentDenial => "silent-denial",
+            Self::Unseen => "unseen",
+            Self::MissingKind => "missing-kind",
+            Self::EndlessExemptions => "endless-exemptions",
+            Self::NotMutating => "not-mutating",
+            Self::FailsOpen => "fails-open",
+            Self::AcceptsFailures => "accepts-failures",
+            Self::EveryOperation => "every-operation",
+            Self::ByLabel => "by-label",
+            Self::NameAtMirror => "name-at-mirror",
+            Self::NeverAsked => "never-asked",
+            Self::MissingSubresource => "missing-subresource",
+            Self::MissingOperation => "missing-operation",
+            Self::ReportFiles => "report-files",
+            Self::NeedsCluster => "needs-cluster",
+            Self::NotAllowedResource => "not-allowed-resource",
+            Self::WithheldCall => "withheld-call",
+            Self::GroupMember => "group-member",
+        }
+    }
+}
+
+impl LintRule {
+    /// How much it weighs, unless what was found weighs more or less.
+    #[must_use]
+    pub fn severity(self) -> LintSeverity {
+        match self {
+            Self::Redundant | Self::NamespaceWithoutEffect | Self::OldForm | Self::EveryImage => LintSeverity::Note,
+            Self::NeverMatches
+            | Self::NeverReached
+            | Self::UnknownNamespace
+            | Self::KubeSystem
+            | Self::TagOnly
+            | Self::AnyRegistry
+            | Self::ExemptionEnded
+            | Self::ReasonUnsaid
+            | Self::Undated
+            | Self::AnyAge
+            | Self::LicenseName
+            | Self::PrehashedKey
+            | Self::OnePlatform
+            | Self::SilentDenial
+            | Self::Unseen
+            | Self::EndlessExemptions
+            | Self::NotMutating
+            | Self::FailsOpen
+            | Self::AcceptsFailures
+            | Self::EveryOperation
+            | Self::ByLabel
+            | Self::NameAtMirror
+            | Self::NotAllowedResource => LintSeverity::Warning,
+            Self::OpenPrefix
+            | Self::ShortName
+            | Self::DenyList
+            | Self::OpenPackage
+            | Self::AttestorsUnused
+            | Self::CriticalUnlimited
+            | Self::NoImage
+            | Self::Unverified
+            | Self::InLayer
+            | Self::MissingKind
+            | Self::NeverAsked
+            | Self::MissingSubresource
+            | Self::MissingOperation
+            | Self::ReportFiles
+            | Self::NeedsCluster
+            | Self::WithheldCall
+            | Self::GroupMember => LintSeverity::Error,
+        }
+    }
+
+    /// What it looks for, in a few words.
+    #[must_use]
+    pub fn summary(self) -> &'static str {
+        match self {
+            Self::OpenPrefix => "a prefix that ends inside a host or a path segment",
+            Self::ShortName => "a prefix that looks like a short name of Docker Hub",
+            Self::NeverMatches => "an entry that an earlier one keeps from ever deciding",
+            Self::Redundant => "an entry that says what would be decided without it",
+            Self::NeverReached => "rules that no image comes to",
+            Self::DenyList => "a list of what is rejected, where everything else is let in",
+            Self::NamespaceWithoutEffect => "a namespace that is decided as it would be without its entry",
+            Self::UnknownNamespace => "a namespace that the cluster doesn't have",
+            Self::KubeSystem => "no rule for the namespace that runs the cluster",
+            Self::TagOnly => "a prefix with a tag that lets in no image named by its digest",
+            Self::AnyRegistry => "any registry that a Pod names is asked",
+            Self::ExemptionEnded => "an exemption whose last day is over",
+            Self::ReasonUnsaid => "an exemption whose reason nobody said yet",
+            Self::OpenPackage => "a package of an exemption that goes on in any way",
+            Self::Undated => "a limit that a source's reports can't keep",
+            Self::AnyAge => "signed reports, or lists, that are believed however old they are",
+            Self::LicenseName => "a licence that SPDX doesn't list, which only names are compared with",
+            Self::AttestorsUnused => "attestors that are never asked",
+            Self::CriticalUnlimited => "limits that say nothing of critical findings",
+            Self::NoImage => "a glob that matches no image, or not those that it seems to",
+            Self::Unverified => "a policy about signatures that isn't asked about images that run",
+            Self::PrehashedKey => "a key with which cosign signs in a way that isn't verified",
+            Self::OldForm => "attestors whose signatures count only in a form that cosign 3 must be told to write",
+            Self::InLayer => "an attestation whose document is a layer, which no host hands out",
+            Self::OnePlatform => "an expression that looks at one platform of an image",
+            Self::EveryImage => "an exemption that holds whatever the image",
+            Self::Unseen => "a rule in Rego that looks at what nobody shows it",
+            Self::SilentDenial => "a field under `not` without which a rule in Rego rejects nothing",
+            Self::MissingKind => "a kind of the cluster that is read and not granted",
+            Self::EndlessExemptions => "exemptions that teams write, and that may last for ever",
+            Self::NotMutating => "images are to be pinned by a policy that may change nothing",
+            Self::FailsOpen => "a policy that lets everything in while nobody answers",
+            Self::AcceptsFailures => "images are let in whose scan fails, whoever caused that",
+            Self::ByLabel => "images that are judged or not by labels or annotations, which may be changed later",
+            Self::EveryOperation => {
+                "a policy in Rego about images, or with a patch of Pods, that holds up what brings no image"
+            }
+            Self::NameAtMirror => "a prefix or a glob of names that images have at a mirror alone",
+            Self::NeverAsked => "what is judged and never sent by the policy's rules",
+            Self::MissingSubresource => "a subresource of Pods that the policy's rules don't send",
+            Self::MissingOperation => "images that are judged when made and not when changed, or the other way round",
+            Self::ReportFiles => "reports that the cluster's scanner writes into files, where no policy sees them",
+            Self::NeedsCluster => "what a policy of a namespace may not read, or can't have",
+            Self::NotAllowedResource => "a resource that policies of a namespace may not be about by default",
+            Self::WithheldCall => "a call that a policy server may keep from policies of a namespace",
+            Self::GroupMember => "a member of a policy group that can't do what it says, or whose rejection may admit",
+        }
+    }
+}
+
+/// What is said of a prefix or a glob that names images as a mirror does.
+fn at_mirror(what: &str, text: &str, settings: &Settings) -> Option<String> {
+    let (mirror, name) = settings.mirrors.behind_text(text)?;
+    let (place, registry) = (mirror.to_string(), mirror.registry());
+    Some(format!(
+        "the {what} `{text}` is of names at `{place}`, the mirror of `{registry}`, which no image may have; write `{name}`"
+    ))
+}
+
+impl Settings {
+    /// What may be logged when the policy is deployed, one line each: it depends on the settings alone, and each is worth
+    /// a line at every start.
+    #[must_use]
+    pub fn notices(&self) -> Vec<String> {
+        let mut lints = Lints::default();
+        lints.any_registry(self);
+        lints.prefixes(self);
+        lints.unsaid_reasons(self);
+        lints.open_packages(self);
+        lints.reports(self);
+        lints.globs(self);
+        lints.excluded(self);
+        lints.unverified(self);
+        lints.0.iter().map(Lint::to_string).collect()
+    }
+
+    /// Whether a prefix is a registry's whole host, as `registries` has it.
+    fn is_whole_host(&self, prefix: &str) -> bool {
+        canonical_host(prefix).is_ok_and(|host| host == "docker.io" || self.names_registry(&host))
+    }
+
+    /// Everything that may not be meant, in the order of [`LintRule`] and of the settings. `now` tells which exemptions
+    /// have ended. `namespaces` are those that the cluster has; none: they aren't looked at.
+    #[must_use]
+    pub fn lint(&self, now: Timestamp, namespaces: Option<&BTreeSet<String>>) -> Vec<Lint> {
+        let mut lints = Lints::default();
+        lints.prefixes(self);
+        lints.phase(&self.pre_scan, "preScanPolicies", self.image_matching);
+        lints.phase(&self.scan, "scanPolicies", self.image_matching);
+        lints.failures(self);
+        lints.acceptance(self);
+        lints.unreachable(self);
+        lints.namespaces(self, namespaces);
+        lints.any_registry(self);
+        lints.ended_exemptions(self, now);
+        lints.unsaid_reasons(self);
+        lints.open_packages(self);
+        lints.reports(self);
+        lints.sboms(self);
+        lints.ageless_lists(self);
+        lints.globs(self);
+        lints.excluded(self);
+        lints.unverified(self);
+        lints.forms(self);
+        lints.old_forms(self);
+        lints.exempted_images(self);
+        lints.covered_exemptions(self, now);
+        lints.endless_exemptions(self);
+        lints.every_operation(self);
+        lints.operations_without_images(self);
+        if !self.rego.pre_custom_rules.is_empty() || !self.rego.custom_rules.is_empty() {
+            lints.leave_what_rules_see();
+        }
+        lints.0.sort_by_key(|lint| lint.rule);
+        lints.0
+    }
+}
+
+/// What was found so far.
+#[derive(Debug, Default)]
+struct Lints(Vec<Lint>);
+
+impl Lints {
+    fn add(&mut self, rule: LintRule, path: impl Into<String>, message: impl Into<String>) {
+        self.0.push(Lint::new(rule, path, message));
+    }
+
+    /// Resource rules about deletions and connections alone.
+    fn operations_without_images(&mut self, settings: &Settings) {
+        let is_asked = |operation: &String| ["CREATE", "UPDATE", "*"].contains(&operation.as_str());
+        for policy in &settings.verification {
+            let rules = &policy.resource_rules;
+            let mut lists = rules.iter().map(|rule| &rule.operations);
+            if !rules.is_empty() && lists.all(|list| !list.is_empty() && !list.iter().any(is_asked)) {
+                let path = format!("{}.matchConstraints.resourceRules", policy.path);
+                let message = "a policy of images is asked when something is created or changed, and never else; add `CREATE` and `UPDATE`";
+                self.add(LintRule::NeverAsked, path, message);
+            }
+        }
+    }
+
+    /// Custom rules see the settings of both phases as data: what changes nothing there may change what rules say.
+    fn leave_what_rules_see(&mut self) {
+        let is_seen =
+            |path: &str| ["preScanPolicies", "scanPolicies", "policies"].iter().any(|key| path.starts_with(key));
+        for lint in self.0.iter_mut().filter(|lint| is_seen(&lint.path)) {
+            lint.fix = None;
+        }
+    }
+
+    fn any_registry(&mut self, settings: &Settings) {
+        if settings.registries.is_empty() {
+            let message = "empty, so that whoever creates a Pod chooses which address the policy server asks (any but those that are inside by their names); list those that images may come from";
+            self.add(LintRule::AnyRegistry, "registries", message);
+        }
+    }
+
+    fn prefixes(&mut self, settings: &Settings) {
+        let is_raw = settings.image_matching == ImageMatching::Raw;
+        let mut note = |path: String, prefix: &Prefix, effect: Effect| {
+            let name = prefix.as_str();
+            // As a Pod writes them, short names are names. Exemptions are always compared with canonical ones.
+            let is_written = is_raw && !path.starts_with("exemptions");
+            if prefix.is_short_name() && !is_written {
+                let message = format!(
+                    "the prefix `{name}` is the beginning of a registry's host; an image of Docker Hub is `docker.io/library/{name}`"
+                );
+                self.add(LintRule::ShortName, path, message);
+            } else if let Some(message) = at_mirror("prefix", prefix.canonical(), settings) {
+                self.add(LintRule::NameAtMirror, path, message);
+            } else if let Some(part) = prefix.ends_inside() {
+                let message =
+                    format!("the prefix `{name}` ends inside a {part}, and matches whatever goes on from there");
+                // What is rejected or looked at beyond what was meant gets in nowhere.
+                let severity = if effect == Effect::Admits { LintSeverity::Error } else { LintSeverity::Warning };
+                let fix = (effect == Effect::Admits && !path.starts_with("exemptions") && settings.is_whole_host(name))
+                    .then(|| LintFix::Replace { path: format!("{path}.prefix"), text: format!("{name}/") });
+                self.0.push(Lint::new(LintRule::OpenPrefix, path, message).weighing(severity).fixed_by(fix));
+            }
+        };
+        settings.pre_scan.each_prefix("preScanPolicies", &mut note);
+        settings.scan.each_prefix("scanPolicies", &mut note);
+        for (position, exemption) in settings.exemptions.iter().enumerate() {
+            for prefix in &exemption.images {
+                note(format!("exemptions[{position}].images"), prefix, Effect::Admits);
+            }
+        }
+    }
+
+    fn failures(&mut self, settings: &Settings) {
+        let own = settings.scan.by_namespace.iter();
+        let own = own.map(|(namespace, own)| (format!("scanPolicies.byNamespace.{namespace}"), own.fallbacks));
+        for (level, fallbacks) in [("scanPolicies".to_owned(), settings.scan.fallbacks)].into_iter().chain(own) {
+            if fallbacks.scan_failed == Some(FailureFallback::Accept) {
+                let path = format!("{level}.scanFailed");
+                let message = "an image that can't be found is admitted: somebody can name it first, and push it afterwards; write `accept-outages`, which admits only what fails by an outage";
+                let fix = LintFix::Replace { path: path.clone(), text: "accept-outages".to_owned() };
+                self.0.push(Lint::new(LintRule::AcceptsFailures, path, message).fixed_by(Some(fix)));
+            }
+        }
+    }
+
+    /// Policies that deny what images are named, and look neither at what is done nor at what was there before.
+    fn every_operation(&mut self, settings: &Settings) {
+        for (position, policy) in settings.rego.policies.iter().enumerate() {
+            // A key of a document stands behind a dot, or in quotes: variables are called what they like.
+            let is_in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let keys = || policy.rego.split(['.', '"']).skip(1).map(|text| text.split(|c| !is_in_word(c)).next());
+            let has = |wanted: &[&str]| keys().flatten().any(|key| wanted.contains(&key));
+            let rules = || policy.rego.split(|c| !is_in_word(c));
+            let denies = rules().any(|word| ["deny", "violation"].iter().any(|rule| word.starts_with(rule)));
+            if denies && has(&["image", "images"]) && !has(&["operation", "oldObject"]) {
+                let message = format!(
+                    "`{}` looks at images and not at what is done, so that it holds up labels, finalizers and scaling of what runs already; ask for `input.request.operation`, or compare with `input.request.oldObject`",
+                    policy.name
+                );
+                self.add(LintRule::EveryOperation, format!("regoPolicies[{position}]"), message);
+            }
+            let is_about_pods = policy.kinds.iter().any(|kind| kind.matches("", "v1", "Pod"));
+            // What the API server lets change in a Pod that is there.
+            let may_change = |rest: &str| {
+                ["containers/", "initContainers/", "tolerations", "activeDeadlineSeconds"]
+                    .iter()
+                    .any(|own| rest.starts_with(own))
+            };
+            let patches = rules().any(|word| word == "patch")
+                && policy.rego.split("\"/spec/").skip(1).any(|rest| !may_change(rest));
+            if is_about_pods && patches && !has(&["operation", "oldObject"]) {
+                let message = format!(
+                    "`{}` changes the spec of Pods when they are updated too, which the API server refuses, so that labels and finalizers of what runs already are held up; ask for `input.request.operation == \"CREATE\"`",
+                    policy.name
+                );
+                self.add(LintRule::EveryOperation, format!("regoPolicies[{position}]"), message);
+            }
+        }
+    }
+
+    fn unsaid_reasons(&mut self, settings: &Settings) {
+        for (position, exemption) in settings.exemptions.iter().enumerate() {
+            if exemption.reason == UNSAID_REASON {
+                self.add(
+                    LintRule::ReasonUnsaid,
+                    format!("exemptions[{position}].reason"),
+                    "nobody said it yet: write why the findings don't count, and where that is tracked",
+                );
+            }
+        }
+    }
+
+    fn open_packages(&mut self, settings: &Settings) {
+        for (position, exemption) in settings.exemptions.iter().enumerate() {
+            // A purl's name ends with a slash, with its version or with its qualifiers.
+            for package in exemption.packages.iter().filter(|package| !package.ends_with(['/', '@', '?', '#'])) {
+                self.add(
+                    LintRule::OpenPackage,
+                    format!("exemptions[{position}].packages"),
+                    format!("`{package}` matches whatever goes on from there; end it with `@` for one package"),
+                );
+            }
+        }
+    }
+
+    fn reports(&mut self, settings: &Settings) {
+        for source in &settings.reports.sources {
+            if let Some((why, max_age)) = source.why_undated().zip(settings.reports.max_age.as_ref()) {
+                let message = format!("{why}, so that each counts as older than {max_age}");
+                self.add(LintRule::Undated, "reports.maxAge", message);
+            }
+            let Some(artifacts) = source.artifacts() else { continue };
+            // An unsigned one anybody who may push writes anew, with whatever time.
+            if !artifacts.allow_unsigned && settings.reports.max_age.is_none() {
+                self.add(
+                    LintRule::AnyAge,
+                    "reports.maxAge",
+                    "not set, so that whoever may push beside an image can put an older signed report back; say how old a report of the registry source may be",
+                );
+            }
+            if artifacts.allow_unsigned && !artifacts.attestors.is_empty() {
+                self.add(
+                    LintRule::AttestorsUnused,
+                    "reports.sources",
+                    "with `allowUnsigned: true` no attestor of the registry source is asked",
+                );
+            }
+        }
+    }
+
+    fn sboms(&mut self, settings: &Settings) {
+        let is_asked = !settings.acceptance.of_contents().is_empty() || settings.asks_for_packages();
+        if !settings.reports.sboms.is_empty() && !is_asked {
+            let message =
+                "nothing asks for an SBOM, so that none is read; set `acceptance.packages` or `acceptance.licenses`";
+            self.add(LintRule::Redundant, "reports.sboms", message);
+        }
+        for artifacts in settings.reports.sboms.iter().filter_map(SbomSource::artifacts) {
+            if artifacts.allow_unsigned && !artifacts.attestors.is_empty() {
+                let message = "with `allowUnsigned: true` no attestor of the registry source is asked";
+                self.add(LintRule::AttestorsUnused, "reports.sboms", message);
+            }
+        }
+        for (path, gate) in settings.acceptance.license_lists() {
+            let key = if gate.list.is_allowed() { "allow" } else { "deny" };
+            for (position, pattern) in gate.list.patterns().iter().enumerate().filter(|(_, of)| !of.is_of_spdx()) {
+                let written = pattern.as_str();
+                let message = match gate.list.is_allowed() && written.contains('*') {
+                    true => format!(
+                        "SPDX lists no licence like `{written}`, and `*` allows nothing else; see https://spdx.org/licenses"
+                    ),
+                    false => format!(
+                        "SPDX lists no licence `{written}`, so that only packages are meant that name theirs so; see https://spdx.org/licenses"
+                    ),
+                };
+                self.add(LintRule::LicenseName, format!("{path}.{key}[{position}]"), message);
+            }
+        }
+    }
+
+    fn ageless_lists(&mut self, settings: &Settings) {
+        for path in settings.acceptance.ageless_lists() {
+            let message = "not set, so that a list which nobody refreshes any more goes on clearing findings; say how old it may be, like `7d`";
+            self.add(LintRule::AnyAge, path, message);
+        }
+    }
+
+    fn ended_exemptions(&mut self, settings: &Settings, now: Timestamp) {
+        for (position, exemption) in settings.exemptions.iter().enumerate() {
+            if exemption.expires < now {
+                let message = format!(
+                    "it ended with {}; remove it, or give it a later day in `expires`",
+                    exemption.expires.day()
+                );
+                let path = format!("exemptions[{position}]");
+                self.0.push(Lint::new(LintRule::ExemptionEnded, path, message).fixed_by(Some(LintFix::Remove)));
+            }
+        }
+    }
+
+    /// The lists of one phase, the top level's and each namespace's.
+    fn phase<A: PhaseAction>(&mut self, phase: &Phase<A>, name: &str, matching: ImageMatching) {
+        if !phase.auto_generate {
+            return;
+        }
+        // The top level's list holds in the namespaces too that have none of their own.
+        let heirs = phase.by_namespace.values().filter(|own| own.custom_policies.is_none());
+        let defaults: Vec<A> = heirs.filter_map(|own| own.default_policy).chain([phase.default_policy]).collect();
+        self.list(&phase.custom_policies, &defaults, name, matching);
+        for (namespace, own) in phase.by_namespace.iter() {
+            let path = format!("{name}.byNamespace.{namespace}");
+            if let Some(list) = &own.custom_policies {
+                self.list(list, &[own.default_policy.unwrap_or(phase.default_policy)], &path, matching);
+            }
+            let without = phase.by_namespace.without(namespace).into_iter();
+            let without = without.map(|other| (other.map(|(key, _)| key), of_level(phase, other.map(|(_, own)| own))));
+            // Its entry says that somebody thought of the namespace that runs the cluster.
+            let may_go = phase.by_namespace.key_of(KUBE_SYSTEM) != Some(namespace) || namespace == EVERY_NAMESPACE;
+            self.without_effect(name, path, &of_level(phase, Some(own)), without, may_go);
+        }
+    }
+
+    /// An entry of `byNamespace` says what holds without it: `without` is all that may hold, each with the key of the entry
+    /// that says so, or none for the top level.
+    fn without_effect<'k, L: PartialEq>(
+        &mut self,
+        place: &str,
+        path: String,
+        own: &L,
+        without: impl IntoIterator<Item = (Option<&'k str>, L)>,
+        may_go: bool,
+    ) {
+        let mut says = None;
+        for (key, other) in without {
+            if other != *own {
+                return;
+            }
+            says = key;
+        }
+        let says = says.map_or("the top level".to_owned(), |key| format!("`{place}.byNamespace.{key}`"));
+        let message = format!("it says what {says} says; remove it, or say what is different");
+        let fix = may_go.then_some(LintFix::Remove);
+        self.0.push(Lint::new(LintRule::NamespaceWithoutEffect, path, message).fixed_by(fix));
+    }
+
+    /// One list, and every default policy that may stand behind it.
+    fn list<A: PhaseAction>(&mut self, list: &[CustomPolicy<A>], defaults: &[A], path: &str, matching: ImageMatching) {
+        for (position, policy) in list.iter().enumerate() {
+            let own = format!("{path}.customPolicies[{position}]");
+            let (before, after) = (list.iter().take(position), list.iter().skip(position + 1));
+            let shadow = before.enumerate().find(|(_, earlier)| hides(earlier, policy, matching));
+            if let Some((earlier, shadow)) = shadow {
+                let message = format!(
+                    "it never decides: customPolicies[{earlier}] (`{}`) comes first and matches all that starts with `{}`",
+                    shadow.prefix.as_str(),
+                    policy.prefix.as_str()
+                );
+                // What it should keep out gets in, or is looked at only. Where both say the same, nothing is lost with it.
+                let is_stricter = strictness(policy.action) > strictness(shadow.action);
+                let severity = if is_stricter { LintSeverity::Error } else { LintSeverity::Warning };
+                let fix = (policy.action == shadow.action).then_some(LintFix::Remove);
+                self.0.push(Lint::new(LintRule::NeverMatches, own, message).weighing(severity).fixed_by(fix));
+            } else if defaults.iter().all(|default| *default == policy.action)
+                // One image has several names, so that any entry behind it may be about the same images.
+                && after.clone().all(|later| later.action == policy.action)
+            {
+                let message = format!("it says `{}`, as the default policy does without it", policy.action.name());
+                // A namespace's list that is empty is another one than none.
+                let is_last = list.len() == 1 && path.contains(".byNamespace.");
+                let fix = (!is_last).then_some(LintFix::Remove);
+                self.0.push(Lint::new(LintRule::Redundant, own, message).fixed_by(fix));
+            }
+        }
+        let is_accepted = |action: A| action.name() == "accept";
+        for (position, policy) in list.iter().enumerate() {
+            if is_accepted(policy.action) && policy.prefix.names_every_tag() {
+                let name = policy.prefix.as_str();
+                let by_digest = [name.trim_end_matches(':'), "@"].concat();
+                let accepts =
+                    |other: &CustomPolicy<A>| is_accepted(other.action) && by_digest.starts_with(other.prefix.as_str());
+                if list.iter().any(accepts) {
+                    continue;
+                }
+                let message = format!(
+                    "the prefix `{name}` accepts no image that is named by its digest, while `reject` and a scan look at those too; for them add `{by_digest}`"
+                );
+                self.add(LintRule::TagOnly, format!("{path}.customPolicies[{position}]"), message);
+            }
+        }
+        let stricter: Vec<A> = list.iter().map(|policy| policy.action).filter(|action| !is_accepted(*action)).collect();
+        // A namespace that accepts what nobody lists may be meant, where the list says what is looked at elsewhere.
+        let is_open = if stricter.len() == list.len() && stricter.iter().all(|action| *action == A::REJECT) {
+            defaults.iter().any(|default| is_accepted(*default))
+        } else {
+            defaults.last().is_some_and(|default| is_accepted(*default))
+        };
+        if let Some(first) = stricter.first().filter(|_| is_open) {
+            let other = if stricter.contains(&A::REJECT) { &A::REJECT } else { first };
+            let message = format!(
+                "what isn't listed is accepted: whoever gives an image another name gets it in; list what may run, and make `{}` the default policy",
+                other.name()
+            );
+            self.add(LintRule::DenyList, path, message);
+        }
+    }
+
+    /// Namespaces whose findings are judged like those of any other, and limits that leave out the worst findings.
+    fn acceptance(&mut self, settings: &Settings) {
+        let acceptance = &settings.acceptance;
+        let path = |key: &str| format!("acceptance.byNamespace.{key}");
+        let top = acceptance.top().limit_critical();
+        // What the top level leaves out is said once.
+        let own = acceptance.by_namespace().filter(|_| top).map(|(key, limits)| (path(key), limits));
+        for (path, limits) in [("acceptance".to_owned(), acceptance.top())].into_iter().chain(own) {
+            if !limits.limit_critical() {
+                let message =
+                    "critical findings have no limit, since another severity has one; set `maxSeverity.critical` too";
+                self.add(LintRule::CriticalUnlimited, path, message);
+            }
+        }
+        for path in acceptance.running_in_vain() {
+            let message = "`fixGracePeriod` and `unfixedGracePeriod` are as long: what it would let start starts anyway; make it longer, or remove it";
+            self.add(LintRule::NeverMatches, path, message);
+        }
+        for (key, limits) in acceptance.by_namespace() {
+            self.without_effect("acceptance", path(key), &limits, acceptance.without(key), true);
+        }
+    }
+
+    /// What only a scan reads, where no image comes to it.
+    fn unreachable(&mut self, settings: &Settings) {
+        let scan = &settings.scan;
+        let own = &settings.rego;
+        if settings.scans_nothing() {
+            // Expressions and policies in Rego may look at reports themselves.
+            if own.policies.is_empty() && settings.verification.iter().all(is_left_out) {
+                for setting in &settings.of_scan.0 {
+                    let message = "pre-scan has no `scan`, so that no image comes to this and it is never read; say `scan` for those that it is about";
+                    self.add(LintRule::NeverReached, *setting, message);
+                }
+            }
+        } else if scan.auto_generate
+            && own.custom_rules.is_empty()
+            && own.policies.is_empty()
+            && settings.verification.is_empty()
+            && !may(scan, ScanAction::ScanResult)
+        {
+            let message =
+                "the scan phase has no `scan-result`, so that no finding decides; say `scan-result`, or remove them";
+            for (setting, is_there) in [
+                ("exemptions", !settings.exemptions.is_empty()),
+                ("exemptionsFrom", settings.exemptions_from.is_some()),
+                ("reports.vex", !settings.reports.vex.is_empty()),
+            ] {
+                if is_there {
+                    self.add(LintRule::NeverReached, setting, message);
+                }
+            }
+        }
+    }
+
+    /// Globs of what isn't pinned that take in more than they seem to, or nothing.
+    fn excluded(&mut self, settings: &Settings) {
+        if !settings.pin.enabled && !settings.pin.exclude.is_empty() {
+            let message = "nothing is pinned, so that nothing is left out; remove it, or `pin.enabled: false`";
+            self.add(LintRule::NeverReached, "pin.exclude", message);
+        }
+        for Glob { path, text } in &settings.pin.exclude {
+            let Some((literal, _)) = text.split_once(['*', '?']) else { continue };
+            if !literal.contains('/') {
+                let message = format!(
+                    "the glob `{text}` names no registry before its first wildcard, and leaves unpinned what any registry has under such a name; write the registry first, like `docker.io/istio/*`"
+                );
+                self.add(LintRule::OpenPrefix, path, message);
+            } else if let Some(part) = Prefix::new(literal).ends_inside() {
+                let message = format!(
+                    "the glob `{text}` ends inside a {part}, and leaves unpinned whatever goes on from there; write `/*`, `:*` or `@*` at its end"
+                );
+                self.add(LintRule::OpenPrefix, path, message);
+            }
+        }
+    }
+
+    /// Globs that are written as prefixes of images are elsewhere, or as addresses.
+    fn globs(&mut self, settings: &Settings) {
+        let globs = settings.verification.iter().flat_map(|policy| &policy.images_matched.globs);
+        for Glob { path, text } in globs.chain(&settings.pin.exclude) {
+            if let Some(message) = at_mirror("glob", text, settings) {
+                self.add(LintRule::NameAtMirror, path, message);
+                continue;
+            }
+            let message = if is_only_host(text) {
+                format!(
+                    "`{text}` is the name of an image of Docker Hub; for the images of that registry write `{text}/*`"
+                )
+            } else if can_name_an_image(text) {
+                continue;
+            } else {
+                format!(
+                    "no image's name matches `{text}`; write a host and a path in lower case, without `https://`, like `ghcr.io/team/*`"
+                )
+            };
+            self.add(LintRule::NoImage, path, message);
+        }
+    }
+
+    /// Policies about signatures that are left out where pre-scan accepts a request, although that accepts images that are
+    /// to run.
+    fn unverified(&mut self, settings: &Settings) {
+        let scans_nothing = settings.scans_nothing();
+        let phase = &settings.pre_scan;
+        let is_open = phase.auto_generate && phase.default_policy == PreScanAction::Accept;
+        for policy in settings.verification.iter().filter(|policy| is_left_out(policy)) {
+            let (what, severity) = if scans_nothing {
+                ("pre-scan has no `scan`, and what it accepts isn't verified: no image is", LintSeverity::Error)
+            } else if is_open {
+                (
+                    "what pre-scan accepts isn't verified, and `preScanPolicies.defaultPolicy` is `accept`",
+                    LintSeverity::Warning,
+                )
+            } else {
+                continue;
+            };
+            let message =
+                format!("{what}; set `verifyPreScanAccepted: true` here, or `preScanPolicies.defaultPolicy: scan`");
+            self.0.push(Lint::new(LintRule::Unverified, &policy.path, message).weighing(severity));
+        }
+    }
+
+    /// What cosign writes in a form that no host verifies or hands out.
+    fn forms(&mut self, settings: &Settings) {
+        for policy in &settings.verification {
+            let is_asked = |function| policy.verifications.iter().any(|own| own.expression.text.contains(function));
+            // Who signs envelopes may well sign with something else.
+            let severity = if is_asked("verifyImageSignatures") {
+                LintSeverity::Warning
+            } else if is_asked("verifyAttestationSignatures") {
+                LintSeverity::Note
+            } else {
+                continue;
+            };
+            for attestor in &policy.attestors {
+                if matches!(&attestor.identity, Identity::Key(pem) if pem.contains(ED25519_PEM)) {
+                    let message = format!(
+                        "the key of `{}` is an Ed25519 key, with which cosign signs as Ed25519ph: only plain Ed25519 is verified, so sign with another tool, or with a key of P-256, as `cosign generate-key-pair` makes it",
+                        attestor.name
+                    );
+                    let path = format!("{}.attestors", policy.path);
+                    self.0.push(Lint::new(LintRule::PrehashedKey, path, message).weighing(severity));
+                }
+            }
+            for (position, Attestation { kind, .. }) in policy.attestations.iter().enumerate() {
+                let AttestationKind::Referrer(kind) = kind else { continue };
+                if LAYER_TYPES.iter().any(|own| kind.starts_with(own)) {
+                    let message = format!(
+                        "what cosign attaches as `{kind}` is a layer, which hosts don't hand out; push the envelope as the configuration of an artifact (`oras push --config`), and ask for it with `intoto`"
+                    );
+                    self.add(
+                        LintRule::InLayer,
+                        format!("{}.attestations[{position}].referrer.type", policy.path),
+                        message,
+                    );
+                }
+            }
+        }
+    }
+
+    /// Who may write them in a namespace may write them whenever they like, but has nothing to come back for.
+    fn endless_exemptions(&mut self, settings: &Settings) {
+        let Some(from) = settings.exemptions_from.as_deref() else { return };
+        if from.workload_namespace && from.max_duration.is_none() {
+            let message = "not set, so that whoever may write an ImageExemption in a namespace exempts its images for as long as they like; say how long it may be, like `30d`";
+            self.add(LintRule::EndlessExemptions, "exemptionsFrom.maxDuration", message);
+        }
+    }
+
+    /// Attestors whose signatures hosts verify in the old form alone. From settings nobody knows which form is signed in.
+    fn old_forms(&mut self, settings: &Settings) {
+        for policy in &settings.verification {
+            let asks = |function| policy.verifications.iter().any(|own| own.expression.text.contains(function));
+            let is_signed = |attestation: &Attestation| matches!(attestation.kind, AttestationKind::Referrer(_));
+            // Envelopes are verified by the policy itself, whoever signed them.
+            if asks("verifyImageSignatures")
+                || asks("verifyAttestationSignatures") && policy.attestations.iter().any(is_signed)
+            {
+                self.old_form(&format!("{}.attestors", policy.path), &policy.attestors);
+            }
+        }
+        for (position, place) in settings.reports.vex.iter().enumerate() {
+            self.old_form(&format!("reports.vex[{position}].attestors"), &place.attestors);
+        }
+    }
+
+    fn old_form(&mut self, path: &str, attestors: &[Attestor]) {
+        let is_by_key = |own: &&Attestor| matches!(own.identity, Identity::Key(_) | Identity::KeyInCluster(_));
+        let is_annotated = |own: &&Attestor| !is_by_key(own) && !own.annotations.is_empty();
+        for (own, why) in [
+            (attestors.iter().find(is_by_key), "and no host verifies those by key"),
+            (attestors.iter().find(is_annotated), "whose annotations hosts drop"),
+        ] {
+            let Some(Attestor { name, .. }) = own else { continue };
+            let message = format!(
+                "cosign 3 signs in bundles, {why}: have `{name}` sign with `--new-bundle-format=false --use-signing-config=false`"
+            );
+            self.add(LintRule::OldForm, path, message);
+        }
+    }
+
+    /// Exemptions of more images than they seem to be about, or of fewer.
+    fn exempted_images(&mut self, settings: &Settings) {
+        for (position, Exemption { images, namespaces, packages, .. }) in settings.exemptions.iter().enumerate() {
+            let path = format!("exemptions[{position}]");
+            if namespaces.iter().any(|pattern| pattern.as_str() == EVERY_NAMESPACE) {
+                let message = "`*` matches every namespace, as an exemption does without `namespaces`; remove them";
+                self.add(LintRule::Redundant, format!("{path}.namespaces"), message);
+            }
+            if images.is_empty() && packages.is_empty() {
+                let message = "without `images` it holds whatever the image; name those that it is about";
+                self.add(LintRule::EveryImage, &path, message);
+            }
+            for prefix in images {
+                let Some(repository) = prefix.repository_of_tag() else { continue };
+                let by_digest = [repository, "@"].concat();
+                let pinned = Prefix::new(&by_digest);
+                if images.iter().any(|other| {
+                    other.goes_on_from(&pinned, ImageMatching::Canonical)
+                        || pinned.goes_on_from(other, ImageMatching::Canonical)
+                }) {
+                    continue;
+                }
+                let name = prefix.as_str();
+                let both = if prefix.names_every_tag() {
+                    format!("for them add `{by_digest}`")
+                } else {
+                    format!(
+                        "for them add the digest, or write `{repository}:` and `{by_digest}` for the whole repository"
+                    )
+                };
+                let message = format!(
+                    "the prefix `{name}` holds for no image that is named by its digest, as pinned ones are; {both}"
+                );
+                self.add(LintRule::TagOnly, format!("{path}.images"), message);
+            }
+        }
+    }
+
+    /// Exemptions of what another exempts as long.
+    fn covered_exemptions(&mut self, settings: &Settings, now: Timestamp) {
+        let all = || settings.exemptions.iter().enumerate().take(MAX_COMPARED);
+        for (position, exemption) in all().filter(|(_, exemption)| exemption.expires >= now) {
+            let covers = |(other, covering): &(usize, &Exemption)| {
+                // Of two that are the same, the first stays.
+                *other != position && covering.covers(exemption) && (*other < position || !exemption.covers(covering))
+            };
+            let Some((other, covering)) = all().find(covers) else { continue };
+            let day = covering.expires.day();
+            let is_same = Exemption { expires: covering.expires, ..exemption.clone() }.covers(covering);
+            let message = if is_same {
+                format!(
+                    "exemptions[{other}] exempts the same, until {day}: remove this one, and say in that one's reason what only \
+                     this one's says"
+                )
+            } else {
+                format!(
+                    "exemptions[{other}] exempts all of it and more, until {day}: remove this one, or make that one narrower"
+                )
+            };
+            self.add(LintRule::Redundant, format!("exemptions[{position}]"), message);
+        }
+    }
+
+    fn namespaces(&mut self, settings: &Settings, known: Option<&BTreeSet<String>>) {
+        let (pre_scan, scan) = (&settings.pre_scan.by_namespace, &settings.scan.by_namespace);
+        // Who says something of every namespace needn't have thought of this one.
+        let is_about = |key: Option<&str>| key.is_some_and(|key| key != EVERY_NAMESPACE);
+        if !is_about(pre_scan.key_of(KUBE_SYSTEM)) && !is_about(scan.key_of(KUBE_SYSTEM)) {
+            self.add(
+                LintRule::KubeSystem,
+                "preScanPolicies.byNamespace",
+                "there is no rule for `kube-system`: leave it out by the policy's `namespaceSelector`, or say what may run there, or the cluster can't mend itself while a registry is down",
+            );
+        }
+        let Some(known) = known else { return };
+        let named = [
+            ("preScanPolicies", pre_scan.patterns().collect::<Vec<_>>()),
+            ("scanPolicies", scan.patterns().collect()),
+            ("acceptance", settings.acceptance.namespaces().collect()),
+        ];
+        for (place, pattern) in named.iter().flat_map(|(place, all)| all.iter().map(move |pattern| (place, pattern))) {
+            self.unknown_namespace(format!("{place}.byNamespace.{}", pattern.as_str()), pattern, known);
+        }
+        for (position, exemption) in settings.exemptions.iter().enumerate() {
+            for pattern in &exemption.namespaces {
+                self.unknown_namespace(format!("exemptions[{position}].namespaces"), pattern, known);
+            }
+        }
+        let from = settings.exemptions_from.as_deref().and_then(|from| from.namespace.as_ref());
+        if let Some(name) = from.filter(|name| !known.contains(*name)) {
+            self.add(LintRule::UnknownNamespace, "exemptionsFrom.namespace", no_namespace(name));
+        }
+    }
+
+    fn unknown_namespace(&mut self, path: String, pattern: &NamespacePattern, known: &BTreeSet<String>) {
+        if known.iter().any(|name| pattern.matches(name)) {
+            return;
+        }
+        let written = pattern.as_str();
+        let message = if pattern.is_glob() {
+            format!("the cluster has no namespace like `{written}`: whoever creates one gets what this says")
+        } else {
+            no_namespace(written)
+        };
+        self.add(LintRule::UnknownNamespace, path, message);
+    }
+}
+
+impl Settings {
+    /// Whether reports of images may decide, by what the two phases say alone.
+    pub fn reads_reports(&self) -> bool {
+        let decides = !self.scan.auto_generate || !self.rego.custom_rules.is_empty();
+        !self.scans_nothing() && (decides || may(&self.scan, ScanAction::ScanResult))
+    }
+
+    /// The paths of the policies in Rego that change objects: they have the word for it, `patch`.
+    #[must_use]
+    pub fn patching_policies(&self) -> Vec<String> {
+        let is_in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let has_patch = |rego: &str| {
+            let mut code = rego.lines().map(|line| line.split('#').next().unwrap_or_default());
+            code.any(|line| line.split(|c| !is_in_word(c)).any(|word| word == "patch"))
+        };
+        let policies = self.rego.policies.iter().enumerate().filter(|(_, policy)| has_patch(&policy.rego));
+        policies.map(|(position, _)| format!("regoPolicies[{position}]")).collect()
+    }
+
+    /// Whether a registry may be asked about images.
+    pub fn asks_registries(&self) -> bool {
+        // `imageConfigs`, or `ImageConfigs` in custom rules.
+        let asks = |text: &String| text.contains("mageConfigs") || text.contains("bomPackages");
+        let policies = self.rego.policies.iter().map(|policy| &policy.rego);
+        let in_rego = policies.chain(self.rego.libraries.iter().map(|library| &library.rego)).any(asks);
+        !self.scans_nothing() || !self.verification.is_empty() || in_rego
+    }
+
+    /// Whether anything has to be signed.
+    pub fn has_attestors(&self) -> bool {
+        let sources = self.reports.sources.iter().filter_map(ReportSource::artifacts);
+        let sboms = self.reports.sboms.iter().filter_map(SbomSource::artifacts);
+        sources.chain(sboms).any(|artifacts| !artifacts.allow_unsigned)
+            || !self.reports.vex.is_empty()
+            || self.verification.iter().any(|policy| !policy.attestors.is_empty())
+    }
+
+    /// Whether rules or expressions ask what images are made of: they have the word for it.
+    pub fn asks_for_packages(&self) -> bool {
+        let policies = self.rego.policies.iter().map(|policy| &policy.rego);
+        let rego = policies.chain(self.rego.libraries.iter().map(|library| &library.rego));
+        let in_rego = rego.chain([&self.rego.custom_rules]);
+        let in_cel =
+            self.verification.iter().flat_map(VerificationPolicy::expressions).map(|expression| &expression.text);
+        // `sbomPackages`, or `SbomPackages` in custom rules.
+        in_rego.chain(in_cel).any(|text| text.contains("bomPackages"))
+    }
+
+    /// Whether anything is ever pinned: what is scanned or verified is, and what pre-scan accepts isn't.
+    #[must_use]
+    pub fn may_pin(&self) -> bool {
+        self.pin.enabled && (!self.scans_nothing() || !self.verification.is_empty())
+    }
+
+    /// Whether no image comes to the scan, because pre-scan accepts and rejects by names alone.
+    fn scans_nothing(&self) -> bool {
+        let is_whole = self.pre_scan.auto_generate && self.rego.pre_custom_rules.is_empty();
+        is_whole && !may(&self.pre_scan, PreScanAction::Scan)
+    }
+}
+
+/// Whether a policy about signatures isn't asked about what pre-scan accepts. Objects without a pod spec have no pre-scan.
+fn is_left_out(policy: &VerificationPolicy) -> bool {
+    let mut resources = policy.resource_rules.iter().flat_map(|rule| &rule.resources);
+    !policy.verify_pre_scan_accepted && resources.all(|resource| WorkloadKind::has_resource(resource))
+}
+
+/// Whether a glob is a registry's host alone, which is a name of an image all the same: Docker Hub's.
+fn is_only_host(glob: &str) -> bool {
+    let host = glob.split(':').next().unwrap_or_default();
+    (host.contains('.') || host == "localhost") && canonical_host(glob).is_ok()
+}
+
+/// Whether a glob may match the name of an image. Of one with wildcards what stands before the first is looked at.
+fn can_name_an_image(glob: &str) -> bool {
+    match glob.split_once(['*', '?']) {
+        None => ImageReference::parse(glob).is_ok(),
+        Some((literal, _)) => !literal.contains('/') || Prefix::new(literal).can_match(),
+    }
+}
+
+/// How little an action lets in.
+fn strictness<A: PhaseAction>(action: A) -> u8 {
+    match Effect::of(action) {
+        Effect::Admits => 0,
+        Effect::Scans => 1,
+        Effect::Rejects => 2,
+    }
+}
+
+/// Whether a phase may come to an action.
+fn may<A: PhaseAction>(phase: &Phase<A>, action: A) -> bool {
+    let overrides = phase.by_namespace.values();
+    let lists =
+        overrides.clone().filter_map(|own| own.custom_policies.as_ref()).flatten().chain(&phase.custom_policies);
+    phase.default_policy == action
+        || overrides.filter_map(|own| own.default_policy).any(|own| own == action)
+        || lists.into_iter().any(|policy| policy.action == action)
+}
+
+/// What decides where an entry of a namespace holds, or the top level alone.
+fn of_level<'p, A: PhaseAction>(
+    phase: &'p Phase<A>,
+    own: Option<&'p NamespaceOverride<A>>,
+) -> (A, &'p [CustomPolicy<A>], StatusFallbacks) {
+    let (top, fallbacks) = (phase.fallbacks, own.map(|own| own.fallbacks).unwrap_or_default());
+    (
+        own.and_then(|own| own.default_policy).unwrap_or(phase.default_policy),
+        own.and_then(|own| own.custom_policies.as_ref()).unwrap_or(&phase.custom_policies),
+        StatusFallbacks {
+            report_pending: fallbacks.report_pending.or(top.report_pending),
+            scan_failed: fallbacks.scan_failed.or(top.scan_failed),
+        },
+    )
+}
+
+fn no_namespace(name: &str) -> String {
+    format!("the cluster has no namespace `{name}`: whoever creates it gets what this says")
+}
+
+/// Whether everything that a later policy matches is decided by an earlier one.
+fn hides<A: PhaseAction>(earlier: &CustomPolicy<A>, later: &CustomPolicy<A>, matching: ImageMatching) -> bool {
+    // A policy that rejects looks at the tag beside a digest too, which others don't.
+    let sees_less = matching == ImageMatching::Canonical && later.action == A::REJECT && earlier.action != A::REJECT;
+    // So does one that is about every tag, with the digests that stand in the tag's place, unless it accepts.
+    let is_accepted = |policy: &CustomPolicy<A>| Effect::of(policy.action) == Effect::Admits;
+    let sees_no_digest = is_accepted(earlier) && !is_accepted(later) && earlier.prefix.names_every_tag();
+    later.prefix.goes_on_from(&earlier.prefix, matching)
+        && !(sees_less && earlier.prefix.names_a_tag())
+        && !(sees_no_digest && later.prefix.names_every_tag())
+}
+
+#[cfg(test)]
+mod tests;

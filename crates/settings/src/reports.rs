@@ -1,0 +1,749 @@
+//! Where scan reports come from, and for which platforms.
+
+use super::attached::{self, AttachedArtifacts, Unsigned};
+use super::kinds;
+use super::namespaces::is_namespace_name;
+use super::read::{Choice, Problems, SettingsMap, wrong_type};
+use super::refused;
+use image_admission_image::platform::Platform;
+use image_admission_untrusted::time::Span;
+use serde_json::Value;
+
+/// Where scan reports come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reports {
+    /// The first source that knows an image decides.
+    pub sources: Vec<ReportSource>,
+    /// Where SBOMs come from; the first source that has one of an image decides.
+    pub sboms: Vec<SbomSource>,
+    /// Which of a multi-platform image's reports must pass.
+    pub platforms: Platforms,
+    /// An older report counts as not available.
+    pub max_age: Option<Span>,
+    /// Where VEX documents stand that take findings out, whatever the source; none: nowhere.
+    pub vex: Vec<AttachedArtifacts>,
+    /// What becomes of an index that may hold more than the host shows of it.
+    pub unproven_indexes: UnprovenIndexes,
+}
+
+/// What becomes of an index whose bytes nothing proves, and that isn't replaced by its one platform.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum UnprovenIndexes {
+    /// It is `scan_failed`, whatever `scanFailed` says.
+    #[default]
+    Reject,
+    /// What the host shows of it is judged, with a warning.
+    Warn,
+}
+
+impl Choice for UnprovenIndexes {
+    const CHOICES: &'static [(&'static str, Self)] = &[("reject", Self::Reject), ("warn", Self::Warn)];
+}
+
+/// Where reports are looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReportSource {
+    /// Kubewarden's sbomscanner.
+    SbomScanner(SbomScanner),
+    /// Aqua's trivy-operator.
+    TrivyOperator(TrivyOperator),
+    /// Artifacts beside the image.
+    Registry(RegistryReports),
+    /// Kubescape.
+    Kubescape(Kubescape),
+    /// Objects of any kind.
+    Custom(Box<CustomReports>),
+}
+
+/// Where SBOMs are looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SbomSource {
+    /// Kubewarden's sbomscanner.
+    SbomScanner(SbomScanner),
+    /// Aqua's trivy-operator.
+    TrivyOperator(TrivyOperator),
+    /// Artifacts beside the image.
+    Registry(RegistryReports),
+}
+
+/// Reports of Kubewarden's sbomscanner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SbomScanner {
+    /// Namespaces whose reports are trusted.
+    pub namespaces: Namespaces,
+    /// Names of `Registry` resources that scan images, so that reports' names can be computed.
+    pub registry_resources: Vec<String>,
+}
+
+/// Reports of Aqua's trivy-operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrivyOperator {
+    /// Namespaces whose reports are trusted.
+    pub namespaces: Namespaces,
+    /// The platform that the operator scans, which its reports don't say.
+    pub platform: Platform,
+    /// What makes a report this image's.
+    pub identity: ReportIdentity,
+}
+
+/// Reports beside the image in its registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistryReports {
+    /// Where they stand, and who must have signed them.
+    pub attached: AttachedArtifacts,
+    /// The platform of reports that don't say theirs.
+    pub platform: Option<Platform>,
+}
+
+/// Reports of Kubescape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kubescape {
+    /// The namespace that Kubescape keeps them in.
+    pub namespace: String,
+    /// The platform of images that it knows by the digest of their index.
+    pub platform: Platform,
+}
+
+/// Reports of any kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CustomReports {
+    /// `group/version`
+    pub api_version: String,
+    /// The kind.
+    pub kind: String,
+    /// Namespaces whose reports are trusted.
+    pub namespaces: Namespaces,
+    /// How they are found.
+    pub lookup: CustomLookup,
+    /// The platform of reports that don't say theirs.
+    pub platform: Option<Platform>,
+    /// What makes a report this image's.
+    pub identity: ReportIdentity,
+    /// Where a report says what.
+    pub fields: CustomFields,
+}
+
+/// How reports of any kind are found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CustomLookup {
+    /// By a name with placeholders like `{digestHex}`.
+    Name(String),
+    /// By a label selector, the same for every image; empty: all of the kind.
+    Selector(String),
+}
+
+/// Paths of a report's fields, dotted; lists are passed through. Those of a finding start at the finding.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CustomFields {
+    /// A whole image reference.
+    pub image: Option<String>,
+    /// The registry's host.
+    pub registry: Option<String>,
+    /// The repository.
+    pub repository: Option<String>,
+    /// The tag.
+    pub tag: Option<String>,
+    /// The digest of the index or of the platform's manifest.
+    pub digest: Option<String>,
+    /// The platform.
+    pub platform: Option<String>,
+    /// When it was made.
+    pub time: Option<String>,
+    /// The report's own verdict: `pass` or `fail`.
+    pub verdict: Option<String>,
+    /// Why the scan failed, where it did.
+    pub error: Option<String>,
+    /// The findings.
+    pub findings: Option<String>,
+    /// A finding's id.
+    pub id: Option<String>,
+    /// A finding's severity.
+    pub severity: Option<String>,
+    /// The version that a finding is fixed in.
+    pub fixed_version: Option<String>,
+    /// A finding's CVSS score.
+    pub score: Option<String>,
+    /// The name of a finding's package.
+    pub package: Option<String>,
+    /// The purl of a finding's package.
+    pub purl: Option<String>,
+    /// When a finding, or its fix, was published.
+    pub published: Option<String>,
+    /// Whether a finding is suppressed.
+    pub suppressed: Option<String>,
+    /// Whether a finding is exploited in the wild: true or false.
+    pub known_exploited: Option<String>,
+    /// A finding's EPSS score, 0 to 1.
+    pub epss_score: Option<String>,
+    /// A finding's EPSS percentile, 0 to 1.
+    pub epss_percentile: Option<String>,
+    /// Whether the image's operating system is past its end of life: true or false. A path from the report.
+    pub end_of_life: Option<String>,
+}
+
+/// Namespaces whose reports are trusted as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Namespaces {
+    /// By name.
+    pub named: Vec<String>,
+    /// Also the workload's own: whoever can write reports there can clear an image.
+    pub of_workload: bool,
+}
+
+/// What makes a report this image's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ReportIdentity {
+    /// A digest that it names.
+    #[default]
+    Digest,
+    /// A digest, or in a report without any the tag, which may have been another image's when it was scanned.
+    Tag,
+}
+
+impl Choice for ReportIdentity {
+    const CHOICES: &'static [(&'static str, Self)] = &[("digest", Self::Digest), ("tag", Self::Tag)];
+}
+
+/// Which platforms of a multi-platform image are judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Platforms {
+    /// Each that the index has.
+    All,
+    /// Those of the index that are listed.
+    Listed(Vec<Platform>),
+}
+
+impl Namespaces {
+    /// Each once, in the order in which they are asked.
+    pub fn around<'a>(&'a self, workload: &'a str) -> Vec<&'a str> {
+        let own = Some(workload).filter(|namespace| self.of_workload && !namespace.is_empty());
+        let mut namespaces = Vec::new();
+        for namespace in self.named.iter().map(String::as_str).chain(own) {
+            if !namespaces.contains(&namespace) {
+                namespaces.push(namespace);
+            }
+        }
+        namespaces
+    }
+}
+
+impl ReportSource {
+    /// As the settings spell it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::SbomScanner(_) => "sbomscanner",
+            Self::TrivyOperator(_) => "trivyOperator",
+            Self::Registry(_) => "registry",
+            Self::Kubescape(_) => "kubescape",
+            Self::Custom(_) => "custom",
+        }
+    }
+
+    /// Whether its findings can have CVSS scores.
+    pub(super) fn has_scores(&self) -> bool {
+        match self {
+            Self::Custom(custom) => custom.fields.score.is_some(),
+            Self::SbomScanner(_) | Self::TrivyOperator(_) | Self::Registry(_) | Self::Kubescape(_) => true,
+        }
+    }
+
+    /// Whether its findings say when they, or their fixes, were published.
+    pub(super) fn has_dates(&self) -> bool {
+        match self {
+            Self::TrivyOperator(_) | Self::Registry(_) => true,
+            Self::Custom(custom) => custom.fields.published.is_some(),
+            Self::SbomScanner(_) | Self::Kubescape(_) => false,
+        }
+    }
+
+    /// Whether its reports can say what is exploited in the wild.
+    pub(super) fn tells_exploited(&self) -> bool {
+        match self {
+            Self::SbomScanner(_) | Self::Registry(_) => true,
+            Self::Custom(custom) => custom.fields.known_exploited.is_some(),
+            Self::TrivyOperator(_) | Self::Kubescape(_) => false,
+        }
+    }
+
+    /// Whether its findings can have EPSS scores.
+    pub(super) fn tells_likelihood(&self) -> bool {
+        match self {
+            Self::SbomScanner(_) | Self::Registry(_) => true,
+            Self::Custom(custom) => custom.fields.epss_score.is_some() || custom.fields.epss_percentile.is_some(),
+            Self::TrivyOperator(_) | Self::Kubescape(_) => false,
+        }
+    }
+
+    /// Whether its reports can say that an image's operating system is past its end of life.
+    pub(super) fn tells_end_of_life(&self) -> bool {
+        match self {
+            Self::TrivyOperator(_) | Self::Registry(_) => true,
+            Self::Custom(custom) => custom.fields.end_of_life.is_some(),
+            Self::SbomScanner(_) | Self::Kubescape(_) => false,
+        }
+    }
+
+    /// Why none of its reports says when it was made, where that is so: each is older than any `maxAge` then.
+    pub(super) fn why_undated(&self) -> Option<&'static str> {
+        match self {
+            Self::Kubescape(_) => Some("Kubescape's reports don't say when they were made"),
+            Self::Custom(custom) if custom.fields.time.is_none() => {
+                Some("`fields.time` of the custom source is not set")
+            }
+            Self::SbomScanner(_) | Self::TrivyOperator(_) | Self::Registry(_) | Self::Custom(_) => None,
+        }
+    }
+
+    /// The artifacts beside an image that anybody who may push there can write, where it has such.
+    pub(super) fn artifacts(&self) -> Option<&AttachedArtifacts> {
+        match self {
+            Self::Registry(registry) => Some(&registry.attached),
+            Self::SbomScanner(_) | Self::TrivyOperator(_) | Self::Kubescape(_) | Self::Custom(_) => None,
+        }
+    }
+
+    /// Whether its reports have names that are made of the workload: then it needs the owners and the containers.
+    pub fn names_workloads(&self) -> bool {
+        match self {
+            Self::TrivyOperator(_) => true,
+            Self::SbomScanner(_) | Self::Registry(_) | Self::Kubescape(_) | Self::Custom(_) => false,
+        }
+    }
+}
+
+impl SbomSource {
+    /// As the settings spell it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::SbomScanner(_) => "sbomscanner",
+            Self::TrivyOperator(_) => "trivyOperator",
+            Self::Registry(_) => "registry",
+        }
+    }
+
+    /// The artifacts beside an image that anybody who may push there can write, where it has such.
+    pub(super) fn artifacts(&self) -> Option<&AttachedArtifacts> {
+        match self {
+            Self::Registry(registry) => Some(&registry.attached),
+            Self::SbomScanner(_) | Self::TrivyOperator(_) => None,
+        }
+    }
+
+    /// Whether its SBOMs have names that are made of the workload.
+    pub fn names_workloads(&self) -> bool {
+        matches!(self, Self::TrivyOperator(_))
+    }
+}
+
+/// Reads the settings of a source; none where they make none.
+type ReadSource = fn(&SettingsMap<'_, '_>, &mut Problems) -> Option<ReportSource>;
+
+/// The sources by their keys, each with what reads its settings.
+const SOURCES: [(&str, ReadSource); 5] = [
+    ("sbomscanner", |map, problems| Some(ReportSource::SbomScanner(read_sbomscanner(map, problems)))),
+    ("trivyOperator", |map, problems| Some(ReportSource::TrivyOperator(read_trivy_operator(map, problems)))),
+    ("registry", |map, problems| Some(ReportSource::Registry(read_registry(map, &REPORTS, problems)))),
+    ("kubescape", |map, problems| Some(ReportSource::Kubescape(read_kubescape(map, problems)))),
+    ("custom", |map, problems| Some(ReportSource::Custom(Box::new(read_custom(map, problems)?)))),
+];
+
+/// The same of SBOMs.
+type ReadSbomSource = fn(&SettingsMap<'_, '_>, &mut Problems) -> SbomSource;
+
+/// The sources of SBOMs by their keys.
+const SBOM_SOURCES: [(&str, ReadSbomSource); 3] = [
+    ("sbomscanner", |map, problems| SbomSource::SbomScanner(read_sbomscanner(map, problems))),
+    ("trivyOperator", |map, problems| SbomSource::TrivyOperator(read_trivy_operator(map, problems))),
+    ("registry", |map, problems| SbomSource::Registry(read_registry(map, &SBOMS, problems))),
+];
+
+/// What stands beside an image: at which tag unless it is said otherwise, and what anybody could write who can push.
+struct Beside {
+    suffix: &'static str,
+    danger: &'static str,
+}
+
+const REPORTS: Beside = Beside { suffix: "scan", danger: "a report" };
+const SBOMS: Beside = Beside { suffix: "sbom", danger: "an SBOM" };
+
+pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Reports {
+    let default = SbomScanner {
+        namespaces: Namespaces { named: vec!["sbomscanner".to_owned()], of_workload: false },
+        registry_resources: Vec::new(),
+    };
+    let mut reports = Reports {
+        sources: vec![ReportSource::SbomScanner(default)],
+        sboms: Vec::new(),
+        platforms: Platforms::All,
+        max_age: None,
+        vex: Vec::new(),
+        unproven_indexes: UnprovenIndexes::default(),
+    };
+    let path = settings.path().key("reports");
+    let Some(map) = SettingsMap::of(settings.get("reports"), &path, problems) else { return reports };
+    map.known(&["sources", "sboms", "platforms", "maxAge", "vex", "unprovenIndexes"], &[], problems);
+    reports.unproven_indexes = map.choice("unprovenIndexes", UnprovenIndexes::default(), problems);
+    reports.max_age = map.span("maxAge", problems);
+    reports.vex = read_vex(&map, problems);
+    if let Some(platforms) = map.get("platforms") {
+        reports.platforms = read_platforms(platforms, &map, problems);
+    }
+    if let Some(entries) = map.list("sources", problems) {
+        if entries.is_empty() {
+            problems.add(
+                path.key("sources"),
+                "without a source no image has a report; leave it out for the default, `[{sbomscanner: {}}]`",
+            );
+        }
+        reports.sources =
+            read_sources(&map, ("sources", entries), &SOURCES, problems, |read, map, problems| read(map, problems));
+    }
+    if let Some(entries) = map.list("sboms", problems) {
+        reports.sboms = read_sources(&map, ("sboms", entries), &SBOM_SOURCES, problems, |read, map, problems| {
+            Some(read(map, problems))
+        });
+    }
+    reports
+}
+
+/// The places of VEX documents. There is no way to believe one that nobody signed: it is somebody's word, and nothing else.
+fn read_vex(reports: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<AttachedArtifacts> {
+    let path = reports.path().key("vex");
+    let Some(places) = reports.list("vex", problems) else { return Vec::new() };
+    if places.is_empty() {
+        problems.add(path, "no place is named; leave it out where there are no VEX documents");
+    }
+    let read = places.iter().enumerate().filter_map(|(position, place)| {
+        let path = path.position(position);
+        if !place.is_object() {
+            problems.add(path, wrong_type("an object like `{attestors: [{name: security, cosign: …}]}`", place));
+            return None;
+        }
+        let map = SettingsMap::of(Some(place), &path, problems)?;
+        map.known(&attached::KEYS, &refused::VEX, problems);
+        Some(attached::read(&map, "vex", Unsigned { danger: "VEX documents", may_be_allowed: false }, problems))
+    });
+    read.collect()
+}
+
+/// The sources of a list: one an entry, each by its key among those that are known.
+fn read_sources<R, S>(
+    map: &SettingsMap<'_, '_>,
+    (key, entries): (&str, &[Value]),
+    known: &[(&'static str, R)],
+    problems: &mut Problems,
+    read: impl Fn(&R, &SettingsMap<'_, '_>, &mut Problems) -> Option<S>,
+) -> Vec<S> {
+    let path = map.path().key(key);
+    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let mut sources = Vec::new();
+    for (position, value) in entries.iter().enumerate() {
+        let path = path.position(position);
+        if !value.is_object() {
+            problems.add(path, wrong_type("an object like `{sbomscanner: {}}`", value));
+            continue;
+        }
+        let Some(source) = SettingsMap::of(Some(value), &path, problems) else { continue };
+        source.known(&names, &refused::SOURCES, problems);
+        let written: Vec<&str> = source.entries().map(|(name, _)| name.as_str()).collect();
+        match written.as_slice() {
+            [name] => {
+                let path = path.key(name);
+                let Some(map) = SettingsMap::of(source.get(name), &path, problems) else { continue };
+                let reader = known.iter().find(|(own, _)| own == name);
+                sources.extend(reader.and_then(|(_, reader)| read(reader, &map, problems)));
+            }
+            [] => problems.add(path, "no source is named; use `{sbomscanner: {}}`"),
+            more => problems.add(path, format!("one entry, one source: split {}", more.join(", "))),
+        }
+    }
+    sources
+}
+
+fn read_sbomscanner(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> SbomScanner {
+    map.known(&["namespaces", "workloadNamespace", "registryResources"], &[], problems);
+    SbomScanner {
+        namespaces: read_namespaces(map, &["sbomscanner"], false, problems),
+        registry_resources: read_names(map, "registryResources", is_resource_name, "a resource", problems),
+    }
+}
+
+fn read_trivy_operator(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> TrivyOperator {
+    map.known(&["namespaces", "workloadNamespace", "platform", "identity"], &[], problems);
+    TrivyOperator {
+        namespaces: read_namespaces(map, &[], true, problems),
+        platform: read_platform(map, problems).unwrap_or_else(Platform::linux_amd64),
+        identity: map.choice("identity", ReportIdentity::default(), problems),
+    }
+}
+
+fn read_registry(map: &SettingsMap<'_, '_>, beside: &Beside, problems: &mut Problems) -> RegistryReports {
+    map.known(&[&attached::KEYS[..], &["allowUnsigned", "platform"]].concat(), &[], problems);
+    let unsigned = Unsigned { danger: beside.danger, may_be_allowed: true };
+    RegistryReports {
+        attached: attached::read(map, beside.suffix, unsigned, problems),
+        platform: read_platform(map, problems),
+    }
+}
+
+fn read_kubescape(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Kubescape {
+    map.known(&["namespace", "platform"], &[], problems);
+    let namespace = map.text("namespace", problems).unwrap_or("kubescape");
+    if !is_namespace_name(namespace) {
+        problems.add(map.path().key("namespace"), format!("`{namespace}` is not the name of a namespace"));
+    }
+    Kubescape {
+        namespace: namespace.to_owned(),
+        platform: read_platform(map, problems).unwrap_or_else(Platform::linux_amd64),
+    }
+}
+
+const CUSTOM: [&str; 9] =
+    ["apiVersion", "kind", "namespaces", "workloadNamespace", "name", "selector", "platform", "identity", "fields"];
+
+/// What a name is made of.
+pub const PLACEHOLDERS: [&str; 8] = [
+    "{digest}",
+    "{digestHex}",
+    "{platformDigest}",
+    "{platformDigestHex}",
+    "{registry}",
+    "{repository}",
+    "{tag}",
+    "{namespace}",
+];
+
+fn read_custom(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<CustomReports> {
+    map.known(&CUSTOM, &[], problems);
+    let path = map.path();
+    let mut required = |key: &str, what: &str| {
+        let text = map.text(key, problems).filter(|text| !text.is_empty());
+        if text.is_none() {
+            problems.add(path.key(key), what);
+        }
+        text.map(str::to_owned)
+    };
+    let api_version = required("apiVersion", "set the `group/version` of the reports");
+    let kind = required("kind", "set the kind of the reports");
+    if let (Some(api_version), Some(kind)) = (&api_version, &kind) {
+        kinds::check_object(api_version, kind, *path, problems);
+    }
+    let lookup = match (map.text("name", problems), map.text("selector", problems)) {
+        (Some(name), None) => {
+            check_template(map, name, problems);
+            CustomLookup::Name(name.to_owned())
+        }
+        (None, Some(selector)) => {
+            if selector.contains(['{', '}']) {
+                problems.add(
+                    path.key("selector"),
+                    "a selector is the same for every image: the host keeps a watch open for each different one",
+                );
+            } else if let Some(term) =
+                selector.split(',').find(|term| !selector.is_empty() && !is_label_term(term.trim()))
+            {
+                problems.add(
+                    path.key("selector"),
+                    format!("`{term}` is not a label and its value, `key=value`; several are separated by commas"),
+                );
+            }
+            CustomLookup::Selector(selector.to_owned())
+        }
+        (None, None) => CustomLookup::Selector(String::new()),
+        (Some(_), Some(_)) => {
+            problems.add(path.key("selector"), "`name` and `selector` are two ways; keep one of them");
+            CustomLookup::Selector(String::new())
+        }
+    };
+    let identity = map.choice("identity", ReportIdentity::default(), problems);
+    let fields = read_fields(map, identity, problems);
+    Some(CustomReports {
+        namespaces: read_namespaces(map, &[], false, problems),
+        platform: read_platform(map, problems),
+        lookup,
+        identity,
+        fields,
+        api_version: api_version?,
+        kind: kind?,
+    })
+}
+
+/// Whether a term of a selector is `key=value`: what an object's labels are compared with again.
+fn is_label_term(term: &str) -> bool {
+    let is_name = |text: &str, more: &[u8]| {
+        text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.') || more.contains(&b))
+    };
+    term.split_once('=').is_some_and(|(key, value)| !key.is_empty() && is_name(key, b"/") && is_name(value, b""))
+}
+
+fn check_template(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) {
+    let path = map.path().key("name");
+    let mut rest = name.to_owned();
+    for placeholder in PLACEHOLDERS {
+        rest = rest.replace(placeholder, "");
+    }
+    if rest.contains(['{', '}']) {
+        problems.add(path, format!("`{name}` has a placeholder that isn't known; use {}", PLACEHOLDERS.join(", ")));
+    } else if rest.contains(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '.')) {
+        problems.add(
+            path,
+            format!("`{name}` can't be an object's name, which has lower-case letters, digits, `-` and `.`"),
+        );
+    } else if rest == name {
+        problems.add(path, format!("`{name}` is the same for every image; use one of {}", PLACEHOLDERS.join(", ")));
+    }
+}
+
+const FIELDS: [&str; 22] = [
+    "image",
+    "registry",
+    "repository",
+    "tag",
+    "digest",
+    "platform",
+    "time",
+    "verdict",
+    "error",
+    "findings",
+    "id",
+    "severity",
+    "fixedVersion",
+    "score",
+    "package",
+    "purl",
+    "published",
+    "suppressed",
+    "knownExploited",
+    "epssScore",
+    "epssPercentile",
+    "endOfLife",
+];
+
+fn read_fields(map: &SettingsMap<'_, '_>, identity: ReportIdentity, problems: &mut Problems) -> CustomFields {
+    let path = map.path().key("fields");
+    let Some(fields) = SettingsMap::of(map.get("fields"), &path, problems) else { return CustomFields::default() };
+    fields.known(&FIELDS, &[], problems);
+    let mut field = |key: &str| {
+        let text = fields.text(key, problems)?;
+        if text.is_empty() || text.split('.').any(|step| step.is_empty() || step.contains(['[', ']', '*', ' ', '$'])) {
+            problems
+                .add(path.key(key), format!("`{text}` is not a path like `report.items.id`; lists are passed through"));
+        }
+        Some(text.to_owned())
+    };
+    let read = CustomFields {
+        image: field("image"),
+        registry: field("registry"),
+        repository: field("repository"),
+        tag: field("tag"),
+        digest: field("digest"),
+        platform: field("platform"),
+        time: field("time"),
+        verdict: field("verdict"),
+        error: field("error"),
+        findings: field("findings"),
+        id: field("id"),
+        severity: field("severity"),
+        fixed_version: field("fixedVersion"),
+        score: field("score"),
+        package: field("package"),
+        purl: field("purl"),
+        published: field("published"),
+        suppressed: field("suppressed"),
+        known_exploited: field("knownExploited"),
+        epss_score: field("epssScore"),
+        epss_percentile: field("epssPercentile"),
+        end_of_life: field("endOfLife"),
+    };
+    if read.image.is_none() && read.digest.is_none() {
+        problems
+            .add(path, "set `digest`, or `image` where reports name a whole reference: a report must say whose it is");
+    } else if identity == ReportIdentity::Tag
+        && read.image.is_none()
+        && [&read.registry, &read.repository, &read.tag].iter().any(|path| path.is_none())
+    {
+        problems.add(path, "with `identity: tag`, set `image`, or `registry`, `repository` and `tag`");
+    }
+    match (&read.findings, &read.verdict) {
+        (None, None) => problems.add(path, "set `findings`, `verdict` or both: a report must say something"),
+        (Some(_), _) if read.id.is_none() || read.severity.is_none() => {
+            problems.add(path, "`findings` needs `id` and `severity`, as paths from each finding");
+        }
+        _ => {}
+    }
+    read
+}
+
+fn read_namespaces(map: &SettingsMap<'_, '_>, named: &[&str], own: bool, problems: &mut Problems) -> Namespaces {
+    let of_workload = map.boolean("workloadNamespace", own, problems);
+    let named = if map.has("namespaces") {
+        read_names(map, "namespaces", is_namespace_name, "a namespace", problems)
+    } else {
+        named.iter().map(|name| (*name).to_owned()).collect()
+    };
+    if named.is_empty() && !of_workload {
+        problems
+            .add(map.path().key("namespaces"), "no namespace is trusted, so that no report would ever count; name one");
+    }
+    Namespaces { named, of_workload }
+}
+
+fn read_names(
+    map: &SettingsMap<'_, '_>,
+    key: &str,
+    is_name: fn(&str) -> bool,
+    what: &str,
+    problems: &mut Problems,
+) -> Vec<String> {
+    let path = map.path().key(key);
+    let mut names = Vec::new();
+    for (position, text) in map.texts(key, problems) {
+        if !is_name(text) {
+            problems.add(path.position(position), format!("`{text}` is not the name of {what}"));
+        }
+        names.push(text.to_owned());
+    }
+    names
+}
+
+fn read_platform(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Platform> {
+    let text = map.text("platform", problems)?;
+    let platform = Platform::parse(text);
+    if platform.is_none() {
+        problems.add(map.path().key("platform"), format!("`{text}` is not a platform like `linux/amd64`"));
+    }
+    platform
+}
+
+/// A DNS name, as Kubernetes names most resources.
+pub(super) fn is_resource_name(text: &str) -> bool {
+    text.len() <= 253 && text.split('.').all(is_namespace_name)
+}
+
+fn read_platforms(value: &Value, map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Platforms {
+    if value.as_str() == Some("all") {
+        return Platforms::All;
+    }
+    let path = map.path().key("platforms");
+    if !value.is_array() {
+        problems.add(path, wrong_type("`all`, or a list like `[linux/amd64]`", value));
+        return Platforms::All;
+    }
+    let mut platforms = Vec::new();
+    let texts = map.texts("platforms", problems);
+    if value.as_array().is_some_and(Vec::is_empty) {
+        problems.add(path, "an empty list would leave nothing to judge; use `all`, or name platforms");
+    }
+    for (position, text) in texts {
+        match Platform::parse(text) {
+            Some(platform) => platforms.push(platform),
+            None => problems.add(
+                path.position(position),
+                format!("`{text}` is not a platform like `linux/amd64` or `linux/arm/v7`"),
+            ),
+        }
+    }
+    Platforms::Listed(platforms)
+}

@@ -1,0 +1,33 @@
+//! The clock that stops rules: it is given from outside, and read while rules run.
+
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+
+/// What tells the time that passes, from any start on.
+pub trait Clock: Sync {
+    /// The time since that start. None: it can't be read.
+    fn now(&self) -> Option<Duration>;
+}
+
+/// The time that a [`Clock`] tells when the memory is used up: no rule has so much.
+pub const NO_TIME: Duration = Duration::from_secs(1 << 40);
+
+static CLOCK: RwLock<&'static dyn Clock> = RwLock::new(&NoClock);
+
+/// Gives the engine the clock that stops rules. It is read while rules run, and nowhere else; without one no rule runs.
+pub fn use_clock(clock: &'static dyn Clock) {
+    *CLOCK.write().unwrap_or_else(PoisonError::into_inner) = clock;
+}
+
+/// The time that the clock tells. None: there is no clock.
+pub fn now() -> Option<Duration> {
+    CLOCK.read().unwrap_or_else(PoisonError::into_inner).now()
+}
+
+struct NoClock;
+
+impl Clock for NoClock {
+    fn now(&self) -> Option<Duration> {
+        None
+    }
+}

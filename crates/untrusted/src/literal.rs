@@ -1,0 +1,34 @@
+//! Characters of a text as a literal of Go has them, as its `%q` writes them.
+
+/// Writes a character of such a literal, escaped if it must be; in ASCII alone where `ascii` says so.
+pub fn escape(sign: char, ascii: bool, to: &mut String) {
+    match sign {
+        '\\' | '"' => to.extend(['\\', sign]),
+        ' '..='~' => to.push(sign),
+        '\x07' => to.push_str("\\a"),
+        '\x08' => to.push_str("\\b"),
+        '\x0B' => to.push_str("\\v"),
+        '\x0C' => to.push_str("\\f"),
+        '\n' => to.push_str("\\n"),
+        '\r' => to.push_str("\\r"),
+        '\t' => to.push_str("\\t"),
+        '\0'..='\x1F' | '\x7F' => to.push_str(&format!("\\x{:02x}", u32::from(sign))),
+        sign if !ascii && is_printable(sign) => to.push(sign),
+        '\0'..='\u{FFFF}' => to.push_str(&format!("\\u{:04x}", u32::from(sign))),
+        _ => to.push_str(&format!("\\U{:08x}", u32::from(sign))),
+    }
+}
+
+/// Whether a character is a letter, a mark, a number, punctuation, a symbol or the ASCII space.
+fn is_printable(sign: char) -> bool {
+    if sign.is_ascii() {
+        return (' '..='~').contains(&sign);
+    }
+    if sign.is_alphanumeric() {
+        return true;
+    }
+    // At the start of a text marks are escaped as well, because there is nothing that they could be on.
+    let mut text = String::from("a");
+    text.push(sign);
+    text.escape_debug().eq(text.chars())
+}
