@@ -6,7 +6,7 @@
 policy that makes the host calls that judging can't do without, and judges nothing. Machines have other things to do: the
 median of the ratios of neighbouring turns says more than one figure, and CPU time more than requests a second.
 
-MODULE names an annotated module; without it the checkout's is built. BASE names another, which is measured with the settings of `image` and `rules`.
+MODULE names an annotated module; without it the checkout's is built. BASE names another, which is measured with the settings of `image`, `rules` and `signature`.
 IMAGE_CVE_POLICY and CEL_POLICY name those policies of Kubewarden's, annotated.
 """
 import argparse, os, statistics, subprocess, sys

@@ -182,5 +182,5 @@ def build_cases(world):
     if "CEL_POLICY" in os.environ:
         cases["cel-policy"] = {"module": os.environ["CEL_POLICY"], "settings": {"validations": [{"expression": "object.spec.containers.all(c, c.image.startsWith('127.0.0.1:'))", "message": "no"}]}, "beside": "accepted"}
     if "BASE" in os.environ:
-        cases |= {f"base-{name}": {**cases[name], "module": os.environ["BASE"], "beside": name} for name in ("image", "rules")}
+        cases |= {f"base-{name}": {**cases[name], "module": os.environ["BASE"], "beside": name} for name in ("image", "rules", "signature")}
     return {name: {"images": one, **case} for name, case in cases.items()}

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Where a file is that a page names: from the root, or in the engine.
-const FOLDERS: [&str; 2] = ["", "crates/engine/src"];
+/// Where a file is that a page names: from the root, or among the crates.
+const FOLDERS: [&str; 2] = ["", "crates"];
 
 #[test]
 fn every_test_that_the_threat_model_names_is_there() {
@@ -41,17 +41,17 @@ fn every_attack_of_the_threat_model_has_a_test() {
 fn what_is_not_there_is_told() {
     let told = |text: &str| named(text).iter().filter_map(|(file, test)| problem(file, test)).collect::<Vec<_>>();
     for there in [
-        "`traps/attacks.rs::a_name_has_one_digest`",
-        "`crates/cli/tests/all/threat_model.rs::what_is_not_there_is_told`",
+        "`engine/tests/traps/attacks.rs::a_name_has_one_digest`",
+        "`cli/tests/all/threat_model.rs::what_is_not_there_is_told`",
         "`tests/cases/attacks.yaml::an image volume is judged`",
     ] {
         assert_eq!(told(there), [""; 0], "{there}");
     }
     for (text, why) in [
-        ("`traps/nothing.rs::a`", "there is no file `traps/nothing.rs`"),
-        ("`traps/attacks.rs::a_name`", "`traps/attacks.rs` has no test `a_name`"),
+        ("`engine/tests/traps/nothing.rs::a`", "there is no file `engine/tests/traps/nothing.rs`"),
+        ("`engine/tests/traps/attacks.rs::a_name`", "`engine/tests/traps/attacks.rs` has no test `a_name`"),
         // No test, although it is there.
-        ("`traps/attacks.rs::pod`", "`traps/attacks.rs` has no test `pod`"),
+        ("`engine/tests/traps/attacks.rs::pod`", "`engine/tests/traps/attacks.rs` has no test `pod`"),
         ("`tests/cases/attacks.yaml::an image volume`", "`tests/cases/attacks.yaml` has no test `an image volume`"),
     ] {
         assert_eq!(told(text), [why], "{text}");
