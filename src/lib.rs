@@ -1,7 +1,7 @@
 //! The guest: the engine as a Kubewarden policy.
 //!
-//! Nothing is decided here. Each function hands its payload to the engine, with a host that is asked over waPC and with the
-//! time, and hands the answer back.
+//! Nothing is decided here. A payload goes to the engine, that of `validate` with the time and a host that is asked over waPC, and the
+//! answer goes back.
 
 mod clock;
 mod room;

@@ -7,8 +7,8 @@
 //! operators (as people write them)
 //! ```
 //!
-//! The evaluator is the crate `cel`. This crate never knows what expressions are about: whoever evaluates one gives it the
-//! variables, and functions of its own that ask somebody.
+//! The evaluator is the crate `cel`. Whoever evaluates an expression gives it the variables, and functions of its own that ask somebody.
+//! This crate never asks: it has no host, no image and no signature, and no function that tells of them.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 

@@ -7,7 +7,8 @@
 //!    │
 //! answers ── what its host calls are answered: from files, a recording, or a live registry and cluster
 //! ```
-//! `runtime` and `answers` are at the level of the wire: JSON bytes in, JSON bytes or an error text out. `disk` has the files.
+//! `runtime` and `answers` are at the level of the wire: JSON bytes in, JSON bytes or an error text out. `disk` finds and reads files in a
+//! browser too; `host_options` are the flags that say who answers.
 
 pub mod answers;
 pub mod command;

@@ -22,7 +22,7 @@ use image_admission_judgement::reason::NamedByMirror;
 use image_admission_judgement::report::ReportSearch;
 use image_admission_judgement::resolve::Digests;
 use image_admission_judgement::running::RunningPods;
-use image_admission_rego::engine::Budget;
+use image_admission_rego::evaluation::Budget;
 use image_admission_settings::{ExistingImages, Settings, VerificationPolicy};
 use image_admission_untrusted::memory;
 use image_admission_untrusted::time::Timestamp;
@@ -110,7 +110,7 @@ fn judge(
     let mut search =
         ReportSearch::new(context.settings, context.host, context.now, &subject, objects.as_ref(), running.as_ref());
     search.know_resolved(&digests);
-    verify(context, &reviewed, &mut decision, (&kept, digests, &mut search), recorder);
+    verify(context, &reviewed, &mut decision, &kept, digests, &mut search, recorder);
     scan(context, &reviewed, &mut decision, rules.as_deref_mut(), &mut search);
     write(context, reviewed, &kept, &mut decision);
     if let Some(rules) = rules {
@@ -233,7 +233,9 @@ fn verify(
     context: RequestContext<'_>,
     reviewed: &ReviewedObject,
     decision: &mut Decision,
-    (kept, digests, search): (&[KeptPin], Digests, &mut ReportSearch<'_>),
+    kept: &[KeptPin],
+    digests: Digests,
+    search: &mut ReportSearch<'_>,
     recorder: &dyn Recorder,
 ) {
     let is_accepted = decision.outcome == Outcome::PreScanAccepted;

@@ -1,26 +1,19 @@
 //! The engine of image-admission: decides an AdmissionRequest by the images that it would run.
 //!
 //! It is pure. The request, the settings, the [`Host`] and the time are arguments, and the same arguments give the same
-//! bytes: no waPC, no clock, no files, no environment, which a lint enforces. The guest, the command line and the
-//! playground are thin shells around it.
+//! bytes: no waPC, no files, no environment, which a lint enforces. A clock and a bound on memory are given to it once; they only
+//! stop work. The guest, the command line and the playground are thin shells around it.
 //!
-//! The way of a request is `flow`, and each of its steps is a file:
+//! The way of a request is `flow`, one call for each step. A step is a file here, or a crate that knows nothing of requests:
 //!
 //! ```text
-//! request ── workload ── image ── prescan ── verification ── scan ── decision ── response
-//!                                    │                   │  │                │
-//!                                    └──── policy ───────┘  │               pin
-//!                     (which setting decides an image)      │
-//!                                                  report ── resolve (one digest, its platforms)
-//!                                                     └───── report/source ── acceptance ── exemption
-//!                                                                   │
-//!                                                   (one file for each source)
+//! payload ── request ── break_glass ── rego (patches) ── update ── prescan ── verification ── scan ── pin ── decision ── response
+//!                                                                                  │           │
+//!                                                                                 cel       judgement
 //! ```
 //!
-//! [`Settings`] are read at the start, into types that can't be wrong. The [`Host`] is asked from `resolve`, from the
-//! sources of `report`, from `verification` and for the cluster that rules in `rego` see.
+//! It never looks at a document of a scanner, and never words why an image is rejected: `judgement` does.
 
-// The engine's own `clippy.toml` names what does I/O; using any of it fails the build.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
 mod break_glass;

@@ -1,4 +1,6 @@
 //! The AdmissionRequest: what Kubernetes asks, as the host passes it on.
+//!
+//! It is `ValidationRequest` of `kubewarden_policy_sdk`, read by hand: the fields that those types lose are named in `tests/all/sdk.rs`.
 
 use image_admission_untrusted::memory::read_value;
 use image_admission_untrusted::spelling;

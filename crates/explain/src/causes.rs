@@ -34,7 +34,8 @@ pub(super) fn causes(
     decision: &Decision,
     request: Option<&RawValue>,
     written: &Value,
-    (settings, before): (&Settings, &Settings),
+    settings: &Settings,
+    before: &Settings,
 ) -> Vec<Cause> {
     let namespace = namespace_of(request);
     let at = At { written, settings, before, namespace: &namespace, now: decision.decided_at };

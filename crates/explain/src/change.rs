@@ -224,7 +224,7 @@ pub(super) fn find(
         let changed = with(settings, &edits);
         let read = image_admission_engine::check_settings(&changed).map_err(|_| None)?;
         let decision = decide(request, &read, host, now);
-        let causes = causes(&decision, request, &changed, (&read, before));
+        let causes = causes(&decision, request, &changed, &read, before);
         if causes.is_empty() {
             return if decision.is_allowed() { Ok(smallest(edits, request, settings, host, now)) } else { Err(None) };
         }

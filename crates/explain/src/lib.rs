@@ -97,7 +97,7 @@ pub fn explain(
     let read = image_admission_engine::check_settings(settings)?;
     let decision = decide(request, &read, host, now);
     let settings = Settings::unwrapped(settings);
-    let causes = causes::causes(&decision, request, &settings, (&read, &read));
+    let causes = causes::causes(&decision, request, &settings, &read, &read);
     let found = if causes.is_empty() { Err(None) } else { change::find(request, &settings, &read, host, now) };
     let (change, stuck) = match found {
         Ok(change) => (Some(change), None),
@@ -115,5 +115,5 @@ pub fn causes(decision: &Decision, request: Option<&RawValue>, written: &Value, 
     if decision.is_allowed() {
         return Vec::new();
     }
-    causes::causes(decision, request, &Settings::unwrapped(written), (read, read))
+    causes::causes(decision, request, &Settings::unwrapped(written), read, read)
 }

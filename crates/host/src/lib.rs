@@ -1,6 +1,15 @@
-//! The host: everything that the engine can learn from outside, as one argument.
+//! The host: everything that the policy can learn from outside, as one argument.
 //!
-//! What a host answers is not believed because of how it was asked for: whoever reads an answer matches it again.
+//! ```text
+//! Host ── wire (Kubewarden's calls and error texts) ── registry_failure (what a registry's answer means)
+//!   ├── counted (a request has a budget of calls)
+//!   ├── mirrored (a registry that has a mirror is asked there)
+//!   └── withheld (what was not granted)
+//! cluster (objects of one kind, read so that a look-up never hangs)
+//! ```
+//!
+//! What a host answers is not believed because of how it was asked for: whoever reads an answer matches it again. This crate never
+//! decides, and it alone knows the names of calls.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
@@ -21,8 +30,7 @@ use std::fmt;
 
 pub use counted::CountedHost;
 pub use mirrored::MirroredHost;
-pub use registry_failure::NOBODY_TO_ASK;
-pub use registry_failure::Refusal;
+pub use registry_failure::{NOBODY_TO_ASK, Refusal};
 pub use wire::{HostCalls, WireHost};
 pub use withheld::Capability;
 
@@ -227,6 +235,8 @@ impl From<UnreadableManifest> for HostFailure {
         Self::Malformed(format!("its answer {why}"))
     }
 }
+
+impl std::error::Error for HostFailure {}
 
 impl fmt::Display for HostFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

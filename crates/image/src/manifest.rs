@@ -44,6 +44,8 @@ pub struct Manifest<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadableManifest(pub String);
 
+impl std::error::Error for UnreadableManifest {}
+
 impl fmt::Display for UnreadableManifest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

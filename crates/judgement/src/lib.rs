@@ -5,7 +5,7 @@
 //!                                          │      (one file for each source)          │
 //!                                  attached, referrers (what stands beside it)   package (its SBOM)
 //! configuration (what it is)
-//! reason (why, as data, and the only place of its words)
+//! reason (why, as data, and the words of it)
 //! ```
 //!
 //! It never sees a request, and never decides one: it says what an image came to, and its caller has the phases.

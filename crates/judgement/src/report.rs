@@ -234,6 +234,23 @@ pub struct ReportSearch<'a> {
     vex: Option<Rc<VexDocuments<'a>>>,
 }
 
+/// The platforms of an image that documents are asked for.
+#[derive(Clone, Copy)]
+struct JudgedPlatforms<'s> {
+    reference: &'s ImageReference,
+    image: &'s ResolvedImage,
+    /// Whether each of the image's platforms is one, in their order.
+    is_asked: &'s [bool],
+}
+
+/// What documents say beside what they come to.
+#[derive(Default)]
+struct SaidBeside {
+    exemptions: UsedExemptions,
+    vex: Vec<UsedVex>,
+    warnings: Vec<ImageWarning>,
+}
+
 impl fmt::Debug for ReportSearch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ReportSearch").field("known", &self.known.keys()).finish_non_exhaustive()
@@ -455,7 +472,8 @@ impl<'a> ReportSearch<'a> {
         let judge = judge.telling_packages(Rc::clone(&self.package_room));
         let all = vec![true; image.platforms.len()];
         let before = self.package_room.get();
-        let (statements, known_to, asked) = self.ask(DocumentKind::Sbom, (reference, image, &all), &judge);
+        let (statements, known_to, asked) =
+            self.ask(DocumentKind::Sbom, JudgedPlatforms { reference, image, is_asked: &all }, &judge);
         let Some((before, left)) = before.zip(self.package_room.get()) else {
             return Err(UnknownPackages::TooLargeTogether(MAX_PACKAGE_BYTES_TOGETHER));
         };
@@ -509,31 +527,25 @@ impl<'a> ReportSearch<'a> {
         judge.know_exploited(self.exploited.clone());
         judge.know_objects(self.objects, reference);
         judge.know_running(self.running.map(|pods| RunningImage::new(pods, image)));
-        let mut warnings = Vec::new();
+        let mut beside = SaidBeside::default();
         if image.is_unproven {
-            warnings.push(ImageWarning::UnprovenIndex);
+            beside.warnings.push(ImageWarning::UnprovenIndex);
         }
-        let (mut exemptions, mut vex) = (UsedExemptions::default(), Vec::new());
         let forgiven = self.settings.scan.effective_fallbacks(&self.subject.namespace);
         let all = vec![true; image.platforms.len()];
-        let (mut platforms, known_to) = self.judge_platforms(
-            DocumentKind::Report,
-            (reference, image, &all),
-            &judge,
-            (&mut exemptions, &mut vex),
-            &mut warnings,
-        );
+        let asked = JudgedPlatforms { reference, image, is_asked: &all };
+        let (mut platforms, known_to) = self.judge_platforms(DocumentKind::Report, asked, &judge, &mut beside);
         // What is rejected anyway needs no SBOM; what the settings let in all the same does.
         if judge.asks_for_contents() && is_on(Remedy::SbomMustBeThere) {
             let is_let_in = |platform: &PlatformReport| !gravity(platform.status, platform.forgiven_by, forgiven).0;
             let asked: Vec<bool> = platforms.iter().map(is_let_in).collect();
             if asked.contains(&true) {
-                let of = (reference, image, asked.as_slice());
-                let used = (&mut exemptions, &mut vex);
-                let (sboms, _) = self.judge_platforms(DocumentKind::Sbom, of, &judge, used, &mut warnings);
+                let of = JudgedPlatforms { reference, image, is_asked: &asked };
+                let (sboms, _) = self.judge_platforms(DocumentKind::Sbom, of, &judge, &mut beside);
                 platforms = with_sboms(platforms, sboms, &asked, forgiven);
             }
         }
+        let SaidBeside { exemptions, vex, mut warnings } = beside;
         warnings.extend(exemptions.ending(self.now));
         let worst = platforms.iter().map(|platform| (platform.status, platform.state, platform.forgiven_by));
         let worst = worst.reduce(|worst, next| {
@@ -558,17 +570,15 @@ impl<'a> ReportSearch<'a> {
         }
     }
 
-    /// What documents of one kind come to for each platform that is asked for, and which source has them. What else they say goes to
-    /// the exemptions and the warnings.
+    /// What documents of one kind come to for each platform that is asked for, and which source has them.
     fn judge_platforms(
         &mut self,
         kind: DocumentKind,
-        (reference, image, is_asked): (&ImageReference, &ResolvedImage, &[bool]),
+        of: JudgedPlatforms<'_>,
         judge: &Judge<'a>,
-        (exemptions, vex): (&mut UsedExemptions, &mut Vec<UsedVex>),
-        warnings: &mut Vec<ImageWarning>,
+        beside: &mut SaidBeside,
     ) -> (Vec<PlatformReport>, Option<&'static str>) {
-        let (statements, known_to, asked) = self.ask(kind, (reference, image, is_asked), judge);
+        let (statements, known_to, asked) = self.ask(kind, of, judge);
         let sources = match kind {
             DocumentKind::Report => &self.sources,
             DocumentKind::Sbom => &self.sboms,
@@ -578,17 +588,15 @@ impl<'a> ReportSearch<'a> {
             Decisive::Nothing(places.collect())
         };
         let forgiven = self.settings.scan.effective_fallbacks(&self.subject.namespace);
-        let mut platforms = Vec::with_capacity(image.platforms.len());
-        for (manifest, statements) in image.platforms.iter().zip(statements) {
-            exemptions.note(&statements);
-            note_vex(&statements, vex);
-            for warning in warned(&statements) {
-                if !warnings.contains(&warning) {
-                    warnings.push(warning);
+        let mut platforms = Vec::with_capacity(of.image.platforms.len());
+        for (manifest, statements) in of.image.platforms.iter().zip(statements) {
+            beside.exemptions.note(&statements);
+            note_vex(&statements, &mut beside.vex);
+            let disagreement = disagree(&statements).then_some(ImageWarning::ReportsDisagree);
+            for warning in warned(&statements).into_iter().chain(disagreement) {
+                if !beside.warnings.contains(&warning) {
+                    beside.warnings.push(warning);
                 }
-            }
-            if disagree(&statements) && !warnings.contains(&ImageWarning::ReportsDisagree) {
-                warnings.push(ImageWarning::ReportsDisagree);
             }
             let source = known_to.unwrap_or_default();
             platforms.push(platform_report(kind, manifest, statements, source, forgiven, nothing));
@@ -601,7 +609,7 @@ impl<'a> ReportSearch<'a> {
     fn ask(
         &mut self,
         kind: DocumentKind,
-        (reference, image, is_asked): (&ImageReference, &ResolvedImage, &[bool]),
+        JudgedPlatforms { reference, image, is_asked }: JudgedPlatforms<'_>,
         judge: &Judge<'a>,
     ) -> (Vec<Vec<Statement<'a>>>, Option<&'static str>, usize) {
         let reports = &self.settings.reports;

@@ -2,9 +2,9 @@
 //! builtins that rules of the settings have.
 
 use crate::deployment::load;
-use crate::engine::builtins::exists;
-use crate::engine::document::{from_value, get};
-use crate::engine::{Budget, EvaluationError, Evaluator, Text};
+use crate::evaluation::builtins::exists;
+use crate::evaluation::document::{from_value, get};
+use crate::evaluation::{Budget, EvaluationError, Evaluator, Text};
 use image_admission_settings::{ImageMatching, RegoVersion};
 use image_admission_untrusted::time::Timestamp;
 use regorus::Value;

@@ -1,7 +1,7 @@
 //! Rego as the policy has it: OPA's language on regorus, evaluated within bounds, and refused where it can't be.
 //!
 //! ```text
-//! engine     modules evaluated within bounds
+//! evaluation modules evaluated within bounds
 //!    │
 //! rules      which rules the settings have: those of the phases with what is generated beside them, and policies with libraries
 //!    │
@@ -10,14 +10,14 @@
 //! conformance what OPA's own cases ask: the evaluator as rules of the settings have it
 //! ```
 //!
-//! Each room uses those above it, and none below: requests are decided without what is only checked when the policy is
+//! Each module uses those above it, and none below: requests are decided without what is only checked when the policy is
 //! deployed. It never sees a request: who has one gives rules their input, and reads what they say.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
 pub mod conformance;
 mod deployment;
-pub mod engine;
+pub mod evaluation;
 pub mod rules;
 
 pub use deployment::{check, silent_denials, unseen};

@@ -26,6 +26,8 @@ impl UnreadableDocument {
     }
 }
 
+impl std::error::Error for UnreadableDocument {}
+
 impl fmt::Display for UnreadableDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

@@ -1,4 +1,14 @@
 //! Settings: read once, into types that can't be wrong, with every problem reported together.
+//!
+//! ```text
+//! read (values with their paths, problems that add up) ── one file for each object of the settings ── lib (all of them)
+//! refused (keys that mean nothing here) · config_map (settings inside of a ConfigMap)
+//! policy (which rule decides an image) · lint (what is valid, and may not be meant)
+//! ```
+//!
+//! They are read by hand: `serde` stops at the first problem, and names no path ([why they are described
+//! twice](../../../docs/decisions/settings-are-described-twice.md)). This crate never looks at a request, and never evaluates Rego or CEL:
+//! rules and expressions are strings here.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
@@ -26,10 +36,6 @@ mod reports;
 mod repository;
 mod verification;
 
-pub use image_admission_scan_report::license::{LicenseList, LicensePattern};
-pub use image_admission_scan_report::purl::PurlPattern;
-pub use image_admission_scan_report::severity::Severity;
-pub use image_admission_scan_report::version::VersionRange;
 use read::{Path, Problems, SettingsMap};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -44,16 +50,18 @@ pub use break_glass::{BreakGlass, GuardedResource};
 pub use exemptions::{Exemption, Pattern, UNSAID_REASON};
 pub use exemptions_from::{ExemptionObject, ExemptionsFrom, VoidExemption};
 pub use glob::Glob;
+pub use image_admission_scan_report::license::{LicenseList, LicensePattern};
+pub use image_admission_scan_report::purl::PurlPattern;
+pub use image_admission_scan_report::severity::Severity;
+pub use image_admission_scan_report::version::VersionRange;
 pub use kinds::KindPattern;
 pub use lint::{Lint, LintFix, LintRule, LintSeverity, lint_namespaced_rules};
-pub use message::RULE;
-pub use message::{Message, MessageStyle};
+pub use message::{Message, MessageStyle, RULE};
 pub use namespaces::{ByNamespace, NamespacePattern};
 pub use phases::{
-    CustomPolicy, EffectiveFallbacks, FailureFallback, Fallback, ForgivenBy, ImageMatching, NamespaceOverride, Phase,
-    PreScanAction, ScanAction, StatusFallbacks,
+    CustomPolicy, Effect, EffectiveFallbacks, FailureFallback, Fallback, ForgivenBy, ImageMatching, NamespaceOverride,
+    Phase, PhaseAction, PreScanAction, ScanAction, StatusFallbacks,
 };
-pub use phases::{Effect, PhaseAction};
 pub use pin::Pin;
 pub use prefix::Prefix;
 pub use registries::{Mirror, MirrorAsk, Mirrors};

@@ -8,7 +8,8 @@
 //! remedy    what each of the policy's defences is against, so that a test can take one away
 //! ```
 //!
-//! It never does I/O, and it knows nothing of images, of Kubernetes or of this policy's settings.
+//! It never does I/O, and reads nothing of images, of Kubernetes or of this policy's settings. Only `remedy` names what stands above: one
+//! list of all remedies, so that none is without a test.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 

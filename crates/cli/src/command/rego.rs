@@ -10,7 +10,7 @@ use std::time::Duration;
 use web_time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use image_admission_rego::engine::make_alike;
+use image_admission_rego::evaluation::make_alike;
 use image_admission_untrusted::time::Timestamp;
 use regorus::unstable::{Module as ParsedModule, NodeRef};
 use regorus::utils::limits::ExecutionTimerConfig;

@@ -1,8 +1,8 @@
 //! The cluster as data: the kinds of `context`, as far as the rules of a request mention them.
 
 use image_admission_host::{Host, HostFailure, Resource};
-use image_admission_rego::engine::document::{from_json, get, set};
-use image_admission_rego::engine::module::Facts;
+use image_admission_rego::evaluation::document::{from_json, get, set};
+use image_admission_rego::evaluation::module::Facts;
 use image_admission_settings::ContextKind;
 use image_admission_untrusted::message::cut;
 use regorus::Value;

@@ -4,7 +4,7 @@
 use crate::request::{AdmissionRequest, Operation};
 use image_admission_image::{ImageList, WorkloadImage};
 use image_admission_judgement::report::{Field, ScanReport};
-use image_admission_rego::engine::document::{from_json, from_own, get, set};
+use image_admission_rego::evaluation::document::{from_json, from_own, get, set};
 use image_admission_rego::rules::ImageQuestion;
 use regorus::Value;
 use serde_json::Value as Json;

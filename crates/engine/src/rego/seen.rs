@@ -1,6 +1,6 @@
 //! What rules saw: for the log of a policy with `verboseLog`, which leaves out what Secrets hold, and for the command line.
 
-use image_admission_rego::engine::{Text, is_within};
+use image_admission_rego::evaluation::{Text, is_within};
 use image_admission_settings::RegoVersion;
 use regorus::Value;
 use serde_json::{Map, Value as Json};

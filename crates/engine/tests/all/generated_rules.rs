@@ -12,7 +12,9 @@ use crate::cases::{Case, Cluster, IMAGES, PREFIXES, Phase, case};
 use custom::{Custom, How, PRE_SCAN_RULES, SCAN_RULES};
 use image_admission_engine::{JudgedImage, Outcome, Response, decide};
 use image_admission_host::WireHost;
-use image_admission_rego::engine::image_has_prefix::{ComparedImages, IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS};
+use image_admission_rego::evaluation::image_has_prefix::{
+    ComparedImages, IMAGE_HAS_PREFIX, IMAGE_HAS_PREFIX_ARGUMENTS,
+};
 use image_admission_rego::rules::generated::{ALWAYS, GeneratedRules, PRE_SCAN, SCAN};
 use image_admission_settings::{ForgivenBy, ImageMatching, Settings};
 use image_admission_untrusted::time::Timestamp;

@@ -3,8 +3,8 @@
 //! Only what is wrong whatever a request has is told. What references and most functions give isn't known here.
 
 use super::scope::{head, package, spelled};
-use crate::engine::module::{Facts, Place};
-use crate::engine::template_string::TEMPLATE_STRING;
+use crate::evaluation::module::{Facts, Place};
+use crate::evaluation::template_string::TEMPLATE_STRING;
 use crate::rules::Asked;
 use regorus::Value;
 use regorus::unstable::{ArithOp, AssignOp, Expr, ExprRef, Literal, Module, Query, Ref, Rule, RuleHead, Span};

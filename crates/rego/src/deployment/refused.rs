@@ -1,7 +1,7 @@
 //! Functions of OPA that rules can't call here, and what is said of a name that no function has.
 
-use crate::engine::builtins;
-use crate::engine::template_string::TEMPLATE_STRING;
+use crate::evaluation::builtins;
+use crate::evaluation::template_string::TEMPLATE_STRING;
 use image_admission_untrusted::message::nearest;
 use std::collections::BTreeSet;
 

@@ -5,7 +5,7 @@
 
 use super::recursion::Graph;
 use super::scope::{Path, Scope, declared, package, pattern, rule_path, spelled};
-use crate::engine::module::Place;
+use crate::evaluation::module::Place;
 use regorus::unstable::{AssignOp, BoolOp, Expr, ExprRef, Literal, Module, Query, Ref, Rule, RuleHead};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

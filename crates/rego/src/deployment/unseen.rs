@@ -3,8 +3,8 @@
 //! That is no error: a module may ask whether it is there, or be written for both, custom rules and policies.
 
 use super::compile::{phases, quoted, with_libraries};
-use crate::engine::module::Facts;
-use crate::engine::{Budget, Evaluator, Text};
+use crate::evaluation::module::Facts;
+use crate::evaluation::{Budget, Evaluator, Text};
 use crate::rules::generated::PACKAGE;
 use crate::rules::{ImageQuestion, Phase, Pool, load_modules, with_package};
 use image_admission_settings::{ContextKind, Lint, LintRule, RegoPolicy, Settings};

@@ -5,8 +5,8 @@
 //! This looks for variables that stand nowhere else than where a value is needed.
 
 use super::refused::refusal;
-use crate::engine::builtins;
-use crate::engine::module::{Place, function_name};
+use crate::evaluation::builtins;
+use crate::evaluation::module::{Place, function_name};
 use regorus::unstable::{AssignOp, Expr, ExprRef, Literal, Module, Query, Rule, RuleHead, Span};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! What policies may refer to: the libraries, and the other policies, of whatever kind. A module is parsed when
 //! another refers to its package.
 
-use crate::engine::Text;
-use crate::engine::module::Facts;
+use crate::evaluation::Text;
+use crate::evaluation::module::Facts;
 use image_admission_settings::{RegoLibrary, RegoPolicy};
 use std::cell::OnceCell;
 

@@ -2,8 +2,8 @@
 
 use super::asked::Asked;
 use super::generated::{ALWAYS, GeneratedRules, PACKAGE, PRE_SCAN, SCAN};
-use crate::engine::module::Facts;
-use crate::engine::{EvaluationError, Evaluator, Text};
+use crate::evaluation::module::Facts;
+use crate::evaluation::{EvaluationError, Evaluator, Text};
 use image_admission_settings::RegoVersion;
 
 /// One of the two phases.
@@ -189,7 +189,7 @@ pub fn load_modules(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Budget;
+    use crate::evaluation::Budget;
 
     #[test]
     fn imports_stand_behind_the_package() {

@@ -1,6 +1,6 @@
 //! The clock by which evaluations are stopped. The engine has none of its own, as in the policy's module.
 
-use image_admission_rego::engine::use_clock_if_none;
+use image_admission_rego::evaluation::use_clock_if_none;
 use std::sync::OnceLock;
 use std::time::Duration;
 use web_time::Instant;

@@ -1,9 +1,9 @@
-//! The engine with its bounds: modules are read and evaluated, and nothing that a rule says takes the server down.
+//! regorus with bounds: modules are read and evaluated, and nothing that a rule says takes the server down.
 //!
 //! ```text
 //! module (its syntax, read) ── evaluator ── builtins (those that regorus lacks) ── image_has_prefix, image_reference
 //!                                │ │   │
-//!                            clock │ exceeded
+//!                            clock │ first_exceeded_bound
 //!                                bounds (which builtin is bounded, and how)
 //!                                  ├── checks ── sizes, weight: what is measured before regorus' builtin is called
 //!                                  ├── patterns: what searches

@@ -16,7 +16,7 @@ mod kubernetes;
 #[cfg(feature = "live")]
 pub mod live;
 #[cfg(not(feature = "live"))]
-#[path = "not_live.rs"]
+#[path = "answers/not_live.rs"]
 pub mod live;
 mod manifest;
 pub mod recorded;
