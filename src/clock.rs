@@ -1,11 +1,11 @@
-//! The clock that stops rules: it tells the time, and that none is left when the guest's memory is nearly used up.
+//! The clock that stops rules. It tells the time; when the guest's memory is nearly used up, it tells that no time is left.
 
 use crate::room::taken;
 use image_admission_untrusted::clock::{Clock, NO_TIME};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// The most memory that rules begin something with, in bytes: what one builtin may still take fits below 128 MiB.
+/// Beyond this much memory, in bytes, rules are stopped: what one builtin may still take fits below 128 MiB.
 const MOST_FOR_RULES: usize = 80 * 1024 * 1024;
 
 /// The host's monotonic clock, and this module's memory.

@@ -1,7 +1,7 @@
 //! The guest: the engine as a Kubewarden policy.
 //!
-//! Nothing is decided here. A payload goes to the engine, that of `validate` with the time and a host that is asked over waPC, and the
-//! answer goes back.
+//! Nothing is decided here. It passes payloads to the engine and the engine's answers back. For `validate` it adds the time and a
+//! host that is called over waPC.
 
 mod clock;
 mod room;
@@ -18,7 +18,7 @@ use wapc_guest::{CallResult, host_call, register_function};
 /// waPC's binding of Kubewarden's host.
 const BINDING: &str = "kubewarden";
 
-/// Registers what Kubewarden asks of a policy: waPC calls it first.
+/// Registers the functions that Kubewarden calls. waPC calls this one first.
 #[expect(unsafe_code, reason = "waPC finds it by its name")]
 #[unsafe(no_mangle)]
 pub extern "C" fn wapc_init() {

@@ -1,7 +1,7 @@
 //! How much of the module's memory a request may take.
 //!
-//! The module has 128 MiB at most (`build.rs`), and traps beyond: then nobody is told why. So the engine asks here, and rejects in its
-//! own words.
+//! The module has 128 MiB at most (`build.rs`). Beyond that it traps, and nobody is told why. So the engine asks here first, and
+//! rejects with a message.
 
 use image_admission_untrusted::memory::Memory;
 use std::hint;
@@ -13,7 +13,7 @@ const MOST: usize = 112 * 1024 * 1024;
 /// The page of WebAssembly, the unit in which memory grows.
 const PAGE: usize = 64 * 1024;
 
-/// Whether there was no room for something.
+/// Whether memory was refused.
 static IS_REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// The module's memory, up to what a request may take.
@@ -22,7 +22,7 @@ pub(crate) struct Room;
 
 impl Memory for Room {
     fn has_room_for(&self, bytes: usize) -> bool {
-        // What was given back counts, so that it is tried. A compiler may leave out memory that nobody looks at.
+        // Memory that was freed can be used again, so this tries to allocate. A compiler may drop an allocation that is never used.
         let mut tried = Vec::<u8>::new();
         let has_room = tried.try_reserve_exact(bytes).is_ok() && taken() <= MOST;
         hint::black_box(&tried);
@@ -37,7 +37,7 @@ impl Memory for Room {
     }
 }
 
-/// What was refused to one request says nothing of the next.
+/// Forgets that a request before this one was refused memory.
 pub(crate) fn start_anew() {
     IS_REFUSED.store(false, Ordering::Relaxed);
 }
@@ -48,7 +48,7 @@ pub(crate) fn taken() -> usize {
     core::arch::wasm32::memory_size::<0>() * PAGE
 }
 
-/// Elsewhere than in a module this is checked by the compiler, and never run.
+/// Only for the compiler: outside of a module this never runs.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn taken() -> usize {
     PAGE

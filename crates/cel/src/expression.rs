@@ -1,8 +1,7 @@
 //! CEL expressions: read, checked when the policy is deployed, evaluated within limits.
 //!
-//! The engine is the `cel` crate's; its tables cost more than an evaluation does, so that a context gets the functions that
-//! expressions call and no others. It knows no limits: what loops is counted, in the syntax tree, and what makes large values
-//! goes through a function that weighs them.
+//! The engine is the `cel` crate's. A context gets only the functions that expressions call. The engine has no limits, so the
+//! syntax tree is changed before: loops count their steps, and `+` goes through a function that checks the size of the result.
 
 use crate::functions;
 use crate::operators::sign_in_error;
@@ -21,37 +20,37 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// The longest text of an expression: far longer than any that people read.
+/// The longest expression, in bytes: far longer than any that people read.
 const MAX_EXPRESSION_LENGTH: usize = 16 * 1024;
 /// How deep an expression may be nested: each level takes some hundred bytes of the module's stack, several times.
 const DEEPEST: usize = 100;
 /// The most steps of all loops of one policy.
 const MAX_STEPS: u64 = 50_000;
-/// What all expressions of a request may take, beside the 450 ms of its rules in Rego: both end within 600.
+/// The time that all expressions of a request may take. Its rules in Rego may take 450 ms more: 600 ms together.
 const MAX_TIME: Duration = Duration::from_millis(150);
 /// After how many steps the clock is read.
 const STEPS_BETWEEN_CHECKS: u64 = 8;
-/// The longest text, and the longest list, that `+` makes.
+/// The longest string and the longest list that `+` makes.
 const MAX_TEXT_LENGTH: usize = 1 << 20;
 const MAX_LIST_LENGTH: usize = 100_000;
 
 /// Counts a step of a loop, and passes its argument on.
 pub const STEP: &str = "@step";
-/// Puts the keys of a map in order: maps have none.
+/// Sorts the keys of a map: maps have no order.
 pub const IN_ORDER: &str = "@in_order";
-/// `+`, for texts and lists of a bounded length.
+/// `+`, for strings and lists of a bounded length.
 pub const PLUS: &str = "@plus";
 
 /// A function as the engine takes it, with its arguments as they are.
 pub type Function =
     Box<dyn for<'c, 'v> Fn(&mut FunctionContext<'c, 'v>) -> Result<CowVal<'c, 'v>, ExecutionError> + Send + Sync>;
 
-/// An expression that was read.
+/// A parsed expression.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// Its syntax, with what counts steps and bounds sums in it.
+    /// The syntax tree, with the calls in it that count steps and bound sums.
     pub tree: IdedExpr,
-    /// What it is about.
+    /// What it refers to.
     pub references: References,
 }
 
@@ -64,25 +63,25 @@ pub struct References {
     pub functions: BTreeSet<String>,
 }
 
-/// How an error begins that is about a name.
+/// The beginning of an error about an unknown name.
 pub const UNDECLARED: &str = "undeclared reference";
 
 /// Why an expression has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EvaluationError {
-    /// It has no value, or what was looked up is none, or makes no sense. Whoever writes the object, or pushes the image,
-    /// can bring that about.
+    /// It has no value, or what was looked up doesn't exist or makes no sense. A Pod author, or the pusher of an image, can cause
+    /// this.
     Failed(String),
-    /// What it needs can't be known now, and nobody who asks for an image chose that: the cluster, or a registry that the
-    /// settings name, could not be asked. It is all that `failurePolicy: Ignore` forgives.
+    /// The cluster, or a registry that the settings name, could not be asked. No Pod author can cause this. It is all that
+    /// `failurePolicy: Ignore` forgives.
     Outage {
         /// What could not be asked, and why.
         why: String,
-        /// The image that the question was about; none for one about the cluster.
+        /// The image that the request was about; none for a request about the cluster.
         image: Option<String>,
     },
-    /// It would take more than a policy may: that rejects, whatever `failurePolicy` says, since others choose how much
-    /// there is to look at.
+    /// It would take more than a policy may. That rejects, whatever `failurePolicy` says: others choose how much there
+    /// is to look at.
     Limit(String),
 }
 
@@ -92,7 +91,7 @@ impl EvaluationError {
         matches!(self, Self::Outage { .. })
     }
 
-    /// The same with where it happened before it.
+    /// The same error, with the place where it happened in front.
     pub fn at(self, path: &str) -> Self {
         match self {
             Self::Failed(why) => Self::Failed(format!("{path}: {why}")),
@@ -103,10 +102,10 @@ impl EvaluationError {
 }
 
 impl EvaluationError {
-    /// The same without what an expression was given: that may be what a Secret holds.
+    /// The same error without values that the expression was given: they may come from a Secret.
     pub fn without_values(self) -> Self {
         match self {
-            // The name stands in the expression.
+            // This error has only a name from the expression.
             Self::Failed(why) if !why.starts_with(UNDECLARED) => {
                 Self::Failed("it has no value; why isn't told, since the request is about a Secret".to_owned())
             }
@@ -129,14 +128,14 @@ impl fmt::Display for EvaluationError {
     }
 }
 
-/// What may be referred to below a variable by its name alone, so that it is known when the policy is deployed.
+/// Variables whose fields are selected only by name, so that they are known when the policy is deployed.
 pub const NAMESPACES: [&str; 4] = ["images", "attestors", "attestations", "variables"];
 
 impl Program {
     /// Reads an expression.
     ///
     /// # Errors
-    /// Where and why it is no CEL, in one line.
+    /// Where and why it isn't CEL, in one line.
     pub fn read(text: &str) -> Result<Self, String> {
         if text.len() > MAX_EXPRESSION_LENGTH {
             return Err(format!(
@@ -159,7 +158,7 @@ impl Program {
         Ok(Self { tree: limited(tree), references })
     }
 
-    /// The names of fields that it selects, and its texts, by which it may select others.
+    /// The names of fields that it selects, and its strings, by which it may select others.
     pub fn words(&self) -> BTreeSet<String> {
         let mut words = BTreeSet::new();
         let mut rest = vec![&self.tree];
@@ -178,15 +177,15 @@ impl Program {
         words
     }
 
-    /// The fields that it selects by their names, from a variable on: `object.metadata.labels`, taken apart. Those below
-    /// [`NAMESPACES`] are known otherwise.
+    /// The fields that it selects by name, from a variable on: `object.metadata.labels`, split. Those below [`NAMESPACES`] are in
+    /// the references.
     pub fn paths(&self) -> BTreeSet<Vec<&str>> {
         let mut paths = BTreeSet::new();
         add_paths(&self.tree, &BTreeSet::new(), &mut paths);
         paths
     }
 
-    /// Whether one element is taken by its place of what a function gives.
+    /// Whether the result of a function is indexed by a position.
     pub fn takes_one(&self, function: &str) -> bool {
         let mut rest = vec![&self.tree];
         while let Some(node) = rest.pop() {
@@ -202,10 +201,10 @@ impl Program {
         false
     }
 
-    /// The value in a scope.
+    /// Evaluates it in a scope.
     ///
     /// # Errors
-    /// It has none.
+    /// It has no value.
     pub fn evaluate(&self, scope: &Scope<'_>) -> Result<Value, EvaluationError> {
         scope.time.begin();
         let value = Value::resolve(&self.tree, &scope.context).map_err(|error| match &error {
@@ -219,7 +218,7 @@ impl Program {
         if is_late {
             return Err(EvaluationError::Limit(out_of_time()));
         }
-        // An error may be dropped on the way, where `||` or `exists` finds a truth beside it.
+        // `||` or `exists` may drop an error where another part is true.
         if scope.steps.load(Ordering::Relaxed) > MAX_STEPS {
             return Err(EvaluationError::Limit(too_many_steps()));
         }
@@ -241,7 +240,7 @@ pub fn describe(error: &ExecutionError) -> String {
         ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
         ExecutionError::UndeclaredReference(name) => format!("{UNDECLARED} to `{name}`"),
         ExecutionError::FunctionError { function, message } => format!("{function}: {message}"),
-        // Their texts would show maps, whose keys have no order.
+        // Their messages would show maps, whose keys have no order.
         ExecutionError::UnsupportedBinaryOperator(operator, left, right) => {
             let operator = sign_in_error(operator).unwrap_or(operator);
             format!("`{operator}` takes no {} and {}", left.type_of(), right.type_of())
@@ -271,22 +270,22 @@ pub fn describe(error: &ExecutionError) -> String {
     cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), 400)
 }
 
-/// What expressions of one policy see.
+/// What the expressions of one policy see.
 pub struct Scope<'v> {
     context: Context<'v, 'v>,
     steps: Arc<AtomicU64>,
     time: Time,
 }
 
-/// The time that the expressions of a request took so far. What the host takes to answer them doesn't count.
+/// The time that the expressions of a request took so far. The host's time for its answers doesn't count.
 #[derive(Debug, Clone, Default)]
 pub struct Time(Arc<Taken>);
 
-/// Microseconds. Functions of the engine are shared between threads, by their type.
+/// In microseconds. Atomic, because the engine requires functions that can be shared between threads.
 #[derive(Debug, Default)]
 struct Taken {
     before: AtomicU64,
-    /// When the present evaluation began; zero: there is no clock.
+    /// When the current evaluation began; zero: there is no clock.
     since: AtomicU64,
     is_up: AtomicBool,
 }
@@ -300,13 +299,13 @@ impl Time {
         self.0.since.store(Self::now(), Ordering::Relaxed);
     }
 
-    /// Whether the time, or the memory, is used up: a clock says by a time without end that there is none left.
+    /// Whether the time or the memory is used up. For the latter the clock tells [`NO_TIME`].
     fn is_up(&self) -> bool {
         let since = self.0.since.load(Ordering::Relaxed);
         if since != 0 {
             let now = Self::now();
             let taken = self.0.before.load(Ordering::Relaxed).saturating_add(now.saturating_sub(since));
-            // None may have been left from the beginning.
+            // There may have been no time left when the evaluation began.
             if u128::from(taken) > MAX_TIME.as_micros() || u128::from(now) >= NO_TIME.as_micros() {
                 self.0.is_up.store(true, Ordering::Relaxed);
             }
@@ -329,7 +328,7 @@ impl fmt::Debug for Scope<'_> {
 }
 
 impl Scope<'_> {
-    /// A scope with the functions that expressions refer to, and no variable.
+    /// A scope with the functions that expressions refer to, and no variables.
     pub fn new<'r>(references: impl Iterator<Item = &'r References> + Clone, time: &Time) -> Self {
         let steps = Arc::new(AtomicU64::new(0));
         let names = || references.clone().flat_map(|references| references.functions.iter().map(String::as_str));
@@ -351,7 +350,7 @@ impl Scope<'_> {
         let in_order: Function = Box::new(in_order);
         let plus: Function = Box::new(plus);
         for (name, function) in [(STEP, step), (IN_ORDER, in_order), (PLUS, plus)] {
-            // Nobody else declares a name like these.
+            // No other function has a name like these.
             let _ = context.add_function(name, function);
         }
         for name in names().collect::<BTreeSet<_>>() {
@@ -363,12 +362,12 @@ impl Scope<'_> {
         Self { context, steps, time: time.clone() }
     }
 
-    /// Gives a name to a value.
+    /// Binds a variable.
     pub fn set(&mut self, name: &str, value: Value) {
         self.context.add_variable_from_value(name, value);
     }
 
-    /// What a name stands for, if for anything.
+    /// The value of a variable; none where it is unbound.
     pub fn get(&self, name: &str) -> Option<Value> {
         Value::try_from(self.context.get_variable(name)?.as_ref()).ok()
     }
@@ -378,7 +377,7 @@ impl Scope<'_> {
         self.steps.load(Ordering::Relaxed)
     }
 
-    /// Forgets the steps of an evaluation that is begun again.
+    /// Sets the step count back, for an evaluation that is started again.
     pub fn set_steps(&self, steps: u64) {
         self.steps.store(steps, Ordering::Relaxed);
     }
@@ -389,7 +388,7 @@ impl Scope<'_> {
     }
 }
 
-/// The first argument, which every call of an own function has.
+/// The first argument, which every call of our own functions has.
 fn first<'c, 'v>(call: &mut FunctionContext<'c, 'v>) -> Result<CowVal<'c, 'v>, ExecutionError> {
     call.args.first().cloned().ok_or_else(ExecutionError::missing_argument_or_target)
 }
@@ -403,7 +402,7 @@ fn in_order<'c, 'v>(call: &mut FunctionContext<'c, 'v>) -> Result<CowVal<'c, 'v>
     Ok(CowVal::Owned(Value::from(keys).try_into()?))
 }
 
-/// `a + b`, unless it is too large: chains of loops could double it at each.
+/// `a + b`, unless it is too large: each of a chain of loops could double it.
 fn plus<'c, 'v>(call: &mut FunctionContext<'c, 'v>) -> Result<CowVal<'c, 'v>, ExecutionError> {
     let [left, right] = call.args.as_slice() else { return Err(ExecutionError::missing_argument_or_target()) };
     let text = |value: &CowVal<'_, '_>| value.downcast_ref::<CelString<'_>>().map_or(0, |text| text.inner().len());
@@ -422,7 +421,7 @@ fn plus<'c, 'v>(call: &mut FunctionContext<'c, 'v>) -> Result<CowVal<'c, 'v>, Ex
 }
 
 impl References {
-    /// The names below one of those whose fields are known, `images.containers`, each with its last part.
+    /// The names below a variable of [`NAMESPACES`], `images.containers`, each with its last part.
     pub fn fields_of<'r>(&'r self, namespace: &'r str) -> impl Iterator<Item = (&'r str, &'r str)> {
         self.names.iter().filter_map(move |name| {
             let field = name.strip_prefix(namespace)?.strip_prefix('.')?;
@@ -430,7 +429,7 @@ impl References {
         })
     }
 
-    /// Adds what a tree refers to. `bound` are the variables of loops around it.
+    /// Adds the references of a tree. `bound` are the variables of the loops around it.
     fn add(&mut self, tree: &IdedExpr, bound: &BTreeSet<&str>) {
         match &tree.expr {
             Expr::Unspecified | Expr::Literal(_) => {}
@@ -495,7 +494,7 @@ impl References {
     }
 }
 
-/// Adds the paths of a tree. `bound` are the variables of loops around it.
+/// Adds the paths of a tree. `bound` are the variables of the loops around it.
 fn add_paths<'t>(tree: &'t IdedExpr, bound: &BTreeSet<&'t str>, found: &mut BTreeSet<Vec<&'t str>>) {
     match &tree.expr {
         Expr::Ident(_) | Expr::Select(_) => {
@@ -530,7 +529,7 @@ fn add_paths<'t>(tree: &'t IdedExpr, bound: &BTreeSet<&'t str>, found: &mut BTre
     }
 }
 
-/// Hands over the parts of a node.
+/// Calls a function with each part of a node.
 pub fn each_child<'t>(tree: &'t IdedExpr, take: &mut impl FnMut(&'t IdedExpr)) {
     fn entry<'t>(entry: &'t EntryExpr, take: &mut impl FnMut(&'t IdedExpr)) {
         match entry {
@@ -551,8 +550,8 @@ pub fn each_child<'t>(tree: &'t IdedExpr, take: &mut impl FnMut(&'t IdedExpr)) {
     }
 }
 
-/// The parser bounds how deep brackets are nested, and not how long its chains are (`a.b.c`, `a ? b : c ? …`, `1 + 1 + …`),
-/// which it recurses into as well, as does whoever takes the tree apart. They are counted beforehand.
+/// The parser bounds how deep brackets are nested, but not how long chains are (`a.b.c`, `a ? b : c ? …`, `1 + 1 + …`). It recurses
+/// into chains too, and so does all code that walks the tree. So they are counted before.
 fn check_links(text: &str) -> Result<(), String> {
     let (mut choices, mut signs, mut links) = (0, 0, 0);
     let mut quote = None;
@@ -576,7 +575,7 @@ fn check_links(text: &str) -> Result<(), String> {
             (None, b'?') => choices += 1,
             (None, b'!' | b'-') => signs += 1,
             (None, b'.' | b'+' | b'*' | b'/' | b'%' | b'[' | b'<' | b'>' | b'=' | b'&' | b'|') => links += 1,
-            // `in`, with whatever stands around it.
+            // `in`, with the characters around it.
             (None, b'n') if before == b'i' => links += 1,
             (None, _) => {}
         }
@@ -592,8 +591,8 @@ fn check_links(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a tree is one that can be evaluated. The parser bounds what it recurses into, but long sums grow to the left
-/// without that.
+/// Whether a tree can be evaluated. The parser bounds its own recursion, but a long sum nests to the left without
+/// recursion.
 fn check_tree(tree: &IdedExpr) -> Result<(), String> {
     let mut rest = vec![(tree, 1)];
     while let Some((node, level)) = rest.pop() {
@@ -603,7 +602,7 @@ fn check_tree(tree: &IdedExpr) -> Result<(), String> {
         if matches!(node.expr, Expr::Struct(_) | Expr::Unspecified) {
             return Err("messages like `Type{field: …}` can't be made here; write a map, `{'field': …}`".to_owned());
         }
-        // The same variable would go by two names, and be looked for by one.
+        // The same variable would have two names, and be looked up by one.
         if let Expr::Ident(name) = &node.expr
             && let Some(plain) = name.strip_prefix('.')
         {
@@ -614,7 +613,7 @@ fn check_tree(tree: &IdedExpr) -> Result<(), String> {
     Ok(())
 }
 
-/// The tree with its loops counted, its maps in order and its sums weighed.
+/// The tree with counted loops, sorted maps and bounded sums.
 fn limited(tree: IdedExpr) -> IdedExpr {
     let id = tree.id;
     let boxed = |tree: Box<IdedExpr>| Box::new(limited(*tree));
@@ -675,8 +674,8 @@ fn call_of(name: &str, argument: IdedExpr) -> IdedExpr {
     }
 }
 
-/// A loop that counts its steps. What appends to a list keeps its form, by which the engine knows how to do that fast: it is
-/// the element, or the filter before it, that counts.
+/// A loop that counts its steps. A step that appends to a list keeps its form, by which the engine recognizes it. So the element,
+/// or the filter before it, counts.
 fn limited_loop(of: ComprehensionExpr) -> ComprehensionExpr {
     let iter_range = call_of(IN_ORDER, limited(of.iter_range));
     let is_literal = matches!(of.loop_cond.expr, Expr::Literal(_));
@@ -694,7 +693,7 @@ fn limited_loop(of: ComprehensionExpr) -> ComprehensionExpr {
     }
 }
 
-/// `filter ? list + [element] : list`, or `list + [element]`, with the first of them counted.
+/// `filter ? list + [element] : list` with the filter counted, or `list + [element]` with the element counted.
 fn counted_step(step: IdedExpr) -> IdedExpr {
     let id = step.id;
     match step.expr {
@@ -709,7 +708,7 @@ fn counted_step(step: IdedExpr) -> IdedExpr {
     }
 }
 
-/// `list + [element]` as it is, but for the element.
+/// `list + [element]` with only the element changed.
 fn appended(step: IdedExpr, is_counted: bool) -> IdedExpr {
     let id = step.id;
     match step.expr {
@@ -757,7 +756,7 @@ pub fn time_value(time: Timestamp) -> Value {
     functions::time(time.0).map_or(Value::Null, Value::Timestamp)
 }
 
-/// A map with keys of text.
+/// A map with string keys.
 #[expect(clippy::disallowed_types, reason = "the engine's own maps; loops over them go through their keys in order")]
 pub fn map_of<'k>(entries: impl Iterator<Item = (&'k str, Value)>) -> Value {
     let entries: std::collections::HashMap<String, Value> =

@@ -1,8 +1,8 @@
 //! The functions that an expression can call: those of the CEL standard and of the libraries that Kubernetes adds.
 //!
-//! The crate `cel` brings the standard functions too, in tables (`Env::stdlib()`) with hundreds of overloads. A request
-//! starts from a clean instance, so building the tables would cost every request far more than the evaluation does.
-//! Here a context starts empty (`Context::empty()`) and gets only the functions that the expression calls.
+//! The crate `cel` has the standard functions too, in tables (`Env::stdlib()`) with hundreds of overloads. Each request
+//! starts from a clean instance and would have to build them. So a context starts empty here (`Context::empty()`) and
+//! gets only the functions that the expression calls.
 //!
 //! # What works without the tables
 //!
@@ -13,16 +13,16 @@
 //!
 //! # What needs them
 //!
-//! Optionals, and what takes timestamps and durations apart (`getHours`): these exist only in the tables. The names are those
-//! for which [`needs_standard_library`] is true. For such an expression take `Context::with_env(Arc::new(Env::stdlib()))`
-//! and call [`add`] as usual: where a name is in the tables already, the tables win and [`add`] leaves them alone.
+//! Optionals, and the accessors of timestamps and durations (`getHours`), exist only in the tables. [`needs_standard_library`] is
+//! true for their names. For such an expression use `Context::with_env(Arc::new(Env::stdlib()))` and call [`add`] as usual: it
+//! leaves names alone that are in the tables already.
 //!
 //! # Bounds
 //!
-//! No function makes a text longer than [`MAX_TEXT`] or a list longer than [`MAX_ELEMENTS`]: it fails instead. The
-//! operator `+` isn't a function and has no such bound.
+//! No function makes a string longer than [`MAX_TEXT`] or a list longer than [`MAX_ELEMENTS`]: it fails instead. The
+//! operator `+` isn't a function; `expression` bounds it.
 
-/// Makes a type of ours a value of CEL with the name that Kubernetes gives it. Two are equal when `==` says so.
+/// Makes one of our types a CEL value, with the name that Kubernetes gives it. Two values are equal when `==` says so.
 macro_rules! opaque {
     ($type:ty, $name:literal) => {
         impl Val for $type {
@@ -75,22 +75,22 @@ use cel::common::value::{CowVal, Val};
 use cel::{Context, ExecutionError, FunctionContext};
 use std::ops::RangeInclusive;
 
-/// A text that would be longer than [`MAX_TEXT`].
+/// The error for a string that would be longer than [`MAX_TEXT`].
 pub const LONG_TEXT: &str = "the text would be longer than 1 MiB";
-/// A list that would be longer than [`MAX_ELEMENTS`].
+/// The error for a list that would be longer than [`MAX_ELEMENTS`].
 pub const LONG_LIST: &str = "the list would have more than 100,000 elements";
-/// A query of a URL with more values than that.
+/// The error for a URL whose query has more values than [`MAX_ELEMENTS`].
 const LONG_QUERY: &str = "the query would have more than 100,000 values";
-/// A text that no pattern is looked for in.
+/// The error for a string that is too long to search.
 const LONG_SEARCHED: &str = "the text is longer than 8 KiB";
-/// A pattern that is not looked for.
+/// The error for a pattern that is too long.
 const LONG_PATTERN: &str = "the pattern is longer than 1,024 bytes";
 
-/// Sets that no element is looked for in.
+/// The error for sets that are too large to compare.
 const LONG_SETS: &str = "the lists have more than 1,000,000 pairs of elements";
 
-/// Whether an error of a function says that it was given too much, or would make too much. Whoever writes the object
-/// chooses how much there is.
+/// Whether a function's error says that its input or its result is too large. The author of the object chooses how
+/// large they are.
 pub fn is_bound(message: &str) -> bool {
     [LONG_TEXT, LONG_LIST, LONG_QUERY, LONG_SEARCHED, LONG_PATTERN, LONG_SETS].contains(&message)
 }
@@ -99,7 +99,7 @@ pub fn is_bound(message: &str) -> bool {
 pub const TYPE_NAMES: &[&str] =
     &["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"];
 
-/// The longest text, in bytes, that a function makes.
+/// The longest string, in bytes, that a function makes.
 pub const MAX_TEXT: usize = 1 << 20;
 
 /// The most elements of a list that a function makes.
@@ -111,7 +111,7 @@ pub const MAX_ELEMENTS: usize = 100_000;
 pub fn add(context: &mut Context<'_, '_>, name: &str) -> bool {
     let Some(function) = find(name) else { return false };
     let boxed: Boxed = Box::new(move |frame| function.call(frame));
-    // The one error is that the environment has the name already, which answers the call as well.
+    // The only error is that the environment has the name already. Then its own function answers the call.
     drop(context.add_function::<Boxed, Boxed>(name, boxed));
     true
 }
@@ -119,7 +119,7 @@ pub fn add(context: &mut Context<'_, '_>, name: &str) -> bool {
 /// Binds the name of a simple type (`string`, `list`, …) as a variable, to compare with what `type(x)` gives; false
 /// when it isn't one of [`TYPE_NAMES`].
 ///
-/// A variable of a comprehension hides it, as it hides the name in the tables.
+/// A variable of a comprehension shadows it, as it shadows the name in the tables.
 pub fn add_type_name(context: &mut Context<'_, '_>, name: &str) -> bool {
     let Ok(position) = TYPE_NAMES.binary_search(&name) else { return false };
     if let Some(found) = TYPE_NAMES.get(position) {
@@ -133,17 +133,17 @@ pub fn is_known(name: &str) -> bool {
     find(name).is_some()
 }
 
-/// Why a function can't be called in one of the two ways; none: it can.
+/// Why a function can't be called as a function, or as a method; none: it can.
 pub fn misuse(name: &str, is_member: bool) -> Option<&'static str> {
     find(name).and_then(|function| function.style.misuse(is_member))
 }
 
-/// With how many arguments a function may be called, what it is called on included; none where [`FUNCTIONS`] doesn't have it.
+/// How many arguments a function takes, the target included; none where [`FUNCTIONS`] doesn't have it.
 pub fn arguments(name: &str) -> Option<RangeInclusive<usize>> {
     find(name).map(|function| function.arguments.clone())
 }
 
-/// Whether functions are called below this name, as `sets.contains` is.
+/// Whether the name is a prefix of functions, as in `sets.contains`.
 pub fn is_namespace(name: &str) -> bool {
     names().any(|known| known.split_once('.').is_some_and(|(namespace, _)| namespace == name))
 }
@@ -182,13 +182,14 @@ pub fn needs_standard_library(name: &str) -> bool {
     )
 }
 
-/// What a function answers: borrowed for `'c`, the call, where it can, from data that lives for `'v`.
+/// The result of a function. Where it can, it borrows for `'c`, the call, from data that lives for `'v`.
 type Answer<'c, 'v> = Result<CowVal<'c, 'v>, ExecutionError>;
 
 /// The form of a function that a context takes without a wrapper per type of argument.
 type Boxed = Box<dyn for<'c, 'v> Fn(&mut FunctionContext<'c, 'v>) -> Answer<'c, 'v> + Send + Sync>;
 
-/// How a function may be called. The crate would allow both ways for all, but what passes here must pass in Kubernetes.
+/// How a function may be called. The crate would allow both ways for each, but an expression that passes here must pass in
+/// Kubernetes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Style {
     /// Only as `name(x)`.
@@ -218,7 +219,7 @@ struct Function {
 }
 
 impl Function {
-    /// Checks the form of the call, which no type checker did before, and runs the function.
+    /// Checks the form of the call, since there is no type checker, and runs the function.
     fn call<'c, 'v>(&self, frame: &mut FunctionContext<'c, 'v>) -> Answer<'c, 'v> {
         let target = frame.this.take();
         let member = target.is_some();
@@ -336,7 +337,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().map(|(name, _)| *name)
 }
 
-/// A call that is being answered: the name it was made by and its arguments, the target first.
+/// A call: the name of the function and the arguments, the target first.
 #[derive(Debug)]
 struct Call<'c, 'v> {
     name: &'c str,
@@ -356,7 +357,7 @@ impl<'c, 'v> Call<'c, 'v> {
         self.arguments.get(position).map(AsRef::as_ref).ok_or_else(|| self.mismatch())
     }
 
-    /// The first argument, taken out of the call: for a function that hands it back.
+    /// The first argument, taken out of the call: for a function that returns it.
     fn into_first(self) -> Answer<'c, 'v> {
         let mismatch = self.mismatch();
         self.arguments.into_iter().next().ok_or(mismatch)
@@ -367,7 +368,7 @@ impl<'c, 'v> Call<'c, 'v> {
         Ok(self.argument(position)?.get_type().kind())
     }
 
-    /// The text at `position`.
+    /// The string at `position`.
     fn text(&self, position: usize) -> Result<&str, ExecutionError> {
         let value = self.argument(position)?.downcast_ref::<CelString<'v>>();
         value.map(CelString::inner).ok_or_else(|| self.mismatch())
@@ -389,7 +390,7 @@ impl<'c, 'v> Call<'c, 'v> {
         elements_of(self.argument(position)?).ok_or_else(|| self.mismatch())
     }
 
-    /// The error that the function is called with the wrong arguments.
+    /// The error for wrong arguments.
     fn mismatch(&self) -> ExecutionError {
         let types: Vec<&str> = self.arguments.iter().map(|argument| argument.get_type().name()).collect();
         self.error(format!("can't be called with `{}`", types.join(", ")))
@@ -400,19 +401,19 @@ impl<'c, 'v> Call<'c, 'v> {
         ExecutionError::FunctionError { function: self.name.to_owned(), message: message.into() }
     }
 
-    /// Fails when a text of `length` bytes is too long to make.
+    /// Fails when a string of `length` bytes is too long to make.
     fn check_text(&self, length: usize) -> Result<(), ExecutionError> {
         if length > MAX_TEXT { Err(self.error(LONG_TEXT)) } else { Ok(()) }
     }
 
-    /// Answers with the text, unless it is too long.
+    /// Answers with the string, unless it is too long.
     fn give_text<'a>(&self, text: impl Into<String>) -> Answer<'a, 'v> {
         let text = text.into();
         self.check_text(text.len())?;
         Ok(CowVal::owned(CelString::from(text)))
     }
 
-    /// Answers with a list of the texts, unless they are too many.
+    /// Answers with a list of the strings, unless they are too many.
     fn give_texts<'a, 't>(&self, texts: impl Iterator<Item = &'t str>) -> Answer<'a, 'v> {
         let mut list: Vec<Box<dyn Val + 'v>> = Vec::new();
         let mut length = 0_usize;
@@ -446,7 +447,7 @@ pub fn time(seconds: i64) -> Option<chrono::DateTime<chrono::FixedOffset>> {
     time::at(seconds)
 }
 
-/// Answers with a truth value.
+/// Answers with a boolean.
 fn give_bool<'c, 'v>(answer: bool) -> Answer<'c, 'v> {
     Ok(CowVal::Borrowed(if answer { &CelBool::TRUE } else { &CelBool::FALSE }))
 }
@@ -461,7 +462,7 @@ fn give_count<'c, 'v>(answer: usize) -> Answer<'c, 'v> {
     give_int(i64::try_from(answer).unwrap_or(i64::MAX))
 }
 
-/// The text in backticks for a message, cut when it is long.
+/// The string in backticks for a message, cut when it is long.
 fn quoted(text: &str) -> String {
     const SHOWN: usize = 100;
     match text.char_indices().nth(SHOWN) {

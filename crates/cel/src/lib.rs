@@ -1,5 +1,5 @@
-//! CEL as Kubernetes has it, for a module that starts anew at every request: the functions of its libraries, and expressions that
-//! end within bounds.
+//! CEL as in Kubernetes: the functions of its libraries, and expressions with bounds. It is made for a module that starts anew for
+//! each request.
 //!
 //! ```text
 //! expression ── functions (one file for each library)
@@ -7,8 +7,8 @@
 //! operators (as people write them)
 //! ```
 //!
-//! The evaluator is the crate `cel`. Whoever evaluates an expression gives it the variables, and functions of its own that ask somebody.
-//! This crate never asks: it has no host, no image and no signature, and no function that tells of them.
+//! The evaluator is the crate `cel`. The caller adds the variables, and its own functions that call the host. This crate never
+//! calls anybody: it knows no host, no image and no signature.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 

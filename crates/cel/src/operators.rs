@@ -1,9 +1,9 @@
-//! Operators of CEL as people write them. The syntax tree and the engine's errors have other names for them.
+//! Operators of CEL as expressions spell them. The syntax tree and the engine's errors have other names for them.
 
 use crate::expression::PLUS;
 use cel::common::ast::operators;
 
-/// The operators, each by its name in the syntax tree and, where that is another one, in errors.
+/// The operators, each by its name in the syntax tree and, if that differs, by its name in errors.
 const OPERATORS: [(&str, &str, &str); 20] = [
     ("+", operators::ADD, "add"),
     ("+", PLUS, PLUS),
@@ -27,12 +27,12 @@ const OPERATORS: [(&str, &str, &str); 20] = [
     ("[?]", operators::OPT_INDEX, operators::OPT_INDEX),
 ];
 
-/// What an operator of the syntax tree is written as; none for what is no operator.
+/// The spelling of an operator of the syntax tree; none for anything else.
 pub fn sign(name: &str) -> Option<&'static str> {
     OPERATORS.iter().find(|(_, own, _)| *own == name).map(|(sign, ..)| *sign)
 }
 
-/// What an operator is written as that an error names.
+/// The spelling of an operator that an error names.
 pub fn sign_in_error(name: &str) -> Option<&'static str> {
     OPERATORS.iter().find(|(_, own, other)| *own == name || *other == name).map(|(sign, ..)| *sign)
 }

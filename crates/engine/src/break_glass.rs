@@ -1,7 +1,7 @@
 //! Break glass: a request that is let through unjudged, because its user has the right to.
 //!
-//! The annotation asks for it and says why. The right is the cluster's: a SubjectAccessReview says whether the user may `use` what
-//! the settings name. Nobody else is asked, so that a registry that stays silent can't stand in the way.
+//! The annotation requests it and gives the reason. The cluster decides: a SubjectAccessReview says whether the user may `use` what
+//! the settings name. Nothing else is called, so that a registry that doesn't answer can't block it.
 
 use crate::context::RequestContext;
 use crate::request::Operation;
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The longest name of a user, and the longest reason, that is repeated.
+/// The longest name of a user, and the longest reason, in messages.
 const MAX_LENGTH: usize = 256;
 
 /// A request that was let through.
@@ -24,12 +24,12 @@ pub struct BrokenGlass {
     pub reason: String,
 }
 
-/// Why a request that asks for it is judged all the same.
+/// Why a request with the annotation is judged all the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WholeGlass {
     /// The annotation has no reason.
     NoReason,
-    /// A controller made the object: its author is who wrote a template.
+    /// A controller made the object, so its author is the author of a template.
     OfController,
     /// The request doesn't say who made it.
     NoUser,
@@ -40,7 +40,7 @@ pub enum WholeGlass {
         /// What they may not `use`.
         resource: String,
     },
-    /// The cluster couldn't be asked; why.
+    /// The cluster couldn't be asked, for this reason.
     Unknown(String),
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for WholeGlass {
     }
 }
 
-/// What is asked of an object that has the annotation; none where it has not, or where the settings have no break glass.
+/// The result for an object with the annotation; none if it has none, or if the settings have no break glass.
 pub(crate) fn break_glass(context: RequestContext<'_>) -> Option<Result<BrokenGlass, WholeGlass>> {
     let settings = context.settings.break_glass.as_deref()?;
     asked(context, settings)
@@ -67,7 +67,7 @@ fn asked(context: RequestContext<'_>, settings: &BreakGlass) -> Option<Result<Br
     if matches!(context.request.operation, Operation::Delete | Operation::Connect) {
         return None;
     }
-    // An object that can't be read asks for nothing: it is judged, and rejected for that.
+    // An object that can't be read has no annotation: it is judged, and rejected for that.
     let object: Annotated = context.request.object_with(&settings.annotation)?;
     let reason = one_line(object.metadata.annotations.get(settings.annotation.as_str())?);
     if !reason.contains(char::is_alphanumeric) {
@@ -88,7 +88,7 @@ fn asked(context: RequestContext<'_>, settings: &BreakGlass) -> Option<Result<Br
     })
 }
 
-/// What somebody else wrote, in one line of a bounded length.
+/// Somebody else's string, in one line of a bounded length.
 fn one_line(text: &str) -> String {
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();

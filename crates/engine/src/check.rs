@@ -1,4 +1,4 @@
-//! Settings of a policy that is to be deployed: read, and the rules and expressions among them looked into.
+//! Checks the settings of a policy before it is deployed, with their rules and expressions.
 
 use crate::verification;
 use image_admission_host::Capability;
@@ -9,11 +9,11 @@ use image_admission_untrusted::time::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Reads the settings of a policy that is to be deployed, and looks into the rules in Rego and the expressions in CEL among them.
+/// Reads the settings of a policy before it is deployed, and checks the rules in Rego and the expressions in CEL among them.
 ///
 /// # Errors
-/// Everything that is wrong with them, with the path of each setting. Rules in Rego refer to each other, so that they are looked
-/// at when nothing else is wrong.
+/// Everything that is wrong with them, with the path of each setting. Rules in Rego refer to each other, so they are checked only
+/// if nothing else is wrong.
 pub fn check_settings(value: &Value) -> Result<Settings, InvalidSettings> {
     let (settings, mut problems) = Settings::read_partly(value);
     let Some(settings) = settings else { return Err(InvalidSettings(problems)) };
@@ -24,8 +24,8 @@ pub fn check_settings(value: &Value) -> Result<Settings, InvalidSettings> {
     if problems.is_empty() { Ok(settings) } else { Err(InvalidSettings(problems)) }
 }
 
-/// Everything in settings that may not be meant: [`Settings::lint`], the places where a missing field keeps a rule in Rego from
-/// rejecting, and what rules in Rego look at in vain.
+/// Everything in settings that is valid but probably wrong: [`Settings::lint`], missing fields that keep a rule in Rego from
+/// rejecting, and fields that rules in Rego never find.
 #[must_use]
 pub fn lint(settings: &Settings, now: Timestamp, namespaces: Option<&BTreeSet<String>>) -> Vec<Lint> {
     let mut lints = settings.lint(now, namespaces);
@@ -48,20 +48,20 @@ pub(crate) fn notices(settings: &Settings) -> Vec<String> {
     notices
 }
 
-/// A kind of the cluster that is read, which a ClusterAdmissionPolicy grants by its `contextAwareResources`.
+/// A kind of the cluster that the settings read. `contextAwareResources` of a ClusterAdmissionPolicy grants it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReadKind {
     /// `v1`, or `group/version`.
     pub api_version: String,
     /// `VulnerabilityReport`
     pub kind: String,
-    /// The setting that has it read, `reports.sources[0]`.
+    /// The setting that reads it, `reports.sources[0]`.
     pub path: String,
-    /// What to write where nothing of the cluster may be read.
+    /// What to write instead, if nothing of the cluster may be read.
     pub instead: &'static str,
 }
 
-/// The kinds of the cluster that settings have read, each once, with the first setting that has it read.
+/// The kinds of the cluster that settings read, each once, with the first setting that reads it.
 #[must_use]
 pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {
     let mut kinds: Vec<ReadKind> = Vec::new();
@@ -73,8 +73,8 @@ pub fn kinds_read(settings: &Settings) -> Vec<ReadKind> {
     kinds
 }
 
-/// What settings have read of the cluster, setting by setting: the kinds of the sources of reports and SBOMs, of what runs and of
-/// exemptions where reports may decide, of keys and namespaces of `imageVerification`, and of `context`.
+/// The kinds that each setting reads: those of the sources of reports and SBOMs, those for running images and exemptions if reports
+/// may decide, those for keys and namespaces of `imageVerification`, and those of `context`.
 #[must_use]
 pub fn cluster_reads(settings: &Settings) -> Vec<ReadKind> {
     let mut reads: Vec<ReadKind> = Vec::new();
@@ -127,7 +127,7 @@ pub fn cluster_reads(settings: &Settings) -> Vec<ReadKind> {
     reads
 }
 
-/// The calls to the host that settings may come to, beside those that read objects of the cluster.
+/// The calls to the host that settings may cause, except those that read objects of the cluster.
 #[must_use]
 pub fn calls_made(settings: &Settings) -> Vec<Capability> {
     let is_made = |call: &Capability| match call.name() {
@@ -234,12 +234,12 @@ mod tests {
             ]
         );
         assert_eq!(lints(first, json!(["linux/amd64", "linux/arm64"])).len(), 1);
-        // One is all that are judged.
+        // Only one platform is judged.
         assert_eq!(lints(first, json!(["linux/amd64"])), [""; 0]);
         assert_eq!(lints("images.all.all(i, imageConfigs(i).all(c, !c.runsAsRoot))", json!("all")), [""; 0]);
     }
 
-    /// Each setting is told, where several read one kind.
+    /// If several settings read one kind, each is listed.
     #[test]
     fn every_setting_that_reads_the_cluster() {
         let key = json!({"configMapRef": {"namespace": "a", "name": "b"}});

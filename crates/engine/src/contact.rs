@@ -1,4 +1,4 @@
-//! The last line of a rejection: whom to ask, and where to read on about what rejects.
+//! The last line of a rejection: whom to ask, and where to read about the reason.
 
 use crate::decision::{Decision, Outcome};
 use crate::judged::JudgedImage;
@@ -7,10 +7,10 @@ use image_admission_judgement::report::PlatformReport;
 use image_admission_settings::RULE;
 use std::borrow::Cow;
 
-/// The most letters of a policy's name that an address has.
+/// The most characters of a policy's name in an address.
 const MAX_NAME_LENGTH: usize = 63;
 
-/// `Ask #platform-security, or see https://wiki.example/max-severity-critical`; none where the settings say nothing, or nothing
+/// `Ask #platform-security, or see https://wiki.example/max-severity-critical`; none if the settings have neither, or nothing
 /// rejects.
 pub fn contact_line(decision: &Decision) -> Option<String> {
     let message = decision.message.as_ref()?;
@@ -26,10 +26,10 @@ pub fn contact_line(decision: &Decision) -> Option<String> {
     }
 }
 
-/// A short name of what rejects a request: of several the first in the order of the message. A policy in the settings has its
-/// own name; the others never change, since people have pages of these names.
+/// A short name of what rejects a request: the first one, in the order of the message. A policy of the settings has its own name.
+/// The other names never change, since people have pages with these names.
 fn rejected_by(decision: &Decision) -> Option<Cow<'_, str>> {
-    // What is too much is rejected whatever else it came to.
+    // A request with too much work is rejected, whatever else was decided.
     if let Outcome::TooManyHostCalls { .. } = &decision.outcome {
         return Some("too-many-host-calls".into());
     }
@@ -53,7 +53,7 @@ fn rejected_by(decision: &Decision) -> Option<Cow<'_, str>> {
     by_phases.or_else(by_rules)
 }
 
-/// A short name of what denies an image: of a report that is over limits the first of these.
+/// A short name of what denies an image: for a report over limits, the first limit.
 fn denied_by(judged: &JudgedImage) -> Cow<'static, str> {
     let Some(denial) = judged.scan.as_ref().and_then(|scan| scan.denied) else { return "custom-rules".into() };
     let report = judged.scan.as_ref().and_then(|scan| scan.report.as_ref()).filter(|_| denial == Denial::ScanResult);
@@ -61,7 +61,7 @@ fn denied_by(judged: &JudgedImage) -> Cow<'static, str> {
     limits.find_map(ExceededLimit::name).unwrap_or_else(|| denial.name().into())
 }
 
-/// A name as a part of an address: what RFC 3986 doesn't leave unreserved is percent-encoded.
+/// A name as a part of an address: everything but RFC 3986's unreserved characters is percent-encoded.
 fn in_address(name: &str) -> String {
     let mut address = String::new();
     for character in name.chars().take(MAX_NAME_LENGTH) {

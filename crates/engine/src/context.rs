@@ -1,4 +1,4 @@
-//! What every step of a request is given: the request with all that it is decided by, and the object that it brings.
+//! What every step of a request gets: the request with its context, and the object that it brings.
 
 use crate::request::{AdmissionRequest, UnreadableRequest};
 use image_admission_host::Host;
@@ -7,20 +7,20 @@ use image_admission_settings::Settings;
 use image_admission_untrusted::time::Timestamp;
 use serde_json::Value;
 
-/// One request, and all that it is decided by. No step changes it.
+/// One request and its context. No step changes it.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestContext<'a> {
     pub(crate) request: &'a AdmissionRequest<'a>,
     pub(crate) settings: &'a Settings,
     pub(crate) host: &'a dyn Host,
-    /// The time that is given as the present.
+    /// The present time.
     pub(crate) now: Timestamp,
 }
 
-/// The object that a request brings, as patches of rules left it.
+/// A request's object, as patches of rules left it.
 pub(crate) struct ReviewedObject {
     pub(crate) object: Value,
-    /// Its kind, where that has a pod spec.
+    /// Its kind, if that has a pod spec.
     pub(crate) workload: Option<WorkloadKind>,
     /// The namespace that it would be in.
     pub(crate) namespace: String,
@@ -29,7 +29,7 @@ pub(crate) struct ReviewedObject {
 }
 
 impl ReviewedObject {
-    /// The object that patches left, or that of the request.
+    /// The object after patches, or that of the request.
     pub(crate) fn read(request: &AdmissionRequest<'_>, patched: Option<Value>) -> Result<Self, UnreadableRequest> {
         let is_patched = patched.is_some();
         let object = patched.map_or_else(|| request.object(), Ok)?;

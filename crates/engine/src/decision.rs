@@ -1,4 +1,4 @@
-//! The decision: a value that says what was decided about a request, and about each image why.
+//! The decision: what was decided about a request, and about each image why.
 
 use crate::break_glass::{BrokenGlass, WholeGlass};
 use crate::judged::JudgedImage;
@@ -17,29 +17,29 @@ use std::collections::BTreeSet;
 /// What was decided about a request.
 #[derive(Debug, Clone)]
 pub struct Decision {
-    /// The verdict, and what made it.
+    /// The verdict, and its reason.
     pub outcome: Outcome,
     /// The images that were judged, in the order of the object.
     pub images: Vec<JudgedImage>,
-    /// Images of a template that another webhook fills in the Pod, which is judged then.
+    /// Images of a template that another webhook fills in the Pod, where they are judged.
     pub placeholders: Vec<WorkloadImage>,
     /// The object with its images pinned, when it differs from the request's.
     pub mutated_object: Option<Value>,
-    /// The time that was given as the present.
+    /// The present time of the decision.
     pub decided_at: Timestamp,
-    /// What each policy of `imageVerification` says that is about the request, in the order of the settings.
+    /// The result of each policy of `imageVerification` that is about the request, in the order of the settings.
     pub verification: Vec<VerificationOutcome>,
-    /// What verification tells whatever its policies say.
+    /// Warnings of verification, whatever its policies decide.
     pub verification_warnings: Vec<String>,
-    /// What each policy in Rego for the request's kind says, in the order of the settings.
+    /// The result of each policy in Rego for the request's kind, in the order of the settings.
     pub policies: Vec<PolicyOutcome>,
-    /// The hash of those policies and the libraries; none without such policies.
+    /// The hash of those policies and the libraries; none if there are none.
     pub policies_hash: Option<String>,
-    /// What rules saw, when the settings ask for it.
+    /// What rules saw, if the settings want that.
     pub seen: Vec<Seen>,
-    /// Why a request that asked to be let through was judged all the same.
+    /// Why a request to break the glass was judged all the same.
     pub whole_glass: Option<WholeGlass>,
-    /// How a rejection is worded, where the settings say so.
+    /// The words of a rejection, if the settings have some.
     pub message: Option<Box<Message>>,
 }
 
@@ -56,7 +56,7 @@ pub enum NothingToJudge {
     NoNewImage,
 }
 
-/// The verdict, and what made it.
+/// The verdict, and its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Admitted, and nothing was judged: its user has the right to break the glass.
@@ -71,7 +71,7 @@ pub enum Outcome {
     UnreadableRequest(UnreadableRequest),
     /// Rejected: the object isn't what its definition says.
     UnreadableObject(UnreadableObject),
-    /// Rejected: these images are no image references.
+    /// Rejected: these images are not image references.
     NotImages(Vec<WorkloadImage>),
     /// Rejected: these images are named by mirrors of their registries.
     NamedByMirrors(Vec<(WorkloadImage, NamedByMirror)>),
@@ -82,23 +82,23 @@ pub enum Outcome {
         /// How many may be.
         max: usize,
     },
-    /// Rejected: deciding would take more calls to the host than the settings allow.
+    /// Rejected: the decision would take more calls to the host than the settings allow.
     TooManyHostCalls {
         /// How many different images are judged.
         images: usize,
         /// How many calls there may be.
         max: usize,
     },
-    /// Rejected: deciding would take more memory than the module may. Nothing is kept of what was found until then.
+    /// Rejected: the decision would take more memory than the module may use. Nothing found until then is kept.
     TooMuchMemory,
     /// Rejected by pre-scan.
     PreScanRejected(PreScanRejection),
-    /// Rejected: an image is not verified, so that no scan was asked for.
+    /// Rejected: an image is not verified, so no scan was looked up.
     NotVerified,
 }
 
 impl Decision {
-    /// A decision that no image was judged for yet.
+    /// A decision without any judged image yet.
     pub(crate) fn new(outcome: Outcome, now: Timestamp) -> Self {
         Self {
             outcome,
@@ -116,7 +116,7 @@ impl Decision {
         }
     }
 
-    /// The same, worded as settings say.
+    /// The same, with the settings' words.
     pub(crate) fn worded(mut self, message: Option<&Message>) -> Self {
         self.message = message.map(|message| Box::new(message.clone()));
         self
@@ -133,7 +133,7 @@ impl Decision {
         self.verification.iter().any(VerificationOutcome::rejects)
     }
 
-    /// Whether a step rejected the request as a whole, so that nothing more is asked about its images.
+    /// Whether a step rejected the request as a whole, so that nothing more is looked up for its images.
     pub(crate) fn is_rejected_for_good(&self) -> bool {
         match &self.outcome {
             Outcome::GlassBroken(_) | Outcome::NothingToJudge(_) | Outcome::PreScanAccepted | Outcome::Scanned => false,
@@ -149,7 +149,7 @@ impl Decision {
         }
     }
 
-    /// Why pre-scan rejects the request: what policies say of the images, and custom rules of the whole.
+    /// Why pre-scan rejects the request: by its policies for images, or by custom rules for the whole.
     #[must_use]
     pub fn pre_scan_reasons(&self) -> BTreeSet<String> {
         let Outcome::PreScanRejected(why) = &self.outcome else { return BTreeSet::new() };
@@ -158,14 +158,14 @@ impl Decision {
         reasons.chain(why.by_rules.iter().cloned()).collect()
     }
 
-    /// Takes over what rules say after the phases, and what they saw.
+    /// Takes over the results of rules after the phases, and what they saw.
     pub(crate) fn set_policies(&mut self, said: PoliciesSaid) {
         self.policies = said.outcomes;
         self.policies_hash = said.hash;
         self.seen = said.seen;
     }
 
-    /// Takes over what verification says.
+    /// Takes over the results of verification.
     pub(crate) fn set_verified(&mut self, verified: Verified, search: &mut ReportSearch<'_>) {
         for judged in &mut self.images {
             judged.digest = verified.digests.get(&judged.reference).cloned();
@@ -177,7 +177,7 @@ impl Decision {
         self.verification_warnings = verified.warnings;
     }
 
-    /// Whether the two phases admit the request, whatever policies in Rego say.
+    /// Whether the two phases admit the request, whatever policies in Rego decide.
     fn phases_allow(&self) -> bool {
         !self.is_rejected_for_good() && !self.images.iter().any(JudgedImage::is_denied)
     }

@@ -1,7 +1,7 @@
-//! The way of a request, from top to bottom: each step is one call, and says in the [`Decision`] what it came to.
+//! The flow of a request, from top to bottom: each step is one call, and writes its result into the [`Decision`].
 //!
-//! Steps look at what was decided before them: what is rejected for good is asked nothing more, and what nothing has to be
-//! judged of is still verified and shown to rules.
+//! Steps depend on earlier decisions. After a final rejection nothing more is looked up. An object without anything to judge is
+//! still verified and shown to rules.
 
 use crate::break_glass::break_glass;
 use crate::context::{RequestContext, ReviewedObject};
@@ -28,8 +28,8 @@ use image_admission_untrusted::memory;
 use image_admission_untrusted::time::Timestamp;
 use std::collections::BTreeSet;
 
-/// Decides a request; a recorder is told what expressions come to. What took more calls to the host than the settings allow, or
-/// more memory than there may be, is rejected, whatever else it came to.
+/// Decides a request; the recorder gets the results of expressions. A request that took more calls to the host, or more memory,
+/// than it may is rejected in any case.
 pub(crate) fn decide_request(
     request: &AdmissionRequest<'_>,
     settings: &Settings,
@@ -40,7 +40,7 @@ pub(crate) fn decide_request(
     let host = MirroredHost::new(host, &settings.mirrors);
     let host = CountedHost::new(&host, settings.max_host_calls);
     let context = RequestContext { request, settings, host: &host, now };
-    // First of all, so that nobody is asked whose silence would hold it up.
+    // First of all, so that nothing slow is called before it.
     let whole_glass = match break_glass(context) {
         Some(Ok(broken)) => return Decision::new(Outcome::GlassBroken(broken), now),
         Some(Err(whole)) => Some(whole),
@@ -63,7 +63,8 @@ pub(crate) fn decide_request(
     decision
 }
 
-/// Patches of rules come first: everything else sees what they leave. Their policies come last: they see what was decided.
+/// Patches of rules come first: everything else sees the patched object. The policies of rules come last: they see what was
+/// decided.
 fn review(context: RequestContext<'_>, mut rules: Option<Box<RequestRules<'_>>>, recorder: &dyn Recorder) -> Decision {
     let patched = rules.as_mut().and_then(|rules| rules.patch());
     let mut decision = Decision::new(Outcome::Scanned, context.now);
@@ -82,7 +83,7 @@ fn review(context: RequestContext<'_>, mut rules: Option<Box<RequestRules<'_>>>,
     decision
 }
 
-/// Why the object needn't be looked at by anything but policies in Rego.
+/// Why only policies in Rego need to see the object.
 fn nothing_to_judge(context: RequestContext<'_>) -> Option<NothingToJudge> {
     if matches!(context.request.operation, Operation::Delete | Operation::Connect) {
         return Some(NothingToJudge::NothingNew);
@@ -94,7 +95,7 @@ fn nothing_to_judge(context: RequestContext<'_>) -> Option<NothingToJudge> {
     (!is_workload && context.settings.verification.is_empty()).then_some(NothingToJudge::NoPodSpec)
 }
 
-/// What the phases, verification and the rules say of an object.
+/// The results of the phases, verification and the rules for an object.
 fn judge(
     context: RequestContext<'_>,
     reviewed: ReviewedObject,
@@ -127,7 +128,7 @@ fn different_images(images: &[JudgedImage]) -> usize {
     different.len()
 }
 
-/// Names the images that are judged; says which others keep the digest that they have, and what tags were resolved to on the way.
+/// Names the images that are judged. Returns which others keep their digests, and what tags were resolved to.
 fn name_images(
     context: RequestContext<'_>,
     reviewed: &ReviewedObject,
@@ -150,7 +151,7 @@ fn name_images(
     }
 }
 
-/// Takes over the images that are judged. What is no image, or is too much, is rejected for good.
+/// Takes over the images that are judged. Invalid images, and too many, are a final rejection.
 fn judge_images(context: RequestContext<'_>, images: Vec<WorkloadImage>, decision: &mut Decision) {
     if images.is_empty() {
         decision.outcome = Outcome::NothingToJudge(NothingToJudge::NoNewImage);
@@ -179,7 +180,7 @@ fn judge_images(context: RequestContext<'_>, images: Vec<WorkloadImage>, decisio
     decision.images = judged;
 }
 
-/// The images with their references, or those that have none.
+/// The images with their references, or those that aren't references.
 fn judged_images(images: Vec<WorkloadImage>) -> Result<Vec<JudgedImage>, Vec<WorkloadImage>> {
     let mut judged = Vec::with_capacity(images.len());
     let mut wrong = Vec::new();
@@ -195,14 +196,14 @@ fn judged_images(images: Vec<WorkloadImage>) -> Result<Vec<JudgedImage>, Vec<Wor
     if wrong.is_empty() { Ok(judged) } else { Err(wrong) }
 }
 
-/// The images that are named by mirrors: rules about the registry wouldn't know them by these names.
+/// The images that are named by mirrors: rules about the registry wouldn't match these names.
 fn named_by_mirrors(images: &[JudgedImage], settings: &Settings) -> Vec<(WorkloadImage, NamedByMirror)> {
     let named =
         |judged: &JudgedImage| Some((judged.image.clone(), NamedByMirror::of(&judged.reference, &settings.mirrors)?));
     images.iter().filter_map(named).collect()
 }
 
-/// The first phase. An update that brings no new image is asked nothing.
+/// The first phase. An update without new images skips it.
 fn pre_scan(
     context: RequestContext<'_>,
     reviewed: &ReviewedObject,
@@ -227,8 +228,8 @@ fn pre_scan(
     }
 }
 
-/// What policies of `imageVerification` say. What they resolve is never resolved again: the digest that a signature vouches
-/// for is scanned and pinned.
+/// The results of policies of `imageVerification`. What they resolve is never resolved again: the digest that was signed is the one
+/// that is scanned and pinned.
 fn verify(
     context: RequestContext<'_>,
     reviewed: &ReviewedObject,
@@ -246,7 +247,7 @@ fn verify(
         return;
     }
     let is_new = context.request.operation == Operation::Create && context.request.sub_resource.is_empty();
-    // Of a new object every image is judged; others may have images that they had before.
+    // In a new object every image is judged; others may have images that they had before.
     let found = match reviewed.workload {
         Some(workload) if !is_new => images(&reviewed.object, workload).unwrap_or_default(),
         _ => Vec::new(),
@@ -259,7 +260,7 @@ fn verify(
     };
     let is_workload_pinned =
         reviewed.workload.is_some_and(|workload| pin::reaches(&reviewed.object, workload, &context.settings.pin));
-    // What a pod spec names is told apart already.
+    // The images of a pod spec are compared already.
     let may_name_others =
         reviewed.workload.is_none() || context.settings.verification.iter().any(|policy| !policy.images.is_empty());
     let subject = verification::Subject {
@@ -284,7 +285,7 @@ fn verify(
     decision.set_verified(verified, search);
 }
 
-/// The second phase, of what verification lets through.
+/// The second phase, for what verification accepts.
 fn scan(
     context: RequestContext<'_>,
     reviewed: &ReviewedObject,
@@ -303,7 +304,7 @@ fn scan(
     }
 }
 
-/// Writes the pins into what is admitted; what rules patched stays as they left it.
+/// Writes the pins into an admitted object, and keeps the patches of rules.
 fn write(context: RequestContext<'_>, reviewed: ReviewedObject, kept: &[KeptPin], decision: &mut Decision) {
     let ReviewedObject { mut object, workload, is_patched, .. } = reviewed;
     let mut is_changed = is_patched;

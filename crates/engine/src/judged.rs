@@ -1,4 +1,4 @@
-//! An image that is judged, with all that was said of it.
+//! An image that is judged, with the results for it.
 
 use image_admission_image::{ImageReference, WorkloadImage};
 use image_admission_judgement::reason::{Denial, ImageWarning, Rejection};
@@ -8,44 +8,44 @@ use image_admission_settings::{PreScanAction, ScanAction};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// An image, and what the phases that looked at it said.
+/// An image, and the results of its phases.
 #[derive(Debug, Clone)]
 pub struct JudgedImage {
-    /// Where the object names it.
+    /// Where it is in the object.
     pub image: WorkloadImage,
-    /// What it names.
+    /// Its reference.
     pub reference: ImageReference,
-    /// Which policy decided in pre-scan.
+    /// The policy that decided in pre-scan.
     pub pre_scan: Option<Rule<PreScanAction>>,
     /// The digest that verification resolved it to.
     pub digest: Option<String>,
-    /// Whether a policy of `imageVerification` wants it left as it is, which holds where nothing but verification looked at it.
+    /// Whether a policy of `imageVerification` leaves it unpinned, which holds if nothing but verification checked it.
     pub stays_unpinned: bool,
-    /// Whether `pin.exclude` leaves it as it is, where others of the object are written.
+    /// Whether `pin.exclude` leaves it unpinned, while others of the object are pinned.
     pub is_excluded: bool,
-    /// What the scan phase said.
+    /// The result of the scan phase.
     pub scan: Option<ScanOutcome>,
-    /// The string that was written in its place.
+    /// The string that was written instead of it.
     pub pinned: Option<String>,
 }
 
-/// What the scan phase said of an image.
+/// The result of the scan phase for an image.
 #[derive(Debug, Clone)]
 pub struct ScanOutcome {
-    /// Which policy decided; none when custom rules decide alone.
+    /// The policy that decided; none if only custom rules decide.
     pub rule: Option<Rule<ScanAction>>,
-    /// What is known about the image; none when the policy rejects without asking.
+    /// What is known about the image; none if the policy rejects without a look-up.
     pub report: Option<Rc<ScanReport>>,
     /// Why it is denied.
     pub denied: Option<Denial>,
     /// Why custom rules deny it.
     pub custom: BTreeSet<String>,
-    /// What to tell about an image that is let in all the same.
+    /// The warning about an image that is admitted all the same.
     pub warning: Option<ImageWarning>,
 }
 
 impl JudgedImage {
-    /// An image that nothing was said of yet.
+    /// An image without any result yet.
     pub(crate) fn new(image: WorkloadImage, reference: ImageReference) -> Self {
         Self {
             image,
@@ -64,8 +64,8 @@ impl JudgedImage {
         self.pre_scan.as_ref().is_some_and(|rule| rule.action == PreScanAction::Accept)
     }
 
-    /// Whether it is left as it is. Where the scan phase asked for a report, the digest that was judged is the one that runs:
-    /// who demands signatures doesn't say what else may run under the tag.
+    /// Whether it stays unpinned. If the scan phase looked up a report, the judged digest is the one that must run: a demand for
+    /// signatures doesn't say what else may run under the tag.
     pub(crate) fn is_left_unpinned(&self) -> bool {
         self.stays_unpinned && self.scan.as_ref().is_none_or(|scan| scan.report.is_none())
     }
@@ -85,14 +85,14 @@ impl JudgedImage {
         denials
     }
 
-    /// Why the scan phase rejects it, where its policy does.
+    /// Why the scan phase rejects it, if its policy does.
     fn scan_rejection(&self) -> Option<Rejection<'_, Rule<ScanAction>>> {
         let scan = self.scan.as_ref()?;
         Some(Rejection { image: self.image.shown(), policy: scan.rule.as_ref()?, denial: Some(scan.denied?) })
     }
 
-    /// Notes what custom rules deny. `is_whole` says whether the generated rules were evaluated with them: these say in Rego
-    /// what the policy says, in the same words, which is no reason of one's own.
+    /// Notes what custom rules deny. `is_whole` says whether the generated rules were evaluated with them: these repeat the
+    /// policy's reason in the same words, which is no reason of the custom rules.
     pub(crate) fn set_custom(&mut self, mut custom: BTreeSet<String>, is_whole: bool) {
         let is_generated =
             is_whole && self.scan_rejection().is_some_and(|rejection| custom.remove(&rejection.to_string()));
@@ -102,13 +102,13 @@ impl JudgedImage {
         }
     }
 
-    /// Why pre-scan rejects it, where its policy does, in the words of the message.
+    /// Why pre-scan rejects it, if its policy does, in the words of the message.
     #[must_use]
     pub fn pre_scan_denial(&self) -> Option<String> {
         self.pre_scan_rejection().map(|rejection| rejection.to_string())
     }
 
-    /// Why pre-scan rejects it, where its policy does.
+    /// Why pre-scan rejects it, if its policy does.
     pub fn pre_scan_rejection(&self) -> Option<Rejection<'_, Rule<PreScanAction>>> {
         let policy = self.pre_scan.as_ref().filter(|rule| rule.action == PreScanAction::Reject)?;
         Some(Rejection { image: self.image.shown(), policy, denial: None })

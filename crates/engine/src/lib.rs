@@ -1,10 +1,10 @@
 //! The engine of image-admission: decides an AdmissionRequest by the images that it would run.
 //!
-//! It is pure. The request, the settings, the [`Host`] and the time are arguments, and the same arguments give the same
-//! bytes: no waPC, no files, no environment, which a lint enforces. A clock and a bound on memory are given to it once; they only
+//! It is pure: the request, the settings, the [`Host`] and the time are arguments, and the same arguments give the same bytes. It
+//! uses no waPC, no files and no environment, which a lint enforces. A clock and a bound on memory are given to it once; they only
 //! stop work. The guest, the command line and the playground are thin shells around it.
 //!
-//! The way of a request is `flow`, one call for each step. A step is a file here, or a crate that knows nothing of requests:
+//! The flow of a request is `flow`, one call for each step. A step is a file here, or a crate that knows nothing of requests:
 //!
 //! ```text
 //! payload ── request ── break_glass ── rego (patches) ── update ── prescan ── verification ── scan ── pin ── decision ── response
@@ -12,7 +12,7 @@
 //!                                                                                 cel       judgement
 //! ```
 //!
-//! It never looks at a document of a scanner, and never words why an image is rejected: `judgement` does.
+//! It never reads a document of a scanner, and never words why an image is rejected: `judgement` does both.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
@@ -58,7 +58,7 @@ pub use verification::{
     reads_labels,
 };
 
-/// What the engine answers: the bytes for the host, and lines for its log.
+/// The engine's answer: the bytes for the host, and lines for its log.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// JSON, as Kubewarden's host reads it.
@@ -67,8 +67,8 @@ pub struct Answer {
     pub log: Vec<LogLine>,
 }
 
-/// Answers a validation: `{"request": AdmissionRequest, "settings": {…}}` in, a [`Response`] out. Whatever comes in, an
-/// answer comes out; what can't be read is rejected.
+/// Answers a validation: `{"request": AdmissionRequest, "settings": {…}}` in, a [`Response`] out. Every input gets an answer; one
+/// that can't be read is rejected.
 #[must_use]
 pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
     let (request, settings) = match payload::read(payload) {
@@ -85,7 +85,7 @@ pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
 
 /// Answers whether settings are valid: the settings in, `{"valid": bool, "message": …}` out, with every problem.
 ///
-/// It depends on the settings alone: the host asks again at every start, and what was valid must stay so.
+/// It depends only on the settings: the host asks again at every start, and valid settings must stay valid.
 #[must_use]
 pub fn validate_settings(payload: &[u8]) -> Answer {
     let settings = json::from_json::<Value>(payload)
@@ -103,7 +103,7 @@ pub fn validate_settings(payload: &[u8]) -> Answer {
     }
 }
 
-/// Decides a request, in the spelling of Kubernetes; none is rejected. The decision keeps the time that it was made for.
+/// Decides a request in the spelling of Kubernetes; none is rejected. The decision keeps its time.
 #[must_use]
 pub fn decide(request: Option<&RawValue>, settings: &Settings, host: &dyn Host, now: Timestamp) -> Decision {
     let decision = match AdmissionRequest::read(request) {
@@ -113,11 +113,10 @@ pub fn decide(request: Option<&RawValue>, settings: &Settings, host: &dyn Host, 
     decision.worded(settings.message.as_deref())
 }
 
-/// Decides a request as [`decide`] does, and says of each policy of `imageVerification` what its expressions came to, and what
-/// they saw: for whoever writes them. What a Secret holds is left out.
+/// Decides a request like [`decide`], and records the result of each expression of `imageVerification` and what it saw, for authors
+/// of expressions. What a Secret holds is left out.
 ///
-/// Settings needn't be such that they could be deployed, as long as they can be read: what is wrong with an expression is said
-/// beside it.
+/// The settings must be readable, but needn't be deployable: an error in an expression is recorded with it.
 #[must_use]
 pub fn decide_and_record(
     request: Option<&RawValue>,
@@ -138,7 +137,7 @@ pub fn decide_and_record(
     (decision, policies)
 }
 
-/// Why a policy of `imageVerification` said nothing of a request, of which it isn't known that it leaves the request out.
+/// Why a policy of `imageVerification` has no result, unless it left the request out.
 fn why_not(policy: &VerificationPolicy, decision: &Decision) -> &'static str {
     match &decision.outcome {
         Outcome::GlassBroken(_) => "the glass was broken",

@@ -1,4 +1,4 @@
-//! The log: what goes to the host's log beside an answer.
+//! The lines for the host's log beside an answer.
 
 use crate::decision::{Decision, Outcome};
 use crate::payload::Payload;
@@ -12,19 +12,19 @@ use serde_json::value::RawValue;
 /// A line for the host's log, in the form that Kubewarden's host reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LogLine {
-    /// How much it matters.
+    /// Its level.
     pub level: LogLevel,
-    /// The text.
+    /// The message.
     pub message: String,
 }
 
-/// How much a line of the log matters.
+/// The level of a line of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
-    /// What was asked, seen and decided.
+    /// What was requested, seen and decided.
     Info,
-    /// What somebody should look at.
+    /// Something to look into.
     Warning,
 }
 
@@ -49,19 +49,19 @@ impl LogLine {
     }
 }
 
-/// That a request was let through unjudged, by whom and why: whether the log is verbose or not.
+/// A request that was let through unjudged: who did it and why. It is always logged.
 pub(crate) fn broken_glass(decision: &Decision) -> Option<LogLine> {
     let Outcome::GlassBroken(broken) = &decision.outcome else { return None };
     Some(LogLine::warning(format!("break glass: admitted unjudged for `{}`: {}", broken.user, broken.reason)))
 }
 
-/// What was decided on, what rules saw, and what was decided. What a Secret holds is never logged.
+/// The request, what rules saw, and the decision. What a Secret holds is never logged.
 pub(crate) fn verbose(payload: &[u8], decision: &Decision) -> Vec<LogLine> {
     let payload = from_json::<Payload<'_, &RawValue>>(payload);
     let Payload { request, settings } = payload.unwrap_or(Payload { request: None, settings: None });
     let input = match request.map(RawValue::get) {
         None => "null".to_owned(),
-        // As it came, unless something in it may be a Secret's.
+        // Unchanged, unless it may hold a Secret's values.
         Some(request) if !request.contains("Secret") => request.to_owned(),
         Some(request) => {
             let mut input: Value = serde_json::from_str(request).unwrap_or_default();

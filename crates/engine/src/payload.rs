@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// What the host sends, with the settings as they came or read as JSON.
+/// The host's document, with the settings unread or read as JSON.
 #[derive(Deserialize)]
 #[serde(expecting = "an object with a request and settings", bound(deserialize = "S: Deserialize<'de>"))]
 pub(crate) struct Payload<'a, S> {
@@ -17,9 +17,9 @@ pub(crate) struct Payload<'a, S> {
     pub(crate) settings: Option<S>,
 }
 
-/// The request and the settings of a payload, or the response that says what is wrong with it.
+/// The request and the settings of a payload, or the response with the error in it.
 pub(crate) fn read(payload: &[u8]) -> Result<(Option<&RawValue>, Box<Settings>), Box<Response>> {
-    // Settings are read on the way, and by themselves only where that fails, to say what is wrong.
+    // Settings are read directly, and again by themselves only after an error, to describe it.
     let (request, settings) = match from_json::<Payload<'_, Value>>(payload) {
         Ok(Payload { request, settings }) => (request, read_settings(&settings.unwrap_or_default())),
         Err(_) => match from_json::<Payload<'_, &RawValue>>(payload) {

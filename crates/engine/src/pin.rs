@@ -1,4 +1,4 @@
-//! Pinning: writing the digest that was judged, so that what runs is what was looked at.
+//! Pinning: writes the digest that was judged, so that exactly that runs.
 
 use crate::judged::JudgedImage;
 use crate::request::AdmissionRequest;
@@ -8,21 +8,22 @@ use image_admission_settings::Pin;
 use image_admission_untrusted::pointer;
 use serde_json::{Map, Value};
 
-/// The original's annotations, so that what reads them goes on working.
+/// The prefix of the annotations of Sysdig's admission controller, so that their readers still work.
 const ANNOTATION_PREFIX: &str = "admission.sysdig.com/";
 
-/// The annotation of a mirror Pod: a node made it of a file of its own, and runs what stands there.
+/// The annotation of a mirror Pod: a node made it from a file of its own, and runs that.
 const MIRROR_POD: &str = "kubernetes.io/config.mirror";
 
-/// An image that an update names by its tag, and that keeps the digest that it had.
+/// An image that an update names only by its tag, and that keeps its previous digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeptPin {
     pub(crate) image: WorkloadImage,
     pub(crate) digest: String,
 }
 
-/// Whether digests are written into an object. Never into what its own maker compares with what it wrote: a controller would write it
-/// anew for ever, and a node doesn't look at its mirror Pods. Pods of controllers are written, which none of Kubernetes' compares.
+/// Whether digests are written into an object. They aren't if its maker compares the object with what it wrote: a controller would
+/// write it again for ever, and a node ignores changes of its mirror Pods. They are written into Pods of controllers, which none of
+/// Kubernetes' controllers compares.
 pub(crate) fn is_written(object: &Value, workload: WorkloadKind, settings: &Pin) -> bool {
     let is_made_by_others = match workload {
         WorkloadKind::Pod => {
@@ -37,17 +38,17 @@ pub(crate) fn is_written(object: &Value, workload: WorkloadKind, settings: &Pin)
     settings.enabled && settings.kinds.contains(&workload) && !is_made_by_others
 }
 
-/// Whether what an object runs is pinned, by its own request or by that of the Pods that come of it.
+/// Whether the images of an object are pinned, by its own request or by the requests for its Pods.
 pub(crate) fn reaches(object: &Value, workload: WorkloadKind, settings: &Pin) -> bool {
     let reaches_pods = settings.enabled && settings.kinds.contains(&WorkloadKind::Pod);
     is_written(object, workload, settings) || workload.is_template() && reaches_pods
 }
 
-/// Writes the digests of the judged images into the object, and those that images keep, and the names into annotations. Says whether
-/// anything was written; each judged image that was is noted in `images`.
+/// Writes the digests of the judged images, and those that images keep, into the object, and their names into annotations. Returns
+/// whether anything was written, and notes each pinned image in `images`.
 ///
 /// # Errors
-/// The object's annotations are no object, so that nothing can be written there.
+/// The object's annotations are no object, so nothing can be written there.
 pub(crate) fn pin(
     object: &mut Value,
     images: &mut [JudgedImage],
@@ -78,7 +79,7 @@ pub(crate) fn pin(
         }
         let scanned = judged.scan.as_ref().and_then(|scan| scan.report.as_ref()?.pin.clone());
         let digest = scanned.or_else(|| judged.digest.clone());
-        // A digest that stands there already is replaced where it is an index's of which one platform is asked for.
+        // A digest that is there already is replaced if it is that of an index with one wanted platform.
         let digest = digest.filter(|digest| judged.reference.digest() != Some(digest));
         judged.pinned = digest.and_then(|digest| write(&judged.image, &digest));
     }
@@ -88,15 +89,14 @@ pub(crate) fn pin(
         }
     }
     let written = !annotations.is_empty();
-    // The API server drops what the subresource brings outside its list.
+    // The API server drops what the subresource changes outside its list.
     if written && settings.annotations && request.sub_resource != EPHEMERAL_CONTAINERS {
-        // Brought into their order at once: one by one, each would be compared with many.
         annotate(object, workload.pod_pointer(), Map::from_iter(annotations))?;
     }
     Ok(written)
 }
 
-/// The subresource that adds containers to a Pod that runs.
+/// The subresource that adds containers to a running Pod.
 pub(crate) const EPHEMERAL_CONTAINERS: &str = "ephemeralcontainers";
 
 fn annotate(object: &mut Value, pod: &str, mut annotations: Map<String, Value>) -> Result<(), UnreadableObject> {
@@ -108,7 +108,7 @@ fn annotate(object: &mut Value, pod: &str, mut annotations: Map<String, Value>) 
     Ok(())
 }
 
-/// The object at a key, made when there is none.
+/// The object at a key, made if there is none.
 fn child<'o>(owner: &'o mut Map<String, Value>, key: &str) -> Option<&'o mut Map<String, Value>> {
     let value = owner.entry(key).or_insert(Value::Null);
     if value.is_null() {

@@ -1,4 +1,4 @@
-//! Pre-scan, the first phase: what the settings say about images before anything is known of them.
+//! Pre-scan, the first phase: decides by the images' names, before anything else is known of them.
 
 use crate::judged::JudgedImage;
 use image_admission_image::WorkloadImage;
@@ -9,33 +9,33 @@ use std::collections::BTreeSet;
 /// Why pre-scan rejects a workload.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PreScanRejection {
-    /// Whether the policies of images do, which each image names.
+    /// Whether the policies for images do; each image names its policy.
     pub by_policies: bool,
-    /// What custom rules say against it.
+    /// Why custom rules reject it.
     pub by_rules: BTreeSet<String>,
 }
 
-/// What pre-scan says of the workload as a whole.
+/// The result of pre-scan for the workload as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PreScan {
-    /// Every image is accepted; nothing more is asked.
+    /// Every image is accepted; nothing more is looked up.
     Accepted,
     /// At least one image is rejected.
     Rejected(PreScanRejection),
-    /// At least one image is to be scanned, so that all are.
+    /// At least one image is to be scanned, so all are.
     Scan,
 }
 
-/// Whether the settings accept an image by its name, whatever rules of one's own say.
+/// Whether the settings accept an image by its name, whatever custom rules say.
 pub(crate) fn is_accepted(image: &WorkloadImage, namespace: &str, settings: &Settings) -> bool {
     let Ok(reference) = &image.reference else { return false };
     let rule = || rule_for(&settings.pre_scan, namespace, image, reference, settings.image_matching);
     settings.pre_scan.auto_generate && rule().action == PreScanAction::Accept
 }
 
-/// Decides the first phase, and notes at each image which policy it was.
+/// Decides the first phase, and notes the deciding policy at each image.
 pub(crate) fn apply_policies(images: &mut [JudgedImage], namespace: &str, settings: &Settings) -> PreScan {
-    // Without generated rules only custom ones say anything.
+    // Without generated rules only custom rules decide.
     if !settings.pre_scan.auto_generate {
         return PreScan::Scan;
     }

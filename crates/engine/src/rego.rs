@@ -1,4 +1,4 @@
-//! The rules of one request: those that are about it, what they see, and what they say.
+//! The rules of one request: those that are about it, what they see, and their results.
 //!
 //! ```text
 //! rules ──┬── policies (`regoPolicies`) ── patch, hash
@@ -6,7 +6,7 @@
 //!         └── input, cluster: what they see ── seen: what of that is logged
 //! ```
 //!
-//! Nothing of Rego is touched by a request whose kind no rule looks at.
+//! A request whose kind no rule is about doesn't use Rego at all.
 
 mod cluster;
 mod hash;

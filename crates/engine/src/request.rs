@@ -1,6 +1,6 @@
-//! The AdmissionRequest: what Kubernetes asks, as the host passes it on.
+//! The AdmissionRequest: Kubernetes' request, as the host passes it on.
 //!
-//! It is `ValidationRequest` of `kubewarden_policy_sdk`, read by hand: the fields that those types lose are named in `tests/all/sdk.rs`.
+//! It is `ValidationRequest` of `kubewarden_policy_sdk`, read here: `tests/all/sdk.rs` has the fields that those types lose.
 
 use image_admission_untrusted::memory::read_value;
 use image_admission_untrusted::spelling;
@@ -9,29 +9,29 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// What a request wants to do with an object.
+/// The operation of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// A new object. Everything that isn't one of the others is judged like it.
+    /// A new object. An unknown operation is treated like it.
     Create,
     /// A changed object.
     Update,
     /// No object any more: nothing will run.
     Delete,
-    /// A stream to an object that runs already.
+    /// A stream to a running object.
     Connect,
 }
 
-/// An AdmissionRequest of Kubernetes, as far as it decides anything. The objects are read when they are needed.
+/// The fields of an AdmissionRequest that may decide something. Objects are read when they are needed.
 #[derive(Debug, Clone)]
 pub struct AdmissionRequest<'a> {
-    /// What the request wants to do.
+    /// The operation.
     pub operation: Operation,
     /// The namespace of the request.
     pub namespace: String,
     /// The group of the object's kind, empty for the core group.
     pub group: String,
-    /// The version of that group, as the request has it.
+    /// The version of that group, as in the request.
     pub version: String,
     /// The object's kind.
     pub kind: String,
@@ -49,7 +49,7 @@ pub(crate) struct Resource {
     /// Empty for the core group.
     pub(crate) group: String,
     pub(crate) version: String,
-    /// `pods`; whoever judges what runs already may have written the kind here.
+    /// `pods`; scanners of existing objects may have written the kind here.
     pub(crate) name: String,
 }
 
@@ -93,8 +93,8 @@ impl<'a> AdmissionRequest<'a> {
         })
     }
 
-    /// What the rules of webhooks name: for `pods/eviction` the core group's Pods, whatever the kind of the object that is sent. Where
-    /// the request doesn't say, the group and the version of the kind, and an empty name.
+    /// The resource that webhook rules match: for `pods/eviction` the core group's Pods, whatever the kind of the object that is
+    /// sent. If the request doesn't say, the kind's group and version, and an empty name.
     pub(crate) fn resource(&self) -> Resource {
         #[derive(Deserialize, Default)]
         struct Named {
@@ -111,7 +111,7 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
-    /// Who makes the request; none where it doesn't say, or not as Kubernetes does.
+    /// The user of the request; none if it doesn't say, or not as Kubernetes does.
     pub(crate) fn user(&self) -> Option<User> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -121,7 +121,7 @@ impl<'a> AdmissionRequest<'a> {
         spelling::from_str::<Asked>(self.raw.get()).ok().map(|asked| asked.user_info)
     }
 
-    /// As much of the object as is asked for, where a text stands in it; none where there is none, or where it is something else.
+    /// Some fields of the object, if this string is in it; none if there is none, or if it can't be read.
     pub(crate) fn object_with<T: Deserialize<'a>>(&self, text: &str) -> Option<T> {
         let raw = self.object.filter(|raw| raw.get().contains(text))?;
         spelling::from_str(raw.get()).ok()
@@ -132,8 +132,8 @@ impl<'a> AdmissionRequest<'a> {
         self.group.is_empty() && self.kind == "Secret"
     }
 
-    /// Whether it updates an object that is being deleted: its controller makes nothing of it any more, and a node starts none of its
-    /// containers. The old object says so, which the API server keeps; what stands in the new one, whoever asks wrote.
+    /// Whether it updates an object that is being deleted: its controller makes nothing of it any more, and a node starts none of
+    /// its containers. Only the old object proves it, since the API server keeps that; the user wrote the new one.
     pub(crate) fn is_of_what_is_being_deleted(&self) -> bool {
         #[derive(Deserialize)]
         struct Stored {
@@ -169,11 +169,11 @@ impl<'a> AdmissionRequest<'a> {
         }
     }
 
-    /// The object, where it may come back changed: then it is read as it is, or not at all. Workloads have no keys of their authors' own
-    /// but in maps of texts, so that this is about other kinds.
+    /// The object, for requests that may change it: it is read exactly, or not at all. In workloads, only maps of strings have keys
+    /// that their authors choose, so this is about other kinds.
     ///
     /// # Errors
-    /// As for [`AdmissionRequest::object`]; or its reader would take a part of it for something else.
+    /// Those of [`AdmissionRequest::object`]; or its reader would take a part of it for something else.
     pub(crate) fn object_to_patch(&self) -> Result<Value, UnreadableRequest> {
         if self.object.is_some_and(|raw| raw.get().contains(PRIVATE_KEY)) {
             let why = "a text in it begins with `$serde_json::private::`, which its reader takes for its own";
@@ -182,29 +182,29 @@ impl<'a> AdmissionRequest<'a> {
         self.object()
     }
 
-    /// The namespace that the object would be in: its own, which wins over the request's.
+    /// The object's namespace: its own one comes before the request's.
     pub fn namespace_of<'o>(&'o self, object: &'o Value) -> &'o str {
         let own = image_admission_untrusted::pointer::at(object, "/metadata/namespace").and_then(Value::as_str);
         own.filter(|namespace| !namespace.is_empty()).unwrap_or(&self.namespace)
     }
 
-    /// The whole request, as it came.
+    /// The whole request, unchanged.
     pub(crate) fn raw(&self) -> &'a str {
         self.raw.get()
     }
 
-    /// The object as it was before, when the request has it and it can be read.
+    /// The previous object, if the request has it and it can be read.
     #[must_use]
     pub fn old_object(&self) -> Option<Value> {
         read_value(self.old_object?.get()).ok()
     }
 }
 
-/// How keys begin by which `serde_json` hands itself a number or a document: it takes an object with one for what stands in it. Hosts
-/// write texts with no more escapes than they need, so that it is spelt so.
+/// The prefix of the keys by which `serde_json` passes itself a number or a document: an object with such a key is replaced by its
+/// value. Hosts write strings with no more escapes than needed, so that the key has this spelling.
 const PRIVATE_KEY: &str = "\"$serde_json::private::";
 
-/// Who makes a request, as the API server knows them: `userInfo` of the request.
+/// The user of a request, as the API server knows them: its `userInfo`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct User {
     pub(crate) username: String,
@@ -215,15 +215,15 @@ pub(crate) struct User {
 /// Why there is no request to decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnreadableRequest {
-    /// There is none.
+    /// It is missing.
     Missing,
     /// It is not an AdmissionRequest; why.
     NotARequest(String),
-    /// Neither it nor its object says what kind of object it is about.
+    /// Neither it nor its object has a kind.
     NoKind,
     /// It has no object, or null.
     NoObject,
-    /// Its object is none; why.
+    /// Its object is no object; why.
     NotAnObject(String),
 }
 

@@ -1,7 +1,7 @@
-//! The response: a decision in the words that go back to Kubernetes.
+//! The response: a decision in the form that goes back to Kubernetes.
 //!
-//! The messages are those of Sysdig's admission controller, to the letter, since people's alerts look for them; what this
-//! policy adds comes after them, in warnings and in audit annotations.
+//! The messages are exactly those of Sysdig's admission controller, since alerts search for them. What this policy adds comes after
+//! them, in warnings and in audit annotations.
 
 mod numbers;
 
@@ -21,20 +21,20 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most images that a message names.
+/// The most images in a message.
 const IMAGES_IN_MESSAGE: usize = 20;
-/// What is said of a request for which there isn't memory enough.
+/// The message for a request that needs too much memory.
 const TOO_MUCH_MEMORY: &str = "deciding about the request takes more memory than the policy may: make the object smaller, name fewer \
                                images, or have scanners and rules keep less";
-/// The most reasons that a message gives for one image, or of one policy.
+/// The most reasons in a message for one image, or for one policy.
 const REASONS_IN_MESSAGE: usize = 20;
-/// The most policies that a message names.
+/// The most policies in a message.
 const POLICIES_IN_MESSAGE: usize = 20;
 /// The most warnings of a response.
 const MAX_WARNINGS: usize = 20;
-/// Kubernetes' advice for a warning's length.
+/// Kubernetes' recommended length of a warning.
 const MAX_WARNING_LENGTH: usize = 120;
-/// The most images that audit annotations describe.
+/// The most images in audit annotations.
 const IMAGES_IN_AUDIT: usize = 50;
 /// The longest value of an audit annotation.
 const MAX_AUDIT_VALUE_LENGTH: usize = 512;
@@ -48,16 +48,16 @@ pub struct Response {
     pub message: Option<String>,
     /// The HTTP status of a rejection.
     pub code: Option<u16>,
-    /// The whole object as it should be; the host makes the patch.
+    /// The whole object after changes; the host makes the patch.
     pub mutated_object: Option<Value>,
-    /// What the client is told although the request is admitted.
+    /// Warnings for the client of an admitted request.
     pub warnings: Vec<String>,
-    /// What the audit log keeps. The API server puts the webhook's name before the keys.
+    /// The entries for the audit log. The API server puts the webhook's name before the keys.
     pub audit_annotations: BTreeMap<String, String>,
 }
 
-/// The same as Kubewarden's host reads it. The SDK's `ValidationResponse` isn't used: its annotations have no order, and its numbers no
-/// text.
+/// The same as Kubewarden's host reads it. The SDK's `ValidationResponse` isn't used: its annotations have no order, and its
+/// numbers lose their spelling.
 #[derive(Serialize)]
 struct WireResponse<'a> {
     accepted: bool,
@@ -73,12 +73,12 @@ struct WireResponse<'a> {
 }
 
 impl Response {
-    /// The response to what is no request.
+    /// The response to an unreadable request.
     pub(crate) fn unreadable(why: &UnreadableRequest) -> Self {
         Self::rejected(why.to_string(), 400)
     }
 
-    /// The response to a request that reached a policy with settings that can't be used.
+    /// The response to a request if the policy's settings can't be used.
     #[must_use]
     pub fn invalid_settings(error: &InvalidSettings) -> Self {
         Self::rejected(format!("the policy's settings are not valid:\n{error}"), 500)
@@ -97,14 +97,14 @@ impl Response {
         }
     }
 
-    /// What policies of `imageVerification` say comes first: an image that isn't verified isn't scanned.
+    /// The messages of `imageVerification` come first: an image that isn't verified isn't scanned.
     fn add_verification(&mut self, decision: &Decision) {
         for outcome in &decision.verification {
             let ignored = outcome.ignored.iter().map(|why| format!("ignored: {why}"));
-            // The reasons stand in lines of their own; an annotation has one.
+            // In the message, each reason has its own line; an annotation is one line.
             let message = outcome.message().filter(|_| !outcome.rejects()).map(|message| message.replace('\n', "; "));
             let told: Vec<String> = message.into_iter().chain(ignored).collect();
-            // Policies whose names differ in what a key can't have share one.
+            // Policies share a key if their names differ only in characters that a key can't have.
             if !told.is_empty() {
                 self.append(annotation_key("verification", &outcome.name), told.into_iter(), "; ");
             }
@@ -121,7 +121,7 @@ impl Response {
                 }
             }
         }
-        // An expression may have named its annotation as one of these: what was found stays.
+        // An expression may have the name of one of these annotations: they aren't overwritten.
         for (key, value) in decision.verification.iter().rev().flat_map(|outcome| &outcome.annotations) {
             self.audit_annotations.entry(key.clone()).or_insert_with(|| value.clone());
         }
@@ -142,7 +142,7 @@ impl Response {
         self.reject(message, 403);
     }
 
-    /// Makes a rejection of it, which keeps what the audit log was told beside the verdict.
+    /// Makes it a rejection, and keeps the audit annotations.
     fn reject(&mut self, message: String, code: u16) {
         let mut annotations = std::mem::take(&mut self.audit_annotations);
         *self = Self::rejected(message, code);
@@ -150,7 +150,7 @@ impl Response {
         self.audit_annotations = annotations;
     }
 
-    /// Adds to an audit annotation that may be there already.
+    /// Appends to an audit annotation that may exist already.
     fn append(&mut self, key: String, texts: impl Iterator<Item = String>, separator: &str) {
         let value = self.audit_annotations.entry(key).or_default();
         let before = Some(std::mem::take(value)).filter(|before| !before.is_empty());
@@ -158,7 +158,7 @@ impl Response {
         *value = join_within(&all, separator, MAX_AUDIT_VALUE_LENGTH);
     }
 
-    /// Who broke the glass and why; or, in a rejection, why it stayed whole.
+    /// Who broke the glass and why; or, in a rejection, why it stayed intact.
     fn add_glass(&mut self, decision: &Decision) {
         let mut add = |key: &str, value: &str| {
             self.audit_annotations.insert(key.to_owned(), cut(value, MAX_AUDIT_VALUE_LENGTH));
@@ -176,7 +176,7 @@ impl Response {
         }
     }
 
-    /// Whom to ask comes last, after as many reasons as a message has.
+    /// The contact comes last, after all reasons of a message.
     fn add_contact(&mut self, decision: &Decision) {
         if let Some(message) = &mut self.message
             && let Some(line) = contact_line(decision)
@@ -186,7 +186,7 @@ impl Response {
         }
     }
 
-    /// What policies in Rego say comes after what the phases say, one line a policy.
+    /// The messages of policies in Rego come after those of the phases, one line for each policy.
     fn add_policies(&mut self, decision: &Decision) {
         let annotations = &mut self.audit_annotations;
         if let Some(hash) = &decision.policies_hash {
@@ -207,7 +207,7 @@ impl Response {
         self.reject(message, code);
     }
 
-    /// The response as Kubewarden's host reads it: JSON. Of the request that it answers, a changed object keeps the text of its numbers.
+    /// The response as Kubewarden's host reads it: JSON. A changed object keeps the spelling of the request's numbers.
     #[must_use]
     pub fn to_json(&self, request: Option<&RawValue>) -> Vec<u8> {
         let object = self.mutated_object.as_ref();
@@ -302,7 +302,7 @@ impl From<Decision> for Response {
         response.warnings = warnings(&decision, response.accepted);
         let own = std::mem::take(&mut response.audit_annotations);
         response.audit_annotations = decision.images.iter().take(IMAGES_IN_AUDIT).flat_map(annotations).collect();
-        // An expression may have named its annotation as an image's: what was found of the image stays.
+        // An expression may have the name of an image's annotation: that isn't overwritten.
         for (key, value) in own {
             response.audit_annotations.entry(key).or_insert(value);
         }
@@ -311,7 +311,7 @@ impl From<Decision> for Response {
     }
 }
 
-/// `verification.signed`: the key of a policy's annotation, whatever its name has in it.
+/// `verification.signed`: the key of a policy's annotation, whatever characters its name has.
 fn annotation_key(what: &str, policy: &str) -> String {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let name: String = policy.chars().map(|c| if is_allowed(c) { c } else { '-' }).collect();
@@ -343,8 +343,8 @@ fn style_of(decision: &Decision) -> MessageStyle {
     decision.message.as_ref().map(|message| message.style).unwrap_or_default()
 }
 
-/// The line of Sysdig's admission controller for each denied image, then for each what its scan report says; or what the report
-/// says before each image's line.
+/// The line of Sysdig's admission controller for each denied image, then the scan report of each; or each report before its image's
+/// line.
 fn scan_message(images: &[JudgedImage], style: MessageStyle) -> Option<String> {
     let mut lines = Vec::new();
     let mut reasons = Vec::new();
@@ -439,14 +439,14 @@ fn warnings(decision: &Decision, accepted: bool) -> Vec<String> {
     warnings.into_iter().map(|(_, text)| text).collect()
 }
 
-/// `image 'x' <text>`, the image cut so that the text stays whole; before it the whole image, which tells warnings apart.
+/// `image 'x' <text>`, with the image cut so that the text isn't; with it the whole image, which distinguishes warnings.
 fn with_image(image: &WorkloadImage, text: &str) -> (String, String) {
     let image = &image.text;
     let room = MAX_WARNING_LENGTH.saturating_sub(text.chars().count() + "image '' ".len());
     (image.clone(), cut(&format!("image '{}' {text}", cut(image, room)), MAX_WARNING_LENGTH))
 }
 
-/// Warns of prefixes that accepted an image although they may have been meant for another.
+/// Warns of prefixes that accepted an image but may have been meant for another.
 fn wide_accepts(judged: &JudgedImage) -> impl Iterator<Item = (String, String)> {
     let pre_scan = judged.pre_scan.as_ref().filter(|rule| rule.action == PreScanAction::Accept);
     let scan =
@@ -459,7 +459,7 @@ fn wide_accepts(judged: &JudgedImage) -> impl Iterator<Item = (String, String)> 
     })
 }
 
-/// What the audit log keeps of an image.
+/// The audit annotations of an image.
 fn annotations(judged: &JudgedImage) -> Vec<(String, String)> {
     let key = judged.image.key();
     let mut annotations = Vec::new();
@@ -483,7 +483,7 @@ fn annotations(judged: &JudgedImage) -> Vec<(String, String)> {
     }
     if let Some(report) = report {
         add(".reason", &report.reason.text());
-        // One report may speak of several platforms.
+        // One report may be about several platforms.
         let mut reports: Vec<&str> = Vec::new();
         for name in report.platforms.iter().flat_map(|platform| &platform.reports) {
             if !reports.contains(&name.as_str()) {

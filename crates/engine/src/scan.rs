@@ -1,4 +1,4 @@
-//! The scan phase: per image, what the settings make of its scan's status.
+//! The scan phase: for each image, what the settings do with its scan status.
 
 use crate::context::{RequestContext, ReviewedObject};
 use crate::judged::{JudgedImage, ScanOutcome};
@@ -13,8 +13,8 @@ use image_admission_settings::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The workload that the images are judged for, as far as its scan reports depend on it. `is_scanned` says whether the
-/// scan phase judges them: what it finds is pinned, and nothing else is.
+/// The workload that the images are judged for, as far as its scan reports depend on it. `is_scanned` says whether the scan phase
+/// judges them: only what it finds is pinned.
 pub(crate) fn subject(
     context: RequestContext<'_>,
     reviewed: &ReviewedObject,
@@ -32,7 +32,7 @@ pub(crate) fn subject(
     let is_pinned = is_scanned
         && pin::reaches(&reviewed.object, workload, &settings.pin)
         && matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
-    // An expression may ask for an image that stands elsewhere in the object, where nobody pins it.
+    // An expression may request an image elsewhere in the object, which nothing pins.
     if is_pinned {
         let references = images.iter().map(|judged| &judged.reference);
         subject.pinned = references.filter(|reference| !settings.pin.excludes(reference)).cloned().collect();
@@ -68,7 +68,7 @@ pub(crate) fn scan_images(
         let rule = rule_for(&settings.scan, namespace, &judged.image, &judged.reference, settings.image_matching);
         let (report, denied, warning) = match rule.action {
             ScanAction::Reject => (None, Some(Denial::Policy), None),
-            // The status is looked up all the same: the digest is pinned, and people want to know what they let in.
+            // The status is looked up all the same: the digest is pinned, and the warning shows what was admitted.
             ScanAction::Accept => {
                 let report = search.find(&judged.reference);
                 let warning =
@@ -85,7 +85,7 @@ pub(crate) fn scan_images(
     }
 }
 
-/// The reason to deny, or the reason to warn, for an image whose scan result decides.
+/// The reason to deny, or the warning, for an image whose scan result decides.
 fn judge(
     report: &ScanReport,
     fallbacks: EffectiveFallbacks,
@@ -97,7 +97,7 @@ fn judge(
         (ScanStatus::ReportNotAvailable, Fallback::Accept, _) => {
             (None, Some(ImageWarning::PendingAccepted(report.state.lacks())))
         }
-        // The scanner may start only when the controller exists; its Pods wait instead.
+        // The scanner may start only once the controller exists; its Pods wait instead.
         (ScanStatus::ReportNotAvailable, Fallback::Reject, _) if workload.is_template() => {
             (None, Some(ImageWarning::PodsWait(report.state.lacks(), workload)))
         }

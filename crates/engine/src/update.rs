@@ -1,6 +1,6 @@
-//! What a request brings: the images that weren't in the object before.
+//! The images that a request brings: those that weren't in the object before.
 //!
-//! What ran before is not judged again, or an old ReplicaSet could not even be scaled down.
+//! Images that ran before are not judged again. Otherwise not even an old ReplicaSet could be scaled down.
 
 use crate::context::RequestContext;
 use crate::pin::{self, EPHEMERAL_CONTAINERS, KeptPin};
@@ -11,21 +11,21 @@ use image_admission_judgement::resolve::{Digests, find_digest, resolve};
 use image_admission_settings::{Platforms, Settings};
 use serde_json::Value;
 
-/// The images of a request that are judged, and what was found out about the others.
+/// The images of a request that are judged, and what is known of the others.
 #[derive(Debug, Default)]
 pub(crate) struct NewImages {
-    /// Those that are judged, in the order of the object.
+    /// The judged images, in the order of the object.
     pub(crate) images: Vec<WorkloadImage>,
-    /// Those that an update names by their tag alone, and that are pinned to what that tag is: they keep their digest.
+    /// Those that an update names only by their tag, and that are pinned to the tag's present digest: they keep it.
     pub(crate) kept: Vec<KeptPin>,
     /// Those of a controller's template that another webhook fills in the Pod.
     pub(crate) placeholders: Vec<WorkloadImage>,
-    /// What tags were resolved to on the way, so that nothing resolves them again.
+    /// What tags were resolved to, so that nothing resolves them again.
     pub(crate) digests: Digests,
 }
 
-/// The images that a request brings: all of a new object, the changed and added ones of an update, and of a Pod's
-/// subresource for ephemeral containers only those.
+/// The images that a request brings: all of a new object, the changed and added ones of an update, and for a Pod's subresource for
+/// ephemeral containers only those containers'.
 ///
 /// # Errors
 /// What can't be read, with its JSON pointer.
@@ -60,24 +60,24 @@ pub(crate) fn new_images(
     Ok(new)
 }
 
-/// Whether a template's image is one that another webhook fills in the Pod. What is blank is blank with a space, too, as OpenShift's
-/// templates have it.
+/// Whether a template's image is one that another webhook fills in the Pod. White space counts as blank, as OpenShift's templates
+/// write it.
 pub(crate) fn is_placeholder(image: &WorkloadImage, workload: Option<WorkloadKind>, settings: &Settings) -> bool {
     workload.is_some_and(WorkloadKind::is_template)
         && settings.placeholders.iter().any(|own| own.trim() == image.text.trim())
 }
 
-/// Whether an update leaves an image as it is. In a Pod another spelling of a tag starts the container again, from whatever the tag is
-/// by then; what a template makes is judged anew.
+/// Whether an update leaves an image as it is. In a Pod, another spelling of a tag restarts the container with the tag's digest at
+/// that time. The Pods of a template are judged anew.
 fn is_unchanged(before: &WorkloadImage, image: &WorkloadImage, workload: WorkloadKind) -> bool {
     before.text == image.text || before.is_same_digest(image) || workload.is_template() && before.is_same_image(image)
 }
 
-/// The digest that an image had before an update, where the update names it by a tag of the same repository that stands for that
-/// digest. None: it is another image, or it can't be told now.
+/// The digest that an image had before an update, if the update names it by a tag of the same repository that stands for that
+/// digest. None: it is another image, or that is unknown now.
 ///
-/// A Pod counts only where the digest is written back: its node would pull by the tag, whatever that is by then. What a template
-/// makes is judged anew.
+/// In a Pod it counts only if the digest is written back: otherwise its node would pull the tag, with whatever digest that has
+/// then. The Pods of a template are judged anew.
 fn kept_pin(
     context: RequestContext<'_>,
     before: &WorkloadImage,
@@ -95,7 +95,7 @@ fn kept_pin(
     }
     let digest = digests.entry(reference.clone()).or_insert_with(|| find_digest(reference, settings, host));
     let digest = digest.as_ref().ok()?;
-    // Of an index the one platform may be pinned that is asked for.
+    // In an index, the pin may be that of the one wanted platform.
     let is_one_platform = matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1);
     let is_kept = digest == pinned
         || is_one_platform

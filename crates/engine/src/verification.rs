@@ -1,7 +1,7 @@
-//! Image verification: policies about who signed an image, and what was attested of it, written in CEL.
+//! Image verification: policies written in CEL about an image's signatures and attestations.
 //!
-//! It stands between pre-scan and the scan. The digest that a signature vouches for is the one that is scanned and pinned;
-//! an image that failed causes no look-up of a report.
+//! It runs between pre-scan and the scan. The digest that was signed is the one that is scanned and pinned. The report of an image
+//! that failed isn't looked up.
 //!
 //! ```text
 //! policy ── resource rules, conditions ── images ── expressions ── questions ── signatures
@@ -52,43 +52,43 @@ use signatures::Signatures;
 use std::collections::{BTreeMap, BTreeSet};
 pub(crate) use unchanged::leaves_images_alone;
 
-/// The most images and attestations that a policy's message tells of.
+/// The most images and attestations in a policy's message.
 const UNVERIFIED_SHOWN: usize = 10;
 
-/// What a policy of `imageVerification` says of a request.
+/// The result of a policy of `imageVerification` for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerificationOutcome {
     /// Its name.
     pub name: String,
-    /// What becomes of a request that it doesn't hold for.
+    /// What happens to a request that fails it.
     pub action: FailureAction,
-    /// Why it doesn't hold.
+    /// Why it fails.
     pub failure: Option<VerificationFailure>,
-    /// By image, as expressions named it, the attestors that verified it or an attestation of it.
+    /// By image, as expressions named it, the attestors that signed it or an attestation of it.
     pub verified: BTreeMap<String, BTreeSet<String>>,
-    /// What it writes into the audit log.
+    /// Its entries for the audit log.
     pub annotations: BTreeMap<String, String>,
-    /// What couldn't be asked, and counts as though it were as it should be, each with why.
+    /// What couldn't be requested and counts as valid, each with the reason.
     pub ignored: Vec<String>,
 }
 
-/// Why a policy doesn't hold.
+/// Why a policy fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VerificationFailure {
-    /// It says so, with its message and what it asked for in vain.
+    /// Its expression is false: its message, and what is missing.
     Failed(String, Vec<Unverified>),
-    /// It can't be told.
+    /// That is unknown.
     Error(String),
 }
 
 impl VerificationOutcome {
-    /// Whether the request is rejected for it.
+    /// Whether it rejects the request.
     #[must_use]
     pub fn rejects(&self) -> bool {
         self.action == FailureAction::Enforce && self.failure.is_some()
     }
 
-    /// `Policy signed failed: …`; none when it holds.
+    /// `Policy signed failed: …`; none if it holds.
     #[must_use]
     pub fn message(&self) -> Option<String> {
         let name = cut(&self.name, 64);
@@ -103,16 +103,16 @@ impl VerificationOutcome {
     }
 }
 
-/// What verification says of a request.
+/// The result of verification for a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Verified {
-    /// What each policy says that is about the request.
+    /// The result of each policy that is about the request.
     pub(crate) outcomes: Vec<VerificationOutcome>,
-    /// What to tell whatever they say.
+    /// Warnings, whatever the results are.
     pub(crate) warnings: Vec<String>,
-    /// The digests of images that were resolved on the way, so that nothing resolves them again.
+    /// The digests of images that were resolved, so that nothing resolves them again.
     pub(crate) digests: BTreeMap<ImageReference, String>,
-    /// Images that stay as they are: a policy about them says so.
+    /// Images that stay as they are because a policy about them says so.
     pub(crate) unpinned: BTreeSet<ImageReference>,
 }
 
@@ -121,29 +121,29 @@ pub(crate) struct Verified {
 pub(crate) struct Subject<'a> {
     pub(crate) context: RequestContext<'a>,
     pub(crate) reviewed: &'a ReviewedObject,
-    /// All images of the pod spec, in order; none for kinds without one.
+    /// All images of the pod spec, in order; empty for kinds without one.
     pub(crate) images: &'a [&'a WorkloadImage],
-    /// Those of them that are new, and judged: the others ran before.
+    /// Those that are new, and judged. The others ran before.
     pub(crate) judged: &'a [JudgedImage],
-    /// Whether the request updates an object, and leaves all of it as it is that could name an image.
+    /// Whether the request updates an object without a change that could name an image.
     pub(crate) is_unchanged: bool,
     /// Whether pre-scan accepts the request as a whole.
     pub(crate) is_accepted: bool,
-    /// Whether its images are pinned, by this request or by that of the Pods that come of it.
+    /// Whether its images are pinned, by this request or by the requests for its Pods.
     pub(crate) is_pinned: bool,
-    /// Images that keep the digest that they have.
+    /// Images that keep their digests.
     pub(crate) kept: &'a [KeptPin],
 }
 
 impl Subject<'_> {
-    /// Whether the scan phase asks for the image's report, if it comes to it: such an image is pinned whatever policies say.
+    /// Whether the scan phase would look up the image's report: such an image is pinned whatever policies say.
     fn is_scanned(&self, reference: &ImageReference) -> bool {
         !self.is_accepted && self.judged.iter().any(|judged| judged.reference == *reference)
     }
 }
 
-/// Asks every policy that is about the request, where `digests` are what references were resolved to already; a recorder is told
-/// what their expressions come to.
+/// Evaluates every policy that is about the request. `digests` are those that references were resolved to already; the recorder
+/// gets the results of the expressions.
 pub(crate) fn verify<'a>(
     subject: Subject<'a>,
     digests: Digests,
@@ -212,12 +212,12 @@ fn left_out(policy: &VerificationPolicy, subject: Subject<'_>) -> Option<&'stati
             false => "none of its resource rules takes the request in",
         });
     }
-    // Of what it looks at beside what is new, pre-scan said nothing.
+    // Pre-scan decided nothing about existing images.
     let judges_existing = policy.existing_images == ExistingImages::Judge;
     if subject.is_accepted && !policy.verify_pre_scan_accepted && !judges_existing {
         return Some("pre-scan accepts the request, and `verifyPreScanAccepted` isn't set");
     }
-    // Before any condition, whose errors would hold up what brings nothing new.
+    // Before any condition: an error in it would block an update without new images.
     let may_name_others = !policy.images.is_empty() || subject.reviewed.workload.is_none();
     let is_unchanged =
         subject.is_unchanged && policy.images.is_empty() && !unchanged::reads_what_names_no_image(policy);
@@ -225,10 +225,10 @@ fn left_out(policy: &VerificationPolicy, subject: Subject<'_>) -> Option<&'stati
     (brings_nothing && is_asked_of_new_images_alone(policy, subject.context.request)).then_some(NO_NEW_IMAGE)
 }
 
-/// Why a policy isn't asked about an update.
+/// Why a policy isn't evaluated for an update.
 const NO_NEW_IMAGE: &str = "the update brings no new image";
 
-/// One policy, asked about one request.
+/// One policy, evaluated for one request.
 struct PolicyVerification<'a, 's, 'r> {
     policy: &'a VerificationPolicy,
     subject: Subject<'a>,
@@ -274,7 +274,7 @@ impl Programs {
         others.into_iter().flatten().chain(verifications).map(|program| &program.references)
     }
 
-    /// The names of fields that expressions may read of a document.
+    /// The names of fields that expressions may read from a document.
     fn words(&self) -> BTreeSet<String> {
         let verifications =
             self.verifications.iter().flat_map(|(program, message)| std::iter::once(program).chain(message));
@@ -286,14 +286,14 @@ impl Programs {
         self.references().any(|references| references.names.contains(name))
     }
 
-    /// The names below one whose fields are known that expressions mention, `images.containers`, each with its last part.
+    /// The names that expressions mention below a namespace such as `images`: `images.containers`, each with its last part.
     fn fields_of<'p>(&'p self, namespace: &'p str) -> BTreeMap<&'p str, &'p str> {
         self.references().flat_map(|references| references.fields_of(namespace)).collect()
     }
 }
 
 impl<'a> PolicyVerification<'a, '_, '_> {
-    /// What the policy says, and its images.
+    /// The policy's result, and its images.
     ///
     /// # Errors
     /// Why it isn't about the request.
@@ -315,17 +315,17 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         Ok((outcome, images))
     }
 
-    /// Why the policy isn't about the request, if it isn't; what it says is noted.
+    /// Why the policy isn't about the request, if it isn't. Its result is noted.
     ///
-    /// An outage that is ignored takes nothing else with it: signatures and attestations that can't be asked for count as
-    /// there, and where an image has no such answer, everything is evaluated again without the image.
+    /// An ignored outage affects nothing else. Signatures and attestations that can't be checked count as valid. If anything else
+    /// of an image can't be requested, everything is evaluated again without that image.
     fn evaluate(
         &mut self,
         outcome: &mut VerificationOutcome,
         images: &mut Images,
     ) -> Result<Option<&'static str>, EvaluationError> {
         let policy = self.policy;
-        // Settings were compiled when the policy was deployed, so that these are hardly ever wrong.
+        // Settings were compiled when the policy was deployed, so this hardly ever fails.
         let programs = Programs::read(policy)?;
         let words = if policy.attestations.is_empty() { BTreeSet::new() } else { programs.words() };
         let mut asking = Asking {
@@ -358,7 +358,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     /// The same once.
     ///
     /// # Errors
-    /// What can't be evaluated. An outage that concerns an image may be ignored by whoever calls.
+    /// An evaluation error. The caller may ignore an outage that is about an image.
     fn try_to_evaluate(
         &mut self,
         programs: &Programs,
@@ -417,11 +417,11 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                     outcome.failure = Some(VerificationFailure::Failed(text, unverified));
                     break;
                 }
-                // What went over a limit did so, whatever else is missing.
+                // An exceeded limit stays an error, whatever else is missing.
                 Err(EvaluationError::Failed(why)) => {
                     let missing = program.references.names.iter().filter_map(|name| name.strip_prefix("variables."));
                     let missing = missing.filter_map(|name| unset.get(name));
-                    // Of several reasons one that is no outage is the one.
+                    // Of several errors, one that is no outage decides.
                     let error = missing.min_by_key(|error| error.is_outage()).cloned();
                     self.ignore(error.unwrap_or(EvaluationError::Failed(why)), asking)?;
                 }
@@ -440,10 +440,10 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         Ok(None)
     }
 
-    /// Notes that an expression counts as true because the cluster could not be asked.
+    /// Notes that an expression counts as true because the cluster couldn't be asked.
     ///
     /// # Errors
-    /// The error, where that is not ignored.
+    /// The error, if it isn't ignored.
     fn ignore(&self, error: EvaluationError, asking: &mut Asking<'a>) -> Result<(), EvaluationError> {
         match error {
             EvaluationError::Outage { why, image: None } if self.policy.ignores_errors => {
@@ -454,7 +454,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         }
     }
 
-    /// Evaluates the variables that are mentioned. One without a value is an error of whoever needs it.
+    /// Evaluates the variables that are mentioned. One without a value is an error of the expression that uses it.
     fn set_variables(
         &mut self,
         programs: &Programs,
@@ -486,7 +486,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         Ok(unset)
     }
 
-    /// A scope with the variables that the policy's expressions mention, but for its images and its own variables.
+    /// A scope with the variables that the policy's expressions mention, except for its images and its own variables.
     fn scope(&mut self, programs: &Programs, asking: &mut Asking<'a>) -> Result<Scope<'static>, EvaluationError> {
         let mut scope = Scope::new(programs.references(), self.time);
         let functions = programs.references().flat_map(|references| references.functions.iter().map(String::as_str));
@@ -509,7 +509,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         if programs.mentions("exemptions") {
             scope.set("exemptions", value_of(&exemptions(settings, &reviewed.namespace, now)));
         }
-        // Attestors and attestations are known to functions by their names.
+        // Functions know attestors and attestations by their names.
         let attestations = || self.policy.attestations.iter().map(|attestation| attestation.name.as_str());
         let attestors = || self.policy.attestor_names.iter().map(String::as_str);
         for (key, name) in programs.fields_of("attestors") {
@@ -544,7 +544,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         Ok(value_of(&read))
     }
 
-    /// Lets expressions see an object as the request's.
+    /// Makes an object the request's object for expressions.
     fn set_object(&self, object: &Json, programs: &Programs, scope: &mut Scope<'_>) -> Result<(), EvaluationError> {
         if programs.mentions("object") {
             scope.set("object", value_of(object));
@@ -559,7 +559,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         Ok(())
     }
 
-    /// The value of an expression; what it asks on the way is answered.
+    /// The value of an expression; its questions are answered on the way.
     fn answer(
         &mut self,
         expression: &Expression,
@@ -589,7 +589,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         let steps = scope.steps();
         let mut asked = 0;
         loop {
-            // What is evaluated again is counted once.
+            // Repeated evaluations are counted once.
             scope.set_steps(steps);
             self.recorder.forgets_calls();
             let value = program.evaluate(scope);
@@ -611,7 +611,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 }
                 let is_other = question.assumed().is_none_or(|assumed| answer != Ok(assumed));
                 asking.answers.add(question, answer);
-                // What it came to afterwards it may not come to now.
+                // Later questions may not come up again.
                 if is_other {
                     is_as_assumed = false;
                     break;
@@ -630,19 +630,19 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         }
     }
 
-    /// That an expression gives neither true nor false.
+    /// The error of an expression that is neither true nor false.
     fn no_boolean(&self, expression: &Expression, value: &Value) -> EvaluationError {
         self.wrong(expression, format!("it must give true or false, but gives {}", value.type_of()))
     }
 
-    /// Why an expression has no value, as it is told: where the request is about a Secret, without what that holds.
+    /// The error of an expression in a message: for a request about a Secret, without its contents.
     fn told(&self, why: EvaluationError, expression: &Expression) -> EvaluationError {
         let is_secret = self.subject.context.request.is_about_a_secret();
         let why = if is_secret { why.without_values() } else { why };
         why.at(&expression.path)
     }
 
-    /// That an expression gives something of another type than it must.
+    /// The error of an expression with a value of the wrong type.
     fn wrong(&self, expression: &Expression, why: String) -> EvaluationError {
         let error = EvaluationError::Failed(why).at(&expression.path);
         self.recorder.failed(expression, &error);
@@ -679,7 +679,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 let mut outage = asking.unasked.get(&(image.clone(), attestation.clone())).cloned();
                 if images.exempt.contains(image) {
                     for attestor in &self.policy.attestor_names {
-                        // Who doesn't vouch for it has nothing to say.
+                        // Without a verified attestation there is nothing to read.
                         let verified = asking.attestations.verify(self.signatures, image, attestation, attestor);
                         outage = verified.err().filter(EvaluationError::is_outage).or(outage);
                     }
@@ -716,7 +716,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             }
             Question::ScanReport { image } => {
                 let reference = ImageReference::parse(image).map_err(|error| error.to_string())?;
-                // The digest that was verified is the one whose report is looked for.
+                // The verified digest is the one whose report is looked up.
                 if let Ok(digest) = self.signatures.digest(&reference) {
                     self.search.know(BTreeMap::from([(reference.clone(), digest)]), std::iter::empty());
                 }
@@ -726,22 +726,22 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     }
 }
 
-/// What the expressions of one policy asked.
+/// The answers to the expressions of one policy, and its ignored outages.
 struct Asking<'a> {
     answers: Answers,
     attestations: Attestations<'a>,
-    /// The outages that are ignored, in words.
+    /// The ignored outages, in words.
     ignored: BTreeSet<String>,
-    /// The attestations that count as verified since they can't be asked for, by image and name: they say nothing.
+    /// The attestations that count as verified because they can't be checked, by image and name: they have no contents.
     unasked: BTreeMap<(String, String), EvaluationError>,
     /// The images that the policy is evaluated without.
     left_out: BTreeSet<String>,
-    /// Why there is no namespace to look at, where that is ignored.
+    /// Why the namespace can't be read, if that is ignored.
     no_namespace: Option<EvaluationError>,
 }
 
 impl Asking<'_> {
-    /// Notes that somebody counts as having signed, because that can't be asked now.
+    /// Notes that a signature counts as valid, because it can't be checked now.
     fn count_as_verified(&mut self, question: &Question, why: &str) {
         self.ignored.insert(format!("{why}: '{}' counts as verified", cut(question.image(), 256)));
         if let Question::Attestation { image, attestation, .. } = question {
@@ -751,7 +751,7 @@ impl Asking<'_> {
     }
 }
 
-/// A scan report as rules in Rego see it, without the scanner's own.
+/// A scan report as rules in Rego see it, without the scanner's own report.
 fn scan_report(image: &str, report: &ScanReport) -> Value {
     let fields = report.fields(image).into_iter().map(|(key, field)| match field {
         Field::Text(text) => (key, Value::from(text.into_owned())),
@@ -778,13 +778,13 @@ fn exemptions(settings: &Settings, namespace: &str, now: Timestamp) -> Json {
     Json::Array(entries.collect())
 }
 
-/// What a look-up in the cluster comes to that failed: nobody who asks for an image chooses whether it answers.
+/// The error of a failed look-up in the cluster. Pod authors can't cause such a failure.
 fn cluster_failed(what: &str, failure: &HostFailure) -> EvaluationError {
     let why = format!("{what}: {failure}");
     if failure.is_outage() { EvaluationError::Outage { why, image: None } } else { EvaluationError::Failed(why) }
 }
 
-/// Reads an expression of the settings; what is wrong is said with its path.
+/// Reads an expression of the settings; an error comes with its path.
 ///
 /// # Errors
 /// As for [`Program::read`].

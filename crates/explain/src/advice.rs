@@ -1,4 +1,4 @@
-//! What to do about an image, or about an object, that is rejected: it comes before any setting that could be weaker.
+//! What to do about an image or an object that is rejected. It comes before any setting that could be weakened.
 
 use image_admission_judgement::reason::AskedFor;
 use image_admission_settings::Attestor;
@@ -6,32 +6,32 @@ use image_admission_untrusted::message::{cut, join_at_most};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// The most packages, ids and registries that are named.
+/// The most packages, ids and registries that are shown.
 const NAMES_SHOWN: usize = 8;
 /// The longest of these names.
 const MAX_NAME_LENGTH: usize = 100;
 
-/// What to do about what rejects a request, without a change of what is asked of images.
+/// What to do about a rejection, without weaker requirements for images.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Advice {
     /// Update packages that have a fix, and have the image scanned again.
     Update {
         /// Which.
         packages: Vec<PackageUpdate>,
-        /// How many findings there are beside those that are named.
+        /// How many more findings there are.
         more: usize,
     },
-    /// Nothing fixes these findings yet: do without what has them.
+    /// Nothing fixes these findings yet: remove the packages that have them.
     DoWithout(Vec<String>),
-    /// These objects should exempt findings, and hold for nothing.
+    /// These objects should exempt findings, but have no effect.
     MendExemption(Vec<String>),
-    /// Findings that don't matter may be exempted by an object.
+    /// An object may exempt findings that don't matter.
     Exempt,
-    /// This VEX document should take findings out, and isn't used.
+    /// This VEX document should clear findings, but isn't used.
     MendVex(String),
-    /// Why findings don't matter may be said in a VEX document, by one of these.
+    /// One of these attestors may say in a VEX document why findings don't matter.
     SayWhy(Vec<Attestor>),
-    /// The report's own verdict is against it.
+    /// The report's own verdict rejects it.
     SatisfyScanner,
     /// Its operating system is past its end of life.
     UpgradeSystem,
@@ -44,36 +44,36 @@ pub enum Advice {
     },
     /// The certificate of an attestor has expired.
     RenewCertificate(Vec<Attestor>),
-    /// Attach an attestation; why none counts.
+    /// Attach an attestation; the reason why none counts.
     Attest(String),
-    /// Repair what a policy of `imageVerification` can't evaluate.
+    /// Fix an error in a policy of `imageVerification`.
     RepairVerification(String),
-    /// Do as a policy of `imageVerification` says, which asks for more than signatures.
+    /// Meet the other conditions of a policy of `imageVerification`, beside signatures.
     SatisfyVerification(String),
-    /// Take it from a registry that is listed.
+    /// Take it from a listed registry.
     TakeFromListed {
-        /// The one that isn't.
+        /// The registry that isn't listed.
         host: String,
-        /// Those that are.
+        /// Those that are listed.
         listed: Vec<String>,
     },
-    /// Name it as its registry does, not as a mirror of that.
+    /// Use its registry's name, not that of a mirror.
     NameRegistry,
-    /// Have a mirror brought up to date.
+    /// Have a mirror updated.
     CatchUpMirror,
     /// The policies of this setting reject its name.
     TakeAnother(&'static str),
     /// A scan is on its way.
     Wait,
-    /// What the Pods of a workload that is there wait for: it isn't applied again.
+    /// What the Pods of an existing workload wait for: it isn't applied again.
     ForPods(Box<Advice>),
-    /// These packages are denied as they are.
+    /// These packages are denied in this version.
     ReplacePackages(Vec<String>),
     /// The licences of these packages are denied, or not allowed.
     DoWithoutPackages(Vec<String>),
-    /// Nothing tells the licences of these packages.
+    /// The licences of these packages are unknown.
     TellLicenses(Vec<String>),
-    /// Have its SBOM made, or made anew.
+    /// Have its SBOM made, or made again.
     MakeSbom,
     /// Have it scanned.
     Scan,
@@ -81,7 +81,7 @@ pub enum Advice {
     ScanAgain,
     /// Have it scanned for the platform that would run.
     ScanPlatform,
-    /// Start a ScanJob of this Registry, once nothing keeps the image out of it.
+    /// Start a ScanJob of this Registry, once nothing excludes the image from it.
     StartScanJob {
         /// The Registry.
         registry: String,
@@ -92,15 +92,15 @@ pub enum Advice {
     ReportDigest(&'static str),
     /// A report is of another digest.
     NameScannedDigest,
-    /// Let the scanner do again what failed.
+    /// Have the scanner repeat what failed.
     RepairScan,
-    /// Give the policy the right to look.
+    /// Give the policy the right to look it up.
     RepairLookUp,
     /// A registry or the cluster didn't answer.
     TryAgain,
-    /// The command line wasn't told whom to ask.
+    /// The command line has no host to ask.
     GiveSomebodyToAsk,
-    /// The command line found that trivy-operator writes its reports into files.
+    /// The command line found that trivy-operator writes its reports to files.
     MakeObjects {
         /// Its Deployment.
         deployment: String,
@@ -109,21 +109,21 @@ pub enum Advice {
     },
     /// There is no such image.
     NameWhatIsThere,
-    /// A registry limits how many requests it answers.
+    /// A registry limits the rate of requests.
     AskLater,
     /// The registry denies access.
     GiveCredentials,
-    /// The registry's own policy holds the image back.
+    /// The registry's own policy blocks the image.
     SatisfyRegistry,
     /// The registry doesn't serve the policy server's address.
     TakeFromElsewhere,
-    /// The registry's answer is of no kind that is known.
+    /// The registry's answer is of an unknown kind.
     ReadLog,
-    /// What is there can't be judged.
+    /// The image can't be judged as it is.
     PushAnew,
     /// Name one platform by its digest.
     NamePlatform,
-    /// Push it for a platform that is asked for.
+    /// Push it for a wanted platform.
     PushForPlatform,
     /// Fewer images in one object.
     Split(usize),
@@ -137,11 +137,11 @@ pub enum Advice {
     FillPlaceholder(FilledBy),
     /// Rules of this setting, or of this policy, reject it.
     SatisfyRules(String),
-    /// Rules of this setting, or of this policy, failed.
+    /// Rules of this setting, or of this policy, have an error.
     RepairRules(String),
 }
 
-/// Whose webhook fills an image that stands for another.
+/// Whose webhook fills a placeholder image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilledBy {
     /// The image is `auto`.
@@ -162,7 +162,7 @@ impl fmt::Display for FilledBy {
 /// A package to update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageUpdate {
-    /// Its name; none: the report has none.
+    /// Its name; none if the report has none.
     pub package: Option<String>,
     /// The version that it is fixed in.
     pub fixed_in: String,
@@ -170,7 +170,7 @@ pub struct PackageUpdate {
     pub ids: Vec<String>,
 }
 
-/// As people see it.
+/// Serialized as its message.
 impl Serialize for Advice {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -335,7 +335,7 @@ impl fmt::Display for Advice {
     }
 }
 
-/// What is to do while Pods wait: their controller tries to make them until they are admitted.
+/// What to do while Pods wait: their controller tries to create them until they are admitted.
 fn for_pods(advice: &Advice, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let first = match advice {
         Advice::Wait => "wait for the scan".to_owned(),

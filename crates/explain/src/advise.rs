@@ -1,4 +1,4 @@
-//! From the reasons of a decision to what can be done about the image.
+//! From the reasons of a decision to advice about the image.
 
 use super::{Advice, PackageUpdate};
 use image_admission_engine::{VerificationFailure, VerificationOutcome};
@@ -34,7 +34,7 @@ pub(super) fn about_report(report: &ScanReport, settings: &Settings) -> Vec<Advi
     advice
 }
 
-/// Whether nothing rejects but findings that an object may exempt.
+/// Whether everything that rejects is findings that an object may exempt.
 fn may_be_exempted(report: &ScanReport) -> bool {
     let mut limits = report.platforms.iter().flat_map(PlatformReport::exceeded).peekable();
     limits.peek().is_some()
@@ -107,7 +107,7 @@ fn about_unresolved(why: &Unresolved, settings: &Settings) -> Advice {
     }
 }
 
-/// What to do where somebody was asked and gave no answer. Credentials are spoken of only where it is about them.
+/// What to do if a registry or the cluster gave no answer. Credentials are mentioned only if they may be the reason.
 fn about_failure(failure: &HostFailure) -> Advice {
     match failure {
         HostFailure::Denied(_) => Advice::GiveCredentials,
@@ -150,7 +150,7 @@ fn about_reason(reason: &ReportReason) -> Vec<Advice> {
         Decisive::OfAnotherImage(_) => Advice::NameScannedDigest,
         Decisive::NotScanned(NotScanned::Unsigned { artifact, unsigned }) => about_unsigned(artifact, unsigned),
         Decisive::NotScanned(NotScanned::ScanJobWithoutIt { registry, completed, since, .. }) => {
-            // A scan that ended before the image was known left nothing out.
+            // A scan that ended before the image was known didn't leave it out.
             let is_left_out = since.zip(*completed).is_none_or(|(since, ended)| since <= ended);
             Advice::StartScanJob { registry: registry.clone(), is_left_out }
         }
@@ -172,7 +172,7 @@ fn about_reason(reason: &ReportReason) -> Vec<Advice> {
     vec![advice]
 }
 
-/// What was looked for in vain, and might have excused what rejects.
+/// What might have excused a rejection, but couldn't be used.
 fn about_unexcused(why: &Unexcused) -> Option<Advice> {
     let failure = match why {
         Unexcused::Exemptions(unknown) => &unknown.failure,
@@ -191,7 +191,7 @@ fn about_unexcused(why: &Unexcused) -> Option<Advice> {
     Some(about_failure(failure))
 }
 
-/// Packages that a gate objects to, and licences.
+/// Packages and licences that a gate objects to.
 fn about_contents(setting: &ExceededSetting) -> Option<Advice> {
     let names = |found: &[FoundPackage]| found.iter().map(|package| package.name.clone()).collect();
     match setting {
@@ -204,7 +204,7 @@ fn about_contents(setting: &ExceededSetting) -> Option<Advice> {
     }
 }
 
-/// The objects that should exempt what rejects, each once.
+/// The objects that should exempt the findings, each once.
 fn about_exemptions(exceeded: &[ExceededLimit]) -> Option<Advice> {
     let mut objects: Vec<String> = Vec::new();
     for finding in exceeded.iter().flat_map(|limit| &limit.named.shown) {
@@ -217,7 +217,7 @@ fn about_exemptions(exceeded: &[ExceededLimit]) -> Option<Advice> {
     (!objects.is_empty()).then_some(Advice::MendExemption(objects))
 }
 
-/// Packages with a fix first, each with all that the new version fixes; then what has none.
+/// Packages with a fix first, each with all findings that the new version fixes; then findings without a fix.
 fn about_findings(exceeded: &[ExceededLimit]) -> Vec<Advice> {
     if exceeded.iter().any(|limit| limit.setting == ExceededSetting::OwnVerdict) {
         return vec![Advice::SatisfyScanner];

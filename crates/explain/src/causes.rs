@@ -1,4 +1,4 @@
-//! What rejects a request, who decided it, and what would undo it.
+//! What rejects a request, which settings decided, and what would undo it.
 
 use super::change::{Action, Edit, path_of, position};
 use super::{Advice, Cause, Decider, FilledBy, Opens, Whose, Why, advise, left_out};
@@ -23,13 +23,12 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most vulnerabilities that an exemption is proposed for; of more, the limit is.
+/// The most vulnerabilities for which an exemption is proposed; beyond that, a higher limit is.
 const MAX_EXEMPTED: usize = 5;
-/// How long a proposed exemption holds, in seconds: thirty days.
+/// The duration of a proposed exemption, in seconds: thirty days.
 const EXEMPTED_FOR: i64 = 30 * 24 * 3600;
 
-/// Everything that rejects a request by itself; nothing for one that is admitted. `before` are the settings without any
-/// change that is tried.
+/// Everything that rejects a request by itself; nothing for an admitted one. `before` are the settings without any tried change.
 pub(super) fn causes(
     decision: &Decision,
     request: Option<&RawValue>,
@@ -55,8 +54,8 @@ pub(super) fn causes(
     causes
 }
 
-/// Says of an image that stands for another until a webhook fills it which webhook that is: Istio's gateways are injected in the place of
-/// `auto`, and OpenShift's image triggers fill what is blank.
+/// Finds which webhook fills a placeholder image: Istio injects its gateways instead of `auto`, and OpenShift's image triggers fill
+/// a blank.
 fn recognise_placeholder(cause: &mut Cause, workload: Option<WorkloadKind>) {
     let filled_by = match cause.image.as_deref().map(str::trim) {
         Some("auto") => FilledBy::Istio,
@@ -72,7 +71,7 @@ fn recognise_placeholder(cause: &mut Cause, workload: Option<WorkloadKind>) {
     }
 }
 
-/// What the Pods of a workload wait for that is admitted; nothing where it has none, or where it is rejected.
+/// What the Pods of an admitted workload wait for; nothing if they don't wait, or if it is rejected.
 pub(super) fn waiting(
     decision: &Decision,
     request: Option<&RawValue>,
@@ -89,7 +88,7 @@ pub(super) fn waiting(
         if !matches!(scan.warning, Some(ImageWarning::PodsWait(..))) {
             return None;
         }
-        // What its Pods will be told.
+        // The reason that its Pods will get.
         let mut cause = at.denied(judged, scan, Denial::ReportPending)?;
         cause.advice = cause.advice.into_iter().map(|advice| Advice::ForPods(Box::new(advice))).collect();
         Some(cause)
@@ -97,7 +96,7 @@ pub(super) fn waiting(
     placed(waiting.collect(), decision)
 }
 
-/// Each cause once, with where the object names its image.
+/// Each cause once, with the places of its image in the object.
 fn placed(causes: Vec<Cause>, decision: &Decision) -> Vec<Cause> {
     let wrong = match &decision.outcome {
         Outcome::NotImages(images) => images.iter().collect(),
@@ -117,7 +116,7 @@ fn placed(causes: Vec<Cause>, decision: &Decision) -> Vec<Cause> {
     different
 }
 
-/// The gate of `acceptance` that a limit is of, where it can be told to warn.
+/// The gate of `acceptance` with this limit, if its action may be `warn`.
 fn gate_that_can_warn(setting: &ExceededSetting) -> Option<&'static str> {
     match setting {
         ExceededSetting::KnownExploited(_) => Some("knownExploited"),
@@ -132,7 +131,7 @@ fn gate_that_can_warn(setting: &ExceededSetting) -> Option<&'static str> {
     }
 }
 
-/// The gates of `acceptance` that asked for what reports, or a list of the cluster, don't say.
+/// The gates of `acceptance` whose values the reports, or a list of the cluster, lack.
 fn gates_in_vain(report: &ScanReport) -> BTreeSet<&'static str> {
     let gate = |platform: &PlatformReport| match &platform.reason.what {
         Decisive::Unreadable(UnreadableReport::Untold(Untold::Exploited))
@@ -144,7 +143,7 @@ fn gates_in_vain(report: &ScanReport) -> BTreeSet<&'static str> {
     report.platforms.iter().filter_map(gate).collect()
 }
 
-/// The setting of a gate that says what becomes of what is over a limit.
+/// The setting of a gate for the action if a limit is exceeded.
 fn action_of(setting: &ExceededSetting) -> &'static str {
     match setting {
         ExceededSetting::Licenses(LicenseFault::Unknown, _) => "unknown",
@@ -152,7 +151,7 @@ fn action_of(setting: &ExceededSetting) -> &'static str {
     }
 }
 
-/// A gate as it is written, but that it warns by these settings of it.
+/// A gate as it is written, but with the action `warn` in these settings of it.
 fn warning(written: Option<&Value>, actions: &[&'static str]) -> Value {
     match written {
         Some(Value::Object(gate)) => {
@@ -172,11 +171,11 @@ fn namespace_of(request: Option<&RawValue>) -> String {
     }
 }
 
-/// A request's settings, and whom it is about.
+/// The context of the causes: the settings, and the request's namespace.
 struct At<'s> {
     written: &'s Value,
     settings: &'s Settings,
-    /// The same before any change.
+    /// The settings before any change.
     before: &'s Settings,
     namespace: &'s str,
     now: Timestamp,
@@ -239,7 +238,7 @@ impl<'s> At<'s> {
 
     fn pre_scan(&self, decision: &Decision, why: &PreScanRejection) -> Vec<Cause> {
         let mut causes = Vec::new();
-        // What custom rules let through is no cause.
+        // An image that custom rules admit is no cause.
         for judged in decision.images.iter().filter(|_| why.by_policies) {
             let Some(Rejection { policy: rule, .. }) = judged.pre_scan_rejection() else { continue };
             causes.push(Cause {
@@ -300,7 +299,7 @@ impl<'s> At<'s> {
         causes.collect()
     }
 
-    /// What makes a policy hold, the narrowest first: it leaves out the images that it rejects, or the namespace, or only warns.
+    /// What makes a policy hold, the narrowest first: it leaves out the images that it rejects, or the namespace.
     fn left_out(&self, keys: &[&str], outcome: &VerificationOutcome, decision: &Decision) -> Option<Edit> {
         let (policy, name) = (self.find(keys)?, outcome.name.as_str());
         let written = left_out::Written { keys, policy, name, namespace: self.namespace };
@@ -308,7 +307,7 @@ impl<'s> At<'s> {
         written.repositories(&images).or_else(|| written.namespace())
     }
 
-    /// The policies in Rego that reject. No change is proposed: without one of them, all that it is about would get in.
+    /// The policies in Rego that reject. No change is proposed: removing one would admit everything that it is about.
     fn policies(&self, decision: &Decision) -> Vec<Cause> {
         let rejecting = decision.policies.iter().filter(|policy| policy.rejects());
         let causes = rejecting.map(|policy| {
@@ -342,8 +341,8 @@ impl<'s> At<'s> {
         causes.collect()
     }
 
-    /// Where a policy in Rego is written: the list that it is an entry of, or the object with its keys of a Conftest
-    /// ConfigMap; and its name, or these keys.
+    /// Where a policy in Rego is written: the list that it is an entry of, or the object and its keys in a Conftest ConfigMap; and
+    /// its name, or these keys.
     fn policy(&self, name: &str) -> (Vec<String>, Vec<String>) {
         let keys = ["rego", "kinds"].map(|end| format!("conftest.policy.{name}.{end}"));
         let length = self.find(&["regoPolicies"]).and_then(Value::as_array).map_or(0, Vec::len);
@@ -360,7 +359,7 @@ impl<'s> At<'s> {
         }
     }
 
-    /// What custom rules of the scan phase say against an image.
+    /// Why custom rules of the scan phase reject an image.
     fn custom(&self, judged: &JudgedImage) -> Option<Cause> {
         let scan = judged.scan.as_ref().filter(|scan| !scan.custom.is_empty())?;
         Some(Cause {
@@ -373,13 +372,13 @@ impl<'s> At<'s> {
         })
     }
 
-    /// What the scan phase says against an image.
+    /// Why the scan phase rejects an image.
     fn scan(&self, judged: &JudgedImage) -> Option<Cause> {
         let scan = judged.scan.as_ref()?;
         self.denied(judged, scan, scan.denied?)
     }
 
-    /// What the scan phase says against an image that it denies for this reason.
+    /// The cause for an image that the scan phase denies for this reason.
     fn denied(&self, judged: &JudgedImage, scan: &ScanOutcome, denied: Denial) -> Option<Cause> {
         let rule = scan.rule.as_ref()?;
         let phase = self.scan_key();
@@ -418,13 +417,13 @@ impl<'s> At<'s> {
                         let all = Action::Set(json!("all"));
                         cause.undo.push(Edit::new(&["reports", "platforms"], all, Opens::EveryPlatform));
                     } else if may_ask(&judged.reference, self.before).is_ok() {
-                        // A registry that is only to be listed is asked for its answers, and not forgiven their lack.
+                        // A registry that the change lists is only called. Its failures aren't forgiven.
                         self.failure_fallback(phase, report.forgiven_by, &mut cause);
                     }
                 } else {
                     cause.decided_by.push(self.decider(&["registries"], json!([])));
                     let host = judged.reference.host();
-                    // A list that is empty has every registry but those inside: one that names a host has no other any more.
+                    // An empty list allows every registry except those inside the network. With one entry, it allows only that one.
                     let is_only = self.settings.registries.is_empty();
                     let opens = Opens::Registry { host: host.to_owned(), is_only };
                     cause.undo.push(Edit::new(&["registries"], Action::Append(json!(host)), opens));
@@ -434,7 +433,7 @@ impl<'s> At<'s> {
         Some(cause)
     }
 
-    /// The strictest value of `scanFailed` that forgives a failure; nothing where none does.
+    /// The strictest value of `scanFailed` that forgives a failure; nothing if none does.
     fn failure_fallback(&self, phase: &str, forgiven_by: ForgivenBy, cause: &mut Cause) {
         let (fallback, opens) = match forgiven_by {
             ForgivenBy::AcceptOutages => ("accept-outages", Opens::Outages(self.whose())),
@@ -444,14 +443,14 @@ impl<'s> At<'s> {
         self.fallback(phase, ("scanFailed", fallback), opens, cause);
     }
 
-    /// The setting for a status that is no result, and the value that lets the image in.
+    /// The setting for a status without a result, and the value that admits the image.
     fn fallback(&self, phase: &str, (key, value): (&str, &str), opens: Opens, cause: &mut Cause) {
         let keys = self.written(phase, key);
         cause.decided_by.push(self.decider(&keys, json!("reject")));
         cause.undo.push(self.of_namespace(phase, key, Action::Set(json!(value)), opens));
     }
 
-    /// The limits that the reports of an image are over.
+    /// The limits that the reports of an image exceed.
     fn over_limits(&self, judged: &JudgedImage, report: &ScanReport, cause: &mut Cause) {
         let over: Vec<&ExceededLimit> = report.platforms.iter().flat_map(PlatformReport::exceeded).collect();
         let (mut exempted, mut denied): (BTreeSet<&str>, BTreeSet<&str>) = Default::default();
@@ -487,7 +486,7 @@ impl<'s> At<'s> {
                 denied.extend(exceeded.ids.iter().map(String::as_str));
                 continue;
             }
-            // The least of them may stay.
+            // The least severe of them may stay.
             let spared = usize::try_from(exceeded.max).unwrap_or(usize::MAX);
             has_all &= u64::try_from(exceeded.ids.len()) == Ok(exceeded.count);
             let rest = exceeded.ids.iter().rev().skip(spared).map(String::as_str);
@@ -512,7 +511,7 @@ impl<'s> At<'s> {
         }
     }
 
-    /// An exemption of findings, whole but for its reason, which is for people to say.
+    /// An exemption of findings, complete except for its reason, which people must add.
     fn exemption(&self, reference: &ImageReference, ids: &BTreeSet<&str>) -> Edit {
         let (images, until) = (prefix_of(reference), Timestamp(self.now.0.saturating_add(EXEMPTED_FOR)).day());
         let mut exemption = Map::new();
@@ -521,7 +520,7 @@ impl<'s> At<'s> {
             [id] => set("vulnerability", json!(id)),
             ids => set("vulnerabilities", json!(ids)),
         };
-        // Where the image is pinned, its digest stands in the tag's place.
+        // If the image is pinned, its digest replaces the tag.
         let pinned = reference.digest().is_none().then(|| format!("{}@", reference.name()));
         set("images", [images.clone()].into_iter().chain(pinned).collect());
         if !self.namespace.is_empty() {
@@ -538,7 +537,7 @@ impl<'s> At<'s> {
         Whose(Some(self.namespace.to_owned()).filter(|namespace| !namespace.is_empty()))
     }
 
-    /// The limits of the namespace, as high as they must be.
+    /// The limits of the namespace, raised as far as needed.
     fn raised(&self, over: &[&ExceededLimit]) -> Vec<Edit> {
         let limits: Limits<'_> = self.settings.acceptance.of(self.namespace);
         let (mut by_severity, mut with_score) = (BTreeMap::<Severity, u64>::new(), None::<u64>);
@@ -586,7 +585,7 @@ impl<'s> At<'s> {
         edits
     }
 
-    /// A gate for this namespace alone that warns where it rejected.
+    /// A gate for this namespace alone, with the action `warn` instead of `reject`.
     fn warning_gate(&self, key: &'static str, actions: &[&'static str]) -> Edit {
         let opens = Opens::GateWarns { gate: key, whose: self.whose() };
         self.own_gate(key, warning(self.find(&self.written("acceptance", key)), actions), opens)
@@ -601,20 +600,20 @@ impl<'s> At<'s> {
         self.decider(&[&self.written("acceptance", key), below].concat(), default)
     }
 
-    /// Where a setting is written that holds for the namespace: in the entry of `byNamespace` that decides, or above.
+    /// Where a setting for the namespace is written: in the entry of `byNamespace` that decides, or above it.
     fn written<'k>(&'k self, place: &'k str, key: &'k str) -> Vec<&'k str> {
         let entry = key_of(self.settings, place, self.namespace);
         let own = entry.map(|entry| vec![place, "byNamespace", entry, key]);
         own.filter(|own| self.find(own).is_some()).unwrap_or_else(|| vec![place, key])
     }
 
-    /// A change of a setting for this namespace alone. Who has a namespace of its own opens no other.
+    /// A change of a setting for this namespace alone. It weakens no other namespace.
     fn of_namespace(&self, place: &str, key: &str, action: Action, opens: Opens) -> Edit {
         if self.namespace.is_empty() {
             return Edit::new(&[place, key], action, opens);
         }
         let edit = Edit::new(&[place, "byNamespace", self.namespace, key], action, opens);
-        // One entry decides as a whole. What one of the namespace's own doesn't say would be lost of a glob's.
+        // A single entry decides as a whole. An entry for the namespace would lose the other settings of a glob's entry.
         match key_of(self.before, place, self.namespace).filter(|entry| *entry != self.namespace) {
             Some(glob) => {
                 let keys = [place, "byNamespace", glob];
@@ -650,9 +649,8 @@ impl<'s> At<'s> {
         Decider { path: format!("{}[{position}]", keys.join(".")), value, is_default: false }
     }
 
-    /// An entry for the image's repository, before all others in the list of the namespace, which replaces that of the top
-    /// level; none where no prefix is
-    /// about this image alone: with raw matching what has no tag goes on in any way.
+    /// An entry for the image's repository, before all others in the namespace's list, which replaces the list of the top level.
+    /// None if no prefix is only about this image: with raw matching, a name without a tag may continue in any way.
     fn entry(&self, phase: &str, judged: &JudgedImage, action: &str) -> Option<Edit> {
         let text = &judged.image.text;
         let prefix = match (self.settings.image_matching, judged.reference.digest()) {
@@ -671,7 +669,7 @@ impl<'s> At<'s> {
             _ => Opens::Scanned { images, whose },
         };
         let edit = self.of_namespace(phase, "customPolicies", entry, opens);
-        // The list of the top level, where the namespace has none.
+        // The list of the top level, if the namespace has none.
         let top = [phase, "customPolicies"];
         let is_copied = !self.namespace.is_empty() && self.written(phase, "customPolicies") == top;
         Some(edit.copying(&top, self.find(&top).filter(|_| is_copied)))
@@ -701,7 +699,7 @@ fn key_of<'s>(settings: &'s Settings, place: &str, namespace: &str) -> Option<&'
     }
 }
 
-/// The images that a policy rejects a request for, as far as it says; the only one of the request, where it doesn't.
+/// The images that a policy rejects, if it names them; otherwise the request's only image.
 fn unverified_images<'d>(outcome: &'d VerificationOutcome, decision: &'d Decision) -> BTreeSet<&'d str> {
     let Some(VerificationFailure::Failed(_, unverified)) = &outcome.failure else { return BTreeSet::new() };
     let image = |unverified: &'d Unverified| match unverified {
@@ -713,7 +711,7 @@ fn unverified_images<'d>(outcome: &'d VerificationOutcome, decision: &'d Decisio
     if said.is_empty() && all.len() == 1 { all } else { said }
 }
 
-/// Whether it may depend on `reports.platforms` that an image can't be judged: it is there, and can be read.
+/// Whether an image can't be judged because of `reports.platforms`: it exists, and can be read.
 fn is_by_platforms(report: &ScanReport) -> bool {
     let is_beside_it = match &report.reason {
         ScanReason::Unresolved(why) => {
@@ -724,20 +722,20 @@ fn is_by_platforms(report: &ScanReport) -> bool {
     report.platforms.is_empty() && !is_beside_it
 }
 
-/// What to do about rules that fail, and about what they deny: no change of the object repairs a rule.
+/// What to do about errors in rules, and about what they deny: no change of the object fixes an error in a rule.
 fn rules_advice(has_failed: bool, denies: bool, whose: String) -> Vec<Advice> {
     let satisfied = denies.then(|| Advice::SatisfyRules(whose.clone()));
     has_failed.then_some(Advice::RepairRules(whose)).into_iter().chain(satisfied).collect()
 }
 
-/// The same for custom rules, whose failures stand among what they deny.
+/// The same for custom rules, whose errors are among their denials.
 fn of_custom_rules<'r>(said: impl IntoIterator<Item = &'r String>, whose: &str) -> Vec<Advice> {
     let (failed, denied): (Vec<&String>, Vec<&String>) =
         said.into_iter().partition(|reason| reason.starts_with("Evaluation error"));
     rules_advice(!failed.is_empty(), !denied.is_empty(), whose.to_owned())
 }
 
-/// Rules of one's own, whose text is no value to show.
+/// Custom rules, whose text isn't shown as a value.
 fn rules(path: &str) -> Decider {
     Decider { path: path.to_owned(), value: Value::Null, is_default: false }
 }
@@ -746,12 +744,12 @@ fn is_named(entry: &Value, name: &str) -> bool {
     entry.get("name").and_then(Value::as_str) == Some(name)
 }
 
-/// Whether an exemption would take an id for the beginning of others: whoever wrote the report chose it.
+/// Whether an exemption would take an id for a pattern: the report's author chose it.
 fn is_pattern(id: &&str) -> bool {
     id.contains(['*', '?'])
 }
 
-/// The beginning of the names of a repository's images as far as their tags; of an image by digest, its whole name.
+/// The prefix of a repository's images, up to their tags; for an image by digest, its whole name.
 fn prefix_of(reference: &ImageReference) -> String {
     match reference.digest() {
         Some(digest) => reference.at(digest),

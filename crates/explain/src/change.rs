@@ -1,4 +1,4 @@
-//! Changes of settings, tried until they admit a request, and made as small as they can be.
+//! Changes of settings, tried until they admit a request, and made as small as possible.
 
 use super::Opens;
 use super::causes::causes;
@@ -14,23 +14,23 @@ use serde_json::{Map, Value};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Stuck {
-    /// What was changed.
+    /// The changes.
     pub edits: Vec<Edit>,
-    /// What rejects it then, and no setting undoes.
+    /// What still rejects it then, and no setting undoes.
     pub still: String,
 }
 
-/// The most edits of a change: each is tried by itself.
+/// The most edits of a change: each is tried on its own.
 const MAX_EDITS: usize = 60;
-/// How often what still rejects may be undone: what one phase rejects hides what the next one would.
+/// How often another cause may be undone: a rejection by one phase hides that of the next.
 const ROUNDS: usize = 6;
 
 /// A change of settings that admits a request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
-    /// What is changed, each part of it needed.
+    /// The changes, all of which are needed.
     pub edits: Vec<Edit>,
-    /// The settings with the change.
+    /// The settings after the change.
     pub settings: Value,
 }
 
@@ -39,29 +39,29 @@ pub struct Change {
 pub struct Edit {
     /// Its path.
     pub path: String,
-    /// What happens there.
+    /// The action there.
     #[serde(flatten)]
     pub action: Action,
-    /// What that lets in.
+    /// What that admits.
     pub opens: Opens,
-    /// A list that replaces another begins as a copy of that: its path.
+    /// For a list that replaces another one, and begins as its copy: the path of that list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copies: Option<String>,
-    /// An entry of `byNamespace` that decides in the place of a glob's begins as a copy of that: its path.
+    /// For an entry of `byNamespace` that replaces a glob's entry, and begins as its copy: the path of that entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
     /// The path, key by key.
     #[serde(skip)]
     keys: Vec<String>,
-    /// What it is a copy of.
+    /// The list that it copies.
     #[serde(skip)]
     copied: Value,
-    /// What is replaced.
+    /// The entry that it replaces.
     #[serde(skip)]
     replaced: Value,
 }
 
-/// What happens at a path.
+/// The action at a path.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Action {
@@ -89,18 +89,18 @@ impl Edit {
         }
     }
 
-    /// The same, where a list that isn't there yet replaces another one.
+    /// The same for a list that doesn't exist yet and replaces another one.
     pub(super) fn copying(self, keys: &[&str], list: Option<&Value>) -> Self {
         let list = list.filter(|list| list.as_array().is_some_and(|list| !list.is_empty()));
         Self { copies: list.map(|_| path_of(keys)), copied: list.cloned().unwrap_or_default(), ..self }
     }
 
-    /// The same, where the entry of `byNamespace` that it is made in isn't there yet, and replaces another one.
+    /// The same for an entry of `byNamespace` that doesn't exist yet and replaces another one.
     pub(super) fn replacing(self, keys: &[&str], entry: Option<&Value>) -> Self {
         Self { replaces: entry.map(|_| path_of(keys)), replaced: entry.cloned().unwrap_or_default(), ..self }
     }
 
-    /// The same for the whole entry that is replaced, as it is with the change; none where none is.
+    /// The same for the whole replaced entry, after the change; none if no entry is replaced.
     #[must_use]
     pub fn replacement(&self) -> Option<Self> {
         self.replaces.as_ref()?;
@@ -116,7 +116,7 @@ impl Edit {
         self.keys.last().map_or("", String::as_str)
     }
 
-    /// What settings have at its path; null is nothing.
+    /// The value at its path in settings; null counts as none.
     #[must_use]
     pub fn written_in<'s>(&self, settings: &'s Value) -> Option<&'s Value> {
         let below = |at: &'s Value, key: &String| match at.as_array() {
@@ -126,7 +126,7 @@ impl Edit {
         self.keys.iter().try_fold(settings, below).filter(|value| !value.is_null())
     }
 
-    /// The same for one vulnerability less of an exemption that names several; none when there is no such one.
+    /// The same with one vulnerability less, for an exemption of several; none otherwise.
     fn without_vulnerability(&self, position: usize) -> Option<Self> {
         let Action::Append(exemption) = &self.action else { return None };
         let mut exemption = exemption.as_object()?.clone();
@@ -179,7 +179,7 @@ pub(super) fn path_of(keys: &[&str]) -> String {
     path
 }
 
-/// Changes the value at a path of keys. What is no object on the way becomes one: settings that aren't written are null.
+/// Changes the value at a path of keys. A value on the way that is no object is replaced by one: missing settings are null.
 fn at(value: &mut Value, keys: &[String], change: &dyn Fn(&mut Value)) {
     let Some((key, rest)) = keys.split_first() else { return change(value) };
     if let (Value::Array(list), Some(position)) = (&mut *value, position(key)) {
@@ -193,12 +193,12 @@ fn at(value: &mut Value, keys: &[String], change: &dyn Fn(&mut Value)) {
     }
 }
 
-/// The position that a key like `[0]` is.
+/// The position of a key like `[0]`.
 pub(super) fn position(key: &str) -> Option<usize> {
     key.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
 }
 
-/// Changes a list; what is none becomes one.
+/// Changes a list; another value is replaced by a list.
 fn listed(value: &mut Value, change: impl FnOnce(&mut Vec<Value>)) {
     if !value.is_array() {
         *value = Value::Array(Vec::new());
@@ -208,10 +208,10 @@ fn listed(value: &mut Value, change: impl FnOnce(&mut Vec<Value>)) {
     }
 }
 
-/// A change that admits the request, as small as it can be made by leaving out parts of it.
+/// A change that admits the request, as small as leaving out parts of it can make it.
 ///
 /// # Errors
-/// What rejects it whatever is changed, where something was.
+/// What still rejects it after all changes, if there were any.
 pub(super) fn find(
     request: Option<&RawValue>,
     settings: &Value,
@@ -247,7 +247,7 @@ pub(super) fn find(
     Err(None)
 }
 
-/// Leaves out what isn't needed.
+/// Leaves out unneeded edits.
 fn smallest(edits: Vec<Edit>, request: Option<&RawValue>, settings: &Value, host: &dyn Host, now: Timestamp) -> Change {
     let admits = |edits: &[Edit]| {
         let read = image_admission_engine::check_settings(&with(settings, edits));
@@ -260,7 +260,7 @@ fn smallest(edits: Vec<Edit>, request: Option<&RawValue>, settings: &Value, host
             needed = without;
         }
     }
-    // One finding less may do, where platforms share some.
+    // One finding less may be enough, if platforms share some.
     for position in 0..needed.len() {
         let mut id = 0;
         while let Some(fewer) = needed.get(position).and_then(|edit| edit.without_vulnerability(id)) {

@@ -1,4 +1,4 @@
-//! What leaves an image, or a namespace, out of a policy of `imageVerification`: the narrowest that its settings can say.
+//! Edits that leave an image, or a namespace, out of a policy of `imageVerification`, as narrowly as its settings allow.
 
 use super::change::{Action, Edit};
 use super::{Opens, Whose};
@@ -9,26 +9,26 @@ use std::collections::BTreeSet;
 /// A policy as it is written.
 #[derive(Clone, Copy)]
 pub(super) struct Written<'s> {
-    /// Where it stands.
+    /// Its path.
     pub(super) keys: &'s [&'s str],
-    /// What stands there.
+    /// Its value.
     pub(super) policy: &'s Value,
-    /// What messages call it.
+    /// Its name in messages.
     pub(super) name: &'s str,
     /// The request's namespace.
     pub(super) namespace: &'s str,
 }
 
 impl Written<'_> {
-    /// Match rules that leave out the repositories of images, in the request's namespace. None where that was tried, or where
-    /// the rules can't say it and mean the same of every other image.
+    /// Match rules that leave out the repositories of images, in the request's namespace. None if that was tried, or if the rules
+    /// can't express it without a change for other images.
     pub(super) fn repositories(&self, images: &BTreeSet<&str>) -> Option<Edit> {
         let mut opened = Vec::new();
         let mut spellings: BTreeSet<String> = BTreeSet::new();
         for image in images {
             let reference = ImageReference::parse(image).ok()?;
             opened.push(format!("{}:", reference.name()));
-            // An expression is tried with every name of an image, and one that holds is enough.
+            // An expression is evaluated for every name of an image, and one match is enough.
             spellings.extend(names_of(image, &reference).iter().map(|name| repository_in(name, &reference)));
         }
         let spellings: Vec<String> = spellings.iter().map(|name| pattern(name, false)).collect::<Option<_>>()?;
@@ -53,7 +53,7 @@ impl Written<'_> {
         Some(Edit::new(&keys, action, opens))
     }
 
-    /// A condition that leaves out the request's namespace; none where there is none, or where that was tried.
+    /// A condition that leaves out the request's namespace; none if there is no namespace, or if that was tried.
     pub(super) fn namespace(&self) -> Option<Edit> {
         let namespace = self.plain_namespace()?;
         let condition = json!({
@@ -69,13 +69,13 @@ impl Written<'_> {
         Some(Edit::new(&[self.keys, &["matchConditions"]].concat(), Action::Append(condition), opens))
     }
 
-    /// Whoever writes the object says its namespace, which must not say more in an expression than its name.
+    /// The namespace, if it is a plain name: the object's author chooses it, and it must not add code to an expression.
     fn plain_namespace(&self) -> Option<&str> {
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         Some(self.namespace).filter(|name| !name.is_empty() && name.chars().all(is_name))
     }
 
-    /// The match rules with one more condition, where they are written; none where they have it, or can't have it.
+    /// The match rules with one more condition, at their path; none if they have it, or can't have it.
     fn with_condition(&self, condition: &str) -> Option<(&'static [&'static str], Action)> {
         let constraints = self.policy.get("matchConstraints");
         let own = constraints.and_then(|constraints| constraints.get("imageRules")).filter(|rules| !rules.is_null());
@@ -107,14 +107,14 @@ fn list(value: Option<&Value>) -> Vec<&Value> {
     value.and_then(Value::as_array).into_iter().flatten().collect()
 }
 
-/// Rules of which one is enough, each with a condition more, as expressions; only these can have one.
+/// Alternative rules as expressions, each with one more condition; globs can't have one.
 fn narrowed<'v>(
     globs: impl Iterator<Item = &'v Value>,
     expressions: impl Iterator<Item = &'v Value>,
     condition: &str,
 ) -> Option<Vec<String>> {
     let globs = globs.map(|glob| as_expression(glob.as_str()?));
-    // A comment goes on to the end of its line.
+    // A comment extends to the end of its line.
     let end = |text: &str| if text.contains("//") { "\n" } else { "" };
     let expressions = expressions.map(|text| text.as_str().map(|text| format!("({text}{})", end(text))));
     let all: Vec<String> = globs.chain(expressions).collect::<Option<_>>()?;
@@ -125,8 +125,8 @@ fn narrowed<'v>(
     (!is_there).then(|| all.iter().map(|rule| format!("{rule} && {condition}")).collect())
 }
 
-/// A glob as an expression that takes in the same images; none where only a glob does: its host is spelt in another way than
-/// names are, or it has a tag, which says nothing beside a digest.
+/// A glob as an expression that matches the same images. None if only a glob can: its host is spelt differently from the names, or
+/// it has a tag, which means nothing beside a digest.
 fn as_expression(glob: &str) -> Option<String> {
     let is_canonical = match glob.split_once('/') {
         Some((host, _)) if is_host_like(host) => canonical_host(host).map_or(true, |canonical| canonical == host),
@@ -136,7 +136,7 @@ fn as_expression(glob: &str) -> Option<String> {
     Some(format!("ref.matches('^{}$')", pattern(glob, true).filter(|_| is_plain)?))
 }
 
-/// A name as a regular expression in single quotes, or a glob; none where it has what such names don't have.
+/// A name, or a glob, as a regular expression in single quotes; none if it has unusual characters.
 fn pattern(name: &str, is_glob: bool) -> Option<String> {
     let mut pattern = String::new();
     for c in name.chars() {
@@ -151,7 +151,7 @@ fn pattern(name: &str, is_glob: bool) -> Option<String> {
     Some(pattern)
 }
 
-/// A name of an image as far as its tag and its digest.
+/// A name of an image, up to its tag and its digest.
 fn repository_in(name: &str, reference: &ImageReference) -> String {
     let name = name.split_once('@').map_or(name, |(name, _)| name);
     let tag = reference.tag().map(|tag| format!(":{tag}"));
@@ -162,7 +162,7 @@ fn repository_in(name: &str, reference: &ImageReference) -> String {
 mod tests {
     use super::*;
 
-    /// The expressions that leave an image out, where a policy has these match rules.
+    /// The expressions that leave an image out of a policy with these match rules.
     #[track_caller]
     fn check(image: &str, policy: &Value, expected: Option<&Value>) {
         let written = Written { keys: &["imageVerification", "[0]"], policy, name: "signed", namespace: "" };
@@ -187,7 +187,7 @@ mod tests {
         let some = rules(json!({"references": ["ghcr.io/*"], "expressions": ["a || b"]}));
         let all = [format!("ref.matches('^ghcr[.]io/.*$') && {not}"), format!("(a || b) && {not}")];
         check("ghcr.io/team/app:1", &some, Some(&json!({"expressions": all})));
-        // A comment ends with its line, and not with the condition.
+        // A comment ends with its line, before the condition.
         let remarked = rules(json!({"expressions": ["a // mine"]}));
         check("ghcr.io/team/app:1", &remarked, Some(&json!({"expressions": [format!("(a // mine\n) && {not}")]})));
         // That was tried.
@@ -195,7 +195,7 @@ mod tests {
         let shipped = json!({"matchImageReferences": [{"glob": "ghcr.io/team/*"}]});
         let one = format!("ref.matches('^ghcr[.]io/team/.*$') && {not}");
         check("ghcr.io/team/app:1", &shipped, Some(&json!([{"expression": one}])));
-        // Only a glob says these.
+        // Only a glob can express these.
         for glob in ["GHCR.io/*", "ghcr.io/team/app:*", "ghcr.io/team/app@*", "ghcr.io:443/*"] {
             check("ghcr.io/team/app:1", &rules(json!({"references": [glob]})), None);
         }

@@ -1,7 +1,7 @@
-//! Why a request is rejected: which settings decided, at which paths; what to do about the image; and a small change of
-//! the settings that would have admitted it, with what that opens.
+//! Why a request is rejected: the paths of the settings that decided, what to do about the image, and a small change of the
+//! settings that would have admitted it, with what that opens.
 //!
-//! No such change is guessed: the request is decided with it, and with every part of it left out.
+//! A change is never guessed: the request is decided with it, and again without each part of it.
 //!
 //! ```text
 //! decision ── causes (who decided, what to do, what would undo it) ── change (tried, and made as small as it can be)
@@ -33,20 +33,20 @@ pub use why::Why;
 /// Why a request is rejected.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation {
-    /// The settings that paths and changes speak of: those that were given, without a ConfigMap that they were wrapped in.
+    /// The settings that paths and changes refer to: those that were given, without a ConfigMap around them.
     #[serde(skip)]
     pub settings: Value,
-    /// Everything that rejects it by itself, in the order of the message; empty when it is admitted.
+    /// Everything that rejects it by itself, in the order of the message; empty if it is admitted.
     pub causes: Vec<Cause>,
-    /// What the Pods wait for that are made from a workload which is admitted.
+    /// What the Pods of an admitted workload wait for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<Cause>,
-    /// A change of the settings that was found to admit it, of which no part can be left out; none when none was found.
+    /// A change of the settings that admits it, and of which no part can be left out; none if none was found.
     pub change: Option<Change>,
-    /// Where none was found although something was changed: what rejects it then.
+    /// If changes were tried in vain, what rejects it then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck: Option<Stuck>,
-    /// Whom to ask, and where to read on, in the words of the message; none where the settings don't say.
+    /// Whom to ask, and where to read on, in the words of the message; none if the settings don't say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact: Option<String>,
 }
@@ -55,18 +55,18 @@ pub struct Explanation {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Cause {
-    /// The image that it is about, as the object names it; none: the request as a whole.
+    /// Its image, as the object names it; none if it is about the request as a whole.
     pub image: Option<String>,
-    /// Where the object names it: two containers of one image have one cause.
+    /// The image's places in the object: two containers with one image have one cause.
     #[serde(rename = "where", skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<String>,
-    /// Why; a sentence where it is written out.
+    /// The reason; a sentence in the output.
     pub why: Why,
-    /// The settings that decided, the most important first; none when no setting could have decided otherwise.
+    /// The settings that decided, the most important first; empty if no setting could have decided otherwise.
     pub decided_by: Vec<Decider>,
     /// What to do about the image, or the object: it comes before any change of the settings.
     pub advice: Vec<Advice>,
-    /// What would undo it; none when no setting does, or none that opens no more than is needed.
+    /// What would undo it; empty if no setting does, or only by opening more than needed.
     #[serde(skip)]
     undo: Vec<Edit>,
 }
@@ -77,14 +77,14 @@ pub struct Cause {
 pub struct Decider {
     /// Its path: `scanPolicies.byNamespace.shop.customPolicies[0]`.
     pub path: String,
-    /// Its value; null where that is a text of rules.
+    /// Its value; null if that is the text of rules.
     pub value: Value,
-    /// Whether it isn't written, and this is its default.
+    /// Whether it is a default that isn't written.
     pub is_default: bool,
 }
 
-/// Explains what is decided about a request with settings as they are written. The host is asked again for every change
-/// that is tried, so that it should keep its answers.
+/// Explains the decision on a request with settings as they are written. The host is called again for every tried change, so it
+/// should cache its answers.
 ///
 /// # Errors
 /// Everything that is wrong with the settings.
@@ -108,8 +108,8 @@ pub fn explain(
     Ok((decision, Explanation { settings, causes, waiting, change, stuck, contact }))
 }
 
-/// What rejects a request that was decided with these settings, as they are written and as they were read. No change of them is
-/// tried, and the host isn't asked; nothing rejects what is admitted.
+/// What rejects a request that was decided with these settings, given as written and as read. No change of them is tried, and the
+/// host isn't called. An admitted request has no causes.
 #[must_use]
 pub fn causes(decision: &Decision, request: Option<&RawValue>, written: &Value, read: &Settings) -> Vec<Cause> {
     if decision.is_allowed() {

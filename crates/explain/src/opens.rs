@@ -1,32 +1,32 @@
-//! What a change of a setting lets in, beside the image that it is proposed for.
+//! What a change of a setting admits, beside the image that it is proposed for.
 
 use super::FilledBy;
 use image_admission_untrusted::message::{cut, join_at_most};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// The most ids that are named.
+/// The most ids that are shown.
 const IDS_SHOWN: usize = 5;
 
-/// What a change of a setting lets in.
+/// What a change of a setting admits.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Opens {
     /// Findings that don't count until a day.
     Findings {
         /// Their ids.
         ids: Vec<String>,
-        /// How the images' names start, as an exemption spells it.
+        /// The prefix of the images' names, as an exemption spells it.
         images: String,
-        /// Workloads of which namespace.
+        /// The namespace of the workloads.
         whose: Whose,
         /// The last day.
         until: String,
     },
-    /// Findings that were never accepted.
+    /// Findings that were always denied.
     Denied {
         /// Their ids.
         ids: Vec<String>,
-        /// Workloads of which namespace.
+        /// The namespace of the workloads.
         whose: Whose,
     },
     /// Higher limits.
@@ -35,34 +35,34 @@ pub enum Opens {
     GateWarns {
         /// Its key.
         gate: &'static str,
-        /// Workloads of which namespace.
+        /// The namespace of the workloads.
         whose: Whose,
     },
-    /// Images whose names start so are no longer rejected by their names: a scan decides.
+    /// Images with this prefix are no longer rejected by name: a scan decides.
     Scanned {
-        /// How their names start.
+        /// The prefix of their names.
         images: String,
-        /// Workloads of which namespace.
+        /// The namespace of the workloads.
         whose: Whose,
     },
-    /// Images whose names start so, whatever is found in them.
+    /// Images with this prefix, whatever their findings are.
     Accepted {
-        /// How their names start.
+        /// The prefix of their names.
         images: String,
-        /// Workloads of which namespace.
+        /// The namespace of the workloads.
         whose: Whose,
     },
     /// Images without a report.
     Pending(Whose),
-    /// Images that can't be looked into by an outage.
+    /// Images whose scan fails because of an outage.
     Outages(Whose),
     /// Images whose scan fails, whatever the reason.
     Failures(Whose),
-    /// A registry is asked.
+    /// A registry is contacted.
     Registry {
         /// Its host.
         host: String,
-        /// Whether it is the only one then: no list asks them all.
+        /// Whether it becomes the only one: an empty list allows them all.
         is_only: bool,
     },
     /// Templates whose image is filled in the Pod.
@@ -73,31 +73,31 @@ pub enum Opens {
     Unverified {
         /// The policy.
         policy: String,
-        /// Workloads of which namespace.
+        /// The namespace of the workloads.
         whose: Whose,
     },
     /// A policy of `imageVerification` leaves repositories out.
     UnverifiedImages {
         /// The policy.
         policy: String,
-        /// How the images' names start.
+        /// The prefixes of the images' names.
         images: Vec<String>,
-        /// Workloads of which namespace.
+        /// The namespace of the workloads.
         whose: Whose,
     },
     /// A policy of `imageVerification` only warns.
     Warned(String),
-    /// Objects of more images.
+    /// Objects with more images.
     Images(usize),
-    /// Requests of more calls.
+    /// Requests with more calls.
     HostCalls(usize),
 }
 
-/// The workloads that a change is about: those of one namespace, or all.
+/// The workloads that a change applies to: those of one namespace, or all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Whose(pub Option<String>);
 
-/// As people see it.
+/// Serialized as its message.
 impl Serialize for Opens {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

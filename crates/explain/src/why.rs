@@ -1,4 +1,4 @@
-//! Why a request is rejected, as `explain` says it: the reasons of the decision, in words that speak of settings.
+//! Why a request is rejected, in `explain`: the reasons of the decision, in words about settings.
 
 use image_admission_engine::UnreadableRequest;
 use image_admission_image::{NotAnImage, UnreadableObject};
@@ -31,7 +31,7 @@ pub enum Why {
         /// How many calls there may be.
         max: usize,
     },
-    /// The module may take no more memory.
+    /// The module may use no more memory.
     TooMuchMemory,
     /// A policy of pre-scan.
     PreScan,
@@ -43,16 +43,16 @@ pub enum Why {
     Policy {
         /// Its name.
         name: String,
-        /// What it denies, and its errors.
+        /// Its denials and its errors.
         said: Vec<String>,
     },
     /// Reasons of custom rules of the scan phase.
     ScanRules(Vec<String>),
-    /// A policy of the scan phase, and where a report decides, what that says.
+    /// A policy of the scan phase, and if a report decides, the report's reason.
     Scan(Denial, Option<ScanReason>),
 }
 
-/// As people see it.
+/// Serialized as its message.
 impl Serialize for Why {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

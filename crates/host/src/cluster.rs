@@ -1,4 +1,4 @@
-//! Objects of one kind in the cluster, read so that a look-up never hangs and never believes what a list shows.
+//! Objects of one kind in the cluster, read so that a look-up never hangs and never trusts the content of a list.
 
 use crate::{Document, Host, HostFailure, Resource};
 use image_admission_untrusted::json::Text;
@@ -8,13 +8,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 
-/// A name that no object has: asking for it tells whether the kind can be read at all.
+/// A name that no object has. A GET of it tells whether the kind can be read at all.
 const NOBODY: &str = "image-admission-asks-whether-this-can-be-read";
 
 /// One kind of object, in any namespace.
 ///
-/// The host's first list of a kind that may not be listed never returns, so that it is asked for only where a GET of the
-/// same kind and namespace was answered.
+/// The host's first list of a kind that may not be listed never returns. So a list is requested only after a GET of the same kind
+/// and namespace was answered.
 #[derive(Debug)]
 pub struct Objects<'a> {
     host: &'a dyn Host,
@@ -25,12 +25,12 @@ pub struct Objects<'a> {
 }
 
 impl<'a> Objects<'a> {
-    /// The objects of a kind, of which none was asked for yet.
+    /// The objects of a kind, before the first call.
     pub fn new(host: &'a dyn Host, api_version: &'a str, kind: &'a str) -> Self {
         Self { host, api_version, kind, answered: BTreeSet::new() }
     }
 
-    /// How people find an object: `VulnerabilityReport sbomscanner/name`.
+    /// An object's name for people: `VulnerabilityReport sbomscanner/name`.
     pub fn shown(&self, namespace: &str, name: &str) -> String {
         format!("{} {namespace}/{name}", self.kind)
     }
@@ -45,7 +45,7 @@ impl<'a> Objects<'a> {
         self.kind
     }
 
-    /// An object by name, or none when there is none.
+    /// An object by name, if it exists.
     pub fn get(&mut self, namespace: &str, name: &str, fields: &[&str]) -> Result<Option<Document>, HostFailure> {
         let resource = Resource { api_version: self.api_version, kind: self.kind, namespace, name };
         let found = match self.host.get_resource(&resource, fields) {
@@ -60,7 +60,7 @@ impl<'a> Objects<'a> {
         Ok(found)
     }
 
-    /// All objects in a namespace, with the same selector for every image: the host keeps a watch for each different one.
+    /// All objects in a namespace. The selector must be the same for every image: the host keeps a watch for each different one.
     pub fn list(
         &mut self,
         namespace: &str,
@@ -74,26 +74,25 @@ impl<'a> Objects<'a> {
     }
 }
 
-/// What a list says of an object.
+/// An item of a list.
 pub trait Listed {
     /// Its name and namespace.
     fn named(&self) -> &Named<'_>;
 }
 
-/// The name of an object, and where it is.
+/// The name and the namespace of an object.
 #[derive(Deserialize, Debug)]
 pub struct Named<'a> {
     #[serde(borrow)]
     /// `metadata.name`
     pub name: Text<'a>,
     #[serde(borrow)]
-    /// `metadata.namespace`; none in what is in no namespace.
+    /// `metadata.namespace`; none for objects without a namespace.
     pub namespace: Option<Text<'a>>,
 }
 
-/// The items of a list that are in its namespace, in the order of their names: the host lists in none, and a watch that
-/// filters nothing shows other namespaces too. An item that can't be read says of no image that it is its own, and hides
-/// no other.
+/// The items of a list that are in its namespace, sorted by name: the host's lists have no order, and a watch without a filter
+/// shows other namespaces too. An item that can't be read counts for no image, and hides no other item.
 pub fn items<'a, T: Deserialize<'a> + Listed>(document: &'a Document, namespace: &str) -> Result<Vec<T>, HostFailure> {
     #[derive(Deserialize)]
     struct Items<I> {

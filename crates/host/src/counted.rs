@@ -1,4 +1,4 @@
-//! A host that is asked a limited number of times for one request.
+//! A host with a limited number of calls for one request.
 
 use super::{AccessReview, Document, Host, HostFailure, Resource};
 use image_admission_settings::Identity;
@@ -6,8 +6,8 @@ use image_admission_untrusted::memory;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-/// Passes questions on, up to a number. Whoever writes a Pod or pushes an image chooses how many there would be, and each
-/// of them holds a worker of the policy server.
+/// Passes calls on, up to a number. Pod authors and pushers influence how many calls there are, and each call holds a worker of the
+/// policy server.
 #[derive(Debug)]
 pub struct CountedHost<'a> {
     host: &'a dyn Host,
@@ -16,12 +16,12 @@ pub struct CountedHost<'a> {
 }
 
 impl<'a> CountedHost<'a> {
-    /// A host that is asked at most so many times.
+    /// A host with at most so many calls.
     pub fn new(host: &'a dyn Host, most: usize) -> Self {
         Self { host, most, asked: Cell::new(0) }
     }
 
-    /// Whether more was asked than may be: then what was decided isn't what the answers would have come to.
+    /// Whether there were too many calls. Then the decision doesn't rest on all answers.
     pub fn is_exceeded(&self) -> bool {
         self.asked.get() > self.most
     }

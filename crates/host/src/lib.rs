@@ -8,8 +8,8 @@
 //! cluster (objects of one kind, read so that a look-up never hangs)
 //! ```
 //!
-//! What a host answers is not believed because of how it was asked for: whoever reads an answer matches it again. This crate never
-//! decides, and it alone knows the names of calls.
+//! An answer isn't trusted because of how it was requested: its reader matches it again. This crate never decides, and only it
+//! knows the names of calls.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
@@ -34,16 +34,15 @@ pub use registry_failure::{NOBODY_TO_ASK, Refusal};
 pub use wire::{HostCalls, WireHost};
 pub use withheld::Capability;
 
-/// A host that answers for registries and for the cluster.
+/// A host that answers calls about registries and the cluster.
 pub trait Host {
-    /// The digest that a reference with a tag resolves to now: of the index, for a multi-platform image.
+    /// The current digest of a reference with a tag; for a multi-platform image, that of the index.
     ///
     /// # Errors
-    /// The image can't be found, or asking failed.
+    /// The image can't be found, or the call failed.
     fn manifest_digest(&self, image: &str) -> Result<String, HostFailure>;
 
-    /// The same by the word of the image's own registry, whatever a mirror says that is asked in its place. Without mirrors it is
-    /// the same question.
+    /// The same digest from the image's own registry, even if a mirror is asked instead of it. Without mirrors it is the same call.
     ///
     /// # Errors
     /// As for [`Host::manifest_digest`].
@@ -51,18 +50,18 @@ pub trait Host {
         self.manifest_digest(image)
     }
 
-    /// The manifest or the index of an image. Only an `image` of the form `repository@digest` gets an answer that was
-    /// checked; what the answer shows of the document is for [`image_admission_image::manifest::is_proven`] to say.
+    /// The manifest or the index of an image. The answer is checked only for an `image` of the form
+    /// `repository@digest`. [`image_admission_image::manifest::is_proven`] tells whether it shows all of the document.
     ///
     /// # Errors
-    /// The image can't be found, or asking failed.
+    /// The image can't be found, or the call failed.
     fn manifest(&self, image: &str) -> Result<Document, HostFailure>;
 
-    /// One object of the cluster, read now (or a few seconds ago). Of its fields outside `metadata` only those named
-    /// by `fields` (dotted paths, lists are passed through) are there.
+    /// One object of the cluster, read now (or a few seconds ago). Outside of `metadata` it has only the fields that
+    /// `fields` names (dotted paths; lists are passed through).
     ///
     /// # Errors
-    /// The object doesn't exist, the policy was not granted its kind, or asking failed.
+    /// The object doesn't exist, the policy was not granted its kind, or the call failed.
     fn get_resource(&self, resource: &Resource<'_>, fields: &[&str]) -> Result<Document, HostFailure>;
 
     /// One object of the cluster with all of its fields, read now (or a few seconds ago).
@@ -71,12 +70,12 @@ pub trait Host {
     /// As for [`Host::get_resource`].
     fn whole_resource(&self, resource: &Resource<'_>) -> Result<Document, HostFailure>;
 
-    /// All objects of a kind in a namespace, as the host last saw them, in any order. An answer proves nothing about
-    /// now; the first request for a kind that can't be listed never returns. So a [`Host::get_resource`] of the same
-    /// kind and namespace must have answered before.
+    /// All objects of a kind in a namespace, as the host last saw them, in any order. They may have changed since. The
+    /// first list of a kind that can't be listed never returns. So a [`Host::get_resource`] of the same kind and
+    /// namespace must have answered before.
     ///
     /// # Errors
-    /// The policy was not granted the kind, or asking failed.
+    /// The policy was not granted the kind, or the call failed.
     fn list_resources(
         &self,
         api_version: &str,
@@ -86,26 +85,26 @@ pub trait Host {
         fields: &[&str],
     ) -> Result<Document, HostFailure>;
 
-    /// All objects of a kind in all namespaces, or of a kind that has none; whole objects, in any order. What is said of
-    /// [`Host::list_resources`] holds here too.
+    /// All objects of a kind in all namespaces, or of a kind without namespaces; whole objects, in any order. As for
+    /// [`Host::list_resources`], a GET must have answered before.
     ///
     /// # Errors
-    /// The policy was not granted the kind, or asking failed.
+    /// The policy was not granted the kind, or the call failed.
     fn list_all_resources(&self, api_version: &str, kind: &str) -> Result<Document, HostFailure>;
 
-    /// An artifact: its manifest's digest and subject, and its configuration as any JSON. Only an `image` of the form
-    /// `repository@digest` gets an answer that was checked.
+    /// An artifact: its manifest's digest and subject, and its configuration as any JSON. The answer is checked only
+    /// for an `image` of the form `repository@digest`.
     ///
     /// # Errors
-    /// The artifact can't be found, or asking failed, or the answer is no artifact.
+    /// The artifact can't be found, the call failed, or the answer is no artifact.
     fn artifact(&self, image: &str) -> Result<Document, HostFailure>;
 
-    /// Verifies that an image or artifact, `repository@digest`, was signed by an identity, with a signature that carries
-    /// the annotations. The answer is the digest that was signed.
+    /// Verifies that an identity signed an image or artifact, `repository@digest`, with a signature that has the annotations. The
+    /// answer is the signed digest.
     ///
     /// # Errors
-    /// [`HostFailure::NotTrusted`] when it wasn't, any other when that can't be told. A key that stands in the cluster
-    /// must have been read before: the host takes keys.
+    /// [`HostFailure::NotTrusted`] when it wasn't signed, any other when that can't be told. A key from the cluster
+    /// must have been read before: the host takes only keys.
     fn verify(
         &self,
         image: &str,
@@ -113,29 +112,29 @@ pub trait Host {
         annotations: &BTreeMap<String, String>,
     ) -> Result<String, HostFailure>;
 
-    /// Whether a user may do something, as the cluster's authorizers say it now.
+    /// Whether a user may do something now, according to the cluster's authorizers.
     ///
     /// # Errors
-    /// Asking failed, or the answer can't be read.
+    /// The call failed, or the answer can't be read.
     fn may(&self, review: &AccessReview<'_>) -> Result<bool, HostFailure>;
 
-    /// Whether so many more calls may be made. Nobody counts them here.
+    /// Whether so many more calls may be made. This default has no limit.
     fn has_room_for(&self, calls: usize) -> bool {
         let _ = calls;
         true
     }
 }
 
-/// What is asked of the cluster's authorizers: a SubjectAccessReview.
+/// A request to the cluster's authorizers: a SubjectAccessReview.
 #[derive(Debug, Clone, Copy)]
 pub struct AccessReview<'a> {
     /// The user's name, as the API server knows it.
     pub user: &'a str,
     /// Their groups.
     pub groups: &'a [String],
-    /// What they would do, `use`.
+    /// The verb, `use`.
     pub verb: &'a str,
-    /// With what.
+    /// The resource.
     pub resource: &'a GuardedResource,
 }
 
@@ -158,63 +157,64 @@ pub struct Resource<'a> {
     pub name: &'a str,
 }
 
-/// A JSON document from the host, not yet read.
+/// A JSON document from the host, not yet parsed.
 #[derive(Debug, Clone)]
 pub struct Document(pub Vec<u8>);
 
 impl Document {
-    /// Reads the document as what it should be.
+    /// Parses the document as a type.
     ///
     /// # Errors
-    /// [`HostFailure::Malformed`] when it is something else; of what it is the failure repeats nothing.
+    /// [`HostFailure::Malformed`] when it has another type. The failure repeats nothing of the document.
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, HostFailure> {
         json::from_json(&self.0)
             .map_err(|error| HostFailure::Malformed(format!("its answer can't be read: {}", unreadable(&error))))
     }
 }
 
-/// Why the host says that nobody who was asked for signed an artifact: as much as its answer tells. Of several answers about one
-/// artifact, the first of these tells the most.
+/// Why no requested identity signed an artifact, as far as the host's answer tells. The variants are sorted: of several answers
+/// about one artifact, the first tells the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Untrusted {
-    /// It found signatures, of others; or without what was asked for beside who signed.
+    /// It found signatures, but of other identities, or without the requested annotations.
     SignedByOthers,
     /// It found no signature.
     Unsigned,
-    /// It found signatures, and none that is of this digest and can be read.
+    /// It found signatures, but none of this digest that can be read.
     NoneOfThisDigest,
-    /// The certificate that was asked for has expired.
+    /// The requested certificate has expired.
     CertificateExpired,
     /// It doesn't say.
     Unsaid,
 }
 
-/// Why the host has no answer. The texts are one line: about the cluster the host's own, about registries never.
+/// Why the host has no answer. The texts are one line. Those about the cluster may be the host's own; those about registries never
+/// are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostFailure {
-    /// It looked, and there is no such thing.
+    /// It doesn't exist.
     NotFound(String),
-    /// The policy may not read this kind of the cluster.
+    /// The policy may not read this kind in the cluster.
     NotGranted(String),
     /// The policy may not make this call.
     Withheld(Capability),
-    /// Nobody who was asked for signed it.
+    /// No requested identity signed it.
     NotTrusted(Untrusted),
-    /// The registry denies access to whoever asks, and may answer others: it is about credentials.
+    /// The registry denies access with these credentials, and may answer with others.
     Denied(String),
-    /// The registry doesn't answer this question, with whatever credentials.
+    /// The registry refuses this request, with any credentials.
     Refused(Refusal, String),
     /// The registry limits how many requests it answers.
     TooManyRequests(String),
-    /// It looked, and what is there makes no sense: whoever pushed it chose what it is.
+    /// What is there makes no sense. Its pusher chose the content.
     Malformed(String),
-    /// It could not look.
+    /// The host could not look it up.
     Failed(String),
 }
 
 impl HostFailure {
-    /// Whether the host could not ask, which may go away by itself. What isn't there, isn't signed, can't be read or may not be
-    /// asked for is no outage: whoever writes a Pod can name such a thing at will.
+    /// Whether the host could not look it up, which may end by itself. Something that doesn't exist, isn't signed, can't be read or
+    /// isn't allowed is no outage: a Pod author can name such a thing at will.
     #[must_use]
     pub fn is_outage(&self) -> bool {
         match self {

@@ -1,7 +1,7 @@
-//! A host that is asked about images at the mirrors of their registries.
+//! A host that looks images up at the mirrors of their registries.
 //!
-//! Whoever asks names images by their canonical names. This is the only place where these become names at a mirror, so that
-//! no question finds its way to a registry that has one: not about digests, manifests, artifacts or signatures.
+//! Callers use canonical names. Only here do these become names at a mirror. So no call about manifests, artifacts or signatures
+//! goes to a registry that has a mirror. Only [`Host::digest_at_registry`] does.
 
 use super::{AccessReview, Document, Host, HostFailure, NOBODY_TO_ASK, Resource};
 use image_admission_settings::{Identity, Mirror, Mirrors};
@@ -9,7 +9,7 @@ use image_admission_untrusted::remedy::{Remedy, is_on};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Passes questions on: those about images of a registry that has a mirror, by the names that they have there.
+/// Passes calls on. For images of a registry that has a mirror, it uses their names at the mirror.
 #[derive(Debug)]
 pub struct MirroredHost<'a> {
     host: &'a dyn Host,
@@ -17,12 +17,12 @@ pub struct MirroredHost<'a> {
 }
 
 impl<'a> MirroredHost<'a> {
-    /// A host that is asked about images where their mirrors are.
+    /// A host that looks images up at these mirrors.
     pub fn new(host: &'a dyn Host, mirrors: &'a Mirrors) -> Self {
         Self { host, mirrors }
     }
 
-    /// Asks about an image where it is to be asked for. A failure says where that was.
+    /// Makes a call about an image, to its mirror if there is one. A failure then names the mirror.
     fn ask<T>(
         &self,
         image: &str,
@@ -32,13 +32,13 @@ impl<'a> MirroredHost<'a> {
         let place: Cow<'_, str> = match mirror.name_of(name) {
             _ if !is_on(Remedy::AskTheMirror) => image.into(),
             Some(place) => place.into(),
-            // Whoever names the image chose its length.
+            // The Pod author chose its length.
             None => return Err(HostFailure::Malformed(format!("its name is too long for the mirror `{mirror}`"))),
         };
         question(self.host, &place).map_err(|failure| failure.and(&format!("its mirror `{mirror}` was asked")))
     }
 
-    /// The mirror of an image's registry, and what the registry calls the image.
+    /// The mirror of an image's registry, and the image's name at that registry.
     fn mirror_of<'i>(&self, image: &'i str) -> Option<(&'a Mirror, &'i str)> {
         if self.mirrors.is_empty() {
             return None;
@@ -104,7 +104,7 @@ impl Host for MirroredHost<'_> {
 }
 
 impl HostFailure {
-    /// The same failure, with more to say of it. That nobody was asked at all stays as it is.
+    /// The same failure with an addition to its text. Denied rights, [`NOBODY_TO_ASK`] and missing signatures stay unchanged.
     fn and(self, more: &str) -> Self {
         let with = |text: String| format!("{text} ({more})");
         match self {

@@ -1,37 +1,36 @@
-//! Why a registry gave no answer: read off the host's text, and said in words of our own.
+//! Why a registry gave no answer: found in the host's text, and told in our own words.
 //!
-//! The text holds what the registry answered, and whoever creates a Pod may choose the registry: no part of the text is
-//! passed on. What it says is told by its shape, from its beginning on, as the host and its clients write it. So the body
-//! of an answer, which stands behind, can't pass for another failure: a status of 500 whose body says `manifest unknown`
-//! is a failure. It is read where it tells one denial from another, of a status of 403: by its own beginning.
+//! The text contains the registry's answer, and a Pod author may choose the registry: no part of the text is passed on. The failure
+//! is recognized by the beginning of the text, which the host and its clients write. So the body of an answer, which comes later,
+//! can't pass for another failure: a status of 500 whose body says `manifest unknown` is an outage. Only for a status of 403 is the
+//! beginning of the body read, to tell one denial from another.
 
 mod body;
 mod messages;
 
 use super::{HostFailure, Untrusted};
 
-/// What is said where no host was given that could ask.
+/// The failure where no host was given that could ask.
 pub const NOBODY_TO_ASK: &str = "there is no registry to ask";
 
-/// Why a registry doesn't answer a question where no login changes it. It may answer another: about another image, to somebody
-/// elsewhere.
+/// Why a registry refuses a request with any login. It may answer another request, about another image or from another address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// It has no such repository, or shows it to nobody who may not read it.
+    /// It has no such repository, or hides it from those who may not read it.
     NoRepository,
-    /// Its own policy holds the image back: for a vulnerability, a signature that is missing, a quarantine.
+    /// Its own policy holds the image back: for a vulnerability, a missing signature, a quarantine.
     Policy,
-    /// It doesn't serve whoever asks from there: by its firewall, by region, or by law.
+    /// It doesn't serve the caller's address: by its firewall, by region, or by law.
     Address,
-    /// A status that says no more.
+    /// Another status.
     Status(u16),
-    /// An error in the form that the specification gives it, of no kind that is told apart.
+    /// An error in the specification's form, of an unknown kind.
     Error,
-    /// Nobody knows what the host says.
+    /// The host's text is unknown.
     Unknown,
 }
 
-/// A look-up of a digest, a manifest or an artifact that failed, or a verification that never came to an answer.
+/// The failure of a look-up of a digest, a manifest or an artifact, or of a verification without a result.
 pub(super) fn of(text: &str) -> HostFailure {
     let line = super::wire::cause(text);
     if let Some(denied) = super::withheld::of_registry(line) {
@@ -52,7 +51,7 @@ pub(super) fn of(text: &str) -> HostFailure {
     }
 }
 
-/// A verification that failed: nobody who was asked for signed the image, or it can't be told.
+/// The failure of a verification: no requested identity signed the image, or that can't be told.
 pub(super) fn of_verification(text: &str) -> HostFailure {
     let line = super::wire::cause(text);
     let untrusted = if line.starts_with("no signatures found for image: ") {
@@ -71,27 +70,27 @@ pub(super) fn of_verification(text: &str) -> HostFailure {
     HostFailure::NotTrusted(untrusted)
 }
 
-/// What the layers of the host's clients put their own words before.
+/// A line without the prefixes that the layers of the host's clients add.
 fn within(line: &str) -> &str {
     ["failed to get image trusted layers: ", "verification failed: ", "Certificate pool error: "]
         .into_iter()
         .fold(line, |line, start| line.strip_prefix(start).unwrap_or(line))
 }
 
-/// What follows `start` and the image that it is about, which has no blanks.
+/// The rest behind `start` and the image's name.
 fn after_image<'t>(line: &'t str, start: &str) -> Option<&'t str> {
     line.strip_prefix(start)?.split_once(": ").map(|(_, rest)| rest)
 }
 
-/// What may be said of a failure.
+/// The kinds of failure that are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Failure {
     NoManifest,
-    /// It may answer to others: a repository that the policy server may not read, for example, and nodes may.
+    /// The registry may answer others, for example if nodes may read a repository and the policy server may not.
     Denied,
     DeniedWith(u16),
     NoToken,
-    /// What nobody knows is among them, since what somebody pushed may have caused it.
+    /// Unknown texts are among these, since a pushed artifact may have caused them.
     Refused(Refusal),
     TooManyRequests,
     Status(u16),
@@ -106,10 +105,10 @@ enum Failure {
 }
 
 impl Failure {
-    /// Reads the client's error; `text` is all that the host said, which tells why a connection failed.
+    /// Reads the client's error. `text` is the host's whole text, which tells why a connection failed.
     fn read(error: &str, text: &str) -> Self {
         if let Some(rest) = error.strip_prefix("Registry error: url ") {
-            // The URL is made of the image that was asked for, which has no blanks.
+            // The URL is made from the requested image, and has no blanks.
             return rest
                 .split_once(", envelope: OCI API errors: [")
                 .map_or(Self::Refused(Refusal::Unknown), |(_, said)| Self::of_errors(said));
@@ -146,7 +145,7 @@ impl Failure {
         }
         match error {
             _ if error.starts_with("error sending request") => Self::connection(text),
-            // As hosts that have no network say it.
+            // The texts of hosts without a network.
             "connection refused" => Self::ConnectionRefused,
             "timed out" => Self::TimedOut,
             NOBODY_TO_ASK => Self::NobodyToAsk,
@@ -154,19 +153,19 @@ impl Failure {
         }
     }
 
-    /// What a registry says is in words of its own: its first error counts.
+    /// Registries have their own messages. The first error counts.
     fn of_errors(errors: &str) -> Self {
         let message = errors.strip_prefix("OCI API error: ");
         message.and_then(messages::known).unwrap_or(Self::Refused(Refusal::Error))
     }
 
-    /// The status that a text begins with.
+    /// The status at the beginning of a text.
     fn status(text: &str) -> Self {
         let digits: String = text.chars().take_while(char::is_ascii_digit).take(4).collect();
         match digits.parse() {
             Ok(code @ (401 | 403)) => Self::DeniedWith(code),
             Ok(429) => Self::TooManyRequests,
-            // Harbor answers so where a project's policy holds an image back: manifests are asked for without a condition.
+            // Harbor answers this where a project's policy holds an image back: requests for manifests have no precondition.
             Ok(412) => Self::Refused(Refusal::Policy),
             Ok(451) => Self::Refused(Refusal::Address),
             Ok(code @ 400..500) if code != 408 => Self::Refused(Refusal::Status(code)),
@@ -175,7 +174,7 @@ impl Failure {
         }
     }
 
-    /// Why no answer came: below the first line stands the chain of causes, none of which a registry's answer is in.
+    /// Why no answer came. Below the first line is the chain of causes, which has nothing of a registry's answer.
     fn connection(text: &str) -> Self {
         let chain = text.lines().map(str::trim).skip_while(|line| *line != "Caused by:").skip(1);
         let causes = chain.take_while(|line| !line.is_empty()).map(|line| match line.split_once(": ") {
@@ -223,7 +222,7 @@ impl Failure {
     }
 }
 
-/// The body of an answer, which stands behind the first `start`: an address that stands before it has no blanks.
+/// The body of an answer, behind the first `start`: an address before it has no blanks.
 fn body_behind<'t>(text: &'t str, start: &str) -> Option<&'t str> {
     text.split_once(start).map(|(_, body)| body)
 }

@@ -1,6 +1,6 @@
 //! The host's calls as they go over the wire: JSON in, JSON or an error's text out.
 //!
-//! The one place that knows operations, field names and error texts of Kubewarden's host.
+//! Only this file, with `registry_failure` and `withheld`, knows operations, field names and error texts of Kubewarden's host.
 
 use super::{AccessReview, Document, Host, HostFailure, Resource, Untrusted, registry_failure, withheld};
 use image_admission_settings::Identity;
@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// The longest text about the cluster that is passed on.
+/// The longest error text about the cluster that is passed on.
 const MAX_FAILURE_LENGTH: usize = 300;
 
-/// Carries a call to the host: waPC in the guest, prepared answers elsewhere.
+/// Makes a call to the host: waPC in the guest, prepared answers elsewhere.
 pub trait HostCalls {
-    /// The answer to `operation` of `namespace`, JSON as the payload is.
+    /// The answer to `operation` of `namespace`; payload and answer are JSON.
     ///
     /// # Errors
-    /// The host's text, all of it.
+    /// The host's whole error text.
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String>;
 }
 
@@ -39,7 +39,7 @@ impl<C: HostCalls> WireHost<C> {
         self.0.call(namespace, operation, &written(payload)?).map_err(|text| classify(&text))
     }
 
-    /// A question about a registry: nothing of what it answered is in the failure.
+    /// A call about a registry. The failure has nothing of its answer.
     fn ask_registry(&self, operation: &str, image: &str) -> Result<Vec<u8>, HostFailure> {
         self.0.call("oci", operation, &written(&image)?).map_err(|text| registry_failure::of(&text))
     }
@@ -151,7 +151,7 @@ impl<C: HostCalls> Host for WireHost<C> {
                     version: None,
                 },
             },
-            // A right that was taken away counts at once.
+            // A revoked right is gone at once.
             disable_cache: true,
         };
         let answer: Answer = Document(self.call("kubernetes", "can_i", &request)?).read()?;
@@ -163,8 +163,8 @@ fn written(payload: &impl Serialize) -> Result<Vec<u8>, HostFailure> {
     serde_json::to_vec(payload).map_err(|error| HostFailure::Failed(error.to_string()))
 }
 
-/// What the host says of the cluster: failures are told apart by their text alone, and only the cause in its first line is
-/// for people.
+/// A failure of a call about the cluster. Only the host's text tells failures apart, and only the cause in its first line is for
+/// people.
 fn classify(text: &str) -> HostFailure {
     let cause = cut(cause(text), MAX_FAILURE_LENGTH);
     if let Some(denied) = withheld::of_cluster(&cause) {
@@ -203,7 +203,7 @@ impl<'a> GetResource<'a> {
     }
 }
 
-/// The selectors are constant: the host keeps a watch open for each different one, for ever.
+/// The selectors are constant: the host keeps a watch open for ever for each different one.
 #[derive(Serialize)]
 struct ListResources<'a> {
     api_version: &'a str,
@@ -234,7 +234,7 @@ struct ResourceAttributes<'a> {
     resource: &'a str,
     name: Option<&'a str>,
     namespace: Option<&'a str>,
-    /// Said to be none, as the host writes it down.
+    /// Always written, as null.
     subresource: Option<&'a str>,
     version: Option<&'a str>,
 }

@@ -1,24 +1,24 @@
-//! What the host says where a policy may not make a call, or may not read a kind: read off its text, and said with what to do.
+//! Calls that a policy may not make, and kinds that it may not read: found in the host's text, and told with what to do.
 //!
-//! A PolicyServer may limit the calls of policies of a namespace (`namespacedPoliciesCapabilities`, from Kubewarden 1.35 on). The
-//! kinds of the cluster are in the policy's `contextAwareResources`, which policies of a namespace don't have.
+//! A PolicyServer may limit the calls of namespaced policies (`namespacedPoliciesCapabilities`, from Kubewarden 1.35 on). The kinds
+//! that a policy may read are in its `contextAwareResources`, which namespaced policies don't have.
 
 use super::HostFailure;
 use image_admission_untrusted::message::cut;
 use std::fmt;
 
-/// How the host begins to say it.
+/// How the host's text begins.
 const BEGINNING: &str = "Policy has not been granted access to ";
 
-/// The longest name of a kind that is repeated.
+/// The longest name of a kind that a message repeats.
 const MAX_KIND_LENGTH: usize = 200;
 
-/// A call that a PolicyServer may keep from policies of a namespace.
+/// A call that a PolicyServer may withhold from namespaced policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capability(&'static str);
 
 impl Capability {
-    /// Every call that is ever made, as `namespacedPoliciesCapabilities` names them.
+    /// All calls of this policy, by their names in `namespacedPoliciesCapabilities`.
     pub const ALL: [Self; 8] = [
         Self("oci/v1/manifest_digest"),
         Self("oci/v1/oci_manifest"),
@@ -36,7 +36,7 @@ impl Capability {
         self.0
     }
 
-    /// Whether it reads objects, which no policy of a namespace may, whatever it may call.
+    /// Whether it reads objects, which no namespaced policy may.
     fn reads_the_cluster(self) -> bool {
         self.0.starts_with("kubernetes/") && self.0 != CAN_I
     }
@@ -56,7 +56,7 @@ impl fmt::Display for Capability {
     }
 }
 
-/// A denial of the host's, of a question about the cluster; none where the text says something else.
+/// The host's denial of a call about the cluster; none where the text says something else.
 pub(super) fn of_cluster(line: &str) -> Option<HostFailure> {
     let what = line.strip_prefix(BEGINNING)?;
     let kind = what.strip_prefix("Kubernetes ").and_then(|rest| rest.split_once(" resources"));
@@ -69,7 +69,7 @@ pub(super) fn of_cluster(line: &str) -> Option<HostFailure> {
     })
 }
 
-/// The same of a question about a registry, whose words are never repeated.
+/// The same for a call about a registry, whose text is never repeated.
 pub(super) fn of_registry(line: &str) -> Option<HostFailure> {
     line.strip_prefix(BEGINNING).map(of_call)
 }

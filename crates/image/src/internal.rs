@@ -1,15 +1,15 @@
-//! Hosts that may be inside of the network of the policy server.
+//! Hosts that may be inside of the policy server's network.
 
-/// The last labels of names that public DNS doesn't have: of Services, of multicast DNS, of clouds, of this machine, and those
-/// that networks of homes and companies use.
+/// The last labels of names that public DNS doesn't have: of Services, multicast DNS, clouds, this machine, and networks of homes
+/// and companies.
 const INTERNAL: [&str; 11] =
     ["svc", "local", "internal", "localhost", "localdomain", "lan", "home", "corp", "intranet", "private", "arpa"];
 
 /// Whether a registry's canonical host, with its port or without, may be inside of the policy server's network: an IP
 /// address however it is written, a name without a dot, or one that public DNS doesn't have.
 ///
-/// A public name may stand for an address inside too, and search domains may complete any name: only a list of registries
-/// keeps those from being asked.
+/// A public name may have an address inside too, and search domains may complete any name. Only a list of registries prevents calls
+/// to those.
 pub fn is_internal(host: &str) -> bool {
     if host.starts_with('[') {
         return true;

@@ -1,4 +1,4 @@
-//! Container images: references, platforms, manifests, and where a Kubernetes object names what it runs.
+//! Container images: references, platforms, manifests, and where a Kubernetes object names its images.
 //!
 //! ```text
 //! workload (kinds with a pod spec) ── workload_image (where it names images)
@@ -7,7 +7,7 @@
 //! platform ── manifest (an image's, or an index) ── manifest/proof (whether it is all that its digest says)
 //! ```
 //!
-//! It never asks a registry: whoever does brings the bytes.
+//! It never calls a registry: its callers bring the bytes.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 

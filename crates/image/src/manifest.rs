@@ -1,8 +1,8 @@
-//! A manifest or an index, as the host says it.
+//! A manifest or an index, as the host shows it.
 //!
-//! The host reads the document with exact keys, drops what it doesn't know, and writes the rest again. Container runtimes
-//! read it with Go's parser, which takes keys in any case: what the host shows of a document isn't all that a node may see
-//! in it. [`Manifest::is_proven`] tells whether it is.
+//! The host reads the document with exact keys, drops what it doesn't know, and writes the rest again. Container runtimes read it
+//! with Go's parser, which takes keys in any case. So a node may see more in a document than the host shows.
+//! [`Manifest::is_proven`] tells whether the host shows all.
 
 mod proof;
 
@@ -29,7 +29,7 @@ pub struct Manifest<'a> {
     artifact_type: Option<Text<'a>>,
     #[serde(borrow, default, deserialize_with = "bounded")]
     manifests: Option<Vec<Descriptor<'a>>>,
-    // What only a proof, or one source, looks at stays unread until then.
+    // These fields are read only for a proof, or for one source.
     #[serde(borrow)]
     config: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -40,7 +40,7 @@ pub struct Manifest<'a> {
     annotations: Option<Annotations<'a>>,
 }
 
-/// Why an answer is no manifest: the rest of a sentence that begins with what was read.
+/// Why an answer is no manifest: the rest of a sentence that begins with the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadableManifest(pub String);
 
@@ -52,12 +52,12 @@ impl fmt::Display for UnreadableManifest {
     }
 }
 
-/// The annotation, or label, with the name of the image which an image was built from.
+/// The annotation, or label, with the name of the base image.
 pub const BASE_NAME: &str = "org.opencontainers.image.base.name";
-/// The same, with its digest.
+/// The annotation, or label, with the digest of the base image.
 pub const BASE_DIGEST: &str = "org.opencontainers.image.base.digest";
 
-/// The image that an image was built from, as its builder says.
+/// The base image, as the builder of an image names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseImage {
     /// Its reference.
@@ -67,7 +67,7 @@ pub struct BaseImage {
 }
 
 impl BaseImage {
-    /// What is said of it in one place; none where nothing is.
+    /// The base image from one set of annotations or labels; none where they name none.
     pub fn new(name: Option<String>, digest: Option<String>) -> Option<Self> {
         let (name, digest) = (name.filter(|name| !name.is_empty()), digest.filter(|digest| !digest.is_empty()));
         (name.is_some() || digest.is_some()).then_some(Self { name, digest })
@@ -79,13 +79,13 @@ impl BaseImage {
 pub enum Kind {
     /// The manifest of an image for one platform.
     Image,
-    /// An index: one manifest a platform.
+    /// An index: one manifest for each platform.
     Index,
     /// Both, so that clients would disagree about what it is.
     Ambiguous,
 }
 
-/// What a manifest says of a document that it points to.
+/// A manifest's entry for a document that it points to.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Descriptor<'a> {
@@ -121,20 +121,20 @@ struct WirePlatform<'a> {
 }
 
 impl WirePlatform<'_> {
-    /// The variant, where it says one.
+    /// The variant, if there is one.
     fn variant(&self) -> Option<&str> {
         self.variant.as_ref().map(Text::as_str).filter(|variant| !variant.is_empty())
     }
 }
 
-/// In the order in which every writer of a map puts them.
+/// Sorted by key, as all tools write maps.
 type Annotations<'a> = BTreeMap<Text<'a>, Text<'a>>;
 
 impl<'a> Manifest<'a> {
-    /// Reads what a host says of a manifest or an index.
+    /// Reads the host's answer about a manifest or an index.
     ///
     /// # Errors
-    /// It is neither, or an index with more entries than are read.
+    /// It is neither, or an index with too many entries.
     pub fn read(answer: &'a [u8]) -> Result<Self, UnreadableManifest> {
         let manifest: Self = json::from_json(answer)
             .map_err(|error| UnreadableManifest(format!("can't be read: {}", unreadable(&error))))?;
@@ -149,7 +149,7 @@ impl<'a> Manifest<'a> {
 
     /// What it is.
     pub fn kind(&self) -> Kind {
-        // The host reads a document that is both as an image, and passes on what an image has: its type still tells.
+        // The host reads a document that is both as an image, and shows only the fields of an image. Its media type still tells.
         let typed_index = self.media_type.as_ref().is_some_and(|media_type| is_index(media_type.as_str()));
         match (&self.manifests, self.has_image_fields()) {
             (Some(_), true) => Kind::Ambiguous,
@@ -168,13 +168,13 @@ impl<'a> Manifest<'a> {
         self.manifests.as_deref().unwrap_or_default()
     }
 
-    /// The digest of an image's configuration, what Docker calls its id.
+    /// The digest of an image's configuration. Docker calls it the image's id.
     pub fn image_id(&self) -> Option<String> {
         let config: Descriptor<'_> = serde_json::from_str(self.config?.get()).ok()?;
         Some(config.digest.as_str().to_owned())
     }
 
-    /// What kind of document an image's configuration is; empty where nothing is said.
+    /// The media type of an image's configuration; empty where there is none.
     pub fn config_type(&self) -> String {
         let config: Option<Descriptor<'_>> = self.config.and_then(|config| serde_json::from_str(config.get()).ok());
         let media_type = config.as_ref().and_then(|config| config.media_type.as_ref());
@@ -186,40 +186,40 @@ impl<'a> Manifest<'a> {
         self.annotations.iter().flatten().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// The image that it was built from, as its annotations say.
+    /// Its base image, from its annotations.
     pub fn base(&self) -> Option<BaseImage> {
         let annotations = self.annotations.as_ref()?;
         let text = |key: &'static str| annotations.get(&Text::from(key)).map(|text| text.as_str().to_owned());
         BaseImage::new(text(BASE_NAME), text(BASE_DIGEST))
     }
 
-    /// Whether what is said here is all that the document with this digest says: written as people's tools write it, it
-    /// has that digest. Nothing can be hidden in such a document.
+    /// Whether this is all that the document with this digest says: in the spelling of a common tool, it has that
+    /// digest. Nothing can be hidden in such a document.
     pub fn is_proven(&self, digest: &str) -> bool {
         proof::is_proven(self, digest)
     }
 }
 
 impl Descriptor<'_> {
-    /// The digest of what it points to, in whatever form the document has it.
+    /// The digest of what it points to, as the document has it.
     pub fn digest(&self) -> &str {
         self.digest.as_str()
     }
 
-    /// What kind of artifact it points to, when it says so.
+    /// The type of artifact that it points to, if it states one.
     pub fn artifact_type(&self) -> Option<&str> {
         self.artifact_type.as_ref().map(Text::as_str)
     }
 
-    /// The platform that it is for, when it says so in words that are one.
+    /// The platform that it is for, if it states a valid one.
     pub fn platform(&self) -> Option<Platform> {
         let said = self.platform.as_ref()?;
         let platform = Platform::of(said.os.as_ref()?.as_str(), said.architecture.as_ref()?.as_str(), said.variant())?;
         Some(platform.with_os_version(said.os_version.as_ref().map(Text::as_str)))
     }
 
-    /// Whether every runtime reads its platform alike, on each machine of it: a version and features of the operating system are not
-    /// every machine's.
+    /// Whether every runtime reads its platform alike, on each machine of that platform. Machines differ in the version and the
+    /// features of the operating system.
     pub fn has_plain_platform(&self) -> bool {
         let (Some(said), Some(read)) = (&self.platform, self.platform()) else { return false };
         let (Some(os), Some(architecture)) = (&said.os, &said.architecture) else { return false };
@@ -228,8 +228,8 @@ impl Descriptor<'_> {
         !has_version && !has_features && read.is_plainly(os.as_str(), architecture.as_str(), said.variant())
     }
 
-    /// Whether it says its platform in words that are none. Runtimes may know them for one all the same: containerd takes an
-    /// operating system that is left empty for the node's own.
+    /// Whether it states a platform that isn't valid. Runtimes may accept it all the same: containerd takes the node's own
+    /// operating system for an empty one.
     pub fn has_odd_platform(&self) -> bool {
         let is_said = |text: &Option<Text<'_>>| text.as_ref().is_some_and(|text| !text.as_str().is_empty());
         self.platform.as_ref().is_some_and(|platform| is_said(&platform.os) || is_said(&platform.architecture))
@@ -242,17 +242,17 @@ impl Descriptor<'_> {
     }
 }
 
-/// Whether a media type is that of an index, OCI's or Docker's.
+/// Whether a media type is an index's, OCI's or Docker's.
 fn is_index(media_type: &str) -> bool {
     match media_type {
-        // Nearly all that there are: nothing is searched.
+        // Nearly all media types are one of these.
         "application/vnd.oci.image.index.v1+json" => true,
         "application/vnd.oci.image.manifest.v1+json" | "application/vnd.docker.distribution.manifest.v2+json" => false,
         other => other.contains("image.index") || other.contains("manifest.list"),
     }
 }
 
-/// Whether the host's answer about a manifest, JSON, is all that the document with this digest says.
+/// Whether the host's answer about a manifest, in JSON, is all that the document with this digest says.
 ///
 /// # Errors
 /// The answer is no manifest.
@@ -260,7 +260,7 @@ pub fn is_proven(digest: &str, answer: &[u8]) -> Result<bool, UnreadableManifest
     Manifest::read(answer).map(|manifest| manifest.is_proven(digest))
 }
 
-/// Reads the entries of an index, and keeps one more than any index in use has: whoever pushes it chooses how many there are.
+/// Reads the entries of an index, and keeps at most one more than allowed: its pusher chooses how many there are.
 fn bounded<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Descriptor<'de>>>, D::Error> {
     struct Entries;
 

@@ -1,11 +1,11 @@
-//! Patterns for names of images, as `imageVerification` and `pin.exclude` have them.
+//! Patterns for names of images, as in `imageVerification` and `pin.exclude`.
 
 use super::reference::{ImageReference, canonical_host, is_host_like};
 use image_admission_untrusted::glob;
 use std::collections::BTreeSet;
 
-/// Whether a pattern takes an image in: by any of its [`names_of`]. Where a reference has a digest, the pattern's tag says
-/// nothing: the digest decides what runs, and whoever writes the Pod whether a tag stands beside it.
+/// Whether a pattern matches any of an image's [`names_of`]. For a reference with a digest, the pattern's tag is ignored: the
+/// digest decides what runs, and the Pod author may put any tag beside it.
 pub fn matches_image(pattern: &str, image: &str) -> bool {
     let same = |a: u8, b: u8| a == b;
     let Ok(reference) = ImageReference::parse(image) else { return glob::matches(pattern, image, same) };
@@ -20,14 +20,14 @@ pub fn matches_image(pattern: &str, image: &str) -> bool {
     matches(&pattern) || reference.digest().is_some() && without_tag(&pattern).is_some_and(matches)
 }
 
-/// A pattern without the part that is compared with a tag.
+/// A pattern without the part for the tag.
 fn without_tag(pattern: &str) -> Option<&str> {
     let (name, tag) = pattern.rsplit_once(':')?;
     (!tag.contains('/') && !name.contains('@')).then_some(name)
 }
 
-/// Every name that an image goes by: as it is written, its canonical names, Docker Hub's without the host too, each with
-/// its tag, with its digest, with both and with neither.
+/// Every name of an image: as written, and its canonical names, for Docker Hub also without the host. Each is with its tag, with
+/// its digest, with both and with neither.
 pub fn names_of(image: &str, reference: &ImageReference) -> BTreeSet<String> {
     let mut names = BTreeSet::from([image.to_owned(), reference.name()]);
     names.extend(reference.compared_names(true));

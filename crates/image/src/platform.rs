@@ -1,28 +1,28 @@
-//! Platforms: what an image of an index, and a report, is for.
+//! Platforms, which images of an index and reports are for.
 
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use std::fmt;
 
-/// The longest platform that is read: an index chooses the text, and messages repeat it.
+/// The longest platform that is read: an index chooses the string, and messages repeat it.
 const MAX_LENGTH: usize = 64;
 
-/// An operating system, an architecture and its variant, in the form in which they are compared.
+/// An operating system, an architecture and its variant, in a form that can be compared.
 ///
-/// Architectures have the names that Go gives them; the variants that `arm64` and `arm` mean when they name none
-/// (`v8` and `v7`, as container runtimes have it) are filled in.
+/// Architectures have Go's names. A missing variant of `arm64` or `arm` compares as `v8` or `v7`, as in container
+/// runtimes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Platform {
     os: String,
     architecture: String,
     /// The variant as written.
     variant: Option<String>,
-    /// The version of the operating system, where an index says it. It tells two images for Windows apart, and is never compared: each
-    /// of them is judged.
+    /// The version of the operating system, where an index states it. It tells two images for Windows apart for people. It is never
+    /// compared: both are judged.
     os_version: Option<String>,
 }
 
 impl Platform {
-    /// Reads `os/architecture` or `os/architecture/variant`; nothing longer than a name can be is one.
+    /// Reads `os/architecture` or `os/architecture/variant`; none if it is too long.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('/');
@@ -30,7 +30,7 @@ impl Platform {
         if parts.next().is_some() { None } else { Self::of(os, architecture, variant) }
     }
 
-    /// The same of its parts: one that has a `/` in it is none.
+    /// The same from its parts; none if a part has a `/`.
     pub fn of(os: &str, architecture: &str, variant: Option<&str>) -> Option<Self> {
         let length = os.len() + "/".len() + architecture.len() + variant.map_or(0, |variant| "/".len() + variant.len());
         if length > MAX_LENGTH || !is_word(os) || !is_word(architecture) || !variant.is_none_or(is_word) {
@@ -44,18 +44,18 @@ impl Platform {
         Some(Self { os, architecture, variant, os_version: None })
     }
 
-    /// The same with the version of its operating system; without one where that isn't a word.
+    /// The same with the version of its operating system, if that is valid.
     pub fn with_os_version(self, version: Option<&str>) -> Self {
         let version = version.filter(|version| version.len() <= MAX_LENGTH && is_word(version));
         Self { os_version: version.map(str::to_owned), ..self }
     }
 
-    /// What is the same as no machine's: see [`Platform::is_unknown`].
+    /// The platform of no machine: see [`Platform::is_unknown`].
     pub fn unknown() -> Self {
         Self { os: "unknown".to_owned(), architecture: "unknown".to_owned(), variant: None, os_version: None }
     }
 
-    /// What scanners scan unless they are told otherwise.
+    /// The platform that scanners scan by default.
     pub fn linux_amd64() -> Self {
         Self { os: "linux".to_owned(), architecture: "amd64".to_owned(), variant: None, os_version: None }
     }
@@ -66,12 +66,12 @@ impl Platform {
         self.os == other.os && self.architecture == other.architecture && self.meant_variant() == other.meant_variant()
     }
 
-    /// Whether the two are of one operating system and one architecture: scanners that aren't told which variant to take may take either.
+    /// Whether the two have the same operating system and architecture: a scanner that isn't told the variant may take either.
     pub fn is_kin(&self, other: &Self) -> bool {
         self.os == other.os && self.architecture == other.architecture
     }
 
-    /// Whether `asked`, which without a variant means every variant, asks for this platform.
+    /// Whether `asked` means this platform; without a variant it means every variant.
     #[must_use]
     pub fn is_asked_for_by(&self, asked: &Self) -> bool {
         self.os == asked.os
@@ -79,14 +79,14 @@ impl Platform {
             && (asked.variant.is_none() || self.meant_variant() == asked.meant_variant())
     }
 
-    /// Whether it is what these say of a platform: what isn't said may be anything.
+    /// Whether it matches these parts: a missing part may be anything.
     pub fn is(&self, os: Option<&str>, architecture: Option<&str>, variant: Option<&str>) -> bool {
         let (os, architecture) = (os.unwrap_or(&self.os), architecture.unwrap_or(&self.architecture));
         Self::of(os, architecture, variant).is_some_and(|asked| self.is_asked_for_by(&asked))
     }
 
-    /// Whether a machine of the platform `asked` runs an image for this one, where an index has none for its own: containerd
-    /// takes 32-bit images on 64-bit machines, older variants on newer ones, and on FreeBSD images for Linux.
+    /// Whether a machine of the platform `asked` runs an image for this one if an index has none for its own. containerd takes
+    /// 32-bit images on 64-bit machines, older variants on newer ones, and images for Linux on FreeBSD.
     pub fn stands_in_for(&self, asked: &Self) -> bool {
         let families = [("amd64", "386"), ("arm64", "arm")];
         let is_older = families.contains(&(asked.architecture.as_str(), self.architecture.as_str()));
@@ -94,8 +94,8 @@ impl Platform {
         is_run_there && (self.architecture == asked.architecture || is_older)
     }
 
-    /// The machines that take the least, of those that it is listed for: one that is told its variant, and one that isn't. Of `arm` each
-    /// finds out its own, `v5` at the least; of others runtimes find out none.
+    /// The least capable machines of a listed platform: one whose runtime knows its variant, and one whose runtime doesn't.
+    /// Runtimes detect the variant only of `arm`, which is `v5` at least.
     pub fn least_machines(&self) -> [Self; 2] {
         let with = |variant: Option<&str>| Self { variant: variant.map(str::to_owned), ..self.clone() };
         match (self.architecture.as_str(), self.variant.as_deref()) {
@@ -105,20 +105,20 @@ impl Platform {
         }
     }
 
-    /// Whether these words say it to every runtime: containerd reads other words for the same (`x86_64`, `AMD64`, `arm64/8`), CRI-O and
-    /// podman compare letter by letter. And to CRI-O `arm` isn't `arm/v7`, nor `amd64/v1` the same as `amd64`.
+    /// Whether every runtime reads these strings as this platform. containerd knows other names for it (`x86_64`, `AMD64`,
+    /// `arm64/8`); CRI-O and podman compare exactly. And to CRI-O `arm` isn't `arm/v7`, nor `amd64/v1` the same as `amd64`.
     pub fn is_plainly(&self, os: &str, architecture: &str, variant: Option<&str>) -> bool {
         let is_meant = self.architecture == "arm64" || variant == self.meant_variant();
         is_meant && self.os == os && self.architecture == architecture && self.variant.as_deref() == variant
     }
 
-    /// Whether this is how indexes mark entries that no machine runs, like attestations.
+    /// Whether it marks entries of an index that no machine runs, like attestations.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         self.os == "unknown" && self.architecture == "unknown"
     }
 
-    /// `linux/arm64/v8`, as settings and rules name it. Every request asks for it: `fmt` would cost more.
+    /// `linux/arm64/v8`, as settings and rules name it.
     pub fn name(&self) -> String {
         match &self.variant {
             Some(variant) => [&self.os, "/", &self.architecture, "/", variant].concat(),
@@ -126,7 +126,7 @@ impl Platform {
         }
     }
 
-    /// `windows(10.0.17763.1)/amd64`, as it is shown: its name, with the version of the operating system as containerd writes it.
+    /// `windows(10.0.17763.1)/amd64`, for people: its name, with the version of the operating system as containerd writes it.
     pub fn text(&self) -> String {
         match (&self.os_version, &self.variant) {
             (None, _) => self.name(),
@@ -147,7 +147,7 @@ impl Platform {
     }
 }
 
-/// An architecture and its variant by the names that Go gives them, as containerd reads them.
+/// An architecture and its variant by Go's names, as containerd reads them.
 fn names_of_go<'t>(architecture: &'t str, variant: Option<&'t str>) -> (&'t str, Option<&'t str>) {
     match (architecture, variant) {
         ("i386", _) => ("386", None),
@@ -165,7 +165,7 @@ fn names_of_go<'t>(architecture: &'t str, variant: Option<&'t str>) -> (&'t str,
     }
 }
 
-/// Whether a part of a platform is one.
+/// Whether a part of a platform is valid.
 fn is_word(part: &str) -> bool {
     !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_'))
 }
@@ -218,7 +218,7 @@ mod tests {
     fn parts_are_read_each_by_itself() {
         assert_eq!(Platform::of("Linux", "aarch64", Some("8")), Some(platform("linux/arm64/v8")));
         assert_eq!(Platform::of("linux", "armhf", None), Some(platform("linux/arm/v7")));
-        // Joined, these would be platforms: no machine reads them so.
+        // Joined, these would be platforms, but no machine reads them like that.
         for (os, architecture, variant) in
             [("linux/arm", "v7", None), ("linux", "arm/v7", None), ("linux", "arm", Some("")), ("", "amd64", None)]
         {

@@ -1,16 +1,16 @@
 //! Image references: the grammar, and the one canonical name under which an image is compared.
 //!
-//! The grammar is the distribution project's (`reference` package), read the way container runtimes read it: the
-//! first component is a registry host when it has a dot or a colon, is `localhost`, or has an upper-case letter; else
-//! the image is Docker Hub's. It is parsed by hand: a regular expression would be compiled anew for every request,
-//! because every request starts from a clean instance.
+//! The grammar is the distribution project's (`reference` package), read as container runtimes read it: the first
+//! component is a registry host when it has a dot or a colon, is `localhost`, or has an upper-case letter; else the
+//! image is Docker Hub's. It is parsed by hand: each request starts from a clean instance, which would compile a
+//! regular expression anew.
 
 use std::fmt;
 use std::net::Ipv6Addr;
 
 /// The registry that names without a host belong to.
 const DOCKER_HUB: &str = "docker.io";
-/// Other names of Docker Hub's registry; they serve the same repositories.
+/// Other names of Docker Hub's registry, with the same repositories.
 const DOCKER_HUB_ALIASES: [&str; 3] = ["index.docker.io", "registry-1.docker.io", "registry.hub.docker.com"];
 /// The namespace of Docker Hub's official images, which short names leave out.
 const OFFICIAL: &str = "library/";
@@ -21,7 +21,7 @@ const MAX_HOST_LENGTH: usize = 259;
 /// The longest tag, from the grammar.
 const MAX_TAG_LENGTH: usize = 128;
 
-/// What an image reference names: registry, repository, and tag or digest or both.
+/// An image reference: registry, repository, and tag or digest or both.
 ///
 /// The parts are canonical: the host in lower case, without the port 443, Docker Hub under its one name
 /// `docker.io`, with `library/` filled in. Two references that a runtime would pull from the same place are equal.
@@ -34,7 +34,7 @@ pub struct ImageReference {
 }
 
 impl ImageReference {
-    /// Reads a reference as it stands in a Pod.
+    /// Parses a reference as written in a Pod.
     ///
     /// # Errors
     /// A [`ReferenceError`] that says which part breaks the grammar.
@@ -93,13 +93,13 @@ impl ImageReference {
         self.tag.as_deref()
     }
 
-    /// The digest, `sha256:…`, when the reference carries one. It is what runs, whatever the tag says.
+    /// The digest, `sha256:…`, when the reference has one. It decides what runs, whatever the tag is.
     #[must_use]
     pub fn digest(&self) -> Option<&str> {
         self.digest.as_deref()
     }
 
-    /// The whole reference by its canonical name, as it is shown.
+    /// The canonical form of the whole reference, as shown.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = self.name();
@@ -134,7 +134,7 @@ impl ImageReference {
     /// The same tag and digest of another repository, by its canonical name.
     ///
     /// # Errors
-    /// No repository can be called so: the name is too long, mostly.
+    /// The repository's name is invalid, mostly too long.
     pub fn in_repository(&self, host: &str, repository: &str) -> Result<Self, ReferenceError> {
         check_repository(repository)?;
         let is_official = host == DOCKER_HUB && !repository.contains('/');
@@ -144,8 +144,8 @@ impl ImageReference {
 
     /// The canonical names that a rule's prefix is compared with.
     ///
-    /// Images of Docker's library have two, with and without `library/`. With `tagged` the tag stands in the name; it
-    /// is left out where a digest decides what runs and `tagged` is false.
+    /// Images of Docker's library have two, with and without `library/`. The tag is part of the name, except where a
+    /// digest decides what runs and `tagged` is false.
     #[must_use]
     pub fn compared_names(&self, tagged: bool) -> Vec<String> {
         let mut suffix = String::new();
@@ -177,14 +177,14 @@ impl fmt::Display for ImageReference {
     }
 }
 
-/// Why a text is no image reference.
+/// Why a string is no image reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReferenceError {
-    /// There is nothing.
+    /// The string is empty.
     Empty,
-    /// 64 hexadecimal digits: an image ID, which runtimes refuse as a name.
+    /// The string is 64 hexadecimal digits: an image ID, which runtimes refuse as a name.
     Identifier,
-    /// The ID of an image that a node has, or the beginning of one, with its algorithm; as written.
+    /// The ID, or the beginning of the ID, of an image on a node, with its algorithm; as written.
     LocalIdentifier(String),
     /// The registry's host or port breaks the grammar; the host as written.
     Host(String),
@@ -196,7 +196,7 @@ pub enum ReferenceError {
     TooLong(usize),
     /// The tag breaks the grammar; the tag as written.
     Tag(String),
-    /// The digest is of no known algorithm, or has not its length; the digest as written.
+    /// The digest's algorithm is unknown, or its length is wrong; the digest as written.
     Digest(String),
 }
 
@@ -225,7 +225,7 @@ impl fmt::Display for ReferenceError {
 }
 
 impl ReferenceError {
-    /// The same without a word of the text, for where that may be what a Secret holds.
+    /// The same without any part of the string, which may come from a Secret.
     pub fn without_text(&self) -> &'static str {
         match self {
             Self::Empty => "it is empty",
@@ -245,12 +245,12 @@ impl ReferenceError {
 
 impl std::error::Error for ReferenceError {}
 
-/// A text cut to a length that a message can carry.
+/// A string, cut for a message.
 fn shown(text: &str) -> String {
     image_admission_untrusted::message::cut(text, 80)
 }
 
-/// Splits the registry host off, where the first component is one.
+/// Splits the registry host off, if the first component is one.
 fn split_host(name: &str) -> (Option<&str>, &str) {
     match name.split_once('/') {
         Some((first, rest)) if is_host_like(first) => (Some(first), rest),
@@ -258,16 +258,16 @@ fn split_host(name: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Whether runtimes take a first component for a registry host.
+/// Whether runtimes read a first component as a registry host.
 pub fn is_host_like(component: &str) -> bool {
     component == "localhost" || component.bytes().any(|b| b == b'.' || b == b':' || b.is_ascii_uppercase())
 }
 
-/// A registry host under its one name: lower case, without port 443 and leading zeros of a port, IPv6 addresses
-/// in their short form, Docker Hub as `docker.io`.
+/// The canonical form of a registry host: lower case, without port 443 and without leading zeros of a port, IPv6
+/// addresses in their short form, Docker Hub as `docker.io`.
 ///
 /// # Errors
-/// [`ReferenceError::Host`] when the text is no host by the grammar.
+/// [`ReferenceError::Host`] when the string is no host by the grammar.
 pub fn canonical_host(text: &str) -> Result<String, ReferenceError> {
     let wrong = || ReferenceError::Host(text.to_owned());
     if text.len() > MAX_HOST_LENGTH {
@@ -293,15 +293,15 @@ pub fn canonical_host(text: &str) -> Result<String, ReferenceError> {
     };
     let port = match port {
         Some(port) if port.is_empty() || !port.bytes().all(|b| b.is_ascii_digit()) => return Err(wrong()),
-        // A client that dials port 0443 reaches 443.
+        // Port 0443 is port 443 to a client.
         Some(port) => Some(port.trim_start_matches('0')).filter(|port| !port.is_empty()).unwrap_or("0"),
         None => "443",
     };
     if DOCKER_HUB_ALIASES.contains(&host.as_str()) && port == "443" {
         return Ok(DOCKER_HUB.to_owned());
     }
-    // `Registry/app` names a host by its upper-case letter alone: in lower case, and without a port, it would read as
-    // a repository of Docker Hub.
+    // Only its upper-case letter makes `Registry` in `Registry/app` a host. In lower case, and without a port, it would
+    // read as a repository of Docker Hub.
     Ok(if port == "443" && is_host_like(&host) { host } else { [&host, ":", port].concat() })
 }
 
@@ -313,7 +313,7 @@ fn is_domain_component(component: &str) -> bool {
         && component.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-/// Path components joined by `/`; each alphanumeric runs joined by `.`, `_`, `__` or any number of `-`.
+/// Path components joined by `/`. Each has alphanumeric runs joined by `.`, `_`, `__` or any number of `-`.
 fn check_repository(path: &str) -> Result<(), ReferenceError> {
     if path.len() > MAX_REPOSITORY_LENGTH {
         return Err(ReferenceError::TooLong(path.len()));
@@ -330,8 +330,8 @@ fn is_path_component(component: &str) -> bool {
         return false;
     }
     let mut runs = component.split(|c: char| c.is_ascii_alphanumeric()).peekable();
-    // Between every two neighbouring characters of a run lies an empty separator; the first and the last separator
-    // stand outside the component, where only nothing may be.
+    // Between two neighbouring characters of a run is an empty separator. The first and the last separator are at the
+    // ends of the component, and must be empty.
     let mut first = true;
     while let Some(separator) = runs.next() {
         let outside = first || runs.peek().is_none();
@@ -357,8 +357,8 @@ fn check_tag(tag: &str) -> Result<(), ReferenceError> {
     if valid { Ok(()) } else { Err(ReferenceError::Tag(tag.to_owned())) }
 }
 
-/// Whether a text is an image ID with its algorithm, or the beginning of one. By the grammar it is a repository `sha256` of
-/// Docker Hub and a tag, but runtimes that have an image of such an ID run that, whoever pulled it.
+/// Whether a string is an image ID with its algorithm, or the beginning of one. By the grammar it is a repository `sha256` of
+/// Docker Hub with a tag. But a runtime that has an image with such an ID runs that image, whoever pulled it.
 fn is_local_identifier(text: &str) -> bool {
     let Some((algorithm, hex)) = text.split_once(':') else { return false };
     ["sha256", "sha384", "sha512"].into_iter().any(|known| algorithm.eq_ignore_ascii_case(known))
@@ -371,8 +371,8 @@ fn check_digest(digest: &str) -> Result<(), ReferenceError> {
     if is_digest(digest) { Ok(()) } else { Err(ReferenceError::Digest(digest.to_owned())) }
 }
 
-/// Whether a text is a digest of an algorithm that registries know: `sha256:…`, `sha384:…` or `sha512:…`, with all of
-/// its lower-case hexadecimal digits.
+/// Whether a string is a complete digest of an algorithm that registries know: `sha256:…`, `sha384:…` or `sha512:…`, in
+/// lower-case hexadecimal digits.
 pub fn is_digest(text: &str) -> bool {
     let Some((algorithm, hex)) = text.split_once(':') else { return false };
     let length = match algorithm {
@@ -560,7 +560,7 @@ mod tests {
         assert_eq!(names(&both, false), [format!("r.io/app@sha256:{HEX}")]);
     }
 
-    /// The grammar, written as generators, so that every generated text is a reference.
+    /// The grammar as generators: every generated string is a reference.
     fn any_reference() -> impl Strategy<Value = (Option<String>, String, Option<String>, Option<String>)> {
         let component = "[a-z0-9]{1,6}((\\.|_|__|-{1,3})[a-z0-9]{1,6}){0,2}";
         let path = proptest::collection::vec(component, 1..4).prop_map(|parts| parts.join("/"));

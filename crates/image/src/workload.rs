@@ -1,11 +1,11 @@
-//! Workloads: the kinds that carry a pod spec, and where they carry it.
+//! Workloads: the kinds that have a pod spec, and where it is.
 
 use std::fmt;
 
-/// A kind of Kubernetes that makes Pods, or is one.
+/// `Pod`, or a kind that makes Pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkloadKind {
-    /// The one that runs; all others make it from a template.
+    /// The kind that runs. All others make it from a template.
     Pod,
     /// The oldest controller.
     ReplicationController,
@@ -24,7 +24,7 @@ pub enum WorkloadKind {
 }
 
 impl WorkloadKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 8] = [
         Self::Pod,
         Self::ReplicationController,
@@ -36,7 +36,7 @@ impl WorkloadKind {
         Self::CronJob,
     ];
 
-    /// The workload that a kind is, in any version of its group; `extensions` is where the apps began.
+    /// The workload of a kind, in any version of its group. `extensions` is the old group of `apps`.
     #[must_use]
     pub fn of(group: &str, kind: &str) -> Option<Self> {
         let workload = Self::ALL.into_iter().find(|workload| workload.name() == kind)?;
@@ -44,7 +44,7 @@ impl WorkloadKind {
         (group == workload.group() || began_elsewhere).then_some(workload)
     }
 
-    /// Its group, empty for the core's.
+    /// Its API group, empty for the core group.
     #[must_use]
     pub fn group(self) -> &'static str {
         match self {
@@ -54,13 +54,13 @@ impl WorkloadKind {
         }
     }
 
-    /// Whether a resource of a rule, `pods` or `pods/ephemeralcontainers`, is one of a workload's.
+    /// Whether a resource of a rule, `pods` or `pods/ephemeralcontainers`, belongs to a workload.
     pub fn has_resource(resource: &str) -> bool {
         let resource = resource.split('/').next().unwrap_or_default();
         Self::ALL.into_iter().any(|kind| kind.resource() == resource)
     }
 
-    /// The resource that the API serves it as.
+    /// Its resource in the API.
     #[must_use]
     pub fn resource(self) -> &'static str {
         match self {
@@ -90,13 +90,13 @@ impl WorkloadKind {
         }
     }
 
-    /// Whether Pods are made from it later, so that a scan may still come in time.
+    /// Whether Pods are made from it later, so that a scan may still finish in time.
     #[must_use]
     pub fn is_template(self) -> bool {
         self != Self::Pod
     }
 
-    /// The JSON pointer of the Pod, or of the Pod's template, in the object: what has `metadata` and `spec`.
+    /// The JSON pointer of the Pod, or of its template, in the object: the part that has `metadata` and `spec`.
     #[must_use]
     pub fn pod_pointer(self) -> &'static str {
         match self {

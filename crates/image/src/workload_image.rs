@@ -1,11 +1,11 @@
-//! Images: what a workload would pull, and from where in the object each is named.
+//! Images that a workload would pull, and where in the object each is named.
 
 use crate::reference::{ImageReference, ReferenceError};
 use crate::workload::WorkloadKind;
 use serde_json::Value;
 use std::fmt;
 
-/// The longest text of an image that a message repeats; no image reference in use is longer.
+/// The longest image string that a message repeats; no image reference in use is longer.
 const MAX_SHOWN_LENGTH: usize = 256;
 
 /// The lists of a pod spec that name images, in the order in which they are judged and reported.
@@ -17,7 +17,7 @@ pub enum ImageList {
     Container,
     /// `ephemeralContainers`
     Ephemeral,
-    /// `volumes`, those with an `image`
+    /// `volumes`, only those with an `image`
     Volume,
 }
 
@@ -35,7 +35,7 @@ impl ImageList {
         }
     }
 
-    /// What expressions call its images: those of volumes are no volumes.
+    /// The name of its images in expressions: images of volumes aren't called volumes.
     pub const fn in_expressions(self) -> &'static str {
         match self {
             Self::Volume => "imageVolumes",
@@ -43,7 +43,7 @@ impl ImageList {
         }
     }
 
-    /// What annotations call an entry, before its position.
+    /// The name of an entry in annotations, before its position.
     fn entry_name(self) -> &'static str {
         match self {
             Self::Init => "init-container",
@@ -59,7 +59,7 @@ impl ImageList {
 pub struct WorkloadImage {
     /// The list that names it.
     pub list: ImageList,
-    /// Its entry's position in that list, counted from one, as annotations count.
+    /// The position of its entry in that list, counted from one as in annotations.
     pub position: usize,
     /// The container's (or the volume's) name.
     pub container: String,
@@ -67,12 +67,12 @@ pub struct WorkloadImage {
     pub pointer: String,
     /// The string in the object.
     pub text: String,
-    /// What the string names, or why it names nothing.
+    /// The image reference, or why the string is none.
     pub reference: Result<ImageReference, NotAnImage>,
 }
 
 impl WorkloadImage {
-    /// `container-1`, `init-container-2`: how annotations name it.
+    /// `container-1`, `init-container-2`: its name in annotations.
     #[must_use]
     pub fn key(&self) -> String {
         let mut key = self.list.entry_name().to_owned();
@@ -81,7 +81,7 @@ impl WorkloadImage {
         key
     }
 
-    /// `init container setup, /spec/initContainers/0/image`: where people find it in the object.
+    /// `init container setup, /spec/initContainers/0/image`: where it is in the object, for people.
     #[must_use]
     pub fn place(&self) -> String {
         let list = match self.list {
@@ -100,18 +100,18 @@ impl WorkloadImage {
         self.pointer.strip_suffix(field).unwrap_or(&self.pointer)
     }
 
-    /// The string in the object, in a length that a message can carry.
+    /// The string in the object, cut for a message.
     #[must_use]
     pub fn shown(&self) -> String {
         image_admission_untrusted::message::cut(&self.text, MAX_SHOWN_LENGTH)
     }
 
-    /// Whether both stand under the same name in the same list, which names an entry before and after an update.
+    /// Whether both have the same name in the same list: the same entry before and after an update.
     pub fn is_in_the_place_of(&self, other: &Self) -> bool {
         self.list == other.list && self.container == other.container && !self.container.is_empty()
     }
 
-    /// Whether both name the same image, however it is spelt: by its canonical name with its tag, or by its digest.
+    /// Whether both name the same image, in any spelling: by canonical name and tag, or by digest.
     pub fn is_same_image(&self, other: &Self) -> bool {
         matches!((&self.reference, &other.reference), (Ok(own), Ok(other)) if own == other)
             || self.is_same_digest(other)
@@ -126,12 +126,12 @@ impl WorkloadImage {
     }
 }
 
-/// Why there is no image reference where one must be.
+/// Why an image reference is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotAnImage {
     /// There is nothing.
     Missing,
-    /// There is something that is no string.
+    /// The value is no string.
     NotAString,
     /// The string is no reference.
     NotAReference(ReferenceError),
@@ -150,7 +150,7 @@ impl fmt::Display for NotAnImage {
 /// All images that a workload's object names, in order.
 ///
 /// # Errors
-/// What can't be read, with its JSON pointer.
+/// What can't be read, by its JSON pointer.
 pub fn images(object: &Value, workload: WorkloadKind) -> Result<Vec<WorkloadImage>, UnreadableObject> {
     let pointer = [workload.pod_pointer(), "/spec"].concat();
     let spec = image_admission_untrusted::pointer::at(object, &pointer);
@@ -198,7 +198,7 @@ pub fn images(object: &Value, workload: WorkloadKind) -> Result<Vec<WorkloadImag
     Ok(images)
 }
 
-/// Something in an object that is not what its definition says.
+/// A part of an object that doesn't have the type of its definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadableObject {
     /// The JSON pointer of what can't be read.

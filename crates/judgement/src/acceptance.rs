@@ -1,7 +1,7 @@
 //! Acceptance: whether what a report found is within the limits.
 //!
-//! What counts, in this order: `denyAlways`, then `allowAlways`, then VEX, that of the report and that beside it, then exemptions, then what is exploited or likely to be,
-//! then grace periods and what runs already, then the limits.
+//! What counts is decided in this order: `denyAlways`, `allowAlways`, VEX (the report's own, then documents beside the image),
+//! exemptions, known or likely exploitation, grace periods and images that run already, limits.
 
 use crate::exemption::{self, Exempt, ExemptionObjects};
 use crate::exploited::ExploitedCatalogue;
@@ -38,26 +38,26 @@ pub(crate) enum Verdict {
     Accepted,
     /// Over these limits.
     Rejected(Vec<ExceededLimit>),
-    /// The report can't be believed, or doesn't say what a gate asks for.
+    /// The report can't be believed, or lacks what a gate needs.
     Unreadable(UnreadableReport),
-    /// What it found can't be compared with the list of what is exploited.
+    /// Its findings can't be compared with the list of known exploited vulnerabilities.
     Incomparable(UnusableList),
 }
 
-/// A verdict, and the exemptions without which it might be another.
+/// A verdict, and the exemptions that it may depend on.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Judgement<'a> {
     pub verdict: Verdict,
     pub used: Vec<UsedExemption<'a>>,
-    /// What VEX documents say without which it might be another.
+    /// VEX statements that it may depend on.
     pub cleared: Vec<UsedVex>,
-    /// What gates found that are told to warn.
+    /// What gates with the action `warn` found.
     pub warned: Vec<Warned>,
-    /// Findings that don't count since the image runs already.
+    /// Findings that don't count because the image runs already.
     pub young: Vec<YoungFinding>,
-    /// What a rejection had to do without, that might have excused it.
+    /// Why nothing excused a rejection.
     pub unexcused: Vec<Unexcused>,
-    /// What the image is made of, where somebody wants to know.
+    /// The image's packages, if rules or expressions use them.
     pub packages: Vec<Map<String, Value>>,
 }
 
@@ -69,20 +69,20 @@ pub(crate) struct UsedExemption<'a> {
     pub ids: BTreeSet<String>,
 }
 
-/// How much of a report is asked for.
+/// How much of a report to request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depth {
     /// The summary.
     Summary,
     /// The entries, as far as deciding needs them.
     Entries,
-    /// The entries, and what people want to know about them.
+    /// The entries, with the details that messages show.
     Explained,
-    /// The same, and what those look at that may excuse it: VEX documents, and exemptions and Pods of the cluster.
+    /// The same, with the look-ups that may excuse findings: VEX documents, and exemptions and Pods of the cluster.
     Excused,
 }
 
-/// Which parts of an entry are asked for.
+/// Which parts of an entry to request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parts {
     pub ids: bool,
@@ -106,15 +106,15 @@ pub(crate) struct Judge<'a> {
     limits: Limits<'a>,
     exemptions: Vec<&'a Exemption>,
     exploited: Option<Rc<ExploitedCatalogue<'a>>>,
-    /// Exemptions that stand in the cluster, and the image that they would be about.
+    /// The exemptions in the cluster, and the image that they would be about.
     objects: Option<(&'a ExemptionObjects<'a>, ImageReference)>,
     /// What the cluster can prove of the image, where those that run already have a grace period.
     running: Option<RunningImage<'a>>,
-    /// What VEX documents may say of a platform of the image, for findings that would reject.
+    /// What VEX documents may say of a platform of the image, for findings that would cause a rejection.
     documents: Option<VexOfImage<'a>>,
     /// What they say, once that is known.
     vex: Option<Rc<ImageVex>>,
-    /// Where packages are told rather than held against gates, the room for them.
+    /// The room for packages, if they are listed instead of checked against gates.
     package_room: Option<PackageRoom>,
     now: Timestamp,
 }
@@ -127,17 +127,17 @@ struct Weighed<'f, 'e, 'a> {
     vex: Option<UnusedVex>,
     exploitation: Exploitation,
     is_likely: bool,
-    /// Whether the limits leave it out as yet.
+    /// Whether a grace period still leaves it out.
     is_in_grace: bool,
 }
 
-/// Whether a finding is exploited, as `knownExploited` asks.
+/// Whether a finding is exploited, for `knownExploited`.
 enum Exploitation {
-    /// It isn't, or nobody asks.
+    /// It isn't, or no gate asks.
     No,
     Yes(Option<Timestamp>),
     Untold,
-    /// There is no list to go by.
+    /// There is no usable list.
     Incomparable(UnusableList),
 }
 
@@ -171,7 +171,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The same for whoever wants to know what an image is made of: no gate has a say, and packages are told.
+    /// The same for rules and expressions that read an image's packages: no gate applies, and packages are listed.
     pub(crate) fn telling_packages(self, room: PackageRoom) -> Self {
         Self { package_room: Some(room), ..self }
     }
@@ -181,7 +181,7 @@ impl<'a> Judge<'a> {
         self.exploited = exploited;
     }
 
-    /// Gives it the exemptions that stand in the cluster for findings that would reject.
+    /// Gives it the cluster's exemptions for findings that would cause a rejection.
     pub(crate) fn know_objects(&mut self, objects: Option<&'a ExemptionObjects<'a>>, reference: &ImageReference) {
         self.objects = objects.map(|objects| (objects, reference.clone()));
     }
@@ -191,19 +191,19 @@ impl<'a> Judge<'a> {
         self.running = running;
     }
 
-    /// The same, with what VEX documents may say of a platform of the image. A namespace that ignores VEX asks for none.
+    /// The same, with what VEX documents may say of a platform of the image. A namespace that ignores VEX reads none.
     pub(crate) fn with_vex(mut self, documents: VexOfImage<'a>) -> Self {
         self.documents = Some(documents).filter(|_| !self.limits.ignore_vex_status);
         self
     }
 
-    /// The platform that it judges reports of, where those of another may come to something else.
+    /// The platform that it judges reports of, if other platforms may be judged differently.
     pub(crate) fn platform(&self) -> Option<&str> {
         self.documents.as_ref().map(VexOfImage::platform)
     }
 
-    /// How much of a report to ask for first. A summary counts entries that aren't suppressed: within the limits it
-    /// accepts for certain, where nothing else than totals decides.
+    /// How much of a report to request first. A summary counts entries that aren't suppressed. Within the limits it is enough to
+    /// accept, if nothing but totals decides.
     pub(crate) fn depth(&self) -> Depth {
         // Each is named, so that a new one can't be forgotten here.
         let Limits {
@@ -216,11 +216,11 @@ impl<'a> Judge<'a> {
             unfixed_grace_period,
             known_exploited,
             epss,
-            // What it excuses is asked for where something rejects.
+            // What it excuses is requested once something rejects.
             running: _,
-            // No entry says anything of it.
+            // No entry says it.
             end_of_life: _,
-            // Nor does any report.
+            // No report does, either.
             packages: _,
             licenses: _,
             count: _,
@@ -256,7 +256,7 @@ impl<'a> Judge<'a> {
             licenses: _,
             count,
         } = self.limits;
-        // What is only warned of is not read once more.
+        // Findings of a gate that only warns aren't read again.
         let warns = known_exploited.is_some_and(|gate| gate.action == GateAction::Warn)
             || epss.is_some_and(|epss| epss.action == GateAction::Warn);
         let explained = matches!(depth, Depth::Explained | Depth::Excused) || warns;
@@ -295,13 +295,13 @@ impl<'a> Judge<'a> {
         self.limits.packages.is_some() || self.limits.licenses.is_some()
     }
 
-    /// Whether somebody asks for its licences.
+    /// Whether a gate, a rule or an expression needs its licences.
     pub(crate) fn asks_for_licenses(&self) -> bool {
         self.limits.licenses.is_some() || self.package_room.is_some()
     }
 
-    /// Holds what an image is made of against the gates that ask for it. An SBOM doesn't age, what it is of never changes; but
-    /// one that is still to be made is none.
+    /// Checks an image's packages against the gates for them. An SBOM doesn't age, because its image never changes. But one that is
+    /// dated in the future doesn't count.
     pub(crate) fn judge_contents(&self, contents: &Contents<'_>, made: Option<Timestamp>) -> Judgement<'a> {
         if let Some(made) = made.filter(|made| made.is_ahead_of(self.now) && is_on(Remedy::SbomIsPast)) {
             return Verdict::Unreadable(UnreadableReport::SbomAhead(made)).into();
@@ -328,8 +328,7 @@ impl<'a> Judge<'a> {
         judgement
     }
 
-    /// How much of a report that is over these limits to ask for: nothing excuses what is always denied, nor a
-    /// report from its own verdict.
+    /// How much to request of a report that is over these limits. Nothing excuses what is always denied, or a report's own verdict.
     pub(crate) fn deeper(&self, exceeded: &[ExceededLimit]) -> Depth {
         let is_final = |limit: &ExceededLimit| {
             matches!(
@@ -362,7 +361,7 @@ impl<'a> Judge<'a> {
         let Some(running) = self.running.as_ref().filter(|_| matches!(judgement.verdict, Verdict::Rejected(_))) else {
             return judgement;
         };
-        // Nobody looks for Pods that couldn't change anything.
+        // Pods that couldn't change the verdict aren't looked up.
         let at_best = self.judge_exempted(findings, Some(Timestamp(i64::MIN)));
         let Some(youngest) = at_best.young.iter().max_by_key(|finding| finding.known) else { return judgement };
         if at_best.verdict != Verdict::Accepted {
@@ -396,11 +395,11 @@ impl<'a> Judge<'a> {
         judgement
     }
 
-    /// Holds findings against the limits with what the cluster exempts, which is read anew as far as it is used: what isn't as it
-    /// was exempts nothing. The image runs since `runs_since`, if that is known.
+    /// Checks findings against the limits, with the cluster's exemptions. Each exemption that is used is read again, and one that
+    /// changed exempts nothing. The image runs since `runs_since`, if that is known.
     fn judge_exempted(&self, findings: &Findings<'_>, runs_since: Option<Timestamp>) -> Judgement<'a> {
         let Some((objects, reference)) = &self.objects else { return self.judge_running(findings, runs_since) };
-        // Each time round leaves out one more.
+        // Each iteration leaves out one more.
         loop {
             let exemptions = self.exemptions.iter().copied().chain(objects.of_image(reference)).collect();
             let exploited = self.exploited.clone();
@@ -468,7 +467,7 @@ impl<'a> Judge<'a> {
         self.judge_entries(entries, false, runs_since)
     }
 
-    /// What a report comes to that says `pass` and lists nothing: gates that ask for findings have none to look at.
+    /// Judges a report that says `pass` and lists nothing: gates that need findings have none to check.
     fn judge_word(&self) -> Judgement<'a> {
         let mut judgement = Judgement::from(Verdict::Accepted);
         let gates = [
@@ -483,7 +482,7 @@ impl<'a> Judge<'a> {
         judgement
     }
 
-    /// Whether the operating system is one that nobody looks after any more: its reports look clean.
+    /// Whether the operating system is past its end of life: nobody maintains it, so its reports look clean.
     fn judge_system(&self, system: &OperatingSystem, judgement: &mut Judgement<'a>) {
         let Some(action) = self.limits.end_of_life else { return };
         match system {
@@ -521,7 +520,7 @@ impl<'a> Judge<'a> {
         verdict(exceeded)
     }
 
-    /// What the entries come to. The report itself may say `pass`: then they face all but the limits.
+    /// Judges the entries. If the report itself says `pass`, the limits are skipped.
     fn judge_entries(&self, entries: &[Finding<'_>], passed: bool, runs_since: Option<Timestamp>) -> Judgement<'a> {
         let mut exceeded = Vec::new();
         let mut room = FINDINGS_SHOWN.saturating_sub(self.denied(entries, &mut exceeded));
@@ -552,7 +551,7 @@ impl<'a> Judge<'a> {
             let setting = ExceededSetting::CvssScore(cvss.threshold);
             exceeded.extend(self.exceeded(setting, cvss.max_count, &of, &mut room));
         }
-        // What is known to be too bad comes before what isn't known.
+        // What is known to be too bad comes before what is unknown.
         if !exceeded.is_empty() {
             judgement.verdict = Verdict::Rejected(exceeded);
         }
@@ -651,7 +650,7 @@ impl<'a> Judge<'a> {
         shown
     }
 
-    /// What a finding counts for, if for anything, and what VEX documents and exemptions say about it.
+    /// What a finding counts for, if anything, and what VEX documents and exemptions say about it.
     fn weigh<'f, 'e>(&self, entry: &'f Finding<'e>, judgement: &mut Judgement<'a>) -> Option<Weighed<'f, 'e, 'a>> {
         if entry.is_one_of(self.limits.allow_always)
             || (entry.suppressed && !self.limits.ignore_vex_status)
@@ -690,7 +689,7 @@ impl<'a> Judge<'a> {
         Some(Weighed { finding: entry, exempt, vex, exploitation, is_likely, is_in_grace })
     }
 
-    /// Whether a finding is exploited: one that says so is enough, be it the report or the list.
+    /// Whether a finding is exploited. The report and the list are each enough.
     fn exploitation(&self, entry: &Finding<'_>) -> Exploitation {
         if self.limits.known_exploited.is_none() {
             return Exploitation::No;
@@ -716,7 +715,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Whether a finding is as likely to be exploited as `epss` says, or may be.
+    /// Whether a finding reaches a threshold of `epss`, or may reach one.
     fn is_likely(&self, entry: &Finding<'_>) -> bool {
         let Some(epss) = self.limits.epss else { return false };
         let is_from =
@@ -726,7 +725,7 @@ impl<'a> Judge<'a> {
             || (epss.missing == MissingScores::Count && self.lacks_epss(entry))
     }
 
-    /// Whether a finding has nothing that `epss` could compare. Where both are asked for, one is enough to be unlikely.
+    /// Whether a finding has no value that `epss` could compare. If both thresholds are set, one value is enough.
     fn lacks_epss(&self, entry: &Finding<'_>) -> bool {
         let Some(epss) = self.limits.epss else { return false };
         let has_score = epss.score.is_some() && entry.epss.score.is_some();
@@ -741,12 +740,12 @@ impl<'a> Judge<'a> {
             None => self.limits.unfixed_grace_period,
         };
         periods.and_then(|periods| periods.of(entry.severity)).is_some_and(|period| {
-            // A date that lies ahead is no date.
+            // A date in the future is no date.
             entry.published.is_some_and(|published| published <= self.now && !published.is_older_than(period, self.now))
         })
     }
 
-    /// The same of an image that runs since then: whether a finding doesn't count yet, since it became known while the image ran.
+    /// The same for an image that runs since then: whether the finding became known while the image ran, and doesn't count yet.
     fn is_young(&self, entry: &Finding<'_>, runs_since: Option<Timestamp>) -> Option<YoungFinding> {
         let (period, known) = (self.limits.running?.of(entry.severity)?, entry.known?);
         let ran_before = runs_since? < known || !is_on(Remedy::RunSinceBefore);
@@ -764,7 +763,7 @@ impl<'a> Judge<'a> {
             || self.limits.cvss_score.is_some_and(|cvss| entry.score.is_some_and(|score| score >= cvss.threshold))
     }
 
-    /// How many count: different ids, those without one each for itself; or entries.
+    /// How many count: different ids (without an id, each finding counts), or entries.
     fn number_of(&self, findings: &[&Weighed<'_, '_, 'a>]) -> u64 {
         let count = match self.limits.count {
             Count::Entries => findings.len(),
@@ -779,7 +778,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// What a gate makes of a report that doesn't say what it asks for. What is known to be too bad stays so.
+/// Applies a gate to a report that lacks what the gate needs. What is known to be too bad stays so.
 fn untold(action: GateAction, what: Untold, judgement: &mut Judgement<'_>) {
     match (action, &judgement.verdict) {
         (GateAction::Warn, _) => judgement.warned.push(Warned::Untold(what)),
@@ -795,7 +794,7 @@ fn verdict(exceeded: Vec<ExceededLimit>) -> Verdict {
     if exceeded.is_empty() { Verdict::Accepted } else { Verdict::Rejected(exceeded) }
 }
 
-/// The ids, and those that are named, the worst first.
+/// The ids, and the findings that are named, the worst first.
 fn named(findings: &[&Weighed<'_, '_, '_>], counted: Count, room: &mut usize) -> (Vec<String>, NamedFindings) {
     let mut worst: Vec<_> =
         findings.iter().filter_map(|w| Some((w.finding.id.as_ref()?.as_str(), w.finding, *w))).collect();

@@ -1,8 +1,8 @@
-//! Artifacts about images that somebody signed: beside the image in its registry, or in the repository that the settings name.
+//! Signed artifacts about images: beside the image in its registry, or in the repository that the settings name.
 //!
-//! Whoever can push to the repository can put one there. So a tag is resolved once, and what it resolves to must be signed by
-//! somebody whom the settings name. That a signed artifact is about this image is for whoever reads it to say: one that is
-//! copied from another image verifies as well.
+//! Everybody with push access to the repository can put one there. So a tag is resolved once, and the artifact must be signed by
+//! somebody whom the settings name. The reader must check that the artifact is about this image: one that is copied from another
+//! image verifies as well.
 
 use crate::referrers::artifacts_beside;
 use image_admission_host::{Document, Host, HostFailure, Untrusted};
@@ -16,14 +16,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// The most artifacts of one type beside one image: whoever pushes them chooses how many there are.
+/// The most artifacts of one type beside one image: the pusher chooses how many there are.
 const MAX_ARTIFACTS: usize = 16;
 
 /// The artifacts about images, as one request sees them.
 pub(crate) struct Attachments<'a> {
     settings: &'a AttachedArtifacts,
     host: &'a dyn Host,
-    /// Whether everybody who signed one is told: their words are weighed against each other.
+    /// Whether every signer is returned: their statements are weighed against each other.
     every_signer: bool,
     /// By the image's name at a digest: what was found beside it.
     found: BTreeMap<String, Rc<Vec<Found<'a>>>>,
@@ -33,28 +33,28 @@ pub(crate) struct Attachments<'a> {
 pub(crate) enum Found<'a> {
     /// An artifact that is trusted.
     Trusted(Trusted<'a>),
-    /// An artifact that nobody signed who was asked for, `repository@digest`, and what the host says of it.
+    /// An artifact without a wanted signature, `repository@digest`, and what the host says of it.
     Unsigned(String, Untrusted),
     Failure(HostFailure),
 }
 
-/// An artifact that somebody signed who was asked for, or that needs no signature.
+/// An artifact with a wanted signature, or one that needs none.
 pub(crate) struct Trusted<'a> {
     /// `repository@digest`
     pub artifact: String,
-    /// Who signed it, of those whom the settings name: the first of them, or everybody where that is told. None: it needs no
+    /// Those of the settings' attestors who signed it: the first one, or all of them if the caller needs all. Empty: it needs no
     /// signature.
     pub signers: Vec<&'a Attestor>,
     document: Document,
 }
 
 impl<'a> Attachments<'a> {
-    /// Nothing is asked yet. Of each artifact one signer is asked for after the other, until one has signed it.
+    /// Makes no calls yet. The signers of an artifact are tried one after the other, until one has signed it.
     pub(crate) fn new(settings: &'a AttachedArtifacts, host: &'a dyn Host) -> Self {
         Self { settings, host, every_signer: false, found: BTreeMap::new() }
     }
 
-    /// The same, where everybody who signed an artifact is told, or that nobody can say so.
+    /// The same, but every signer of an artifact is returned. If one signer can't be checked, that is a failure.
     pub(crate) fn with_every_signer(settings: &'a AttachedArtifacts, host: &'a dyn Host) -> Self {
         Self { every_signer: is_on(Remedy::AskEverySigner), ..Self::new(settings, host) }
     }
@@ -91,7 +91,7 @@ impl<'a> Attachments<'a> {
             Artifact::Type(media_type) => (None, media_type.as_str()),
         };
         let found = artifacts_beside(self.host, repository, digest, suffix, |kind| kind == media_type)?;
-        // One that isn't read could be the one that says that the image is bad.
+        // One that isn't read could say that the image is bad.
         if found.len() > MAX_ARTIFACTS {
             let (of, number) = (repository.at(digest), found.len());
             return Err(HostFailure::Malformed(format!(
@@ -101,7 +101,7 @@ impl<'a> Attachments<'a> {
         Ok(found)
     }
 
-    /// Verifies an artifact, `repository@digest`, and has it read.
+    /// Verifies an artifact, `repository@digest`, and reads it.
     fn load(&self, artifact: String) -> Found<'a> {
         let (mut failure, mut untrusted) = (None, Untrusted::Unsaid);
         let needs_none = self.settings.allow_unsigned || !is_on(Remedy::VerifySignature);
@@ -120,7 +120,7 @@ impl<'a> Attachments<'a> {
         }
         let is_trusted = needs_none || !signers.is_empty();
         match failure {
-            // Whoever couldn't be asked for may have signed it as well, so that it is their word too.
+            // An attestor that couldn't be checked may have signed it too.
             Some(failure) if !is_trusted || self.every_signer => Found::Failure(failure),
             _ if !is_trusted => Found::Unsigned(artifact, untrusted),
             _ => match self.host.artifact(&artifact) {
@@ -135,7 +135,7 @@ impl Trusted<'_> {
     /// What the host says of it.
     ///
     /// # Errors
-    /// It is no artifact, or another one than was asked for.
+    /// It is no artifact, or not the requested one.
     pub(crate) fn read(&self) -> Result<Content<'_>, HostFailure> {
         let content: Content<'_> = self.document.read()?;
         if self.artifact.rsplit_once('@').map(|(_, digest)| digest) == Some(content.digest.as_str()) {

@@ -1,9 +1,8 @@
-//! What an image is: for each of its platforms that is judged what its configuration and its manifest say, as rules and
-//! expressions see it.
+//! What an image is: the configuration and the manifest of each platform that is judged, as rules and expressions see them.
 //!
-//! All of it was written by whoever built the image. It counts as said of the digest that runs: the manifest is proven, and the
-//! host has checked the configuration against the digest in the manifest. Whether it is true is another question; that who
-//! starts as root starts as root is, and that an image is young isn't, where its builder writes what it likes.
+//! The image's builder wrote all of it. It belongs to the digest that runs: the manifest is proven, and the host has checked the
+//! configuration against the digest in the manifest. It needn't be true. An image that starts as root does so, but its builder can
+//! write any date of creation.
 
 use crate::reason::{RefusedConfiguration, UnknownConfiguration};
 use crate::resolve::{PlatformManifest, ResolvedImage};
@@ -23,8 +22,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 
-/// The largest manifest with its configuration that is read, and the most of all platforms of an image, in bytes: whoever pushes
-/// it chooses how large they are.
+/// The largest manifest with its configuration that is read, and the most of all platforms of an image, in bytes: the pusher
+/// chooses how large they are.
 const MAX_DOCUMENT: usize = 1 << 20;
 const MAX_DOCUMENTS: usize = 4 << 20;
 
@@ -32,14 +31,14 @@ const MAX_DOCUMENTS: usize = 4 << 20;
 const IMAGE_TYPES: [&str; 2] =
     ["application/vnd.oci.image.config.v1+json", "application/vnd.docker.container.image.v1+json"];
 
-/// The largest user id that runtimes take for a number. A larger one is a name to some of them, and root to others, which
-/// took it modulo 2^32.
+/// The largest user id that runtimes take for a number. Some of them take a larger one for a name, and others take it modulo 2^32,
+/// so that it may be root.
 const LARGEST_USER: i64 = (1 << 31) - 1;
 
 /// What each platform of an image is, in the order of its index.
 ///
 /// # Errors
-/// One of them isn't known: it could be the one that is run.
+/// One of them is unknown: it could be the one that runs.
 pub(crate) fn configurations(
     reference: &ImageReference,
     image: &ResolvedImage,
@@ -128,7 +127,8 @@ fn read_document(
     Ok(shown(&configuration, &manifest, platform, image, of, now))
 }
 
-/// An image's configuration, as far as rules and expressions see it. By its fields keys are refused that others take for them.
+/// An image's configuration, as far as rules and expressions see it. Keys that other parsers take for one of its fields are
+/// refused.
 #[derive(Deserialize)]
 #[serde(expecting = "an image's configuration")]
 struct Configuration<'a> {
@@ -180,14 +180,14 @@ impl Configuration<'_> {
         Platform::of(os, architecture, variant)
     }
 
-    /// When it was made, as its builder says; none where that is no time, or one to come.
+    /// When it was made, as its builder says; none if that is no time, or in the future.
     fn created(&self, now: Timestamp) -> Option<Timestamp> {
         let time = Timestamp::parse(self.created.as_ref()?.as_str())?;
         (!time.is_ahead_of(now) || !is_on(Remedy::NothingIsMadeTomorrow)).then_some(time)
     }
 }
 
-/// What is shown of it. What it doesn't say isn't there, but for lists and maps, which are empty then.
+/// What rules and expressions see of it. What it doesn't say is missing, except that lists and maps are empty.
 fn shown(
     configuration: &Configuration<'_>,
     manifest: &Manifest<'_>,
@@ -203,7 +203,7 @@ fn shown(
     };
     let user = defaults.user.as_ref().map_or("", Text::as_str);
     let name = user.split(':').next().unwrap_or_default();
-    // Runtimes look for the whole of it in the image's own list of users, where `1000 ` may be root.
+    // Runtimes look the whole string up in the image's own list of users, where `1000 ` may be root.
     let is_odd = user.contains(|c: char| c.is_whitespace() || c.is_control()) && is_on(Remedy::OddUsersMayBeRoot);
     let mut fields = Map::new();
     let mut set = |key: &str, value: Json| drop(fields.insert(key.to_owned(), value));
@@ -253,13 +253,13 @@ fn shown(
     Json::Object(fields)
 }
 
-/// The number of a user that is one.
+/// A user's id, if the user is given as a number.
 fn user_id(name: &str) -> Option<i64> {
     name.parse().ok().filter(|number| (0..=LARGEST_USER).contains(number))
 }
 
-/// Whether who is named so is root: nobody at all, `root`, 0 in any of its spellings, and numbers that some runtimes took for 0.
-/// A name may stand for any number, which the image's own files say.
+/// Whether this name of a user is root: an empty one, `root`, 0 in any spelling, and numbers that some runtimes took for 0. Any
+/// other name may have any id, which the image's own files say.
 fn is_root(name: &str) -> bool {
     let digits = name.strip_prefix(['+', '-']).unwrap_or(name);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

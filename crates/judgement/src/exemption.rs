@@ -1,4 +1,4 @@
-//! Exemptions at work: which of them speak of a finding, and whether they still hold.
+//! Applies exemptions: which of them are about a finding, and whether they still hold.
 
 mod objects;
 
@@ -20,14 +20,14 @@ pub enum Exempt<'a> {
     Ended(&'a Exemption),
     /// None holds; this one did until the finding could be fixed.
     Fixed(&'a Exemption),
-    /// None holds; this one stands in an object that may not exempt it.
+    /// None holds; this one is in an object that may not exempt it.
     Void(&'a Exemption),
 }
 
-/// The exemptions that may speak of findings in an image of a namespace's workload, in the settings' order.
+/// The exemptions that may be about findings in an image of a namespace's workload, in the settings' order.
 pub fn of_image<'a>(exemptions: &'a [Exemption], reference: &ImageReference, namespace: &str) -> Vec<&'a Exemption> {
     let named = |exemption: &Exemption| {
-        // As for rules that accept: beside a digest, the tag is a claim of whoever wrote it.
+        // As for rules that accept: beside a digest, the tag is only the Pod author's claim.
         let mut names = reference.compared_names(false).into_iter();
         exemption.images.is_empty()
             || names.any(|name| exemption.images.iter().any(|prefix| prefix.matches_canonical(&name)))
@@ -35,7 +35,7 @@ pub fn of_image<'a>(exemptions: &'a [Exemption], reference: &ImageReference, nam
     exemptions.iter().filter(|exemption| exemption.is_about(namespace)).filter(|e| named(e)).collect()
 }
 
-/// What they say about a finding: one that holds comes before one that ended.
+/// What they say about a finding. One that holds comes before one that ended.
 pub fn of_finding<'a>(exemptions: &[&'a Exemption], finding: &Finding<'_>, now: Timestamp) -> Exempt<'a> {
     let mut said = Exempt::No;
     for exemption in exemptions.iter().filter(|exemption| speaks_of(exemption, finding)) {
@@ -58,7 +58,7 @@ pub fn of_finding<'a>(exemptions: &[&'a Exemption], finding: &Finding<'_>, now: 
     said
 }
 
-/// Whether it stands in an object that holds for nothing, or may not be about findings as bad as this.
+/// Whether its object holds for nothing, or may not exempt findings as bad as this.
 fn is_void(exemption: &Exemption, finding: &Finding<'_>) -> bool {
     exemption.object.as_ref().is_some_and(|object| {
         object.void.is_some() || !(object.severities.is_empty() || object.severities.contains(&finding.severity))
@@ -67,7 +67,7 @@ fn is_void(exemption: &Exemption, finding: &Finding<'_>) -> bool {
 
 fn speaks_of(exemption: &Exemption, finding: &Finding<'_>) -> bool {
     let mut ids = finding.ids();
-    // A package that the report doesn't name is none that the exemption names.
+    // An exemption for a package doesn't match a finding without a package.
     let of_package = exemption.packages.is_empty()
         || finding
             .purl

@@ -1,4 +1,4 @@
-//! Judges an image by what is known of it: where reports come from, which of them count, and what they come to.
+//! Judges an image by what is known of it: where reports come from, which of them count, and what their verdict is.
 //!
 //! ```text
 //! resolve (one digest, its platforms) ── report ── report/source ── acceptance ── exemption, running, vex, exploited
@@ -8,7 +8,7 @@
 //! reason (why, as data, and the words of it)
 //! ```
 //!
-//! It never sees a request, and never decides one: it says what an image came to, and its caller has the phases.
+//! It never sees a request, and never decides one. It judges images, and its caller runs the phases.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 

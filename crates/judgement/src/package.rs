@@ -1,4 +1,4 @@
-//! Packages, as an SBOM lists them, held against the gates that ask what an image is made of.
+//! Checks the packages that an SBOM lists against the gates for an image's contents.
 
 use crate::reason::{
     ExceededLimit, ExceededSetting, FINDINGS_SHOWN, FoundPackage, LicenseFault, NamedFindings, PackageFault,
@@ -15,13 +15,13 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The most packages that are judged: whoever builds the image chooses how many it has.
+/// The most packages that are judged: the image's builder chooses how many it has.
 const MAX_PACKAGES: usize = 50_000;
 
-/// What packages have that a gate asks about, each with what the gate does about it.
+/// What gates object to in packages, each with the gate's action.
 ///
 /// # Errors
-/// The SBOM doesn't tell.
+/// The SBOM doesn't say.
 pub(crate) fn exceeded(
     contents: &Contents<'_>,
     packages: Option<&PackageGate>,
@@ -39,19 +39,19 @@ pub(crate) fn exceeded(
     Ok(found)
 }
 
-/// The bytes that a package and each of its texts take beside the texts themselves.
+/// The bytes that a package and each of its strings take, in addition to the strings themselves.
 const ROOM_OF_PACKAGE: usize = 96;
 const ROOM_OF_TEXT: usize = 32;
 
-/// The bytes that are left for packages that are told; none once there was no room for one.
+/// The bytes that are left for listing packages; none once one didn't fit.
 pub(crate) type PackageRoom = Rc<Cell<Option<usize>>>;
 
-/// What an image is made of, as rules and expressions see it, as much as there is room for: the name of each package, its licences, which
-/// hold together, and its version and purl where the SBOM has them. One that has several purls is there with each of them. Of a licence that
-/// the document describes itself there is the id: its name may be that of another.
+/// The packages of an image as rules and expressions see them, as far as there is room: the name of each package, its licences,
+/// which all apply, and its version and purl if the SBOM has them. One with several purls is listed with each of them. A licence
+/// that the document describes itself is given by its id: its name may be that of another licence.
 ///
 /// # Errors
-/// It doesn't tell.
+/// The SBOM doesn't say.
 pub(crate) fn known(contents: &Contents<'_>, room: &PackageRoom) -> Result<Vec<Map<String, Json>>, UnreadableReport> {
     has_some(contents)?;
     has_purls(contents)?;
@@ -77,19 +77,19 @@ pub(crate) fn known(contents: &Contents<'_>, room: &PackageRoom) -> Result<Vec<M
     Ok(told)
 }
 
-/// Whether there is a list of packages that can be believed, and no longer than is read.
+/// Whether there is a list of packages that can be believed, and isn't too long.
 fn has_some(contents: &Contents<'_>) -> Result<(), UnreadableReport> {
     if contents.packages.is_empty() && is_on(Remedy::EmptySbomClearsNothing) {
         return Err(UnreadableReport::SbomWithoutPackages);
     }
-    // Each name is judged.
+    // Each name is judged, so each counts.
     if contents.packages.iter().map(|package| package.purls.len().max(1)).sum::<usize>() > MAX_PACKAGES {
         return Err(UnreadableReport::TooManyPackages(MAX_PACKAGES));
     }
     Ok(())
 }
 
-/// Whether it names packages as others know them: an image may have lost what its scanner needs for that.
+/// Whether any package has a purl: an image may have lost what its scanner needs to know its packages.
 fn has_purls(contents: &Contents<'_>) -> Result<(), UnreadableReport> {
     let has_purls = contents.packages.iter().any(|package| !package.purls.is_empty());
     if has_purls || !is_on(Remedy::PackagesMustBeNamed) { Ok(()) } else { Err(UnreadableReport::SbomWithoutPurls) }
@@ -108,12 +108,12 @@ fn denied(contents: &Contents<'_>, gate: &PackageGate) -> Option<(GateAction, Ex
 
 /// What a gate objects to in a package.
 struct Objection<'p> {
-    /// The version that it is about; none: the one that the document says.
+    /// The version that it is about; none: the document's version.
     version: Option<Cow<'p, str>>,
     fault: PackageFault,
 }
 
-/// The worst that a gate finds in all that a package is called: who reads one of its names may not read the others.
+/// The worst objection of a gate to any name of a package: a scanner that reads one name may not read the others.
 fn worst_objection<'p>(package: &'p Package<'_>, gate: &PackageGate) -> Option<Objection<'p>> {
     let elsewhere = package.version.as_ref().map(Text::as_str);
     if package.purls.is_empty() {
@@ -123,7 +123,7 @@ fn worst_objection<'p>(package: &'p Package<'_>, gate: &PackageGate) -> Option<O
     let names = if is_on(Remedy::EveryNameCounts) { package.purls.len() } else { 1 };
     let mut worst: Option<Objection<'p>> = None;
     let mut add = |version: Option<Cow<'p, str>>, fault: PackageFault| {
-        // What is surely denied says more than what may be.
+        // A sure denial comes before a possible one.
         let is_worse = |known: &Objection<'_>| fault.is_sure() && !known.fault.is_sure();
         if worst.as_ref().is_none_or(is_worse) {
             worst = Some(Objection { version, fault });
@@ -168,14 +168,14 @@ fn versions_of<'p>(purl: &Purl<'p>, elsewhere: Option<&'p str>) -> Vec<Cow<'p, s
     versions
 }
 
-/// Why a package without a purl may be one that is denied: it has the name of one, and no version that isn't.
+/// Why a package without a purl may be denied: it has the name of a denied package, and no version that is known to be fine.
 fn unnamed(package: &Package<'_>, gate: &PackageGate, version: &str) -> Option<PackageFault> {
     let mut entries = gate.deny.iter().filter(|entry| entry.purl.may_be(package.name.as_str()));
     let entry = entries.find(|entry| fault(entry, version).is_some() && is_on(Remedy::UnnamedMayBeDenied))?;
     Some(PackageFault::WithoutPurl { purl: entry.purl.to_string(), reason: entry.reason.clone() })
 }
 
-/// Why an entry denies a version of its package; none where it doesn't.
+/// Why an entry denies a version of its package; none if it doesn't.
 fn fault(entry: &DeniedPackage, version: &str) -> Option<PackageFault> {
     let reason = entry.reason.clone();
     match &entry.versions {
@@ -188,7 +188,7 @@ fn fault(entry: &DeniedPackage, version: &str) -> Option<PackageFault> {
     }
 }
 
-/// The packages whose licences are denied, or aren't allowed, and those whose licences aren't known.
+/// Packages whose licences are denied, not allowed, or unknown.
 fn licensed(contents: &Contents<'_>, gate: &LicenseGate) -> Vec<(GateAction, ExceededLimit)> {
     let (mut denied, mut unknown) = (Found::default(), Found::default());
     for package in contents.packages.iter().filter(|package| !is_excepted(package, gate)) {
@@ -218,7 +218,7 @@ fn licensed(contents: &Contents<'_>, gate: &LicenseGate) -> Vec<(GateAction, Exc
     denied.into_iter().chain(unknown).collect()
 }
 
-/// Whether the settings leave a package out, by all that it is called. One whose purl can't be read isn't left out.
+/// Whether the settings except a package by all of its names. One with an unreadable purl isn't excepted.
 fn is_excepted(package: &Package<'_>, gate: &LicenseGate) -> bool {
     if gate.except.is_empty() || package.purls.is_empty() {
         return false;
@@ -233,7 +233,7 @@ fn is_excepted(package: &Package<'_>, gate: &LicenseGate) -> bool {
     }
 }
 
-/// A package's licences as people know them.
+/// A package's licences, for messages.
 fn licenses_of(package: &Package<'_>, contents: &Contents<'_>) -> String {
     let shown: Vec<&str> = package
         .licenses
@@ -243,7 +243,7 @@ fn licenses_of(package: &Package<'_>, contents: &Contents<'_>) -> String {
     shown.join(" AND ")
 }
 
-/// Packages that a gate found: how many, and the first of them.
+/// Packages that a gate objects to: how many, and the first of them.
 #[derive(Default)]
 struct Found {
     count: u64,

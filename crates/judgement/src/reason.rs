@@ -1,7 +1,7 @@
-//! Reasons: why something was decided, as data; and where these become words. What a document or a list in the cluster is refused for
-//! is said where it is read.
+//! Reasons: why something was decided, as data, and the messages made from them. Errors of a document or a list in the cluster are
+//! worded where it is read.
 //!
-//! Sources, judges and phases say what they found with a variant. Whoever looks for a message finds it by that name, here.
+//! Sources, judges and phases report what they found as a variant. Search for that name here to find its message.
 
 mod age;
 mod configuration;

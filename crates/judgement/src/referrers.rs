@@ -1,19 +1,19 @@
 //! Artifacts beside an image: at a tag that is made of its digest, or among those that refer to it.
 //!
-//! Registries keep the index of what refers to an image at the tag `sha256-<hex>`, the fallback of the distribution
-//! specification: the host asks no referrers API. What the host shows of that index counts where its bytes are proven.
+//! Registries keep the index of what refers to an image at the tag `sha256-<hex>`, the fallback of the distribution specification.
+//! The host doesn't call the referrers API. The host's view of that index counts if its bytes are proven.
 
 use image_admission_host::{Host, HostFailure};
 use image_admission_image::manifest::{Descriptor, Kind, Manifest};
 use image_admission_image::{ImageReference, is_digest};
 use image_admission_untrusted::remedy::{Remedy, is_on};
 
-/// The digests of the artifacts beside `digest`, none where there are none: what stands at `sha256-<hex>.<suffix>`, or
-/// without a suffix those referrers whose type is wanted, in the order of their index. What is asked for by tag is asked
-/// for once; after that everything is asked for by digest.
+/// The digests of the artifacts beside `digest`, none if there are none. With a suffix: what the tag `sha256-<hex>.<suffix>` leads
+/// to. Without one: the referrers of the wanted type, in the order of their index. A tag is requested once, and everything after
+/// that by digest.
 ///
 /// # Errors
-/// The registry can't be asked, or what it answers is no index.
+/// The registry can't be called, or its answer is no index.
 pub fn artifacts_beside(
     host: &dyn Host,
     reference: &ImageReference,
@@ -38,7 +38,7 @@ pub fn artifacts_beside(
     if manifest.kind() != Kind::Index {
         return Err(HostFailure::Malformed(format!("{index} is not an index of referrers")));
     }
-    // One that another reader finds in it may be the report that says that the image is bad.
+    // An artifact that only another reader finds in it may say that the image is bad.
     if !manifest.is_proven(&resolved) && is_on(Remedy::ProveIndexes) {
         return Err(HostFailure::Malformed(format!(
             "{index}, the index of referrers, may hold more than the host shows of it"

@@ -1,4 +1,4 @@
-//! Scan reports: what scanners say about exactly this image.
+//! Scan reports: what scanners say about this exact image.
 
 mod cluster;
 mod custom;
@@ -41,15 +41,15 @@ use std::rc::Rc;
 
 pub use trivy_operator::Owner;
 
-/// The longest reason of an exemption that is told.
+/// The longest reason of an exemption that is shown.
 const MAX_EXEMPTION_REASON: usize = 120;
-/// An exemption that ends within so many seconds is warned of: seven days.
+/// An exemption that ends within so many seconds causes a warning: seven days.
 const SOON: i64 = 7 * 24 * 3600;
 
-/// The most that rules and expressions are told of an image's packages, in bytes as [`PackageRoom`] counts them: whoever builds it chooses
-/// how many it has.
+/// The most bytes of an image's packages that rules and expressions read, as [`PackageRoom`] counts them: the image's builder
+/// chooses how many there are.
 const MAX_PACKAGE_BYTES: usize = 4 << 20;
-/// The same of all images of a request.
+/// The same for all images of a request.
 const MAX_PACKAGE_BYTES_TOGETHER: usize = 16 << 20;
 
 /// The kinds of the cluster that a source reads, each with its `apiVersion`.
@@ -72,33 +72,33 @@ pub fn sbom_kind_of(source: &SbomSource) -> Option<(&'static str, &'static str)>
     }
 }
 
-/// What is known about one image: a status, why, and the digest that all of it speaks of.
+/// What is known about one image: a status, the reason, and the digest that both are about.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScanReport {
     /// The worst of the platforms' statuses.
     pub status: ScanStatus,
-    /// What lies behind that status.
+    /// What is behind that status.
     pub state: ReportState,
-    /// Why.
+    /// The reason.
     pub reason: ScanReason,
-    /// Of a failed scan, which `scanFailed` lets the image in all the same.
+    /// The value of `scanFailed` that admits an image whose scan failed.
     #[serde(skip)]
     pub forgiven_by: ForgivenBy,
-    /// The digest that was judged, as soon as it is known.
+    /// The digest that was judged, once it is known.
     pub digest: Option<String>,
-    /// What is written in the image's place: that digest, or the one platform's that is asked for.
+    /// The digest that is pinned: that digest, or that of the one wanted platform.
     #[serde(skip)]
     pub pin: Option<String>,
     /// The source that knows the image, as the settings spell it.
     pub source: Option<&'static str>,
-    /// Each platform that was asked for.
+    /// Each wanted platform.
     pub platforms: Vec<PlatformReport>,
     /// Exemptions that kept findings from counting.
     pub exemptions: Vec<UsedExemption>,
     /// What VEX documents beside the image say that kept findings from counting.
     pub vex: Vec<UsedVex>,
-    /// What to tell people whatever the status is.
+    /// Warnings, whatever the status is.
     pub warnings: Vec<ImageWarning>,
 }
 
@@ -109,12 +109,12 @@ pub enum Field<'a> {
     Text(Cow<'a, str>),
     /// True or false.
     Flag(bool),
-    /// Nothing is known.
+    /// Unknown.
     None,
 }
 
 impl ScanReport {
-    /// What rules in Rego and expressions in CEL see of it, by its keys. `image` is the text of the Pod.
+    /// What rules in Rego and expressions in CEL see of it, by its keys. `image` is the image as the Pod spells it.
     pub fn fields<'a>(&'a self, image: &'a str) -> [(&'static str, Field<'a>); 9] {
         let text = |text: &'a str| Field::Text(text.into());
         let optional = |of: Option<&'a str>| of.map_or(Field::None, text);
@@ -140,18 +140,18 @@ pub struct PlatformReport {
     pub platform: Option<String>,
     /// The digest of the platform's manifest.
     pub digest: String,
-    /// What its reports say.
+    /// The status from its reports.
     pub status: ScanStatus,
-    /// What lies behind that.
+    /// What is behind that.
     pub state: ReportState,
-    /// Why.
+    /// The reason.
     pub reason: ReportReason,
     /// As [`ScanReport::forgiven_by`].
     #[serde(skip)]
     pub forgiven_by: ForgivenBy,
     /// When the report that decided was made, where that is known.
     pub time: Option<String>,
-    /// The reports that speak of it: `VulnerabilityReport sbomscanner/…`.
+    /// The reports about it: `VulnerabilityReport sbomscanner/…`.
     pub reports: Vec<String>,
     /// Where the report that decided can be read again.
     #[serde(skip)]
@@ -159,7 +159,7 @@ pub struct PlatformReport {
 }
 
 impl PlatformReport {
-    /// The same with what an SBOM comes to: the worse of both decides, of equals the report. Rules read the report whatever decides.
+    /// Adds the result of an SBOM: the worse of both decides, and the report if they are equal. Rules read the report in any case.
     fn with(self, sbom: Self, forgiven: EffectiveFallbacks) -> Self {
         let grave = |of: &Self| gravity(of.status, of.forgiven_by, forgiven);
         let origin = self.origin.clone();
@@ -168,7 +168,7 @@ impl PlatformReport {
         Self { reports, origin, ..worse }
     }
 
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     #[must_use]
     pub fn reason(&self) -> String {
         self.reason.to_string()
@@ -186,64 +186,64 @@ impl PlatformReport {
 pub struct Subject {
     /// The namespace it would run in.
     pub namespace: String,
-    /// The names under which scanners may keep what they know about it.
+    /// The workloads that scanners may store its reports under.
     pub owners: Vec<Owner>,
     /// By image, the containers that would run it.
     pub containers: BTreeMap<ImageReference, Vec<String>>,
-    /// The images of which one platform is pinned, by this request or by that of the Pods that come of it.
+    /// The images for which one platform is pinned, by this request or by the requests for the workload's Pods.
     pub pinned: Vec<ImageReference>,
 }
 
-/// What was found out about an image, for whatever of the request asks after it: its tag is resolved once.
+/// What is known about an image, shared by all parts of the request: its tag is resolved once.
 #[derive(Debug, Default)]
 struct KnownImage {
     /// The digest that its reference was resolved to.
     digest: Option<String>,
-    /// Whether an attestor vouched for that digest.
+    /// Whether an attestor signed that digest.
     is_vouched_for: bool,
-    /// What its reference was resolved to, with whether its digest was vouched for then.
+    /// What its reference was resolved to, and whether its digest was signed then.
     resolved: Option<(bool, Rc<Resolution>)>,
     /// What its reports say.
     found: Option<Rc<ScanReport>>,
-    /// What rules and expressions were told that it is on its platforms.
+    /// What rules and expressions see of its platforms.
     configurations: Option<Result<Rc<Value>, UnknownConfiguration>>,
-    /// What they were told that it is made of.
+    /// The packages that rules and expressions see.
     packages: Option<Result<Rc<Value>, UnknownPackages>>,
 }
 
-/// The reports of the images of one request. What one look-up answers for several images is asked for once.
+/// The reports of the images of one request. A look-up that serves several images is made once.
 pub struct ReportSearch<'a> {
     settings: &'a Settings,
     host: &'a dyn Host,
     subject: &'a Subject,
-    /// Exemptions that stand in the cluster, where the settings believe them.
+    /// Exemptions in the cluster, if the settings use them.
     objects: Option<&'a ExemptionObjects<'a>>,
     /// What runs in the workload's namespace, where that may excuse findings.
     running: Option<&'a RunningPods<'a>>,
     now: Timestamp,
     known: BTreeMap<ImageReference, Rc<RefCell<KnownImage>>>,
-    /// What may still be told of packages.
+    /// The bytes that are left for packages.
     package_room: PackageRoom,
-    /// Made when the first image is looked for: many a request asks for none.
+    /// Made for the first image: many requests need no report.
     sources: Vec<(&'static str, Box<dyn Source<'a> + 'a>)>,
-    /// The same of SBOMs, which are asked for only where a gate needs one.
+    /// The same for SBOMs, which are read only if a gate needs one.
     sboms: Vec<(&'static str, Box<dyn Source<'a> + 'a>)>,
-    /// What the cluster knows to be exploited, for all images of the request.
+    /// The cluster's list of exploited vulnerabilities, for all images of the request.
     exploited: Option<Rc<ExploitedCatalogue<'a>>>,
-    /// What VEX documents say, for all images of the request; none where the settings name no place of theirs.
+    /// The VEX documents, for all images of the request; none if the settings name no place for them.
     vex: Option<Rc<VexDocuments<'a>>>,
 }
 
-/// The platforms of an image that documents are asked for.
+/// The platforms of an image whose documents are wanted.
 #[derive(Clone, Copy)]
 struct JudgedPlatforms<'s> {
     reference: &'s ImageReference,
     image: &'s ResolvedImage,
-    /// Whether each of the image's platforms is one, in their order.
+    /// For each of the image's platforms, in their order, whether it is wanted.
     is_asked: &'s [bool],
 }
 
-/// What documents say beside what they come to.
+/// What documents add to their results.
 #[derive(Default)]
 struct SaidBeside {
     exemptions: UsedExemptions,
@@ -258,7 +258,7 @@ impl fmt::Debug for ReportSearch<'_> {
 }
 
 impl<'a> ReportSearch<'a> {
-    /// A search that nothing was asked of yet.
+    /// A search that has made no calls yet.
     pub fn new(
         settings: &'a Settings,
         host: &'a dyn Host,
@@ -311,11 +311,11 @@ impl<'a> ReportSearch<'a> {
         }
     }
 
-    /// What the scanner itself wrote, whole: of the platform that decided; of several platforms with all of them under
-    /// `Platforms`. None where there is no report.
+    /// The scanner's own report, whole: that of the platform that decided. For an image with several platforms it comes with all of
+    /// them under `Platforms`. None if there is no report.
     ///
     /// # Errors
-    /// A report that was there can't be read again. That is never "no report": rules look into it for what they deny.
+    /// A report that was there can't be read again. That is never "no report": rules that deny look into it.
     pub fn whole(&self, report: &ScanReport) -> Result<Option<Value>, HostFailure> {
         let read = |platform: &PlatformReport| -> Result<Value, HostFailure> {
             match &platform.origin {
@@ -347,7 +347,7 @@ impl<'a> ReportSearch<'a> {
         Ok(Some(whole))
     }
 
-    /// Takes over digests that references were resolved to already, and which of them an attestor vouched for.
+    /// Takes over digests of references that are resolved already, and which of them an attestor signed.
     pub fn know(
         &mut self,
         digests: BTreeMap<ImageReference, String>,
@@ -361,7 +361,7 @@ impl<'a> ReportSearch<'a> {
         }
     }
 
-    /// Takes over what references were resolved to before anything was judged, or why they weren't.
+    /// Takes over what references were resolved to before anything was judged, or why they couldn't be.
     pub fn know_resolved(&mut self, digests: &Digests) {
         for (reference, digest) in digests {
             let known = self.known(reference);
@@ -375,7 +375,7 @@ impl<'a> ReportSearch<'a> {
         }
     }
 
-    /// What was found out about an image. Names of one repository are alike: this is looked up once for each question.
+    /// What is known about an image. Its name is the key, so that each look-up is made once.
     fn known(&mut self, reference: &ImageReference) -> Rc<RefCell<KnownImage>> {
         Rc::clone(self.known.entry(reference.clone()).or_default())
     }
@@ -408,7 +408,7 @@ impl<'a> ReportSearch<'a> {
         report
     }
 
-    /// What a reference stands for: asked for once, unless somebody vouched for its digest since.
+    /// What a reference stands for. It is resolved once, unless its digest was signed since.
     fn resolution(&self, reference: &ImageReference, known: &RefCell<KnownImage>) -> Rc<Resolution> {
         let mut known = known.borrow_mut();
         let is_vouched_for = known.is_vouched_for;
@@ -430,7 +430,7 @@ impl<'a> ReportSearch<'a> {
     /// What an image is on each of its platforms that is judged: a list of what [`configurations`] tells.
     ///
     /// # Errors
-    /// One of them isn't known.
+    /// One of them is unknown.
     pub fn configurations(&mut self, reference: &ImageReference) -> Result<Rc<Value>, UnknownConfiguration> {
         let known = self.known(reference);
         if let Some(told) = &known.borrow().configurations {
@@ -448,11 +448,11 @@ impl<'a> ReportSearch<'a> {
         told
     }
 
-    /// What an image is made of: a list of the packages of all its platforms that are judged, `{name, version, purl, licenses, platform}`,
-    /// each without what its SBOM doesn't say.
+    /// The packages of all platforms of an image that are judged: a list of `{name, version, purl, licenses, platform}`, without
+    /// the fields that the SBOM lacks.
     ///
     /// # Errors
-    /// Of one platform it isn't known: it could be the one that is run.
+    /// Those of one platform are unknown: it could be the one that runs.
     pub fn packages(&mut self, reference: &ImageReference) -> Result<Rc<Value>, UnknownPackages> {
         let known = self.known(reference);
         if let Some(told) = &known.borrow().packages {
@@ -492,7 +492,7 @@ impl<'a> ReportSearch<'a> {
                 all
             });
             let nothing = || Decisive::Nothing(self.sboms.iter().take(asked).map(|(_, of)| of.whereabouts()).collect());
-            // Nobody forgives that it isn't known: who asks says what becomes of it.
+            // No setting forgives a failure here: the rule or expression decides what follows.
             let forgiven =
                 EffectiveFallbacks { report_pending: Fallback::Reject, scan_failed: FailureFallback::Reject };
             let source = known_to.unwrap_or_default();
@@ -500,7 +500,7 @@ impl<'a> ReportSearch<'a> {
             let decides = platform_report(DocumentKind::Sbom, manifest, statements, source, forgiven, nothing);
             if decides.status != ScanStatus::Accepted && is_on(Remedy::EveryPlatformTellsItsPackages) {
                 let is_outage = decides.status == ScanStatus::ScanFailed && is_outage;
-                // What may go away by itself hides nothing that doesn't.
+                // A failure that may go away by itself hides no other.
                 if unknown.as_ref().is_none_or(|unknown| unknown.is_outage() && !is_outage) {
                     let (platform, why) = (decides.platform, Box::new(decides.reason));
                     unknown = Some(UnknownPackages::Untold { platform, why, is_outage });
@@ -517,7 +517,7 @@ impl<'a> ReportSearch<'a> {
         unknown.map_or(Ok(Value::Array(told)), Err)
     }
 
-    /// Whether a failure of an image's registry may be an outage: only where the settings name it.
+    /// Whether a failure of an image's registry may be an outage: only if the settings list the registry.
     fn may_be_down(&self, reference: &ImageReference) -> bool {
         self.settings.may_be_down(reference.host()) || !is_on(Remedy::ForgiveOutagesOnly)
     }
@@ -535,7 +535,7 @@ impl<'a> ReportSearch<'a> {
         let all = vec![true; image.platforms.len()];
         let asked = JudgedPlatforms { reference, image, is_asked: &all };
         let (mut platforms, known_to) = self.judge_platforms(DocumentKind::Report, asked, &judge, &mut beside);
-        // What is rejected anyway needs no SBOM; what the settings let in all the same does.
+        // A rejected image needs no SBOM. One that the settings admit all the same does.
         if judge.asks_for_contents() && is_on(Remedy::SbomMustBeThere) {
             let is_let_in = |platform: &PlatformReport| !gravity(platform.status, platform.forgiven_by, forgiven).0;
             let asked: Vec<bool> = platforms.iter().map(is_let_in).collect();
@@ -553,7 +553,7 @@ impl<'a> ReportSearch<'a> {
         });
         let nothing_judged = (ScanStatus::ScanFailed, ReportState::LookUpFailed, ForgivenBy::Nothing);
         let (status, state, forgiven_by) = worst.unwrap_or(nothing_judged);
-        // What is rejected all the same doesn't start.
+        // An image that is rejected doesn't start.
         warnings.retain(|warning| status == ScanStatus::Accepted || !warning.is_of_what_runs());
         ScanReport {
             status,
@@ -570,7 +570,7 @@ impl<'a> ReportSearch<'a> {
         }
     }
 
-    /// What documents of one kind come to for each platform that is asked for, and which source has them.
+    /// The results of documents of one kind for each wanted platform, and the source that has them.
     fn judge_platforms(
         &mut self,
         kind: DocumentKind,
@@ -604,8 +604,8 @@ impl<'a> ReportSearch<'a> {
         (platforms, known_to)
     }
 
-    /// Asks the sources in turn, until one knows the image: what was said of each platform that is asked for, by which source, and how
-    /// many were asked. A failed look-up is no "doesn't know".
+    /// Asks the sources in turn, until one knows the image. Returns the statements about each wanted platform, their source, and
+    /// how many sources were asked. A failed look-up never counts as "doesn't know".
     fn ask(
         &mut self,
         kind: DocumentKind,
@@ -622,7 +622,7 @@ impl<'a> ReportSearch<'a> {
             }
             DocumentKind::Report | DocumentKind::Sbom => {}
         }
-        // What an image is made of never changes: an SBOM doesn't age.
+        // An image's packages never change, so an SBOM doesn't age.
         let (max_age, now) = (reports.max_age.as_ref().filter(|_| kind == DocumentKind::Report), self.now);
         let may_be_down = self.may_be_down(reference);
         let at_mirror = self.settings.mirrors.place_of(reference).filter(|_| is_on(Remedy::KnowNameAtMirror));
@@ -647,9 +647,9 @@ impl<'a> ReportSearch<'a> {
                     max_age,
                     now,
                 };
-                // No report can speak of what is no manifest; the others are judged all the same.
+                // No report can be about an entry that is no manifest. The others are judged all the same.
                 if manifest.unjudgeable.is_none() && *is_asked {
-                    // What VEX says of one platform it needn't say of another.
+                    // A VEX statement about one platform may not apply to another.
                     let of_platform =
                         self.vex.as_ref().filter(|_| kind == DocumentKind::Report).map(|vex| {
                             Box::new(judge.clone().with_vex(VexOfImage::new(vex, reference, image, manifest)))
@@ -666,8 +666,7 @@ impl<'a> ReportSearch<'a> {
     }
 }
 
-/// The exemptions without which an image's reports might have come to something else: by their last day, reason and object,
-/// the ids that they were needed for.
+/// The exemptions that an image's result may depend on: by their last day, reason and object, the ids that they were needed for.
 #[derive(Debug, Default)]
 struct UsedExemptions(BTreeMap<(Timestamp, String, Option<ExemptedBy>), BTreeSet<String>>);
 
@@ -704,7 +703,7 @@ impl UsedExemptions {
     }
 }
 
-/// Notes what VEX documents say without which an image's reports might have come to something else.
+/// Notes the VEX statements that an image's result may depend on.
 fn note_vex(statements: &[Statement<'_>], used: &mut Vec<UsedVex>) {
     for statement in statements {
         let Knowledge::Fresh(judgement) = &statement.known else { continue };
@@ -718,8 +717,8 @@ fn note_vex(statements: &[Statement<'_>], used: &mut Vec<UsedVex>) {
 }
 
 impl Statement<'_> {
-    /// A source knows an image when it has a report for it, or says that one is on its way or failed. A look-up that
-    /// failed may have hidden any of these.
+    /// A source knows an image if it has a report for it, or says that one is pending or failed. A failed look-up may have hidden
+    /// any of these.
     fn knows_the_image(&self) -> bool {
         match self.known {
             Knowledge::Fresh(_) | Knowledge::Stale(_) | Knowledge::Pending(_) | Knowledge::Failed(_) => true,
@@ -728,12 +727,12 @@ impl Statement<'_> {
         }
     }
 
-    /// Which `scanFailed` forgives a failure. What can't be read in a registry may be whoever's pushed it: only an object is the
-    /// scanner's own. Of that too some is the image's doing.
+    /// Which value of `scanFailed` forgives a failure. Anybody with push access may have pushed what can't be read in a registry.
+    /// Only an object is the scanner's own, and some of its errors are caused by the image, too.
     fn forgiven_by(&self) -> ForgivenBy {
         let is_outage = match &self.known {
             Knowledge::Provoked(_) => false,
-            // What the policy may not read or call doesn't come back by itself.
+            // A missing right doesn't come back by itself.
             Knowledge::LookUpFailed(HostFailure::NotGranted(_) | HostFailure::Withheld(_)) => false,
             Knowledge::Fresh(Judgement { verdict: Verdict::Unreadable(why), .. }) => {
                 matches!(self.origin, Some(Origin::Object { .. })) && !why.is_of_the_image()
@@ -744,8 +743,8 @@ impl Statement<'_> {
         if is_forgiven { ForgivenBy::AcceptOutages } else { ForgivenBy::Accept }
     }
 
-    /// Whether nothing keeps what it knows from being told but what may go away by itself, and nobody chose who names or pushes
-    /// images. Nothing that can't be read is, nor a right that isn't there.
+    /// Whether it is accepted, unknown, or hidden by a failure that may go away by itself and isn't the doing of Pod authors or
+    /// pushers. An unreadable document or a missing right is no such failure.
     fn is_told_but_for_outages(&self) -> bool {
         match &self.known {
             Knowledge::LookUpFailed(failure) => failure.is_outage(),
@@ -758,7 +757,7 @@ impl Statement<'_> {
         matches!(self.known, Knowledge::Fresh(_))
     }
 
-    /// What it comes to.
+    /// Its status.
     fn status(&self) -> (ScanStatus, ReportState) {
         match &self.known {
             Knowledge::Fresh(Judgement { verdict: Verdict::Accepted, .. }) => {
@@ -781,7 +780,7 @@ impl Statement<'_> {
         }
     }
 
-    /// The same as a reason, once it is the one that decides.
+    /// Its reason, if it is the one that decides.
     fn into_reason(self, kind: DocumentKind, source: &'static str) -> ReportReason {
         let made = match (self.time, self.first_made) {
             (Some(time), _) => Made::At(time),
@@ -809,7 +808,7 @@ impl Statement<'_> {
     }
 }
 
-/// What gates of fresh reports warn of.
+/// The warnings of gates about fresh reports.
 fn warned(statements: &[Statement<'_>]) -> Vec<ImageWarning> {
     let judgements = statements.iter().filter_map(|statement| match &statement.known {
         Knowledge::Fresh(judgement) => Some(judgement),
@@ -821,13 +820,13 @@ fn warned(statements: &[Statement<'_>]) -> Vec<ImageWarning> {
         .collect()
 }
 
-/// Whether fresh reports of one platform come to different verdicts.
+/// Whether fresh reports of one platform have different verdicts.
 fn disagree(statements: &[Statement<'_>]) -> bool {
     let mut fresh = statements.iter().filter(|statement| statement.is_fresh()).map(|statement| statement.status().0);
     fresh.next().is_some_and(|first| fresh.any(|other| other != first))
 }
 
-/// What reports say of each platform, with what SBOMs say where they were asked for.
+/// The reports of each platform, combined with the SBOMs if they were needed.
 fn with_sboms(
     reports: Vec<PlatformReport>,
     sboms: Vec<PlatformReport>,
@@ -838,8 +837,7 @@ fn with_sboms(
     pairs.map(|((report, sbom), is_asked)| if *is_asked { report.with(sbom, forgiven) } else { report }).collect()
 }
 
-/// The worst that a source says decides; of equals the first, in the order in which they were said. What is old doesn't
-/// count beside what is fresh.
+/// The worst statement of a source decides, and the first of equals. An old one doesn't count beside a fresh one.
 fn platform_report(
     kind: DocumentKind,
     manifest: &PlatformManifest,
@@ -888,8 +886,8 @@ fn platform_report(
     }
 }
 
-/// What decides before what: whatever rejects before what a setting forgives, so that nothing that is forgiven hides what
-/// isn't; of these the worst status.
+/// The order in which results decide. What rejects comes before what a setting forgives, so that nothing forgiven hides it.
+/// Otherwise the worst status comes first.
 fn gravity(
     status: ScanStatus,
     forgiven_by: ForgivenBy,

@@ -1,6 +1,6 @@
 //! Resolving: from a reference to the one digest that is judged, and to the manifests of the platforms below it.
 //!
-//! A tag is asked for once. Everything after that is asked for by digest, the only form in which an answer is checked.
+//! A tag is requested once. Everything after that is requested by digest, the only form in which an answer is checked.
 
 use crate::reason::{MAX_PLATFORMS, NamedByMirror, Unjudgeable, Unresolved};
 use image_admission_host::Host;
@@ -16,16 +16,17 @@ use std::collections::BTreeMap;
 pub struct ResolvedImage {
     /// The digest that the reference stands for: the index's for a multi-platform image.
     pub digest: String,
-    /// The manifests to judge, never none.
+    /// The manifests to judge; never empty.
     pub platforms: Vec<PlatformManifest>,
-    /// The index's others, for platforms that aren't asked for: scanners may have taken one of these.
+    /// The index's other manifests, for platforms that aren't wanted: scanners may have taken one of these.
     pub others: Vec<PlatformManifest>,
-    /// What is written in the image's place: the one platform that is asked for, or else what the reference stands for.
+    /// The digest to pin: that of the one wanted platform, or else the one that the reference stands for.
     pub pin: String,
-    /// Whether the index may hold what the host doesn't show; the settings let it in all the same.
+    /// Whether the index may hold data that the host doesn't show, and the settings accept that.
     pub is_unproven: bool,
-    /// Whether what is said of its digest is said of these platforms. Of an unproven index whose one platform is pinned it
-    /// isn't: whoever scanned that may have scanned what the host doesn't show, and what it shows is what runs.
+    /// Whether statements about its digest are about these platforms. They aren't if the index is unproven and its one platform is
+    /// pinned: a scanner of the index may have scanned what the host doesn't show, while the platform that it shows is the one that
+    /// runs.
     pub speaks_for_platforms: bool,
     /// The image that all of its platforms were built from, as an index says that can hide nothing.
     pub base: Option<BaseImage>,
@@ -36,17 +37,17 @@ pub struct ResolvedImage {
 pub struct PlatformManifest {
     /// Its digest.
     pub digest: String,
-    /// The platform that the index says it is for. None: it stands alone, or the index doesn't say.
+    /// The platform that the index gives. None: it stands alone, or the index gives none.
     pub platform: Option<Platform>,
-    /// Whether it says a platform that can't be read, so that it may be for any that is asked for.
+    /// Whether its platform can't be read, so that it may be any wanted one.
     pub is_odd: bool,
-    /// Whether every runtime reads its platform alike, on each machine of it.
+    /// Whether every runtime, on each of the platform's machines, reads its platform in the same way.
     pub is_plain: bool,
-    /// Why no report can speak of it. The others are judged all the same: one of them may be known to be bad.
+    /// Why no report can be about it. The others are judged all the same: one of them may be known to be bad.
     pub unjudgeable: Option<Unjudgeable>,
 }
 
-/// What is known of an image: its digest, when that could be had, and its platforms or why there are none.
+/// What is known of an image: its digest, if it is known, and its platforms or why there are none.
 #[derive(Debug)]
 pub struct Resolution {
     /// The digest, where one is known.
@@ -58,8 +59,8 @@ pub struct Resolution {
 /// The digests that references stand for, or why they aren't known.
 pub type Digests = BTreeMap<ImageReference, Result<String, Unresolved>>;
 
-/// Asks the host for the digest of a reference (unless it carries one, or it is `known` already) and for the manifest at
-/// that digest. `is_pinned` says whether what runs is what [`ResolvedImage::pin`] says, and nothing else.
+/// Requests the digest of a reference (unless it has one, or is `known` already) and the manifest at that digest. `is_pinned` says
+/// whether only [`ResolvedImage::pin`] can run.
 pub fn resolve(
     reference: &ImageReference,
     known: Option<&String>,
@@ -85,7 +86,7 @@ pub fn resolve(
     }
 }
 
-/// The digest that a reference stands for: its own, or what its tag is now.
+/// The digest that a reference stands for: its own, or the tag's present one.
 pub fn find_digest(reference: &ImageReference, settings: &Settings, host: &dyn Host) -> Result<String, Unresolved> {
     may_ask(reference, settings)?;
     if let Some(digest) = reference.digest() {
@@ -103,11 +104,11 @@ pub fn find_digest(reference: &ImageReference, settings: &Settings, host: &dyn H
     }
 }
 
-/// Whether the settings let the registry of a reference be asked. Whoever creates a Pod writes the reference: without a
-/// list they could have any address asked that the policy server reaches, so that those inside must be listed.
+/// Whether the settings allow calls to a reference's registry. The Pod's author chooses the reference. Without a list, that could
+/// be any address that the policy server reaches, so registries inside the network must be listed.
 ///
 /// # Errors
-/// It may not.
+/// They don't.
 pub fn may_ask(reference: &ImageReference, settings: &Settings) -> Result<(), Unresolved> {
     let host = reference.host();
     if let Some(named) = NamedByMirror::of(reference, &settings.mirrors) {
@@ -123,25 +124,25 @@ pub fn may_ask(reference: &ImageReference, settings: &Settings) -> Result<(), Un
     }
 }
 
-/// What is asked for of an image.
+/// How an image is to be resolved.
 #[derive(Debug)]
 pub struct Asked<'a> {
-    /// The platforms that the settings ask for.
+    /// The wanted platforms.
     pub platforms: &'a Platforms,
-    /// What becomes of an index whose bytes nothing proves.
+    /// How to treat an index whose bytes aren't proven.
     pub unproven_indexes: UnprovenIndexes,
-    /// Whether policies of `imageVerification` look at images, and so at what the digest stands for.
+    /// Whether policies of `imageVerification` check images, and so what the digest stands for.
     pub is_verified: bool,
-    /// Whether an attestor vouched for that digest.
+    /// Whether an attestor signed that digest.
     pub is_vouched_for: bool,
-    /// Whether what runs is what [`ResolvedImage::pin`] says, and nothing else.
+    /// Whether only [`ResolvedImage::pin`] can run.
     pub is_pinned: bool,
 }
 
-/// The manifests at a digest that are judged: those of an index that the settings ask for.
+/// The manifests at a digest that are judged: of an index, those that the settings want.
 ///
-/// Nodes read an index with another parser than the host. So one is believed only where its bytes are proven, or where the
-/// one platform that is asked for is pinned in its place.
+/// Nodes read an index with another parser than the host. So an index counts only if its bytes are proven, or if the one wanted
+/// platform is pinned instead of it.
 pub fn find_image(
     reference: &ImageReference,
     digest: &str,
@@ -168,9 +169,9 @@ pub fn find_image(
         Kind::Index => {
             let (platforms, others) = asked_for(manifest.entries(), asked.platforms)?;
             let is_proven = manifest.is_proven(digest) || !is_on(Remedy::ProveIndexes);
-            // Who signed an index may have seen in it what the host doesn't show: no signature vouches for the platform then.
+            // The signer of an index may have seen in it what the host doesn't show: then no signature covers the platform.
             let is_certain = is_proven || !asked.is_verified;
-            // And what was signed keeps its digest: the signature isn't found by another, when the object is asked about again.
+            // A signed digest stays: with another one, no signature is found when the object comes again.
             let is_replaced = asked.is_pinned && is_certain && !asked.is_vouched_for;
             let only = the_only_one(&platforms, asked.platforms).filter(|_| is_replaced);
             if let Some(only) = only.map(str::to_owned) {
@@ -189,7 +190,7 @@ pub fn find_image(
     }
 }
 
-/// The digest of the one manifest that can run, where exactly one platform is asked for.
+/// The digest of the one manifest that can run, if exactly one platform is listed.
 fn the_only_one<'p>(platforms: &'p [PlatformManifest], asked: &Platforms) -> Option<&'p str> {
     match (platforms, asked) {
         ([only], Platforms::Listed(listed)) if listed.len() == 1 && only.unjudgeable.is_none() => Some(&only.digest),
@@ -197,10 +198,10 @@ fn the_only_one<'p>(platforms: &'p [PlatformManifest], asked: &Platforms) -> Opt
     }
 }
 
-/// Manifests that the settings ask for, and the others.
+/// Wanted manifests, and the others.
 type Sorted = (Vec<PlatformManifest>, Vec<PlatformManifest>);
 
-/// The entries of an index that are judged: all that a machine could run, and of those what the settings ask for.
+/// The entries of an index that are judged: those that a machine could run and the settings want.
 fn asked_for(entries: &[Descriptor<'_>], platforms: &Platforms) -> Result<Sorted, Unresolved> {
     let mut there: Vec<PlatformManifest> = Vec::new();
     for entry in entries {
@@ -235,9 +236,9 @@ fn asked_for(entries: &[Descriptor<'_>], platforms: &Platforms) -> Result<Sorted
     Ok((asked, others))
 }
 
-/// The manifests for platforms that are listed. Where an index has none that a machine takes for its own platform, runtimes take one that
-/// can stand in for it, or one without a platform; so these are asked for where a listed platform has none that all of its machines
-/// take. One whose platform can't be read is asked for always.
+/// The manifests for the listed platforms. If an index has none for a machine's own platform, runtimes take one that can stand in
+/// for it, or one without a platform. So these are wanted too, unless every listed platform has one that all of its machines take.
+/// One with an unreadable platform is always wanted.
 fn listed_ones(there: Vec<PlatformManifest>, listed: &[Platform]) -> Result<Sorted, Unresolved> {
     let hides_nothing = is_on(Remedy::DecoysHideNothing);
     let machines: Vec<Platform> =

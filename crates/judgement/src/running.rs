@@ -1,7 +1,7 @@
-//! Images that run already: what the status of Pods proves of a workload's own namespace.
+//! Images that run already: what the status of Pods in a workload's own namespace proves.
 //!
-//! A kubelet writes that status, and who may write a Pod may not write it. Pods are looked for once for a request, and only where
-//! nothing but young findings would reject it. What is believed of a Pod is what a GET shows.
+//! Kubelets write that status, and the right to write Pods doesn't include it. Pods are listed once for a request, and only if
+//! nothing but young findings would reject it. A Pod counts as a GET shows it.
 
 use crate::reason::UnknownRunning;
 use crate::resolve::ResolvedImage;
@@ -21,7 +21,7 @@ use std::fmt;
 pub const API_VERSION: &str = "v1";
 /// What is read.
 pub const KIND: &str = "Pod";
-/// What is asked for.
+/// The requested fields.
 const FIELDS: [&str; 6] = [
     "status.phase",
     "status.containerStatuses.imageID",
@@ -30,9 +30,9 @@ const FIELDS: [&str; 6] = [
     "status.initContainerStatuses.state.running.startedAt",
     "status.initContainerStatuses.state.terminated.startedAt",
 ];
-/// The most Pods of a namespace that are looked through.
+/// The most Pods of a namespace that are searched.
 const MAX_PODS: usize = 2_000;
-/// The most Pods that are read anew for one image, those that run longest first.
+/// The most Pods that are read again for one image, those that run longest first.
 const MAX_READ: usize = 5;
 
 /// The Pods of a workload's namespace, as one request sees them.
@@ -46,11 +46,11 @@ pub struct RunningPods<'a> {
     read: RefCell<BTreeMap<String, Result<Option<RunningPod>, HostFailure>>>,
 }
 
-/// A Pod that runs.
+/// A running Pod.
 #[derive(Debug, Clone)]
 struct RunningPod {
     name: String,
-    /// The digests of what its containers run, each since when.
+    /// The digests of its containers' images, and since when each runs.
     started: Vec<(String, Timestamp)>,
 }
 
@@ -67,12 +67,12 @@ pub struct Runs {
 #[derive(Debug, Clone)]
 pub struct RunningImage<'a> {
     pods: &'a RunningPods<'a>,
-    /// What a runtime may call it by.
+    /// The digests that a runtime may report for it.
     digests: Vec<String>,
 }
 
 impl<'a> RunningPods<'a> {
-    /// Those of a namespace; none where no setting asks what runs there. Nothing is asked yet.
+    /// Those of a namespace; none if no setting needs what runs there. Makes no calls yet.
     pub fn new(settings: &'a Settings, host: &'a dyn Host, namespace: &'a str) -> Option<Self> {
         settings.acceptance.of(namespace).running?;
         Some(Self { host, namespace, listed: OnceCell::new(), read: RefCell::default() })
@@ -89,7 +89,7 @@ impl<'a> RunningPods<'a> {
         Ok(items.iter().filter_map(Pod::running).collect())
     }
 
-    /// A Pod as it is now; none where it is gone, doesn't run or isn't the one that was asked for.
+    /// A Pod as it is now; none if it is gone, doesn't run or isn't the requested one.
     fn read(&self, name: &str) -> Result<Option<RunningPod>, HostFailure> {
         if let Some(known) = self.read.borrow().get(name) {
             return known.clone();
@@ -112,8 +112,8 @@ impl<'a> RunningPods<'a> {
 }
 
 impl<'a> RunningImage<'a> {
-    /// An image of which some platforms are judged. Runtimes call what they run by the digest that they were asked for, or by that of
-    /// the platform's manifest, which stands for the whole image where it is the only one.
+    /// An image of which some platforms are judged. Runtimes report the digest that was requested, or that of the platform's
+    /// manifest, which stands for the whole image if it is the only one.
     pub fn new(pods: &'a RunningPods<'a>, image: &ResolvedImage) -> Self {
         let whole = image.speaks_for_platforms.then(|| image.digest.clone());
         let only = match image.platforms.as_slice() {
@@ -123,15 +123,15 @@ impl<'a> RunningImage<'a> {
         Self { pods, digests: whole.into_iter().chain(only).collect() }
     }
 
-    /// The namespace whose Pods are looked at.
+    /// The namespace whose Pods are searched.
     pub fn namespace(&self) -> &'a str {
         self.pods.namespace
     }
 
-    /// Since when it runs, of the Pod that runs it longest; none where it runs since no time before `known`.
+    /// Since when it runs, in the Pod that runs it longest; none if no Pod has run it since before `known`.
     ///
     /// # Errors
-    /// Nobody can say.
+    /// It is unknown.
     pub fn runs_since_before(&self, known: Timestamp) -> Result<Option<Runs>, UnknownRunning> {
         let listed = self.pods.listed.get_or_init(|| self.pods.list()).as_ref().map_err(Clone::clone)?;
         let shown = listed.iter().filter_map(|pod| Some((self.started(pod, known)?, &pod.name)));
@@ -155,7 +155,7 @@ impl<'a> RunningImage<'a> {
         failed.map_or(Ok(None), |failure| Err(UnknownRunning::LookUpFailed { namespace: namespace(), failure }))
     }
 
-    /// Since when a Pod runs it, where that is before `known`.
+    /// Since when a Pod runs it, if that is before `known`.
     fn started(&self, pod: &RunningPod, known: Timestamp) -> Option<Timestamp> {
         let is_it = |digest: &String| self.digests.contains(digest) || !is_on(Remedy::MatchRunningDigest);
         let since = pod.started.iter().filter(|(digest, _)| is_it(digest)).map(|(_, since)| *since).min();
@@ -169,7 +169,7 @@ impl fmt::Debug for RunningPods<'_> {
     }
 }
 
-/// A Pod, as far as its status tells what runs. One that is about to be gone runs until it is: it is what a drained node leaves.
+/// A Pod, as far as its status shows what runs. A Pod that is being deleted runs until it is gone: a drained node leaves such Pods.
 #[derive(Deserialize)]
 struct Pod<'a> {
     #[serde(borrow)]
@@ -219,7 +219,7 @@ impl Listed for Pod<'_> {
 }
 
 impl Pod<'_> {
-    /// What it runs; none where it doesn't run, or not what it says.
+    /// Its images; none if it doesn't run, or doesn't say which.
     fn running(&self) -> Option<RunningPod> {
         let status = self.status.as_ref()?;
         let must_run = is_on(Remedy::MustRun);
@@ -227,7 +227,7 @@ impl Pod<'_> {
             return None;
         }
         let containers = status.container_statuses.iter().flatten().filter_map(|status| status.started(!must_run));
-        // Those that prepare a Pod are done while it runs.
+        // Init containers have ended while the Pod runs.
         let init = status.init_container_statuses.iter().flatten().filter_map(|status| status.started(true));
         let started: Vec<_> = containers.chain(init).collect();
         (!started.is_empty()).then(|| RunningPod { name: self.metadata.name.as_str().to_owned(), started })
@@ -235,8 +235,8 @@ impl Pod<'_> {
 }
 
 impl ContainerStatus<'_> {
-    /// The digest of what it runs, and since when. The Pod's own start tells nothing: another image may have been put into it since,
-    /// and the tag of an image may lead elsewhere when a container is started again.
+    /// The digest of its image, and since when it runs. The Pod's own start proves nothing: its image may have been changed since,
+    /// and a tag may lead elsewhere when a container restarts.
     fn started(&self, may_be_done: bool) -> Option<(String, Timestamp)> {
         // `docker-pullable://ghcr.io/team/app@sha256:…`; without the digest of a manifest it is the id of a configuration.
         let (_, digest) = self.image_id.as_ref()?.as_str().rsplit_once('@')?;
@@ -310,7 +310,7 @@ mod tests {
         ] {
             assert_eq!(started(status.clone()), None, "{status}");
         }
-        // What prepares a Pod is done while it runs, or runs beside it.
+        // An init container has ended while the Pod runs, or runs beside the others.
         for state in [json!({"terminated": {"startedAt": "1970-01-01T00:00:07Z"}}), runs] {
             let status = json!({"phase": "Running", "initContainerStatuses": [{"imageID": image, "state": state}]});
             assert_eq!(started(status), Some(vec![(SHA.to_owned(), 7)]), "{state}");

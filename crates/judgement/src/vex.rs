@@ -1,9 +1,9 @@
-//! VEX beside reports: what somebody whom the settings name signed of the vulnerabilities in an image.
+//! VEX documents beside images: signed statements about the vulnerabilities in an image, by attestors that the settings name.
 //!
-//! Documents are looked for once for a platform of an image, and only where a finding would reject it. Whoever can push may copy a
-//! signed one beside any image: a document is about this image where its signed manifest, or a statement in it, names a digest of
-//! it. The newest word of an attestor undoes their older ones, and nobody's undoes another's that a finding counts. What several
-//! signed is the word of each of them.
+//! Documents are looked for once for a platform of an image, and only if a finding would reject it. Anybody with push access may
+//! copy a signed one beside any image. So a document is about this image only if its signed manifest, or a statement in it, names a
+//! digest of the image. An attestor's newest statement replaces their older ones. If one attestor says that a finding counts, no
+//! other can undo that. A document with several signers is a statement of each of them.
 
 use crate::attached::{Attachments, Found, Trusted};
 use crate::reason::{Unsigned, UnusableVex, UnusedVex, UsedVex, VexSaid};
@@ -24,25 +24,25 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-/// The longest name of an attestor that is told.
+/// The longest name of an attestor that is shown.
 const MAX_ATTESTOR_LENGTH: usize = 64;
 
-/// Which words were asked for: an image, its digests, and its platform.
+/// The key of a look-up: an image, its digests, and its platform.
 type Asked = (String, String, Option<Platform>);
 
 /// The documents about images, as one request sees them.
 pub(crate) struct VexDocuments<'a> {
-    /// Where they stand, each place with what was found there.
+    /// The places of the documents, each with what was found there.
     places: RefCell<Vec<(&'a AttachedArtifacts, Attachments<'a>)>>,
-    /// By the image, its digests and its platform, what is said of it.
+    /// By the image, its digests and its platform, the statements about it.
     read: RefCell<BTreeMap<Asked, Rc<ImageVex>>>,
-    /// Everybody whose word counts.
+    /// Everybody whose statements count.
     speakers: Vec<Speaker<'a>>,
     now: Timestamp,
 }
 
-/// Somebody whose newest word counts: all that a place calls by one name. Of two places it is one where they are recognised in the
-/// same ways.
+/// Somebody whose newest statement counts: all attestors of a place with one name. Attestors of two places are the same if they are
+/// recognised in the same ways.
 type Speaker<'a> = Vec<&'a Attestor>;
 
 /// One platform of an image, as far as documents may speak of it.
@@ -50,23 +50,23 @@ type Speaker<'a> = Vec<&'a Attestor>;
 pub(crate) struct VexOfImage<'a> {
     documents: Rc<VexDocuments<'a>>,
     reference: ImageReference,
-    /// Its own digest, where that speaks for the platform, and that of the platform's manifest.
+    /// The image's own digest, if it stands for the platform, and that of the platform's manifest.
     digests: Vec<String>,
     platform: Option<Platform>,
 }
 
-/// What all documents say of a platform of an image.
+/// All statements about a platform of an image.
 #[derive(Debug)]
 pub(crate) struct ImageVex {
     statements: Vec<Relevant>,
-    /// By the vulnerability's name in lower case, the statements that have it.
+    /// By the vulnerability's name in lower case, the positions of its statements.
     by_name: BTreeMap<String, Vec<usize>>,
-    /// Documents that take nothing out, and why; what keeps all others from doing so comes first.
+    /// Documents that clear nothing, and why; those that prevent all others from clearing come first.
     pub unusable: Vec<UnusableVex>,
     now: Timestamp,
 }
 
-/// A statement that reaches into the image.
+/// A statement that applies to the image.
 #[derive(Debug)]
 struct Relevant {
     reach: Reach,
@@ -77,35 +77,35 @@ struct Relevant {
     document: Rc<Signed>,
 }
 
-/// A document that is signed.
+/// A signed document.
 #[derive(Debug)]
 struct Signed {
     /// `repository@digest`
     artifact: String,
-    /// Whose word it is: their numbers, and what they are called.
+    /// Its signers: their numbers and names.
     signers: BTreeMap<usize, String>,
 }
 
-/// A statement as the word of one of those who signed it.
+/// A statement, as made by one of its signers.
 #[derive(Debug, Clone, Copy)]
 struct Word<'v> {
     statement: &'v Relevant,
     signer: usize,
 }
 
-/// What is said of a finding.
+/// The statements about a finding.
 #[derive(Debug)]
 pub(crate) enum Vex {
-    /// Nothing.
+    /// There are none.
     Silent,
-    /// It doesn't count, say these.
+    /// These say that it doesn't count.
     Clears(Vec<UsedVex>),
-    /// Something, and it counts all the same.
+    /// There is one, and the finding still counts.
     Counts(UnusedVex),
 }
 
 impl<'a> VexDocuments<'a> {
-    /// Those at the places of the settings; none where these name no place. Nothing is asked yet.
+    /// Those at the places in the settings; none if there are no places. Makes no calls yet.
     pub(crate) fn new(places: &'a [AttachedArtifacts], host: &'a dyn Host, now: Timestamp) -> Option<Self> {
         if places.is_empty() {
             return None;
@@ -122,7 +122,7 @@ impl<'a> VexDocuments<'a> {
         Some(Self { places: attachments.into(), read: RefCell::default(), speakers, now })
     }
 
-    /// What stands beside a platform of an image.
+    /// The documents beside a platform of an image.
     fn read(&self, image: &VexOfImage<'a>) -> ImageVex {
         let VexOfImage { reference, digests, platform, .. } = image;
         let platform = platform.as_ref();
@@ -147,7 +147,7 @@ impl<'a> VexDocuments<'a> {
         vex
     }
 
-    /// Whose word a document at a place is.
+    /// The signers of a document at a place.
     fn signed(&self, place: &'a AttachedArtifacts, trusted: &Trusted<'a>) -> Signed {
         let number = |attestor: &&'a Attestor| {
             let own = speaker(place, attestor);
@@ -166,7 +166,7 @@ impl<'a> VexDocuments<'a> {
     }
 }
 
-/// All that a place calls by the name of one of its attestors.
+/// All attestors of a place with the name of one of them.
 fn speaker<'a>(place: &'a AttachedArtifacts, attestor: &Attestor) -> Speaker<'a> {
     place.attestors.iter().filter(|own| own.name == attestor.name).collect()
 }
@@ -190,9 +190,9 @@ impl<'a> VexOfImage<'a> {
         self.digests.last().map_or("", String::as_str)
     }
 
-    /// What is said of it: looked up, once.
+    /// The statements about it, looked up once.
     pub(crate) fn read(&self) -> Rc<ImageVex> {
-        // One that names a digest may be in an index that isn't known.
+        // An image with a digest may belong to an index that isn't known.
         let name = self.reference.at(self.reference.digest().unwrap_or_default());
         let key = (name, self.digests.join(" "), self.platform.clone());
         if let Some(known) = self.documents.read.borrow().get(&key) {
@@ -205,7 +205,7 @@ impl<'a> VexOfImage<'a> {
 }
 
 impl ImageVex {
-    /// What is said of a finding, by any of its names. Of one about several vulnerabilities each must be cleared.
+    /// The statements about a finding, by any of its names. If it is about several vulnerabilities, each must be cleared.
     pub(crate) fn of(&self, finding: &Finding<'_>) -> Vex {
         let mut cves: Vec<String> =
             finding.ids().map(str::to_ascii_lowercase).filter(|id| id.starts_with("cve-")).collect();
@@ -220,7 +220,7 @@ impl ImageVex {
         }
         let (mut used, mut silent) = (Vec::new(), None);
         for cve in cves {
-            // By another name, like an advisory's, it is of all of them: that isn't enough to clear any.
+            // A statement under another name, such as an advisory's, is about all of them: that isn't enough to clear any.
             let mut about = self.about(finding, [cve.as_str()].into_iter());
             let others = finding.ids().filter(|id| !id.to_ascii_lowercase().starts_with("cve-"));
             let others = self.about(finding, others).into_iter();
@@ -238,7 +238,7 @@ impl ImageVex {
         }
     }
 
-    /// What statements come to, each attestor's newest: if any says that the finding counts, it does.
+    /// Combines the newest statement of each attestor: if one says that the finding counts, it does.
     fn weigh(&self, statements: &[&Relevant], finding: &Finding<'_>) -> Vex {
         let mut newest: BTreeMap<usize, Word<'_>> = BTreeMap::new();
         let mut unused = None;
@@ -280,7 +280,7 @@ impl ImageVex {
         statements.filter(|statement| statement.reach.has(package.as_ref())).collect()
     }
 
-    /// Adds what a signed document says.
+    /// Adds the statements of a signed document.
     fn add(&mut self, trusted: &Trusted<'_>, signed: Signed, image: Named<'_>) {
         let artifact = || trusted.artifact.clone();
         let content = match trusted.read() {
@@ -323,7 +323,7 @@ impl ImageVex {
         self.statements.push(Relevant { reach, means, time, status, justification, document });
     }
 
-    /// What can't be read could be the document that says that a finding counts: then none takes anything out.
+    /// A document that can't be read might say that a finding counts: then no document clears anything.
     fn settle(&mut self) {
         self.unusable.sort_by_key(|why| !why.hides_statements());
         if self.unusable.first().is_some_and(UnusableVex::hides_statements) && is_on(Remedy::UnreadVexClearsNothing) {
@@ -334,12 +334,12 @@ impl ImageVex {
 }
 
 impl Word<'_> {
-    /// The newest weighs most, and of one time the worst. What says no time may be the newest.
+    /// The newest weighs most, and of equal times the worst. A statement without a time may be the newest.
     fn weight(&self) -> (Timestamp, Means) {
         (self.statement.time.unwrap_or(Timestamp(i64::MAX)), self.statement.means)
     }
 
-    /// Why its time keeps it from taking anything out. What doesn't clear a finding may be of any time.
+    /// Why its time keeps it from clearing a finding. A statement that doesn't clear one may have any time.
     fn untimely(&self, now: Timestamp) -> Option<UnusedVex> {
         if self.statement.means != Means::Cleared || !is_on(Remedy::TimeOfVex) {
             return None;

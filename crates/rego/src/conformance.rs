@@ -32,16 +32,16 @@ pub struct Question<'a> {
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unanswered {
-    /// A deployment is refused, in the words that it is told.
+    /// A deployment is refused, with this error.
     Refused(String),
     /// The evaluation failed, which rejects a request.
     Failed(String),
 }
 
-/// What the variables of the query come to, once for each way in which it holds. Sets are arrays in the engine's order.
+/// The values of the query's variables, once for each way in which it holds. Sets are arrays in the engine's order.
 ///
 /// # Errors
-/// The modules aren't deployed, or the evaluation fails.
+/// The modules are refused, or the evaluation fails.
 pub fn answer(question: &Question<'_>) -> Result<Vec<Json>, Unanswered> {
     let names: Vec<String> = (0..question.modules.len()).map(|number| format!("module-{number}")).collect();
     let texts: Vec<Text<'_>> =
@@ -76,7 +76,7 @@ pub fn answer(question: &Question<'_>) -> Result<Vec<Json>, Unanswered> {
         let found = evaluator.query(&format!("term = {term}")).map_err(failed)?;
         evaluator.set_input(found.first().map_or(Value::Undefined, |way| get(way, "term")));
     }
-    // As requests do it, where the query is a rule's value.
+    // As in requests, where the query is a rule's value.
     if let Some((path, variable)) = rule_asked_for(question.query)
         && let Some((package, rule)) = path.rsplit_once('.')
         && modules.iter().any(|facts| facts.package.join(".") == package && facts.rules.contains(rule))

@@ -1,8 +1,8 @@
 //! What is checked when the policy is deployed: rules that can't be evaluated, or that would end the module, are errors of the
 //! settings. The modules are those that a request would load.
 //!
-//! A denial that a missing field silences is no error, nor is a rule that looks at what nobody shows it: the log and
-//! `image-admission lint` tell of them.
+//! Two things are no errors: a denial that a missing field silences, and a rule that reads what it never sees. The log and
+//! `image-admission lint` report them.
 //!
 //! ```text
 //! compile ──┬── nesting: text that the parser must not see
@@ -12,7 +12,7 @@
 //!           ├── growth: values that explode
 //!           ├── forms: rules that can't give what is asked of them
 //!           ├── silence: denials that a missing field silences
-//!           └── unseen: rules that look at what nobody shows them
+//!           └── unseen: rules that read what they never see
 //! ```
 
 mod compile;

@@ -1,4 +1,4 @@
-//! regorus with bounds: modules are read and evaluated, and nothing that a rule says takes the server down.
+//! regorus with bounds: modules are read and evaluated, and no rule can take the server down.
 //!
 //! ```text
 //! module (its syntax, read) ── evaluator ── builtins (those that regorus lacks) ── image_has_prefix, image_reference
@@ -10,7 +10,7 @@
 //!                                  └── reimplemented ── document, sprintf: what is answered here
 //! ```
 //!
-//! It knows of no request and of no settings but the versions of modules and the comparison of names.
+//! It knows no requests, and of the settings only the versions of modules and the comparison of names.
 
 mod addresses;
 mod bounds;
@@ -36,8 +36,8 @@ pub use clock::use_clock_if_none;
 pub use evaluator::{Budget, EvaluationError, Evaluator, Text};
 pub use weight::is_within;
 
-/// Makes an engine of `image-admission`'s command line one like the policy's: with the builtins that are added or kept
-/// within bounds here, whatever its modules call, and with OPA's answer to builtins that have none: undefined.
+/// Makes an engine of `image-admission`'s command line one like the policy's. It gets all builtins that are added or kept within
+/// bounds here. As in OPA, a builtin without an answer is undefined.
 ///
 /// # Errors
 /// The engine has an extension of such a name already.

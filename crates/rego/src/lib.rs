@@ -10,8 +10,8 @@
 //! conformance what OPA's own cases ask: the evaluator as rules of the settings have it
 //! ```
 //!
-//! Each module uses those above it, and none below: requests are decided without what is only checked when the policy is
-//! deployed. It never sees a request: who has one gives rules their input, and reads what they say.
+//! Each module uses only those above it: decisions about requests don't need the checks of a deployment. This crate never sees a
+//! request: its callers give rules their input, and read what they say.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 

@@ -1,11 +1,10 @@
-//! Scan reports as CI makes them: documents of scanners, attached to an image as they are.
+//! Scan reports from CI: documents of scanners, attached unchanged to an image.
 //!
-//! A document is known by its structure, whatever its media type says. Each format is read strictly where it says that
-//! a scan took place and of what, and leniently everywhere else. A report in which nothing is found has to look like one
-//! of a scan for vulnerabilities: by its structure in the scanners' own formats, by who made it in the formats that
-//! anybody writes. SARIF of a scanner that was told to look for other things (`trivy image --scanners secret`) can't be
-//! told apart by that, and what a scanner's own settings left out (`--severity`, `--ignore-unfixed`, ignore files) no
-//! format says: whoever signs a report answers for how it was made.
+//! A document's structure tells its format, whatever its media type is. Each format is read strictly where it says that a scan took
+//! place and of what, and leniently everywhere else. A report without findings must come from a scan for vulnerabilities. In the
+//! scanners' own formats its structure tells that; in common formats, the tool that made it does. Two things can't be told: SARIF
+//! of a scanner that looked for other things (`trivy image --scanners secret`), and what a scanner's own settings left out
+//! (`--severity`, `--ignore-unfixed`, ignore files). The signer of a report answers for how it was made.
 
 pub(crate) mod cyclonedx;
 pub mod grype;
@@ -24,22 +23,22 @@ use image_admission_untrusted::time::Timestamp;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// A scan report as CI makes it, of a known format.
+/// A scan report of a known format.
 #[derive(Debug)]
 pub struct ScannedDocument<'a> {
-    /// The format's name, as people know it.
+    /// The format's name, for people.
     pub format: &'static str,
-    /// The digests by which the document itself says whose it is: of an index or a manifest, never of a configuration.
+    /// The digests of the image that the document itself names: of an index or a manifest, never of a configuration.
     pub digests: Vec<String>,
-    /// The platform that was scanned, when the document says so.
+    /// The platform that was scanned, if the document states it.
     pub platform: Option<Platform>,
-    /// When it was scanned, when the document says so.
+    /// When it was scanned, if the document states it.
     pub time: Option<Timestamp>,
-    /// What was found.
+    /// The findings.
     pub findings: Findings<'a>,
 }
 
-/// What each format has at its top level.
+/// The keys that tell formats apart.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Marks {
@@ -58,9 +57,9 @@ struct Marks {
 /// Reads a document of any known format.
 ///
 /// # Errors
-/// It is no report.
+/// It is no report of a known format.
 pub fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument> {
-    // A list would be read as an object whose keys it leaves out.
+    // Serde would read a list as an object without keys.
     if !json.trim_start().starts_with('{') {
         return Err(UnreadableDocument::new("it is no JSON object"));
     }
@@ -81,12 +80,12 @@ pub fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument> {
         [] => Err(UnreadableDocument::new(
             "it is none of the formats that are read: Trivy, Grype, CycloneDX, SARIF, a verdict",
         )),
-        // Readers would disagree about what it says.
+        // Readers would disagree about its meaning.
         several => Err(UnreadableDocument::of_several(several)),
     }
 }
 
-/// A text without the whitespace around it, where there is more to it.
+/// A string without the whitespace around it; none if nothing is left.
 pub fn present(text: Option<Text<'_>>) -> Option<Text<'_>> {
     let text = text?;
     match text.as_str().trim() {
@@ -96,7 +95,7 @@ pub fn present(text: Option<Text<'_>>) -> Option<Text<'_>> {
     }
 }
 
-/// Whether a text is one of these names, in any case and with any whitespace around it.
+/// Whether a string is one of these names, in any case and with any whitespace around it.
 fn is_named(text: &Text<'_>, names: &[&str]) -> bool {
     names.iter().any(|name| name.eq_ignore_ascii_case(text.as_str().trim()))
 }
@@ -107,8 +106,8 @@ pub fn digest_of(text: &str) -> Option<String> {
     is_digest(digest).then(|| digest.to_owned())
 }
 
-/// A platform in the parts that image configurations have; none where none of them is said. Whoever builds an image chooses the words: those
-/// that are no platform, and a part without the others, are of no machine, and never of the one that is asked for where nothing is said.
+/// A platform from the parts that image configurations have; none if all are missing. The builder of an image chooses them. Invalid
+/// or incomplete parts give the platform of no machine, so that they never count as missing.
 fn platform_of(os: Option<Text<'_>>, architecture: Option<Text<'_>>, variant: Option<Text<'_>>) -> Option<Platform> {
     let (os, architecture, variant) = (present(os), present(architecture), present(variant));
     let said = match (&os, &architecture, &variant) {
@@ -121,22 +120,22 @@ fn platform_of(os: Option<Text<'_>>, architecture: Option<Text<'_>>, variant: Op
     Some(said.unwrap_or_else(Platform::unknown))
 }
 
-/// A time as RFC 3339 has it. Of a mere day it is the first second: what counts from it counts sooner.
+/// A time as in RFC 3339. For a date it is the first second, so that ages aren't underestimated.
 pub fn time_of(text: &Text<'_>) -> Option<Timestamp> {
     let text = text.as_str();
     Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z")))
 }
 
-/// The severity that a scanner's word stands for, whichever scanner's it is.
+/// The severity for any scanner's word.
 pub fn severity_of(word: &str) -> Severity {
     known_severity(word).unwrap_or(Severity::Unknown)
 }
 
-/// The severity that a scanner's word stands for; none when it is no such word.
+/// The severity for any scanner's word; none for other words.
 fn known_severity(word: &str) -> Option<Severity> {
     let word = word.trim();
     let is = |words: &[&str]| words.iter().any(|known| known.eq_ignore_ascii_case(word));
-    // Some scanners know less than low, and one knows more than critical; the limits don't, and what was rated so is not
+    // Some scanners have severities below low, and one has one above critical. Limits have neither, and such a rating isn't
     // unknown.
     if is(&["negligible", "info", "none", "minor"]) {
         Some(Severity::Low)
@@ -151,13 +150,13 @@ fn known_severity(word: &str) -> Option<Severity> {
     }
 }
 
-/// Does what must not take long however a document is made, and says what it came to.
+/// Runs something that must not take long for any document, and returns the result.
 #[cfg(test)]
 #[expect(clippy::disallowed_types, reason = "a test of how long something takes")]
 pub(crate) fn in_time<T>(work: impl FnOnce() -> T) -> T {
     let start = std::time::Instant::now();
     let done = work();
-    // What grows with the square of a document takes minutes where the rest takes a tenth of a second.
+    // Quadratic work would take minutes here, linear work takes a tenth of a second.
     assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
     done
 }
@@ -242,7 +241,7 @@ mod tests {
         assert_eq!(present(None), None);
     }
 
-    /// A report of each format, with what every field of its reader is for.
+    /// A report of each format that has every field of its reader.
     fn reports() -> [&'static str; 5] {
         [
             include_str!("../../../fuzz/seeds/reports/trivy.json"),
@@ -253,7 +252,7 @@ mod tests {
         ]
     }
 
-    /// Where the keys of a document stand, each with its text.
+    /// The positions of the keys in a document, each with its key.
     #[expect(clippy::string_slice, reason = "all of it is ASCII")]
     fn keys(json: &str) -> Vec<(usize, &str)> {
         let mut keys = Vec::new();
@@ -264,8 +263,7 @@ mod tests {
         keys
     }
 
-    /// Another spelling of a key beside it, before or behind, or in its place: a document with one is refused, or says what
-    /// it says without it.
+    /// Another spelling of a key before it, behind it, or instead of it. The document is refused, or read the same as without it.
     #[test]
     #[expect(clippy::string_slice, reason = "all of it is ASCII")]
     fn another_spelling_of_a_key_changes_nothing() {
@@ -293,7 +291,7 @@ mod tests {
                     }
                     let alone = format!("{}{other}{}", &json[..at], &json[at + key.len()..]);
                     match shown(&alone) {
-                        // Of a field that isn't read, or a key of a map, whose sources have any name.
+                        // A key of a field that isn't read, or of a map with free keys.
                         Ok(said) => assert!(said == known || matches!(key, "nvd"), "{alone}"),
                         Err(why) => refused += usize::from(why.to_string().contains("is another spelling of")),
                     }
@@ -303,7 +301,7 @@ mod tests {
         assert!(refused > 1000, "{refused}");
     }
 
-    /// Every format, with a fix that is none and a severity in the middle of whitespace.
+    /// Every format, with an empty fix and a severity inside of whitespace.
     #[test]
     fn whitespace_is_no_fix_in_any_format() {
         let image = format!("sha256:{}", "d".repeat(64));

@@ -1,4 +1,4 @@
-//! Findings: what scanners say of an image, in one form for all reports.
+//! Findings of scanners in an image, in one form for all reports.
 
 use crate::severity::Severity;
 use crate::unreadable_document::UnreadableDocument;
@@ -7,20 +7,20 @@ use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
 use std::rc::Rc;
 
-/// The longest word of a verdict that a reason repeats.
+/// The longest word of a verdict that a message repeats.
 const MAX_WORD_LENGTH: usize = 60;
 
-/// What a scanner found in an image.
+/// The result of a scan of an image.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Findings<'a> {
-    /// The report's own count of entries that are not suppressed, by severity; one for each of [`Severity::ALL`]. None
-    /// where the source's reports have no such count.
+    /// The report's own count of unsuppressed entries by severity, one for each of [`Severity::ALL`]. None if the
+    /// source's reports have no such count.
     pub summary: Option<Vec<(Severity, u64)>>,
-    /// The entries, when they were asked for.
+    /// The entries, if they were requested.
     pub entries: Option<Vec<Finding<'a>>>,
-    /// What the report itself says about the image.
+    /// The report's own verdict on the image.
     pub verdict: Option<OwnVerdict>,
-    /// What it says of the image's operating system.
+    /// The state of the image's operating system.
     pub system: OperatingSystem,
 }
 
@@ -30,14 +30,14 @@ pub enum OperatingSystem {
     /// It doesn't say.
     #[default]
     Untold,
-    /// It is, or there is none.
+    /// It is maintained, or there is no operating system.
     Maintained,
-    /// It is past its end of life; its name where that is told.
+    /// It is past its end of life; with its name, if that is stated.
     PastEndOfLife(String),
 }
 
 impl OperatingSystem {
-    /// What Trivy says of one, and trivy-operator after it: both leave out an end of life that hasn't come.
+    /// The state from the fields of Trivy, which trivy-operator has too: both leave out an end of life that hasn't come.
     pub fn of(is_past: Option<bool>, family: Option<&Text<'_>>, name: Option<&Text<'_>>) -> Self {
         if is_past != Some(true) {
             return Self::Maintained;
@@ -50,55 +50,55 @@ impl OperatingSystem {
 /// One entry of a report: a vulnerability in a package.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding<'a> {
-    /// `CVE-…`; none when the report doesn't say.
+    /// `CVE-…`; none if the report doesn't state it.
     pub id: Option<Text<'a>>,
     /// Other names of the same vulnerability, shared by all packages that have it.
     pub aliases: Option<Rc<[Text<'a>]>>,
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// The package's name, when the report says so.
+    /// The package's name, if the report states it.
     pub package: Option<Text<'a>>,
-    /// The package's URL, `pkg:apk/alpine/openssl@3.1`, when the report says so.
+    /// The package's purl, `pkg:apk/alpine/openssl@3.1`, if the report states it.
     pub purl: Option<Text<'a>>,
-    /// A version without it, when one is known.
+    /// A version without it, if one is known.
     pub fixed_in: Option<Text<'a>>,
-    /// The CVSS score that the source gives it, when it gives one.
+    /// Its CVSS score, if there is one.
     pub score: Option<f64>,
-    /// When its fix, or it, was published, when the source says so.
+    /// When its fix, or the vulnerability, was published, if the source states it.
     pub published: Option<Timestamp>,
-    /// Since when everybody may know of it, when the source says so: the day of a fix is not that.
+    /// Since when it is publicly known, if the source states it. The day of a fix isn't that.
     pub known: Option<Timestamp>,
-    /// Whether a VEX document says that it doesn't count.
+    /// Whether a VEX document cleared it.
     pub suppressed: bool,
-    /// Whether it is exploited in the wild; none when the report doesn't say.
+    /// Whether it is exploited in the wild; none if the report doesn't tell.
     pub exploited: Option<Exploited>,
-    /// How likely it is to be exploited.
+    /// How likely its exploitation is.
     pub epss: EpssScores,
 }
 
-/// Whether a vulnerability is exploited in the wild, as a catalogue like CISA's KEV knows it.
+/// Whether a vulnerability is exploited in the wild, by a catalogue like CISA's KEV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exploited {
-    /// Nobody knows of it.
+    /// It isn't known to be exploited.
     No,
-    /// It is; the last day to mend it, where the catalogue names one.
+    /// It is exploited.
     Yes {
-        /// The last day to mend it.
+        /// The last day to fix it, if the catalogue names one.
         due: Option<Timestamp>,
     },
 }
 
-/// FIRST's forecast of how likely a vulnerability is to be exploited, each from 0 to 1 and none when the report doesn't say.
+/// FIRST's forecast of exploitation. Each value is from 0 to 1; none if the report doesn't state it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct EpssScores {
     /// The probability.
     pub score: Option<f64>,
-    /// The share of all vulnerabilities that are no likelier.
+    /// The share of all vulnerabilities that are no more likely to be exploited.
     pub percentile: Option<f64>,
 }
 
 impl EpssScores {
-    /// The higher of both, where a vulnerability has several names with a forecast each. Zero is what stands for none.
+    /// Keeps the higher values, for a vulnerability with several names and a forecast for each. Zero stands for none.
     pub fn add(&mut self, score: f64, percentile: f64) {
         let share = |number: f64| (number > 0.0 && number <= 1.0).then_some(number);
         let higher = |a: Option<f64>, b: Option<f64>| a.map_or(b, |a| Some(b.map_or(a, |b| a.max(b))));
@@ -107,36 +107,36 @@ impl EpssScores {
     }
 }
 
-/// What a report itself says about its image.
+/// A report's own verdict on its image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OwnVerdict {
-    /// It is fine.
+    /// The image passed.
     Pass,
-    /// It is not.
+    /// The image failed.
     Fail,
-    /// A word that isn't known.
+    /// An unknown word.
     Other(String),
 }
 
 impl Finding<'_> {
-    /// Every name that the vulnerability goes by.
+    /// Every name of the vulnerability.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.id.iter().chain(self.aliases.iter().flat_map(|aliases| aliases.iter())).map(Text::as_str)
     }
 
-    /// Whether one of these ids is one of its names.
+    /// Whether one of its names is among these ids.
     pub fn is_one_of(&self, ids: &[String]) -> bool {
         !ids.is_empty() && self.ids().any(|own| ids.iter().any(|id| id.eq_ignore_ascii_case(own)))
     }
 }
 
-/// The other names of a vulnerability, where it has any.
+/// The other names of a vulnerability, if it has any.
 pub fn aliases<'a>(names: impl Iterator<Item = Text<'a>>) -> Option<Rc<[Text<'a>]>> {
     let names: Vec<Text<'a>> = names.collect();
     (!names.is_empty()).then(|| names.into())
 }
 
-/// A report's own count of each severity, or which it lacks: one that isn't there is not zero.
+/// A report's own count of each severity. Fails for a missing one, which doesn't count as zero.
 pub fn summed(number_of: impl Fn(Severity) -> Option<u64>) -> Result<Vec<(Severity, u64)>, UnreadableDocument> {
     let summed = Severity::ALL.into_iter().map(|severity| {
         let count = number_of(severity)

@@ -1,4 +1,4 @@
-//! What is said of container images: documents of scanners, SBOMs and VEX, in one form for all formats. Bytes in, findings out.
+//! Documents about container images: scan reports, SBOMs and VEX, in one form for all formats. Bytes in, findings out.
 //!
 //! ```text
 //! document (scanners' own reports, one file for each format) ── finding ── severity · score
@@ -7,7 +7,7 @@
 //! unreadable_document (why a document can't be believed)
 //! ```
 //!
-//! It never fetches a document, and never decides: what findings an image may have is the caller's business.
+//! It never fetches a document, and never decides: callers decide which findings an image may have.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 

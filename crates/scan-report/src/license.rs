@@ -1,7 +1,7 @@
-//! Licences as SPDX writes them, and what a list of denied or allowed ones makes of them.
+//! Licences as SPDX writes them, judged by a list of denied or allowed ones.
 //!
-//! `A OR B` is as good as the better of both, `A AND B` as bad as the worse. What is no id that SPDX lists says nothing about what
-//! it stands for, unless the list names it: `GPLv3` is no licence that isn't denied, it is one that isn't known.
+//! `A OR B` is as good as the better of both, `A AND B` as bad as the worse. An id that SPDX doesn't list, like `GPLv3`, is an
+//! unknown licence, unless the list names it.
 
 use image_admission_untrusted::glob;
 use image_admission_untrusted::json::Text;
@@ -10,40 +10,40 @@ use spdx::identifiers::{EXCEPTIONS, LICENSES};
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 
-/// The longest expression that is read, and the deepest: whoever publishes a package writes it.
+/// The longest and the deepest expression that is read: publishers of packages write them.
 const MAX_LENGTH: usize = 4096;
 const MAX_DEPTH: usize = 32;
 
-/// What a licence comes to, the best first.
+/// The verdict on a licence, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// It isn't denied, or is allowed.
     Fine,
-    /// Nothing tells what it is.
+    /// The licence is unknown.
     Unknown,
     /// It is denied, or isn't allowed.
     Denied,
 }
 
-/// Licences that are denied, or the only ones that are allowed.
+/// A list of denied licences, or of the only allowed ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LicenseList {
     is_allowed: bool,
     patterns: Vec<LicensePattern>,
 }
 
-/// A licence of a list: its id, with `*` for any text, or a name.
+/// A licence of a list: an id, in which `*` stands for any string, or a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LicensePattern {
-    /// In lower case, as ids are compared.
+    /// In lower case, for comparison.
     id: String,
-    /// The exception that it has, `Classpath-exception-2.0`; none: with any, or without.
+    /// Its exception, `Classpath-exception-2.0`; none: any exception, or none at all.
     exception: Option<String>,
     written: String,
 }
 
 impl LicensePattern {
-    /// Reads a licence of a list.
+    /// Parses a licence of a list.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -70,13 +70,13 @@ impl LicensePattern {
         Ok(Self { id, exception, written: text.to_owned() })
     }
 
-    /// As it is written.
+    /// As written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.written
     }
 
-    /// Whether any id that SPDX lists is meant, or one that is somebody's own; what isn't is compared with the names that packages have.
+    /// Whether it matches an id that SPDX lists, or a `LicenseRef-…`. Otherwise it is compared with the names of licences.
     pub fn is_of_spdx(&self) -> bool {
         self.id.starts_with("licenseref-") || listed().any(|id| self.is_id(&compared(id, false)))
     }
@@ -85,8 +85,8 @@ impl LicensePattern {
         glob::matches(&self.id, id, |own, other| own == other)
     }
 
-    /// Whether an id may be allowed by what stands for several: one that SPDX lists, or one that is somebody's own where those are
-    /// meant. Any other is free text, in which any licence may stand.
+    /// Whether this pattern may allow an id. With `*` it allows only ids that SPDX lists, or `LicenseRef-…` if it begins with that.
+    /// Any other id is free text, which may mean any licence.
     fn may_allow(&self, id: &str) -> bool {
         let is_own = |text: &str| text.to_ascii_lowercase().starts_with("licenseref-");
         !self.id.contains('*')
@@ -106,29 +106,29 @@ impl LicensePattern {
 }
 
 impl LicenseList {
-    /// These are denied.
+    /// A list of denied licences.
     pub fn denied(patterns: Vec<LicensePattern>) -> Self {
         Self { is_allowed: false, patterns }
     }
 
-    /// No other is allowed.
+    /// A list of the only allowed licences.
     pub fn allowed(patterns: Vec<LicensePattern>) -> Self {
         Self { is_allowed: true, patterns }
     }
 
-    /// Whether it has what is allowed.
+    /// Whether it is a list of allowed licences.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
         self.is_allowed
     }
 
-    /// The licences that it has.
+    /// Its licences.
     #[must_use]
     pub fn patterns(&self) -> &[LicensePattern] {
         &self.patterns
     }
 
-    /// What a licence comes to, an expression or a name; with the names of those that its document describes itself.
+    /// The verdict on a licence, an expression or a name. `names` are those of licences that the document describes itself.
     pub fn standing(&self, text: &str, names: &BTreeMap<Text<'_>, Text<'_>>) -> Standing {
         let text = text.trim();
         if text.len() > MAX_LENGTH {
@@ -143,7 +143,7 @@ impl LicenseList {
             let mut patterns =
                 self.patterns.iter().filter(is_allowing).filter(|pattern| pattern.matches(term)).peekable();
             if patterns.peek().is_some() {
-                // What is called an exception may be a restriction, unless it is listed here or by SPDX.
+                // An unknown exception may be a restriction. It counts only if this list or SPDX has it.
                 let is_told = term.exception.is_none_or(is_known_exception)
                     || patterns.any(|pattern| pattern.exception.is_some())
                     || !is_on(Remedy::UnknownExceptions);
@@ -167,7 +167,7 @@ impl LicenseList {
         })
     }
 
-    /// What a name comes to that is listed; `is_own`: a document calls so what it describes itself, which is none of SPDX's.
+    /// The verdict on a name, if it is listed. `is_own`: the document describes the licence itself, so it isn't one of SPDX's.
     fn named(&self, name: &str, is_own: bool) -> Option<Standing> {
         let name = name.trim().to_ascii_lowercase();
         let (id, has_plus) = name.strip_suffix('+').map_or((name.as_str(), false), |id| (id, true));
@@ -193,7 +193,7 @@ struct Term<'a> {
     exception: Option<&'a str>,
 }
 
-/// Whether a text is no expression of several licences, of which a pattern with `*` would take one for all.
+/// Whether a string isn't an expression of several licences, which a pattern with `*` would match as one.
 fn is_single(text: &str) -> bool {
     !text.split_whitespace().any(|word| is_word(word.trim_matches(['(', ')']), "AND") || is_word(word, "OR"))
 }
@@ -202,7 +202,7 @@ fn is_word(text: &str, word: &str) -> bool {
     text.eq_ignore_ascii_case(word)
 }
 
-/// An id as it is compared. GNU's licences were called `GPL-2.0` and `GPL-2.0+` before they said `-only` and `-or-later`.
+/// The form of an id for comparison. GNU's licences were called `GPL-2.0` and `GPL-2.0+` before `-only` and `-or-later`.
 fn compared(id: &str, has_plus: bool) -> String {
     let id = id.to_ascii_lowercase();
     let is_gnu = ["gpl-", "lgpl-", "agpl-", "gfdl-"].iter().any(|family| id.starts_with(family));
@@ -213,8 +213,8 @@ fn compared(id: &str, has_plus: bool) -> String {
     [id, if has_plus { "-or-later" } else { "-only" }].concat()
 }
 
-/// Whether an id of the library's is one of SPDX' list. It has more: `NOASSERTION`, which says nothing of a licence, `GPL-2.0+` beside
-/// `GPL-2.0`, and GNU's documentation licences without their `-only` or `-or-later`.
+/// Whether an id of the library is in SPDX's list. The library also has `NOASSERTION`, which is no licence, `GPL-2.0+` beside
+/// `GPL-2.0`, and GNU's documentation licences without `-only` or `-or-later`.
 fn is_of_list(id: &str) -> bool {
     id != "NOASSERTION" && !id.ends_with('+') && !id.ends_with("-invariants")
 }
@@ -224,7 +224,7 @@ fn listed() -> impl Iterator<Item = &'static str> {
     LICENSES.iter().map(|license| license.name).filter(|id| is_of_list(id))
 }
 
-/// Whether SPDX lists an id, in whatever case. The ids that begin with the same letter stand together.
+/// Whether SPDX lists an id, in any case. The library's ids are sorted, so those with the same first letter are together.
 fn is_known(id: &str) -> bool {
     let initial = |text: &str| text.bytes().next();
     let begins_with = |first: u8| {
@@ -242,12 +242,12 @@ fn is_known_exception(exception: &str) -> bool {
     EXCEPTIONS.iter().any(|known| known.name.eq_ignore_ascii_case(exception))
 }
 
-/// Whether a text is made as ids are.
+/// Whether a string has only characters of ids.
 fn is_id(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b':'))
 }
 
-/// What an expression comes to, as `judge` says of each licence in it; none where it is no expression.
+/// The verdict on an expression, where `judge` decides on each licence; none where it isn't an expression.
 fn read<'t>(text: &'t str, judge: &mut dyn FnMut(&Term<'t>) -> Standing) -> Option<Standing> {
     let mut tokens = Tokens { rest: text }.peekable();
     let standing = any_of(&mut tokens, judge, 0)?;

@@ -1,9 +1,9 @@
-//! Packages, as an SBOM lists them.
+//! Packages of an SBOM.
 
 use image_admission_untrusted::json::Text;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What an image is made of.
+/// The packages of an image.
 #[derive(Debug, Default)]
 pub struct Contents<'a> {
     /// Its packages, in the order of the document.
@@ -19,13 +19,13 @@ pub struct Package<'a> {
     pub name: Text<'a>,
     /// Its version, where the document says one.
     pub version: Option<Text<'a>>,
-    /// What it is called everywhere, each once: none where its scanner can't tell, several where its maker gives it several names.
+    /// Its purls, each once: none if the scanner can't tell, several if its publisher gives it several names.
     pub purls: Vec<Text<'a>>,
-    /// Its licences, which hold together.
+    /// Its licences, which all apply.
     pub licenses: Vec<Text<'a>>,
 }
 
-/// Purls, each once, in the order in which they stand.
+/// Purls, each once, in their order.
 pub fn each_once<'a>(purls: impl Iterator<Item = Text<'a>>) -> Vec<Text<'a>> {
     let mut purls: Vec<Text<'a>> = purls.collect();
     if purls.len() > 1 {

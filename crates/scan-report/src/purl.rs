@@ -1,8 +1,8 @@
 //! Package URLs: `pkg:apk/alpine/openssl@3.0.1?arch=x86_64`, the names that scanners and VEX documents have for packages.
 //!
-//! Who says that a package is fine means exactly what they write: here purls are compared part by part, each as it reads without its
-//! `%…`. A part that one doesn't name is any, and what two readers could take apart in two ways is none. Who denies a package means
-//! it in every spelling: that is `folded`.
+//! A purl that clears a package means exactly what it says. So here purls are compared part by part, without their `%…` escapes. A
+//! missing part matches any; a purl that readers could parse in two ways is refused. A purl that denies a package means every
+//! spelling: that is `folded`.
 
 mod folded;
 
@@ -12,12 +12,12 @@ pub use folded::{Purl, beginning};
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 
-/// The longest that is read: documents choose them, and each is kept once for every product that has it.
+/// The longest purl that is read: documents choose them, and each is kept once for every product that has it.
 const MAX_LENGTH: usize = 2_048;
-/// The kinds of packages whose epoch is part of the version, `1:3.0` or a qualifier; without one it is zero.
+/// The kinds of packages whose versions have an epoch, as in `1:3.0` or as a qualifier; without one it is zero.
 const WITH_EPOCHS: [&str; 2] = ["deb", "rpm"];
 
-/// A package URL, taken apart.
+/// A parsed package URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageUrl {
     /// `apk`, in lower case.
@@ -28,14 +28,14 @@ pub struct PackageUrl {
     pub name: String,
     /// `3.0.1`
     pub version: Option<String>,
-    /// `arch` and `x86_64`, in the order in which they stand.
+    /// `arch` and `x86_64`, in the order of the purl.
     pub qualifiers: Vec<(String, String)>,
-    /// What stands behind `#`.
+    /// The part behind `#`.
     pub subpath: Option<String>,
 }
 
 impl PackageUrl {
-    /// Takes one apart; none where it names no package, or says something that can't be compared.
+    /// Parses a purl; none where it names no package, or has something that can't be compared.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_LENGTH {
             return None;
@@ -66,7 +66,7 @@ impl PackageUrl {
         })
     }
 
-    /// The same package in one version, where it names none; none where that is too long.
+    /// The same package with a version, if it has none yet; none where the version is too long.
     pub fn at_version(mut self, version: &str) -> Option<Self> {
         if version.len() > MAX_LENGTH {
             return None;
@@ -75,7 +75,7 @@ impl PackageUrl {
         Some(self)
     }
 
-    /// Whether everything that it names is the same of another: what it leaves out may be anything.
+    /// Whether all its parts are the same in another purl: a missing part may be anything.
     pub fn includes(&self, other: &Self) -> bool {
         let is_as = |own: &Option<String>, others: &Option<String>| own.is_none() || own == others;
         let has_epoch = self.version.is_some() && WITH_EPOCHS.contains(&self.kind.as_str());
@@ -89,8 +89,8 @@ impl PackageUrl {
             && qualifiers.all(|qualifier| other.qualifiers.contains(qualifier))
     }
 
-    /// Whether it may be meant by another: of one type, namespace, name and version, however these are spelled. What one of them
-    /// leaves out may be anything.
+    /// Whether both may mean one package: with the same type, namespace, name and version in any spelling. A version that one of
+    /// them leaves out may be anything.
     pub fn may_be(&self, other: &Self) -> bool {
         let is_same_version = match (&self.version, &other.version) {
             (Some(own), Some(others)) => self.bare(own).eq_ignore_ascii_case(self.bare(others)),
@@ -102,7 +102,7 @@ impl PackageUrl {
             && is_same_version
     }
 
-    /// What a qualifier says.
+    /// The value of a qualifier.
     pub fn qualifier(&self, key: &str) -> Option<&str> {
         self.qualifiers.iter().find_map(|(own, value)| (own == key).then_some(value.as_str()))
     }
@@ -111,7 +111,7 @@ impl PackageUrl {
         self.qualifier("epoch").unwrap_or("0")
     }
 
-    /// A version without its epoch, or without the `v` that Go writes.
+    /// A version without its epoch, or without Go's `v`.
     fn bare<'v>(&self, version: &'v str) -> &'v str {
         if WITH_EPOCHS.contains(&self.kind.as_str()) {
             return version.split_once(':').map_or(version, |(_, version)| version);
@@ -119,7 +119,7 @@ impl PackageUrl {
         version.strip_prefix('v').unwrap_or(version)
     }
 
-    /// A name as its ecosystem compares it: in lower case, and Python's with one letter for `-`, `_` and `.`.
+    /// A name as its ecosystem compares it: in lower case, and for Python with `-` for `-`, `_` and `.`.
     fn folded<'n>(&self, name: &'n str) -> Cow<'n, str> {
         if self.kind == "pypi" {
             return name.to_lowercase().replace(['_', '.'], "-").into();
@@ -132,14 +132,14 @@ impl PackageUrl {
     }
 }
 
-/// Segments without their `%…`; none where one of them has the letter that separates them.
+/// A path without `%…` escapes; none where a segment contains an escaped `/`.
 fn path_of(path: &str) -> Option<String> {
     let segments = path.split('/').filter(|segment| !segment.is_empty());
     let segments = segments.map(|segment| strictly_decoded(segment).filter(|segment| !segment.contains('/')));
     Some(segments.collect::<Option<Vec<_>>>()?.join("/"))
 }
 
-/// Each with its key in lower case; none where one of them is none, or stands there twice.
+/// The qualifiers, with keys in lower case; none where one is invalid or a key is there twice.
 fn read_qualifiers(text: &str) -> Option<Vec<(String, String)>> {
     let mut qualifiers: Vec<(String, String)> = Vec::new();
     for qualifier in text.split('&').filter(|_| !text.is_empty()) {
@@ -153,17 +153,17 @@ fn read_qualifiers(text: &str) -> Option<Vec<(String, String)>> {
     Some(qualifiers)
 }
 
-/// What stands before the first of these letters, and what stands behind it.
+/// The parts before and behind the first of this character.
 fn split(text: &str, at: char) -> (&str, Option<&str>) {
     text.split_once(at).map_or((text, None), |(before, behind)| (before, Some(behind)))
 }
 
-/// A text with the letters that stand for its `%…`.
+/// A string without `%…` escapes.
 pub fn percent_decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-/// The same; none where a `%` stands for nothing, so that two texts could read alike.
+/// The same; none where a `%` begins no escape, so that two strings could read alike.
 pub fn strictly_decoded(text: &str) -> Option<Cow<'_, str>> {
     let is_byte = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|digit| digit.is_ascii_hexdigit());
     let is_whole = text.split('%').skip(1).all(is_byte);
@@ -200,7 +200,7 @@ mod tests {
             "pkg:apk/alpine/@3",
             "pkg:apk/openssl@",
             "PKG:apk/a",
-            // What would be dropped reaches further than what is written.
+            // Without the invalid part, the purl would match more than it says.
             "pkg:apk/a?arch",
             "pkg:apk/a?arch=",
             "pkg:apk/a?=x86_64",
@@ -250,7 +250,7 @@ mod tests {
         ] {
             assert!(!includes(other, whole), "{other}");
         }
-        // What a report doesn't say may be another version.
+        // A version that a report leaves out may be another one.
         assert!(!includes(whole, "pkg:apk/alpine/openssl"));
         assert!(includes("pkg:golang/example.com/a/b", "pkg:golang/example.com/a/b@v1#sub"));
     }

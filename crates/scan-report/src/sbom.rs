@@ -1,6 +1,6 @@
-//! SBOMs: documents that say what an image is made of, as scanners and CI make them.
+//! SBOMs: lists of the packages of an image, as scanners and CI make them.
 //!
-//! As reports are, they are known by their structure, and read strictly where they say of what they are.
+//! As for reports, their structure tells the format. They are read strictly where they name their subject.
 
 mod cyclonedx;
 mod spdx;
@@ -19,19 +19,19 @@ pub use spdx::read as read_spdx;
 /// An SBOM of a known format.
 #[derive(Debug)]
 pub struct Sbom<'a> {
-    /// The format's name, as people know it.
+    /// The format's name, for people.
     pub format: &'static str,
-    /// The digests by which it says itself of what it is: of an index or a manifest, never of a configuration.
+    /// The digests of the image that it names itself: of an index or a manifest, never of a configuration.
     pub digests: Vec<String>,
-    /// The platform that was looked into, when it says so.
+    /// The platform of the image, if it states it.
     pub platform: Option<Platform>,
-    /// When it was made, when it says so.
+    /// When it was made, if it states that.
     pub time: Option<Timestamp>,
-    /// What is in it.
+    /// Its packages.
     pub contents: Contents<'a>,
 }
 
-/// What each format has at its top level.
+/// The keys that tell formats apart.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct Marks {
@@ -42,9 +42,9 @@ struct Marks {
 /// Reads an SBOM of any known format.
 ///
 /// # Errors
-/// It is none.
+/// It isn't one of a known format.
 pub fn read(json: &str) -> Result<Sbom<'_>, UnreadableDocument> {
-    // A list would be read as an object whose keys it leaves out.
+    // Serde would read a list as an object without keys.
     if !json.trim_start().starts_with('{') {
         return Err(UnreadableDocument::new("it is no JSON object"));
     }
@@ -55,7 +55,7 @@ pub fn read(json: &str) -> Result<Sbom<'_>, UnreadableDocument> {
         (None, None) => {
             Err(UnreadableDocument::new("it is none of the formats that are read: SPDX 2 as JSON, CycloneDX as JSON"))
         }
-        // Readers would disagree about what it says.
+        // Readers would disagree about its meaning.
         (Some(_), Some(_)) => Err(UnreadableDocument::of_several(&[cyclonedx::NAME, spdx::NAME])),
     }
 }

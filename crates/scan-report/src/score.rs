@@ -1,4 +1,4 @@
-//! CVSS scores: which of the many that a finding has counts, in every format alike.
+//! CVSS scores: which of a finding's scores counts, the same in every format.
 
 use crate::severity::Severity;
 use image_admission_untrusted::remedy::{Remedy, is_on};
@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The sources that come first, in this order, each by the names that scanners call it.
+/// The preferred sources, in this order, each with its names in scanners' documents.
 const PREFERRED: [&[&str]; 4] = [
     &["nvd", "nvd@nist.gov"],
     &["redhat", "secalert@redhat.com"],
@@ -14,12 +14,12 @@ const PREFERRED: [&[&str]; 4] = [
     &["bitnami"],
 ];
 
-/// The score that counts of all that a finding has: that of the first preferred source, else the highest of the others.
-/// Of one source the first that is a score counts, so that callers give newer CVSS versions first.
+/// The score of a finding that counts: that of the first preferred source, else the highest of the others. The first
+/// valid score of a source counts, so callers give newer CVSS versions first.
 pub fn best<'s>(scores: impl Iterator<Item = (&'s str, f64)>) -> Option<f64> {
     let mut preferred = [None; PREFERRED.len()];
     let mut others: BTreeMap<&str, f64> = BTreeMap::new();
-    // Zero is what scanners write where there is none.
+    // Scanners write zero where there is no score.
     let is_score = |score: f64| score.is_finite() && (score > 0.0 || !is_on(Remedy::SkipZeroScores));
     for (source, score) in scores.filter(|(_, score)| is_score(*score)) {
         let is_of = |names: &[&str]| names.iter().any(|name| name.eq_ignore_ascii_case(source));
@@ -36,12 +36,12 @@ pub fn best<'s>(scores: impl Iterator<Item = (&'s str, f64)>) -> Option<f64> {
     preferred.into_iter().flatten().next().or(highest)
 }
 
-/// The first that is a score, of one source's by CVSS version, the newest first; 0 when none is.
+/// The first valid score of one source, given by CVSS version, the newest first; 0 if there is none.
 pub fn newest(scores: &[Number]) -> f64 {
     scores.iter().map(|number| number.0).find(|score| *score > 0.0 && score.is_finite()).unwrap_or(0.0)
 }
 
-/// The severity that CVSS calls a score by.
+/// The severity of a score according to CVSS.
 pub fn severity(score: f64) -> Severity {
     if score >= 9.0 {
         Severity::Critical
@@ -125,14 +125,14 @@ mod tests {
             (&[("bitnami", 3.0), ("redhat", 4.8), ("ghsa", 9.8)], Some(4.8)),
             (&[("bitnami", 3.0), ("security-advisories@github.com", 7.1)], Some(7.1)),
             (&[("alma", 3.0), ("photon", 9.0), ("rocky", 5.0)], Some(9.0)),
-            // Nothing counts that is no score, and of one source what comes first.
+            // Only valid scores count, and the first of each source.
             (&[("nvd", 0.0), ("redhat", f64::NAN), ("ghsa", -1.0), ("bitnami", f64::INFINITY), ("x", 2.0)], Some(2.0)),
             (&[("nvd", 0.0), ("nvd@nist.gov", 7.5), ("nvd", 9.0)], Some(7.5)),
             (&[("x", 7.5), ("x", 9.0)], Some(7.5)),
         ] {
             assert_eq!(best(scores.iter().copied()), expected, "{scores:?}");
         }
-        // Whoever writes the report decides how many sources it names.
+        // The author of the report decides how many sources it names.
         let sources: Vec<String> = (0..100_000).map(|number| number.to_string()).collect();
         assert_eq!(in_time(|| best(sources.iter().map(|source| (source.as_str(), 5.0)))), Some(5.0));
         assert_eq!(newest(&[Number(0.0), Number(7.5), Number(5.0)]), 7.5);

@@ -1,8 +1,8 @@
-//! How bad findings are, in the words of scanners.
+//! Severities of findings, in the words of scanners.
 
 use std::fmt;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The worst.
@@ -13,7 +13,7 @@ pub enum Severity {
     Medium,
     /// The least.
     Low,
-    /// Not rated, or rated with a word that isn't known.
+    /// Not rated, or rated with an unknown word.
     Unknown,
 }
 

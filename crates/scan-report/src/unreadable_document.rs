@@ -1,14 +1,14 @@
-//! Why a document can't be believed: it isn't what its format says, or contradicts itself.
+//! Why a document can't be believed: it doesn't follow its format, or contradicts itself.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// Why a document can't be believed, as what follows its name: "it lists no components".
+/// Why a document can't be believed, as a sentence about it: "it lists no components".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadableDocument(Cow<'static, str>);
 
 impl UnreadableDocument {
-    /// For a reason. Values of the document stand in backticks in it, and are cut.
+    /// Makes one from a reason. Values of the document in it are in backticks, and cut.
     pub fn new(why: impl Into<Cow<'static, str>>) -> Self {
         Self(why.into())
     }

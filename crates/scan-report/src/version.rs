@@ -1,8 +1,7 @@
-//! Versions of packages, in the order that those have who publish them, and ranges of them.
+//! Versions of packages, in the order of their ecosystems, and ranges of them.
 //!
-//! Nearly every kind of package has an order of its own. A kind whose order isn't known here has none: a range of its versions
-//! is refused when a policy is deployed. A version that isn't one of its kind can't be compared, and whoever asks must not take
-//! that for an answer.
+//! Nearly every kind of package has its own order. Ranges of a kind whose order isn't known here are refused when a policy is
+//! deployed. A version that isn't valid for its kind can't be compared; callers must not take that for a result.
 
 mod alpine;
 mod debian;
@@ -16,7 +15,7 @@ use image_admission_untrusted::remedy::{Remedy, is_on};
 use std::cmp::Ordering;
 use std::fmt;
 
-/// The longest version that is compared: whoever publishes a package chooses it.
+/// The longest version that is compared: publishers of packages choose it.
 const MAX_LENGTH: usize = 128;
 /// The most comparisons of one range.
 const MAX_COMPARISONS: usize = 64;
@@ -24,7 +23,7 @@ const MAX_COMPARISONS: usize = 64;
 /// How versions of a kind of package compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VersionOrder {
-    /// Semantic versions, with as many numbers as there are.
+    /// Semantic versions, with any number of parts.
     Semantic,
     /// RubyGems'.
     Gem,
@@ -57,7 +56,7 @@ const ORDERS: [(&str, VersionOrder); 12] = [
 ];
 
 impl VersionOrder {
-    /// The order of a kind of package, by the type of its purls; none where it isn't known.
+    /// The order of a kind of package, by the type in its purls; none where it isn't known.
     pub fn of(kind: &str) -> Option<Self> {
         ORDERS.iter().find(|(known, _)| *known == kind).map(|(_, order)| *order)
     }
@@ -67,7 +66,7 @@ impl VersionOrder {
         ORDERS.map(|(kind, _)| kind).join(", ")
     }
 
-    /// How two versions compare; none where one of them isn't a version of this kind.
+    /// Compares two versions; none where one of them isn't valid for this kind.
     pub fn compare(self, one: &str, other: &str) -> Option<Ordering> {
         if one.len() > MAX_LENGTH || other.len() > MAX_LENGTH {
             return None;
@@ -85,15 +84,15 @@ impl VersionOrder {
 }
 
 impl VersionOrder {
-    /// How a package's version compares with a bound of a range.
+    /// Compares a package's version with a bound of a range.
     fn against(self, version: &str, bound: &str) -> Option<Ordering> {
         let order = self.compare(version, bound)?;
         match self {
-            // As PEP 440 has it: a bound without a local part is about a version with any.
+            // As in PEP 440: a bound without a local part ignores the version's local part.
             Self::Python if !bound.contains('+') => {
                 version.split_once('+').map_or(Some(order), |(public, _)| self.compare(public, bound))
             }
-            // Whether it is before that release or behind it, nobody can tell.
+            // Nobody can tell whether it is before or behind that release.
             Self::Rpm if order.is_eq() && bound.contains('-') && !version.contains('-') => None,
             _ => Some(order),
         }
@@ -104,7 +103,7 @@ impl VersionOrder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VersionRange {
     order: VersionOrder,
-    /// Any of these, each with all of its comparisons.
+    /// One alternative must match, with all of its comparisons.
     alternatives: Vec<Vec<(Comparison, String)>>,
     written: String,
 }
@@ -120,7 +119,7 @@ enum Comparison {
     Other,
 }
 
-/// Two letters first: each begins like one of one letter.
+/// Two characters first: each begins like one of a single character.
 const COMPARISONS: [(&str, Comparison); 6] = [
     ("<=", Comparison::AtMost),
     (">=", Comparison::AtLeast),
@@ -144,7 +143,7 @@ impl Comparison {
 }
 
 impl VersionRange {
-    /// Reads a range of versions in this order: comparisons, joined by `,` (and) and `||` (or).
+    /// Parses a range of versions in this order: comparisons, joined by `,` (and) and `||` (or).
     ///
     /// # Errors
     /// What is wrong with it.
@@ -203,20 +202,20 @@ fn comparison(text: &str, order: VersionOrder) -> Result<(Comparison, String), S
     }
 }
 
-/// As it is written.
+/// As written.
 impl fmt::Display for VersionRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.written)
     }
 }
 
-/// How two numbers compare that may have any number of digits.
+/// Compares two numbers of any number of digits.
 fn numbers(one: &str, other: &str) -> Ordering {
     let (one, other) = (one.trim_start_matches('0'), other.trim_start_matches('0'));
     one.len().cmp(&other.len()).then_with(|| one.cmp(other))
 }
 
-/// What a text begins with of these letters, and the rest.
+/// The longest beginning of a string with only such characters, and the rest.
 fn split_while(text: &str, belongs: impl Fn(char) -> bool) -> (&str, &str) {
     let end = text.find(|c| !belongs(c)).unwrap_or(text.len());
     text.split_at_checked(end).unwrap_or((text, ""))

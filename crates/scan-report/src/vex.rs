@@ -1,4 +1,4 @@
-//! VEX documents: what somebody says of the vulnerabilities in an image.
+//! VEX documents: statements about the vulnerabilities in an image.
 //!
 //! ```text
 //! document (which format it is) ── openvex, cyclonedx ── statement (what it is about, and what it says)
@@ -19,15 +19,15 @@ pub use document::read;
 pub enum UnreadableVex {
     /// It is no JSON object.
     NoObject,
-    /// It is of no format that is read.
+    /// It has an unknown format.
     UnknownFormat,
-    /// It is of both.
+    /// It has both formats.
     SeveralFormats,
-    /// It says that a vulnerability counts, and not which.
+    /// It says that a vulnerability counts, but not which one.
     Nameless,
-    /// It says more than is looked at.
+    /// It has more statements than are read.
     TooMany(usize),
-    /// What is wrong in it.
+    /// What is wrong with it.
     Json(String),
 }
 

@@ -2,7 +2,7 @@
 //! (`settings.schema.json`), the form of Rancher's user interface (`questions-ui.yml`) and the reference
 //! (`docs/settings.md`).
 //!
-//! The engine reads settings by itself: at every request, from a clean instance, and so that all problems are told at once.
+//! The policy reads settings by itself: at every request, from a clean instance, and so that all problems are told at once.
 //! What is here is never read by it. Tests hold the two together: which keys there are, which choices, which defaults.
 
 mod form;

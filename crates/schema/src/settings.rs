@@ -3,7 +3,6 @@
 //! A doc comment here is what an editor, the form and the reference show. Everything is optional unless it is no `Option`.
 
 mod acceptance;
-mod break_glass;
 mod exemptions;
 mod exemptions_from;
 mod message;
@@ -14,11 +13,14 @@ mod rego;
 mod reports;
 mod verification;
 
+pub use image_admission_settings::{
+    BreakGlass, Count, ExistingImages, FailureFallback, Fallback, GateAction, GuardedResource, MessageStyle, MirrorAsk,
+    MissingScores, PreScanAction, RegoVersion, ReportIdentity, ScanAction, UnknownLicense, UnprovenIndexes,
+};
 use schemars::JsonSchema;
 
 // All are public: then the compiler misses the description of any.
 pub use acceptance::*;
-pub use break_glass::*;
 pub use exemptions::*;
 pub use exemptions_from::*;
 pub use message::*;

@@ -1,4 +1,4 @@
-//! What makes a scan report accepted.
+//! When a scan report is accepted.
 
 mod exploitation;
 mod grace;
@@ -14,14 +14,14 @@ pub use grace::GracePeriods;
 pub use licenses::{LicenseGate, UnknownLicense};
 pub use packages::{DeniedPackage, PackageGate};
 
-/// What makes a scan report accepted: at the top level, and what namespaces do differently.
+/// When a scan report is accepted: at the top level, and in namespaces.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Acceptance {
     top: Gates,
     by_namespace: ByNamespace<Gates>,
 }
 
-/// What one level says about findings; what is absent is as one level up.
+/// The gates of one level. What is absent is as one level up.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Gates {
     max_severity: Option<Vec<(Severity, Limit)>>,
@@ -40,10 +40,10 @@ struct Gates {
     count: Option<Count>,
 }
 
-/// What holds for the findings of one namespace's images.
+/// The gates for the images of one namespace.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits<'a> {
-    /// In the order of [`Severity::ALL`]; more findings than a limit says reject.
+    /// In the order of [`Severity::ALL`]. More findings than a limit reject.
     pub max_severity: &'a [(Severity, Limit)],
     /// How many findings may have a high score.
     pub cvss_score: Option<CvssLimit>,
@@ -51,13 +51,13 @@ pub struct Limits<'a> {
     pub deny_always: &'a [String],
     /// Ids of vulnerabilities that never count.
     pub allow_always: &'a [String],
-    /// Whether findings count that a VEX document says are none.
+    /// Whether findings count although a VEX document clears them.
     pub ignore_vex_status: bool,
-    /// How long a finding with a fix doesn't count after that, or itself, was published.
+    /// How long a finding with a fix doesn't count after the fix, or the finding, was published.
     pub fix_grace_period: Option<&'a GracePeriods>,
     /// How long a finding without a fix doesn't count after it was published.
     pub unfixed_grace_period: Option<&'a GracePeriods>,
-    /// How long a finding doesn't count after it became known, in an image that runs since before that.
+    /// How long a finding doesn't count after it became known, if the image ran before that.
     pub running: Option<&'a GracePeriods>,
     /// What becomes of an image with a vulnerability that is exploited in the wild.
     pub known_exploited: Option<&'a KnownExploited>,
@@ -69,7 +69,7 @@ pub struct Limits<'a> {
     pub packages: Option<&'a PackageGate>,
     /// Licences that its packages may have, or may not.
     pub licenses: Option<&'a LicenseGate>,
-    /// What is counted.
+    /// What counts as one finding.
     pub count: Count,
 }
 
@@ -78,12 +78,13 @@ pub struct Limits<'a> {
 pub struct CvssLimit {
     /// The lowest score that counts, 0 to 10.
     pub threshold: f64,
-    /// At most so many.
+    /// The most of them.
     pub max_count: u64,
 }
 
 /// What counts as one finding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Count {
     /// A vulnerability, in however many packages it is.
     #[default]
@@ -96,17 +97,17 @@ impl Choice for Count {
     const CHOICES: &'static [(&'static str, Self)] = &[("unique", Self::Unique), ("entries", Self::Entries)];
 }
 
-/// What holds when no level says which findings are too many.
+/// The limit when no level sets one.
 const NO_CRITICAL: [(Severity, Limit); 1] = [(Severity::Critical, Limit::Total(0))];
 
 impl Acceptance {
-    /// What holds for the images of a namespace. A key that the namespace has replaces the top level's.
+    /// The gates for the images of a namespace. A key of the namespace replaces the top level's.
     #[must_use]
     pub fn of(&self, namespace: &str) -> Limits<'_> {
         self.limits(self.by_namespace.of(namespace).map(|(_, own)| own))
     }
 
-    /// What the top level alone says.
+    /// The gates of the top level alone.
     pub(super) fn top(&self) -> Limits<'_> {
         self.limits(None)
     }
@@ -117,7 +118,7 @@ impl Acceptance {
         let cvss_score = own.cvss_score.or(top.cvss_score);
         let max_severity = own.max_severity.as_deref().or(top.max_severity.as_deref());
         Limits {
-            // A list of ids is no gate that could stand alone: it would let in everything that it doesn't name.
+            // A list of ids isn't enough as the only gate: it would admit everything that it doesn't name.
             max_severity: max_severity.unwrap_or(if cvss_score.is_none() { &NO_CRITICAL } else { &[] }),
             cvss_score,
             deny_always: own.deny_always.as_deref().or(top.deny_always.as_deref()).unwrap_or_default(),
@@ -135,13 +136,13 @@ impl Acceptance {
         }
     }
 
-    /// Whether what VEX documents clear counts in every namespace.
+    /// Whether findings count in every namespace although VEX documents clear them.
     pub(super) fn ignores_vex_everywhere(&self) -> bool {
         let own = self.by_namespace().map(|(_, limits)| limits);
         std::iter::once(self.top()).chain(own).all(|limits| limits.ignore_vex_status)
     }
 
-    /// What holds where an entry of `byNamespace` does, each with its key.
+    /// The gates of each entry of `byNamespace`, with its key.
     pub(super) fn by_namespace(&self) -> impl Iterator<Item = (&str, Limits<'_>)> {
         self.by_namespace.iter().map(|(key, own)| (key, self.limits(Some(own))))
     }
@@ -156,25 +157,25 @@ impl Acceptance {
         self.by_namespace.key_of(namespace)
     }
 
-    /// What may hold without an entry of `byNamespace`, each with the key of the entry that says so, if one does.
+    /// The gates that may hold without an entry of `byNamespace`, each with the key of its own entry, if any.
     pub(super) fn without(&self, key: &str) -> Vec<(Option<&str>, Limits<'_>)> {
         let others = self.by_namespace.without(key).into_iter();
         others.map(|other| (other.map(|(key, _)| key), self.limits(other.map(|(_, own)| own)))).collect()
     }
 
-    /// The paths of every grace period, which not every source can follow.
+    /// The paths of all grace periods but `running`. Not every source supports them.
     pub(super) fn grace_periods(&self) -> Vec<String> {
         let mut paths = self.paths("fixGracePeriod", |gates| gates.fix_grace_period.is_some());
         paths.extend(self.paths("unfixedGracePeriod", |gates| gates.unfixed_grace_period.is_some()));
         paths
     }
 
-    /// The paths of every grace period of what runs already.
+    /// The paths of every `running`.
     pub fn running(&self) -> Vec<String> {
         self.paths("running", |gates| gates.running.is_some())
     }
 
-    /// The paths of those that let nothing start which doesn't start anyway, since it is as young.
+    /// The paths of those without effect: the other grace periods are at least as long.
     pub(super) fn running_in_vain(&self) -> Vec<String> {
         let is_in_vain = |limits: Limits<'_>| {
             let graces = [limits.fix_grace_period, limits.unfixed_grace_period];
@@ -189,19 +190,19 @@ impl Acceptance {
         top.into_iter().chain(own).collect()
     }
 
-    /// The paths of every `knownExploited` without a list, which leaves it to the reports.
+    /// The paths of every `knownExploited` without a list: it relies on the reports.
     pub(super) fn exploited_by_reports(&self) -> Vec<(String, GateAction)> {
         self.with_action("knownExploited", |gates| {
             gates.known_exploited.as_ref().filter(|gate| gate.from.is_none()).map(|gate| gate.action)
         })
     }
 
-    /// The paths of every `epss`, which not every source can follow.
+    /// The paths of every `epss`. Not every source supports it.
     pub(super) fn likelihoods(&self) -> Vec<(String, GateAction)> {
         self.with_action("epss", |gates| gates.epss.map(|epss| epss.action))
     }
 
-    /// The paths of every `endOfLife`, which not every source can follow.
+    /// The paths of every `endOfLife`. Not every source supports it.
     pub(super) fn ends_of_life(&self) -> Vec<(String, GateAction)> {
         self.with_action("endOfLife", |gates| gates.end_of_life)
     }
@@ -227,7 +228,7 @@ impl Acceptance {
         })
     }
 
-    /// The paths of every gate that asks what an image is made of.
+    /// The paths of every gate that needs an image's packages.
     pub fn of_contents(&self) -> Vec<String> {
         let mut paths = self.paths("packages", |gates| gates.packages.is_some());
         paths.extend(self.paths("licenses", |gates| gates.licenses.is_some()));
@@ -242,7 +243,7 @@ impl Acceptance {
             .collect()
     }
 
-    /// The paths of every `cvssScore`, which not every source can follow.
+    /// The paths of every `cvssScore`. Not every source supports it.
     pub(super) fn cvss_scores(&self) -> Vec<String> {
         self.paths("cvssScore", |gates| gates.cvss_score.is_some())
     }
@@ -265,7 +266,7 @@ impl Acceptance {
 impl Limits<'_> {
     /// Whether the number of critical findings is limited, by their severity or by their scores.
     pub(super) fn limit_critical(&self) -> bool {
-        // Each is named, so that a new one can't be forgotten here.
+        // Each field is named, so that a new one can't be forgotten here.
         let Self {
             max_severity,
             cvss_score,
@@ -340,7 +341,7 @@ fn read_gates(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Gates {
     }
 }
 
-/// The limits; an object without any is as absent.
+/// The limits. An empty object counts as absent.
 fn read_max_severity(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Vec<(Severity, Limit)>> {
     let path = map.path().key("maxSeverity");
     let limits = SettingsMap::of(map.get("maxSeverity"), &path, problems)?;
@@ -368,7 +369,7 @@ fn read_cvss(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<CvssL
     Some(CvssLimit { threshold, max_count: cvss.number("maxCount", problems).unwrap_or(0) })
 }
 
-/// Ids, each whole: a list of ids that holds a pattern would match less than it seems to.
+/// Whole ids. A pattern is refused: it would match less than it seems to.
 fn read_ids(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems) -> Option<Vec<String>> {
     if !map.has(key) {
         return None;

@@ -5,16 +5,16 @@ use super::read::{Problems, SettingsMap};
 use super::repository::{self, ArtifactRepository};
 use serde_json::Value;
 
-/// Where artifacts about images stand, and whom they are believed of.
+/// Where artifacts about images are, and whose signatures are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttachedArtifacts {
-    /// How an image's are found.
+    /// How an image's artifacts are found.
     pub artifact: Artifact,
-    /// The repository that they are in, where that isn't the image's own.
+    /// Their repository, unless it is the image's own.
     pub repository: Option<ArtifactRepository>,
-    /// Who may have signed one, any of them.
+    /// Who may have signed an artifact; one of them is enough.
     pub attestors: Vec<Attestor>,
-    /// Whether none needs a signature, whoever else could have put it there.
+    /// Whether artifacts need no signature, although others may have pushed them.
     pub allow_unsigned: bool,
 }
 
@@ -27,19 +27,19 @@ pub enum Artifact {
     Type(String),
 }
 
-/// The keys that say where artifacts stand; `allowUnsigned` is one more, of whoever lets that be chosen.
+/// The keys that say where artifacts are. Callers that allow `allowUnsigned` have that key too.
 pub(super) const KEYS: [&str; 4] = ["tagSuffix", "artifactType", "repository", "attestors"];
 
 /// What an unsigned artifact could do.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unsigned {
-    /// What anybody could write who can push, after "could write".
+    /// What any pusher could write, after "could write".
     pub(super) danger: &'static str,
-    /// Whether `allowUnsigned: true` may say that this is meant.
+    /// Whether `allowUnsigned: true` can accept that.
     pub(super) may_be_allowed: bool,
 }
 
-/// Reads where artifacts stand, at the tag `sha256-<hex>.<suffix>` unless it is said otherwise.
+/// Reads where artifacts are: by default at the tag `sha256-<hex>.<suffix>`.
 pub(super) fn read(
     map: &SettingsMap<'_, '_>,
     suffix: &str,
@@ -77,7 +77,7 @@ fn read_artifact(map: &SettingsMap<'_, '_>, suffix: &str, problems: &mut Problem
         }
         (written, None) => {
             let suffix = written.unwrap_or(suffix);
-            // `sha256-`, the 64 letters of the digest and a dot leave 56 of a tag's 128 letters.
+            // `sha256-`, the 64 characters of the digest and a dot leave 56 of a tag's 128 characters.
             if suffix.is_empty()
                 || suffix.len() > 56
                 || !suffix.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))

@@ -11,7 +11,7 @@ pub struct Attestor {
     pub name: String,
     /// How they are recognised. An attestor of several identities is several of these, of one name.
     pub identity: Identity,
-    /// What the signature must say beside that.
+    /// The annotations that the signature must have.
     pub annotations: BTreeMap<String, String>,
 }
 
@@ -45,7 +45,7 @@ pub enum Identity {
     Certificate {
         /// The certificate that signed.
         certificate: String,
-        /// Who issued it, up to the root; never empty, since the host trusts a certificate without a chain as it is.
+        /// Its issuers up to the root. Never empty: the host trusts a certificate without a chain as it is.
         chain: Vec<String>,
         /// Whether the signature must stand in the transparency log, which also says that it was made in time.
         require_rekor_bundle: bool,
@@ -54,7 +54,7 @@ pub enum Identity {
     KeyInCluster(KeyReference),
 }
 
-/// Where in the cluster a public key stands.
+/// Where a public key is in the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyReference {
     /// `Secret` or `ConfigMap`.
@@ -67,7 +67,7 @@ pub struct KeyReference {
     pub key: String,
 }
 
-/// Where an attestor's key may stand.
+/// Where an attestor's key may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keys {
     /// In the settings alone.
@@ -164,9 +164,9 @@ enum TransparencyLog {
     Ignored,
 }
 
-/// `ctlog: {url, ignoreTlog, …}`: which log, and whether it counts. The host has one trust root, Sigstore's own or that of the
-/// PolicyServer's `sigstoreTrustConfig`. It looks at its log for keyless signatures always, for those by certificate as it is told,
-/// for those by key never.
+/// `ctlog: {url, ignoreTlog, …}`: which log, and whether it counts. The host has one trust root: Sigstore's own, or that of the
+/// PolicyServer's `sigstoreTrustConfig`. It always checks the log for keyless signatures, for certificates as it is told, and never
+/// for keys.
 fn read_log(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> TransparencyLog {
     let path = cosign.path().key("ctlog");
     let Some(log) = SettingsMap::of(cosign.get("ctlog"), &path, problems) else { return TransparencyLog::Checked };
@@ -197,7 +197,7 @@ fn read_log(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> Transparen
     said
 }
 
-/// `annotations: {env: prod}`: what the signature must carry.
+/// `annotations: {env: prod}`: what the signature must have.
 fn read_annotations(cosign: &SettingsMap<'_, '_>, problems: &mut Problems) -> BTreeMap<String, String> {
     let path = cosign.path().key("annotations");
     if cosign.is_blank("annotations") {
@@ -323,7 +323,7 @@ fn read_certificate(cosign: &SettingsMap<'_, '_>, log: TransparencyLog, problems
     })
 }
 
-/// The PEM certificates of a text, or of `{value: text}`.
+/// The PEM certificates of a string, or of `{value: …}`.
 fn read_certificates(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems) -> Vec<String> {
     const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
     let path = map.path().key(key);
@@ -348,7 +348,7 @@ fn read_certificates(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Proble
     certificates
 }
 
-/// Whether a text has the frame of PEM with this label, and Base64 inside it.
+/// Whether a string is a PEM frame with this label, with Base64 inside.
 fn is_pem(pem: &str, label: &str) -> bool {
     let [begin, end] = ["-----BEGIN ", "-----END "].map(|frame| [frame, label, "-----"].concat());
     let body = pem.strip_prefix(&begin).and_then(|rest| rest.strip_suffix(&end));
@@ -419,7 +419,7 @@ fn read_github(keyless: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option
     }
 }
 
-/// Whether a text is the beginning of a URL with a host, in letters that a URL has.
+/// Whether a string is the beginning of a URL with a host, in characters of URLs.
 fn is_url(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     rest.is_some_and(|rest| {

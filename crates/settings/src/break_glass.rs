@@ -3,25 +3,32 @@
 use super::read::{Problems, SettingsMap};
 use std::fmt;
 
-/// Which annotation asks for it, and what its user must be allowed to `use`.
+/// Who may let a request through that the policy would judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "camelCase", deny_unknown_fields))]
 pub struct BreakGlass {
-    /// The key of an object's own annotation; its value is the reason.
+    /// The key of an annotation of the object itself. Its value is the reason, and must not be empty.
+    #[cfg_attr(feature = "schema", schemars(extend("examples" = ["image-admission.example.com/break-glass"])))]
     pub annotation: String,
-    /// What a user must be allowed to `use`.
+    /// What a user must be allowed to `use`: a right that RBAC grants. The annotation alone opens nothing.
     pub resource: GuardedResource,
 }
 
-/// A resource as rules of RBAC name it. It needn't exist: it stands for the right.
+/// A resource as rules of RBAC name it. It needn't exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "camelCase", deny_unknown_fields))]
 pub struct GuardedResource {
-    /// Its API group, empty for the core group.
+    /// Its API group; empty for the core group.
+    #[cfg_attr(feature = "schema", schemars(extend("examples" = ["policies.kubewarden.io"])))]
     pub group: String,
-    /// Its kind in the plural and in lower case, `clusteradmissionpolicies`.
+    /// The resource, in the plural and in lower case.
+    #[cfg_attr(feature = "schema", schemars(extend("examples" = ["clusteradmissionpolicies"])))]
     pub resource: String,
-    /// One of them; none: a right to all of them is asked for.
+    /// One of them. Without it, a right to all of them is asked for.
+    #[cfg_attr(feature = "schema", schemars(extend("examples" = ["image-admission"])))]
     pub name: Option<String>,
-    /// The namespace whose Roles count; none: only ClusterRoles that are bound in the whole cluster do.
+    /// A namespace whose Roles count too. Without it, only ClusterRoles that are bound in the whole cluster do: tenants who may do
+    /// everything in their namespace may not `use` it.
     pub namespace: Option<String>,
 }
 
@@ -68,14 +75,14 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> O
         problems.add(at.key("group"), "it is missing; say the API group, or \"\" for the core group");
     }
     let group = resource.text("group", problems);
-    // As settings may call it elsewhere; RBAC knows no such group.
+    // Other settings call it so; RBAC has no such group.
     if group == Some("core") {
         problems.add(at.key("group"), "`core` is no group of RBAC's; write \"\" for the core group");
     }
     let plural = required(&resource, "resource", "the resource, in the plural and in lower case", problems);
     let name = resource.text("name", problems);
     let namespace = resource.text("namespace", problems);
-    // What no rule of RBAC can name would be nobody's right, and nobody would notice before it is needed.
+    // Nobody can have a right that no RBAC rule can name, and it would only show in an emergency.
     for (key, text, example) in [
         ("group", group.filter(|group| !group.is_empty()), "policies.kubewarden.io"),
         ("resource", plural, "clusteradmissionpolicies"),

@@ -1,7 +1,7 @@
-//! The original's ConfigMap with its settings: what is wrapped in it is read as if it stood at the top of the settings.
+//! Sysdig's ConfigMap with its settings: they are read as if they stood at the top level.
 //!
-//! A `kind: ConfigMap` is left for what its `data` has, and `policy.json` for what its text has. Other settings may stand
-//! beside them, since Sysdig's controllers have no word for most of what can be set here; nothing may stand twice.
+//! A `kind: ConfigMap` is replaced by its `data`, and `policy.json` by the settings in its string. Other settings may stand beside
+//! them, since Sysdig's controllers lack most of them. Nothing may stand twice.
 
 use super::read::{Path, Problems, SettingsMap, wrong_type};
 use image_admission_untrusted::memory::{Place, ValueReader};
@@ -9,12 +9,12 @@ use serde::de::DeserializeSeed;
 use serde_json::{Map, Value};
 use std::cell::RefCell;
 
-/// The key of Sysdig's ConfigMap whose text is the settings, as JSON.
+/// The key of Sysdig's ConfigMap whose string is the settings, as JSON.
 const POLICY: &str = "policy.json";
-/// What a ConfigMap says of itself.
+/// The keys of a ConfigMap.
 const ENVELOPE: [&str; 5] = ["apiVersion", "kind", "metadata", "immutable", "data"];
 
-/// The settings without their wrapping; none where there is none, which two look-ups tell.
+/// The settings without their wrapping; none where there is no wrapping.
 pub(super) fn unwrapped(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Value> {
     let is_config_map = settings.get("kind").and_then(Value::as_str) == Some("ConfigMap");
     if !is_config_map && !settings.has(POLICY) {
@@ -47,7 +47,7 @@ pub(super) fn unwrapped(settings: &SettingsMap<'_, '_>, problems: &mut Problems)
     Some(Value::Object(inner))
 }
 
-/// JSON, and the paths of its keys that stand twice, of which a reader would take the last.
+/// Reads JSON, and the paths of its duplicate keys, of which a reader would take the last.
 fn read(text: &str) -> Result<(Value, Vec<String>), serde_json::Error> {
     let twice = RefCell::default();
     let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -57,7 +57,7 @@ fn read(text: &str) -> Result<(Value, Vec<String>), serde_json::Error> {
     Ok((value, twice.into_inner()))
 }
 
-/// A place in the text, and the paths of the keys that stand twice in it.
+/// A place in the JSON, and the paths of its duplicate keys.
 struct TextPlace<'t> {
     path: String,
     twice: &'t RefCell<Vec<String>>,
@@ -82,7 +82,7 @@ impl Place for TextPlace<'_> {
     }
 }
 
-/// Adds what was wrapped. What stands outside of it too has two values, of which none can be chosen.
+/// Adds what was wrapped. A setting that also stands outside is a problem: neither value can be chosen.
 fn add(
     settings: &mut Map<String, Value>,
     wrapped: Map<String, Value>,

@@ -8,13 +8,13 @@ use super::read::{Path, Problems, SettingsMap, wrong_type};
 use image_admission_untrusted::time::Timestamp;
 use serde_json::Value;
 
-/// The reason of an exemption that was proposed, until somebody says one.
+/// The reason of a proposed exemption until somebody writes one.
 pub const UNSAID_REASON: &str = "TODO: say why it doesn't matter, and where that is tracked";
 
 /// Findings that don't count until a day. What is empty restricts nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exemption {
-    /// Ids of vulnerabilities, `*` and `?` standing for any letters and any one.
+    /// Ids of vulnerabilities; `*` stands for any characters and `?` for one.
     pub vulnerabilities: Vec<Pattern>,
     /// How the images' names start.
     pub images: Vec<Prefix>,
@@ -24,7 +24,7 @@ pub struct Exemption {
     pub packages: Vec<String>,
     /// Why.
     pub reason: String,
-    /// The last second of its last day. Whether that is over decides each request, never whether the settings are valid.
+    /// The last second of its last day. Each request compares it; the settings are valid after it too.
     pub expires: Timestamp,
     /// Whether it ends as soon as the finding can be fixed.
     pub expire_on_fix: bool,
@@ -38,7 +38,7 @@ impl Exemption {
         self.namespaces.is_empty() || self.namespaces.iter().any(|own| own.matches(namespace))
     }
 
-    /// Whether every finding that another exempts is one that this one exempts as long.
+    /// Whether it exempts every finding that another exempts, for at least as long.
     pub(super) fn covers(&self, other: &Self) -> bool {
         fn all<T>(own: &[T], others: &[T], covers: impl Fn(&T, &T) -> bool) -> bool {
             // What isn't written restricts nothing.
@@ -52,8 +52,8 @@ impl Exemption {
             && all(&self.packages, &other.packages, |own, other| other.starts_with(own))
     }
 
-    /// What an object's `spec` says, read as an entry of the settings is, beside `approvedBy`; and everything that is wrong
-    /// with it. One that can't be read still says which vulnerabilities it is about, as far as that can be told.
+    /// An object's `spec`, read like an entry of the settings, its `approvedBy`, and all problems. An invalid one still names its
+    /// vulnerabilities, as far as they can be read.
     pub fn of_spec(spec: Option<&Value>) -> (Self, Option<String>, Vec<String>) {
         let mut problems = Problems::default();
         let path = Path::root().key("spec");
@@ -96,13 +96,13 @@ impl Pattern {
         &self.0
     }
 
-    /// Whether the whole of `text` is what it stands for.
+    /// Whether it matches the whole of `text`.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         image_admission_untrusted::glob::matches(&self.0, text, |a, b| a.eq_ignore_ascii_case(&b))
     }
 
-    /// Whether it surely matches all that another does: of two with wildcards only where they are the same, or this one is `*`.
+    /// Whether it surely matches all that another does. With wildcards both must be the same, unless this one is `*`.
     fn covers(&self, other: &Self) -> bool {
         self.0 == "*"
             || self.0.eq_ignore_ascii_case(&other.0)

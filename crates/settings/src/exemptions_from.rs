@@ -1,4 +1,4 @@
-//! Exemptions that stand in the cluster: where they are believed, and within which bounds.
+//! Exemptions in the cluster: where they are trusted, and within which bounds.
 
 use super::Severity;
 use super::namespaces::is_namespace_name;
@@ -7,10 +7,10 @@ use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::{Span, Timestamp};
 use std::fmt;
 
-/// The longest text that is repeated of what is wrong with an object.
+/// How much of an object's problem is repeated.
 const MAX_PROBLEM_LENGTH: usize = 120;
 
-/// Where objects stand that exempt findings, and what they may say.
+/// Where objects are that exempt findings, and what they may say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExemptionsFrom {
     /// The namespace whose objects hold for all namespaces.
@@ -19,7 +19,7 @@ pub struct ExemptionsFrom {
     pub workload_namespace: bool,
     /// The severities of the findings that an object may be about; empty: all.
     pub severities: Vec<Severity>,
-    /// How long after it was made the last day of an object may begin.
+    /// How long after an object was made its last day may begin.
     pub max_duration: Option<Span>,
     /// Whether an object must say who approved it.
     pub require_approved_by: bool,
@@ -36,7 +36,7 @@ pub struct ExemptionObject {
     pub approved_by: Option<String>,
     /// The severities of the findings that it may be about; empty: all.
     pub severities: Vec<Severity>,
-    /// Why it holds for nothing, where it does.
+    /// Why it exempts nothing, if so.
     pub void: Option<VoidExemption>,
 }
 
@@ -56,7 +56,7 @@ pub enum VoidExemption {
     NotApproved,
     /// It doesn't say when it was made.
     Undated,
-    /// It says that it will be made.
+    /// Its creation is in the future.
     MadeLater(Timestamp),
     /// It would hold for longer than this.
     TooLong(Span),
@@ -124,7 +124,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> O
     })
 }
 
-/// A list that is there and empty would be no bound at all, or nothing that holds: people mean one or the other.
+/// Refuses an empty list: it would mean no bound, or no severity.
 fn severities(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Severity> {
     let path = map.path().key("severities");
     let texts = map.texts("severities", problems);
@@ -144,7 +144,7 @@ fn severities(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Severit
     severities
 }
 
-/// An empty text would be no bound, which nobody means who writes one.
+/// Refuses an empty string: it would mean no bound.
 fn max_duration(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Span> {
     if let Some(value) = map.get("maxDuration").filter(|value| value.as_str() == Some("")) {
         problems.add(map.path().key("maxDuration"), wrong_type("a span of time like `30d`", value));

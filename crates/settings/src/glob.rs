@@ -3,7 +3,7 @@
 use super::read::{Path, Problems};
 use image_admission_image::{ImageReference, matches_image};
 
-/// A pattern for names of images, in which `*` stands for any text, slashes too, and `?` for one character.
+/// A pattern for names of images, in which `*` stands for any characters, slashes too, and `?` for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glob {
     /// The path in the settings.
@@ -13,12 +13,12 @@ pub struct Glob {
 }
 
 impl Glob {
-    /// One that matches no image does nothing, and nobody would notice.
+    /// Reads a glob. An empty one, or one that ends with `/`, matches no image and is refused.
     pub(super) fn read(glob: &str, path: Path<'_>, problems: &mut Problems) -> Self {
         if glob.is_empty() {
             problems.add(path, "the glob is empty and matches no image");
         } else if glob.ends_with('/') {
-            // As prefixes of images are written elsewhere.
+            // Prefixes of images are written so elsewhere.
             problems
                 .add(path, format!("no image's name ends with `/`, so that `{glob}` matches none; write `{glob}*`"));
         }

@@ -1,4 +1,4 @@
-//! Kinds and resources, as settings name them. What no API server can send, and is another one's misspelt name, is refused: a
+//! Kinds and resources, as settings name them. A name is refused if no API server can send it and it misspells another one: a
 //! policy about it would never be asked, and nobody would notice.
 
 pub(super) mod kubernetes;
@@ -16,7 +16,7 @@ pub enum KindPattern {
     Any,
     /// `Workload`: every kind that carries a pod spec.
     Workload,
-    /// `Kind`, `group/Kind`, `group/version/Kind`, or `v1/Kind` of the core group; that is also `core`, or empty.
+    /// `Kind`, `group/Kind`, `group/version/Kind`, or `v1/Kind` of the core group, which is also `core` or empty.
     Kind {
         /// The group; none: any.
         group: Option<String>,
@@ -27,7 +27,7 @@ pub enum KindPattern {
     },
 }
 
-/// What every kind with a pod spec is called.
+/// The name for every kind with a pod spec.
 const WORKLOAD: &str = "Workload";
 
 impl KindPattern {
@@ -64,7 +64,7 @@ impl KindPattern {
         Err(format!("`{text}` is no kind; did you mean `{meant}`?{of_crd}"))
     }
 
-    /// What a text is by its form alone.
+    /// The pattern that a string has the form of.
     fn of_form(text: &str) -> Option<Self> {
         match text.split('/').collect::<Vec<_>>().as_slice() {
             ["*"] => Some(Self::Any),
@@ -122,13 +122,13 @@ impl fmt::Display for KindPattern {
 
 /// Why the API server sends no objects of a kind.
 enum Unserved {
-    /// It is another one's misspelt name.
+    /// It is the misspelt name of another kind.
     Misspelt(&'static BuiltinKind),
-    /// It is the misspelt name of every kind with a pod spec.
+    /// It is a misspelt `Workload`.
     Workload,
-    /// Another group or version has it.
+    /// Another group or version has the kind.
     Elsewhere(&'static BuiltinKind),
-    /// The group is none that CRDs have, and never had it.
+    /// No CRD can have the group, and the group never had the kind.
     Nowhere,
 }
 
@@ -147,17 +147,17 @@ impl Unserved {
             return named().find(|own| differs_by_one_letter(own.group, group)).map(Self::Elsewhere);
         }
         let elsewhere = named().find(is_of_group).or_else(|| named().next()).map(Self::Elsewhere);
-        // Groups without a dot get no kinds any more. Others may, with every release.
+        // Groups without a dot get no new kinds. Other groups may, with every release.
         elsewhere.or(misspelt).or_else(|| is_closed.then_some(Self::Nowhere))
     }
 }
 
-/// Whether a name is a spelling of what every kind with a pod spec is called.
+/// Whether a name is a spelling of `Workload`.
 fn is_like_workload(name: &str) -> bool {
     [WORKLOAD, "Workloads"].iter().any(|own| own.eq_ignore_ascii_case(name) || differs_by_one_letter(own, name))
 }
 
-/// Whether a text has the form of a kind's name.
+/// Whether a string has the form of a kind's name.
 fn is_kind(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_uppercase()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
@@ -166,13 +166,13 @@ fn is_label(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
-/// The group that is written so, if one can be called that.
+/// The group that a string names, if it can be a group's name.
 fn group_name(written: &str) -> Option<&str> {
     let written = if written == "core" { "" } else { written };
     (written.is_empty() || written.split('.').all(is_label)).then_some(written)
 }
 
-/// A kind in the form of a pattern: with its group, and with a version where one is written.
+/// A kind written as a pattern: with the group and the version where they were written.
 fn spelt(own: &BuiltinKind, has_group: bool, version: Option<&str>) -> String {
     let group = Some(own.group).filter(|_| has_group || version.is_some());
     let version =
@@ -180,14 +180,14 @@ fn spelt(own: &BuiltinKind, has_group: bool, version: Option<&str>) -> String {
     KindPattern::kind(group, version.copied(), own.kind).to_string()
 }
 
-/// What may be meant by a text that has the form of no kind: `pods`, `deployments.apps`, `Pod/exec`, `*/*`.
+/// The kind that a string of another form may mean: `pods`, `deployments.apps`, `Pod/exec`, `*/*`.
 fn meant(text: &str) -> Option<String> {
     let parts: Vec<&str> = text.split('/').filter(|part| *part != "*").collect();
     if parts.is_empty() {
         return Some("*".to_owned());
     }
     let version = parts.iter().find(|part| is_version(part)).copied();
-    // A kind stands behind its group, and before its subresource. A resource stands before its group.
+    // A kind stands after its group and before its subresource. A resource stands before its group.
     parts.iter().enumerate().rev().find_map(|(position, part)| {
         let (name, behind) = part.split_once('.').map_or((*part, None), |(name, group)| (name, Some(group)));
         if is_like_workload(name) {
@@ -202,7 +202,7 @@ fn meant(text: &str) -> Option<String> {
     })
 }
 
-/// Remarks a kind of the cluster that is to be read, and that no API server has: `apiVersion` and `kind`.
+/// Reports an `apiVersion` and `kind` to be read from the cluster that no API server has.
 pub(super) fn check_object(api_version: &str, kind: &str, path: Path<'_>, problems: &mut Problems) {
     let parts = match api_version.split('/').collect::<Vec<_>>().as_slice() {
         [version] if is_version(version) => Some(("", *version)),
@@ -224,7 +224,7 @@ pub(super) fn check_object(api_version: &str, kind: &str, path: Path<'_>, proble
         return;
     }
     let Some((group, version)) = parts else { return };
-    // A look-up of what nothing is fails and rejects, so that no more is refused here than what is misspelt.
+    // Only a misspelt kind is refused here. The look-up of any other unknown kind fails and rejects.
     if let Some(Unserved::Misspelt(own) | Unserved::Elsewhere(own)) = Unserved::find(Some(group), Some(version), kind) {
         let (meant, own_kind) = (own.api_version(), own.kind);
         problems.add(
@@ -240,7 +240,7 @@ pub(super) fn check_object(api_version: &str, kind: &str, path: Path<'_>, proble
 const OF_PODS: [&str; 10] =
     ["attach", "binding", "ephemeralcontainers", "eviction", "exec", "log", "portforward", "proxy", "resize", "status"];
 
-/// The resources of a rule that no API server has, or not in the rule's groups and versions: the key to change, and what is wrong.
+/// The resources of a rule that no API server has in the rule's groups and versions: the key to change, and what is wrong.
 pub(super) fn misnamed_resources(rule: &ResourceRule) -> Vec<(&'static str, String)> {
     rule.resources.iter().filter_map(|written| misnamed(rule, written)).collect()
 }
@@ -249,7 +249,7 @@ fn misnamed(rule: &ResourceRule, written: &str) -> Option<(&'static str, String)
     let is_any = |list: &[String]| list.is_empty() || list.iter().any(|own| own == "*");
     let has_crds = rule.groups.iter().any(|group| is_crd_group(group));
     let may_be_of_crd = has_crds || is_any(&rule.groups);
-    // Groups without a dot get no kinds any more.
+    // Groups without a dot get no new kinds.
     let is_closed = !is_any(&rule.groups) && rule.groups.iter().all(|group| !group.contains('.'));
     let groups = || rule.groups.iter().map(|group| format!("`{group}`")).collect::<Vec<_>>().join(" or ");
     let (resource, sub_resource) = written.split_once('/').unwrap_or((written, ""));
@@ -290,7 +290,7 @@ fn misnamed(rule: &ResourceRule, written: &str) -> Option<(&'static str, String)
     Some(("resources", why))
 }
 
-/// The resource's name of a kind, as Kubernetes makes it: `Ingress` is `ingresses`, `NetworkPolicy` `networkpolicies`.
+/// The resource of a kind, as Kubernetes forms it: `ingresses` for `Ingress`, `networkpolicies` for `NetworkPolicy`.
 pub(super) fn plural(kind: &str) -> String {
     let singular = kind.to_ascii_lowercase();
     let before_y = singular.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u']));

@@ -93,7 +93,7 @@ pub struct Settings {
     pub scan: Phase<ScanAction>,
     /// Which name of an image prefixes are compared with.
     pub image_matching: ImageMatching,
-    /// Canonical hosts of the only registries that the host is asked about; empty: any.
+    /// Canonical hosts of the only registries that may be contacted; empty: any.
     pub registries: Vec<String>,
     /// The mirrors of some of them.
     pub mirrors: Mirrors,
@@ -105,15 +105,15 @@ pub struct Settings {
     pub verbose_log: bool,
     /// Whether, and in which kinds, images are pinned.
     pub pin: Pin,
-    /// Texts that stand for an image in templates of controllers until another webhook fills them in the Pod.
+    /// Strings that stand for an image in controllers' templates until another webhook replaces them in the Pod.
     pub placeholders: Vec<String>,
     /// Where scan reports come from.
     pub reports: Reports,
-    /// What makes a scan report accepted.
+    /// When a scan report is accepted.
     pub acceptance: Acceptance,
     /// Findings that don't count, in the order in which they are tried.
     pub exemptions: Vec<Exemption>,
-    /// `exemptionsFrom`: where objects stand that exempt findings.
+    /// `exemptionsFrom`: where objects are that exempt findings.
     pub exemptions_from: Option<Box<ExemptionsFrom>>,
     /// `imageVerification`: who must have signed an image, and what must be attested of it.
     pub verification: Vec<VerificationPolicy>,
@@ -121,17 +121,17 @@ pub struct Settings {
     pub rego: Rego,
     /// `breakGlass`: who may let a request through.
     pub break_glass: Option<Box<BreakGlass>>,
-    /// `message`: how rejections are worded, where that isn't as by default.
+    /// `message`: how rejections are worded; none: as by default.
     pub message: Option<Box<Message>>,
-    /// Which of the settings that only a scan reads are written, by their keys.
+    /// The keys of those written settings that only a scan reads.
     of_scan: Written,
 }
 
-/// Keys that are written, whatever stands there.
+/// Keys that are written, with whatever value.
 #[derive(Clone)]
 struct Written(Vec<&'static str>);
 
-/// Settings that mean the same look the same: this is about how they are written.
+/// Settings with the same meaning print the same, however they are written.
 impl fmt::Debug for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("_")
@@ -139,7 +139,7 @@ impl fmt::Debug for Written {
 }
 
 impl Settings {
-    /// Reads the settings; `null` is no settings at all, which is every default.
+    /// Reads the settings; `null` means all defaults.
     ///
     /// # Errors
     /// Everything that is wrong with them.
@@ -152,7 +152,7 @@ impl Settings {
         }
     }
 
-    /// Settings as they are read: without what they may be wrapped in, a ConfigMap or its text.
+    /// The settings without a ConfigMap or its string around them.
     pub fn unwrapped(value: &Value) -> Value {
         let mut problems = Problems::default();
         let map = SettingsMap::of(Some(value), Path::root(), &mut problems);
@@ -160,13 +160,13 @@ impl Settings {
         inner.unwrap_or_else(|| value.clone())
     }
 
-    /// Whether `registries` names a host. One that it doesn't name is whoever's wrote the workload, and fails when they like.
+    /// Whether `registries` names a host. Any other may belong to the workload's author, and fail on purpose.
     pub fn names_registry(&self, host: &str) -> bool {
         self.registries.iter().any(|listed| listed == host)
     }
 
-    /// Whether what fails at a registry may be an outage: only where the settings name it, as one that may be asked about images,
-    /// or as one that holds what is known of them.
+    /// Whether a failure at a registry may be an outage. It may if the settings name the registry, for images or for artifacts
+    /// about them.
     pub fn may_be_down(&self, host: &str) -> bool {
         let reports = self.reports.sources.iter().filter_map(ReportSource::artifacts);
         let reports = reports.chain(&self.reports.vex);
@@ -179,8 +179,7 @@ impl Settings {
         self.names_registry(host) || repositories.any(|repository| repository.host() == host)
     }
 
-    /// Reads settings as far as they can be read, and says everything that is wrong with them. Nothing of them is looked into
-    /// that is Rego or CEL.
+    /// Reads settings as far as they can be read, and returns all problems. Rego and CEL in them aren't checked.
     pub fn read_partly(value: &Value) -> (Option<Self>, Vec<String>) {
         let mut problems = Problems::default();
         let settings = read_all(value, &mut problems);
@@ -247,7 +246,7 @@ fn read_map(map: SettingsMap<'_, '_>, problems: &mut Problems) -> Settings {
     let scan_key = if map.has("policies") { "policies" } else { "scanPolicies" };
     if map.has("policies") && map.has("scanPolicies") {
         problems.add(root.key("policies"), "`policies` and `scanPolicies` are the same setting; keep one of them");
-        // What it says is dropped, what is wrong with it is not.
+        // Its values are dropped, its problems are reported.
         phases::read::<ScanAction>(&map, "scanPolicies", image_matching, problems);
     }
 
@@ -311,7 +310,7 @@ fn is_empty(value: &Value) -> bool {
     value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
 }
 
-/// A phase without generated rules and without custom ones would decide nothing.
+/// Refuses a phase without generated and custom rules: it would decide nothing.
 fn nothing_decides(settings: &Settings, scan_key: &str, problems: &mut Problems) {
     let phases = [
         ("preScanPolicies", settings.pre_scan.auto_generate, "preCustomRules", &settings.rego.pre_custom_rules),
@@ -327,7 +326,7 @@ fn nothing_decides(settings: &Settings, scan_key: &str, problems: &mut Problems)
     }
 }
 
-/// A gate that no report can answer would never let anything in, or never keep anything out.
+/// Refuses a gate that no report can answer: it would admit nothing, or reject nothing.
 fn sources_must_tell(settings: &Settings, problems: &mut Problems) {
     let sources = &settings.reports.sources;
     if sources.is_empty() {
@@ -354,7 +353,7 @@ fn sources_must_tell(settings: &Settings, problems: &mut Problems) {
             problems.add_at(&setting, "no source has scores; name the field of a finding's score in `fields.score`");
         }
     }
-    // Where a gate rejects, what isn't told fails the scan: each source must be able to tell. Where it warns, one will do.
+    // If a gate rejects, a missing answer fails the scan, so each source must be able to tell. If it warns, one source is enough.
     let is_told = |tells: fn(&ReportSource) -> bool, action| match action {
         GateAction::Reject => sources.iter().all(tells),
         GateAction::Warn => sources.iter().any(tells),

@@ -1,6 +1,6 @@
-//! What is valid and may not be meant: rules that never decide, and rules that let in more than they seem to.
+//! Valid settings that are probably wrong: rules that never decide, and rules that admit more than they seem to.
 //!
-//! What depends on the settings alone is logged when the policy is deployed. `image-admission lint` tells all of it.
+//! Findings from the settings alone are logged when the policy is deployed. `image-admission lint` reports all of them.
 
 mod namespaced;
 mod rules;
@@ -28,79 +28,79 @@ const MAX_COMPARED: usize = 2_000;
 /// How the Base64 of every Ed25519 key begins: the algorithm stands before the key.
 const ED25519_PEM: &str = "MCowBQYDK2VwAyEA";
 
-/// How the types begin under which cosign attaches what it writes, as a layer beside an empty configuration.
+/// Prefixes of the artifact types under which cosign attaches a layer beside an empty configuration.
 const LAYER_TYPES: [&str; 2] = ["application/vnd.dev.sigstore.bundle.", "application/vnd.dev.cosign.artifact."];
 
 /// The glob that matches every namespace.
 const EVERY_NAMESPACE: &str = "*";
 
-/// Something in valid settings that may not be meant.
+/// A finding: valid settings that are probably wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lint {
-    /// What kind of thing it is.
+    /// The kind of finding.
     pub rule: LintRule,
-    /// How much it weighs.
+    /// How severe it is.
     pub severity: LintSeverity,
     /// The path of the setting.
     pub path: String,
     /// What it does, and what to write instead.
     pub message: String,
-    /// What mends it without a question, if anything does.
+    /// The automatic fix, if there is one.
     pub fix: Option<LintFix>,
 }
 
-/// How much something weighs that may not be meant, the least first.
+/// How severe a finding is, the least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LintSeverity {
-    /// It says again what holds without it, or it depends on what others do.
+    /// It repeats what holds without it, or it depends on what others do.
     Note,
-    /// It has no effect, or another one than it seems to.
+    /// It has no effect, or another one than it seems to have.
     Warning,
-    /// It lets in what its author can't want, or nothing at all.
+    /// It admits what its author can't want, or nothing at all.
     Error,
 }
 
-/// A change after which nothing is admitted that the settings don't admit, and which is what the author wanted.
+/// A change that the author wants, and that admits nothing new.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LintFix {
-    /// What stands at [`Lint::path`] is taken away.
+    /// The setting at [`Lint::path`] is removed.
     Remove,
-    /// The text at a path is another one.
+    /// The string at a path is replaced.
     Replace {
         /// Where.
         path: String,
-        /// The text.
+        /// The new string.
         text: String,
     },
-    /// The list at a path of the manifest gets more entries; where there is none it is made.
+    /// The list at a path of the manifest gets more entries. A missing list is added.
     Append {
         /// Where.
         path: String,
-        /// Each with its keys and their texts, in order.
+        /// Each with its keys and their strings, in order.
         entries: Vec<Vec<(&'static str, String)>>,
     },
-    /// The list at a path of the manifest gets one more text.
+    /// The list at a path of the manifest gets one more string.
     AppendText {
         /// Where.
         path: String,
-        /// The text.
+        /// The string.
         text: String,
     },
 }
 
 impl Lint {
-    /// Something that weighs what its rule does, and that nothing mends without a question.
+    /// A finding with the severity of its rule, and without an automatic fix.
     pub fn new(rule: LintRule, path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { rule, severity: rule.severity(), path: path.into(), message: message.into(), fix: None }
     }
 
-    /// The same with another weight.
+    /// The same with another severity.
     #[must_use]
     pub fn weighing(self, severity: LintSeverity) -> Self {
         Self { severity, ..self }
     }
 
-    /// The same with what mends it.
+    /// The same with an automatic fix.
     #[must_use]
     pub fn fixed_by(self, fix: Option<LintFix>) -> Self {
         Self { fix, ..self }
@@ -117,92 +117,91 @@ impl fmt::Display for Lint {
 /// What the lint looks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LintRule {
-    /// A prefix that ends inside a host or a path segment, and matches whatever goes on from there.
+    /// A prefix or glob that ends inside a host or a path segment, and matches any continuation.
     OpenPrefix,
     /// A prefix that looks like a short name of Docker Hub, which no canonical name starts with.
     ShortName,
-    /// An entry that never decides, because an earlier one matches everything that it matches.
+    /// An entry that never decides, because another one decides all that it is about.
     NeverMatches,
     /// An entry that says what would be decided without it.
     Redundant,
-    /// Rules that no image comes to.
+    /// Settings that no image reaches.
     NeverReached,
-    /// A list of what is rejected or looked at, where everything else is let in: another name is enough.
+    /// A list of what is rejected or scanned while all else is admitted: another name bypasses it.
     DenyList,
     /// A namespace that is decided as it would be without its entry.
     NamespaceWithoutEffect,
-    /// A namespace that isn't there: whoever creates it gets its rules.
+    /// A namespace that doesn't exist: whoever creates it gets its rules.
     UnknownNamespace,
     /// No rule for the namespace that runs the cluster.
     KubeSystem,
-    /// A prefix of every tag in an entry that accepts, or one with a tag in an exemption: it doesn't match where a digest
-    /// stands.
+    /// A prefix of every tag in an entry that accepts, or one with a tag in an exemption: neither matches digests.
     TagOnly,
-    /// Any registry that a Pod names is asked.
+    /// Any registry that a Pod names is contacted.
     AnyRegistry,
     /// An exemption whose last day is over.
     ExemptionEnded,
-    /// An exemption whose reason nobody said yet.
+    /// An exemption without a reason yet.
     ReasonUnsaid,
-    /// A package of an exemption that goes on in any way.
+    /// A package of an exemption that matches any continuation.
     OpenPackage,
-    /// A limit that a source's reports can't keep.
+    /// A limit that a source's reports can't meet.
     Undated,
-    /// Signed reports, or lists, that are believed however old they are.
+    /// Signed reports, or lists, that are trusted whatever their age.
     AnyAge,
-    /// Licences that SPDX doesn't list, which only names are compared with.
+    /// Licences that SPDX doesn't list. They are compared with names only.
     LicenseName,
-    /// Attestors that are never asked.
+    /// Attestors that are never used.
     AttestorsUnused,
     /// Limits that say nothing of critical findings.
     CriticalUnlimited,
     /// A glob of a policy about signatures that matches no image, or not those that it seems to.
     NoImage,
-    /// A policy about signatures that isn't asked about images that run.
+    /// A policy about signatures that skips images that run.
     Unverified,
     /// A key with which cosign signs in a way that isn't verified.
     PrehashedKey,
-    /// Attestors whose signatures cosign 3 writes in a form that counts only when it is told to.
+    /// Attestors for whom cosign 3 writes the accepted form only when it is told to.
     OldForm,
     /// An attestation whose document is a layer, which no host hands out.
     InLayer,
     /// An expression that looks at one platform of an image.
     OnePlatform,
-    /// An exemption that holds whatever the image.
+    /// An exemption for every image.
     EveryImage,
     /// A field that is evaluated before a `not`: where it is missing, a rule in Rego doesn't reject.
     SilentDenial,
-    /// A rule in Rego looks at what nobody shows it.
+    /// A rule in Rego that reads what it never sees.
     Unseen,
-    /// A kind of the cluster that is read, and that the policy's manifest doesn't grant.
+    /// A kind of the cluster that is read without a grant in the policy's manifest.
     MissingKind,
     /// Exemptions that teams write, and that may last for ever.
     EndlessExemptions,
-    /// Images are to be pinned by a policy that may change nothing.
+    /// Pinning by a policy that may change nothing.
     NotMutating,
-    /// A policy that lets everything in while nobody answers.
+    /// A policy that admits everything while it is unavailable.
     FailsOpen,
-    /// Images are let in whose scan fails, whoever caused that.
+    /// Images whose scan failed are admitted, whoever caused the failure.
     AcceptsFailures,
-    /// A policy in Rego about images that is asked about updates which bring none.
+    /// A policy in Rego about images that also judges updates without new images.
     EveryOperation,
-    /// What is judged is chosen by labels or annotations, which whoever writes the object may change later.
+    /// Objects are selected by labels or annotations, which their authors may change later.
     ByLabel,
-    /// A prefix or a glob of names that images have at a mirror alone.
+    /// A prefix or a glob that names images as only a mirror does.
     NameAtMirror,
-    /// What the settings judge and the rules of the policy's manifest don't send, or what no API server sends.
+    /// Objects that the settings judge, but that the manifest's rules or the API server never send.
     NeverAsked,
-    /// Subresources by which Pods are changed, and that the rules of the policy's manifest don't send.
+    /// Subresources that change Pods and that the manifest's rules don't send.
     MissingSubresource,
-    /// Images that are judged when they are made and not when they are changed, or the other way round.
+    /// Images that are judged at creation and not at updates, or the other way round.
     MissingOperation,
     /// Reports that the cluster's scanner writes into files, where no policy sees them.
     ReportFiles,
-    /// What no policy of a namespace may read of the cluster, or may have in its manifest.
+    /// What a policy of a namespace may not read from the cluster, or have in its manifest.
     NeedsCluster,
     /// Resources that policies of a namespace may not be about, unless the cluster's administrators allow it.
     NotAllowedResource,
-    /// A call that the policy server keeps from policies of a namespace.
+    /// A call that the policy server denies to policies of a namespace.
     WithheldCall,
     /// What a member of a policy group can't do, or what the group makes of its verdict.
     GroupMember,
@@ -257,7 +256,7 @@ impl LintRule {
         Self::GroupMember,
     ];
 
-    /// `open-prefix`, as people name it to leave it out.
+    /// `open-prefix`, the name to leave it out by.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -310,7 +309,7 @@ impl LintRule {
 }
 
 impl LintRule {
-    /// How much it weighs, unless what was found weighs more or less.
+    /// Its severity, unless a finding sets another.
     #[must_use]
     pub fn severity(self) -> LintSeverity {
         match self {
@@ -412,7 +411,7 @@ impl LintRule {
     }
 }
 
-/// What is said of a prefix or a glob that names images as a mirror does.
+/// The message about a prefix or a glob that names images as a mirror does.
 fn at_mirror(what: &str, text: &str, settings: &Settings) -> Option<String> {
     let (mirror, name) = settings.mirrors.behind_text(text)?;
     let (place, registry) = (mirror.to_string(), mirror.registry());
@@ -422,8 +421,8 @@ fn at_mirror(what: &str, text: &str, settings: &Settings) -> Option<String> {
 }
 
 impl Settings {
-    /// What may be logged when the policy is deployed, one line each: it depends on the settings alone, and each is worth
-    /// a line at every start.
+    /// The findings to log when the policy is deployed, one line each. They depend on the settings alone, and each is worth a line
+    /// at every start.
     #[must_use]
     pub fn notices(&self) -> Vec<String> {
         let mut lints = Lints::default();
@@ -443,8 +442,8 @@ impl Settings {
         canonical_host(prefix).is_ok_and(|host| host == "docker.io" || self.names_registry(&host))
     }
 
-    /// Everything that may not be meant, in the order of [`LintRule`] and of the settings. `now` tells which exemptions
-    /// have ended. `namespaces` are those that the cluster has; none: they aren't looked at.
+    /// All findings, in the order of [`LintRule`] and of the settings. `now` tells which exemptions have ended. `namespaces` are
+    /// the cluster's; none: they aren't checked.
     #[must_use]
     pub fn lint(&self, now: Timestamp, namespaces: Option<&BTreeSet<String>>) -> Vec<Lint> {
         let mut lints = Lints::default();
@@ -480,7 +479,7 @@ impl Settings {
     }
 }
 
-/// What was found so far.
+/// The findings so far.
 #[derive(Debug, Default)]
 struct Lints(Vec<Lint>);
 
@@ -503,7 +502,7 @@ impl Lints {
         }
     }
 
-    /// Custom rules see the settings of both phases as data: what changes nothing there may change what rules say.
+    /// Drops fixes of settings that custom rules see as data: a fix could change what the rules say.
     fn leave_what_rules_see(&mut self) {
         let is_seen =
             |path: &str| ["preScanPolicies", "scanPolicies", "policies"].iter().any(|key| path.starts_with(key));
@@ -523,7 +522,7 @@ impl Lints {
         let is_raw = settings.image_matching == ImageMatching::Raw;
         let mut note = |path: String, prefix: &Prefix, effect: Effect| {
             let name = prefix.as_str();
-            // As a Pod writes them, short names are names. Exemptions are always compared with canonical ones.
+            // With raw matching, short names are names. Exemptions are always compared with canonical ones.
             let is_written = is_raw && !path.starts_with("exemptions");
             if prefix.is_short_name() && !is_written {
                 let message = format!(
@@ -535,7 +534,7 @@ impl Lints {
             } else if let Some(part) = prefix.ends_inside() {
                 let message =
                     format!("the prefix `{name}` ends inside a {part}, and matches whatever goes on from there");
-                // What is rejected or looked at beyond what was meant gets in nowhere.
+                // A prefix that rejects or scans too much admits nothing.
                 let severity = if effect == Effect::Admits { LintSeverity::Error } else { LintSeverity::Warning };
                 let fix = (effect == Effect::Admits && !path.starts_with("exemptions") && settings.is_whole_host(name))
                     .then(|| LintFix::Replace { path: format!("{path}.prefix"), text: format!("{name}/") });
@@ -564,10 +563,10 @@ impl Lints {
         }
     }
 
-    /// Policies that deny what images are named, and look neither at what is done nor at what was there before.
+    /// Policies that deny by images, or patch Pods, and look neither at the operation nor at the old object.
     fn every_operation(&mut self, settings: &Settings) {
         for (position, policy) in settings.rego.policies.iter().enumerate() {
-            // A key of a document stands behind a dot, or in quotes: variables are called what they like.
+            // Keys of a document follow a dot or a quote. Other words may be variables.
             let is_in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
             let keys = || policy.rego.split(['.', '"']).skip(1).map(|text| text.split(|c| !is_in_word(c)).next());
             let has = |wanted: &[&str]| keys().flatten().any(|key| wanted.contains(&key));
@@ -581,7 +580,7 @@ impl Lints {
                 self.add(LintRule::EveryOperation, format!("regoPolicies[{position}]"), message);
             }
             let is_about_pods = policy.kinds.iter().any(|kind| kind.matches("", "v1", "Pod"));
-            // What the API server lets change in a Pod that is there.
+            // The fields of an existing Pod that the API server lets change.
             let may_change = |rest: &str| {
                 ["containers/", "initContainers/", "tolerations", "activeDeadlineSeconds"]
                     .iter()
@@ -631,7 +630,7 @@ impl Lints {
                 self.add(LintRule::Undated, "reports.maxAge", message);
             }
             let Some(artifacts) = source.artifacts() else { continue };
-            // An unsigned one anybody who may push writes anew, with whatever time.
+            // A pusher can rewrite an unsigned report with any time.
             if !artifacts.allow_unsigned && settings.reports.max_age.is_none() {
                 self.add(
                     LintRule::AnyAge,
@@ -704,7 +703,7 @@ impl Lints {
         if !phase.auto_generate {
             return;
         }
-        // The top level's list holds in the namespaces too that have none of their own.
+        // The top level's list also holds in the namespaces without a list.
         let heirs = phase.by_namespace.values().filter(|own| own.custom_policies.is_none());
         let defaults: Vec<A> = heirs.filter_map(|own| own.default_policy).chain([phase.default_policy]).collect();
         self.list(&phase.custom_policies, &defaults, name, matching);
@@ -715,14 +714,14 @@ impl Lints {
             }
             let without = phase.by_namespace.without(namespace).into_iter();
             let without = without.map(|other| (other.map(|(key, _)| key), of_level(phase, other.map(|(_, own)| own))));
-            // Its entry says that somebody thought of the namespace that runs the cluster.
+            // The entry shows that somebody thought of the namespace that runs the cluster.
             let may_go = phase.by_namespace.key_of(KUBE_SYSTEM) != Some(namespace) || namespace == EVERY_NAMESPACE;
             self.without_effect(name, path, &of_level(phase, Some(own)), without, may_go);
         }
     }
 
-    /// An entry of `byNamespace` says what holds without it: `without` is all that may hold, each with the key of the entry
-    /// that says so, or none for the top level.
+    /// Reports an entry of `byNamespace` that changes nothing. `without` is all that may hold instead, each with the key of its
+    /// entry, or none for the top level.
     fn without_effect<'k, L: PartialEq>(
         &mut self,
         place: &str,
@@ -744,7 +743,7 @@ impl Lints {
         self.0.push(Lint::new(LintRule::NamespaceWithoutEffect, path, message).fixed_by(fix));
     }
 
-    /// One list, and every default policy that may stand behind it.
+    /// One list, and all default policies that may follow it.
     fn list<A: PhaseAction>(&mut self, list: &[CustomPolicy<A>], defaults: &[A], path: &str, matching: ImageMatching) {
         for (position, policy) in list.iter().enumerate() {
             let own = format!("{path}.customPolicies[{position}]");
@@ -756,17 +755,17 @@ impl Lints {
                     shadow.prefix.as_str(),
                     policy.prefix.as_str()
                 );
-                // What it should keep out gets in, or is looked at only. Where both say the same, nothing is lost with it.
+                // An unreachable stricter policy lets its images pass. One with the same action can go without a loss.
                 let is_stricter = strictness(policy.action) > strictness(shadow.action);
                 let severity = if is_stricter { LintSeverity::Error } else { LintSeverity::Warning };
                 let fix = (policy.action == shadow.action).then_some(LintFix::Remove);
                 self.0.push(Lint::new(LintRule::NeverMatches, own, message).weighing(severity).fixed_by(fix));
             } else if defaults.iter().all(|default| *default == policy.action)
-                // One image has several names, so that any entry behind it may be about the same images.
+                // An image has several names, so that any later entry may be about the same images.
                 && after.clone().all(|later| later.action == policy.action)
             {
                 let message = format!("it says `{}`, as the default policy does without it", policy.action.name());
-                // A namespace's list that is empty is another one than none.
+                // In a namespace, an empty list isn't the same as no list.
                 let is_last = list.len() == 1 && path.contains(".byNamespace.");
                 let fix = (!is_last).then_some(LintFix::Remove);
                 self.0.push(Lint::new(LintRule::Redundant, own, message).fixed_by(fix));
@@ -789,7 +788,7 @@ impl Lints {
             }
         }
         let stricter: Vec<A> = list.iter().map(|policy| policy.action).filter(|action| !is_accepted(*action)).collect();
-        // A namespace that accepts what nobody lists may be meant, where the list says what is looked at elsewhere.
+        // A namespace may accept the unlisted on purpose, if its list says what is scanned elsewhere.
         let is_open = if stricter.len() == list.len() && stricter.iter().all(|action| *action == A::REJECT) {
             defaults.iter().any(|default| is_accepted(*default))
         } else {
@@ -805,12 +804,12 @@ impl Lints {
         }
     }
 
-    /// Namespaces whose findings are judged like those of any other, and limits that leave out the worst findings.
+    /// Namespaces without an effect, limits without an effect, and limits that leave out the worst findings.
     fn acceptance(&mut self, settings: &Settings) {
         let acceptance = &settings.acceptance;
         let path = |key: &str| format!("acceptance.byNamespace.{key}");
         let top = acceptance.top().limit_critical();
-        // What the top level leaves out is said once.
+        // What the top level leaves out is reported once.
         let own = acceptance.by_namespace().filter(|_| top).map(|(key, limits)| (path(key), limits));
         for (path, limits) in [("acceptance".to_owned(), acceptance.top())].into_iter().chain(own) {
             if !limits.limit_critical() {
@@ -828,7 +827,7 @@ impl Lints {
         }
     }
 
-    /// What only a scan reads, where no image comes to it.
+    /// Settings that only a scan reads, where no image reaches it.
     fn unreachable(&mut self, settings: &Settings) {
         let scan = &settings.scan;
         let own = &settings.rego;
@@ -860,7 +859,7 @@ impl Lints {
         }
     }
 
-    /// Globs of what isn't pinned that take in more than they seem to, or nothing.
+    /// Globs of unpinned images that match more than they seem to, or nothing.
     fn excluded(&mut self, settings: &Settings) {
         if !settings.pin.enabled && !settings.pin.exclude.is_empty() {
             let message = "nothing is pinned, so that nothing is left out; remove it, or `pin.enabled: false`";
@@ -882,7 +881,7 @@ impl Lints {
         }
     }
 
-    /// Globs that are written as prefixes of images are elsewhere, or as addresses.
+    /// Globs in the form of image prefixes, or of URLs.
     fn globs(&mut self, settings: &Settings) {
         let globs = settings.verification.iter().flat_map(|policy| &policy.images_matched.globs);
         for Glob { path, text } in globs.chain(&settings.pin.exclude) {
@@ -905,8 +904,7 @@ impl Lints {
         }
     }
 
-    /// Policies about signatures that are left out where pre-scan accepts a request, although that accepts images that are
-    /// to run.
+    /// Policies about signatures that skip what pre-scan accepts, although it accepts images that are to run.
     fn unverified(&mut self, settings: &Settings) {
         let scans_nothing = settings.scans_nothing();
         let phase = &settings.pre_scan;
@@ -932,7 +930,7 @@ impl Lints {
     fn forms(&mut self, settings: &Settings) {
         for policy in &settings.verification {
             let is_asked = |function| policy.verifications.iter().any(|own| own.expression.text.contains(function));
-            // Who signs envelopes may well sign with something else.
+            // An attestor of envelopes may sign them with another tool.
             let severity = if is_asked("verifyImageSignatures") {
                 LintSeverity::Warning
             } else if is_asked("verifyAttestationSignatures") {
@@ -966,7 +964,7 @@ impl Lints {
         }
     }
 
-    /// Who may write them in a namespace may write them whenever they like, but has nothing to come back for.
+    /// Exemptions of a namespace without a longest duration: their authors never need to renew them.
     fn endless_exemptions(&mut self, settings: &Settings) {
         let Some(from) = settings.exemptions_from.as_deref() else { return };
         if from.workload_namespace && from.max_duration.is_none() {
@@ -975,12 +973,12 @@ impl Lints {
         }
     }
 
-    /// Attestors whose signatures hosts verify in the old form alone. From settings nobody knows which form is signed in.
+    /// Attestors whose signatures hosts verify only in the old form. The settings don't tell which form is used.
     fn old_forms(&mut self, settings: &Settings) {
         for policy in &settings.verification {
             let asks = |function| policy.verifications.iter().any(|own| own.expression.text.contains(function));
             let is_signed = |attestation: &Attestation| matches!(attestation.kind, AttestationKind::Referrer(_));
-            // Envelopes are verified by the policy itself, whoever signed them.
+            // The policy itself verifies envelopes, whoever signed them.
             if asks("verifyImageSignatures")
                 || asks("verifyAttestationSignatures") && policy.attestations.iter().any(is_signed)
             {
@@ -1045,12 +1043,12 @@ impl Lints {
         }
     }
 
-    /// Exemptions of what another exempts as long.
+    /// Exemptions that another one covers for at least as long.
     fn covered_exemptions(&mut self, settings: &Settings, now: Timestamp) {
         let all = || settings.exemptions.iter().enumerate().take(MAX_COMPARED);
         for (position, exemption) in all().filter(|(_, exemption)| exemption.expires >= now) {
             let covers = |(other, covering): &(usize, &Exemption)| {
-                // Of two that are the same, the first stays.
+                // Of two equal ones, the first stays.
                 *other != position && covering.covers(exemption) && (*other < position || !exemption.covers(covering))
             };
             let Some((other, covering)) = all().find(covers) else { continue };
@@ -1072,7 +1070,7 @@ impl Lints {
 
     fn namespaces(&mut self, settings: &Settings, known: Option<&BTreeSet<String>>) {
         let (pre_scan, scan) = (&settings.pre_scan.by_namespace, &settings.scan.by_namespace);
-        // Who says something of every namespace needn't have thought of this one.
+        // An entry for every namespace doesn't show that somebody thought of this one.
         let is_about = |key: Option<&str>| key.is_some_and(|key| key != EVERY_NAMESPACE);
         if !is_about(pre_scan.key_of(KUBE_SYSTEM)) && !is_about(scan.key_of(KUBE_SYSTEM)) {
             self.add(
@@ -1122,7 +1120,7 @@ impl Settings {
         !self.scans_nothing() && (decides || may(&self.scan, ScanAction::ScanResult))
     }
 
-    /// The paths of the policies in Rego that change objects: they have the word for it, `patch`.
+    /// The paths of the policies in Rego that change objects: those with the word `patch`.
     #[must_use]
     pub fn patching_policies(&self) -> Vec<String> {
         let is_in_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -1143,7 +1141,7 @@ impl Settings {
         !self.scans_nothing() || !self.verification.is_empty() || in_rego
     }
 
-    /// Whether anything has to be signed.
+    /// Whether anything must be signed.
     pub fn has_attestors(&self) -> bool {
         let sources = self.reports.sources.iter().filter_map(ReportSource::artifacts);
         let sboms = self.reports.sboms.iter().filter_map(SbomSource::artifacts);
@@ -1152,7 +1150,7 @@ impl Settings {
             || self.verification.iter().any(|policy| !policy.attestors.is_empty())
     }
 
-    /// Whether rules or expressions ask what images are made of: they have the word for it.
+    /// Whether rules or expressions have the word that asks for images' packages.
     pub fn asks_for_packages(&self) -> bool {
         let policies = self.rego.policies.iter().map(|policy| &policy.rego);
         let rego = policies.chain(self.rego.libraries.iter().map(|library| &library.rego));
@@ -1163,32 +1161,32 @@ impl Settings {
         in_rego.chain(in_cel).any(|text| text.contains("bomPackages"))
     }
 
-    /// Whether anything is ever pinned: what is scanned or verified is, and what pre-scan accepts isn't.
+    /// Whether anything is ever pinned: only what is scanned or verified is.
     #[must_use]
     pub fn may_pin(&self) -> bool {
         self.pin.enabled && (!self.scans_nothing() || !self.verification.is_empty())
     }
 
-    /// Whether no image comes to the scan, because pre-scan accepts and rejects by names alone.
+    /// Whether no image reaches the scan, because pre-scan only accepts and rejects.
     fn scans_nothing(&self) -> bool {
         let is_whole = self.pre_scan.auto_generate && self.rego.pre_custom_rules.is_empty();
         is_whole && !may(&self.pre_scan, PreScanAction::Scan)
     }
 }
 
-/// Whether a policy about signatures isn't asked about what pre-scan accepts. Objects without a pod spec have no pre-scan.
+/// Whether a policy about signatures skips what pre-scan accepts. Objects without a pod spec have no pre-scan.
 fn is_left_out(policy: &VerificationPolicy) -> bool {
     let mut resources = policy.resource_rules.iter().flat_map(|rule| &rule.resources);
     !policy.verify_pre_scan_accepted && resources.all(|resource| WorkloadKind::has_resource(resource))
 }
 
-/// Whether a glob is a registry's host alone, which is a name of an image all the same: Docker Hub's.
+/// Whether a glob is only a registry's host. It is also the name of an image of Docker Hub.
 fn is_only_host(glob: &str) -> bool {
     let host = glob.split(':').next().unwrap_or_default();
     (host.contains('.') || host == "localhost") && canonical_host(glob).is_ok()
 }
 
-/// Whether a glob may match the name of an image. Of one with wildcards what stands before the first is looked at.
+/// Whether a glob may match the name of an image. Of one with wildcards, the part before the first counts.
 fn can_name_an_image(glob: &str) -> bool {
     match glob.split_once(['*', '?']) {
         None => ImageReference::parse(glob).is_ok(),
@@ -1196,7 +1194,7 @@ fn can_name_an_image(glob: &str) -> bool {
     }
 }
 
-/// How little an action lets in.
+/// How strict an action is.
 fn strictness<A: PhaseAction>(action: A) -> u8 {
     match Effect::of(action) {
         Effect::Admits => 0,
@@ -1205,7 +1203,7 @@ fn strictness<A: PhaseAction>(action: A) -> u8 {
     }
 }
 
-/// Whether a phase may come to an action.
+/// Whether a phase can decide on an action.
 fn may<A: PhaseAction>(phase: &Phase<A>, action: A) -> bool {
     let overrides = phase.by_namespace.values();
     let lists =
@@ -1215,7 +1213,7 @@ fn may<A: PhaseAction>(phase: &Phase<A>, action: A) -> bool {
         || lists.into_iter().any(|policy| policy.action == action)
 }
 
-/// What decides where an entry of a namespace holds, or the top level alone.
+/// What decides for an entry of `byNamespace`, or for the top level alone.
 fn of_level<'p, A: PhaseAction>(
     phase: &'p Phase<A>,
     own: Option<&'p NamespaceOverride<A>>,
@@ -1235,11 +1233,11 @@ fn no_namespace(name: &str) -> String {
     format!("the cluster has no namespace `{name}`: whoever creates it gets what this says")
 }
 
-/// Whether everything that a later policy matches is decided by an earlier one.
+/// Whether an earlier policy decides everything that a later one matches.
 fn hides<A: PhaseAction>(earlier: &CustomPolicy<A>, later: &CustomPolicy<A>, matching: ImageMatching) -> bool {
     // A policy that rejects looks at the tag beside a digest too, which others don't.
     let sees_less = matching == ImageMatching::Canonical && later.action == A::REJECT && earlier.action != A::REJECT;
-    // So does one that is about every tag, with the digests that stand in the tag's place, unless it accepts.
+    // A policy about every tag also matches digests in the tag's place, unless it accepts.
     let is_accepted = |policy: &CustomPolicy<A>| Effect::of(policy.action) == Effect::Admits;
     let sees_no_digest = is_accepted(earlier) && !is_accepted(later) && earlier.prefix.names_every_tag();
     later.prefix.goes_on_from(&earlier.prefix, matching)

@@ -3,12 +3,12 @@
 use super::read::{Choice, Problems, SettingsMap};
 use image_admission_untrusted::message::is_one_line;
 
-/// What stands in [`Message::docs`] for the name of what rejects.
+/// The placeholder in [`Message::docs`] for the name of what rejects.
 pub const RULE: &str = "{rule}";
 
-/// The longest text that says whom to ask.
+/// The most characters of a contact.
 const MAX_CONTACT_LENGTH: usize = 200;
-/// The longest address of a page.
+/// The most characters of a page's URL.
 const MAX_DOCS_LENGTH: usize = 500;
 
 /// How rejections are worded.
@@ -16,19 +16,20 @@ const MAX_DOCS_LENGTH: usize = 500;
 pub struct Message {
     /// Whom to ask.
     pub contact: Option<String>,
-    /// The address of a page with more, in which `{rule}` stands for the name of what rejects.
+    /// The URL of a page with more, in which `{rule}` stands for the name of what rejects.
     pub docs: Option<String>,
     /// What comes first.
     pub style: MessageStyle,
 }
 
-/// What of a rejected image comes first.
+/// What comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"), schemars(extend("default" = "documented")))]
 pub enum MessageStyle {
-    /// The lines that Sysdig's admission controller documents, then what was found.
+    /// The lines that Sysdig's admission controller documents, which alerts look for; then for each image what was found.
     #[default]
     Documented,
-    /// Of each image what was found, then its documented line.
+    /// For each image what was found, then its documented line.
     ReasonFirst,
 }
 
@@ -61,7 +62,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> O
     Some(Message { contact, docs, style }).filter(|message| *message != Message::default()).map(Box::new)
 }
 
-/// What is wrong with a text that says whom to ask.
+/// What is wrong with a contact.
 fn problem_of_contact(text: &str) -> Option<String> {
     let length = text.chars().count();
     if text.trim().is_empty() {
@@ -77,7 +78,7 @@ fn problem_of_contact(text: &str) -> Option<String> {
     }
 }
 
-/// What is wrong with the address of a page.
+/// What is wrong with a page's URL.
 fn problem_of_docs(text: &str) -> Option<String> {
     let length = text.chars().count();
     if length > MAX_DOCS_LENGTH {
@@ -86,7 +87,7 @@ fn problem_of_docs(text: &str) -> Option<String> {
     let Some(rest) = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")) else {
         return Some(format!("it is no address of a page; write one like `https://wiki.example/{RULE}`"));
     };
-    // RFC 3986 has no others; braces are for what is filled in.
+    // RFC 3986 has no others. Braces are for the placeholder.
     let is_allowed = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '<' | '>' | '\\' | '^' | '`' | '|');
     if !rest.chars().all(is_allowed) {
         return Some("it has characters that no address has; write them percent-encoded".to_owned());
@@ -105,7 +106,7 @@ fn problem_of_docs(text: &str) -> Option<String> {
     Some(format!("`{wrong}` is nothing that is filled in; `{RULE}` is, the name of what rejects"))
 }
 
-/// Whether a text is a host, which may have a port: a name, or an address in brackets.
+/// Whether a string is a host, with or without a port: a name, or an address in brackets.
 fn is_host(host: &str) -> bool {
     let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
     if let Some((address, port)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {

@@ -1,4 +1,4 @@
-//! Names of namespaces, patterns of them like `prod-*`, and what settings say by them.
+//! Names of namespaces, patterns of them like `prod-*`, and settings by namespace.
 
 use super::read::{Path, Problems, SettingsMap};
 use std::cmp::Reverse;
@@ -61,7 +61,7 @@ impl NamespacePattern {
 
     /// Whether it matches every namespace that another one matches.
     fn covers(&self, other: &str) -> bool {
-        // No name has a `*`, so that only a `*` takes the other one's.
+        // A name has no `*`, so that only a `*` here matches that of the other pattern.
         self.matches(other)
     }
 
@@ -72,7 +72,7 @@ impl NamespacePattern {
     }
 }
 
-/// The patterns of a list that narrows what it stands in; what isn't one is reported.
+/// The patterns of a list that narrows its setting. Invalid ones are reported.
 pub(super) fn read_patterns(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems) -> Vec<NamespacePattern> {
     let path = map.path().key(key);
     let texts = map.narrowing_texts(key, "namespace", problems).into_iter();
@@ -84,8 +84,7 @@ fn read_pattern(text: &str, path: Path<'_>, problems: &mut Problems) -> Option<N
     NamespacePattern::read(text).map_err(|why| problems.add(path, why)).ok()
 }
 
-/// What settings say by namespace. One entry holds for a namespace, as a whole: that of its name, else that of the most exact
-/// glob.
+/// Settings by namespace. Exactly one entry holds for a namespace: that of its name, else that of the most exact glob.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ByNamespace<T> {
     names: BTreeMap<String, T>,
@@ -117,7 +116,7 @@ impl<T> ByNamespace<T> {
             map.known(known, &[], problems);
             let entry = read_entry(&map, key, problems);
             match pattern {
-                // An entry without a value is as absent: it keeps no glob from deciding.
+                // An entry without a value counts as absent: globs still decide.
                 _ if value.is_null() => {}
                 Some(pattern) if pattern.is_glob() => read.globs.push((pattern, entry)),
                 Some(pattern) => _ = read.names.insert(pattern.0, entry),
@@ -158,8 +157,7 @@ impl<T> ByNamespace<T> {
         self.iter().map(|(key, _)| NamespacePattern(key.to_owned()))
     }
 
-    /// What may hold, without the entry of a key, for namespaces that it holds for: other entries, and none where it may be
-    /// what is said for all namespaces.
+    /// What may hold for an entry's namespaces without it: other entries, and `None` where the settings for all namespaces may.
     pub(super) fn without(&self, key: &str) -> Vec<Option<(&str, &T)>> {
         let is_name = self.names.contains_key(key);
         let mut others = Vec::new();

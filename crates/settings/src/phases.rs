@@ -10,26 +10,26 @@ use std::fmt;
 /// One phase's policies. `A` is what the phase can do with an image.
 #[derive(Debug, Clone)]
 pub struct Phase<A> {
-    /// Whether what follows decides; else the custom rules in Rego do alone.
+    /// Whether the policies below decide. Otherwise the custom rules in Rego alone do.
     pub auto_generate: bool,
     /// The action for an image that no custom policy matches.
     pub default_policy: A,
     /// The first that matches decides.
     pub custom_policies: Vec<CustomPolicy<A>>,
-    /// What to do about a status that is no result.
+    /// What to do about a status without a result.
     pub fallbacks: StatusFallbacks,
     /// What namespaces do differently.
     pub by_namespace: ByNamespace<NamespaceOverride<A>>,
 }
 
-/// What a namespace does differently in one phase; what is absent is as at the top level.
+/// A namespace's overrides in one phase. What is absent is as at the top level.
 #[derive(Debug, Clone)]
 pub struct NamespaceOverride<A> {
     /// The action for an image that no custom policy matches.
     pub default_policy: Option<A>,
-    /// Present, even empty, it replaces the top-level list.
+    /// It replaces the top-level list, even when empty.
     pub custom_policies: Option<Vec<CustomPolicy<A>>>,
-    /// What to do about a status that is no result.
+    /// What to do about a status without a result.
     pub fallbacks: StatusFallbacks,
 }
 
@@ -42,7 +42,7 @@ pub struct CustomPolicy<A> {
     pub action: A,
 }
 
-/// What to do about the statuses that are no result; absent means: ask the next level, in the end reject.
+/// What to do about statuses without a result. Absent: the next level decides, and in the end reject.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StatusFallbacks {
     /// For `report_not_available`.
@@ -51,7 +51,7 @@ pub struct StatusFallbacks {
     pub scan_failed: Option<FailureFallback>,
 }
 
-/// What is done in a namespace about the statuses that are no result.
+/// What a namespace does about statuses without a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EffectiveFallbacks {
     /// For `report_not_available`.
@@ -61,7 +61,7 @@ pub struct EffectiveFallbacks {
 }
 
 impl<A> Phase<A> {
-    /// The namespace's, then the top level's, then reject. The namespace's hold also for top-level custom policies.
+    /// The namespace's, else the top level's, else reject. The namespace's hold for top-level custom policies too.
     pub fn effective_fallbacks(&self, namespace: &str) -> EffectiveFallbacks {
         let own = self.by_namespace.of(namespace);
         let own = own.map_or(StatusFallbacks::default(), |(_, overrides)| overrides.fallbacks);
@@ -73,23 +73,25 @@ impl<A> Phase<A> {
     }
 }
 
-/// What pre-scan can do with an image.
+/// What pre-scan can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum PreScanAction {
-    /// Let it run, unseen.
+    /// The image may run, unseen.
     Accept,
-    /// Reject the workload.
+    /// The workload is rejected.
     Reject,
-    /// Look at its scan.
+    /// Its scan decides.
     Scan,
 }
 
-/// What the scan phase can do with an image.
+/// What the scan phase can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum ScanAction {
-    /// Let it run, whatever its scan says.
+    /// The image may run, whatever its scan says.
     Accept,
-    /// Reject the workload, whatever its scan says.
+    /// The workload is rejected, whatever its scan says.
     Reject,
     /// What the scan says.
     ScanResult,
@@ -97,38 +99,39 @@ pub enum ScanAction {
 
 /// What to do while there is no report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Fallback {
-    /// Let the image run.
+    /// The image may run.
     Accept,
-    /// Reject the workload.
+    /// The workload is rejected.
     Reject,
 }
 
-/// What to do where the scan failed, or what is known of the image can't be looked up.
+/// What to do about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum FailureFallback {
-    /// Let the image run, whoever caused the failure: also where it isn't there, or nobody may read it, as Sysdig's controllers
-    /// document it.
+    /// The image may run, whoever caused the failure: it isn't there, or its registry denies access, for example.
     Accept,
-    /// Let it run where nobody caused the failure who names or pushes images.
+    /// The image may run where an outage caused the failure: of the cluster, of the scanner, or of a registry that `registries` names.
     AcceptOutages,
-    /// Reject the workload.
+    /// The workload is rejected.
     Reject,
 }
 
-/// The strictest value of `scanFailed` that lets in an image whose scan failed; the most forgivable failure first.
+/// The strictest value of `scanFailed` that admits an image whose scan failed. The most forgivable failure is first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ForgivenBy {
-    /// `accept-outages`: it may go away by itself, and nobody causes it who names or pushes images.
+    /// `accept-outages`: it may go away by itself, and can't be caused by naming or pushing images.
     AcceptOutages,
-    /// `accept`: it may be the doing of whoever names or pushes the image.
+    /// `accept`: whoever names or pushes the image may have caused it.
     Accept,
-    /// No value: the registry may not be asked, or nodes may run another image than the one that is looked at.
+    /// No value: the registry isn't allowed, or nodes may run another image than the one judged.
     Nothing,
 }
 
 impl FailureFallback {
-    /// Whether it lets in an image whose scan failed so.
+    /// Whether it admits an image with such a failure.
     pub fn forgives(self, failure: ForgivenBy) -> bool {
         match self {
             Self::Accept => failure != ForgivenBy::Nothing,
@@ -152,9 +155,9 @@ pub enum ImageMatching {
 pub trait PhaseAction: Choice + PartialEq {
     /// What happens where the settings say nothing.
     const DEFAULT: Self;
-    /// What rejects.
+    /// The rejecting action.
     const REJECT: Self;
-    /// What has images looked at: by the next phase, or by the scan's status.
+    /// The action that decides by the next phase, or by the scan's status.
     const SCAN: Self;
     /// Whether the phase has statuses to fall back from.
     const HAS_STATUS: bool;
@@ -164,20 +167,20 @@ pub trait PhaseAction: Choice + PartialEq {
     }
 }
 
-/// What a policy does to the images that it matches, as far as it decides which of their names count.
+/// What a policy does to the images that it matches. It decides which names of an image count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// It lets them in, or nobody says what it does: the digest alone counts.
+    /// It admits them, or its action isn't known: only the digest counts.
     Admits,
-    /// It has them looked at. A prefix that ends with `:` is about every tag, and so about the digest that stands in its
-    /// place: else whoever writes the digest would go around it.
+    /// It scans them. A prefix that ends with `:` is about every tag, and also about a digest in the tag's place: else a digest
+    /// would bypass it.
     Scans,
-    /// It rejects them: the same, and the tag beside a digest counts too.
+    /// It rejects them. The same holds, and the tag beside a digest counts too.
     Rejects,
 }
 
 impl Effect {
-    /// That of an action of either phase.
+    /// The effect of an action of either phase.
     pub fn of<A: PhaseAction>(action: A) -> Self {
         match action {
             action if action == A::REJECT => Self::Rejects,
@@ -186,7 +189,7 @@ impl Effect {
         }
     }
 
-    /// That of an action by its name in settings, as rules in Rego have it; of any other text it is [`Self::Admits`].
+    /// The effect of an action by its name, as rules in Rego give it. Of any other string it is [`Self::Admits`].
     pub fn named(action: &str) -> Self {
         match action {
             "reject" => Self::Rejects,
@@ -272,7 +275,7 @@ impl<A> Phase<A> {
     }
 }
 
-/// Reads the phase at `key`. What is wrong is reported, and has its default in what is returned.
+/// Reads the phase at `key`. Problems are reported, and replaced by defaults in the result.
 pub(super) fn read<A: PhaseAction>(
     settings: &SettingsMap<'_, '_>,
     key: &str,
@@ -303,7 +306,7 @@ pub(super) fn read<A: PhaseAction>(
     phase
 }
 
-/// The keys that stand at the top level of a phase and in its namespaces alike.
+/// The keys of a phase's top level and of its namespaces alike.
 fn level_keys<A: PhaseAction>() -> &'static [&'static str] {
     if A::HAS_STATUS {
         &["defaultPolicy", "customPolicies", "reportPending", "scanFailed"]
@@ -330,7 +333,7 @@ fn read_level<A: PhaseAction>(
     }
 }
 
-/// A choice whose refusal has the words of Sysdig's controllers.
+/// A choice whose error has the words of Sysdig's controllers.
 fn named_choice<C: Choice>(
     map: &SettingsMap<'_, '_>,
     key: &str,

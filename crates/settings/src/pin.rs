@@ -12,22 +12,22 @@ use serde_json::Value;
 pub struct Pin {
     /// Needs the policy to be deployed with `mutating: true`.
     pub enabled: bool,
-    /// The only kinds that are ever written.
+    /// The only kinds that are ever pinned.
     pub kinds: Vec<WorkloadKind>,
     /// Keep the original image name in annotations.
     pub annotations: bool,
-    /// Images that are never written, and judged as all others: what made them compares them with what it wrote.
+    /// Images that are judged but never pinned: their controllers compare them with what they wrote.
     pub exclude: Vec<Glob>,
 }
 
 impl Pin {
-    /// Whether an image is never written.
+    /// Whether an image is never pinned.
     pub fn excludes(&self, reference: &ImageReference) -> bool {
         self.exclude.iter().any(|glob| glob.matches(reference))
     }
 }
 
-/// The kinds that may be written, as the settings name them.
+/// The kinds that can be pinned, as the settings name them.
 fn pinnable() -> Vec<&'static str> {
     WorkloadKind::ALL.into_iter().filter(|kind| *kind != WorkloadKind::ReplicaSet).map(WorkloadKind::name).collect()
 }
@@ -57,7 +57,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> P
                 ),
                 Some(kind) => kinds.push(kind),
                 None => {
-                    // What is written as `v1/Pod` means `Pod`.
+                    // `v1/Pod` means `Pod`.
                     let meant = nearest(text.rsplit('/').next().unwrap_or_default(), pinnable());
                     let hint = match meant {
                         Some(kind) => format!("did you mean `{kind}`?"),

@@ -12,7 +12,7 @@ pub struct Rule<A> {
     pub namespace: Option<String>,
     /// The custom policy's prefix; none: it is the default policy.
     pub prefix: Option<Prefix>,
-    /// What it says.
+    /// Its action.
     pub action: A,
 }
 
@@ -25,7 +25,7 @@ impl<A> fmt::Display for Rule<A> {
 }
 
 impl<A> Rule<A> {
-    /// What messages and annotations call it. Every request asks for it: `fmt` would cost more.
+    /// What messages and annotations call it.
     pub fn text(&self) -> String {
         match (&self.namespace, &self.prefix) {
             (None, None) => "Global default policy".to_owned(),

@@ -5,8 +5,8 @@ use image_admission_image::{canonical_host, is_host_like};
 
 /// A rule's prefix: as written, and in the form that canonical names have.
 ///
-/// A first component that is a registry host gets the host's one name; a first component that is none, like in
-/// `team/`, belongs to Docker Hub, as it does in an image reference.
+/// A first component that is a registry's host gets the host's canonical name. Any other, like in `team/`, belongs to Docker Hub,
+/// as in an image reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prefix {
     written: String,
@@ -14,13 +14,13 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// The prefix as it stands in the settings. Every text is one.
+    /// The prefix as it stands in the settings. Every string is valid.
     #[must_use]
     pub fn new(written: &str) -> Self {
         let canonical = match written.split_once('/') {
             Some((host, rest)) if is_host_like(host) => match canonical_host(host) {
                 Ok(host) => format!("{host}/{rest}"),
-                // No image has such a host, so that it matches nothing, as it stands.
+                // No image has such a host, so that the prefix matches nothing as written.
                 Err(_) => written.to_owned(),
             },
             Some(_) => format!("docker.io/{written}"),
@@ -50,8 +50,8 @@ impl Prefix {
         name.starts_with(&self.canonical)
     }
 
-    /// Whether a canonical name with a digest is one that it names with every tag: it ends with `:`, and instead of a tag
-    /// the digest follows. That is for policies that don't accept; the tag beside a digest is only a claim.
+    /// Whether it ends with `:` and a canonical name has a digest in the tag's place. Only for policies that don't accept: the tag
+    /// beside a digest is only a claim.
     pub fn names_every_tag_of(&self, name: &str, matching: ImageMatching) -> bool {
         let own = match matching {
             ImageMatching::Canonical => &self.canonical,
@@ -83,7 +83,7 @@ impl Prefix {
         image.starts_with(&self.written)
     }
 
-    /// Whether every image that it matches is one that `other` matches too.
+    /// Whether `other` matches every image that it matches.
     pub(super) fn goes_on_from(&self, other: &Self, matching: ImageMatching) -> bool {
         match matching {
             ImageMatching::Canonical => self.canonical.starts_with(&other.canonical),
@@ -96,13 +96,13 @@ impl Prefix {
         self.written.ends_with(':')
     }
 
-    /// What it names the repository of, as written, where it goes as far as a tag and no digest.
+    /// The repository, as written, of a prefix that reaches a tag and no digest.
     pub(super) fn repository_of_tag(&self) -> Option<&str> {
         let (before, tag) = self.written.rsplit_once(':')?;
         (before.contains('/') && !tag.contains('/') && !before.contains('@')).then_some(before)
     }
 
-    /// Whether it goes as far as a tag.
+    /// Whether it reaches a tag.
     pub(super) fn names_a_tag(&self) -> bool {
         self.canonical.rsplit('/').next().is_some_and(|last| self.canonical.contains('/') && last.contains(':'))
     }

@@ -6,7 +6,7 @@ use image_admission_untrusted::time::Span;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// Where a setting stands. Built on the stack while reading, written out only for a problem.
+/// The path of a setting. Built on the stack while reading, spelled only for a problem.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Path<'p> {
     parent: Option<&'p Path<'p>>,
@@ -73,7 +73,7 @@ impl Problems {
         self.0.push(format!("{path}: {text}"));
     }
 
-    /// A problem at a path that is known by its text alone.
+    /// Adds a problem at a path that is given as a string.
     pub(super) fn add_at(&mut self, path: &str, text: impl fmt::Display) {
         self.0.push(format!("{path}: {text}"));
     }
@@ -118,7 +118,7 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
         Self::named(value, path, "an object", problems)
     }
 
-    /// The same, where people write something else in its place: `expected` says what it should be, with an example.
+    /// The same for values that people often write differently: `expected` says what is right, with an example.
     pub(super) fn named(
         value: Option<&'v Value>,
         path: &'p Path<'p>,
@@ -151,7 +151,7 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
         self.map.into_iter().flatten()
     }
 
-    /// Reports each key that is not among `keys`: with what is said of it in `refused`, or with the nearest one that is.
+    /// Reports each key that isn't among `keys`: with its entry in `refused`, or with the nearest known key.
     pub(super) fn known(&self, keys: &[&str], refused: &[Refused], problems: &mut Problems) {
         for (key, _) in self.entries() {
             if keys.contains(&key.as_str()) {
@@ -196,7 +196,7 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
         value.as_str()
     }
 
-    /// A span of time like `72h`; an empty text is none.
+    /// A duration like `72h`; an empty string is none.
     pub(super) fn span(&self, key: &str, problems: &mut Problems) -> Option<Span> {
         if let Some(number @ Value::Number(_)) = self.get(key) {
             let example =
@@ -233,7 +233,7 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
         texts
     }
 
-    /// Whether a value stands there that says nothing: a template writes it, without values.
+    /// Whether the value is there and empty: null, or a list or object without entries. Templates write it.
     pub(super) fn is_blank(&self, key: &str) -> bool {
         self.map.and_then(|map| map.get(key)).is_some_and(|value| match value {
             Value::Null => true,
@@ -243,8 +243,8 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
         })
     }
 
-    /// The texts of a list that narrows what it stands in, which is about every `what` without it. Nobody means that who writes an
-    /// empty list, or none after the colon.
+    /// The strings of a list that narrows its setting to some of every `what`. An empty list, or none after the colon, is refused:
+    /// nobody means it.
     pub(super) fn narrowing_texts(&self, key: &str, what: &str, problems: &mut Problems) -> Vec<&'v str> {
         let path = self.path.key(key);
         let texts = self.texts(key, problems).into_iter().map(|(_, text)| text).collect();

@@ -1,8 +1,8 @@
 //! Settings and chart values of Sysdig's controllers, and settings of Kubewarden's image-cve-policy, that have no meaning
 //! here, or another name.
 //!
-//! None is ever ignored: whoever sets one expects it to decide something. Each is refused where it stands, once, with who
-//! does its job now and what to write instead. Settings without any of them are never compared with this list.
+//! None is ignored: whoever sets one expects an effect. Each is refused once, where it stands, with who does its job now and what
+//! to write instead.
 
 /// A setting that is refused.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ const NAMES: &str = "Kubewarden names and makes what the policy needs";
 const ACCOUNT: &str = "the policy runs in a PolicyServer: name its account with `serviceAccountName` there";
 const PROXY: &str = "the policy runs in a PolicyServer: write environment variables into `env` there";
 
-/// Of a place of VEX documents: what a source of reports has.
+/// Settings of report sources that places of VEX documents don't have.
 pub(super) const VEX: [Refused; 1] = [Refused {
     name: "allowUnsigned",
     why: Why::Do(

@@ -1,9 +1,8 @@
-//! The registries that are asked about images, and the mirrors that stand in for some of them.
+//! The registries that are contacted for images, and the mirrors that stand in for some of them.
 //!
-//! Nodes that pull through a mirror still say `docker.io/library/nginx`. So rules, messages and pins know that name alone, and a
-//! mirror is only where look-ups go. What stands below a mirror's place has one name, the registry's: an image that is named by
-//! the mirror's would escape the rules about the registry, and rules that let the registry's images in would let in what was
-//! pushed to the mirror.
+//! Nodes that pull through a mirror still say `docker.io/library/nginx`. So rules, messages and pins know only that name, and a
+//! mirror is only where look-ups go. An image at a mirror must be named by its registry. The mirror's name would bypass the rules
+//! about the registry, and rules that admit the registry's images would admit what was pushed to the mirror.
 
 use super::read::{Choice, Path, Problems, SettingsMap, wrong_type};
 use super::refused;
@@ -16,13 +15,14 @@ const KEYS: [&str; 3] = ["registry", "mirror", "ask"];
 /// The registry whose repositories have a namespace each: without one, clients put `library/` before the name.
 const DOCKER_HUB: &str = "docker.io";
 
-/// Who says which digest a tag of a mirrored registry has.
+/// Who says which digest a tag has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "camelCase"), schemars(extend("default" = "mirror")))]
 pub enum MirrorAsk {
-    /// The mirror. The registry itself is never asked.
+    /// The mirror: the registry itself is never asked.
     #[default]
     Mirror,
-    /// Both, and they must say the same.
+    /// Both, with one more call for each tag. Where they name different digests, the image has `scan_failed`.
     Both,
 }
 
@@ -30,16 +30,16 @@ impl Choice for MirrorAsk {
     const CHOICES: &'static [(&'static str, Self)] = &[("mirror", Self::Mirror), ("both", Self::Both)];
 }
 
-/// A place that has what a registry has, under other names: look-ups go there.
+/// A copy of a registry under other names. Look-ups go there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mirror {
     /// The canonical host of the registry.
     registry: String,
     /// The canonical host of the mirror.
     host: String,
-    /// What stands there before the names of the registry's repositories; may be empty.
+    /// The path there before the names of the registry's repositories; may be empty.
     path: String,
-    /// Who is asked for the digest of a tag.
+    /// Who gives the digest of a tag.
     ask: MirrorAsk,
 }
 
@@ -49,12 +49,12 @@ impl Mirror {
         &self.registry
     }
 
-    /// Whether the registry must say the same of a tag.
+    /// Whether the registry must give the same digest for a tag.
     pub fn asks_both(&self) -> bool {
         self.ask == MirrorAsk::Both
     }
 
-    /// What it calls what the registry calls `name`, `library/nginx:1.27`; none where no repository can be called so.
+    /// The mirror's name for the registry's `name`, like `library/nginx:1.27`. None: it would be too long for a repository.
     pub fn name_of(&self, name: &str) -> Option<String> {
         let repository = name.split([':', '@']).next().unwrap_or(name);
         let place = self.to_string();
@@ -62,7 +62,7 @@ impl Mirror {
         (self.path.is_empty() || length <= MAX_REPOSITORY_LENGTH).then(|| [&place, "/", name].concat())
     }
 
-    /// The same image by its name at the mirror; none where no repository can be called so.
+    /// The same image by its name at the mirror. None: no repository can have that name.
     fn place_of(&self, image: &ImageReference) -> Option<ImageReference> {
         if self.path.is_empty() {
             return image.in_repository(&self.host, image.repository()).ok();
@@ -70,7 +70,7 @@ impl Mirror {
         image.in_repository(&self.host, &[&self.path, "/", image.repository()].concat()).ok()
     }
 
-    /// What the registry calls an image that is named by the mirror's name.
+    /// The registry's name of an image that is named by the mirror.
     fn behind(&self, image: &ImageReference) -> Option<ImageReference> {
         let of_path = || image.repository().strip_prefix(&self.path)?.strip_prefix('/');
         let repository = if self.path.is_empty() { Some(image.repository()) } else { of_path() };
@@ -78,7 +78,7 @@ impl Mirror {
         image.in_repository(&self.registry, repository).ok()
     }
 
-    /// Whether an image could stand below both.
+    /// Whether an image could be below both.
     fn overlaps(&self, other: &Self) -> bool {
         let is_within = |inner: &str, outer: &str| {
             outer.is_empty() || inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -98,7 +98,7 @@ impl fmt::Display for Mirror {
     }
 }
 
-/// The mirrors of registries, at most one of each. None is mirrored itself.
+/// The mirrors of registries, at most one of each. No mirror has a mirror.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Mirrors(Vec<Mirror>);
 
@@ -118,7 +118,7 @@ impl Mirrors {
         self.of(image.host())?.place_of(image)
     }
 
-    /// The mirror that the beginning of names, or a pattern of them, is about, and what to write instead.
+    /// The mirror that a prefix or a glob names, and what to write instead.
     pub(super) fn behind_text(&self, text: &str) -> Option<(&Mirror, String)> {
         self.0.iter().find_map(|mirror| {
             let rest = text.strip_prefix(&mirror.to_string())?.strip_prefix('/')?;
@@ -126,7 +126,7 @@ impl Mirrors {
         })
     }
 
-    /// The mirror that an image is named by, and what it must be called instead.
+    /// The mirror that an image is named by, and the name to use instead.
     pub fn behind(&self, image: &ImageReference) -> Option<(&Mirror, ImageReference)> {
         self.0.iter().find_map(|mirror| Some((mirror, mirror.behind(image)?)))
     }
@@ -233,7 +233,7 @@ fn place(text: &str) -> Result<Place, String> {
     Ok(Place { host, path: path.to_owned() })
 }
 
-/// What is wrong with a mirror beside the others.
+/// What is wrong with a mirror, compared with the others.
 fn contradiction<'m>(
     mirror: &Mirror,
     mut before: impl Iterator<Item = &'m Mirror> + Clone,
@@ -296,7 +296,7 @@ mod tests {
             assert_eq!(mirrors.behind(&place).map(|(_, behind)| behind), Some(image), "{mirror}");
         }
         let mirrors = hub("mirror.example.com/dockerhub");
-        // As clients of Docker Hub do, which some mirrors let everybody do.
+        // Docker Hub's clients use short names, and some mirrors accept them too.
         let short = ImageReference::parse("mirror.example.com/dockerhub/nginx:1").unwrap();
         assert_eq!(mirrors.behind(&short).unwrap().1.to_string(), "docker.io/library/nginx:1");
         for other in [

@@ -1,32 +1,32 @@
 //! Rego: custom rules of the phases, policies by kind, their libraries, and the kinds of the cluster that they read.
 //!
-//! Read here are names and texts; whether the texts are Rego is told by the engine when the policy is deployed, since
-//! a request pays for the rules of its own kind alone.
+//! This module reads names and strings. Whether the strings are Rego is checked when the policy is deployed: a request loads only
+//! the rules of its own kind.
 
 use super::kinds::{self, KindPattern, plural};
 use super::read::{Choice, Path, Problems, SettingsMap, wrong_type};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// The key of a policy's text in a Conftest ConfigMap is this, its name, and [`REGO`].
+/// The key of a policy's module in a Conftest ConfigMap is this prefix, the policy's name, and [`REGO`].
 const CONFTEST_POLICY: &str = "conftest.policy.";
 /// The same for a library.
 const CONFTEST_LIBRARY: &str = "conftest.library.";
-/// What all keys of that ConfigMap start with; the others set up a scanner's jobs, and mean nothing here.
+/// The prefix of all keys of that ConfigMap. The others set up a scanner's jobs, and mean nothing here.
 const CONFTEST: &str = "conftest.";
 const REGO: &str = ".rego";
 const KINDS: &str = ".kinds";
-/// The keys of a ConfigMap as it is applied; of them `data` counts.
+/// The keys of a ConfigMap's manifest; only `data` counts.
 const ENVELOPE: [&str; 5] = ["apiVersion", "kind", "metadata", "immutable", "data"];
 
-/// Everything that the settings say in Rego, or about it.
+/// All settings in Rego, or about it.
 #[derive(Debug, Clone, Default)]
 pub struct Rego {
     /// `preCustomRules`: more rules of pre-scan; empty: none.
     pub pre_custom_rules: String,
     /// `customRules`: more rules of the scan phase; empty: none.
     pub custom_rules: String,
-    /// The syntax of everything that doesn't say its own.
+    /// The syntax of modules that don't set their own.
     pub version: RegoVersion,
     /// `regoPolicies`, in the order of the settings.
     pub policies: Vec<RegoPolicy>,
@@ -38,10 +38,11 @@ pub struct Rego {
     pub phases: Value,
 }
 
-/// The syntax of a module.
+/// The syntax of rules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "camelCase"))]
 pub enum RegoVersion {
-    /// Rules without `if` and `contains`, as Sysdig's rules, OPA's primer and most public policies are written.
+    /// Without `if` and `contains`.
     #[default]
     V0,
     /// As OPA 1.0 reads it.
@@ -74,7 +75,7 @@ pub struct RegoLibrary {
     pub version: RegoVersion,
 }
 
-/// A kind of the cluster that becomes data.
+/// A kind of the cluster that rules see as data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextKind {
     /// `v1`, or `group/version`.
@@ -90,14 +91,14 @@ impl Choice for RegoVersion {
 }
 
 impl Rego {
-    /// Whether the settings hold any Rego at all.
+    /// Whether the settings have no rules in Rego. Libraries alone don't count.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pre_custom_rules.is_empty() && self.custom_rules.is_empty() && self.policies.is_empty()
     }
 }
 
-/// Reads everything that the settings say about Rego.
+/// Reads all settings about Rego.
 pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> Rego {
     let mut rego =
         Rego { version: settings.choice("regoVersion", RegoVersion::default(), problems), ..Rego::default() };
@@ -190,7 +191,7 @@ fn name_and_rego<'v>(map: &SettingsMap<'v, '_>, problems: &mut Problems) -> (Opt
     (required("name", "messages call it by its name"), required("rego", "the text of the module"))
 }
 
-/// A list of kinds, or all of them in one string, with commas between them.
+/// A list of kinds, or one string with commas between kinds.
 fn read_kinds(value: &Value, path: Path<'_>, problems: &mut Problems) -> Option<Vec<KindPattern>> {
     let (mut kinds, mut wrong) = (Vec::new(), false);
     let mut add = |text: &str, path: Path<'_>, problems: &mut Problems| match KindPattern::parse(text) {
@@ -226,7 +227,7 @@ fn read_kinds(value: &Value, path: Path<'_>, problems: &mut Problems) -> Option<
             return None;
         }
     }
-    // What was written and can't be read is told already.
+    // Kinds that can't be read are reported already.
     (!(kinds.is_empty() && wrong)).then_some(kinds)
 }
 
@@ -281,7 +282,7 @@ fn read_context(settings: &SettingsMap<'_, '_>, rego: &mut Rego, problems: &mut 
     }
 }
 
-/// Whether an object is a ConfigMap, or what stands below its `data`.
+/// Whether an object is a ConfigMap, or the `data` of one.
 fn is_config_map(map: &Map<String, Value>) -> bool {
     map.get("kind").and_then(Value::as_str) == Some("ConfigMap") || map.keys().any(|key| is_conftest(key))
 }

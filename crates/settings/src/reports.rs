@@ -20,19 +20,20 @@ pub struct Reports {
     pub platforms: Platforms,
     /// An older report counts as not available.
     pub max_age: Option<Span>,
-    /// Where VEX documents stand that take findings out, whatever the source; none: nowhere.
+    /// Where VEX documents are. They clear findings of any source.
     pub vex: Vec<AttachedArtifacts>,
     /// What becomes of an index that may hold more than the host shows of it.
     pub unproven_indexes: UnprovenIndexes,
 }
 
-/// What becomes of an index whose bytes nothing proves, and that isn't replaced by its one platform.
+/// What becomes of an index that may hold more than the host shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UnprovenIndexes {
     /// It is `scan_failed`, whatever `scanFailed` says.
     #[default]
     Reject,
-    /// What the host shows of it is judged, with a warning.
+    /// What the host shows of it is judged, with a warning: whoever can push to the repository can get past the scan.
     Warn,
 }
 
@@ -80,9 +81,9 @@ pub struct SbomScanner {
 pub struct TrivyOperator {
     /// Namespaces whose reports are trusted.
     pub namespaces: Namespaces,
-    /// The platform that the operator scans, which its reports don't say.
+    /// The platform that the operator scans; its reports don't name it.
     pub platform: Platform,
-    /// What makes a report this image's.
+    /// What ties a report to the image.
     pub identity: ReportIdentity,
 }
 
@@ -91,7 +92,7 @@ pub struct TrivyOperator {
 pub struct RegistryReports {
     /// Where they stand, and who must have signed them.
     pub attached: AttachedArtifacts,
-    /// The platform of reports that don't say theirs.
+    /// The platform of reports that name none.
     pub platform: Option<Platform>,
 }
 
@@ -115,11 +116,11 @@ pub struct CustomReports {
     pub namespaces: Namespaces,
     /// How they are found.
     pub lookup: CustomLookup,
-    /// The platform of reports that don't say theirs.
+    /// The platform of reports that name none.
     pub platform: Option<Platform>,
-    /// What makes a report this image's.
+    /// What ties a report to the image.
     pub identity: ReportIdentity,
-    /// Where a report says what.
+    /// Where a report has its fields.
     pub fields: CustomFields,
 }
 
@@ -132,7 +133,7 @@ pub enum CustomLookup {
     Selector(String),
 }
 
-/// Paths of a report's fields, dotted; lists are passed through. Those of a finding start at the finding.
+/// Dotted paths of a report's fields, which pass through lists. A finding's paths start at the finding.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CustomFields {
     /// A whole image reference.
@@ -192,6 +193,7 @@ pub struct Namespaces {
 
 /// What makes a report this image's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum ReportIdentity {
     /// A digest that it names.
     #[default]
@@ -214,7 +216,7 @@ pub enum Platforms {
 }
 
 impl Namespaces {
-    /// Each once, in the order in which they are asked.
+    /// Each namespace once, in the order of the look-ups.
     pub fn around<'a>(&'a self, workload: &'a str) -> Vec<&'a str> {
         let own = Some(workload).filter(|namespace| self.of_workload && !namespace.is_empty());
         let mut namespaces = Vec::new();
@@ -284,7 +286,7 @@ impl ReportSource {
         }
     }
 
-    /// Why none of its reports says when it was made, where that is so: each is older than any `maxAge` then.
+    /// Why its reports don't say when they were made, if so. Each then counts as older than any `maxAge`.
     pub(super) fn why_undated(&self) -> Option<&'static str> {
         match self {
             Self::Kubescape(_) => Some("Kubescape's reports don't say when they were made"),
@@ -295,7 +297,7 @@ impl ReportSource {
         }
     }
 
-    /// The artifacts beside an image that anybody who may push there can write, where it has such.
+    /// The artifacts beside an image that any pusher can write, if it has such.
     pub(super) fn artifacts(&self) -> Option<&AttachedArtifacts> {
         match self {
             Self::Registry(registry) => Some(&registry.attached),
@@ -303,7 +305,7 @@ impl ReportSource {
         }
     }
 
-    /// Whether its reports have names that are made of the workload: then it needs the owners and the containers.
+    /// Whether its reports are named after the workload. It then needs the owners and the containers.
     pub fn names_workloads(&self) -> bool {
         match self {
             Self::TrivyOperator(_) => true,
@@ -323,7 +325,7 @@ impl SbomSource {
         }
     }
 
-    /// The artifacts beside an image that anybody who may push there can write, where it has such.
+    /// The artifacts beside an image that any pusher can write, if it has such.
     pub(super) fn artifacts(&self) -> Option<&AttachedArtifacts> {
         match self {
             Self::Registry(registry) => Some(&registry.attached),
@@ -331,13 +333,13 @@ impl SbomSource {
         }
     }
 
-    /// Whether its SBOMs have names that are made of the workload.
+    /// Whether its SBOMs are named after the workload.
     pub fn names_workloads(&self) -> bool {
         matches!(self, Self::TrivyOperator(_))
     }
 }
 
-/// Reads the settings of a source; none where they make none.
+/// Reads the settings of a source. None: they make no source.
 type ReadSource = fn(&SettingsMap<'_, '_>, &mut Problems) -> Option<ReportSource>;
 
 /// The sources by their keys, each with what reads its settings.
@@ -349,7 +351,7 @@ const SOURCES: [(&str, ReadSource); 5] = [
     ("custom", |map, problems| Some(ReportSource::Custom(Box::new(read_custom(map, problems)?)))),
 ];
 
-/// The same of SBOMs.
+/// The same for SBOMs.
 type ReadSbomSource = fn(&SettingsMap<'_, '_>, &mut Problems) -> SbomSource;
 
 /// The sources of SBOMs by their keys.
@@ -359,7 +361,7 @@ const SBOM_SOURCES: [(&str, ReadSbomSource); 3] = [
     ("registry", |map, problems| SbomSource::Registry(read_registry(map, &SBOMS, problems))),
 ];
 
-/// What stands beside an image: at which tag unless it is said otherwise, and what anybody could write who can push.
+/// Artifacts beside an image: their default tag suffix, and what any pusher could write.
 struct Beside {
     suffix: &'static str,
     danger: &'static str,
@@ -408,7 +410,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> R
     reports
 }
 
-/// The places of VEX documents. There is no way to believe one that nobody signed: it is somebody's word, and nothing else.
+/// The places of VEX documents. An unsigned document is never trusted: it is only somebody's word.
 fn read_vex(reports: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<AttachedArtifacts> {
     let path = reports.path().key("vex");
     let Some(places) = reports.list("vex", problems) else { return Vec::new() };
@@ -428,7 +430,7 @@ fn read_vex(reports: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Attac
     read.collect()
 }
 
-/// The sources of a list: one an entry, each by its key among those that are known.
+/// The sources of a list: one per entry, each named by a known key.
 fn read_sources<R, S>(
     map: &SettingsMap<'_, '_>,
     (key, entries): (&str, &[Value]),
@@ -503,7 +505,7 @@ fn read_kubescape(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Kubesca
 const CUSTOM: [&str; 9] =
     ["apiVersion", "kind", "namespaces", "workloadNamespace", "name", "selector", "platform", "identity", "fields"];
 
-/// What a name is made of.
+/// The placeholders of a report's name.
 pub const PLACEHOLDERS: [&str; 8] = [
     "{digest}",
     "{digestHex}",
@@ -570,7 +572,7 @@ fn read_custom(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Cus
     })
 }
 
-/// Whether a term of a selector is `key=value`: what an object's labels are compared with again.
+/// Whether a term of a selector is `key=value`. Objects' labels are compared with such terms again.
 fn is_label_term(term: &str) -> bool {
     let is_name = |text: &str, more: &[u8]| {
         text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.') || more.contains(&b))

@@ -1,5 +1,4 @@
-//! Another repository than the image's own, in which artifacts about it stand: for images of registries that nobody here may
-//! push to.
+//! Another repository for artifacts about an image than the image's own: for registries that nobody here may push to.
 
 use super::read::{Problems, SettingsMap};
 use image_admission_image::{ImageReference, ReferenceError, is_host_like};
@@ -9,8 +8,8 @@ const REGISTRY: &str = "{registry}";
 /// Stands for the image's repository.
 const REPOSITORY: &str = "{repository}";
 
-/// The repository of the artifacts of an image: `registry.example.com/reports/{repository}`. The registry is always the one
-/// that is written: whoever names an image has no say in which one is asked.
+/// The repository of the artifacts of an image: `registry.example.com/reports/{repository}`. The registry is always the written
+/// one: an image's name can't choose which registry is contacted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArtifactRepository {
     written: String,
@@ -33,7 +32,7 @@ impl ArtifactRepository {
     /// The repository of an image's artifacts, as a reference without a digest.
     ///
     /// # Errors
-    /// It is no repository, since the image's own name is too long for it.
+    /// The name is no repository: it is too long with the image's own.
     pub fn of(&self, image: &ImageReference) -> Result<ImageReference, ReferenceError> {
         ImageReference::parse(&filled(&self.written, image.host(), image.repository()))
     }
@@ -76,7 +75,7 @@ fn check(text: &str) -> Result<ArtifactRepository, String> {
             "`{text}` names more than a repository; leave out the tag, which is made of the image's digest"
         ));
     }
-    // What any image makes of it is as good, but for its length.
+    // If one image makes a valid name of it, all do, except for the length.
     match ImageReference::parse(&filled(text, "registry.example.com:5000", "team/app")) {
         Ok(sample) => Ok(ArtifactRepository { written: text.to_owned(), host: sample.host().to_owned() }),
         Err(error) => Err(format!("`{text}` is no repository: {error}")),

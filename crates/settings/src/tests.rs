@@ -567,7 +567,7 @@ fn acceptance_is_overridden_by_namespaces_key_by_key() {
     let vex = settings.acceptance.of("vex");
     assert!(vex.ignore_vex_status && vex.cvss_score == top.cvss_score && vex.count == Count::Unique);
     assert_eq!(vex.allow_always, ["CVE-2".to_owned()]);
-    // Lists of ids alone are no gate: the default stands.
+    // Lists of ids alone are no gate, so the default applies.
     let lists = read(json!({"acceptance": {"denyAlways": ["CVE-1"], "allowAlways": ["CVE-2"]}}));
     assert_eq!(lists.acceptance.of("any").max_severity, [(Severity::Critical, Limit::Total(0))]);
 }
@@ -752,7 +752,7 @@ fn exemptions_say_what_why_and_until_when() {
     let settings = read(json!({"exemptions": [
         {"vulnerability": "CVE-2024-0001", "images": ["docker.io/team/"], "namespaces": ["a"], "packages": ["pkg:apk/alpine/openssl@"],
          "reason": "not reachable, TICKET-7", "expires": "2027-01-31", "expireOnFix": true},
-        // That it ended long ago is no reason to refuse it: it was valid once.
+        // An exemption that ended long ago isn't refused: it was valid once.
         {"vulnerabilities": ["CVE-2020-*", "GHSA-1"], "reason": "r", "expires": "2020-01-01"},
     ]}));
     let [first, second] = settings.exemptions.as_slice() else { panic!("{:?}", settings.exemptions) };
@@ -969,7 +969,7 @@ fn what_is_wrong_with_the_originals_config_maps_is_told() {
     ] {
         refuse(settings, problems);
     }
-    // Nothing but a ConfigMap is taken for one.
+    // Only a ConfigMap is read as one.
     let error = Settings::read(&json!({"kind": "Secret", "data": {}})).map(|_| ()).unwrap_err();
     assert_eq!(error.0.len(), 2, "{error}");
 }
@@ -1090,7 +1090,7 @@ fn names_that_no_namespace_can_have_are_refused_wherever_namespaces_decide() {
     for name in ["", "Shop", "Kube_System"] {
         refuse(exemption(name), &[&format!("exemptions[0].namespaces: `{name}` {no_name}")]);
     }
-    // These are asked for by their names.
+    // Look-ups use these names as they are.
     let no_namespace = "is not the name of a namespace";
     refuse(
         json!({
@@ -1240,7 +1240,7 @@ fn signed_reports_of_any_age_are_noticed() {
         ]
     );
     assert_eq!(of(signed, json!({"maxAge": "72h"})), Vec::<String>::new());
-    // Whoever may push writes an unsigned one anew, and the cluster's are the scanner's.
+    // A pusher can rewrite an unsigned report anyway, and only the scanner writes the cluster's.
     assert_eq!(
         of(json!([{"registry": {"allowUnsigned": true}}, {"sbomscanner": {}}]), json!({})),
         Vec::<String>::new()
@@ -1417,7 +1417,7 @@ fn whom_to_ask_is_one_line_and_where_to_read_is_an_address() {
     ] {
         assert_eq!(read(json!({"message": {"docs": docs}})).message.unwrap().docs.unwrap(), docs);
     }
-    // What says nothing changes nothing, and costs nothing.
+    // A `message` that says nothing changes nothing.
     for nothing in [json!(null), json!({}), json!({"style": "documented"}), json!({"contact": null})] {
         assert_eq!(read(json!({"message": nothing})).message, None);
     }

@@ -1,5 +1,5 @@
-//! `imageVerification`: policies about who signed an image and what was attested of it, in the shape of the
-//! ImageVerificationPolicy that Kyverno's design proposes, and in the spelling that it shipped with.
+//! `imageVerification`: policies about signatures and attestations of images. They have the shape of the ImageVerificationPolicy
+//! that Kyverno's design proposes, or the spelling that it shipped with.
 
 use super::Glob;
 use super::attestors::{self, Attestor, Keys};
@@ -32,7 +32,7 @@ pub struct VerificationPolicy {
     pub name: String,
     /// Where it stands in the settings, `imageVerification[0]`.
     pub path: String,
-    /// Which requests it is about; none: every object that names images.
+    /// Which requests it is about; empty: every object that names images.
     pub resource_rules: Vec<ResourceRule>,
     /// `matchConditions`: it is about a request only when all of them hold.
     pub conditions: Vec<NamedExpression>,
@@ -44,23 +44,23 @@ pub struct VerificationPolicy {
     pub variables: Vec<NamedExpression>,
     /// Who may vouch for an image; several identities of one attestor have the same name.
     pub attestors: Vec<Attestor>,
-    /// The names of all attestors, of those too that can't be used.
+    /// The names of all attestors, including those that can't be used.
     pub attestor_names: BTreeSet<String>,
     /// What may be attested of an image.
     pub attestations: Vec<Attestation>,
     /// What must hold.
     pub verifications: Vec<Verification>,
-    /// What becomes of a request for which one of them doesn't hold.
+    /// What becomes of a request that fails one of them.
     pub action: FailureAction,
-    /// `failurePolicy: Ignore`: outages are ignored, with a warning. Everything else that can't be told rejects.
+    /// `failurePolicy: Ignore`: outages are ignored, with a warning. Whatever else can't be decided rejects.
     pub ignores_errors: bool,
     /// Whether its images are pinned, where the scan phase doesn't judge them.
     pub mutate_digest: bool,
     /// Whether an image that is not pinned must have a digest.
     pub verify_digest: bool,
-    /// Whether it is about images too that pre-scan accepts.
+    /// Whether it also verifies images that pre-scan accepts.
     pub verify_pre_scan_accepted: bool,
-    /// What becomes of the images that an update leaves as they are.
+    /// What becomes of the images that an update doesn't change.
     pub existing_images: ExistingImages,
     /// `auditAnnotations`: what it writes into the audit log, by key.
     pub audit_annotations: Vec<NamedExpression>,
@@ -78,7 +78,7 @@ impl VerificationPolicy {
             .collect()
     }
 
-    /// Those of its expressions that a verdict hangs on: not its messages and its audit annotations.
+    /// The expressions that decide: all but those of messages and audit annotations.
     pub fn deciding_expressions(&self) -> impl Iterator<Item = &Expression> {
         let named = [&self.conditions, &self.images, &self.variables].into_iter().flatten();
         let verifications = self.verifications.iter().map(|own| &own.expression);
@@ -109,13 +109,13 @@ pub struct NamedExpression {
 pub struct Verification {
     /// What must be true.
     pub expression: Expression,
-    /// What is said when it isn't.
+    /// The message when it isn't.
     pub message: Option<String>,
-    /// What says what is said.
+    /// An expression for it.
     pub message_expression: Option<Expression>,
 }
 
-/// What becomes of a request that a policy doesn't hold for.
+/// What becomes of a request that fails a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureAction {
     /// It is rejected.
@@ -152,13 +152,14 @@ impl Choice for FailurePolicy {
     const CHOICES: &'static [(&'static str, Self)] = &[("Fail", Self::Fail), ("Ignore", Self::Ignore)];
 }
 
-/// `existingImages`: what becomes of the images that an update leaves as they are.
+/// What becomes of the images that an update leaves as they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "camelCase"))]
 pub enum ExistingImages {
-    /// No list has them, and an update that brings no other asks nothing.
+    /// No list has them, and an update that brings no other image asks nothing.
     #[default]
     Skip,
-    /// They are judged as though they were new.
+    /// They are judged as though they were new: what runs already may be held back.
     Judge,
 }
 
@@ -170,9 +171,9 @@ impl Choice for ExistingImages {
 /// has a `*` matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResourceRule {
-    /// API groups, `` is the core group.
+    /// API groups; an empty string is the core group.
     pub groups: Vec<String>,
-    /// Versions of them.
+    /// Their versions.
     pub versions: Vec<String>,
     /// `CREATE`, `UPDATE`, …
     pub operations: Vec<String>,
@@ -182,7 +183,7 @@ pub struct ResourceRule {
     pub names: Vec<String>,
 }
 
-/// Which images a policy is about: those that one of the globs or one of the expressions matches; without both, all.
+/// Which images a policy is about: those that a glob or an expression matches. Without both, all images.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImageRules {
     /// Patterns for names of images.
@@ -194,13 +195,13 @@ pub struct ImageRules {
 /// Something that may be attested of an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attestation {
-    /// How expressions call it.
+    /// Its name in expressions.
     pub name: String,
     /// What it must be.
     pub kind: AttestationKind,
     /// Where it is: at the tag `sha256-<hex>.<suffix>`; none: among the image's referrers.
     pub tag_suffix: Option<String>,
-    /// The repository that it is in, where that isn't the image's own.
+    /// Its repository, unless it is the image's own.
     pub repository: Option<ArtifactRepository>,
 }
 
@@ -234,7 +235,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> V
     policies
 }
 
-/// A policy as it stands in the settings, or a whole resource of Kyverno's with it as its `spec`.
+/// A policy of the settings, or a whole Kyverno resource with the policy as its `spec`.
 fn read_entry(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<VerificationPolicy> {
     if !map.has("spec") {
         let name = map.text("name", problems).unwrap_or_default();
@@ -341,7 +342,7 @@ fn read_policy(map: &SettingsMap<'_, '_>, name: &str, problems: &mut Problems) -
     })
 }
 
-/// `evaluation`: `mode: Kubernetes` is what every policy here is.
+/// `evaluation`: every policy here has `mode: Kubernetes`.
 fn read_evaluation(map: &SettingsMap<'_, '_>, problems: &mut Problems) {
     let path = map.path().key("evaluation");
     let Some(evaluation) = SettingsMap::of(map.get("evaluation"), &path, problems) else { return };
@@ -351,9 +352,8 @@ fn read_evaluation(map: &SettingsMap<'_, '_>, problems: &mut Problems) {
     }
 }
 
-/// `mutateDigest` of the proposal, or `validationConfigurations`, whose switches are all on unless they are set: whether
-/// images are pinned, and whether those that aren't must have a digest. `required` asks that a policy was evaluated,
-/// which it always is.
+/// `mutateDigest` of the proposal, or `validationConfigurations`, whose switches are on by default. They say whether images are
+/// pinned, and whether unpinned images must have a digest. `required` asks for an evaluation, which always happens.
 fn read_digests(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> (bool, bool) {
     const KEY: &str = "validationConfigurations";
     let path = map.path().key(KEY);
@@ -385,7 +385,7 @@ fn read_action(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> FailureAct
     if actions.contains("Deny") && actions.contains("Warn") {
         problems.add(path, "`Deny` and `Warn` exclude each other: a rejection says why anyway");
     }
-    // What is denied or warned of stands in the audit annotations too.
+    // Denials and warnings are in the audit annotations too.
     if actions.contains("Warn") {
         FailureAction::Warn
     } else if actions.contains("Audit") && !actions.contains("Deny") {
@@ -405,8 +405,8 @@ fn read_resource_rules(constraints: &SettingsMap<'_, '_>, problems: &mut Problem
         if let Some(scope) = map.text("scope", problems).filter(|scope| *scope != "*") {
             problems.add(path.key("scope"), format!("`{scope}` is not supported; `resources` say which kinds"));
         }
-        // Kubernetes writes empty lists out, and they make a policy about more. An empty text is the name of nothing, so that
-        // the policy would be about nothing. As a group it is the core group.
+        // Kubernetes writes empty lists out, and they widen a policy. An empty string names nothing, so the policy would be about
+        // nothing. As a group it is the core group.
         for (key, what) in [("apiVersions", "version"), ("resourceNames", "object")] {
             let written = map.get(key).and_then(Value::as_array).into_iter().flatten().enumerate();
             for (position, _) in written.filter(|(_, text)| text.as_str() == Some("")) {
@@ -474,7 +474,7 @@ fn read_image_rules(
     rules
 }
 
-/// The proposal calls the image by what is no name in CEL, the shipped policies `ref`.
+/// The proposal's name of the image is no name in CEL. The shipped policies say `ref`.
 fn of_images(text: &str, path: Path<'_>, problems: &mut Problems) -> Option<Expression> {
     if text.trim().is_empty() {
         problems.add(path, "the expression is missing");
@@ -560,7 +560,7 @@ fn read_verifications(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec
     verifications
 }
 
-/// Entries like `{name: …, expression: …}`, whose names are told apart by expressions or in the audit log.
+/// Entries like `{name: …, expression: …}`. Expressions or the audit log refer to them by name.
 fn read_named(
     map: &SettingsMap<'_, '_>,
     key: &str,
@@ -582,7 +582,7 @@ fn read_named(
             }),
             None => problems.add(path.key(expression_key), "the expression is missing"),
         }
-        // Names of conditions and annotations are never written in an expression.
+        // Expressions never refer to conditions and annotations.
         let is_free = ["matchConditions", "auditAnnotations"].contains(&key);
         if name.is_empty() || !is_free && !is_identifier(name) {
             problems.add(

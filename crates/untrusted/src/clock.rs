@@ -1,25 +1,25 @@
-//! The clock that stops rules: it is given from outside, and read while rules run.
+//! The clock that stops rules. The caller provides it; it is read while rules run.
 
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
-/// What tells the time that passes, from any start on.
+/// Tells how much time has passed since any fixed start.
 pub trait Clock: Sync {
-    /// The time since that start. None: it can't be read.
+    /// The time since that start. None: the clock can't be read.
     fn now(&self) -> Option<Duration>;
 }
 
-/// The time that a [`Clock`] tells when the memory is used up: no rule has so much.
+/// The time that a [`Clock`] tells when the memory is used up. It is beyond every limit.
 pub const NO_TIME: Duration = Duration::from_secs(1 << 40);
 
 static CLOCK: RwLock<&'static dyn Clock> = RwLock::new(&NoClock);
 
-/// Gives the engine the clock that stops rules. It is read while rules run, and nowhere else; without one no rule runs.
+/// Gives the engine the clock that stops rules. Without one no rule runs.
 pub fn use_clock(clock: &'static dyn Clock) {
     *CLOCK.write().unwrap_or_else(PoisonError::into_inner) = clock;
 }
 
-/// The time that the clock tells. None: there is no clock.
+/// The time that the clock tells. None: there is no clock, or it can't be read.
 pub fn now() -> Option<Duration> {
     CLOCK.read().unwrap_or_else(PoisonError::into_inner).now()
 }

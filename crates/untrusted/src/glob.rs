@@ -1,10 +1,10 @@
-//! Patterns in which `*` stands for any text and `?` for one character.
+//! Patterns in which `*` stands for any string and `?` for one character.
 
-/// Whether the whole of `text` is what `pattern` stands for; `same` compares two letters.
+/// Whether `pattern` matches the whole of `text`; `same` compares two bytes.
 pub fn matches(pattern: &str, text: &str, same: impl Fn(u8, u8) -> bool) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut at, mut seen) = (0, 0);
-    // Where to go on when what follows the last star doesn't fit: the star takes one letter more.
+    // Where to go on when what follows the last star doesn't match: the star takes one byte more.
     let mut retry: Option<(usize, usize)> = None;
     while seen < text.len() {
         match pattern.get(at) {

@@ -1,23 +1,23 @@
-//! JSON that goes in and out, and its strings, read in place.
+//! Reading and writing JSON; strings are read in place.
 
 use serde::{Deserialize, Serialize, de::Error as _};
 use std::borrow::Cow;
 
-/// Reads JSON of the host's. That it is UTF-8 is looked at once, and not for each of its strings.
+/// Reads JSON from the host. UTF-8 is checked once for all of it, not for each string.
 ///
 /// # Errors
-/// It isn't, or it is no such JSON.
+/// It isn't UTF-8, or isn't JSON of this type.
 pub fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, serde_json::Error> {
     serde_json::from_str(utf8(json)?)
 }
 
-/// The types that are answered have no value that can't be written as JSON; should one ever have, it rejects.
+/// Writes a response. Every value of our response types can be written; if one ever can't, the response rejects.
 pub fn to_json(answer: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(answer)
         .unwrap_or_else(|_| br#"{"accepted":false,"valid":false,"message":"internal error"}"#.to_vec())
 }
 
-/// The text that bytes are.
+/// The bytes as a string.
 ///
 /// # Errors
 /// They are not UTF-8.
@@ -27,17 +27,17 @@ pub fn utf8(bytes: &[u8]) -> Result<&str, serde_json::Error> {
     })
 }
 
-/// A string of an answer, in the answer's own bytes where it has no escapes.
+/// A string of an answer, borrowed from it where it has no escapes.
 #[derive(Deserialize, Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
 impl Text<'_> {
-    /// Its characters.
+    /// The string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The same, in bytes of its own.
+    /// The same string, owned.
     pub fn into_owned(self) -> Text<'static> {
         Text(Cow::Owned(self.0.into_owned()))
     }

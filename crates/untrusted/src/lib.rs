@@ -1,4 +1,4 @@
-//! What others wrote, read within bounds: strings, JSON and times of registries, scanners, authors of Pods and of settings.
+//! Foreign input, read within bounds: strings, JSON and times of registries, scanners, Pod authors and settings.
 //!
 //! ```text
 //! strings   message (as people read them) · literal (as Go quotes them) · glob (patterns) · json (strings in place)
@@ -8,8 +8,8 @@
 //! remedy    what each of the policy's defences is against, so that a test can take one away
 //! ```
 //!
-//! It never does I/O, and reads nothing of images, of Kubernetes or of this policy's settings. Only `remedy` names what stands above: one
-//! list of all remedies, so that none is without a test.
+//! It never does I/O, and reads nothing of images, of Kubernetes or of this policy's settings. Only `remedy` names things of the
+//! crates above: it is one list of all remedies, so that each has a test.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 

@@ -1,6 +1,6 @@
-//! Characters of a text as a literal of Go has them, as its `%q` writes them.
+//! Characters of a string as Go's `%q` writes them in a literal.
 
-/// Writes a character of such a literal, escaped if it must be; in ASCII alone where `ascii` says so.
+/// Writes a character of such a literal, escaped if it must be; with `ascii`, only in ASCII.
 pub fn escape(sign: char, ascii: bool, to: &mut String) {
     match sign {
         '\\' | '"' => to.extend(['\\', sign]),
@@ -27,7 +27,7 @@ fn is_printable(sign: char) -> bool {
     if sign.is_alphanumeric() {
         return true;
     }
-    // At the start of a text marks are escaped as well, because there is nothing that they could be on.
+    // At the start of a string marks are escaped too, because there is no character before them.
     let mut text = String::from("a");
     text.push(sign);
     text.escape_debug().eq(text.chars())

@@ -1,7 +1,7 @@
-//! The memory that a request may take, and what is read of JSON within it.
+//! The memory that a request may take, and JSON that is read within it.
 //!
-//! A module that is refused memory ends, and nobody is told why. So whoever reads what others made asks before a list grows,
-//! and stops where there is no room. What stopped is rejected as a whole at the end, whatever was made of the failure.
+//! A module that is refused memory traps, and nobody is told why. So code that reads foreign input asks before a list grows, and
+//! stops when there is no room. The request is then rejected at the end, whatever became of that error.
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -10,12 +10,12 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{PoisonError, RwLock};
 
-/// Growth of a list that nobody is asked about, in bytes: a small list is no reason to stop.
+/// A list may grow to this size, in bytes, without asking.
 const SMALL: usize = 64 * 1024;
 
-/// Where the engine's memory comes from, as far as it is limited.
+/// The limit on the engine's memory.
 pub trait Memory: Sync {
-    /// Whether so many bytes more may be taken. Once they may not, the memory is used up.
+    /// Whether so many more bytes may be taken. Once the answer is no, the memory counts as used up.
     fn has_room_for(&self, bytes: usize) -> bool;
 
     /// Whether more was asked for than may be taken.
@@ -36,12 +36,12 @@ impl Memory for Unlimited {
     }
 }
 
-/// Tells the engine how much memory it may take. Without being told, it takes what there is.
+/// Sets how much memory the engine may take. Without this call there is no limit.
 pub fn use_memory(memory: &'static dyn Memory) {
     *MEMORY.write().unwrap_or_else(PoisonError::into_inner) = memory;
 }
 
-/// Whether the request took more memory than it may: then it is rejected.
+/// Whether the request asked for more memory than it may take. Then it is rejected.
 pub fn is_used_up() -> bool {
     MEMORY.read().unwrap_or_else(PoisonError::into_inner).is_used_up()
 }
@@ -50,20 +50,20 @@ fn has_room_for(bytes: usize) -> bool {
     bytes <= SMALL || MEMORY.read().unwrap_or_else(PoisonError::into_inner).has_room_for(bytes)
 }
 
-/// Adds an element to a list that others chose the length of.
+/// Adds an element to a list whose length others chose.
 ///
 /// # Errors
 /// The list would have to grow, and there is no room.
 pub fn push<T, E: Error>(list: &mut Vec<T>, element: T) -> Result<(), E> {
     if list.len() == list.capacity() {
-        // A list doubles its size, and both are there while it is copied.
+        // A list doubles its capacity, and the old one stays until it is copied.
         room_for::<E>(list.len().saturating_mul(2 * size_of::<T>()))?;
     }
     list.push(element);
     Ok(())
 }
 
-/// Lets whoever reads go on, unless the memory is used up.
+/// Fails once the memory is used up.
 ///
 /// # Errors
 /// It is.
@@ -71,7 +71,7 @@ pub fn go_on<E: Error>() -> Result<(), E> {
     if is_used_up() { Err(used_up()) } else { Ok(()) }
 }
 
-/// Lets whoever copies a value go on where there is room for it.
+/// Fails where there is no room for a copy of the value.
 ///
 /// # Errors
 /// There is none.
@@ -79,7 +79,7 @@ pub fn room_for_value<E: Error>(value: &Value) -> Result<(), E> {
     room_for(size_of_value(value))
 }
 
-/// What a value takes, and rather more: a map of one entry has room for eleven.
+/// The size of a value, estimated high: a map of one entry has room for eleven.
 fn size_of_value(value: &Value) -> usize {
     const MAP: usize = 1024;
     let within = match value {
@@ -127,7 +127,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
     }
 }
 
-/// Any JSON that others chose: a value of it can take a hundred times as much as its text.
+/// Any JSON that others chose: as a value it can take a hundred times as much memory as its text.
 #[derive(Debug, Default)]
 pub struct AnyJson(pub Value);
 
@@ -140,24 +140,24 @@ impl<'de> Deserialize<'de> for AnyJson {
 /// Reads any JSON.
 ///
 /// # Errors
-/// It is none, or there is no room for it.
+/// It isn't JSON, or there is no room for it.
 pub fn read_value(json: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(json).map(|AnyJson(value)| value)
 }
 
-/// Where in a document a value stands, for those whom it concerns.
+/// Where in a document a value stands, for readers that need it.
 pub trait Place {
-    /// Where an element of the list there stands.
+    /// The place of an element of the list there.
     fn element(&self, at: usize) -> Self;
 
-    /// Where an entry of the object there stands.
+    /// The place of an entry of the object there.
     fn entry(&self, key: &str) -> Self;
 
-    /// Whether the entry there is kept, and takes the place of one that the object has under this key.
+    /// Whether the entry there is kept, and replaces one that the object has under this key.
     fn is_kept(&self, object: &Map<String, Value>, key: &str) -> bool;
 }
 
-/// Nobody asks where, and the last of two entries counts, as for other parsers.
+/// For readers that need no place. The last of two entries counts, as for other parsers.
 impl Place for () {
     fn element(&self, _: usize) {}
 
@@ -168,7 +168,7 @@ impl Place for () {
     }
 }
 
-/// Reads the value of any JSON that stands in a place.
+/// Reads any JSON value, at a place in its document.
 #[derive(Debug)]
 pub struct ValueReader<P>(pub P);
 

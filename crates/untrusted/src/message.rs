@@ -1,7 +1,7 @@
-//! Texts that people read, kept within bounds: an attacker chooses image names, and registries choose error texts.
+//! Strings in messages to people, kept within bounds: an attacker chooses image names, and registries choose error texts.
 
-/// A text of somebody else's in at most `most` characters, what is cut off showing as `…`. It can't pretend to be more
-/// than one line, or turn the order of letters around: such characters show as `\u{…}`.
+/// A foreign string in at most `most` characters; `…` stands for what is cut off. Characters that break the line or
+/// reverse the direction of writing show as `\u{…}`.
 pub fn cut(text: &str, most: usize) -> String {
     if text.len() <= most && text.bytes().all(|b| matches!(b, b' '..=b'~')) {
         return text.to_owned();
@@ -23,7 +23,7 @@ fn is_deceiving(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a text is shown as it is written, and in one line.
+/// Whether a string shows as it is written, in one line.
 pub fn is_one_line(text: &str) -> bool {
     !text.contains(|c| is_deceiving(c) || matches!(c, '\u{2028}' | '\u{2029}'))
 }
@@ -49,7 +49,7 @@ pub fn join_within(parts: &[String], separator: &str, most: usize) -> String {
     let width = |parts: &[String]| parts.iter().map(|part| part.chars().count() + separator.len()).sum::<usize>();
     let room = most.saturating_sub("and 1000000 more".len());
     let fit = (0..=parts.len()).rev().find(|fit| parts.get(..*fit).is_some_and(|parts| width(parts) <= room));
-    // A first part that is too long for itself is cut by whoever writes it.
+    // The caller cuts a first part that is too long by itself.
     let fit = if width(parts) <= most { parts.len() } else { fit.unwrap_or(0).max(1) };
     join_at_most(parts.iter().map(String::as_str), separator, fit)
 }
@@ -59,7 +59,7 @@ pub fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// The name that a misspelt one is nearest to: at most one letter is wrong, and one more for every three that the name has.
+/// The name that is nearest to a misspelt one: at most one character is wrong, and one more for every three of the name.
 #[must_use]
 pub fn nearest<'n>(misspelt: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let misspelt = misspelt.to_lowercase();

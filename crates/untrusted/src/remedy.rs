@@ -1,9 +1,10 @@
 //! Remedies against what scanners, hosts and attackers do wrong, by name.
 //!
-//! Each has a test in `traps` that passes with it and, run again with it switched off, shows the wrong answer that it
-//! prevents. Outside of tests all of them are on, and nothing is left of this at run time.
+//! Each has a test in `traps`. The test passes with the remedy; run again with the remedy switched off, it shows the
+//! wrong answer that the remedy prevents. Outside of tests all remedies are on, and nothing of this is left at run
+//! time.
 
-/// Something that is done so that a trap catches nobody.
+/// A defence against one trap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
     /// A report counts only for the registry that it names.
@@ -16,17 +17,17 @@ pub enum Remedy {
     MatchDigest,
     /// A report that names the index's digest is one of the image.
     KnowIndexDigest,
-    /// An index's digest speaks for no entry where a scanner may have taken another.
+    /// A report for an index's digest counts for no entry where the scanner may have scanned another one.
     MistakeNoEntry,
-    /// A document that names an entry of the index is that entry's, whatever its words say of its platform.
+    /// A document that names an entry of the index is that entry's, whatever platform it states.
     NamedEntryDecides,
-    /// What may be of another platform is heard where it rejects, and nowhere else.
+    /// A report that may be of another platform can only reject.
     DoubtsClearNothing,
-    /// A report that names the image's id in the place of a digest is one of the image.
+    /// A report that names the image's id instead of a digest is one of the image.
     KnowImageId,
     /// A report counts only for the platform that it names.
     MatchPlatform,
-    /// A variant that a platform leaves out is the one that it means.
+    /// A platform that leaves out its variant means the default one.
     FillVariants,
     /// An object counts only in the namespace that was asked.
     MatchNamespace,
@@ -34,17 +35,17 @@ pub enum Remedy {
     IgnoreTagBesideDigest,
     /// A look-up that failed is not the same as no report.
     TellFailureFromAbsence,
-    /// A look-up that failed ends the search: another source is not asked instead.
+    /// A look-up that failed ends the search: no other source is asked instead.
     StopAtFailure,
-    /// Nothing is listed where no GET was answered.
+    /// Nothing is listed where no GET was answered before.
     GetBeforeList,
     /// What a list names is read anew.
     ReadWhatIsListed,
-    /// A name that a workload's author can choose ends no search.
+    /// A name that a Pod author can choose ends no search.
     ClaimedNamesDontDecide,
     /// The worst of several reports decides, not the first.
     WorstDecides,
-    /// A clean target may have null in the place of a list.
+    /// A clean target may have null instead of a list.
     NullIsClean,
     /// A summary must agree with the entries.
     SummaryMustAgree,
@@ -54,9 +55,9 @@ pub enum Remedy {
     SkipZeroScores,
     /// A vulnerability in several packages counts once.
     CountIds,
-    /// Ignoring VEX makes findings count that it clears, and none less.
+    /// Ignoring VEX makes the findings count that it clears, and removes none.
     VexOnlyClears,
-    /// What is always denied is denied although VEX clears it.
+    /// What is always denied is denied even if VEX clears it.
     DenyWhatVexClears,
     /// A ScanJob's failure is told from one that is at work.
     TellFailedFromPending,
@@ -64,101 +65,101 @@ pub enum Remedy {
     TimeOfScanJob,
     /// A report of unknown age is too old.
     UnknownAgeIsOld,
-    /// What is old doesn't count beside what is fresh.
+    /// An old report doesn't count beside a fresh one.
     FreshBeforeStale,
     /// A document beside the image counts only for the platform that was scanned.
     PlatformOfDocument,
-    /// A list without findings is clean only from who looked for some.
+    /// A list without findings is clean only from a tool that looked for vulnerabilities.
     EmptyIsNoScan,
     /// Kubescape's object without its findings is not one without findings.
     MatchesMustBeThere,
-    /// Kubescape's names have six letters of a digest: the whole digest must be the image's.
+    /// Kubescape's names have six characters of a digest: the whole digest must be the image's.
     WholeImageId,
     /// An artifact must say that it is about this image.
     MatchSubject,
-    /// An artifact must be signed by somebody whom the settings name.
+    /// An artifact must be signed by an identity that the settings name.
     VerifySignature,
-    /// An index counts only where nothing can be hidden in it.
+    /// An index counts only if nothing can be hidden in it.
     ProveIndexes,
     /// An entry that some machines of a platform take hides nothing that others go on to.
     DecoysHideNothing,
     /// A list of exploited vulnerabilities that is empty clears nothing.
     EmptyListClearsNothing,
-    /// Nor does one that is too old, or of unknown age.
+    /// A list of exploited vulnerabilities that is too old, or of unknown age, clears nothing.
     OldListClearsNothing,
-    /// What a report doesn't say of a finding is not that it is fine.
+    /// What a report leaves out about a finding doesn't speak for it.
     UntoldIsNotFine,
-    /// What an author can cause is no outage.
+    /// What a Pod author can cause is no outage.
     ForgiveOutagesOnly,
     /// An exemption that can't be read as a whole holds for nothing.
     MalformedExemptsNothing,
-    /// An exemption whose object is about to be gone is gone.
+    /// An exemption whose object is being deleted is gone.
     DeletedExemptsNothing,
     /// Objects exempt no more than the settings allow them to.
     BoundExemptions,
-    /// An exemption that may last only so long must say when it was made.
+    /// Where exemptions have a maximum duration, an exemption must say when it was made.
     KnowAgeOfExemptions,
-    /// A Pod proves of the digest that it runs that it runs, and of no other.
+    /// A Pod proves only that its own digest runs.
     MatchRunningDigest,
-    /// A Pod proves it as long as it runs.
+    /// A Pod is a proof only while it runs.
     MustRun,
-    /// What started when a finding was known, or later, doesn't run since before.
+    /// A Pod that started when a finding was known, or later, doesn't prove that the image ran before.
     RunSinceBefore,
     /// A registry that has a mirror is asked there.
     AskTheMirror,
-    /// Where both are asked, a mirror says the digest that its registry says.
+    /// Where both are asked, a mirror must give the same digest as its registry.
     AskBoth,
-    /// What stands at a mirror is called by its registry's name.
+    /// An image at a mirror goes by its registry's name.
     OneNameForEachImage,
     /// A report by the name that an image has at a mirror is one of the image.
     KnowNameAtMirror,
-    /// But only by its digest: a tag at a mirror identifies nothing.
+    /// A report by a mirror's name counts only by its digest: a tag at a mirror identifies nothing.
     DigestAtMirror,
-    /// What an image is on a platform that can't be read isn't known, whatever the others are.
+    /// Where one platform of an image can't be read, the image isn't known, whatever the others are.
     EveryConfigurationCounts,
     /// A configuration counts only for the digest that was asked for.
     MatchConfiguredDigest,
-    /// What isn't an image's configuration says nothing of an image.
+    /// Only an image's configuration says anything of an image.
     ArtifactsAreNoImages,
     /// A key that others take for a field of a configuration is refused.
     OneSpelling,
-    /// An image that was made tomorrow doesn't say when it was made.
+    /// A creation time in the future doesn't say when the image was made.
     NothingIsMadeTomorrow,
     /// An image that names no user starts as root.
     NobodyIsRoot,
     /// A user with whitespace is no number, and may be root.
     OddUsersMayBeRoot,
-    /// A finding that is known from a day to come on isn't young for ever.
+    /// A finding whose date is in the future isn't young for ever.
     KnownIsPast,
     /// A VEX document that can't be read may say that a finding counts.
     UnreadVexClearsNothing,
-    /// What an attestor says later undoes what they said before.
+    /// A later statement of an attestor replaces an earlier one.
     NewestWordCounts,
-    /// What clears a finding says since when, and not from a day to come on.
+    /// A statement that clears a finding must have a date, which isn't in the future.
     TimeOfVex,
     /// `not_affected` clears nothing unless it says why.
     JustifyVex,
     /// A VEX statement clears what it names, in the version that it names.
     MatchVexProduct,
-    /// A version that can't be compared is not one that isn't denied.
+    /// A version that can't be compared may be denied.
     IncomparableIsDenied,
     /// A package without a purl that has the name of one that is denied may be it.
     UnnamedMayBeDenied,
-    /// All that a package is called counts: each purl, and the name and the version beside them.
+    /// Every name of a package counts: each purl, and the name and the version beside them.
     EveryNameCounts,
-    /// A namespace that may be any may be missing.
+    /// A namespace that may be any one may also be missing.
     NamespacesMayBeMissing,
     /// A Go module's path goes on in its purl's subpath.
     SubpathsOfModules,
-    /// What a purl has twice hides nothing.
+    /// A part that a purl has twice hides nothing.
     OddPurlsAreDenied,
     /// A purl is the same in any case and with anything escaped.
     FoldPurls,
     /// An epoch that stands beside a version is part of it.
     KnowEpochs,
-    /// A licence that isn't known is not one that isn't denied.
+    /// An unknown licence may be denied.
     UnknownLicenses,
-    /// Of licences that hold together each counts.
+    /// Where several licences apply together, each counts.
     EveryLicenseCounts,
     /// What `*` allows is an id that SPDX lists.
     OnlyListedIdsAreAllowed,
@@ -166,27 +167,27 @@ pub enum Remedy {
     UnknownExceptions,
     /// A licence that a document describes itself is none that SPDX lists, whatever it calls it.
     OwnLicensesAreOwn,
-    /// What needs an SBOM is not fine without one.
+    /// A check that needs an SBOM fails without one.
     SbomMustBeThere,
     /// An SBOM that lists nothing clears nothing.
     EmptySbomClearsNothing,
-    /// Nor does one whose packages lack what is asked for.
+    /// An SBOM whose packages lack what is asked for clears nothing.
     PackagesMustBeNamed,
-    /// Nor does one of something else than an image.
+    /// An SBOM of something other than an image clears nothing.
     SbomsAreOfImages,
-    /// Nor does one that was made in a time to come.
+    /// An SBOM with a date in the future clears nothing.
     SbomIsPast,
-    /// Nor is an image known whose packages aren't known for one of its platforms.
+    /// An image isn't known if its packages aren't known for one of its platforms.
     EveryPlatformTellsItsPackages,
-    /// What a purl says of an image beside its digest narrows what a statement clears.
+    /// What a purl says beside the image's digest narrows what a statement clears.
     NarrowVexProduct,
-    /// A document is the word of everybody who signed it.
+    /// A document is a statement of everybody who signed it.
     AskEverySigner,
-    /// A finding of several vulnerabilities is cleared where each of them is.
+    /// A finding of several vulnerabilities is cleared only if each of them is.
     ClearEveryCve,
 }
 
-/// Whether a remedy is at work: always.
+/// Whether a remedy is on: always.
 #[cfg(not(feature = "switched-remedies"))]
 pub const fn is_on(_: Remedy) -> bool {
     true
@@ -197,13 +198,13 @@ thread_local! {
     static OFF: std::cell::Cell<Option<Remedy>> = const { std::cell::Cell::new(None) };
 }
 
-/// Whether a remedy is at work: a test may have switched it off.
+/// Whether a remedy is on: a test may have switched it off.
 #[cfg(feature = "switched-remedies")]
 pub fn is_on(remedy: Remedy) -> bool {
     OFF.get() != Some(remedy)
 }
 
-/// What `run` comes to without a remedy.
+/// The result of `run` without a remedy.
 #[cfg(feature = "switched-remedies")]
 pub fn without<T>(remedy: Remedy, run: impl FnOnce() -> T) -> T {
     OFF.set(Some(remedy));

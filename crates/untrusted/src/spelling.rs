@@ -1,15 +1,14 @@
 //! Keys of foreign documents that parsers disagree about.
 //!
-//! Documents from registries are read here with exact keys. Others read the same bytes with Go's `encoding/json`, which
-//! takes a key in any case, `ſ` for `s` and the Kelvin sign for `k`, the last one winning; protobuf's readers of JSON take
-//! `predicate_type` for `predicateType`; and Go's second reader can be told to see no `-` and `_` at all. So a key that is
-//! a field's but for that, alone or beside the field, may make the document say one thing here and another elsewhere. It is
-//! refused: nobody who writes documents honestly writes one.
+//! Documents from registries are read here with exact keys. Others read the same bytes with Go's `encoding/json`, which takes a key
+//! in any case, `ſ` for `s` and the Kelvin sign for `k`, the last one winning; protobuf's readers of JSON take `predicate_type` for
+//! `predicateType`; and Go's second reader can be told to see no `-` and `_` at all. So a key that differs from a field only in
+//! this way may make the document say one thing here and another elsewhere, whether the field is there too or not. Such a key is
+//! refused: no honest document has one.
 //!
-//! [`from_str`] does that where a document is read: the type that is read says which fields there are, so that no list of
-//! them can go out of date, and what is ignored isn't looked at. Its maps, whose keys are anybody's, refuse only keys that
-//! stand twice: Go takes theirs exactly. (The host passes on a configuration as a value that it has read, and so without
-//! the first of two equal keys. What an envelope holds comes byte by byte.)
+//! [`from_str`] checks this while it parses. The fields come from the type that is read, so no list of them can go out of date;
+//! ignored values aren't checked. Maps with free keys refuse only duplicate keys: Go compares those exactly. (The host has parsed a
+//! configuration before it passes it on, so the first of two equal keys is lost. The content of an envelope arrives byte by byte.)
 
 use crate::memory;
 use crate::message::cut;
@@ -36,7 +35,7 @@ pub fn from_str<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, serde_jso
     Ok(read)
 }
 
-/// Whether an object that was read as a value has no key that is another spelling of these fields.
+/// Checks that an object that was read as a value has no key that is another spelling of these fields.
 ///
 /// # Errors
 /// Which key it is.
@@ -44,8 +43,8 @@ pub fn check(object: &Map<String, Value>, fields: &[&'static str]) -> Result<(),
     object.keys().find_map(|key| taken_for(key, fields)).map_or(Ok(()), Err)
 }
 
-/// Two keys of one object, anywhere in a document, of which one is another spelling of the other, and one is among `words`:
-/// what is read of such a document depends on which of them its reader takes.
+/// Two keys of one object, anywhere in a document, that are spellings of one name, where one of them is among `words`. What such a
+/// document says depends on which key its reader takes.
 pub fn ambiguous(document: &Value, words: &BTreeSet<String>) -> Option<Misspelt> {
     match document {
         Value::Array(elements) => elements.iter().find_map(|element| ambiguous(element, words)),
@@ -74,12 +73,12 @@ impl fmt::Display for Misspelt {
     }
 }
 
-/// The field that others may take a key for, which isn't one by its own spelling.
+/// The field that others may take a key for; none for a key that is itself a field.
 fn taken_for(key: &str, fields: &[&'static str]) -> Option<Misspelt> {
     if fields.contains(&key) {
         return None;
     }
-    // Nearly every other key begins with another letter than any field that it is compared with.
+    // The first letter rules out nearly every other key.
     let first = |text: &str| text.bytes().find(|b| !matches!(b, b'-' | b'_')).map(|b| b.to_ascii_lowercase());
     let own = first(key).filter(u8::is_ascii);
     let field = fields.iter().find(|field| (own.is_none() || first(field) == own) && is_same(key, field))?;
@@ -100,11 +99,11 @@ fn is_same(key: &str, other: &str) -> bool {
     letters(key) == letters(other)
 }
 
-/// What is known of the keys of an object.
+/// What the keys of an object are checked against.
 enum Keys<'de> {
-    /// The fields that it is read by.
+    /// The fields of the type that is read.
     Fields(&'static [&'static str]),
-    /// They are anybody's: those that were read.
+    /// The keys that were read so far, of a map with free keys.
     Free(Seen<'de>),
 }
 
@@ -115,7 +114,7 @@ struct Seen<'de> {
 }
 
 impl<'de> Seen<'de> {
-    /// Notes a key; false when it was there.
+    /// Adds a key; false when it was there already.
     fn insert(&mut self, key: Cow<'de, str>) -> bool {
         if self.few.contains(&key) {
             return false;
@@ -137,7 +136,7 @@ impl<'de> Keys<'de> {
             }
             Self::Free(seen) => seen,
         };
-        // The parser would read an object with that key alone as the document that stands in its value.
+        // The parser would read an object with only that key as the JSON in its value.
         if key.starts_with("$serde_json::private::") {
             return Err(E::custom(format_args!("the key `{}` is none", cut(&key, MAX_KEY_LENGTH))));
         }
@@ -149,10 +148,10 @@ impl<'de> Keys<'de> {
     }
 }
 
-/// A parser whose objects are looked at.
+/// A parser that checks the keys of objects.
 struct Exact<D>(D);
 
-/// What reads a value that has no objects in it, or none that matter.
+/// Methods for values that have no objects in them, or none to check.
 macro_rules! plain {
     ($($method:ident)*) => {
         $(fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
@@ -184,7 +183,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Exact<D> {
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, D::Error> {
-        // A part that is kept as it is, to be read later: the parser knows it by its name.
+        // A raw value, kept to be read later: the parser knows the type by its name.
         if name.starts_with('$') {
             return self.0.deserialize_newtype_struct(name, visitor);
         }
@@ -231,7 +230,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Exact<D> {
     }
 }
 
-/// A visitor that is handed objects which are looked at.
+/// A visitor that gets objects with checked keys.
 struct Looking<'de, V> {
     visitor: V,
     keys: Keys<'de>,
@@ -243,7 +242,7 @@ impl<V> Looking<'_, V> {
     }
 }
 
-/// What takes a value as it is.
+/// Methods that pass a value on unchanged.
 macro_rules! pass {
     ($($method:ident: $type:ty),*) => {
         $(fn $method<E: Error>(self, value: $type) -> Result<V::Value, E> {
@@ -293,7 +292,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Looking<'de, V> {
     }
 }
 
-/// What reads an element, or the value of an entry.
+/// Reads an element, or the value of an entry.
 struct Inner<S>(S);
 
 impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Inner<S> {
@@ -340,7 +339,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<'de, A> {
     }
 }
 
-/// What reads a key, once it was looked at.
+/// Reads a key after it was checked.
 struct Key<'k, 'de, S> {
     seed: S,
     keys: &'k mut Keys<'de>,
@@ -381,7 +380,7 @@ impl<'de, S: DeserializeSeed<'de>> Key<'_, 'de, S> {
     }
 }
 
-/// A key that was looked at.
+/// A checked key.
 struct Name<'de, E> {
     key: Cow<'de, str>,
     error: PhantomData<E>,
@@ -478,7 +477,7 @@ mod tests {
         assert!(refused(&labels(", \"k99\": \"\"")).starts_with("the key `k99` stands twice"));
     }
 
-    /// What isn't a field, and whose keys are anybody's, is read as it ever was.
+    /// Unknown fields and maps with free keys are read as before.
     #[test]
     fn other_keys_are_anybodys() {
         let json = r#"{"subject": {"digestSet": "d", "digests": 1, "link": 2, "links": null}, "labels": {"a": "1", "A": "2"},
@@ -533,7 +532,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever stands in a document: it is read as without the look at its keys, or refused for one.
+        /// Any document is read the same as without the check, or refused for a key.
         #[test]
         fn what_is_read_is_what_the_parser_reads(json in "(\\{|\\}|\\[|\\]|,|:|1|null|\"subject\"|\"Subject\"|\"links\"|\"any\"|\"labels\"| ){0,14}") {
             if let Ok(read) = from_str::<Report<'_>>(&json) {

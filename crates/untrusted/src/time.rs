@@ -1,18 +1,18 @@
-//! Points in time and spans of it, in the spellings of reports and settings.
+//! Points in time and durations, as reports and settings write them.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use std::fmt;
 
 /// Seconds.
 const DAY: i64 = 24 * 3600;
-/// How many seconds the clocks of those who write times may be ahead.
+/// How many seconds other clocks may be ahead.
 const CLOCK_SKEW: i64 = 600;
 
-/// Seconds since the Unix epoch: what expiry dates and the age of reports are measured against.
+/// Seconds since the Unix epoch. Expiry dates and the ages of reports are compared with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Timestamp(pub i64);
 
-/// A span of time, as written and in seconds.
+/// A duration, as written and in seconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     written: String,
@@ -44,12 +44,12 @@ impl Timestamp {
         DateTime::from_timestamp(self.0, 0)
     }
 
-    /// Whether the day that it is the last second of begins later than a span after `start`.
+    /// Whether its day begins later than a duration after `start`; it is the last second of that day.
     pub fn is_day_beyond(self, span: &Span, start: Self) -> bool {
         self.0.saturating_sub(DAY - 1).saturating_sub(start.0) > span.seconds
     }
 
-    /// The time a span later.
+    /// The time a duration later.
     pub fn after(self, span: &Span) -> Self {
         Self(self.0.saturating_add(span.seconds))
     }
@@ -59,7 +59,7 @@ impl Timestamp {
         self.0 > now.0.saturating_add(CLOCK_SKEW)
     }
 
-    /// Whether it lies before `now` by more than a span.
+    /// Whether it lies before `now` by more than a duration.
     pub fn is_older_than(self, span: &Span, now: Self) -> bool {
         now.0.saturating_sub(self.0) > span.seconds
     }
@@ -76,7 +76,7 @@ impl fmt::Display for Timestamp {
 }
 
 impl Span {
-    /// Whether another one takes longer.
+    /// Whether the other duration is longer.
     pub fn is_shorter_than(&self, other: &Self) -> bool {
         self.seconds < other.seconds
     }

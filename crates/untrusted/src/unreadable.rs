@@ -1,21 +1,21 @@
-//! Why a document can't be read, without a word of it.
+//! Why a document can't be read, without any of its content.
 
 use serde_json::error::Category;
 
-/// What is wrong with a document and where, as far as the reader's own words say it: values are left out. Whoever creates
-/// a Pod may choose the server that answers, and what another server says is nobody's to read.
+/// What is wrong with a document, and where, in the parser's own words. Values are left out: a Pod author may choose the server
+/// that answers, and must not read that server's answer in the message.
 pub fn unreadable(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    // Those are constants, and the position.
+    // These errors are constant strings with a position.
     if error.classify() != Category::Data {
         return text;
     }
     let position = format!("at line {} column {}", error.line(), error.column());
-    // It has a place of its own.
+    // This error already says where.
     if text.starts_with("it is not UTF-8, ") {
         return text;
     }
-    // Fields are named by whoever reads, and of a map or a sequence no value is shown.
+    // These name fields of our types, and show no value of a map or a sequence.
     let of_reader = [
         "missing field `",
         "duplicate field `",
@@ -23,7 +23,7 @@ pub fn unreadable(error: &serde_json::Error) -> String {
         "invalid type: sequence, ",
         "invalid type: null, ",
     ];
-    // A key in another spelling has the letters of ours.
+    // Such a key is one of our own field names in another spelling.
     let is_misspelt = text.starts_with("the key `") && text.split('`').nth(2) == Some(" is another spelling of ");
     if is_misspelt || of_reader.into_iter().any(|start| text.starts_with(start)) {
         return crate::message::cut(&text, 200);

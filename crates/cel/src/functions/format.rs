@@ -1,8 +1,8 @@
-//! `text.format(list)`: each clause of a text with what stands for it, as in the string library of cel-go that Kubernetes has.
+//! `text.format(list)`: replaces each clause of a string, as in the string library of cel-go that Kubernetes has.
 //!
 //! Clauses are `%s`, `%d`, `%f`, `%e`, `%b`, `%o`, `%x`, `%X` and `%%`. That library writes numbers for readers of American
-//! English: `%f` puts commas between thousands, and `%e` writes `1.500000 × 10⁰³`. The digits behind a point are a precision
-//! for `%f` alone, for `%e` they are a width. e2e-tests/cel-format has what it says of each case.
+//! English: `%f` puts commas between thousands, and `%e` writes `1.500000 × 10⁰³`. The digits behind a point are a precision only
+//! for `%f`; for `%e` they are a width. e2e-tests/cel-format has its result for each case.
 
 use super::standard::{Number, number, show_double};
 use super::time::shown;
@@ -10,11 +10,11 @@ use super::{Answer, Call, CelBool, CelBytes, CelMap, CelString, CelType, Kind, V
 use super::{LONG_TEXT, MAX_TEXT};
 use image_admission_untrusted::literal;
 
-/// The digits behind the point where a clause doesn't say how many.
+/// The number of digits behind the point where a clause gives none.
 const DEFAULT_PRECISION: usize = 6;
-/// The most that a clause may ask for.
+/// The highest precision that a clause may ask for.
 const MAX_PRECISION: usize = 1_000;
-/// How deep lists and maps may stand in each other.
+/// How deep lists and maps may be nested.
 const MAX_DEPTH: usize = 128;
 
 const SUPERSCRIPTS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
@@ -43,7 +43,7 @@ pub(super) fn format<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     call.give_text(made.0)
 }
 
-/// Writes a value by the clause at the start of a text; what follows the clause.
+/// Writes a value by the clause at the start of a string. Returns what follows the clause.
 fn clause<'t>(text: &'t str, value: &(dyn Val + '_), made: &mut Made) -> Result<&'t str, String> {
     if text.is_empty() {
         return Err("unexpected end of string".to_owned());
@@ -68,7 +68,7 @@ fn clause<'t>(text: &'t str, value: &(dyn Val + '_), made: &mut Made) -> Result<
     Ok(signs.as_str())
 }
 
-/// The number behind a point, if there is one, and what follows.
+/// The number behind a point, if there is one, and the rest.
 fn precision(text: &str) -> Result<(Option<usize>, &str), String> {
     let Some(after) = text.strip_prefix('.') else { return Ok((None, text)) };
     let end = after.find(|sign: char| !sign.is_ascii_digit()).ok_or("could not find end of precision specifier")?;
@@ -81,7 +81,7 @@ fn precision(text: &str) -> Result<(Option<usize>, &str), String> {
     Ok((Some(number), rest))
 }
 
-/// What was written so far.
+/// The output so far.
 #[derive(Default)]
 struct Made(String);
 
@@ -94,7 +94,7 @@ impl Made {
         Ok(())
     }
 
-    /// `%s`: of a value alone. Inside of lists and maps it is written as CEL would have it.
+    /// `%s` of a single value. Values inside of lists and maps are written as in CEL.
     fn text(&mut self, value: &(dyn Val + '_), depth: usize) -> Result<(), String> {
         match value.get_type().kind() {
             Kind::List => return self.list(value, depth),
@@ -121,7 +121,7 @@ impl Made {
         self.push("]")
     }
 
-    /// The entries in the order of their keys as they are written.
+    /// The entries, sorted by their keys as written.
     fn map(&mut self, value: &(dyn Val + '_), depth: usize) -> Result<(), String> {
         let map = value.downcast_ref::<CelMap<'_>>().ok_or("it is no map")?;
         let written = |key: &(dyn Val + '_)| {
@@ -144,7 +144,7 @@ impl Made {
         self.push("}")
     }
 
-    /// A value inside of a list or a map, as CEL would have it.
+    /// A value inside of a list or a map, as in CEL.
     fn nested(&mut self, value: &(dyn Val + '_), depth: usize) -> Result<(), String> {
         let depth = depth + 1;
         if depth > MAX_DEPTH {
@@ -265,7 +265,7 @@ impl Made {
     }
 }
 
-/// `1.500000 × 10⁰³`, with narrow spaces that nothing breaks at.
+/// `1.500000 × 10⁰³`, with narrow no-break spaces.
 fn scientific(number: f64) -> String {
     let written = format!("{:.DEFAULT_PRECISION$e}", number.abs());
     let (digits, exponent) = written.split_once('e').unwrap_or((&written, "0"));
@@ -279,7 +279,7 @@ fn scientific(number: f64) -> String {
     format!("{sign}{digits}\u{202f}×\u{202f}10{below}{power}")
 }
 
-/// What is written for a number that has no digits.
+/// The name of NaN and of infinite numbers.
 fn word_of(number: f64) -> Option<&'static str> {
     match number {
         _ if number.is_nan() => Some("NaN"),
@@ -289,7 +289,7 @@ fn word_of(number: f64) -> Option<&'static str> {
     }
 }
 
-/// A double, or one of the texts that stand for one that has no digits.
+/// A double, or a string that names NaN or an infinite number.
 fn double(value: &(dyn Val + '_)) -> Option<f64> {
     if let Some(Number::Double(number)) = number(value) {
         return Some(number);
@@ -311,7 +311,7 @@ fn whole(value: &(dyn Val + '_)) -> Option<(&'static str, u64)> {
     }
 }
 
-/// A value that is neither null nor made of others, as `string(…)` gives it; none where nothing does.
+/// A simple value other than null as `string(…)` writes it; none for other values.
 fn plain(value: &(dyn Val + '_)) -> Option<Result<String, String>> {
     if let Some(text) = value.downcast_ref::<CelString<'_>>() {
         return Some(Ok(text.inner().to_owned()));

@@ -1,7 +1,7 @@
 //! The functions on lists that Kubernetes adds.
 //!
-//! Kubernetes knows the type of the elements beforehand. Here they are looked at as they come, so a list of numbers of
-//! mixed types can be compared, as the operators compare them, but not summed, as the operators don't sum them.
+//! Kubernetes knows the type of the elements beforehand. Here their types are checked during the call. So a list of
+//! numbers of mixed types can be compared but not summed, as with the operators.
 
 use super::{Answer, Call, CowVal, ExecutionError, Kind, Val, give_bool, give_count, give_int};
 use std::cmp::Ordering;
@@ -18,7 +18,7 @@ pub(super) fn is_sorted<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     give_bool(true)
 }
 
-/// `list.sum()`: of numbers or durations of one type; the integer 0 for an empty list.
+/// `list.sum()`: the sum of numbers or durations of one type; the integer 0 for an empty list.
 pub(super) fn sum<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let mut elements = call.elements(0)?.into_iter();
     let Some(first) = elements.next() else { return give_int(0) };
@@ -32,7 +32,7 @@ pub(super) fn sum<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
             return Err(no_sum(&call, element));
         }
         let adder = total.as_adder().ok_or_else(|| no_sum(&call, element))?;
-        // Types are equal and can be added, so what fails is the range.
+        // The types are equal and can be added, so only an overflow can fail.
         total = adder.add(element).map_err(|_overflow| call.error("the sum is out of range"))?.into_owned();
     }
     Ok(CowVal::Owned(total))
@@ -60,7 +60,7 @@ pub(super) fn last_index_of<'c, 'v>(call: &Call<'_, 'v>) -> Answer<'c, 'v> {
     give_position(call.elements(0)?.into_iter().rposition(|element| element.equals(wanted)))
 }
 
-/// The element that is looked for: the only argument on a list.
+/// The element to look for: the only argument on a list.
 fn wanted<'a, 'v>(call: &'a Call<'_, 'v>) -> Result<&'a (dyn Val + 'v), ExecutionError> {
     if call.count() == 2 { call.argument(1) } else { Err(call.mismatch()) }
 }
@@ -70,7 +70,7 @@ fn give_position<'c, 'v>(found: Option<usize>) -> Answer<'c, 'v> {
     found.map_or_else(|| give_int(-1), give_count)
 }
 
-/// The first element that compares to all before it as `wanted`.
+/// The first element that compares as `wanted` with the others.
 fn extreme<'c, 'v>(call: &Call<'_, 'v>, wanted: Ordering) -> Answer<'c, 'v> {
     let mut best: Option<&(dyn Val + 'v)> = None;
     for element in call.elements(0)? {
@@ -92,7 +92,7 @@ fn compare(call: &Call<'_, '_>, left: &dyn Val, right: &dyn Val) -> Result<Order
     })
 }
 
-/// The error that an element can't be part of the sum.
+/// The error for an element that can't be added.
 fn no_sum(call: &Call<'_, '_>, element: &dyn Val) -> ExecutionError {
     call.error(format!("an element can't be summed: `{}`", element.get_type().name()))
 }

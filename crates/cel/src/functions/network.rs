@@ -6,7 +6,7 @@ use super::{Answer, Call, CowVal, ExecutionError, Kind, Val, give_bool, give_int
 use cel::common::types::Type;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// `ip(text)`, and `cidr.ip()`: the address as it is written, without its length.
+/// `ip(text)`, and `cidr.ip()`: the address as written, without the prefix length.
 pub(super) fn ip<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     if call.is_member {
         return Ok(CowVal::owned(Address(network(&call)?.address)));
@@ -19,7 +19,7 @@ pub(super) fn is_ip<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     give_bool(address(call.text(0)?).is_some())
 }
 
-/// `ip.isCanonical(text)`: whether an address is written as it would be written here.
+/// `ip.isCanonical(text)`: whether an address is in its canonical form.
 pub(super) fn is_canonical<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let text = call.text(0)?;
     give_bool(parsed_address(&call, text)?.to_string() == text)
@@ -53,7 +53,7 @@ pub(super) fn is_link_local_unicast<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v
     give_bool(is_link_local(receiver(&call)?))
 }
 
-/// `ip.isGlobalUnicast()`: private addresses are, as in Go.
+/// `ip.isGlobalUnicast()`: true for private addresses too, as in Go.
 pub(super) fn is_global_unicast<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let address = receiver(&call)?;
     let is_own = address.is_unspecified() || address.is_loopback() || is_link_local(address);
@@ -70,7 +70,7 @@ pub(super) fn is_cidr<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     give_bool(Network::parse(call.text(0)?).is_some())
 }
 
-/// `cidr.containsIP(address)`, which may be a text.
+/// `cidr.containsIP(address)`; the address may be a string.
 pub(super) fn contains_ip<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let network = network(&call)?;
     let address = match call.argument(1)?.downcast_ref::<Address>() {
@@ -80,7 +80,7 @@ pub(super) fn contains_ip<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     give_bool(network.has(address))
 }
 
-/// `cidr.containsCIDR(network)`, which may be a text.
+/// `cidr.containsCIDR(network)`; the network may be a string.
 pub(super) fn contains_cidr<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let network = network(&call)?;
     let inner = match call.argument(1)?.downcast_ref::<Network>() {
@@ -95,13 +95,13 @@ pub(super) fn prefix_length<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     give_int(i64::from(network(&call)?.bits))
 }
 
-/// `cidr.masked()`: the network with nothing after its prefix.
+/// `cidr.masked()`: the network with zeros after its prefix.
 pub(super) fn masked<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let network = network(&call)?;
     Ok(CowVal::owned(Network { address: cut(network.address, network.bits), bits: network.bits }))
 }
 
-/// What `string(x)` writes of an address or a network; nothing of any other value.
+/// `string(x)` of an address or a network; none for any other value.
 pub(super) fn shown(value: &dyn Val) -> Option<String> {
     let address = value.downcast_ref::<Address>().map(|address| address.0.to_string());
     address.or_else(|| {
@@ -116,7 +116,7 @@ struct Address(IpAddr);
 
 opaque!(Address, "net.IP");
 
-/// A network as a value. Two are equal when their addresses are, also after the prefix.
+/// A network as a value. Two are equal only if their addresses are equal after the prefix too.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Network {
     address: IpAddr,

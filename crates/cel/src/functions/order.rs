@@ -1,4 +1,4 @@
-//! The methods by which quantities and versions are compared.
+//! Methods that compare quantities and versions.
 
 use super::{Answer, Call, ExecutionError, give_bool, give_int, quantity, versions};
 use std::cmp::Ordering;

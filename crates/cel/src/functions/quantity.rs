@@ -1,7 +1,7 @@
 //! The functions on quantities, `500Mi` or `1500m`, as Kubernetes reads and compares them.
 //!
-//! Kubernetes keeps most as a whole number and a power of ten, and the rest as a decimal of any length. Which of the two can be
-//! seen: only the first kind is an integer (`isInteger`), so that `1.5Gi`, and even `1.0`, is none.
+//! Kubernetes keeps most as a whole number and a power of ten, and the rest as a decimal of any length. The difference is visible:
+//! only the first kind is an integer (`isInteger`). `1.5Gi`, and even `1.0`, is none.
 
 use super::{Answer, Call, CelDouble, CelInt, CowVal, ExecutionError, Kind, Val, give_bool, give_int, quoted};
 use cel::common::types::Type;
@@ -64,7 +64,7 @@ pub(super) fn sub<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     sum(&call, other)
 }
 
-/// How the quantity that a method is called on compares with its argument; nothing where it is called on none.
+/// Compares the quantity that a method is called on with the argument; none where it isn't called on a quantity.
 pub(super) fn compared(call: &Call<'_, '_>) -> Result<Option<Ordering>, ExecutionError> {
     let Some(quantity) = call.argument(0)?.downcast_ref::<Quantity>() else { return Ok(None) };
     let other = call.argument(1)?.downcast_ref::<Quantity>().ok_or_else(|| call.mismatch())?;
@@ -82,15 +82,15 @@ enum Quantity {
 
 opaque!(Quantity, "kubernetes.Quantity");
 
-/// Why a text is no quantity.
+/// Why a string is no quantity.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Unreadable {
     NoQuantity,
-    /// Kubernetes reads it, but it is larger than anything that is counted.
+    /// Kubernetes reads it, but it is too large or too long for us.
     OutOfRange,
 }
 
-/// What stands behind the digits.
+/// The suffix behind the digits.
 enum Suffix {
     /// A power of ten.
     Ten(i32),
@@ -100,7 +100,7 @@ enum Suffix {
 
 /// The most digits that Kubernetes keeps as a whole number.
 const MOST_DIGITS: i32 = 18;
-/// The smallest power of ten that is kept.
+/// The smallest power of ten: a billionth.
 const NANO: i32 = -9;
 
 impl PartialEq for Quantity {
@@ -133,7 +133,7 @@ impl Quantity {
                 let scale = exponent.saturating_sub(i32::try_from(fraction.len()).unwrap_or(i32::MAX));
                 (scale >= NANO).then_some((number(digits, fraction), scale))
             }
-            // What Kubernetes takes as about the number of digits of a power of two.
+            // Kubernetes estimates the digits of a power of two like this.
             Suffix::Two(exponent)
                 if fraction.is_empty()
                     && i32::try_from(digits.len().max(1)).unwrap_or(i32::MAX)
@@ -151,7 +151,7 @@ impl Quantity {
             let scale = if value == 0 { scale.min(0) } else { scale };
             return Self::Scaled { value, scale }.counted().ok_or(Unreadable::OutOfRange);
         }
-        // What is read as a whole number may have no digits at all.
+        // A whole number may have no digits at all.
         if !has_digit {
             return Err(Unreadable::NoQuantity);
         }
@@ -159,7 +159,7 @@ impl Quantity {
         Ok(Self::Decimal(if is_negative { nanos.checked_neg().ok_or(Unreadable::OutOfRange)? } else { nanos }))
     }
 
-    /// The number of billionths, if it can be counted.
+    /// The number of billionths, if it fits.
     fn nanos(&self) -> Option<i128> {
         match *self {
             Self::Decimal(nanos) => Some(nanos),
@@ -170,7 +170,7 @@ impl Quantity {
         }
     }
 
-    /// The same, if its billionths can be counted: every quantity is made by this.
+    /// The same, if its billionths fit.
     fn counted(self) -> Option<Self> {
         self.nanos().map(|_| self)
     }
@@ -214,7 +214,7 @@ impl Quantity {
     }
 }
 
-/// How many digits a text begins with.
+/// How many digits a string begins with.
 fn digits_of(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
@@ -227,13 +227,13 @@ fn number(digits: &str, fraction: &str) -> Option<i128> {
         .try_fold(0_i128, |number, digit| number.checked_mul(10)?.checked_add(i128::from(digit.saturating_sub(b'0'))))
 }
 
-/// The number of billionths, rounded up: whoever asks for some gets some.
+/// The number of billionths, rounded up.
 fn nanos(digits: &str, fraction: &str, suffix: &Suffix) -> Option<i128> {
     let (factor, exponent) = match *suffix {
         Suffix::Ten(exponent) => (1, exponent),
         Suffix::Two(exponent) => (1_i128.checked_shl(exponent)?, 0),
     };
-    // Digits of a fraction beyond these are less than a billionth: all that they can do is round up, unless they are multiplied.
+    // Further digits of a fraction are less than a billionth. They can only round up, unless they are multiplied.
     let (kept, rest) = fraction.split_at(fraction.len().min(12));
     let has_more = rest.bytes().any(|digit| digit != b'0');
     if has_more && (factor != 1 || exponent > 0) {
@@ -250,7 +250,7 @@ fn nanos(digits: &str, fraction: &str, suffix: &Suffix) -> Option<i128> {
         },
     };
     let value = if has_rest || has_more { value.checked_add(1)? } else { value };
-    // Kubernetes caps what has a power of two behind it.
+    // Kubernetes caps quantities with a suffix of a power of two.
     let cap = i128::from(i64::MAX).checked_mul(1_000_000_000)?;
     Some(if matches!(suffix, Suffix::Two(_)) { value.min(cap) } else { value })
 }

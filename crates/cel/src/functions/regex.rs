@@ -1,10 +1,10 @@
 //! The functions with regular expressions.
 //!
 //! Kubernetes uses Go's RE2, where `\d`, `\w`, `\s`, `\b` are about ASCII while `.`, `[^a]`, `\D` match a whole code
-//! point. The crate `regex` has one switch for both, and without its large tables it fails on `\d` and on `(?i)` when
-//! the switch is on, and on `.` when it is off. So it is off here, and [`translate`] turns it on around the parts that
-//! can match more than ASCII. Classes by Unicode property (`\pL`, `\p{Greek}`) need the tables and are refused; `(?i)`
-//! is about ASCII letters, and refused with a negated class that names letters.
+//! point. The crate `regex` has one switch for both. Without its large tables it fails on `\d` and on `(?i)` when the
+//! switch is on, and on `.` when it is off. So it is off here, and [`translate`] turns it on around the parts that can
+//! match more than ASCII. Classes by Unicode property (`\pL`, `\p{Greek}`) need the tables and are refused. `(?i)` is
+//! about ASCII letters, and is refused with a negated class that names letters.
 
 use super::{Answer, Call, ExecutionError, give_bool, quoted};
 use ::regex::{Regex, RegexBuilder};
@@ -14,19 +14,19 @@ use std::str::Chars;
 /// The longest pattern, in bytes.
 const MAX_PATTERN: usize = 1_024;
 
-/// The longest text, in bytes, that is searched: the worst pattern within the other bounds takes a tenth of a second for it.
+/// The longest string, in bytes, that is searched: the worst pattern within the other bounds takes a tenth of a second for it.
 pub(super) const MAX_SEARCHED: usize = 8 << 10;
 
 /// The most memory that a compiled pattern takes, in bytes.
 const MAX_COMPILED: usize = 256 << 10;
 
-/// `text.matches(pattern)`: whether the pattern matches anywhere in the text.
+/// `text.matches(pattern)`: whether the pattern matches anywhere in the string.
 pub(super) fn matches<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let (text, pattern) = prepare(&call)?;
     give_bool(pattern.is_match(text))
 }
 
-/// `text.find(pattern)`: the first match, or an empty text.
+/// `text.find(pattern)`: the first match, or an empty string.
 pub(super) fn find<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let (text, pattern) = prepare(&call)?;
     call.give_text(pattern.find(text).map(|found| found.as_str()).unwrap_or_default())
@@ -39,7 +39,7 @@ pub(super) fn find_all<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     call.give_texts(pattern.find_iter(text).take(limit).map(|found| found.as_str()))
 }
 
-/// The text and the compiled pattern of a call.
+/// The string and the compiled pattern of a call.
 fn prepare<'a>(call: &'a Call<'_, '_>) -> Result<(&'a str, Regex), ExecutionError> {
     let (text, pattern) = (call.text(0)?, call.text(1)?);
     if text.len() > MAX_SEARCHED {
@@ -53,7 +53,7 @@ fn prepare<'a>(call: &'a Call<'_, '_>) -> Result<(&'a str, Regex), ExecutionErro
     let compiled = RegexBuilder::new(&translated).unicode(false).size_limit(MAX_COMPILED).build();
     let compiled = compiled.map_err(|error| match error {
         ::regex::Error::CompiledTooBig(_) => refused("it is too large"),
-        // The message draws the pattern, over lines; the last line has the reason.
+        // The message shows the pattern over several lines; the last line has the reason.
         other => {
             let message = other.to_string();
             let reason = message.lines().last().unwrap_or_default().trim();
@@ -63,7 +63,7 @@ fn prepare<'a>(call: &'a Call<'_, '_>) -> Result<(&'a str, Regex), ExecutionErro
     Ok((text, compiled))
 }
 
-/// The pattern of RE2 as one for the crate `regex` with Unicode off.
+/// Translates a pattern of RE2 for the crate `regex` with Unicode off.
 fn translate(pattern: &str) -> Result<String, &'static str> {
     let mut translated = String::with_capacity(pattern.len());
     let mut rest = pattern.chars().peekable();
@@ -76,7 +76,7 @@ fn translate(pattern: &str) -> Result<String, &'static str> {
                 Some('S') => translated.push_str("(?u:[^\\t\\n\\f\\r ])"),
                 Some('D') => translated.push_str("(?u:[^0-9])"),
                 Some('W') => translated.push_str("(?u-i:[^0-9A-Za-z_])"),
-                // With Unicode off the number would be a byte, not a code point.
+                // With Unicode off, the number would mean a byte, not a code point.
                 Some('x') => {
                     translated.push_str("(?u:\\x");
                     hexadecimal(&mut rest, &mut translated);
@@ -92,7 +92,7 @@ fn translate(pattern: &str) -> Result<String, &'static str> {
     Ok(translated)
 }
 
-/// Copies the number of `\x`: two digits or any in braces.
+/// Copies the number of `\x`: two digits, or any number of digits in braces.
 fn hexadecimal(rest: &mut Peekable<Chars<'_>>, translated: &mut String) {
     let braces = rest.peek() == Some(&'{');
     for (position, digit) in std::iter::from_fn(|| rest.next_if(|next| braces || next.is_ascii_hexdigit())).enumerate()
@@ -104,7 +104,7 @@ fn hexadecimal(rest: &mut Peekable<Chars<'_>>, translated: &mut String) {
     }
 }
 
-/// Copies what is between `\Q` and `\E`, or the end, as plain text.
+/// Copies the text between `\Q` and `\E`, or the end, literally.
 fn literal(rest: &mut Peekable<Chars<'_>>, translated: &mut String) {
     while let Some(character) = rest.next() {
         if character == '\\' && rest.next_if_eq(&'E').is_some() {
@@ -114,7 +114,7 @@ fn literal(rest: &mut Peekable<Chars<'_>>, translated: &mut String) {
     }
 }
 
-/// Translates a class, whose `[` is read already.
+/// Translates a class; its `[` was read already.
 fn class(rest: &mut Peekable<Chars<'_>>, translated: &mut String) -> Result<(), &'static str> {
     let negated = rest.next_if_eq(&'^').is_some();
     let mut body = String::from(if negated { "[^" } else { "[" });
@@ -167,7 +167,7 @@ fn class(rest: &mut Peekable<Chars<'_>>, translated: &mut String) -> Result<(), 
                     body.extend(['\\', escaped]);
                 }
             },
-            // Two of these would be an operation on classes.
+            // Two of these characters would be an operation on classes.
             '-' if rest.peek() == Some(&'-') => return Err("`--` in a class"),
             '[' | ']' | '&' | '~' => body.extend(['\\', character]),
             other => {

@@ -2,7 +2,7 @@
 
 use super::{Answer, Call, ExecutionError, Val, give_bool};
 
-/// The most pairs of elements that one call compares: lists as long as lists may be would be compared for minutes.
+/// The most pairs of elements that one call compares: two lists of the greatest length would take minutes.
 const MAX_COMPARISONS: usize = 1_000_000;
 
 /// `sets.contains(list, other)`: whether each element of `other` is in `list`.

@@ -8,7 +8,7 @@ use super::{
     network, quoted, time,
 };
 
-/// `size(x)`: the code points of a text, the bytes of bytes, the elements of a list, the entries of a map.
+/// `size(x)`: the code points of a string, the bytes of bytes, the elements of a list, the entries of a map.
 pub(super) fn size<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let sizer = match call.kind(0)? {
         Kind::String | Kind::Bytes | Kind::List | Kind::Map => call.argument(0)?.as_sizer(),
@@ -23,12 +23,12 @@ pub(super) fn type_of<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     Ok(CowVal::owned(CelType::new(call.argument(0)?.get_type().name())))
 }
 
-/// `dyn(x)`: the value itself, as there is no type checker to hide it from.
+/// `dyn(x)`: the value itself, since there is no type checker.
 pub(super) fn dynamic<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     call.into_first()
 }
 
-/// `bool(x)`. The words are those that Go's `strconv.ParseBool` takes.
+/// `bool(x)`. It takes the strings that Go's `strconv.ParseBool` takes.
 pub(super) fn bool<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     if call.kind(0)? == Kind::Boolean {
         return call.into_first();
@@ -63,7 +63,7 @@ pub(super) fn double<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
             let text = call.text(0)?;
             let number: f64 =
                 text.parse().map_err(|_not_a_number| call.error(format!("not a double: {}", quoted(text))))?;
-            // Rust reads a number that is too large as infinite; only the word itself means that.
+            // Rust reads a number that is too large as infinite; here only the name of infinity means that.
             if number.is_infinite() && text.bytes().any(|byte| byte.is_ascii_digit()) {
                 return Err(call.error(format!("out of range: {}", quoted(text))));
             }
@@ -83,7 +83,7 @@ pub(super) fn int<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
             give_int(i64::try_from(number).map_err(|_too_large| out_of_range(number.to_string()))?)
         }
         Some(Number::Double(number)) => {
-            // Both bounds are exact doubles and both are excluded, as in the standard; "not a number" is never inside.
+            // Both bounds are exact doubles, and both are excluded, as in the standard. NaN is never inside.
             if number > -TWO_TO_63 && number < TWO_TO_63 {
                 #[expect(clippy::cast_possible_truncation, reason = "cutting is what `int` does; the range is checked")]
                 give_int(number as i64)
@@ -101,7 +101,7 @@ pub(super) fn int<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     }
 }
 
-/// `uint(x)`. A double is cut toward zero; a text has no sign.
+/// `uint(x)`. A double is cut toward zero; a string may have no sign.
 pub(super) fn uint<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let value = call.argument(0)?;
     let out_of_range = |shown: String| call.error(format!("out of range: `{shown}`"));
@@ -164,7 +164,7 @@ pub(super) enum Number {
     Double(f64),
 }
 
-/// The value as a number, if it is one.
+/// The number of a value; none for a value of another type.
 pub(super) fn number(value: &(dyn Val + '_)) -> Option<Number> {
     let int = value.downcast_ref::<CelInt>().map(|found| Number::Int(*found.inner()));
     let uint = || value.downcast_ref::<CelUInt>().map(|found| Number::UInt(*found.inner()));
@@ -172,8 +172,8 @@ pub(super) fn number(value: &(dyn Val + '_)) -> Option<Number> {
     int.or_else(uint).or_else(double)
 }
 
-/// A double as Go's `%g` writes it: the fewest digits that give the number back, with an exponent (of two digits or
-/// more) when it is below -4 or above 5.
+/// A double as Go's `%g` writes it: the fewest digits that give the same number, and an exponent of two digits or more
+/// when that is below -4 or above 5.
 pub(super) fn show_double(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();

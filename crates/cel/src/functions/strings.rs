@@ -1,4 +1,4 @@
-//! The functions on texts. All positions count code points.
+//! The functions on strings. All positions count code points.
 
 use super::{Answer, Call, CelString, ExecutionError, Kind, give_bool, give_count, give_int, lists, quoted};
 
@@ -57,7 +57,7 @@ pub(super) fn last_index_of<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let (text, part) = (call.text(0)?, call.text(1)?);
     let Some(last) = call.optional_int(2)? else { return give_position(text, text.rfind(part)) };
     let tail = search_tail(&call, text, part, last)?;
-    // What starts at `last` or before ends here or before; a cut inside a character can be no part's end.
+    // A part that starts at `last` or before ends here or before. A cut inside a character can be no part's end.
     let mut end = text.len().saturating_sub(tail.len()).saturating_add(part.len()).min(text.len());
     while !text.is_char_boundary(end) {
         end = end.saturating_sub(1);
@@ -101,15 +101,15 @@ pub(super) fn upper_ascii<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
 pub(super) fn replace<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let (text, old, new) = (call.text(0)?, call.text(1)?, call.text(2)?);
     let limit = limit(call.optional_int(3)?);
-    // The length is known before anything is made: a short expression could ask for more memory than there is.
+    // The length is checked before the string is made: a short expression could ask for more memory than there is.
     let count = text.matches(old).take(limit).count();
     let removed = count.saturating_mul(old.len());
     call.check_text(text.len().saturating_sub(removed).saturating_add(count.saturating_mul(new.len())))?;
     call.give_text(text.replacen(old, new, limit))
 }
 
-/// `text.split(separator)` and `text.split(separator, limit)`, where the last of `limit` texts has the rest; a negative
-/// limit is none, an empty separator parts all code points.
+/// `text.split(separator)` and `text.split(separator, limit)`, where the last of `limit` strings has the rest. A
+/// negative limit is none; an empty separator splits into code points.
 pub(super) fn split<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let (text, separator) = (call.text(0)?, call.text(1)?);
     let limit = limit(call.optional_int(2)?);
@@ -119,12 +119,12 @@ pub(super) fn split<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     call.give_texts(text.splitn(limit, separator))
 }
 
-/// `text.trim()`: without the white space (in the sense of Unicode) at both ends.
+/// `text.trim()`: without white space (as in Unicode) at both ends.
 pub(super) fn trim<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     call.give_text(call.text(0)?.trim())
 }
 
-/// The code points of a text one by one, in at most `limit` parts, of which the last has the rest.
+/// The code points of a string one by one, in at most `limit` parts; the last part has the rest.
 #[derive(Debug)]
 struct Characters<'t> {
     rest: &'t str,
@@ -143,12 +143,12 @@ impl<'t> Iterator for Characters<'t> {
     }
 }
 
-/// How many times at most; none or a negative number is without limit.
+/// A limit; none or a negative number means no limit.
 fn limit(given: Option<i64>) -> usize {
     given.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
 }
 
-/// The text from a position on, which may be its end.
+/// The string from a position on, which may be its end.
 fn tail<'t>(call: &Call<'_, '_>, text: &'t str, position: i64) -> Result<&'t str, ExecutionError> {
     let mut rest = text.chars();
     if let Ok(skipped) = usize::try_from(position) {
@@ -161,8 +161,8 @@ fn tail<'t>(call: &Call<'_, '_>, text: &'t str, position: i64) -> Result<&'t str
     Err(out_of_range(call, text, position))
 }
 
-/// The text from the position on at which a search starts: before the end, unless the part is empty, which is found at
-/// any position and at the end for those after it.
+/// The string from the position on where a search starts. The position must be before the end. An empty part is found
+/// at any position, and at the end for positions beyond it.
 fn search_tail<'t>(call: &Call<'_, '_>, text: &'t str, part: &str, from: i64) -> Result<&'t str, ExecutionError> {
     match tail(call, text, from) {
         Ok("") if !part.is_empty() => Err(out_of_range(call, text, from)),
@@ -171,12 +171,12 @@ fn search_tail<'t>(call: &Call<'_, '_>, text: &'t str, part: &str, from: i64) ->
     }
 }
 
-/// The error that a position isn't in the text.
+/// The error for a position that isn't in the string.
 fn out_of_range(call: &Call<'_, '_>, text: &str, position: i64) -> ExecutionError {
     call.error(format!("the position `{position}` is outside {}", quoted(text)))
 }
 
-/// Answers with the position of a byte offset in code points, or -1.
+/// Answers with a byte offset as a position in code points, or -1.
 fn give_position<'c, 'v>(text: &str, offset: Option<usize>) -> Answer<'c, 'v> {
     match offset.and_then(|offset| text.get(..offset)) {
         Some(before) => give_count(before.chars().count()),

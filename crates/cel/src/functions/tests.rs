@@ -12,7 +12,7 @@ fn parse(expression: &str) -> IdedExpr {
     PrattParser::default().parse(expression).unwrap_or_else(|errors| panic!("{expression}: {errors}"))
 }
 
-/// Collects the functions called in a tree, and its identifiers.
+/// Collects the functions that a tree calls, and its identifiers.
 fn collect<'a>(tree: &'a IdedExpr, calls: &mut BTreeSet<&'a str>, names: &mut BTreeSet<&'a str>) {
     match &tree.expr {
         Expr::Unspecified | Expr::Literal(_) => {}
@@ -41,7 +41,7 @@ fn collect<'a>(tree: &'a IdedExpr, calls: &mut BTreeSet<&'a str>, names: &mut BT
     }
 }
 
-/// Evaluates an expression with the functions of this module, or says why not.
+/// Evaluates an expression with the functions of this module, or tells why it can't.
 fn evaluate(expression: &str) -> Result<Value, String> {
     let tree = parse(expression);
     let (mut calls, mut names) = (BTreeSet::new(), BTreeSet::new());
@@ -68,7 +68,7 @@ fn show(error: ExecutionError) -> String {
     }
 }
 
-/// Checks rows of an expression and either the expression of its value or, after `!`, the error.
+/// Checks rows. Each has an expression, and an expression of its value or, after `!`, the error.
 fn check(rows: &[(&str, &str)]) {
     let mut failures = Vec::new();
     for (expression, expected) in rows {
@@ -77,13 +77,13 @@ fn check(rows: &[(&str, &str)]) {
                 Err(found) if found.contains(error) => None,
                 other => Some(format!("{other:?}")),
             },
-            // Two values are compared as values too, as `==` takes an integer for a double.
+            // They are compared as Rust values too, since `==` in CEL takes an integer for a double.
             None => match (evaluate(expression), evaluate(expected)) {
                 (Ok(left), Ok(right)) if format!("{left:?}") == format!("{right:?}") => None,
                 (left, right) if evaluate(&format!("({expression}) == ({expected})")) != Ok(Value::Bool(true)) => {
                     Some(format!("{left:?}, not {right:?}"))
                 }
-                // Maps have no order to compare as texts.
+                // Maps have no order, so they can't be compared as strings.
                 (Ok(Value::Map(_)), Ok(_)) => None,
                 (left, right) => Some(format!("{left:?}, not {right:?}")),
             },
@@ -250,7 +250,7 @@ fn names_are_sorted_and_known() {
     assert!(!add_type_name(&mut Context::empty(), "dyn"));
 }
 
-/// CEL's own, which people know without the guide.
+/// Standard functions of CEL, which the guide doesn't explain.
 const STANDARD: [&str; 12] =
     ["bool", "bytes", "contains", "double", "dyn", "endsWith", "int", "size", "startsWith", "string", "type", "uint"];
 
@@ -490,7 +490,7 @@ fn functions_with_regular_expressions() {
         ("matches('hubba', 'ubb')", "true"),
         ("'hubba'.matches('^ubb')", "false"),
         ("''.matches('')", "true"),
-        // What is about ASCII, and what about code points.
+        // Some classes match ASCII only, others code points.
         (r"'aé1_'.findAll(r'\w')", "['a', '1', '_']"),
         (r"'aé1_'.findAll(r'\W')", "['é']"),
         (r"'٣3'.findAll(r'\d')", "['3']"),
@@ -732,7 +732,7 @@ fn deliberate_differences_from_the_crate() {
     }
 }
 
-/// What cel-go's own `format` says of each case, and where the answer here is another one.
+/// The result of cel-go's `format` for each case, and where ours differs.
 const FORMAT_CASES: &str = include_str!("../../../../e2e-tests/cel-format/cases.json");
 
 #[test]
@@ -754,7 +754,7 @@ fn texts_are_formatted_as_by_cel_go() {
         let why = text(case, "error").filter(|why| !why.starts_with("no such overload"));
         let is_as_there = match (&found, &expected) {
             (Ok(found), Some(expected)) => found == expected,
-            // The words are cel-go's too, as far as they are its own and not Go's.
+            // The error texts are cel-go's too, except those that come from Go.
             (Err(found), None) => {
                 let own = found.split_once(": ").map_or("", |(_, own)| own);
                 case.get("here").is_some()
@@ -819,7 +819,7 @@ fn times_and_spans() {
         ("duration(1)", "!can't be called with `int`"),
         ("timestamp('2026-01-01T00:00:00Z') - duration('9000h') < timestamp('2025-01-01T00:00:00Z')", "true"),
     ]);
-    // As in the crate's own tables, which have it where a time is taken apart.
+    // As in the crate's own tables, which are used where a timestamp's parts are read.
     for text in ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.5+01:00", "2026-01-01", "x", "0001-01-01T00:00:00+01:00"]
     {
         assert!(is_same(&format!("timestamp('{text}')")), "{text}");

@@ -1,12 +1,12 @@
-//! Points in time and spans of it: `timestamp(…)` and `duration(…)`.
+//! Points in time and durations: `timestamp(…)` and `duration(…)`.
 //!
-//! The crate has both in its tables, which cost a request more than an evaluation does. The operators on the values need no
-//! table, so that ages are compared without one. What takes a point in time apart (`getFullYear`, …) does.
+//! The crate has both only in its tables. The operators on the values need no table, so ages are compared without one. The
+//! accessors of a point in time (`getFullYear`, …) need it.
 
 use super::{Answer, Call, CelDuration, CelInt, CelString, CelTimestamp, CowVal, Val, quoted};
 use chrono::{DateTime, Datelike, FixedOffset, TimeDelta};
 
-/// `timestamp(x)`: of a text as in RFC 3339, or of seconds since 1970.
+/// `timestamp(x)`: of a string as in RFC 3339, or of seconds since 1970.
 pub(super) fn timestamp<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let value = call.argument(0)?;
     if value.downcast_ref::<CelTimestamp>().is_some() {
@@ -28,7 +28,7 @@ pub(super) fn timestamp<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     }
 }
 
-/// `duration(x)`: of a text as `1h30m`, with the units `h`, `m`, `s`, `ms`, `us` and `ns`.
+/// `duration(x)`: of a string like `1h30m`, with the units `h`, `m`, `s`, `ms`, `us` and `ns`.
 pub(super) fn duration<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     if call.argument(0)?.downcast_ref::<CelDuration>().is_some() {
         return call.into_first();
@@ -48,7 +48,7 @@ pub(super) fn seconds(value: &(dyn Val + '_)) -> Option<i64> {
     value.downcast_ref::<CelTimestamp>().map(|time| time.inner().timestamp())
 }
 
-/// A point in time or a span of it as a text. A point is told in UTC, unless it is to be told as it was written.
+/// A point in time or a duration as a string. A point in time is in UTC, unless it is to be shown as it was written.
 pub(super) fn shown(value: &(dyn Val + '_), as_written: bool) -> Option<String> {
     if let Some(time) = value.downcast_ref::<CelTimestamp>() {
         let time = if as_written { *time.inner() } else { time.inner().to_utc().fixed_offset() };
@@ -75,7 +75,7 @@ fn is_in_range(time: &DateTime<FixedOffset>) -> bool {
     (1..=9999).contains(&time.to_utc().year())
 }
 
-/// The nanoseconds of a text like `-1h30.5m`; none where it is none, or doesn't fit.
+/// The nanoseconds of a string like `-1h30.5m`; none where it isn't one, or doesn't fit.
 fn nanoseconds(text: &str) -> Option<i64> {
     let (is_negative, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -102,7 +102,7 @@ fn nanoseconds(text: &str) -> Option<i64> {
     i64::try_from(if is_negative { -sum } else { sum }).ok()
 }
 
-/// The nanoseconds of `1.5` and `h`; what is less than one is left out.
+/// The nanoseconds of `1.5` and `h`, without fractions of one.
 fn parts(number: &str, unit: &str) -> Option<i128> {
     let unit: i128 = match unit {
         "ns" => 1,
@@ -120,7 +120,7 @@ fn parts(number: &str, unit: &str) -> Option<i128> {
     let whole: i128 = if whole.is_empty() { 0 } else { i128::from(whole.parse::<u64>().ok()?) };
     let mut sum = whole.checked_mul(unit)?;
     let mut place = unit;
-    // Behind the nanoseconds nothing counts.
+    // Digits beyond nanoseconds don't count.
     for digit in fraction.bytes().take(14) {
         place /= 10;
         sum = sum.checked_add(i128::from(digit.saturating_sub(b'0')).checked_mul(place)?)?;

@@ -1,8 +1,8 @@
 //! The functions on URLs.
 //!
 //! Kubernetes parses with Go's `net/url`: `url.ParseRequestURI` decides what is a URL (an absolute one or an absolute
-//! path), and `url.Parse`, which also cuts off the fragment, makes the value. This parser follows its rules. What Go
-//! keeps as bytes that aren't UTF-8 (from `%80` in a host or a query) gets replacement characters.
+//! path), and `url.Parse`, which also cuts off the fragment, makes the value. This parser follows its rules. Where Go
+//! keeps bytes that aren't UTF-8 (from `%80` in a host or a query), replacement characters stand here.
 
 use super::{Answer, Call, CelList, CelString, CowVal, ExecutionError, Kind, MAX_ELEMENTS, Val, give_bool, quoted};
 use cel::common::types::{CelMap, CelMapKey, Type};
@@ -73,7 +73,7 @@ fn receiver<'a>(call: &'a Call<'_, '_>) -> Result<&'a Url, ExecutionError> {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct Url {
     scheme: String,
-    /// What follows the scheme when that isn't a slash (`mailto:someone`).
+    /// The rest behind the scheme, where it doesn't begin with a slash (`mailto:someone`).
     opaque: String,
     /// The name and the password, as written.
     user: Option<String>,
@@ -89,20 +89,20 @@ struct Url {
 
 opaque!(Url, "kubernetes.URL");
 
-/// What a text is expected to be.
+/// What a string is parsed as.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Form {
     /// An absolute URL or an absolute path, without a fragment.
     Request,
-    /// Any URL that passed as a request before, so `//host/path` names a host.
+    /// Any URL that was parsed as a request before, so `//host/path` names a host.
     Reference,
 }
 
 impl Url {
-    /// The URL in the text, or why there is none.
+    /// Parses a string, or tells why it is no URL.
     fn new(text: &str) -> Result<Self, &'static str> {
         Self::parse(text, Form::Request)?;
-        // As a request a fragment counts as a part of the path or the query, so it's cut off for the value.
+        // In a request, a fragment counts as part of the path or the query. So it is cut off for the value.
         let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
         let mut url = Self::parse(text, Form::Reference)?;
         unescape(fragment, Part::Other)?;
@@ -110,7 +110,7 @@ impl Url {
         Ok(url)
     }
 
-    /// The URL in a text of a form, or why there is none.
+    /// Parses a string in one form, or tells why it is no URL.
     fn parse(text: &str, form: Form) -> Result<Self, &'static str> {
         if text.bytes().any(|byte| byte.is_ascii_control()) {
             return Err("it has a control character");
@@ -161,7 +161,7 @@ impl Url {
         (address.unwrap_or(name), port)
     }
 
-    /// The path as written when that is a proper way to write it, else escaped anew.
+    /// The path as written if its escaping is valid, else escaped anew.
     fn escaped_path(&self) -> String {
         let proper = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~!$&'()*+,;=:@[]%/".contains(&byte);
         if self.path.bytes().all(proper) {
@@ -178,7 +178,7 @@ impl Url {
         escaped
     }
 
-    /// The names and values of the query, with escapes resolved. What isn't proper is left out, as Go does.
+    /// The names and values of the query, unescaped. Invalid ones are left out, as in Go.
     fn query_pairs(&self) -> impl Iterator<Item = (String, String)> {
         let proper = self.query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';'));
         proper.filter_map(|pair| {
@@ -189,12 +189,12 @@ impl Url {
     }
 }
 
-/// The part of a URL that escapes are in.
+/// The part of a URL, which decides how escapes are read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Part {
-    /// Only some characters, and escapes only of what isn't ASCII.
+    /// A host: only some characters, and escapes only of non-ASCII bytes.
     Host,
-    /// The zone of an address, where escapes of what a host may have are allowed too.
+    /// The zone of an address, where characters that a host may have can be escaped too.
     Zone,
     /// A plus is a space.
     Query,
@@ -202,7 +202,7 @@ enum Part {
     Other,
 }
 
-/// Splits the scheme off; it's empty when there is none.
+/// Splits the scheme off; it is empty when there is none.
 fn split_scheme(text: &str) -> Result<(&str, &str), &'static str> {
     let Some((scheme, rest)) = text.split_once(':') else { return Ok(("", text)) };
     if scheme.is_empty() {
@@ -247,7 +247,7 @@ fn parse_host(host: &str) -> Result<String, &'static str> {
     Ok(readable(&bytes))
 }
 
-/// Whether the text is empty or a colon and digits, which may be none.
+/// Whether the string is empty, or a colon with any number of digits.
 fn is_optional_port(text: &str) -> bool {
     match text.strip_prefix(':') {
         Some(port) => port.bytes().all(|byte| byte.is_ascii_digit()),
@@ -255,7 +255,7 @@ fn is_optional_port(text: &str) -> bool {
     }
 }
 
-/// Whether a host may have the ASCII character as it is.
+/// Whether a host may have the ASCII character unescaped.
 fn is_host_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!$&'()*+,;=:[]<>\"-_.~".contains(&byte)
 }
@@ -296,7 +296,7 @@ fn hexadecimal(digit: Option<u8>) -> u32 {
     digit.and_then(|digit| char::from(digit).to_digit(16)).unwrap_or(NONE)
 }
 
-/// The bytes as text, with replacement characters for what isn't UTF-8.
+/// The bytes as a string, with replacement characters for what isn't UTF-8.
 fn readable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

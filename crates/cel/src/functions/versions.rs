@@ -5,7 +5,7 @@ use cel::common::types::Type;
 use semver::Version;
 use std::cmp::Ordering;
 
-/// The longest text that is read as a version.
+/// The longest string that is read as a version.
 const MAX_LENGTH: usize = 1024;
 
 /// `isSemver(text)`, and `isSemver(text, normalize)`.
@@ -13,8 +13,7 @@ pub(super) fn is_semver<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     give_bool(parsed(&call)?.is_some())
 }
 
-/// `semver(text)`, and `semver(text, normalize)`: normalizing drops a `v` and leading zeros, and adds what is missing of
-/// `major.minor.patch`.
+/// `semver(text)`, and `semver(text, normalize)`: normalizing drops a `v` and leading zeros, and fills `major.minor.patch` up.
 pub(super) fn semver<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     let version = parsed(&call)?.ok_or_else(|| match call.text(0) {
         Ok(text) => call.error(format!("not a semantic version: {}", quoted(text))),
@@ -38,14 +37,14 @@ pub(super) fn patch<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
     give_part(&call, |version| version.patch)
 }
 
-/// How the version that a method is called on compares with its argument; nothing where it is called on none.
+/// Compares the version that a method is called on with the argument; none where it isn't called on a version.
 pub(super) fn compared(call: &Call<'_, '_>) -> Result<Option<Ordering>, ExecutionError> {
     let Some(version) = call.argument(0)?.downcast_ref::<SemanticVersion>() else { return Ok(None) };
     let other = call.argument(1)?.downcast_ref::<SemanticVersion>().ok_or_else(|| call.mismatch())?;
     Ok(Some(version.0.cmp_precedence(&other.0)))
 }
 
-/// A version as a value. What was built of it makes no difference.
+/// A version as a value. Its build metadata makes no difference.
 #[derive(Clone, Debug)]
 struct SemanticVersion(Version);
 
@@ -80,7 +79,7 @@ fn normalized(text: &str) -> Option<String> {
         })
         .collect();
     if parts.len() < 3 {
-        // A short version says nothing of releases and builds.
+        // A short version may have no pre-release and no build metadata.
         if parts.last().is_some_and(|part| part.contains(['+', '-'])) {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Who breaks the glass, and who doesn't: through the engine's front door, with a host that counts what it is asked.
+//! Who may break the glass, and who may not: tested through the engine's entry point, with a host that counts its calls.
 
 use crate::validate;
 use image_admission_host::WireHost;
@@ -127,7 +127,7 @@ fn all_others_are_judged_and_told_why() {
         assert_eq!(response["audit_annotations"]["break-glass.refused"], line, "{name}");
         assert!(log.is_empty(), "{name}: {log:?}");
     }
-    // An owner that doesn't control the object made it for nobody.
+    // An owner that isn't a controller made the object for nobody.
     for controller in [json!(false), json!(null)] {
         assert_eq!(answer(&host(), &settings(), &request(&alice(), &pod(&owned(controller)))).0["accepted"], true);
     }
@@ -158,7 +158,7 @@ fn what_is_no_annotation_of_the_object_asks_for_nothing() {
     }
 }
 
-/// The API server never sends a key twice, or in another case; whoever does is judged.
+/// The API server never sends a key twice, or in another case. A request that does is judged.
 #[test]
 fn a_key_that_parsers_disagree_about_breaks_nothing() {
     let asked = request(&alice(), &pod(&asks("TICKET-7"))).to_string();
@@ -242,7 +242,7 @@ mod properties {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whoever is let through was asked about, by exactly their name and groups, and the answer was yes.
+        /// For everybody who is let through, the cluster was asked about exactly their name and groups, and said yes.
         #[test]
         fn let_through_means_asked_and_allowed(
             user in "[a-z:]{0,6}", groups in prop::collection::vec("[a-z]{1,3}", 0..3), reason in "[ \\na-z]{0,4}",

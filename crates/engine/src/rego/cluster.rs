@@ -1,4 +1,4 @@
-//! The cluster as data: the kinds of `context`, as far as the rules of a request mention them.
+//! The cluster as data: the kinds of `context` that the rules of a request mention.
 
 use image_admission_host::{Host, HostFailure, Resource};
 use image_admission_rego::evaluation::document::{from_json, get, set};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// The most that rules see of one kind, in bytes as documents are measured.
 const MAX_OBJECTS: usize = 16 * 1024 * 1024;
-/// A name that hardly any object has: that it isn't found is an answer too.
+/// A name that hardly any object has: "not found" is an answer too.
 const NOBODY: &str = "image-admission-asks-whether-it-may-read";
 
 /// The objects of one request's rules. Each kind is read once.
@@ -22,13 +22,13 @@ pub(crate) struct Cluster<'a> {
 }
 
 impl<'a> Cluster<'a> {
-    /// `namespace` is the request's; empty for objects that have none.
+    /// `namespace` is the request's; empty for objects without one.
     pub(crate) fn new(kinds: &'a [ContextKind], host: &'a dyn Host, namespace: &str) -> Self {
         let namespace = if namespace.is_empty() { "default" } else { namespace };
         Self { kinds, host, namespace: namespace.to_owned(), read: BTreeMap::new() }
     }
 
-    /// The data that modules mention: `kubernetes` and `inventory`; none when they mention nothing of it.
+    /// The data that modules mention: `kubernetes` and `inventory`; none if they mention neither.
     ///
     /// # Errors
     /// The first kind that can't be read, and why.
@@ -36,7 +36,7 @@ impl<'a> Cluster<'a> {
         let mut data = Documents::default();
         for (position, kind) in self.kinds.iter().enumerate() {
             let in_kubernetes = mentioned(modules, &["kubernetes", &kind.plural]);
-            // The namespace and the name are anybody's: keys that a rule writes out for them are not ours.
+            // The namespace and the name may be anything, so the keys that a rule has for them don't select a kind.
             let in_inventory = modules.iter().flat_map(|facts| &facts.data).any(|reference| {
                 let keys: Vec<Option<&str>> = reference.keys.iter().map(Option::as_deref).collect();
                 match keys.as_slice() {
@@ -59,7 +59,7 @@ impl<'a> Cluster<'a> {
             for object in objects.as_ref().map_err(Clone::clone)? {
                 data.add(kind, object, in_kubernetes, in_inventory);
             }
-            // A kind without objects is there all the same, and empty.
+            // A kind without objects is an empty object.
             if in_kubernetes {
                 data.kubernetes.entry(kind.plural.clone()).or_insert_with(Value::new_object);
             }
@@ -69,7 +69,7 @@ impl<'a> Cluster<'a> {
 }
 
 fn mentioned(modules: &[Facts], path: &[&str]) -> bool {
-    // `data.kubernetes.admission` is a package, and no kind; a reference to it reaches no kind of another name.
+    // `data.kubernetes.admission` is a package, and no kind. A reference to it never matches another kind.
     modules.iter().flat_map(|facts| &facts.data).any(|reference| reference.may_reach(path))
 }
 
@@ -126,7 +126,7 @@ impl Documents {
     }
 }
 
-/// Puts a value at the end of a path of keys, making the objects on the way.
+/// Sets a value at a path of keys, and makes the objects on the way.
 fn put(object: &mut Value, path: &[Value], value: Value) {
     let Some((key, rest)) = path.split_first() else {
         *object = value;
@@ -137,7 +137,7 @@ fn put(object: &mut Value, path: &[Value], value: Value) {
     }
 }
 
-/// All objects of a kind. Before a list comes a look at one object: a list that nobody may read never returns.
+/// All objects of a kind. First one object is requested: a list without the right to it never returns.
 fn list(kind: &ContextKind, host: &dyn Host, namespace: &str) -> Result<Vec<Value>, String> {
     let ContextKind { api_version, kind: name, .. } = kind;
     let failed = |failure: &HostFailure| match failure {
@@ -146,7 +146,7 @@ fn list(kind: &ContextKind, host: &dyn Host, namespace: &str) -> Result<Vec<Valu
         }
         other => format!("{api_version} {name} of `context` can't be read: {}", cut(&other.to_string(), 200)),
     };
-    // Every cluster has a namespace of this name; that one is found, the host remembers for a while.
+    // Every cluster has the namespace `default`. The host caches it, since it is found.
     let probe = if name == "Namespace" && api_version == "v1" { "default" } else { NOBODY };
     match host.get_resource(&Resource { api_version, kind: name, namespace, name: probe }, &["metadata.name"]) {
         Ok(_) | Err(HostFailure::NotFound(_)) => {}
@@ -165,7 +165,7 @@ fn list(kind: &ContextKind, host: &dyn Host, namespace: &str) -> Result<Vec<Valu
         if object.as_object().is_err() || get(&get(&object, "metadata"), "name").as_string().is_err() {
             return Err(unreadable());
         }
-        // Items of a list needn't say what they are.
+        // Items of a list may lack their kind.
         for (key, value) in [("apiVersion", api_version), ("kind", name)] {
             if get(&object, key) == Value::Null {
                 set(&mut object, key, Value::from(value.as_str()));

@@ -1,8 +1,8 @@
-//! The hash of a kind: it changes when a policy of the kind changes, or a library, and stays when another kind's does.
+//! The hash of a kind: it changes if a policy of the kind or a library changes, and stays if another kind's policy does.
 
 use image_admission_settings::{RegoLibrary, RegoPolicy, RegoVersion};
 
-/// FNV-1a, 64 bits: it only has to tell versions of the same settings apart, and is paid for at every request.
+/// FNV-1a, 64 bits: it only has to distinguish versions of the same settings.
 struct Fnv(u64);
 
 impl Fnv {
@@ -10,7 +10,7 @@ impl Fnv {
         for byte in text.bytes() {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
-        // What no text has in it: the end of one is not the beginning of the next.
+        // A byte that no string contains: it separates one string from the next.
         self.0 = (self.0 ^ 0xff).wrapping_mul(0x0100_0000_01b3);
     }
 }

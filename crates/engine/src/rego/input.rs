@@ -1,5 +1,4 @@
-//! The input of rules: one document that carries every convention at once, so that a rule written for any of them runs
-//! unchanged.
+//! The input of rules: one document with all conventions at once, so that a rule written for any of them runs unchanged.
 
 use crate::request::{AdmissionRequest, Operation};
 use image_admission_image::{ImageList, WorkloadImage};
@@ -9,25 +8,25 @@ use image_admission_rego::rules::ImageQuestion;
 use regorus::Value;
 use serde_json::Value as Json;
 
-/// The largest request that rules see, in bytes as documents are measured. The host refuses texts of more than 2 MiB, which
-/// come to three times as much at most unless they consist of nothing but brackets.
+/// The largest request that rules see, in bytes as documents are measured. The host refuses documents of more than 2 MiB, which
+/// measure three times as much at most unless they consist of nothing but brackets.
 pub(super) const MAX_REQUEST: usize = 8 * 1024 * 1024;
 
-/// What is known of a request's images beside their names, each where rules mention it.
+/// What is known of a request's images beside their names, if rules mention it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KnownOfImages<'a> {
-    /// By image, what scanners say of it.
+    /// By image, the scan reports.
     pub(super) reports: Option<&'a Value>,
     /// The answers, by image.
     pub(super) answers: Vec<(ImageQuestion, &'a Value)>,
 }
 
-/// What rules see of a request. The parts are shared by all documents that are made of them.
+/// What rules see of a request. All documents share its parts.
 #[derive(Debug, Clone)]
 pub(crate) struct Input {
     /// The AdmissionRequest, in Kubernetes' spelling.
     pub(super) request: Value,
-    /// The same as Gatekeeper gives it: a deletion has the old object as its object.
+    /// The same as Gatekeeper gives it: for a deletion, the old object is the object.
     review: Value,
     /// The object that is judged.
     pub(super) object: Value,
@@ -35,13 +34,13 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// The parts of a request as it came. `images` are all that its object names.
+    /// The parts of a request as it came. `images` are all images of its object.
     ///
     /// # Errors
     /// Why the request can't be read.
     pub(crate) fn new(request: &AdmissionRequest<'_>, images: &[WorkloadImage]) -> Result<Self, String> {
         let mut document = from_json(request.raw(), MAX_REQUEST).map_err(|error| error.to_string())?;
-        // Kubernetes writes null where there is no object; the host leaves the key out.
+        // Without an object, Kubernetes writes null and the host leaves the key out.
         for key in ["object", "oldObject"] {
             if get(&document, key) == Value::Null {
                 set(&mut document, key, Value::Null);
@@ -66,7 +65,7 @@ impl Input {
         input
     }
 
-    /// What the rules of a policy see.
+    /// The input of a policy's rules.
     pub(super) fn for_policy(&self, parameters: Option<&Json>, known: &KnownOfImages<'_>) -> Value {
         let mut document = if self.object.as_object().is_ok() { self.object.clone() } else { Value::new_object() };
         set(&mut document, "request", self.request.clone());

@@ -1,4 +1,4 @@
-//! JSON patches from rules: applied to the object, with the parents that are missing.
+//! JSON patches from rules: applied to the object, and missing parents are made.
 
 use image_admission_untrusted::json::from_json;
 use image_admission_untrusted::memory;
@@ -7,10 +7,10 @@ use json_patch::PatchOperation;
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// Maps whose values are texts: nothing stands below a key of theirs.
+/// Maps whose values are strings: nothing can be below one of their keys.
 const TEXT_MAPS: [&str; 4] = ["annotations", "labels", "matchLabels", "nodeSelector"];
 
-/// The longest path that an error names.
+/// The longest path in an error.
 const MAX_PATH_LENGTH: usize = 160;
 
 /// Why a patch can't be applied.
@@ -18,13 +18,13 @@ const MAX_PATH_LENGTH: usize = 160;
 pub(crate) enum PatchError {
     /// It is no JSON patch, RFC 6902.
     NotAPatch(String),
-    /// It is base64 as URLs have it, which the API server doesn't read.
+    /// It is base64 for URLs, which the API server doesn't read.
     Base64Url,
     /// It is no base64.
     NotBase64,
-    /// One of its operations is none; what of it can be named.
+    /// One of its operations is invalid, with what may be shown of it.
     NotAnOperation(String),
-    /// A path goes below a text; the second is what was probably meant.
+    /// A path goes below a string; the second is what was probably meant.
     SlashInKey { path: String, meant: String },
     /// An operation fails.
     Fails { operation: String, why: String },
@@ -58,8 +58,8 @@ pub(super) fn decode(text: &str) -> Result<Value, PatchError> {
     from_json(&bytes).map_err(|error| PatchError::NotAPatch(error.to_string()))
 }
 
-/// Applies a list of operations. After an error the object is half patched, and of no use. `is_written` tells whether a step of
-/// a path stands in the rules' own text: an error names no other, and no value.
+/// Applies a list of operations. After an error the object is half patched, and useless. `is_written` says whether a step of a path
+/// is in the rules' own text: an error shows no other step, and no value.
 pub(super) fn apply(
     object: &mut Value,
     operations: Value,
@@ -83,7 +83,7 @@ fn apply_one(object: &mut Value, operation: Value, is_written: &dyn Fn(&str) -> 
     if matches!(read, PatchOperation::Add(_) | PatchOperation::Copy(_) | PatchOperation::Move(_)) {
         make_parents(object, &path);
     }
-    // It may copy the object into itself, and the next one both.
+    // A copy may put the object into itself, and so may the next one.
     if let PatchOperation::Copy(copy) = &read
         && let Ok(copied) = copy.from.resolve(object)
     {
@@ -95,7 +95,7 @@ fn apply_one(object: &mut Value, operation: Value, is_written: &dyn Fn(&str) -> 
         .map_err(|error| PatchError::Fails { operation: shown, why: error.kind.to_string() })
 }
 
-/// An operation as errors name it, `add /metadata/labels/a`: what it does, and where.
+/// An operation in errors, `add /metadata/labels/a`: its kind and its path.
 fn shown(operation: &Value, is_written: &dyn Fn(&str) -> bool) -> String {
     const KNOWN: [&str; 6] = ["add", "remove", "replace", "move", "copy", "test"];
     let text = |key: &str| operation.get(key).and_then(Value::as_str);
@@ -110,7 +110,7 @@ fn shown(operation: &Value, is_written: &dyn Fn(&str) -> bool) -> String {
     }
 }
 
-/// A path, with `…` in the place of each step that the rules' text doesn't have: it came from elsewhere.
+/// A path, with `…` instead of each step that isn't in the rules' text: it came from elsewhere.
 fn shown_path(path: &str, is_written: &dyn Fn(&str) -> bool) -> String {
     let steps: Vec<&str> = path.split('/').map(|step| shown_step(step, is_written)).collect();
     steps.join("/")
@@ -120,11 +120,11 @@ fn shown_step<'s>(step: &'s str, is_written: &dyn Fn(&str) -> bool) -> &'s str {
     if step.is_empty() || step == "-" || is_written(step) { step } else { "…" }
 }
 
-/// Refuses a path that goes on below a key of a map of texts: its author forgot that a slash separates keys.
+/// Refuses a path below a key of a map of strings: its author forgot that a slash separates keys.
 fn check_keys(path: &str, is_written: &dyn Fn(&str) -> bool) -> Result<(), PatchError> {
     let keys: Vec<&str> = path.split('/').skip(1).collect();
     let Some(position) = keys.iter().position(|key| TEXT_MAPS.contains(key)) else { return Ok(()) };
-    // A custom resource may have a field of such a name with anything below it; metadata's, and selectors, never have.
+    // A custom resource may have a field with such a name and anything below it. Metadata and selectors never have.
     let of_metadata = position.checked_sub(1).and_then(|before| keys.get(before)).is_some_and(|key| *key == "metadata");
     let is_selector = keys.get(position).is_some_and(|key| matches!(*key, "matchLabels" | "nodeSelector"));
     if keys.len() < position + 3 || !(of_metadata || is_selector) {
@@ -136,7 +136,7 @@ fn check_keys(path: &str, is_written: &dyn Fn(&str) -> bool) -> Result<(), Patch
     Err(PatchError::SlashInKey { path: shown_path(path, is_written), meant })
 }
 
-/// Makes what is missing on the way to a path: lists where the next step is one into a list, objects elsewhere.
+/// Makes the missing parents of a path: lists if the next step is an index, objects otherwise.
 fn make_parents(object: &mut Value, path: &str) {
     let keys: Vec<String> = path.split('/').skip(1).map(|key| key.replace("~1", "/").replace("~0", "~")).collect();
     let mut here = object;
@@ -169,7 +169,7 @@ fn base64(text: &str) -> Result<Vec<u8>, PatchError> {
     if let Some(other) = unpadded.bytes().find(|byte| !is_plain(*byte)) {
         return Err(if matches!(other, b'-' | b'_') { PatchError::Base64Url } else { PatchError::NotBase64 });
     }
-    // What is encoded for URLs has no padding either.
+    // Base64 for URLs has no padding either.
     if !text.len().is_multiple_of(4) {
         return Err(PatchError::Base64Url);
     }
@@ -266,7 +266,7 @@ mod tests {
                 "{operations}: {why}"
             );
         }
-        // A custom resource may name a field so.
+        // A custom resource may have a field with this name.
         let deep = json!([{"op": "add", "path": "/spec/annotations/a/b", "value": "x"}]);
         assert_eq!(patched(json!({}), deep).unwrap(), json!({"spec": {"annotations": {"a": {"b": "x"}}}}));
     }

@@ -1,8 +1,8 @@
-//! Custom rules of the two phases, beside what the settings say by themselves.
+//! Custom rules of the two phases, in addition to the settings.
 //!
-//! The generated rules are Rego too, and the specification of the native phases. Parsing all of them costs more than
-//! deciding natively, so that they are evaluated only where custom rules change one of them; else custom rules are
-//! evaluated with the few that they mention, and what they say is combined with what the native phase said.
+//! The generated rules are Rego too, and the specification of the native phases. They are evaluated only if custom rules change one
+//! of them. Otherwise custom rules are evaluated with the few generated rules that they mention, and their result is combined with
+//! that of the native phase.
 
 use super::input::{Input, MAX_REQUEST};
 use super::seen::SeenModule;
@@ -25,14 +25,14 @@ use std::collections::BTreeSet;
 /// Where rules find the namespace that they are evaluated for: `data.request.namespace`.
 const REQUEST: &str = "request";
 
-/// What custom rules of pre-scan say, or all rules of it.
+/// The result of the custom rules of pre-scan, or of all its rules.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct PreScanRules {
     /// `allow_pod` is true.
     pub(crate) allow: bool,
-    /// `deny_pod`, or why it isn't known.
+    /// `deny_pod`, or why it is unknown.
     pub(crate) deny: BTreeSet<String>,
-    /// Whether the generated rules were evaluated too, so that the native phase has nothing to say.
+    /// Whether the generated rules were evaluated too, so that the native phase has no say.
     pub(crate) whole: bool,
 }
 
@@ -42,22 +42,21 @@ pub(crate) struct PhaseRules<'a> {
     rules: BTreeSet<String>,
     whole: bool,
     sees_inner_report: bool,
-    /// The questions about images whose answers they look at.
+    /// The questions about images whose answers they use.
     asks: Vec<ImageQuestion>,
     sees_settings: bool,
-    /// What each module looks at of its input; none: everything is shown to somebody.
+    /// The keys that each module reads of its input; none: something may read everything.
     sees: Option<Vec<InputKeys>>,
     /// The modules, for the log.
     pub(super) texts: Vec<SeenModule>,
 }
 
-/// What the rules of a phase see; the parts are shared by all images. Most rules look at a container and its report, so
-/// that what they don't look at isn't there: reading the request once more costs half of what a short rule does.
+/// The input of a phase's rules, whose parts all images share. It has only the keys that some rule reads.
 pub(super) struct PhaseInput(Value);
 
 impl PhaseInput {
     /// # Errors
-    /// The rules look at what is too large for them, or `input` says why it can't be read.
+    /// The input of the rules is too large, or `input` says why it can't be read.
     pub(super) fn new<'i>(
         rules: &PhaseRules<'_>,
         input: impl FnOnce() -> Result<&'i Input, String>,
@@ -87,14 +86,14 @@ impl PhaseInput {
         Ok(Self(document))
     }
 
-    /// For pre-scan nothing is known about any image.
+    /// Pre-scan knows nothing about any image yet.
     pub(super) fn pre_scan(mut self) -> Value {
         set(&mut self.0, "ContainerObject", Value::Null);
         set(&mut self.0, "ScanReport", Value::Null);
         self.0
     }
 
-    /// For the scan phase: the container of one image, and what is known about that; `answers` to all that the rules ask.
+    /// For the scan phase: the container of one image, and what is known about it; `answers` to everything that the rules ask.
     ///
     /// # Errors
     /// The container is too large for rules.
@@ -118,7 +117,7 @@ fn document_of(value: &Json) -> Result<Value, String> {
     from_value(value, MAX_REQUEST).map_err(|error| error.to_string())
 }
 
-/// The template of a controller as the Pod that it will be.
+/// The template of a controller as the Pod that will be made from it.
 fn template(object: &Json, workload: WorkloadKind, namespace: &str) -> Json {
     let mut pod = object.pointer(workload.pod_pointer()).cloned().unwrap_or_default();
     if let Some(pod) = pod.as_object_mut() {
@@ -136,14 +135,14 @@ fn template(object: &Json, workload: WorkloadKind, namespace: &str) -> Json {
 }
 
 impl PreScanRules {
-    /// What pre-scan says of the images, where `native` is what it says without custom rules.
+    /// The result of pre-scan, where `native` is the result without custom rules.
     pub(super) fn combine(mut self, native: PreScan, images: &[JudgedImage]) -> PreScan {
         if self.allow {
             return PreScan::Accepted;
         }
         let mut by_policies = false;
         if matches!(native, PreScan::Rejected(_)) {
-            // The generated rules say in Rego what the policies say, in the same words: that is no reason of one's own.
+            // The generated rules repeat the policies' reasons in the same words, which are no reasons of the custom rules.
             let generated: BTreeSet<String> =
                 images.iter().filter_map(JudgedImage::pre_scan_rejection).map(|it| it.to_string()).collect();
             by_policies = !self.whole || generated.is_subset(&self.deny);
@@ -162,7 +161,7 @@ impl PreScanRules {
 }
 
 impl<'a> PhaseRules<'a> {
-    /// Loads the custom rules of a phase, and of the generated ones what they need; none without custom rules.
+    /// Loads the custom rules of a phase, and the generated ones that they need; none without custom rules.
     pub(crate) fn load(
         settings: &'a Settings,
         phase: Phase,
@@ -225,37 +224,37 @@ impl<'a> PhaseRules<'a> {
         self.evaluator.add_data(data)
     }
 
-    /// What the rules see as `data`, for the log.
+    /// The rules' `data`, for the log.
     pub(super) fn data(&self) -> Value {
         self.evaluator.data()
     }
 
-    /// Whether the native phase has nothing to say beside these rules.
+    /// Whether the native phase has no say beside these rules.
     pub(crate) fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// Whether the rules may look at a key of their input.
+    /// Whether the rules may read a key of their input.
     fn sees(&self, key: &str) -> bool {
         self.sees.as_ref().is_none_or(|modules| modules.iter().any(|keys| keys.may_see(key)))
     }
 
-    /// Whether the rules look at the settings of the phases.
+    /// Whether the rules read the settings of the phases.
     pub(crate) fn sees_settings(&self) -> bool {
         self.sees_settings
     }
 
-    /// Whether the rules look at what scanners reported, so that whole reports must be read.
+    /// Whether the rules read the scanners' own reports, so that whole reports must be read.
     pub(crate) fn sees_inner_report(&self) -> bool {
         self.sees_inner_report
     }
 
-    /// The questions about images whose answers the rules look at.
+    /// The questions about images whose answers the rules use.
     pub(crate) fn asks(&self) -> &[ImageQuestion] {
         &self.asks
     }
 
-    /// What the rules of pre-scan say. What can't be evaluated denies.
+    /// The result of the rules of pre-scan. An evaluation error denies.
     pub(crate) fn pre_scan(&mut self, input: Value) -> PreScanRules {
         self.evaluator.set_input(input);
         let mut said = PreScanRules { whole: self.whole, ..PreScanRules::default() };
@@ -277,7 +276,7 @@ impl<'a> PhaseRules<'a> {
         said
     }
 
-    /// Why the rules of the scan phase deny an image. What can't be evaluated denies.
+    /// Why the rules of the scan phase deny an image. An evaluation error denies.
     pub(crate) fn deny_image(&mut self, input: Value) -> BTreeSet<String> {
         self.evaluator.set_input(input);
         self.denials("deny_image")
@@ -308,9 +307,9 @@ impl<'a> PhaseRules<'a> {
     }
 }
 
-/// The settings of both phases as rules see them: as they are written, with what isn't written filled in. Rules look
-/// namespaces up by their names, so that the entry of a glob that holds for `namespace` stands under its name too. For
-/// templates of controllers a report that is pending is accepted: their Pods wait for it.
+/// The settings of both phases as rules see them: as written, with defaults filled in. Rules look namespaces up by name, so the
+/// entry of a glob that applies to `namespace` is also stored under its name. For templates of controllers a pending report is
+/// accepted: their Pods wait for it.
 pub(crate) fn settings_data(settings: &Settings, namespace: &str, is_template: bool) -> Value {
     let phase = |keys: [&str; 2], default: &str, holds: Option<&str>| {
         let settings = &settings.rego.phases;

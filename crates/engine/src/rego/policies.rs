@@ -1,4 +1,4 @@
-//! `regoPolicies`: those of the request's kind, each with what it refers to, and what they say.
+//! `regoPolicies`: those for the request's kind, each with the modules that it refers to, and their results.
 
 use super::cluster::Cluster;
 use super::input::{Input, KnownOfImages};
@@ -17,18 +17,18 @@ use regorus::Value;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
-/// The longest message of a rule that is repeated.
+/// The longest message of a rule that is shown.
 const MAX_MESSAGE_LENGTH: usize = 1024;
 /// The largest operation of a patch, in bytes as bounds measure them: no request is larger.
 const MAX_PATCHED: usize = 4 * 1024 * 1024;
-/// What one policy says of a request.
+/// The result of one policy for a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PolicyOutcome {
     /// The policy's name in the settings.
     pub name: String,
-    /// Why it rejects: the messages of its rules, sorted and without repeats.
+    /// Why it rejects: the messages of its rules, sorted and without duplicates.
     pub denials: BTreeSet<String>,
-    /// What it warns of.
+    /// Its warnings.
     pub warnings: BTreeSet<String>,
     /// Why it could not decide, which rejects too.
     pub error: Option<String>,
@@ -45,23 +45,23 @@ impl PolicyOutcome {
 /// The policies of one request, loaded.
 pub(crate) struct Policies<'a> {
     loaded: Vec<Loaded<'a>>,
-    /// Tells whether a change of the settings affects this kind.
+    /// Distinguishes versions of the settings for this kind.
     pub(crate) hash: String,
 }
 
 struct Loaded<'a> {
     policy: &'a RegoPolicy,
     evaluator: Evaluator<'a>,
-    /// Of its own module first, then of those that it refers to.
+    /// Those of its own module first, then those of the modules that it refers to.
     modules: Vec<Facts>,
     texts: Vec<Text<'a>>,
     has_data: bool,
-    /// What its rules see, once they were asked.
+    /// The input of its rules, once they were evaluated.
     input: Option<Value>,
     outcome: PolicyOutcome,
 }
 
-/// What rules see beside the request, asked for when a rule mentions it.
+/// Data beside the request, requested when a rule mentions it.
 pub(crate) trait Outside {
     /// By image, the scan reports of the images that the request brings; whole reports where `inner` says so.
     ///
@@ -72,12 +72,12 @@ pub(crate) trait Outside {
     /// By image, the answers about the images that the request brings.
     ///
     /// # Errors
-    /// Of one of them it isn't known.
+    /// The answer for one of them is unknown.
     fn answers(&mut self, question: ImageQuestion) -> Result<Value, String>;
 }
 
 impl<'a> Policies<'a> {
-    /// Loads the policies for a request's kind, and nothing else; none when the settings have none for it.
+    /// Loads the policies for a request's kind, and nothing else; none if the settings have none for it.
     pub(crate) fn load(
         settings: &'a Settings,
         request: &AdmissionRequest<'_>,
@@ -113,7 +113,7 @@ impl<'a> Policies<'a> {
         Some(Self { loaded, hash })
     }
 
-    /// Asks what every policy changes, and `system.main` what it says. Without an object nothing can be changed.
+    /// Evaluates the patches of every policy, and the messages of `system.main`. Without an object nothing can be patched.
     pub(crate) fn ask_first(&mut self, input: &Input, cluster: &mut Cluster<'_>) {
         for loaded in &mut self.loaded {
             if loaded.is_system_main()
@@ -124,8 +124,8 @@ impl<'a> Policies<'a> {
         }
     }
 
-    /// The same, and applies the patches to a copy of the object, one policy after the other; none when nothing changed.
-    /// `again` makes the input of a patched object.
+    /// The same, and applies the patches to a copy of the object, one policy after the other; none if nothing changed. `again`
+    /// makes the input of a patched object.
     pub(crate) fn patch(
         &mut self,
         input: &Input,
@@ -160,10 +160,10 @@ impl<'a> Policies<'a> {
         patched.filter(|patched| patched != object)
     }
 
-    /// Asks all rules that reject or warn.
+    /// Evaluates all rules that reject or warn.
     pub(crate) fn evaluate_policies(&mut self, input: &Input, cluster: &mut Cluster<'_>, outside: &mut dyn Outside) {
         let (mut reports, mut answers) = (None, ImageQuestion::ALL.map(|question| (question, None)));
-        // Whoever takes `input` as a whole sees them too, but only who names them looks at them.
+        // A rule that passes `input` on as a whole sees them too, but only a rule that names them reads them.
         let sees = |loaded: &Loaded<'_>| loaded.mentions("scanReports");
         let inner = self.loaded.iter().any(|loaded| sees(loaded) && loaded.mentions("InnerReport"));
         for loaded in &mut self.loaded {
@@ -188,7 +188,7 @@ impl<'a> Policies<'a> {
         }
     }
 
-    /// What each policy said.
+    /// The result of each policy.
     pub(crate) fn outcomes(self) -> Vec<PolicyOutcome> {
         let said: Vec<(bool, BTreeSet<String>)> =
             self.loaded.iter().map(|loaded| (loaded.is_system_main(), loaded.outcome.denials.clone())).collect();
@@ -196,15 +196,15 @@ impl<'a> Policies<'a> {
             said.iter().filter(|(is_main, _)| !is_main).flat_map(|(_, denials)| denials).map(String::as_str).collect();
         let joined = others.iter().copied().collect::<Vec<_>>().join(", ");
         let mut outcomes: Vec<PolicyOutcome> = self.loaded.into_iter().map(|loaded| loaded.outcome).collect();
-        // `system.main` joins what the policies that it asks say. They are asked by themselves too, so that each message would show
-        // twice. A `main` that changes one word shows.
+        // `system.main` combines the messages of the policies that it calls. They are evaluated by themselves too, so each message
+        // would show twice. A message that `main` changes is shown.
         for (outcome, _) in outcomes.iter_mut().zip(&said).filter(|(_, (is_main, _))| *is_main) {
             outcome.denials.retain(|denial| others.is_empty() || *denial != joined);
         }
         outcomes
     }
 
-    /// What each policy saw, for the log.
+    /// The input of each policy, for the log.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         let see = |loaded: &Loaded<'_>| {
             let texts: Vec<SeenModule> = loaded.texts.iter().map(SeenModule::of).collect();
@@ -214,7 +214,7 @@ impl<'a> Policies<'a> {
     }
 }
 
-/// Loads a policy's module, then whatever of the pool it refers to, and what that refers to.
+/// Loads a policy's module, then the library modules that it refers to, and those that they refer to.
 fn load<'a>(
     policy: &'a RegoPolicy,
     pool: &Pool<'a>,
@@ -274,7 +274,7 @@ impl Loaded<'_> {
         Ok(())
     }
 
-    /// The operations of its rules that patch, each with the rule's name. A `main` that rejects is an answer too.
+    /// The operations of its rules that patch, each with the rule's name. A `main` that rejects also gives an answer.
     fn patches(&mut self, input: &Input, cluster: &mut Cluster<'_>) -> Result<Vec<(&'static str, Json)>, String> {
         let (has_patch, has_main) = (self.has_rule("patch"), self.is_system_main());
         if self.outcome.rejects() || !(has_patch || has_main) {
@@ -399,7 +399,7 @@ fn messages(rule: &str, value: &Value) -> Result<BTreeSet<String>, String> {
     Ok(messages)
 }
 
-/// The `msg` of an object. Libraries that know Gatekeeper's input wrap a message that another library wraps again.
+/// The `msg` of an object. Libraries for Gatekeeper's input may wrap a message twice.
 fn message(element: &Value) -> Option<String> {
     match get(element, "msg") {
         Value::String(text) => Some(text.to_string()),
@@ -408,7 +408,7 @@ fn message(element: &Value) -> Option<String> {
     }
 }
 
-/// The contract's words, with the rule and what it should have said.
+/// The contract's error, with the rule and what it should have returned.
 fn unexpected(rule: &str, value: &Value) -> String {
     let gives = match rule {
         "patch" => "operations of a JSON patch",
@@ -431,7 +431,7 @@ fn to_json(value: &Value) -> Option<Json> {
     is_operation.then(|| serde_json::to_value(value).ok()).flatten()
 }
 
-/// Whether patches can be applied to what a request carries.
+/// Whether patches can be applied to a request with this operation.
 pub(crate) fn can_patch(operation: Operation) -> bool {
     matches!(operation, Operation::Create | Operation::Update)
 }

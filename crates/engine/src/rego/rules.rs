@@ -1,4 +1,4 @@
-//! The rules of one request: what they change, what they say in the phases, and what they say after them.
+//! The rules of one request: their patches, and their results in the phases and after them.
 
 use super::cluster::Cluster;
 use super::input::{Input, scan_report};
@@ -20,32 +20,32 @@ use serde_json::Value as Json;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-/// Everything in Rego that one request meets.
+/// Everything in Rego that is about one request.
 pub(crate) struct RequestRules<'a> {
     context: RequestContext<'a>,
     budget: &'a Budget,
-    /// Read when somebody looks at it, and at once for policies.
+    /// Read when a rule needs it, and at once for policies.
     input: OnceCell<Input>,
-    /// The object as policies leave it; none without policies.
+    /// The object after the patches of policies; none without policies.
     object: Option<Json>,
     policies: Option<Policies<'a>>,
     cluster: Cluster<'a>,
-    /// What rules saw, where the settings ask for it.
+    /// What rules saw, if the settings want that.
     seen: Vec<Seen>,
 }
 
-/// What rules say of a request after the phases.
+/// The results of rules after the phases.
 pub(crate) struct PoliciesSaid {
-    /// What each policy says, in the order of the settings.
+    /// The result of each policy, in the order of the settings.
     pub(crate) outcomes: Vec<PolicyOutcome>,
     /// The hash of the policies and the libraries; none without policies for the request's kind.
     pub(crate) hash: Option<String>,
-    /// What rules saw in the phases and after them, where the settings ask for it.
+    /// What rules saw in the phases and after them, if the settings want that.
     pub(crate) seen: Vec<Seen>,
 }
 
 impl<'a> RequestRules<'a> {
-    /// Loads the policies of the request's kind; none when no rule has anything to say about the request.
+    /// Loads the policies of the request's kind; none if no rule is about the request.
     ///
     /// # Errors
     /// The request can't be read as a document.
@@ -68,11 +68,11 @@ impl<'a> RequestRules<'a> {
             object = match request.object_to_patch() {
                 Ok(object) => Some(object),
                 Err(UnreadableRequest::NoObject) => None,
-                // What can't be patched would be let in as it is.
+                // An object that can't be patched would be admitted unpatched.
                 Err(unreadable) if can_patch(request.operation) => return Err(unreadable),
                 Err(_) => None,
             };
-            // What is deleted names no image that would run.
+            // A deleted object names no image that would run.
             let named = object.as_ref().map(|object| named_images(object, request)).unwrap_or_default();
             let deleted = || request.old_object().filter(|_| request.operation == Operation::Delete);
             object = object.or_else(deleted);
@@ -90,7 +90,7 @@ impl<'a> RequestRules<'a> {
         }
     }
 
-    /// Applies the patches of all policies; the object that they leave, if it is another. From here on rules see that.
+    /// Applies the patches of all policies. Returns the object if they changed it; rules see that from now on.
     pub(crate) fn patch(&mut self) -> Option<Json> {
         let (policies, before) = (self.policies.as_mut()?, self.input.get()?);
         let Some(object) = self.object.as_ref().filter(|_| can_patch(self.context.request.operation)) else {
@@ -105,7 +105,7 @@ impl<'a> RequestRules<'a> {
         Some(patched)
     }
 
-    /// What pre-scan says with its custom rules, where `native` is what it says without them.
+    /// The result of pre-scan with its custom rules, where `native` is the result without them.
     pub(crate) fn pre_scan(
         &mut self,
         native: PreScan,
@@ -136,7 +136,7 @@ impl<'a> RequestRules<'a> {
         said.combine(native, images)
     }
 
-    /// Asks the custom rules of the scan phase about each image, and notes at it what they deny.
+    /// Evaluates the custom rules of the scan phase for each image, and notes at it what they deny.
     pub(crate) fn scan(
         &mut self,
         images: &mut [JudgedImage],
@@ -194,8 +194,8 @@ impl<'a> RequestRules<'a> {
         }
     }
 
-    /// Asks all policies, and says what all rules of the request said and saw. `search` is that of the phases and of
-    /// verification, where there was one: no tag is resolved again, so that policies judge the digest that is pinned.
+    /// Evaluates all policies, and returns the results of all rules of the request and what they saw. `search` is that of the
+    /// phases and of verification, if there was one: no tag is resolved again, so that policies judge the digest that is pinned.
     pub(crate) fn finish(self, images: &[JudgedImage], search: Option<&mut ReportSearch<'_>>) -> PoliciesSaid {
         let Self { context, input, mut cluster, mut seen, .. } = self;
         let (Some(mut policies), Some(input)) = (self.policies, input.into_inner()) else {
@@ -240,13 +240,13 @@ fn evaluation_error(why: impl std::fmt::Display) -> String {
     format!("Evaluation error: {why}")
 }
 
-/// All images that an object names, or none where it can't be read: the phases say so.
+/// All images of an object, or none if it can't be read: the phases report that.
 fn named_images(object: &Json, request: &AdmissionRequest<'_>) -> Vec<WorkloadImage> {
     let workload = WorkloadKind::of(&request.group, &request.kind);
     workload.and_then(|workload| images(object, workload).ok()).unwrap_or_default()
 }
 
-/// What scanners and registries say of the images that the request brings.
+/// The results of scanners and registries for the images of the request.
 struct Reports<'r, 's> {
     judged: &'r [JudgedImage],
     search: Option<&'r mut ReportSearch<'s>>,
@@ -281,7 +281,7 @@ impl Outside for Reports<'_, '_> {
 /// The answer to a question about one image.
 ///
 /// # Errors
-/// Why it isn't known.
+/// Why it is unknown.
 fn answer(question: ImageQuestion, search: &mut ReportSearch<'_>, reference: &ImageReference) -> Result<Value, String> {
     match question {
         ImageQuestion::Configurations => {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 /// The largest document that is logged, in bytes as bounds measure them.
 const MAX_LOGGED: usize = 8 * 1024 * 1024;
-/// What stands in the place of what isn't logged.
+/// What replaces a value that isn't logged.
 pub(crate) const HIDDEN: &str = "not logged";
 
 /// What the rules of one policy, or of one phase, saw.
@@ -28,7 +28,7 @@ pub struct Seen {
 /// A module, as it was evaluated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeenModule {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: String,
     /// Its text.
     pub rego: String,
@@ -37,7 +37,7 @@ pub struct SeenModule {
 }
 
 impl SeenModule {
-    /// A module as rules were evaluated with it.
+    /// A module as it was evaluated.
     pub(super) fn of(text: &Text<'_>) -> Self {
         Self { name: text.name.to_owned(), rego: text.rego.to_owned(), version: text.version }
     }
@@ -55,7 +55,7 @@ impl Seen {
     }
 }
 
-/// Takes what Secrets hold out of a document. `is_secret`: the value around it says that it is about a Secret.
+/// Removes the contents of Secrets from a document. `is_secret`: the value around it is about a Secret.
 pub(crate) fn hide(value: &mut Json, is_secret: bool) {
     match value {
         Json::Array(list) => {
@@ -64,7 +64,7 @@ pub(crate) fn hide(value: &mut Json, is_secret: bool) {
             }
         }
         Json::Object(map) => {
-            // An AdmissionRequest names the kind in an object of its own, and the objects below it needn't.
+            // An AdmissionRequest has the kind in an object of its own, and the objects below it may lack it.
             let about = map.get("kind").and_then(|kind| kind.get("kind")).and_then(Json::as_str) == Some("Secret");
             if is_secret || map.get("kind").and_then(Json::as_str) == Some("Secret") {
                 hide_secret(map);
@@ -82,7 +82,7 @@ pub(crate) fn hide(value: &mut Json, is_secret: bool) {
     }
 }
 
-/// Objects below the name of their kind, at any depth: they needn't say what they are.
+/// Objects below the name of their kind, at any depth: they may lack their kind.
 fn hide_all(value: &mut Json) {
     match value {
         Json::Object(map) => {

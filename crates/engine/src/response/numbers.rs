@@ -1,7 +1,7 @@
-//! Numbers of a changed object: those that nobody changed keep their text.
+//! Numbers of a changed object: unchanged ones keep their spelling.
 //!
-//! What an API server stores may have more digits than a float, or be written otherwise than `serde_json` writes it (`1e3`). The host
-//! makes the patch by comparing, so a number in another text would be a change that nobody made.
+//! A number in the API server may have more digits than a float, or another spelling than `serde_json`'s (`1e3`). The host makes
+//! the patch by comparing, so a number in another spelling would be an unintended change.
 
 use crate::request::AdmissionRequest;
 use serde::{Serialize, Serializer};
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Number, Value};
 use std::collections::BTreeMap;
 
-/// How deep numbers keep their text: the text of each object and list is read once more at each level.
+/// The depth up to which numbers keep their spelling: each object and list is read once more at each level.
 const DEEPEST: u8 = 32;
 
 fn has_float(value: &Value) -> bool {
@@ -21,7 +21,7 @@ fn has_float(value: &Value) -> bool {
     }
 }
 
-/// A value, the one that stood in its place, and how deep that is.
+/// A value, the original one, and its depth.
 pub(super) struct Changed<'a> {
     value: &'a Value,
     original: Option<&'a RawValue>,
@@ -29,9 +29,9 @@ pub(super) struct Changed<'a> {
 }
 
 impl<'a> Changed<'a> {
-    /// An object that was made of the one of the request.
+    /// An object that was made from the request's.
     pub(super) fn of(object: &'a Value, request: Option<&'a RawValue>) -> Self {
-        // Integers are written as they were read, and workloads have no others.
+        // Integers are written as they were read, and workloads have only integers.
         let original =
             request.filter(|_| has_float(object)).and_then(|request| AdmissionRequest::read(Some(request)).ok());
         Self { value: object, original: original.and_then(|request| request.raw_object()), depth: 0 }
@@ -52,7 +52,7 @@ impl Serialize for Changed<'_> {
             },
             Value::Array(elements) => {
                 let originals: Vec<&RawValue> = serde_json::from_str(original).unwrap_or_default();
-                // Of a list that is longer or shorter nobody knows which element stood where.
+                // If a list's length changed, it is unknown which element was where.
                 let is_as_long = originals.len() == elements.len();
                 let mut originals = originals.into_iter().filter(|_| is_as_long);
                 serializer.collect_seq(elements.iter().map(|value| inner(value, originals.next())))
@@ -73,7 +73,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    /// What is written of an object after a change, which is handed its fields.
+    /// An object written after a change of its fields.
     fn written(object: &str, change: impl FnOnce(&mut Value)) -> String {
         let request = format!(r#"{{"kind": {{"group": "", "version": "v1", "kind": "Pod"}}, "object": {object}}}"#);
         let request: Box<RawValue> = serde_json::from_str(&request).unwrap();
@@ -111,11 +111,11 @@ mod tests {
             object["e"] = json!(1);
         });
         assert_eq!(changed, r#"{"a":[2.5,1000.0,1000.0],"b":1001.5,"c":{"d":1e3},"e":1}"#);
-        // In a list that is shorter each has another's place.
+        // In a shorter list, elements have other positions.
         let object = r#"{"l":[{"a":12345678901234567890123},{"a":12345678901234567890124},{"a":1.50}],"m":1.50}"#;
         let shorter = written(object, |object| drop(object["l"].as_array_mut().unwrap().remove(0)));
         assert_eq!(shorter, r#"{"l":[{"a":1.2345678901234568e+22},{"a":1.5}],"m":1.50}"#);
-        // In the place of something else.
+        // Instead of another value.
         assert_eq!(
             written(r#"{"a":"1e3","b":{"c":1e3}}"#, |object| object["a"] = json!(1e3)),
             r#"{"a":1000.0,"b":{"c":1e3}}"#
@@ -133,7 +133,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever it keeps, it is the same object.
+        /// Whatever spelling it keeps, it is the same object.
         #[test]
         fn what_is_written_is_the_object(
             floats in proptest::collection::vec(any::<f64>().prop_filter("a number", |float| float.is_finite()), 0..6),

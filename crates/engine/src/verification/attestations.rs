@@ -1,9 +1,9 @@
-//! Attestations: documents beside an image in its registry that somebody vouches for.
+//! Attestations: signed documents beside an image in its registry.
 //!
-//! The host hands out manifests and configurations, so that a document counts when it is the configuration of an
-//! artifact. An envelope (DSSE) is verified here, against keys. Any other document counts only when the artifact itself is
-//! signed and says, in its manifest, what it is and that it is about a digest of this image: a signed artifact that was
-//! copied to another image, or that an index gives another type, verifies as well.
+//! The host returns manifests and configurations, so a document counts if it is the configuration of an artifact. An envelope
+//! (DSSE) is verified here, against keys. Any other document counts only if the artifact itself is signed, and if its manifest has
+//! its type and a digest of this image. Otherwise a signed artifact that was copied to another image, or has another type in an
+//! index, would verify as well.
 
 use super::dsse::{Envelope, EnvelopeError, EnvelopeKey};
 use super::signatures::Signatures;
@@ -21,34 +21,34 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most artifacts of one type beside one image: whoever pushes them chooses how many there are.
+/// The most artifacts of one type beside one image: the pusher chooses how many there are.
 const MAX_ARTIFACTS: usize = 16;
 
-/// How the types begin under which cosign 3 attaches signatures and statements: as a layer.
+/// The prefix of the types under which cosign 3 attaches signatures and statements, as layers.
 pub(super) const BUNDLE_TYPE: &str = "application/vnd.dev.sigstore.bundle.";
 
-/// What is said where nothing but bundles is there.
+/// What the message adds if there are only bundles.
 const BUNDLE_ALONE: &str = ", but a bundle as cosign 3 writes it, whose envelope is a layer: hosts hand out none, so push the envelope as the configuration of an artifact (`oras push --config`)";
 
-/// What is said of a document that isn't the configuration.
+/// The message for a document that isn't the configuration.
 const DOCUMENT_IN_LAYER: &str = "its configuration is empty: the document may be a layer, as `oras attach` writes it, which hosts don't hand out; push it as the configuration (`oras push --config`)";
 
 /// The types under which in-toto statements are attached.
 const ENVELOPE_TYPES: [&str; 2] = ["application/vnd.in-toto+json", "application/vnd.dsse.envelope.v1+json"];
 
-/// The attestations that one policy asked for.
+/// The attestations that one policy uses.
 pub(super) struct Attestations<'a> {
     policy: &'a VerificationPolicy,
-    /// What its expressions may read by name.
+    /// The names of fields that its expressions may read.
     words: BTreeSet<String>,
-    /// What was found beside a digest, `repository@digest`, for an attestation.
+    /// The artifacts that were found beside a digest, `repository@digest`, for an attestation.
     found: BTreeMap<(String, String), Result<Vec<Found>, EvaluationError>>,
-    /// By image and attestation: what verified documents say, one for each platform, or one for all; each attestor may
-    /// vouch for other ones.
+    /// By image and attestation, the contents of verified documents: one for each platform, or one for all. Each attestor may have
+    /// signed others.
     payloads: BTreeMap<(String, String), Vec<Vec<Json>>>,
     verified: BTreeMap<String, BTreeSet<String>>,
     reasons: BTreeSet<String>,
-    /// The digests, `repository@digest`, that a bundle of cosign's refers to.
+    /// The digests, `repository@digest`, that a cosign bundle refers to.
     bundles: BTreeSet<String>,
 }
 
@@ -58,16 +58,16 @@ struct Found {
     /// `repository@digest`
     artifact: String,
     digest: String,
-    /// What it is, or why that can't be read: another artifact may be the one that is looked for.
+    /// Its contents, or why they can't be read: the wanted artifact may be another one.
     content: Result<Content, HostFailure>,
 }
 
-/// What an artifact's manifest and configuration say.
+/// The contents of an artifact's manifest and configuration.
 #[derive(Debug, Clone)]
 struct Content {
-    /// What the manifest says that it is. The index of referrers says so too, but nobody signs that.
+    /// Its type in the manifest. The index of referrers has it too, but nobody signs that.
     kind: Option<String>,
-    /// The digest that the manifest says it is about.
+    /// The digest that the manifest is about.
     subject: Option<String>,
     /// The configuration.
     document: Json,
@@ -75,9 +75,9 @@ struct Content {
 
 /// Why a document doesn't count.
 enum Refused {
-    /// It is none, or not of this image, or nobody who was asked for vouches for it.
+    /// It is none, or not of this image, or no wanted attestor signed it.
     Because(String),
-    /// That can't be told.
+    /// That is unknown.
     Failure(EvaluationError),
 }
 
@@ -94,8 +94,7 @@ impl<'a> Attestations<'a> {
         }
     }
 
-    /// Whether an attestor vouches for an attestation of an image: for one about the image as a whole, or for one about
-    /// each of its platforms.
+    /// Whether an attestor signed an attestation of an image: one about the whole image, or one about each of its platforms.
     pub(super) fn verify(
         &mut self,
         signatures: &mut Signatures<'a>,
@@ -149,7 +148,7 @@ impl<'a> Attestations<'a> {
         }
     }
 
-    /// One document of each platform of an index, in the repository that holds them; none when one of them has none.
+    /// One document for each platform of an index, in the repository that holds them; none if one platform has none.
     fn verify_platforms(
         &mut self,
         signatures: &mut Signatures<'a>,
@@ -159,7 +158,7 @@ impl<'a> Attestations<'a> {
         attestor: &str,
         reasons: &mut Vec<String>,
     ) -> Result<Option<Vec<Json>>, EvaluationError> {
-        // Whatever scans are looked at: any of them may run.
+        // All platforms are checked, whichever are scanned: any of them may run.
         let unproven_indexes = signatures.unproven_indexes();
         let asked = Asked {
             platforms: &Platforms::All,
@@ -184,8 +183,8 @@ impl<'a> Attestations<'a> {
         Ok(Some(documents))
     }
 
-    /// The newest document about a digest that the attestor vouches for. In its repository it stands beside that digest, or
-    /// beside the index that the digest is of.
+    /// The newest document about a digest that the attestor signed. It is beside that digest in the repository, or beside the
+    /// digest's index.
     fn verify_digest(
         &mut self,
         signatures: &mut Signatures<'a>,
@@ -200,7 +199,7 @@ impl<'a> Attestations<'a> {
             found.extend(self.beside(signatures, repository, digest, wanted)?);
         }
         let mut failure: Option<EvaluationError> = None;
-        // Who attaches one more adds it at the end.
+        // New artifacts are added at the end.
         for found in found.iter().rev() {
             match self.judge(signatures, repository, found, digest, wanted, attestor) {
                 Ok(document) => return Ok(Some(document)),
@@ -209,7 +208,7 @@ impl<'a> Attestations<'a> {
                         reasons.push(why);
                     }
                 }
-                // One that is no outage is none, whatever else is one.
+                // If one failure is no outage, the result is none.
                 Err(Refused::Failure(why)) => {
                     if failure.as_ref().is_none_or(EvaluationError::is_outage) {
                         failure = Some(why);
@@ -220,7 +219,7 @@ impl<'a> Attestations<'a> {
         failure.map_or(Ok(None), Err)
     }
 
-    /// What a document says, if it is about the digest, of the type asked for, and the attestor vouches for it.
+    /// A document's contents, if it is about the digest, has the wanted type, and the attestor signed it.
     fn judge(
         &self,
         signatures: &mut Signatures<'a>,
@@ -263,7 +262,7 @@ impl<'a> Attestations<'a> {
         Ok(statement.json)
     }
 
-    /// What an artifact says that is signed as a whole: its manifest, with what it is and what it is about, included.
+    /// The contents of an artifact that is signed as a whole: this includes its manifest, with its type and its subject.
     fn judge_artifact(
         &self,
         signatures: &mut Signatures<'a>,
@@ -324,7 +323,7 @@ impl<'a> Attestations<'a> {
         Ok(keys)
     }
 
-    /// What stands beside a digest for an attestation, in the order of the registry.
+    /// The artifacts beside a digest for an attestation, in the order of the registry.
     fn beside(
         &mut self,
         signatures: &Signatures<'a>,
@@ -348,7 +347,7 @@ impl<'a> Attestations<'a> {
         found
     }
 
-    /// What a verified attestation says.
+    /// The contents of a verified attestation.
     pub(super) fn payload(&self, image: &str, attestation: &str) -> Result<Json, String> {
         match self.payloads.get(&(image.to_owned(), attestation.to_owned())).map(Vec::as_slice) {
             Some([documents]) => match documents.as_slice() {
@@ -377,7 +376,7 @@ impl<'a> Attestations<'a> {
     }
 }
 
-/// The artifacts beside a digest, and whether a bundle is one that nobody asked for.
+/// The artifacts beside a digest, and whether there is a bundle of an unwanted type.
 fn look(
     signatures: &Signatures<'_>,
     repository: &ImageReference,
@@ -394,7 +393,7 @@ fn look(
         is_wanted
     };
     let mut found = artifacts_beside(signatures.host(), repository, digest, wanted.tag_suffix.as_deref(), of_type)?;
-    // Who attests every day adds one every day, at the end.
+    // If an artifact is added every day, the newest are at the end.
     let artifacts = found.split_off(found.len().saturating_sub(MAX_ARTIFACTS));
     let read = |digest: &String| {
         let artifact = repository.at(digest);
@@ -431,7 +430,7 @@ fn read(signatures: &Signatures<'_>, artifact: &str, digest: &str) -> Result<Con
         return Err(HostFailure::Malformed(format!("asked for {artifact}, the answer is of another digest")));
     }
     let ArtifactManifest { artifact_type, config, subject } = answer.manifest;
-    // As the specification of OCI images has it: without a type of its own an artifact is what its configuration is.
+    // According to the OCI image specification: without a type of its own, an artifact has its configuration's type.
     let kind = artifact_type.filter(|kind| !kind.is_empty()).or_else(|| config?.media_type);
     Ok(Content { kind, subject: subject.and_then(|subject| subject.digest), document: answer.config.0 })
 }

@@ -1,9 +1,8 @@
-//! What stands beside an image that isn't signed as it should be: hosts say that no signature counts, and not which there are.
+//! What is beside an image that isn't signed as it should be: hosts say that no signature counts, and not which there are.
 //!
-//! It is asked for where the request is rejected anyway, so that whoever reads the rejection knows what to do. It decides nothing: a
-//! look never turns one rejection into another, and a registry that fails here isn't forgiven, since the host said "not signed" and
-//! whoever names the image may have chosen the registry. Bundles that only the API of referrers knows aren't seen: hosts hand it to
-//! nobody.
+//! It is looked up only if the request is rejected anyway, so that the message says what to do. It decides nothing: it never turns
+//! one rejection into another. A registry that fails here isn't forgiven, since the host said "not signed" and the Pod's author may
+//! have chosen the registry. Bundles that only the referrers API knows aren't seen, since hosts don't expose it.
 
 use super::attestations::BUNDLE_TYPE;
 use image_admission_host::{Host, HostFailure, Untrusted};
@@ -13,17 +12,17 @@ use image_admission_image::{ImageReference, is_digest};
 use image_admission_judgement::reason::Beside;
 use image_admission_judgement::referrers::artifacts_beside;
 
-/// The most calls that one look takes: for a signature's tag, the tag of the index of referrers, and that index.
+/// The most calls of one look-up: for a signature's tag, the tag of the index of referrers, and that index.
 pub(super) const MOST_CALLS: usize = 3;
 
-/// The most identities that are asked for of a platform.
+/// The most identities that are checked for a platform.
 pub(super) const MOST_IDENTITIES: usize = 4;
 
 /// A platform of an index: its name, and the digest of its manifest.
 pub(super) type NamedPlatform = (String, String);
 
-/// One platform of an index, of which its others tell no more: the one that nearly every index has, else the first. None of what is no
-/// index. It takes one call.
+/// One platform of an index, as an example: linux/amd64 if there is one, else the first. None for what is no index. It takes one
+/// call.
 pub(super) fn one_platform(host: &dyn Host, reference: &ImageReference, digest: &str) -> Option<NamedPlatform> {
     let document = host.manifest(&reference.at(digest)).ok()?;
     let manifest = Manifest::read(&document.0).ok()?;
@@ -38,12 +37,12 @@ pub(super) fn one_platform(host: &dyn Host, reference: &ImageReference, digest: 
     Some((platform.text(), digest.to_owned()))
 }
 
-/// What stands beside a digest of which the host says this; nothing is asked where no answer would say more.
+/// What is beside a digest with this result of the host; nothing is looked up if no answer would tell more.
 pub(super) fn look_beside(host: &dyn Host, reference: &ImageReference, digest: &str, why: Untrusted) -> Beside {
     match why {
         // The host looked for the signature's tag.
         Untrusted::Unsigned => bundles(host, reference, digest),
-        // Hosts from 1.36 say so, too, where there is no signature, or where the registry failed.
+        // Hosts from 1.36 also say this if there is no signature, or if the registry failed.
         Untrusted::SignedByOthers => {
             let tag = [&reference.name(), ":", &digest.replace(':', "-"), ".sig"].concat();
             match host.manifest_digest(&tag) {
@@ -57,13 +56,13 @@ pub(super) fn look_beside(host: &dyn Host, reference: &ImageReference, digest: &
     }
 }
 
-/// Whether bundles refer to a digest, as far as the registry keeps the index at a tag.
+/// Whether bundles refer to a digest, if the registry keeps their index at a tag.
 fn bundles(host: &dyn Host, reference: &ImageReference, digest: &str) -> Beside {
     match artifacts_beside(host, reference, digest, None, |kind| kind.starts_with(BUNDLE_TYPE)) {
         Ok(bundles) if bundles.is_empty() => Beside::Nothing,
         Ok(_) => Beside::Bundle,
         Err(failure) if failure.is_outage() => Beside::Failed(failure),
-        // An index that can't be read says nothing of signatures.
+        // An index that can't be read proves no bundle.
         Err(_) => Beside::Nothing,
     }
 }

@@ -1,5 +1,5 @@
-//! What is wrong with the expressions of `imageVerification`, said when the policy is deployed: what is no CEL, what refers
-//! to something that isn't there, and what can't be what it should.
+//! Errors in the expressions of `imageVerification`, found when the policy is deployed: invalid CEL, unknown names, and wrong
+//! types.
 
 mod infer;
 mod signatures;
@@ -21,7 +21,7 @@ use infer::{Types, Wanted, infer};
 use std::collections::BTreeSet;
 use types::Type;
 
-/// The function that tells what an image is on each of its platforms.
+/// The function that returns an image's configuration on each of its platforms.
 const CONFIGS: &str = "imageConfigs";
 /// Variables that every expression sees.
 const VARIABLES: [&str; 6] = ["object", "oldObject", "request", "namespaceObject", "exemptions", "now"];
@@ -45,7 +45,7 @@ pub(crate) fn check(settings: &Settings) -> Vec<String> {
     problems
 }
 
-/// Expressions that decide by one platform of an image, where several are judged.
+/// Expressions that decide by one platform of an image, although several are judged.
 pub(crate) fn one_platform(settings: &Settings) -> Vec<Lint> {
     if matches!(&settings.reports.platforms, Platforms::Listed(listed) if listed.len() == 1) {
         return Vec::new();
@@ -128,7 +128,7 @@ pub(super) fn check_policy(policy: &VerificationPolicy, problems: &mut Vec<Strin
     }
 }
 
-/// Whether an expression brings the engine's own tables of functions, to all expressions of its policy.
+/// Whether an expression makes all expressions of its policy use the engine's own tables of functions.
 fn needs_standard_library(program: Program) -> bool {
     program.references.functions.iter().any(|name| functions::needs_standard_library(name))
 }
@@ -140,13 +140,13 @@ struct KnownNames {
     attestors: Vec<String>,
     attestations: Vec<String>,
     variables: Vec<String>,
-    /// Whether it is about one image, by the name `ref`.
+    /// Whether it is about one image, which it calls `ref`.
     has_ref: bool,
-    /// Whether the lists of images are known where it is evaluated.
+    /// Whether the lists of images are known when it is evaluated.
     has_images: bool,
 }
 
-/// The expression and the type of what it gives; none where it is no CEL.
+/// The expression and the type of its value; none if it is no CEL.
 fn read(
     expression: &Expression,
     known: &KnownNames,
@@ -174,7 +174,7 @@ fn read(
     }
 }
 
-/// What an expression refers to that isn't there.
+/// Unknown names in an expression.
 fn unknown(references: &References, text: &str, known: &KnownNames) -> Vec<String> {
     let mut problems = Vec::new();
     for name in &references.names {
@@ -224,7 +224,7 @@ fn unknown(references: &References, text: &str, known: &KnownNames) -> Vec<Strin
     problems
 }
 
-/// What may have been meant, or what there is.
+/// A hint for an unknown name: the nearest name, or all names.
 fn meant(name: &str, there: &[String], namespace: &str) -> String {
     let full = |own: &str| if namespace.is_empty() { own.to_owned() } else { format!("{namespace}.{own}") };
     match nearest(name, there.iter().map(String::as_str)) {
@@ -235,14 +235,14 @@ fn meant(name: &str, there: &[String], namespace: &str) -> String {
     }
 }
 
-/// What is asked of the registry can't decide what it is asked about.
+/// Refuses functions that ask the registry, in an expression that is evaluated before their images are known.
 fn no_question(program: &Program, expression: &Expression, what: &str, problems: &mut Vec<String>) {
     for name in questions::asking().filter(|name| program.references.functions.contains(*name)) {
         problems.push(format!("{}: `{name}` can't be asked here: it is not known yet {what}", expression.path));
     }
 }
 
-/// Expressions that ask what an image is made of, where nothing tells.
+/// Expressions that read an image's packages, although no source of SBOMs is set.
 fn check_contents(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     let asks = |expression: &&Expression| {
         Program::read(&expression.text).is_ok_and(|program| program.references.functions.contains(questions::PACKAGES))
@@ -256,7 +256,7 @@ fn check_contents(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     }
 }
 
-/// Keys that no host and no envelope can use.
+/// Keys that no host, or no envelope, can use.
 fn check_keys(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     for attestor in &policy.attestors {
         if let Identity::Key(pem) = &attestor.identity
@@ -269,7 +269,7 @@ fn check_keys(policy: &VerificationPolicy, problems: &mut Vec<String>) {
     }
 }
 
-/// The attestations that are asked for by name, each with the attestors that are.
+/// The attestations that an expression names, each with its named attestors.
 fn asked_attestations(program: &Program) -> BTreeSet<(String, String)> {
     let field = |tree: &IdedExpr, of: &str| match &tree.expr {
         Expr::Select(select) => match &select.operand.expr {
@@ -298,7 +298,7 @@ fn asked_attestations(program: &Program) -> BTreeSet<(String, String)> {
     asked
 }
 
-/// Attestors whose keys can't verify envelopes, where an expression asks for that by name.
+/// Attestors whose keys can't verify envelopes, although an expression names them for one.
 fn check_envelope_keys(
     policy: &VerificationPolicy,
     program: &Program,

@@ -4,10 +4,9 @@
 //! [statement layouts v0.1 and v1][statement]. What is signed is not the payload but its pre-authentication encoding,
 //! which binds the payload's type and length to it.
 //!
-//! There is one way through, and each step's result is the only thing that has the next step:
-//! [`Envelope::read`] takes the document apart, [`Envelope::verify`] gives a [`Verified`] if a trusted key signed it,
-//! and only a [`Verified`] has a [`Verified::statement`]. It is read from the very bytes that the signature was checked
-//! over.
+//! There is one way through, and each step is possible only with the result of the one before. [`Envelope::read`] takes the
+//! document apart, [`Envelope::verify`] returns a [`Verified`] if a trusted key signed it, and only a [`Verified`] has a
+//! [`Verified::statement`]. The statement is read from exactly the bytes whose signature was checked.
 //!
 //! [dsse]: https://github.com/secure-systems-lab/dsse/blob/v1.0.2/protocol.md
 //! [statement]: https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md
@@ -28,7 +27,7 @@ use spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
 /// The one payload type read here: in-toto's, for every version of its statement.
 pub(crate) const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 
-/// The most bytes a payload may have once decoded. It bounds what hashing and parsing one envelope costs.
+/// The most bytes a payload may have once decoded. It bounds hashing and parsing.
 pub(crate) const MAX_PAYLOAD_BYTES: usize = 5 * 1024 * 1024;
 
 /// The most signatures an envelope may have. Each is tried with each key, so this bounds the curve arithmetic.
@@ -37,7 +36,7 @@ pub(crate) const MAX_SIGNATURES: usize = 16;
 /// The most subjects a statement may have.
 pub(crate) const MAX_SUBJECTS: usize = 1_000;
 
-/// The most characters of a document's own text that an error repeats.
+/// The most characters of a document's string in an error.
 const MAX_SHOWN_CHARS: usize = 100;
 
 /// The values of `_type` that name a statement layout read here. v1 changed nothing in the fields used below.
@@ -53,8 +52,7 @@ const CURVE_P256: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045
 const CURVE_P384: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.132.0.34");
 const ED25519: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.101.112");
 
-// Built by the compiler: nothing is left to set up when a request starts in a fresh instance. The padding may be there
-// or not, because signers differ; everything else is strict.
+// The padding is optional, because signers differ; everything else is strict.
 const BASE64: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
 static BASE64_STANDARD: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::STANDARD, BASE64);
@@ -119,19 +117,19 @@ impl EnvelopeKey {
 
     /// Whether `signature` is this key's signature of `message`.
     ///
-    /// An ECDSA signature is the DER of `r` and `s`, which is what cosign, go-securesystemslib and the key management
-    /// services write, or the two at fixed width one after the other, which is what the protocol's own example and
-    /// reference implementation write. DSSE leaves the choice open, and neither can be taken for the other: reading the
-    /// second as well accepts nothing that the key's holder didn't sign.
+    /// An ECDSA signature is the DER of `r` and `s` (written by cosign, go-securesystemslib and the key management services), or
+    /// the two numbers at fixed width one after the other (in the protocol's own example and reference implementation). DSSE leaves
+    /// the choice open, and neither can be taken for the other. Reading the second form as well accepts nothing that the key's
+    /// holder didn't sign.
     fn verifies(&self, message: &Message<'_>, signature: &[u8]) -> bool {
         match self {
             Self::P256(key) => p256::ecdsa::Signature::from_der(signature)
                 .or_else(|_| p256::ecdsa::Signature::from_slice(signature))
                 .is_ok_and(|signature| key.verify_prehash(message.sha256(), &signature).is_ok()),
-            // SHA-384 is the hash that belongs to the curve, and what cosign 2.6 and later sign with. Up to 2.5 cosign
-            // signed with SHA-256 whatever the curve (`LoadPrivateKey` named `crypto.SHA256`), and that is still what
-            // `cosign verify-attestation --key` verifies with in 3.1 (sigstore/cosign issue 5092). Both are in
-            // registries, so both are tried. SHA-256 is not weak: what it costs is the curve's margin over 128 bits.
+            // SHA-384 is the hash that belongs to the curve, and cosign 2.6 and later sign with it. Up to 2.5 cosign signed with
+            // SHA-256 whatever the curve (`LoadPrivateKey` named `crypto.SHA256`), and `cosign verify-attestation --key` still
+            // verifies with that in 3.1 (sigstore/cosign issue 5092). Both are in registries, so both are tried. SHA-256 is not
+            // weak: it only gives up the curve's margin over 128 bits.
             Self::P384(key) => p384::ecdsa::Signature::from_der(signature)
                 .or_else(|_| p384::ecdsa::Signature::from_slice(signature))
                 .is_ok_and(|signature| {
@@ -164,7 +162,7 @@ fn public_key_block(pem: &str) -> Result<Vec<u8>, KeyError> {
     BASE64_STANDARD.decode(body).map_err(|_| KeyError::Malformed)
 }
 
-/// Why a text is no key that envelopes can be verified with.
+/// Why a string is no key that envelopes can be verified with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KeyError {
     /// There is no complete PEM block, or there is text before it.
@@ -272,8 +270,8 @@ impl fmt::Debug for Envelope {
 impl Envelope {
     /// Takes an envelope apart: `{"payloadType": …, "payload": <base64>, "signatures": [{"sig": <base64>}, …]}`.
     ///
-    /// Base64 is the standard or the URL-safe one, with padding or without. `keyid` and all other fields are ignored:
-    /// they aren't signed, and every key is tried with every signature anyway.
+    /// Base64 is the standard or the URL-safe one, with or without padding. `keyid` and all other fields are ignored: they aren't
+    /// signed, and every key is tried with every signature anyway.
     ///
     /// # Errors
     ///
@@ -303,7 +301,7 @@ impl Envelope {
             .collect::<Result<_, _>>()?;
 
         let payload = text(envelope, "payload")?;
-        // The first check is before the decoding, so that the decoder never allocates for more than may come out.
+        // Checked before the decoding, so that it never allocates too much.
         if payload.len() > MAX_PAYLOAD_BYTES.div_ceil(3) * 4 {
             return Err(EnvelopeError::PayloadTooLarge);
         }
@@ -315,7 +313,7 @@ impl Envelope {
         Ok(Self { payload, signatures })
     }
 
-    /// Verifies the envelope with every one of `keys`, each with the name it has for people.
+    /// Verifies the envelope with each of `keys`, which come with their names for messages.
     ///
     /// # Errors
     ///
@@ -396,7 +394,7 @@ fn subjects(subjects: &[Value]) -> Result<Vec<String>, EnvelopeError> {
             .and_then(Value::as_object)
             .ok_or_else(|| EnvelopeError::shape("subject[].digest", "an object"))?;
         spelling::check(digest, &["sha256"])?;
-        // A subject can be a commit or a file by another algorithm. That is no image, and no mistake either.
+        // A subject may be a commit, or a file with another algorithm. That is no image, and no error.
         if !digest.contains_key("sha256") {
             continue;
         }
@@ -518,8 +516,7 @@ impl fmt::Display for EnvelopeError {
 
 impl std::error::Error for EnvelopeError {}
 
-/// What a signature of a payload is over, with its hashes made at most once: up to [`MAX_SIGNATURES`] times the keys
-/// would hash megabytes again otherwise.
+/// The bytes that a signature of a payload is made over. Each hash is computed once, however many signatures and keys are tried.
 struct Message<'a> {
     header: String,
     payload: &'a [u8],
@@ -551,13 +548,13 @@ fn header(payload_type: &str, payload: &[u8]) -> String {
     format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len())
 }
 
-/// The bytes of a Base64 text, of either alphabet.
+/// The bytes of a Base64 string, in either alphabet.
 pub(super) fn decode_base64(text: &str) -> Option<Vec<u8>> {
     decode("", text).ok()
 }
 
 fn decode(field: &'static str, text: &str) -> Result<Vec<u8>, EnvelopeError> {
-    // The two alphabets differ in two characters; a text with none of them is the same in both.
+    // The two alphabets differ in two characters; a string without them is the same in both.
     let engine = if text.contains(['-', '_']) { &BASE64_URL_SAFE } else { &BASE64_STANDARD };
     engine.decode(text).map_err(|_| EnvelopeError::Base64(field))
 }
@@ -570,7 +567,7 @@ fn list<'a>(object: &'a Map<String, Value>, field: &'static str) -> Result<&'a [
     object.get(field).and_then(Value::as_array).map(Vec::as_slice).ok_or_else(|| EnvelopeError::shape(field, "a list"))
 }
 
-/// As much of somebody else's text as an error repeats.
+/// The beginning of somebody else's string, for an error.
 fn shown(text: &str) -> String {
     let mut characters = text.chars();
     let mut shown: String = characters.by_ref().take(MAX_SHOWN_CHARS).collect();

@@ -1,4 +1,4 @@
-//! The images of a policy: its lists, which of them it is about, and what becomes of those that it leaves out.
+//! The images of a policy: its lists, the images that it is about, and how the others are treated.
 
 use super::matching::is_asked_of_new_images_alone;
 use super::record::Evaluation;
@@ -20,15 +20,15 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Images {
     /// Those that it is about.
     pub(super) matched: BTreeSet<String>,
-    /// Those that ran before: they stand in no list, and count as verified.
+    /// Those that ran before: they are in no list, and count as verified.
     pub(super) exempt: BTreeSet<String>,
-    /// Those that its verifications look at: the lists that they name, and what they ask about.
+    /// Those that its verifications check: the lists that they name, and the images that they ask about.
     pub(super) looked_at: BTreeSet<String>,
 }
 
 impl<'a> PolicyVerification<'a, '_, '_> {
-    /// Names the lists of images in the scope, without those that the policy isn't about; none where an update brings no image that
-    /// the policy could be about.
+    /// Sets the lists of images in the scope, without those that the policy isn't about; none if an update brings no image that the
+    /// policy could be about.
     pub(super) fn name_images(
         &mut self,
         programs: &Programs,
@@ -60,7 +60,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         }
         for (named, program) in self.policy.images.iter().zip(&programs.images) {
             let found = match self.own_images(&named.expression, program, scope, asking) {
-                // What can't be told of an object can't be told of it before either, where nothing that it reads is another.
+                // If nothing that the expression reads has changed, it failed before the update too.
                 Err(_)
                     if self.subject.is_unchanged
                         && is_asked_of_new_images_alone(self.policy, request)
@@ -76,7 +76,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
             images.exempt.extend(before);
             let list = lists.entry(&named.name).or_default();
             for image in &found {
-                // What a list of the pod spec's has already isn't named twice.
+                // An image that is already in a list of the pod spec's isn't added again.
                 if !IMAGE_LISTS.contains(&named.name.as_str()) || !list.contains(image) {
                     list.push(image.clone());
                 }
@@ -88,7 +88,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
                 }
             }
         }
-        // An image that is new in one place is new.
+        // An image that is new in one place counts as new.
         images.exempt.retain(|image| !new.contains(image));
         let names_images = reviewed.workload.is_some() || !self.policy.images.is_empty();
         if new.is_empty() && names_images && is_asked_of_new_images_alone(self.policy, request) {
@@ -150,7 +150,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         texts.iter().map(text).collect()
     }
 
-    /// What the same entry named before an update; nothing where that can't be told.
+    /// The images of the same entry before an update; empty if they are unknown.
     fn images_before(
         &mut self,
         expression: &Expression,
@@ -172,8 +172,8 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         Ok(before)
     }
 
-    /// Fails for an image by the name that it has at a mirror: match rules wouldn't know it by that. Pod specs that name one are
-    /// rejected before.
+    /// Fails for an image that is named by a mirror: match rules wouldn't match that name. Pod specs with such names are rejected
+    /// before.
     fn must_not_be_named_by_mirror(&self, image: &str) -> Result<(), EvaluationError> {
         let mirrors = &self.subject.context.settings.mirrors;
         if mirrors.is_empty() {
@@ -183,7 +183,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         named.map_or(Ok(()), |why| Err(EvaluationError::Failed(format!("'{}': {why}", cut(image, 256)))))
     }
 
-    /// Whether the policy is about an image, by any of its names: whoever writes a Pod chooses how an image is spelt.
+    /// Whether the policy is about an image, by any of its names: the Pod's author chooses the spelling.
     fn is_matched(&self, image: &str, programs: &Programs, scope: &mut Scope<'_>) -> Result<bool, EvaluationError> {
         let rules = &self.policy.images_matched;
         if rules.globs.is_empty() && rules.expressions.is_empty() {
@@ -211,8 +211,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
         Ok(false)
     }
 
-    /// Whether an image that a function is asked about is one that the match rules take in. Any other counts as not
-    /// verified.
+    /// Whether the match rules take in an image that a function is asked about. Any other image counts as not verified.
     pub(super) fn is_in_question(&self, image: &str, images: &Images) -> bool {
         let rules = &self.policy.images_matched;
         let has_rules = !rules.globs.is_empty() || !rules.expressions.is_empty();
@@ -220,7 +219,7 @@ impl<'a> PolicyVerification<'a, '_, '_> {
     }
 }
 
-/// The images that stay as they are: those of which every policy about them says so.
+/// The images that stay as they are: those for which every policy about them says so.
 pub(super) fn unpinned(said: &[(&VerificationPolicy, VerificationOutcome, Images)]) -> BTreeSet<ImageReference> {
     let of = |pinned: bool| {
         let policies = said.iter().filter(move |(policy, ..)| policy.mutate_digest == pinned);
@@ -236,8 +235,8 @@ pub(super) fn unpinned(said: &[(&VerificationPolicy, VerificationOutcome, Images
     unpinned
 }
 
-/// A warning for each new image that no policy looked at, where there are policies that look at images. A policy whose
-/// patterns leave every image out holds without a word, since `[].all(…)` is true, and so does one that names another list.
+/// A warning for each new image that no policy checked, if there are policies for images. A policy whose patterns leave every image
+/// out holds silently, since `[].all(…)` is true, and so does one that names another list.
 pub(super) fn not_looked_at(
     subject: Subject<'_>,
     said: &[(&VerificationPolicy, VerificationOutcome, Images)],

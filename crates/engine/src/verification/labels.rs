@@ -1,4 +1,4 @@
-//! Conditions on what whoever writes an object may change later, without bringing an image.
+//! Conditions on what an object's author may change later, without bringing an image.
 
 use super::unchanged::below_object;
 use image_admission_cel::expression::Program;
@@ -6,13 +6,13 @@ use image_admission_image::workload::WorkloadKind;
 use image_admission_settings::{ExistingImages, Lint, LintRule, Settings, VerificationPolicy};
 use std::collections::BTreeSet;
 
-/// Conditions on labels and annotations, of policies that aren't asked about images which an update leaves as they are.
+/// Conditions on labels and annotations, in policies that aren't evaluated for images that an update leaves as they are.
 pub(crate) fn by_label(settings: &Settings) -> Vec<Lint> {
     let mut lints = Vec::new();
     let may_be_walked_round =
         |policy: &&VerificationPolicy| policy.existing_images == ExistingImages::Skip && is_about_workloads(policy);
     for policy in settings.verification.iter().filter(may_be_walked_round) {
-        // A variable mentions those before it alone.
+        // A variable can mention only the variables before it.
         let mut variables = BTreeSet::new();
         for variable in &policy.variables {
             if looks_at_labels(&variable.expression.text, &variables) {
@@ -29,13 +29,13 @@ pub(crate) fn by_label(settings: &Settings) -> Vec<Lint> {
     lints
 }
 
-/// Whether an expression in CEL looks at labels or annotations of a request's object.
+/// Whether an expression in CEL reads labels or annotations of a request's object.
 #[must_use]
 pub fn reads_labels(expression: &str) -> bool {
     looks_at_labels(expression, &BTreeSet::new())
 }
 
-/// The same, or mentions a variable that does. What can't be read here, and the whole object, may be looked at for its labels.
+/// The same, or mentions a variable that does. An unreadable expression, or one that reads the whole object, may read its labels.
 fn looks_at_labels(expression: &str, variables: &BTreeSet<&str>) -> bool {
     let has_word = ["label", "annotation"].iter().any(|word| expression.contains(word));
     let Ok(program) = Program::read(expression) else { return has_word };
@@ -48,7 +48,7 @@ fn looks_at_labels(expression: &str, variables: &BTreeSet<&str>) -> bool {
     program.paths().iter().any(is_of_labels) || variables.iter().any(mentions)
 }
 
-/// Whether a policy is about workloads. Of other objects it is asked again where it looks at labels.
+/// Whether a policy is about workloads. For other objects, a change of labels that it reads evaluates it again.
 fn is_about_workloads(policy: &VerificationPolicy) -> bool {
     let is_workload = |resource: &String| resource.starts_with('*') || WorkloadKind::has_resource(resource);
     policy.resource_rules.is_empty() || policy.resource_rules.iter().flat_map(|rule| &rule.resources).any(is_workload)
@@ -98,7 +98,7 @@ mod tests {
             let services = json!({"matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["services"]}]}});
             assert_eq!(of(services), [""; 0], "{condition}");
         }
-        // What Kubernetes understands, and this engine doesn't.
+        // Kubernetes understands these, and this engine doesn't.
         assert!(reads_labels("object.metadata.?labels.?env.orValue('') == 'prod'"));
         assert!(!reads_labels("object.?spec.orValue({}) == {}"));
     }

@@ -5,7 +5,7 @@ use image_admission_image::workload::WorkloadKind;
 use image_admission_settings::{ExistingImages, ResourceRule, VerificationPolicy};
 use serde_json::Value;
 
-/// Whether the resource rules take a request in. Without any, a policy is about all that names images by itself.
+/// Whether the resource rules match a request. Without rules, a policy is about all kinds with a pod spec.
 pub(super) fn is_about(policy: &VerificationPolicy, request: &AdmissionRequest<'_>, object: &Value) -> bool {
     let rules = &policy.resource_rules;
     if rules.is_empty() {
@@ -14,7 +14,7 @@ pub(super) fn is_about(policy: &VerificationPolicy, request: &AdmissionRequest<'
     rules.iter().any(|rule| matches_rule(rule, request, object))
 }
 
-/// Whether a request that brings no new image is none of the policy's.
+/// Whether the policy skips this request if it brings no new image.
 pub(super) fn is_asked_of_new_images_alone(policy: &VerificationPolicy, request: &AdmissionRequest<'_>) -> bool {
     request.operation == Operation::Update && policy.existing_images == ExistingImages::Skip
 }
@@ -37,8 +37,8 @@ fn matches_rule(rule: &ResourceRule, request: &AdmissionRequest<'_>, object: &Va
         && rule.resources.iter().any(|own| matches_resource(own, &resource.name, request))
 }
 
-/// `pods`, `pods/status`, `*`, `*/*`. Containers that are added to a Pod that runs come as a subresource, and are the
-/// Pod's all the same: a rule for Pods that left them out would be no rule.
+/// `pods`, `pods/status`, `*`, `*/*`. Containers that are added to a running Pod come as a subresource, but belong to the Pod: a
+/// rule for Pods includes them.
 fn matches_resource(rule: &str, name: &str, request: &AdmissionRequest<'_>) -> bool {
     let (resource, sub_resource) = rule.split_once('/').unwrap_or((rule, ""));
     let is_resource = resource == "*" || resource == name || is_plural(resource, &request.kind);
@@ -46,7 +46,7 @@ fn matches_resource(rule: &str, name: &str, request: &AdmissionRequest<'_>) -> b
     is_resource && (sub_resource == "*" || sub_resource == request.sub_resource || is_ephemeral)
 }
 
-/// Whether a resource is that of a kind: the audit scanner sends the kind in the resource's place.
+/// Whether a resource is that of a kind: the audit scanner sends the kind instead of the resource.
 fn is_plural(resource: &str, kind: &str) -> bool {
     let kind = kind.to_ascii_lowercase();
     let Some(end) = resource.strip_prefix(kind.trim_end_matches('y')) else { return false };

@@ -1,9 +1,8 @@
-//! What expressions ask about images, and the functions that ask it.
+//! What expressions ask about images, and the functions that ask.
 //!
-//! A function can't reach the host. It looks its question up among the answers. Signatures are assumed valid, then checked,
-//! in the order of the expression; a wrong assumption triggers a second evaluation. Any other question ends the evaluation,
-//! is answered, and the expression is evaluated again. So nothing is asked that the expression doesn't come to, and nothing
-//! twice.
+//! A function can't call the host, so it looks its question up among the answers. Signatures are assumed valid, then checked, in
+//! the order of the expression; a wrong assumption triggers a second evaluation. Any other question ends the evaluation, is
+//! answered, and the expression is evaluated again. So each question is asked only if the expression needs it, and only once.
 
 use cel::common::value::{CowVal, Val};
 use image_admission_cel::expression::{EvaluationError, Function, Scope, describe, map_of};
@@ -13,25 +12,25 @@ use cel::{ExecutionError, FunctionContext, Value};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The most questions that one expression may ask: two for each of the most images of many settings, and some.
+/// The most questions of one expression: two for each image at a high `maxImages`, and some more.
 pub(crate) const MAX_QUESTIONS: usize = 400;
 
-/// Something that only the outside knows.
+/// A question that only the host can answer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Question {
     /// Whether an attestor signed an image: 0 or 1.
     Signature { image: String, attestor: String },
     /// Whether an attestor signed an attestation of an image: 0 or 1.
     Attestation { image: String, attestation: String, attestor: String },
-    /// What a verified attestation says.
+    /// The contents of a verified attestation.
     Payload { image: String, attestation: String },
-    /// The image's manifest and configuration.
+    /// The image's manifest and configuration, with its resolved reference.
     ImageData { image: String },
-    /// What the image is on each of its platforms.
+    /// The image's configuration on each of its platforms.
     Configurations { image: String },
-    /// The packages that the image is made of.
+    /// The image's packages.
     Packages { image: String },
-    /// What is known about the image from scanners.
+    /// The image's scan report.
     ScanReport { image: String },
 }
 
@@ -49,7 +48,7 @@ impl Question {
         }
     }
 
-    /// What is taken for the answer while the host hasn't said; none where nothing can be.
+    /// The assumed answer until the host has answered; none if nothing can be assumed.
     pub(crate) fn assumed(&self) -> Option<Value> {
         match self {
             Self::Signature { .. } | Self::Attestation { .. } => Some(Value::Int(1)),
@@ -62,17 +61,17 @@ impl Question {
     }
 }
 
-/// The answers so far, and what the last evaluation asked beside them.
+/// The answers so far, and the open questions of the last evaluation.
 #[derive(Debug, Default)]
 struct Table {
     answers: BTreeMap<Question, Result<Value, EvaluationError>>,
-    /// In the order in which it came to them. All but the last were assumed valid.
+    /// In the order of the evaluation. All but the last were assumed valid.
     open: Vec<Question>,
-    /// Whether it came to one that nothing can be assumed of: what it asks afterwards it may not need.
+    /// Whether there was one without an assumed answer: later questions may not be needed.
     is_stuck: bool,
-    /// Whether it read a payload before it asked who vouches for it, which may be known afterwards.
+    /// Whether it read a payload before its signers were asked for, which may be known afterwards.
     is_early: bool,
-    /// The errors that the last evaluation was given for outages, in its words, each with the image that it asked about.
+    /// The errors of the last evaluation that are outages, in its words, each with its image.
     outages: Vec<(String, String)>,
 }
 
@@ -80,15 +79,15 @@ struct Table {
 #[derive(Clone, Default)]
 pub(crate) struct Answers {
     table: Arc<Mutex<Table>>,
-    /// Who is told of each call that asks, if anybody is.
+    /// The listener for each call that asks, if there is one.
     listener: Option<Listener>,
 }
 
-/// Who is told of a call that asks: its name, its arguments and what it gave, and whether that is an outage.
+/// The listener for a call that asks: it gets the function, the arguments, the result, and whether that is an outage.
 pub(crate) type Listener = Arc<dyn Fn(&str, &[Value], &Result<Value, ExecutionError>, bool) + Send + Sync>;
 
-/// The functions of this module, each by the names that it has. What those answer that ask isn't known where images are
-/// only chosen.
+/// The functions of this module, each under all of its names. Where images are only chosen, the answers of those that ask aren't
+/// known.
 const FUNCTIONS: [(&str, Kind, Body); 18] = [
     ("verifyImageSignatures", Kind::Counts, image_signatures),
     ("verifyAttestationSignatures", Kind::Counts, attestation_signatures),
@@ -110,13 +109,13 @@ const FUNCTIONS: [(&str, Kind, Body); 18] = [
     ("containsDigest", Kind::Computes, contains_digest),
 ];
 
-/// The function that tells what an image is made of.
+/// The function that returns an image's packages.
 pub(crate) const PACKAGES: &str = "sbomPackages";
 
 /// What a function does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// It asks, and says how many attestors verified something.
+    /// It asks, and returns how many attestors signed.
     Counts,
     /// It asks.
     Asks,
@@ -125,7 +124,7 @@ enum Kind {
 
 type Body = fn(&Answers, &Call<'_>) -> Result<Value, ExecutionError>;
 
-/// Whether a function says how many attestors verified something.
+/// Whether a function returns how many attestors signed.
 pub(crate) fn counts(name: &str) -> bool {
     FUNCTIONS.iter().any(|(known, kind, _)| *known == name && *kind == Kind::Counts)
 }
@@ -146,18 +145,18 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 impl Answers {
-    /// No answers yet, with somebody who is told of calls.
+    /// No answers yet, with a listener for calls.
     pub(crate) fn heard_by(listener: Option<Listener>) -> Self {
         Self { table: Arc::default(), listener }
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        // A panic while it was held would have ended the module.
+        // A panic that poisons the lock would have ended the module.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the last evaluation asked and nobody answered yet, in its order, and whether its value may be another one when
-    /// that is answered, whatever the answers are.
+    /// The open questions of the last evaluation, in order, and whether its value may change once they are answered, whatever the
+    /// answers are.
     pub(crate) fn take_open(&self) -> (Vec<Question>, bool) {
         let mut table = self.table();
         let is_unsure = std::mem::take(&mut table.is_stuck) | std::mem::take(&mut table.is_early);
@@ -169,7 +168,7 @@ impl Answers {
         self.table().answers.insert(question, answer);
     }
 
-    /// The outages that the last evaluation came to: its errors in its own words, each with the image that was asked about.
+    /// The outages of the last evaluation: its errors in its own words, each with its image.
     pub(crate) fn take_outages(&self) -> Vec<(String, String)> {
         std::mem::take(&mut self.table().outages)
     }
@@ -194,7 +193,7 @@ impl Answers {
         }
     }
 
-    /// The answer to a question, or the end of the evaluation.
+    /// The answer to a question, or an error that ends the evaluation.
     fn ask(&self, function: &str, question: Question) -> Result<Value, ExecutionError> {
         let mut table = self.table();
         match table.answers.get(&question) {
@@ -219,7 +218,7 @@ impl Answers {
         }
     }
 
-    /// Whether an attestor vouches for an attestation, as far as is known or assumed.
+    /// Whether an attestor signed an attestation, as far as that is known or assumed.
     fn is_verified(&self, image: &str, attestation: &str) -> bool {
         let is_of = |question: &Question| matches!(question, Question::Attestation { image: of, attestation: what, .. } if of == image && what == attestation);
         let table = self.table();
@@ -256,7 +255,7 @@ impl<'c> Call<'c> {
     fn text(&self, position: usize, what: &str) -> Result<String, ExecutionError> {
         match self.arguments.get(position) {
             Some(Value::String(text)) => Ok(text.to_string()),
-            // What `parseImageReference` made of it.
+            // The result of `parseImageReference`.
             Some(Value::Map(map)) if position == 0 => {
                 match map.get(&cel::objects::Key::from("referenceWithTagAndDigest")) {
                     Some(Value::String(text)) => Ok(text.to_string()),
@@ -278,7 +277,7 @@ impl<'c> Call<'c> {
         }
     }
 
-    /// The names of attestors: a list, or one alone.
+    /// The names of attestors: a list, or a single one.
     fn attestors(&self, position: usize) -> Result<Vec<String>, ExecutionError> {
         let wrong = || self.error("the attestors must be a list like `[attestors.team]`");
         match self.arguments.get(position) {
@@ -287,7 +286,7 @@ impl<'c> Call<'c> {
                 let mut all = Vec::new();
                 for name in names.iter() {
                     let Value::String(name) = name else { return Err(wrong()) };
-                    // Who is named twice vouches once.
+                    // An attestor that is named twice counts once.
                     if !all.contains(name.as_ref()) {
                         all.push(name.to_string());
                     }
@@ -376,7 +375,7 @@ fn parse_image_reference(_: &Answers, call: &Call<'_>) -> Result<Value, Executio
     call.image().map(|text| parts(&text))
 }
 
-/// The parts of a reference by its canonical name; what it doesn't have is empty.
+/// The parts of a reference by its canonical name; missing ones are empty.
 fn parts(text: &str) -> Value {
     let Ok(reference) = ImageReference::parse(text) else { return Value::Null };
     let (tag, digest) = (reference.tag().unwrap_or_default(), reference.digest().unwrap_or_default());

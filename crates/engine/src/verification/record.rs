@@ -1,7 +1,7 @@
-//! What expressions come to, what they see, and what is asked on the way: for whoever writes them.
+//! The results of expressions, what they saw and what they asked: for their authors.
 //!
-//! It is told while a request is decided, by the evaluation that decides. Where nobody wants to know, as in the policy's
-//! module, the [`Recorder`] is [`Nobody`], and nothing is kept.
+//! They are recorded while a request is decided, by the evaluation that decides. In the policy's module the [`Recorder`] is
+//! [`Nobody`], and nothing is kept.
 
 use super::VerificationOutcome;
 use super::check::check_policy;
@@ -20,14 +20,14 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The longest text, the longest list and the most leaves of a value that are shown.
+/// The longest string, the longest list and the most leaves of a value that are shown.
 const MAX_TEXT: usize = 300;
 const MAX_ITEMS: usize = 20;
 const MAX_LEAVES: usize = 200;
 /// The most calls of one expression that are shown.
 const MAX_CALLS: usize = 50;
 
-/// What the expressions of one policy of `imageVerification` came to.
+/// The results of the expressions of one policy of `imageVerification`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyRecord {
@@ -44,25 +44,25 @@ pub struct PolicyRecord {
     /// Why it doesn't, in the words of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What couldn't be asked, and counts as though it were as it should be.
+    /// What couldn't be requested and counts as valid.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<String>,
     /// Every expression of the policy, in the order in which its kinds are evaluated.
     pub expressions: Vec<ExpressionRecord>,
 }
 
-/// What one expression came to, once. Without a value and an error it wasn't evaluated.
+/// The result of one expression, once. Without a value and an error it wasn't evaluated.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExpressionRecord {
-    /// Where it stands in the settings.
+    /// Its path in the settings.
     pub path: String,
     /// What it is called there, where it has a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The expression.
     pub text: String,
-    /// The image that it was evaluated for, by the name `ref`.
+    /// The image that it was evaluated for, which it calls `ref`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
     /// Whether `object` was the object before an update.
@@ -71,19 +71,19 @@ pub struct ExpressionRecord {
     /// Whether nothing needed it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub not_evaluated: bool,
-    /// What it came to; what is large is cut.
+    /// Its value; a large one is cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Json>,
-    /// Why it has no value, or one that it mustn't have.
+    /// Why it has no value, or an invalid one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorRecord>,
-    /// What it refers to, with what that was.
+    /// The names that it refers to, with their values.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub saw: Map<String, Json>,
-    /// What it refers to that isn't there: names, and the first field on the way to what it selects.
+    /// The names that it refers to in vain, and the first missing field of a path.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub absent: BTreeSet<String>,
-    /// What it asked, in order.
+    /// Its calls, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallRecord>,
     /// Why the policy couldn't be deployed with it.
@@ -91,18 +91,18 @@ pub struct ExpressionRecord {
     pub problems: Vec<String>,
 }
 
-/// A call of a function that asks somebody else.
+/// A call of a function that asks the host.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallRecord {
     /// Its name.
     pub function: String,
-    /// What it was given.
+    /// Its arguments.
     pub arguments: Vec<Json>,
-    /// What it gave.
+    /// Its result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Json>,
-    /// Why it gave nothing.
+    /// Why it has no result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorRecord>,
 }
@@ -111,7 +111,7 @@ pub struct CallRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorRecord {
-    /// Of which kind it is.
+    /// The kind of error.
     pub kind: ErrorKind,
     /// Why.
     pub message: String,
@@ -121,43 +121,42 @@ pub struct ErrorRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ErrorKind {
-    /// What it was given makes no sense to it.
+    /// Its arguments make no sense to it.
     Failed,
-    /// It refers to a name that stands for nothing.
+    /// It refers to an unknown name.
     Undefined,
-    /// Somebody couldn't be asked now.
+    /// The host couldn't answer now.
     Outage,
-    /// It takes more than it may.
+    /// It exceeds a limit.
     Limit,
 }
 
-/// Who is told what expressions come to.
+/// Gets the results of expressions.
 pub(crate) trait Recorder {
-    /// A policy's expressions are evaluated, from the first on.
+    /// The evaluation of a policy's expressions begins.
     fn begins(&self, _: &VerificationPolicy) {}
     /// A policy isn't about the request.
     fn leaves_out(&self, _: &VerificationPolicy, _why: &'static str) {}
-    /// What expressions see as the object is the one before the update, or no longer is.
+    /// From now on, `object` is the one before the update, or no longer is.
     fn sees_old_object(&self, _: bool) {}
-    /// An expression is evaluated, or evaluated again: what it asked before doesn't count.
+    /// An expression is evaluated, or evaluated again: its earlier calls don't count.
     fn forgets_calls(&self) {}
-    /// An expression came to something.
+    /// An expression has a result.
     fn evaluated(&self, _: &Evaluation<'_, '_>) {}
-    /// What the last evaluation of an expression came to is nothing that it may come to.
+    /// The result of the last evaluation of an expression is invalid.
     fn failed(&self, _: &Expression, _why: &EvaluationError) {}
-    /// Who is told of calls, if anybody is.
+    /// The listener for calls, if there is one.
     fn listener(&self) -> Option<Listener> {
         None
     }
 }
 
-/// Nobody wants to know. That this is somebody too keeps what others do with it out of the policy's module: were there a place
-/// for one recorder or none, the compiler would take any for the one that it knows.
+/// Records nothing. It is a type and not `None`, so that the compiler leaves the other recorder out of the policy's module.
 pub(crate) struct Nobody;
 
 impl Recorder for Nobody {}
 
-/// What an expression came to.
+/// The result of an expression.
 pub(crate) struct Evaluation<'e, 's> {
     pub(crate) expression: &'e Expression,
     pub(crate) program: &'e Program,
@@ -168,10 +167,10 @@ pub(crate) struct Evaluation<'e, 's> {
     pub(crate) value: &'e Result<Value, EvaluationError>,
 }
 
-/// Everything that a recorder is told of one request, in a form that can be shown.
+/// Everything that is recorded for one request, in a form that can be shown.
 pub(crate) struct Record {
     veil: Veil,
-    /// Those since the last evaluation.
+    /// The calls since the last evaluation.
     calls: Arc<Mutex<Vec<CallRecord>>>,
     noted: RefCell<Noted>,
 }
@@ -191,8 +190,8 @@ impl Record {
         Self { veil: Veil { is_secret }, calls: Arc::default(), noted: RefCell::default() }
     }
 
-    /// What was told, for each policy of the settings; `outcomes` is what they say of the request. `why_not` says why a policy
-    /// wasn't asked.
+    /// The records for each policy of the settings; `outcomes` are their results for the request. `why_not` says why a policy
+    /// wasn't evaluated.
     pub(crate) fn policies(
         self,
         settings: &Settings,
@@ -251,7 +250,7 @@ fn all_of(policy: &VerificationPolicy) -> Vec<(Option<&str>, &Expression)> {
     all
 }
 
-/// An expression that nothing was told of.
+/// An expression without a record.
 fn unasked(expression: &Expression) -> ExpressionRecord {
     ExpressionRecord {
         path: expression.path.clone(),
@@ -269,7 +268,7 @@ fn unasked(expression: &Expression) -> ExpressionRecord {
     }
 }
 
-/// The records of an expression with its name, and with what is wrong with it, whatever it is evaluated for.
+/// The records of an expression with its name and its errors, whatever it is evaluated for.
 fn with_problems(
     records: Vec<ExpressionRecord>,
     name: Option<&str>,
@@ -317,7 +316,7 @@ impl Recorder for Record {
             ..unasked(expression)
         };
         let records = noted.expressions.entry(expression.path.clone()).or_default();
-        // An image in several lists is asked about for each.
+        // An image in several lists is evaluated for each.
         if image.is_none() || !records.contains(&record) {
             records.push(record);
         }
@@ -346,21 +345,21 @@ impl Recorder for Record {
     }
 }
 
-/// What hides the contents of a Secret, where the request is about one: whatever was made of them, too.
+/// Hides the contents of a Secret, if the request is about one, and everything that was made from them.
 #[derive(Clone, Copy)]
 struct Veil {
     is_secret: bool,
 }
 
 impl Veil {
-    /// What an expression refers to, and what of that isn't there.
+    /// The names that an expression refers to, and those that are missing.
     fn saw(self, program: &Program, scope: &Scope<'_>) -> (Map<String, Json>, BTreeSet<String>) {
         let (mut saw, mut absent) = (BTreeMap::new(), BTreeSet::new());
         let namespace_of = |name: &str| NAMESPACES.into_iter().find(|own| name.split('.').next() == Some(*own));
         for name in &program.references.names {
             let Some(namespace) = namespace_of(name) else { continue };
             match scope.get(name) {
-                // Who may vouch for an image is known by name alone.
+                // Attestors and attestations are known only by name.
                 Some(value) if namespace.starts_with("attest") => {
                     saw.insert(name.clone(), shown(&json_of(&value)));
                 }
@@ -383,7 +382,7 @@ impl Veil {
             let mut value = root.as_ref();
             let mut there = 0;
             for field in fields {
-                // What is hidden hides what is below it.
+                // A hidden value hides everything below it.
                 if value.is_none_or(|value| *value == HIDDEN) {
                     break;
                 }
@@ -402,7 +401,7 @@ impl Veil {
         (saw.into_iter().collect(), absent)
     }
 
-    /// A document, without what Secrets hold.
+    /// A document, without the contents of Secrets.
     fn root(self, name: &str, value: &Value) -> Json {
         let mut json = json_of(value);
         if self.is_secret && !["object", "oldObject", "request", "namespaceObject", "exemptions"].contains(&name) {
@@ -412,7 +411,7 @@ impl Veil {
         json
     }
 
-    /// What may have been made of the request's object.
+    /// A value that may have been made from the request's object.
     fn derived(self, value: &Value) -> Json {
         let json = json_of(value);
         if self.is_secret { veiled(&json) } else { shown(&json) }
@@ -442,12 +441,12 @@ impl Veil {
     }
 }
 
-/// What says nothing of a text.
+/// A value that says nothing of a string.
 fn veiled(json: &Json) -> Json {
     if json.is_boolean() || json.is_null() { json.clone() } else { HIDDEN.into() }
 }
 
-/// A value as JSON. What JSON has no form for is a text.
+/// A value as JSON. A value without a JSON form becomes a string.
 fn json_of(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
@@ -477,7 +476,7 @@ fn json_of(value: &Value) -> Json {
     }
 }
 
-/// A value in a size that people read.
+/// A value, cut to a readable size.
 fn shown(json: &Json) -> Json {
     fn part(json: &Json, leaves: &mut usize) -> Json {
         match json {

@@ -1,4 +1,4 @@
-//! Signatures: whether an attestor vouches for an image, each asked once.
+//! Signatures: whether an attestor signed an image. Each is verified once.
 
 use super::UNVERIFIED_SHOWN;
 use super::beside::{MOST_CALLS, MOST_IDENTITIES, NamedPlatform, look_beside, one_platform};
@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the host was asked to verify: an artifact at its digest, an identity, and the annotations of the signature.
+/// What the host verified: an artifact at its digest, an identity, and the annotations of the signature.
 type Asked = (String, Identity, BTreeMap<String, String>);
 
 /// What is known of the images of a request.
@@ -25,20 +25,20 @@ pub(super) struct Signatures<'a> {
     settings: &'a Settings,
     host: &'a dyn Host,
     digests: BTreeMap<ImageReference, String>,
-    /// Why other references have none.
+    /// Why other references couldn't be resolved.
     unresolved: BTreeMap<ImageReference, EvaluationError>,
     keys: BTreeMap<KeyReference, Result<String, EvaluationError>>,
     calls: BTreeMap<Asked, Result<(), HostFailure>>,
-    /// What that came to: by policy, image and attestor, why they didn't sign it, if they didn't.
+    /// The results: by policy, image and attestor, why they didn't sign it, if they didn't.
     said: BTreeMap<(String, String, String), Option<Untrusted>>,
-    /// By artifact and what the host says of it, what stands beside it.
+    /// By artifact and the host's result, what is beside it.
     beside: BTreeMap<(String, Untrusted), Beside>,
-    /// By artifact, one of its platforms, where it is an index that nobody signed.
+    /// By artifact, one of its platforms, if it is an index that nobody signed.
     platforms: BTreeMap<String, Option<NamedPlatform>>,
 }
 
 impl<'a> Signatures<'a> {
-    /// `digests` are what references were resolved to already.
+    /// `digests` are those that references were resolved to already.
     pub(super) fn new(settings: &'a Settings, host: &'a dyn Host, digests: Digests) -> Self {
         let mut signatures = Self {
             settings,
@@ -52,13 +52,13 @@ impl<'a> Signatures<'a> {
             platforms: BTreeMap::new(),
         };
         for (reference, digest) in digests {
-            // Whoever asks for it is told.
+            // An expression that asks for it gets the error.
             drop(signatures.note(&reference, digest));
         }
         signatures
     }
 
-    /// Keeps what a reference was resolved to, or what it comes to that it can't be.
+    /// Keeps the digest of a reference, or the error if it can't be resolved.
     fn note(
         &mut self,
         reference: &ImageReference,
@@ -85,8 +85,8 @@ impl<'a> Signatures<'a> {
         self.digests
     }
 
-    /// What a look-up in a registry comes to that failed. Whoever names an image chooses the registry that is asked, which may
-    /// fail as they like: only one that the settings name is taken to be down.
+    /// The error of a failed look-up in a registry. The Pod's author chooses the registry, which may fail on purpose: only the
+    /// failure of one that the settings list counts as an outage.
     pub(super) fn registry_failed(&self, host: &str, failure: &HostFailure, why: String) -> EvaluationError {
         if failure.is_outage() && self.settings.may_be_down(host) {
             EvaluationError::Outage { why, image: None }
@@ -95,7 +95,7 @@ impl<'a> Signatures<'a> {
         }
     }
 
-    /// What an image comes to that can't be resolved.
+    /// The error of an image that can't be resolved.
     pub(super) fn unresolved(&self, reference: &ImageReference, unresolved: &Unresolved) -> EvaluationError {
         match unresolved {
             Unresolved::NoDigest(failure) | Unresolved::NoManifest(failure) => {
@@ -132,8 +132,7 @@ impl<'a> Signatures<'a> {
         Ok(is_signed)
     }
 
-    /// Why an attestor didn't sign what stands at `repository@digest`; none when they did. One of an attestor's identities
-    /// is enough.
+    /// Why an attestor didn't sign `repository@digest`; none if they did. One of an attestor's identities is enough.
     pub(super) fn verify_artifact(
         &mut self,
         policy: &VerificationPolicy,
@@ -154,7 +153,7 @@ impl<'a> Signatures<'a> {
             match self.call(&artifact, identity, annotations) {
                 Ok(()) => return Ok(None),
                 Err(HostFailure::NotTrusted(why)) => refused = Some(refused.map_or(why, |known| known.min(why))),
-                // One that is no outage is none, whatever else is one.
+                // If one failure is no outage, the result is none.
                 Err(other) if failure.as_ref().is_none_or(HostFailure::is_outage) => failure = Some(other),
                 Err(_) => {}
             }
@@ -182,7 +181,7 @@ impl<'a> Signatures<'a> {
             return said.clone();
         }
         let said = match self.host.verify(artifact, &key.1, annotations) {
-            // What was asked for is a digest: a signature of another one vouches for something else.
+            // A signature of another digest covers another image.
             Ok(digest) if artifact.split_once('@').is_some_and(|(_, own)| own == digest) => Ok(()),
             Ok(_) => Err(HostFailure::Malformed("the host verified another digest".to_owned())),
             Err(failure) => Err(failure),
@@ -191,7 +190,7 @@ impl<'a> Signatures<'a> {
         said
     }
 
-    /// A public key that stands in the cluster.
+    /// A public key in the cluster.
     pub(super) fn key(&mut self, reference: &KeyReference) -> Result<String, EvaluationError> {
         if let Some(known) = self.keys.get(reference) {
             return known.clone();
@@ -226,7 +225,7 @@ impl<'a> Signatures<'a> {
             return Err(format!("{what} can't be read: the host gave another object").into());
         }
         let value = holder.data.get(key).ok_or_else(|| format!("{what} is not there"))?;
-        // A Secret's values are Base64.
+        // A Secret's values are base64.
         let text = if *kind == "Secret" {
             super::dsse::decode_base64(value)
                 .and_then(|bytes| String::from_utf8(bytes).ok())
@@ -256,7 +255,7 @@ impl<'a> Signatures<'a> {
             self.registry_failed(reference.host(), &failure, format!("{at} can't be read: {failure}"))
         })?;
         let is_proven = Manifest::read(&document.0).is_ok_and(|manifest| manifest.is_proven(&digest));
-        // Of a manifest with something hidden in it, a node may read another configuration, or run another image.
+        // A manifest may hide data, so that a node reads another configuration, or runs another image.
         if !is_proven && self.unproven_indexes() == UnprovenIndexes::Reject && is_on(Remedy::ProveIndexes) {
             return Err(EvaluationError::Failed(format!(
                 "{at} can't be read: it may hold more than the host shows of it, so that nodes read another"
@@ -289,7 +288,7 @@ impl<'a> Signatures<'a> {
         }))
     }
 
-    /// By image, who signed it.
+    /// By image, its signers.
     pub(super) fn verified(&self, policy: &VerificationPolicy) -> BTreeMap<String, BTreeSet<String>> {
         let mut verified: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for ((_, image, attestor), refused) in self.said.iter().filter(|((of, ..), _)| *of == policy.name) {
@@ -300,8 +299,8 @@ impl<'a> Signatures<'a> {
         verified
     }
 
-    /// What isn't signed by whom, and why: those who were asked for in vain stand together, by image and by what the host says.
-    /// What stands beside the images is looked up where the request is rejected for them, and for as many as are told of.
+    /// The images that aren't signed by wanted attestors, and why: attestors are grouped by image and by the host's result. What is
+    /// beside the images is looked up only if the request is rejected for them, and only for images that the message shows.
     pub(super) fn unverified(&mut self, policy: &VerificationPolicy, is_rejected: bool) -> Vec<Unverified> {
         let mut refused: BTreeMap<(String, Untrusted), Vec<String>> = BTreeMap::new();
         for ((of, image, attestor), why) in &self.said {
@@ -328,7 +327,7 @@ impl<'a> Signatures<'a> {
         unverified
     }
 
-    /// What stands beside a digest, looked up once, and only where the request may make so many more calls.
+    /// What is beside a digest, looked up once, and only if the request may make that many more calls.
     fn beside(&mut self, reference: &ImageReference, digest: &str, why: Untrusted) -> Beside {
         let key = (reference.at(digest), why);
         if let Some(known) = self.beside.get(&key) {
@@ -344,8 +343,8 @@ impl<'a> Signatures<'a> {
 }
 
 impl Signatures<'_> {
-    /// The platform of an index that one of these attestors signed instead of the index. It is looked for where the request may make so
-    /// many more calls, and vouches for nothing.
+    /// The platform of an index that one of these attestors signed instead of the index. It is looked up only if the request may
+    /// make that many more calls, and verifies nothing.
     fn signed_platform(
         &mut self,
         policy: &VerificationPolicy,
@@ -371,8 +370,8 @@ impl Signatures<'_> {
     }
 }
 
-/// Whether runtimes, which read an image's configuration with another parser, read it as it is read here: by the fields of
-/// the OCI image specification, and those that Docker adds.
+/// Whether runtimes, with their own parsers, read an image's configuration as it is read here: checked for the fields of the OCI
+/// image specification, and those that Docker adds.
 fn check_configuration(config: &Json) -> Result<(), Misspelt> {
     let fields = |json: Option<&Json>, fields: &[&'static str]| {
         json.and_then(Json::as_object).map_or(Ok(()), |object| spelling::check(object, fields))

@@ -1,13 +1,13 @@
-//! Updates that leave everything of an object as it is that could name an image, whatever its kind is.
+//! Updates without a change that could name an image, for objects of any kind.
 //!
-//! What a pod spec names, `update` tells apart. Objects of other kinds name images wherever a policy finds them, so that only what names
-//! none in any of them is left out: unless the policy looks at just that.
+//! In a pod spec, `update` compares the images. Objects of other kinds may name images wherever a policy finds them. So only fields
+//! that never name one are ignored, unless the policy reads just those.
 
 use image_admission_cel::expression::Program;
 use image_admission_settings::VerificationPolicy;
 use serde_json::Value;
 
-/// What of an object's metadata names no image.
+/// The fields of an object's metadata that name no image.
 const METADATA: [&str; 7] = [
     "labels",
     "finalizers",
@@ -18,7 +18,7 @@ const METADATA: [&str; 7] = [
     "deletionGracePeriodSeconds",
 ];
 
-/// Whether an update leaves all of an object as it is that could name an image. Annotations could.
+/// Whether an update leaves everything unchanged that could name an image. Annotations could.
 pub(crate) fn leaves_images_alone(object: &Value, old: &Value) -> bool {
     let rest = |object: &Value| {
         let mut rest = object.clone();
@@ -36,7 +36,7 @@ pub(crate) fn leaves_images_alone(object: &Value, old: &Value) -> bool {
     rest(object) == rest(old)
 }
 
-/// Whether a policy looks at what names no image otherwise: then it may be an image's name to it.
+/// Whether a policy reads a field that usually names no image: to this policy it may.
 pub(super) fn reads_what_names_no_image(policy: &VerificationPolicy) -> bool {
     let read = |text: &str| match Program::read(text) {
         Ok(program) => program.paths().iter().any(|path| may_read(path)),
@@ -45,7 +45,7 @@ pub(super) fn reads_what_names_no_image(policy: &VerificationPolicy) -> bool {
     policy.deciding_expressions().any(|expression| read(&expression.text))
 }
 
-/// What of the object, or of the one before, a path from a variable on leads to; none where it leads elsewhere.
+/// The part of the object, or of the previous one, that a path of a variable leads to; none if it leads elsewhere.
 pub(super) fn below_object<'p, 't>(path: &'p [&'t str]) -> Option<&'p [&'t str]> {
     match path {
         ["object" | "oldObject", below @ ..] | ["request", "object" | "oldObject", below @ ..] => Some(below),
@@ -54,10 +54,10 @@ pub(super) fn below_object<'p, 't>(path: &'p [&'t str]) -> Option<&'p [&'t str]>
     }
 }
 
-/// Whether a path from a variable on leads to it, or to something around it.
+/// Whether a path of a variable leads to such a field, or to something around it.
 fn may_read(path: &[&str]) -> bool {
     let Some(below) = below_object(path) else { return false };
-    // As far as both go, they agree.
+    // They agree up to the end of the shorter path.
     let may_reach = |other: &[&str]| below.iter().zip(other).all(|(a, b)| a == b);
     METADATA.iter().any(|key| may_reach(&["metadata", key]))
         || may_reach(&["status"])

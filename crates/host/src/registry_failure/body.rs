@@ -1,13 +1,12 @@
-//! The body of an answer that forbids what was asked for (403): an error in JSON, a page, or a line of text. It tells one denial from
-//! another, by how it begins.
+//! The body of a 403 answer: an error in JSON, a page, or a line of text. Its beginning tells one denial from another.
 
 use super::{Failure, Refusal, messages};
 use serde::Deserialize;
 
-/// The most texts of a page that are looked at: they stand in its beginning.
+/// The most texts of a page that are looked at, from its beginning.
 const MAX_TEXTS: usize = 8;
 
-/// An error of a registry, as far as it has the specification's form. Some have codes of their own, or none.
+/// An error of a registry in the specification's form, without the code: some registries have their own codes, or none.
 #[derive(Deserialize)]
 struct Errors {
     errors: Vec<OneError>,
@@ -18,17 +17,17 @@ struct OneError {
     message: String,
 }
 
-/// Why a registry forbids it, where no login changes that.
+/// Why a registry refuses a request with any login.
 pub(super) fn refusal(body: &str) -> Option<Failure> {
     let known = texts(body).iter().find_map(|text| messages::known(text));
     known.filter(|failure| matches!(failure, Failure::Refused(Refusal::Policy | Refusal::Address)))
 }
 
-/// The texts in the beginning of a body.
+/// The texts at the beginning of a body.
 fn texts(body: &str) -> Vec<String> {
     let body = body.trim_start();
     if body.starts_with('{') {
-        // Behind it stands what the host says beside it.
+        // The host's own text follows.
         let read = serde_json::Deserializer::from_str(body).into_iter::<Errors>().next();
         let first = read.and_then(Result::ok).and_then(|read| read.errors.into_iter().next());
         return first.map(|error| error.message).into_iter().collect();

@@ -1,12 +1,12 @@
-//! What registries say where they give no manifest: each in words of its own, by which one kind of failure is told from another.
+//! The messages of registries that give no manifest. Each registry has its own, and they tell the kinds of failure apart.
 //!
-//! Of an error in the specification's form the host shows the message alone, and neither its code nor the status. So the messages
-//! are known here as Docker Hub, ghcr.io, ECR, ACR, Artifact Registry, Quay, Harbor, Artifactory, GitLab, Nexus and CNCF
-//! Distribution write them; `tests/registries/answers.yaml` has each in whole.
+//! Of an error in the specification's form, the host shows only the message, not its code or the status. So the messages of Docker
+//! Hub, ghcr.io, ECR, ACR, Artifact Registry, Quay, Harbor, Artifactory, GitLab, Nexus and CNCF Distribution are listed here;
+//! `tests/registries/answers.yaml` has the full texts.
 
 use super::{Failure, Refusal};
 
-/// How messages begin. A `*` stands for a name, which whoever names an image may choose: it has no blanks.
+/// How messages begin. A `*` stands for a name without blanks, which the author of an image's name may choose.
 const BEGINNINGS: [(&str, Failure); 39] = [
     ("manifest unknown", Failure::NoManifest),
     ("the named manifest is not known to the registry", Failure::NoManifest),
@@ -51,12 +51,12 @@ const BEGINNINGS: [(&str, Failure); 39] = [
     ("user: * is not authorized to perform: ", Failure::Denied),
 ];
 
-/// What a message says, as far as its beginning is known.
+/// The failure of a message, if its beginning is known.
 pub(super) fn known(message: &str) -> Option<Failure> {
     BEGINNINGS.iter().find(|(beginning, _)| begins(message, beginning)).map(|(_, failure)| *failure)
 }
 
-/// Whether a message begins so, in whatever case its first words are.
+/// Whether a message begins like this; the case of its first words is ignored.
 fn begins(message: &str, beginning: &str) -> bool {
     let (first, rest) = beginning.split_once('*').map_or((beginning, None), |(first, rest)| (first, Some(rest)));
     let Some((start, behind)) = message.split_at_checked(first.len()) else { return false };

@@ -1,4 +1,4 @@
-//! What is read off a failure, and what can't pass for another.
+//! How failures are told apart, and which can't pass for another.
 
 use super::*;
 
@@ -188,7 +188,7 @@ fn who_did_not_sign_is_told_from_what_cannot_be_told() {
     ] {
         assert_eq!(verification(error), refused(Refusal::Unknown), "{error}");
     }
-    // What only a verification can say means nothing elsewhere.
+    // Errors of verifications mean nothing elsewhere.
     assert_eq!(of("no signatures found for image: r/a"), refused(Refusal::Unknown));
 }
 
@@ -208,7 +208,7 @@ fn a_call_that_was_not_granted() {
     assert!(!of(text).to_string().contains("hunter2"));
 }
 
-/// What the engine's table has of each registry.
+/// The entries of the engine's table for each registry.
 #[derive(serde::Deserialize)]
 struct Row {
     registry: String,
@@ -237,7 +237,7 @@ fn each_registry_is_understood_in_its_own_words() {
     }
 }
 
-/// Whoever names an image chooses what stands in the middle of a message; whoever runs a registry, a body.
+/// The author of an image's name chooses the middle of a message; the owner of a registry chooses a body.
 #[test]
 fn only_the_beginning_of_a_message_counts() {
     let envelope =
@@ -257,7 +257,7 @@ fn only_the_beginning_of_a_message_counts() {
         assert_eq!(envelope(said), refused(Refusal::Error), "{said}");
     }
     assert_eq!(envelope("Artifact a:too-many-requests not found"), HostFailure::NotFound(Failure::NoManifest.words()));
-    // Each has the case that its registry gives it, or that another does.
+    // Messages come in the case of their registry, or in another.
     assert!(envelope("TOO MANY REQUESTS").is_outage());
 }
 
@@ -283,11 +283,11 @@ fn a_body_says_which_denial_it_is_and_never_more() {
         "<b>1</b><b>2</b><b>3</b><b>4</b><b>5</b><b>6</b><b>7</b><b>8</b><p>Since Docker is a US company",
         "\n\nSince Docker is a US company",
     ] {
-        // A body that is one line of text is one that a registry has written for people.
+        // A body of one line of text is a registry's message for people.
         let expected = if body.trim_start().starts_with("Since") { refused(Refusal::Address) } else { denied(403) };
         assert_eq!(server(403, body), expected, "{body}");
     }
-    // Other statuses say enough.
+    // Other statuses are clear without the body.
     let blocked = r#"{"errors":[{"message":"Artifact download request rejected"}]}"#;
     assert_eq!(server(403, blocked), refused(Refusal::Policy));
     assert_eq!(server(404, blocked), refused(Refusal::Status(404)));

@@ -1,7 +1,7 @@
-//! The proof of a manifest's bytes: what the host says of it is written again as people's tools write manifests, and hashed.
+//! The proof of a manifest's bytes: the host's answer is written again in the spellings of common tools, and hashed.
 //!
-//! An honest document comes out with its digest at one of these spellings. One with anything that the host dropped (a key in
-//! another case, a repeated one, a field that nobody knows) comes out with it at none.
+//! An honest document gets its digest in one of these spellings. A document with anything that the host dropped (a key in another
+//! case, a repeated key, an unknown field) gets it in none.
 
 use super::{Annotations, Descriptor, Manifest, WirePlatform};
 use data_encoding::HEXLOWER;
@@ -9,7 +9,7 @@ use image_admission_untrusted::json::Text;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
-/// The most bytes that are hashed for one document, over all spellings: whoever pushes it chooses how large it is.
+/// The most bytes that are hashed for one document, over all spellings: its pusher chooses how large it is.
 const MAX_HASHED: usize = 8 * 1024 * 1024;
 
 /// How a tool writes a manifest.
@@ -20,16 +20,16 @@ struct Spelling {
     escapes: Escapes,
 }
 
-/// The order of keys. Those that a document doesn't have are passed over.
+/// The order of keys. Keys that a document doesn't have are skipped.
 #[derive(Debug, PartialEq, Eq)]
 struct Order {
     document: &'static [Key],
     /// Of entries, layers and the subject.
     descriptor: &'static [Key],
-    /// Of an image's configuration, where that is another one.
+    /// Of an image's configuration, which may have another order.
     config: &'static [Key],
     platform: &'static [Key],
-    /// Whether a platform has null for what it doesn't say.
+    /// Whether a platform has null for fields without a value.
     has_nulls: bool,
 }
 
@@ -58,9 +58,9 @@ enum Key {
 /// Line breaks and blanks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Layout {
-    /// A line for each value, with this once for each level; none: no blank at all.
+    /// A line for each value, indented by this once for each level; none: no blanks at all.
     indent: Option<&'static str>,
-    /// How many levels deeper all lines stand but the first: the document was taken out of another.
+    /// How many levels deeper all lines but the first are: the document was taken out of another.
     base: usize,
 }
 
@@ -68,11 +68,11 @@ struct Layout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Escapes {
     None,
-    /// Go's: what HTML and JavaScript could take for their own.
+    /// Go's: characters with a meaning in HTML or JavaScript.
     Html,
     /// Perl's: `/`.
     Slash,
-    /// .NET's: what HTML could take for its own, and `+`.
+    /// .NET's: characters with a meaning in HTML, and `+`.
     Plus,
 }
 
@@ -126,7 +126,7 @@ const fn spelling(order: &'static Order, layout: Layout, escapes: Escapes) -> Sp
     Spelling { order, layout, escapes }
 }
 
-/// The spellings that most documents have, so that theirs is found at once, and those that only one tool has.
+/// The spellings that most documents have, which are tried first, and those that only one tool has.
 static KNOWN: [Spelling; 17] = [
     spelling(&OCI, COMPACT, Escapes::Html),
     spelling(&OCI, indented("  "), Escapes::Html),
@@ -147,7 +147,7 @@ static KNOWN: [Spelling; 17] = [
     spelling(&DOTNET, COMPACT, Escapes::Plus),
 ];
 
-/// What is tried in all combinations.
+/// These are tried in all combinations.
 static ORDERS: [&Order; 4] = [&OCI, &DOCKER, &SORTED, &MEDIA_TYPE_FIRST];
 static LAYOUTS: [Layout; 6] =
     [COMPACT, indented("  "), indented("   "), indented("    "), indented("\t"), indented(" ")];
@@ -161,13 +161,13 @@ pub(super) fn is_proven(manifest: &Manifest<'_>, digest: &str) -> bool {
         LAYOUTS.iter().flat_map(move |&layout| ESCAPES.iter().map(move |&escapes| Spelling { order, layout, escapes }))
     });
     let others = all.filter(|spelling| !KNOWN.contains(spelling));
-    // Room for all of it at once, as long as no entry says much.
+    // Enough for the whole document, unless entries are large.
     let entries = manifest.entries().len() + parts.layers.as_ref().map_or(0, Vec::len);
     let mut writer = Writer { text: Vec::with_capacity(512 + 320 * entries), ..Writer::default() };
     let mut hashed = 0;
     let mut last: Option<Spelling> = None;
     for spelling in KNOWN.into_iter().chain(others) {
-        // Escapes make a difference only where there is something to escape.
+        // Escapes make a difference only if there is something to escape.
         let is_same = last.is_some_and(|last| last.order == spelling.order && last.layout == spelling.layout);
         if is_same && !writer.has_escapable && spelling.escapes != Escapes::Slash {
             continue;
@@ -186,7 +186,7 @@ pub(super) fn is_proven(manifest: &Manifest<'_>, digest: &str) -> bool {
     false
 }
 
-/// A digest that is looked for.
+/// The digest that a spelling must have.
 struct WantedDigest {
     algorithm: Algorithm,
     hash: Vec<u8>,
@@ -210,7 +210,7 @@ impl WantedDigest {
         Some(Self { algorithm, hash: HEXLOWER.decode(hex.as_bytes()).ok()? })
     }
 
-    /// Whether a text, or the same with a line break at its end, has the digest.
+    /// Whether the bytes, alone or with a line break at the end, have the digest.
     fn is_of(&self, text: &[u8]) -> bool {
         match self.algorithm {
             Algorithm::Sha256 => self.is_hash_of(Sha256::new(), text),
@@ -234,7 +234,7 @@ impl WantedDigest {
     }
 }
 
-/// What stays unread until a proof needs it.
+/// The parts that stay unread until a proof needs them.
 struct Parts<'a> {
     config: Option<Descriptor<'a>>,
     layers: Option<Vec<Descriptor<'a>>>,
@@ -250,17 +250,17 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// A document as it is written.
+/// Writes a document in one spelling.
 #[derive(Default)]
 struct Writer {
     text: Vec<u8>,
     indent: Option<&'static str>,
-    /// The levels that the present line stands in.
+    /// The nesting level of the current line.
     depth: usize,
     escapes: Option<Escapes>,
-    /// Whether something was there that only some writers escape.
+    /// Whether there was a character that only some tools escape.
     has_escapable: bool,
-    /// Whether nothing stands yet in the object or list that is being written.
+    /// Whether the current object or list is still empty.
     is_first: bool,
 }
 
@@ -393,7 +393,7 @@ impl Writer {
         self.text.extend_from_slice(number.to_string().as_bytes());
     }
 
-    /// A key, with the quotes that it stands in.
+    /// A key, with its quotes.
     fn key(&mut self, quoted: &str) {
         self.item();
         self.text.extend_from_slice(quoted.as_bytes());
@@ -413,7 +413,7 @@ impl Writer {
         self.is_first = true;
     }
 
-    /// Before each member of an object or list.
+    /// Called before each member of an object or list.
     fn item(&mut self) {
         if !self.is_first {
             self.text.push(b',');
@@ -424,7 +424,7 @@ impl Writer {
 
     fn close(&mut self, bracket: u8) {
         self.depth = self.depth.saturating_sub(1);
-        // Every writer has an empty object or list on one line.
+        // All tools write an empty object or list on one line.
         if !self.is_first {
             self.line();
         }
@@ -443,7 +443,7 @@ impl Writer {
 
     fn string(&mut self, text: &str) {
         self.text.push(b'"');
-        // Nearly every string: what no writer escapes.
+        // Nearly every string has nothing to escape.
         let is_plain = |b: u8| matches!(b, b' '..=b'~') && !matches!(b, b'"' | b'\\' | b'<' | b'>' | b'&');
         let is_escaped = match self.escapes {
             Some(Escapes::Slash) => text.contains('/'),
@@ -500,7 +500,7 @@ mod tests {
         format!("sha256:{hex}")
     }
 
-    /// What the host shows of a document: the keys that it knows, in an order of its own.
+    /// What the host shows of a document: the keys that it knows, in its own order.
     fn shown(document: &[u8]) -> Vec<u8> {
         let mut shown: serde_json::Value = serde_json::from_slice(document).unwrap();
         let nulls =
@@ -552,7 +552,7 @@ mod tests {
             let mut writer = Writer::default();
             writer.begin(spelling);
             writer.document(&manifest, &parts, spelling.order);
-            // What is written is a document again, whatever the spelling: nothing but the spelling differs.
+            // The output is a document again: spellings differ in nothing but form.
             let again: serde_json::Value = serde_json::from_slice(&writer.text).unwrap();
             assert!(again.get("manifests").is_some(), "{spelling:?}");
             for end in ["", "\n"] {
@@ -594,7 +594,7 @@ mod tests {
         let answer = shown(index(clean).as_bytes());
         let proven = |document: &str| crate::manifest::is_proven(&sha256(document.as_bytes()), &answer).unwrap();
         assert!(proven(&index(clean)));
-        // Each of these shows the host the same.
+        // The host's answer is the same for each of these.
         for hidden in [
             clean.replace(r#""size":1"#, r#""size":1,"Digest":"sha256:2""#),
             clean.replace(r#""size":1"#, r#""DIGEST":"sha256:2","size":1"#),
@@ -621,7 +621,7 @@ mod tests {
         let answer = shown(document.as_bytes());
         let manifest = Manifest::read(&answer).unwrap();
         assert!(document.len() * 3 > MAX_HASHED);
-        // As a tool writes it whose spelling is tried at first; and as one does whose turn never comes.
+        // The spelling that is tried first, and one whose turn never comes.
         for (spelling, expected) in [(KNOWN[0], true), (KNOWN[16], false)] {
             let mut writer = Writer::default();
             writer.begin(spelling);

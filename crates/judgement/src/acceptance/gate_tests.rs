@@ -30,7 +30,7 @@ fn exploited(id: &str, due: Option<&str>) -> Finding<'static> {
     Finding { exploited: Some(Exploited::Yes { due }), ..finding(id, Severity::Low) }
 }
 
-/// What findings come to, and what is warned of: `accepted`, `rejected: …`, `unreadable: …`.
+/// The verdict on findings (`accepted`, `rejected: …`, `unreadable: …`), and the warnings.
 fn judge(acceptance: &Value, findings: &Findings<'_>) -> (String, Vec<String>) {
     let settings = json!({"acceptance": acceptance, "reports": {"sources": [{"registry": {"allowUnsigned": true}}]}});
     let settings = Settings::read(&settings).unwrap();
@@ -99,7 +99,7 @@ fn lists_vex_and_exemptions_come_before_what_is_exploited() {
     check(json!({"knownExploited": "reject"}), std::slice::from_ref(&cleared), "accepted", &[]);
     let counts = "rejected: 1 finding exploited in the wild (KEV): CVE-1 in curl (fixed in 9)";
     check(json!({"knownExploited": "reject", "ignoreVexStatus": true}), &[cleared], counts, &[]);
-    // A grace period is for what nobody attacks yet.
+    // A grace period is only for findings that aren't exploited yet.
     let young = Finding { published: Some(Timestamp(NOW.0 - DAY)), ..exploited("CVE-1", None) };
     check(json!({"knownExploited": "reject", "fixGracePeriod": "14d"}), &[young], counts, &[]);
     let settings = json!({"acceptance": {"knownExploited": "reject"}, "reports": {"sources": [{"registry": {"allowUnsigned": true}}]},
@@ -131,7 +131,7 @@ fn what_a_report_does_not_say_is_not_fine() {
     let gone = Finding { suppressed: true, ..untold };
     check(reject.clone(), &[gone], "accepted", &[]);
     check(reject.clone(), &[], "accepted", &[]);
-    // A verdict lists nothing; one with findings has them looked at, beside the limits that it stands for.
+    // A verdict without findings lists nothing. With findings, they are checked too, beside the limits that it stands for.
     let pass = |entries| Findings { entries, verdict: Some(OwnVerdict::Pass), ..Findings::default() };
     assert_eq!(judge(&reject, &pass(None)).0, format!("unreadable: {UNTOLD}"));
     assert_eq!(judge(&json!({}), &pass(None)).0, "accepted");
@@ -167,7 +167,7 @@ fn what_is_likely_to_be_exploited() {
         "accepted",
         &[one("percentile from 0.95").trim_start_matches("rejected: ")],
     );
-    // What has none may be anything.
+    // A finding without a value may have any value.
     let without = forecast("CVE-1", Some(0.01), None);
     check(epss(json!({})), std::slice::from_ref(&without), &one("percentile from 0.95; 1 without one"), &[]);
     check(epss(json!({"missing": "ignore"})), std::slice::from_ref(&without), "accepted", &[]);
@@ -353,7 +353,7 @@ fn what_is_wrong_with_the_settings() {
     ] {
         assert_eq!(problems(acceptance, source), why);
     }
-    // One source that tells is enough to be warned by, not to be kept out by.
+    // One source that knows is enough for a warning, but not for a rejection.
     let two = |action: &str| {
         let settings = json!({"acceptance": {"endOfLife": action}, "reports": {"sources": [{"sbomscanner": {}}, {"trivyOperator": {}}]}});
         Settings::read(&settings).is_ok()

@@ -179,7 +179,7 @@ fn a_summary_decides_only_what_it_can_know() {
         assert_eq!(depth(acceptance.clone(), json!([])), Depth::Entries, "{acceptance}");
     }
     assert_eq!(depth(json!({}), exemption(json!({}))), Depth::Entries);
-    // Of another image or namespace it changes nothing.
+    // One for another image or namespace changes nothing.
     assert_eq!(depth(json!({}), exemption(json!({"images": ["docker.io/"]}))), Depth::Summary);
     assert_eq!(depth(json!({}), exemption(json!({"namespaces": ["other"]}))), Depth::Summary);
 }
@@ -261,21 +261,21 @@ proptest! {
         let reversed: Vec<_> = entries.iter().rev().cloned().collect();
         prop_assert_eq!(is_accepted(&settings, &reversed), accepted);
 
-        // Whatever is found on top clears nothing.
+        // An additional finding clears nothing.
         let mut with_more = entries.clone();
         with_more.push(more);
         prop_assert!(accepted || !is_accepted(&settings, &with_more));
 
-        // What lets findings through rejects nothing.
+        // Allowing a finding causes no rejection.
         let allowing = with_one_more(&settings, "/acceptance/allowAlways", json!(id));
         prop_assert!(!accepted || is_accepted(&allowing, &entries));
         let exemption = json!({"vulnerability": id, "reason": "r", "expires": "2099-01-01"});
         prop_assert!(!accepted || is_accepted(&with_one_more(&settings, "/exemptions", exemption), &entries));
-        // One that has ended does nothing at all.
+        // An exemption that has ended has no effect.
         let ended = json!({"vulnerability": "*", "reason": "r", "expires": "2020-01-01"});
         prop_assert_eq!(is_accepted(&with_one_more(&settings, "/exemptions", ended), &entries), accepted);
 
-        // What denies clears nothing, and what it denies is denied whatever else is said.
+        // Denying a finding clears nothing, and it is denied whatever else applies.
         let denying = with_one_more(&settings, "/acceptance/denyAlways", json!(id));
         prop_assert!(accepted || !is_accepted(&denying, &entries));
         let there = entries.iter().any(|entry| entry.id.as_ref().is_some_and(|own| own.as_str() == id));

@@ -1,7 +1,7 @@
-//! Exemptions that stand in the cluster, as objects of a kind of this project's own.
+//! Exemptions in the cluster: objects of this project's own kind.
 //!
-//! They are looked for once for a request, and only where a finding would reject it. Who may write such an object is RBAC's to
-//! say: one in a workload's own namespace holds there alone. What is believed of an object is what a GET shows.
+//! They are listed once for a request, and only if a finding would reject it. RBAC decides who may write such an object. One in a
+//! workload's own namespace holds only there. An object counts as a GET shows it.
 
 use super::of_image;
 use crate::reason::UnknownExemptions;
@@ -20,17 +20,17 @@ use std::fmt;
 
 const API_VERSION: &str = ExemptionObject::API_VERSION;
 const KIND: &str = ExemptionObject::KIND;
-/// What is asked for.
+/// The requested fields.
 const FIELDS: [&str; 1] = ["spec"];
 
-/// The exemptions that stand in the cluster, as far as they are about the workload of one request.
+/// The exemptions in the cluster, as far as they are about the workload of one request.
 pub struct ExemptionObjects<'a> {
     host: &'a dyn Host,
     settings: &'a ExemptionsFrom,
     /// The workload's namespace.
     namespace: &'a str,
     now: Timestamp,
-    /// What the lists show, once it was needed.
+    /// What the lists show, once they were needed.
     shown: OnceCell<Vec<Exemption>>,
     /// By namespace and name, whether a GET shows the same.
     read: RefCell<BTreeMap<(String, String), bool>>,
@@ -39,7 +39,7 @@ pub struct ExemptionObjects<'a> {
 }
 
 impl<'a> ExemptionObjects<'a> {
-    /// Those for a workload of `namespace`; none where the settings believe no objects. Nothing is asked yet.
+    /// Those for a workload of `namespace`; none if the settings use no objects. Makes no calls yet.
     pub fn new(settings: &'a Settings, host: &'a dyn Host, now: Timestamp, namespace: &'a str) -> Option<Self> {
         let settings = settings.exemptions_from.as_deref()?;
         Some(Self {
@@ -53,7 +53,7 @@ impl<'a> ExemptionObjects<'a> {
         })
     }
 
-    /// Those that speak of an image, without those that a GET doesn't show as the list did.
+    /// Those about an image, without those that a GET shows differently from the list.
     pub fn of_image(&self, reference: &ImageReference) -> Vec<&Exemption> {
         let shown = self.shown.get_or_init(|| self.list());
         let read = self.read.borrow();
@@ -62,7 +62,7 @@ impl<'a> ExemptionObjects<'a> {
         exemptions
     }
 
-    /// Whether an exemption still says what the list showed: a list proves nothing about now. One of the settings does.
+    /// Whether an exemption still says what the list showed: a list may be outdated. One of the settings always does.
     pub fn is_current(&self, exemption: &Exemption) -> bool {
         let Some(key) = key(exemption).filter(|_| is_on(Remedy::ReadWhatIsListed)) else { return true };
         if let Some(known) = self.read.borrow().get(&key) {
@@ -94,7 +94,7 @@ impl<'a> ExemptionObjects<'a> {
                 exemptions.extend(items.into_iter().filter_map(|item| self.exemption(item, namespace)));
                 Ok(())
             });
-            // What other namespaces exempt holds all the same: they needn't ask this one.
+            // Exemptions of other namespaces hold all the same, and may need none of this one.
             if let Err(failure) = listed {
                 self.note(namespace, failure);
             }
@@ -119,7 +119,7 @@ impl<'a> ExemptionObjects<'a> {
         self.failed.borrow_mut().get_or_insert_with(unknown);
     }
 
-    /// What an object says, and why it holds for nothing; none when it is about to be gone.
+    /// What an object says, and why it holds for nothing; none if it is being deleted.
     fn exemption(&self, object: Object<'_>, namespace: &str) -> Option<Exemption> {
         let Metadata { named, creation_timestamp, deletion_timestamp } = object.metadata;
         if deletion_timestamp.is_some() && is_on(Remedy::DeletedExemptsNothing) {
@@ -141,7 +141,7 @@ impl<'a> ExemptionObjects<'a> {
         Some(exemption)
     }
 
-    /// The bound of the settings that an object is out of, whatever the finding is.
+    /// The bound of the settings that an object exceeds, whatever the finding is.
     fn out_of_bounds(
         &self,
         exemption: &Exemption,
@@ -154,7 +154,7 @@ impl<'a> ExemptionObjects<'a> {
         let longest = self.settings.max_duration.as_ref()?;
         match made {
             None => is_on(Remedy::KnowAgeOfExemptions).then_some(VoidExemption::Undated),
-            // Its whole time would begin then, and could be put off for ever.
+            // Its duration would begin then, and could be put off for ever.
             Some(made) if made > self.now => {
                 is_on(Remedy::KnowAgeOfExemptions).then_some(VoidExemption::MadeLater(made))
             }

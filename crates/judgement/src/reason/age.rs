@@ -6,39 +6,39 @@ use std::fmt;
 /// Why a report isn't fresh enough.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StaleReport {
-    /// Nobody knows how old it is.
+    /// Its age is unknown.
     UnknownAge(UnknownAge, Span),
-    /// It says a time that is still to come.
+    /// Its time is in the future.
     Ahead(Timestamp, Span),
     /// It is older than it may be.
     Old(Timestamp, Span),
 }
 
-/// Why nobody knows how old a report is.
+/// Why the age of a report is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnknownAge {
-    /// It wasn't asked for, since nothing depends on it.
+    /// It wasn't requested, because nothing depends on it.
     NotAsked,
-    /// A report says no time at which it was made.
+    /// A report has no time at which it was made.
     NotMade,
-    /// It says no time of its scan.
+    /// It has no time of its scan.
     NotScanned,
-    /// sbomscanner's reports have the time of their ScanJob.
+    /// sbomscanner's reports take the time of their ScanJob, and it names none.
     NoScanJob,
     /// That ScanJob is gone.
     ScanJobGone,
-    /// The ScanJob of this name.
+    /// The ScanJob of this name has no completion time.
     ScanJobNotCompleted(String),
-    /// The settings don't say where it stands.
+    /// The settings don't say where the time is.
     NoField,
-    /// What stands at the settings' path is this.
+    /// The value at the settings' path is no time.
     NoTime {
         /// The settings' path.
         path: String,
-        /// What stands there.
+        /// The value there.
         value: String,
     },
-    /// Nothing stands there.
+    /// There is no value.
     Missing {
         /// The settings' path.
         path: String,

@@ -1,29 +1,29 @@
-//! Why it isn't known what an image is: its platforms' manifests and configurations.
+//! Why it is unknown what an image is: its platforms' manifests and configurations.
 
 use super::{Unjudgeable, Unresolved};
 use image_admission_host::HostFailure;
 use std::fmt;
 
-/// Why it isn't known what an image is.
+/// Why it is unknown what an image is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnknownConfiguration {
     /// Nobody knows which manifests there are.
     Unresolved(Unresolved),
-    /// An entry of the index that is asked for is none that has a configuration.
+    /// A wanted entry of the index is none that has a configuration.
     Unjudgeable {
         /// The entry's digest.
         digest: String,
         /// What is wrong.
         why: Unjudgeable,
     },
-    /// The registry doesn't hand out what stands at `repository@digest`.
+    /// The registry doesn't return `repository@digest`.
     LookUpFailed {
         /// `repository@digest`
         at: String,
         /// The registry's answer.
         failure: HostFailure,
     },
-    /// What it hands out is none that counts.
+    /// What it returns doesn't count.
     Refused {
         /// `repository@digest`
         at: String,
@@ -39,20 +39,20 @@ pub enum UnknownConfiguration {
 pub enum RefusedConfiguration {
     /// The answer is of another digest.
     OtherDigest,
-    /// The manifest may hold what the host doesn't show, so that nodes read another configuration.
+    /// The manifest may hold data that the host doesn't show, so that nodes read another configuration.
     Unproven,
     /// By its media type, it is something else.
     NoImage(String),
-    /// It names no platform.
+    /// It has no platform.
     WithoutPlatform,
-    /// It can't be read, and how the parser says so.
+    /// It can't be read, with the parser's error.
     Unreadable(String),
     /// It is larger than is read, in bytes.
     TooLarge(usize),
 }
 
 impl UnknownConfiguration {
-    /// What the registry failed at, if it did.
+    /// The registry's error, if it failed.
     pub fn failure(&self) -> Option<&HostFailure> {
         match self {
             Self::LookUpFailed { failure, .. }

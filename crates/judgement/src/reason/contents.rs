@@ -1,4 +1,4 @@
-//! What an image is made of, where a gate objects to it.
+//! Packages and licences that a gate objects to.
 
 use super::limit::FINDINGS_SHOWN;
 use image_admission_untrusted::message::{count, cut};
@@ -30,14 +30,14 @@ pub enum PackageFault {
         /// Why they are denied.
         reason: Option<String>,
     },
-    /// It has no purl, and the name of a package that is denied.
+    /// It has no purl, and the name of a denied package.
     WithoutPurl {
         /// The purl that is denied.
         purl: String,
         /// Why it is.
         reason: Option<String>,
     },
-    /// It has the name of a package that is denied, whatever its purls say.
+    /// It has the name of a denied package, whatever its purls say.
     ByName {
         /// The purl that is denied.
         purl: String,
@@ -51,7 +51,7 @@ pub enum PackageFault {
 }
 
 impl PackageFault {
-    /// Whether it is denied for sure, and not because nobody can tell.
+    /// Whether it is surely denied, not just possibly.
     pub fn is_sure(&self) -> bool {
         matches!(self, Self::Denied(_))
     }

@@ -1,4 +1,4 @@
-//! Why the phases reject an image, in the words of Sysdig's admission controller, which people's alerts look for.
+//! Why the phases reject an image, in the words of Sysdig's admission controller, which alerts search for.
 
 use super::{ScanReason, ScanStatus};
 use std::fmt;
@@ -17,7 +17,7 @@ pub enum Denial {
 }
 
 impl Denial {
-    /// A name for it, by which results of different runs are compared, and which addresses of pages have.
+    /// Its name in machine-readable results and in addresses of pages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -32,24 +32,24 @@ impl Denial {
 /// An image that a policy of a phase rejects: `Image 'alpine' REJECTED. Global default policy - scan failed`
 #[derive(Debug)]
 pub struct Rejection<'a, P> {
-    /// The image as people see it.
+    /// The image, as messages show it.
     pub image: String,
-    /// The policy that decided, as people see it.
+    /// The policy that decided, as messages show it.
     pub policy: &'a P,
     /// What the scan phase says; none in pre-scan.
     pub denial: Option<Denial>,
 }
 
-/// What a scan came to, below the lines of the images that are denied: `'alpine': accepted by …`
+/// The result of a scan, below the lines of the denied images: `'alpine': accepted by …`
 #[derive(Debug)]
 pub struct ScanLine<'a> {
-    /// The image as people see it.
+    /// The image, as messages show it.
     pub image: &'a str,
     /// What is known of it, and why.
     pub status: ScanStatus,
     /// Why the image is rejected.
     pub reason: &'a ScanReason,
-    /// Whether nothing but custom rules denies it.
+    /// Whether only custom rules deny it.
     pub is_denied_by_rules_alone: bool,
 }
 

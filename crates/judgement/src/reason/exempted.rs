@@ -1,4 +1,4 @@
-//! Exemptions that stand in the cluster: whose word they are, and why they don't hold.
+//! Exemptions in the cluster: who approved them, and why they don't hold.
 
 use image_admission_host::HostFailure;
 use image_admission_settings::ExemptionObject;
@@ -9,7 +9,7 @@ use std::fmt;
 pub struct UnknownExemptions {
     /// The namespace of the objects.
     pub namespace: String,
-    /// Why not.
+    /// The host's error.
     pub failure: HostFailure,
 }
 

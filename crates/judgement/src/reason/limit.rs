@@ -37,7 +37,7 @@ pub enum ExceededSetting {
     CvssScore(f64),
     /// `acceptance.denyAlways`.
     DenyAlways,
-    /// `acceptance.knownExploited`; the first day by which one of them must be mended, where one is known.
+    /// `acceptance.knownExploited`; the first day by which one of the findings must be fixed, if one is known.
     KnownExploited(Option<Timestamp>),
     /// `acceptance.epss`, with what counts, and how many of those that count have no score.
     Epss(Epss, u64),
@@ -47,7 +47,7 @@ pub enum ExceededSetting {
     Packages(Vec<FoundPackage>),
     /// `acceptance.licenses`, with what is wrong about licences, and the first packages that have them.
     Licenses(LicenseFault, Vec<FoundPackage>),
-    /// None: the report itself says that its image is not fine.
+    /// No setting: the report itself says that its image is not fine.
     OwnVerdict,
 }
 
@@ -56,9 +56,9 @@ pub enum ExceededSetting {
 pub struct NamedFindings {
     /// The first of them.
     pub shown: Vec<NamedFinding>,
-    /// How many there are besides.
+    /// How many more there are.
     pub more: usize,
-    /// Of how many of those an exemption ended.
+    /// How many of those have an exemption that ended.
     pub ended: u64,
 }
 
@@ -86,7 +86,7 @@ pub enum EndedExemption {
     Expired(Timestamp),
     /// There is a fix now.
     Fixed,
-    /// It stands in an object that holds for nothing, or not for this.
+    /// It is in an object that holds for nothing, or not for this finding.
     Void {
         /// `ImageExemption shop/web`
         object: String,
@@ -96,7 +96,7 @@ pub enum EndedExemption {
 }
 
 impl EndedExemption {
-    /// Why an exemption in the cluster doesn't hold for a finding of this severity; none where it stands in the settings.
+    /// Why an exemption in the cluster doesn't hold for a finding of this severity; none if it is in the settings.
     pub fn void(exemption: &Exemption, severity: Severity) -> Option<Self> {
         let object = exemption.object.as_ref()?;
         let why = object.void.clone().unwrap_or(VoidExemption::Severity(severity));
@@ -105,8 +105,7 @@ impl EndedExemption {
 }
 
 impl ExceededLimit {
-    /// A short name of the setting that makes it, which addresses of pages have: `max-severity-critical`; none of a report's own
-    /// verdict.
+    /// A short name of its setting for addresses of pages: `max-severity-critical`; none for a report's own verdict.
     pub fn name(&self) -> Option<Cow<'static, str>> {
         match &self.setting {
             ExceededSetting::MaxSeverity(severity, _) => Some(format!("max-severity-{severity}").into()),

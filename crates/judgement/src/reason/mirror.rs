@@ -1,11 +1,11 @@
-//! Why an image isn't judged that is named by the mirror of a registry.
+//! Why an image that is named by a mirror of its registry isn't judged.
 
 use image_admission_image::ImageReference;
 use image_admission_settings::Mirrors;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use std::fmt;
 
-/// An image that has another name than it is called: what stands at a mirror is known by its registry's names.
+/// An image that is named by a mirror. Images at a mirror are known by the names of the mirror's registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedByMirror {
     mirror: String,
@@ -14,7 +14,7 @@ pub struct NamedByMirror {
 }
 
 impl NamedByMirror {
-    /// What an image is called that is named by a mirror; none where it isn't.
+    /// An image's name at its registry, if it is named by a mirror.
     pub fn of(image: &ImageReference, mirrors: &Mirrors) -> Option<Self> {
         let (mirror, name) = mirrors.behind(image).filter(|_| is_on(Remedy::OneNameForEachImage))?;
         Some(Self { mirror: mirror.to_string(), registry: mirror.registry().to_owned(), name: name.to_string() })

@@ -1,30 +1,30 @@
-//! Why it isn't known what an image is made of, where rules or expressions ask for its packages.
+//! Why an image's packages are unknown to rules or expressions.
 
 use super::{ReportReason, Unresolved};
 use std::fmt;
 
-/// Why it isn't known what an image is made of.
+/// Why an image's packages are unknown.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UnknownPackages {
     /// Nobody knows which manifests there are.
     Unresolved(Unresolved),
-    /// Of one platform no SBOM tells.
+    /// No SBOM of one platform says.
     Untold {
-        /// The platform; none where the image has one alone.
+        /// The platform; none if the image has only one.
         platform: Option<String>,
         /// What its sources say.
         why: Box<ReportReason>,
-        /// Whether it failed at what may go away by itself, and that nobody chose who names or pushes images.
+        /// Whether the failure may go away by itself, and isn't the doing of Pod authors or pushers.
         is_outage: bool,
     },
-    /// All packages have more text than rules are told, in bytes.
+    /// All packages have more text than rules may read, in bytes.
     TooLarge(usize),
-    /// Those of all images of the request have.
+    /// The packages of all images of the request have more than that.
     TooLargeTogether(usize),
 }
 
 impl UnknownPackages {
-    /// Whether it is what `failurePolicy: Ignore` forgives, whatever the registry said.
+    /// Whether `failurePolicy: Ignore` forgives it, whatever the registry said.
     pub fn is_outage(&self) -> bool {
         matches!(self, Self::Untold { is_outage: true, .. })
     }

@@ -1,4 +1,4 @@
-//! What decides about an image for one platform: a report, what is wrong with it, or that there is none.
+//! What decides about an image for one platform: a report, an error in it, or its absence.
 
 use super::{
     ExceededLimit, NotRunning, NotScanned, Pending, ScanFailure, StaleReport, Unjudgeable, UnknownExemptions,
@@ -28,16 +28,16 @@ pub enum DocumentKind {
     Sbom,
 }
 
-/// What decides about one platform, and who says so.
+/// What decides about one platform, and its source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReportReason {
-    /// What it is about: what was found in the image, or what it is made of.
+    /// Whether it is about findings or packages.
     pub of: DocumentKind,
-    /// The report, `VulnerabilityReport sbomscanner/…`; empty where nothing has a name.
+    /// The report, `VulnerabilityReport sbomscanner/…`; empty if there is nothing to name.
     pub by: String,
     /// When it was made.
     pub made: Made,
-    /// What it comes to.
+    /// The result.
     pub what: Decisive,
 }
 
@@ -46,7 +46,7 @@ pub struct ReportReason {
 pub enum Made {
     /// It says so.
     At(Timestamp),
-    /// That isn't known; it was made for the first time then, and may have been renewed since.
+    /// Unknown. It was first made then, and may have been renewed since.
     FirstAt(Timestamp),
     /// Nothing tells.
     Unknown,
@@ -57,30 +57,30 @@ pub enum Made {
 pub enum Decisive {
     /// A report that is fine.
     Accepted,
-    /// Over these limits, as this source says; and why nothing excuses that.
+    /// Over these limits, from this source; and why nothing excuses that.
     Rejected(Vec<ExceededLimit>, &'static str, Vec<Unexcused>),
     /// A report that can't be believed.
     Unreadable(UnreadableReport),
     /// A report that is too old.
     Stale(StaleReport),
-    /// A report of something else.
+    /// A report of another image.
     OfAnotherImage(OtherImage),
-    /// A scanner knows the image, and has nothing to say of it.
+    /// A scanner knows the image, and has no result for it.
     NotScanned(NotScanned),
     /// A scan is awaited.
     Pending(Pending),
     /// A scan failed.
     Failed(ScanFailure),
-    /// Nobody could look.
+    /// The look-up failed.
     LookUpFailed(LookUpFailure),
-    /// No source knows anything: where they looked.
+    /// No source knows the image: where they looked.
     Nothing(Vec<Whereabouts>),
 }
 
 /// Why something that may excuse findings doesn't.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unexcused {
-    /// Exemptions that nobody could look up.
+    /// Exemptions that couldn't be looked up.
     Exemptions(UnknownExemptions),
     /// It isn't known to run already.
     NotRunning(NotRunning),
@@ -89,7 +89,7 @@ pub enum Unexcused {
 }
 
 impl Unexcused {
-    /// The longest that it is told. What is signed has a long name, and who must sign it too.
+    /// The longest message of it. Names of signed artifacts and of their signers are long.
     fn longest(&self) -> usize {
         match self {
             Self::Exemptions(_) | Self::NotRunning(_) => MAX_UNEXCUSED_LENGTH,
@@ -98,18 +98,18 @@ impl Unexcused {
     }
 }
 
-/// Whose a report is that was found in the wanted one's place.
+/// The image of a report that was found instead of the wanted one's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OtherImage {
-    /// As it names it.
+    /// Its name in the report.
     Named(String),
-    /// It names none.
+    /// The report names none.
     Unnamed,
-    /// By the index that the platform stands in, and a scanner of that may have taken another entry, or the index isn't proven.
+    /// The digest of the platform's index. The scanner may have scanned another entry, or the index isn't proven.
     OfIndex(String),
-    /// Beside an image: nothing names one by a digest.
+    /// A document beside an image, without any digest.
     WithoutDigest,
-    /// It is named as this image is, but by its tag alone; a setting of this source would accept that.
+    /// This image, but by its tag alone; a setting of this source would accept that.
     OnlyTag {
         /// The name, with the tag.
         name: String,
@@ -118,14 +118,14 @@ pub enum OtherImage {
     },
 }
 
-/// Why a look-up came to nothing.
+/// Why a look-up failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LookUpFailure {
-    /// The host could not ask, or was refused.
+    /// The host couldn't call, or was refused.
     Host(HostFailure),
-    /// There is nothing that a report could speak of.
+    /// No report could be about the image.
     Unjudgeable(Unjudgeable),
-    /// Its findings can't be compared with the list of those that are exploited.
+    /// Its findings can't be compared with the list of known exploited vulnerabilities.
     List(UnusableList),
 }
 
@@ -134,12 +134,12 @@ pub enum LookUpFailure {
 pub struct UnusableList {
     /// `namespace/name` of the ConfigMap.
     pub list: String,
-    /// In the words of whoever tried.
+    /// The error message.
     pub why: String,
 }
 
 impl OtherImage {
-    /// The same of a report that names this image by its tag alone.
+    /// The same for a report that names this image by its tag alone.
     pub fn only_by_tag(self, source: &'static str) -> Self {
         match self {
             Self::Named(name) => Self::OnlyTag { name, source },
@@ -158,7 +158,7 @@ impl ReportReason {
     }
 }
 
-/// As people see it.
+/// Serialized as its message.
 impl Serialize for ReportReason {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -1,4 +1,4 @@
-//! Images that run already: what is told of one that is admitted for it, and why one isn't.
+//! Images that run already: the warning about one that is admitted for it, and why another isn't.
 
 use image_admission_host::HostFailure;
 use image_admission_untrusted::message::cut;
@@ -13,23 +13,23 @@ const FINDINGS_SHOWN: usize = 8;
 const MAX_ID_IN_WARNING: usize = 30;
 const MAX_ID: usize = 60;
 
-/// An image that is admitted with findings which weren't known when it started.
+/// An image that is admitted although it has findings: they weren't known when it started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunsAlready {
     /// Since when it runs.
     pub since: Timestamp,
     /// The Pod that proves it, `shop/web-7d4b9`.
     pub pod: String,
-    /// These findings, those whose time ends first before the others; never none.
+    /// These findings, those that end first before the others; never empty.
     pub findings: Vec<YoungFinding>,
     /// The present.
     pub now: Timestamp,
 }
 
-/// A finding that isn't known for long.
+/// A finding that became known a short time ago.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct YoungFinding {
-    /// Until when what ran before may start with it.
+    /// Until when an image that ran before may start with it.
     pub until: Timestamp,
     /// Since when it is known.
     pub known: Timestamp,
@@ -37,14 +37,14 @@ pub struct YoungFinding {
     pub id: String,
 }
 
-/// What runs in a namespace, and can't be told.
+/// Why it is unknown what runs in a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnknownRunning {
     /// The Pods can't be listed or read.
     LookUpFailed {
         /// The namespace.
         namespace: String,
-        /// Why not.
+        /// The host's error.
         failure: HostFailure,
     },
     /// There are more Pods than are looked through.
@@ -61,7 +61,7 @@ pub enum UnknownRunning {
 pub enum NotRunning {
     /// It isn't known what runs.
     Unknown(UnknownRunning),
-    /// It runs since no time before this finding was known.
+    /// It hasn't run since before this finding was known.
     NotBefore {
         /// The namespace.
         namespace: String,
@@ -71,7 +71,7 @@ pub enum NotRunning {
 }
 
 impl RunsAlready {
-    /// As much of it as a warning has room for, behind the image's name. The audit log has all of it.
+    /// As much of it as fits into a warning, after the image's name. The audit log has all of it.
     pub fn short(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(first) = self.findings.first() else { return Ok(()) };
         let id = named(&first.id, MAX_ID_IN_WARNING);

@@ -19,7 +19,7 @@ pub enum ScanReason {
     Platforms(Vec<(Option<String>, ReportReason)>),
 }
 
-/// As people see it.
+/// Serialized as its message.
 impl Serialize for ScanReason {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -33,7 +33,7 @@ impl fmt::Display for ScanReason {
 }
 
 impl ScanReason {
-    /// The reason in words. Every request asks for it: where nothing is wrong, `fmt` would cost more.
+    /// The reason in words.
     pub fn text(&self) -> String {
         let platforms = match self {
             Self::Unresolved(why) => return why.to_string(),
@@ -43,7 +43,7 @@ impl ScanReason {
             }
             Self::Platforms(platforms) => platforms,
         };
-        // Platforms with the same reason stand together.
+        // Platforms with the same reason are grouped.
         let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
         for (name, reason) in platforms {
             let (text, name) = (reason.to_string(), name.as_deref());

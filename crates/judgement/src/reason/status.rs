@@ -1,14 +1,14 @@
-//! What is known about an image, in the words that rules, messages and annotations spell it with.
+//! The status of an image, as rules, messages and annotations spell it.
 
 use super::DocumentKind;
 use serde::Serialize;
 use std::fmt;
 
-/// What is known about an image, in the four values that Sysdig's scanner documents.
+/// The status of an image, one of the four values that Sysdig's scanner documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScanStatus {
-    /// Every platform asked for has a report that is accepted.
+    /// Every wanted platform has an accepted report.
     Accepted,
     /// At least one platform has no report yet.
     ReportNotAvailable,
@@ -37,7 +37,7 @@ impl fmt::Display for ScanStatus {
     }
 }
 
-/// What lies behind a status. None of these is ever taken for another.
+/// What is behind a status. None of these is ever taken for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportState {
@@ -45,11 +45,11 @@ pub enum ReportState {
     Fresh,
     /// Every report is older than `maxAge`.
     Stale,
-    /// What stands where the report would stand speaks of another image.
+    /// The report found is of another image.
     OtherImage,
     /// No scanner has looked at it, and none is about to.
     NotScanned,
-    /// Its report lets it in, and nothing tells what it is made of, which a gate asks for.
+    /// Its report is accepted, and it has no SBOM for a gate that needs one.
     NoSbom,
     /// A scan is on its way.
     Pending,
@@ -60,7 +60,7 @@ pub enum ReportState {
 }
 
 impl ReportState {
-    /// What an image lacks that has no status of its own.
+    /// The document that an image without a result lacks.
     pub fn lacks(self) -> DocumentKind {
         if self == Self::NoSbom { DocumentKind::Sbom } else { DocumentKind::Report }
     }

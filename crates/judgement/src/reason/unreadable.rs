@@ -5,55 +5,55 @@ use image_admission_scan_report::unreadable_document::UnreadableDocument;
 use image_admission_untrusted::time::Timestamp;
 use std::fmt;
 
-/// Why a report can't be believed. Its name stands before the words.
+/// Why a report can't be believed. The report's name comes before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnreadableReport {
     /// It isn't what its format says.
     Document(UnreadableDocument),
-    /// There is no report in it.
+    /// It holds no report.
     NoReport,
-    /// Kubescape's, without what was found.
+    /// A report of Kubescape without its findings.
     NoMatches,
     /// Its summary is missing.
     NoSummary,
-    /// Its summary counts others than it lists.
+    /// Its summary has other counts than its list.
     SummaryDiffers {
         /// Of this severity.
         severity: Severity,
-        /// So many by the summary.
+        /// So many in the summary.
         summary: u64,
         /// So many in the list.
         listed: usize,
     },
     /// It has no list of findings.
     NoFindings,
-    /// A part of what was scanned has no list.
+    /// A scanned target has no list.
     TargetWithoutList,
-    /// A word that is neither `pass` nor `fail`.
+    /// A verdict that is neither `pass` nor `fail`.
     OwnVerdict(String),
-    /// The settings of a custom source name no field for what was found.
+    /// The settings of a custom source have no field for findings.
     NoField,
-    /// The others are about paths that those settings name.
+    /// The path is missing. The other path variants are about paths of those settings, too.
     PathMissing(String),
-    /// Nothing stands there.
+    /// The path leads nowhere.
     PathLeadsNowhere(String),
-    /// No list stands there.
+    /// The path leads to no list.
     PathIsNoList(String),
-    /// An element there is no object.
+    /// An element at the path is no object.
     PathHasNoObject(String),
-    /// Nothing in the document has it.
+    /// Nothing in the document has the path.
     NothingHas(String),
-    /// No finding has it.
+    /// No finding has the path.
     NoFindingHas(String),
-    /// A gate asks for what it doesn't say.
+    /// It lacks what a gate needs.
     Untold(Untold),
-    /// The others are about SBOMs.
+    /// It has no SBOM. The others are about SBOMs, too.
     NoSbom,
     /// It lists no packages.
     SbomWithoutPackages,
     /// None of its packages has a purl.
     SbomWithoutPurls,
-    /// It was made at a time to come.
+    /// Its time is in the future.
     SbomAhead(Timestamp),
     /// It lists more packages than are judged.
     TooManyPackages(usize),
@@ -66,14 +66,14 @@ impl From<UnreadableDocument> for UnreadableReport {
 }
 
 impl UnreadableReport {
-    /// Whether whoever pushes the image can bring it about, whoever made the document: a scanner finds no package in an image
-    /// whose builder left none, or took away what names them.
+    /// Whether a pusher can cause it, whoever made the document: a scanner finds no package in an image whose builder removed them
+    /// all, or removed what names them.
     pub fn is_of_the_image(&self) -> bool {
         matches!(self, Self::SbomWithoutPackages | Self::SbomWithoutPurls | Self::TooManyPackages(_))
     }
 }
 
-/// What a gate asks for, and a report doesn't say.
+/// What a gate needs and a report lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Untold {
     /// Whether its findings are exploited in the wild.
@@ -115,7 +115,7 @@ impl fmt::Display for UnreadableReport {
     }
 }
 
-/// What it doesn't say, and what to do.
+/// What it lacks, and what to do.
 impl fmt::Display for Untold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -1,4 +1,4 @@
-//! Why an image can't be judged: no digest, no manifest, or none that is what nodes run.
+//! Why an image can't be judged: it has no digest, no manifest, or none that is what nodes run.
 
 use super::NamedByMirror;
 use image_admission_host::HostFailure;
@@ -6,10 +6,10 @@ use image_admission_settings::{ForgivenBy, Mirror};
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use std::fmt;
 
-/// The most platforms of one image that are judged: each costs a look-up, and whoever pushes the image chooses how many.
+/// The most platforms of one image that are judged: each takes a look-up, and the pusher chooses how many there are.
 pub const MAX_PLATFORMS: usize = 64;
 
-/// Why an index isn't judged whose bytes nothing proves, and what to do.
+/// Why an unproven index isn't judged, and what to do.
 const UNPROVEN: &str = "its index may hold more than the host shows of it, so that nodes could run another image: push it \
     anew with a tool whose indexes are proven (buildx, docker manifest, crane, ko, podman, regctl, oras), or set \
     `reports.platforms` to the one platform that is to run, which is pinned then";
@@ -17,22 +17,22 @@ const UNPROVEN: &str = "its index may hold more than the host shows of it, so th
 /// Why an image can't be judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unresolved {
-    /// A registry of this host, which the settings don't name.
+    /// A registry with this host, which the settings don't list.
     RegistryNotListed(String),
-    /// A registry that may be inside of the network, and that the settings don't name.
+    /// A registry that may be inside the network, and that the settings don't list.
     RegistryInternal(String),
-    /// Its name is that of a mirror.
+    /// It is named by a mirror.
     NamedByMirror(NamedByMirror),
     /// Its tag leads to no digest.
     NoDigest(HostFailure),
     /// What its tag leads to is no digest.
     NotADigest,
-    /// What a mirror says of it is to be confirmed by the registry, which can't be asked. That is no outage to forgive: nothing was
-    /// judged, and what the mirror has may be known to be bad.
+    /// The registry can't be called to confirm what a mirror says of the image. `accept-outages` doesn't forgive that: nothing was
+    /// judged, and the mirror's image may be known to be bad.
     NotConfirmed(HostFailure),
-    /// Its registry and the mirror of that say different digests.
+    /// Its registry and its mirror return different digests.
     MirrorDiffers(Box<MirrorDiffers>),
-    /// Its manifest can't be had.
+    /// Its manifest can't be fetched.
     NoManifest(HostFailure),
     /// Its manifest is that of an image and an index at once.
     Ambiguous,
@@ -42,11 +42,11 @@ pub enum Unresolved {
     NoPlatforms,
     /// Its index has so many platforms.
     TooManyPlatforms(usize),
-    /// It has none of the platforms that are asked for.
+    /// It has none of the wanted platforms.
     NoneAskedFor(String),
 }
 
-/// What a registry and its mirror say of one tag.
+/// What a registry and its mirror return for one tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MirrorDiffers {
     registry: String,
@@ -56,13 +56,13 @@ pub struct MirrorDiffers {
 }
 
 impl Unresolved {
-    /// That a mirror says another digest than the registry does.
+    /// The mirror returns another digest than the registry.
     pub fn differs(mirror: &Mirror, mirror_says: String, says: String) -> Self {
         let (registry, mirror) = (mirror.registry().to_owned(), mirror.to_string());
         Self::MirrorDiffers(Box::new(MirrorDiffers { registry, says, mirror, mirror_says }))
     }
 
-    /// Which `scanFailed` forgives it. `may_be_down` is whether the settings name the registry, so that nobody else chose it.
+    /// Which value of `scanFailed` forgives it. `may_be_down`: the settings list the registry, so that no Pod author chose it.
     pub fn forgiven_by(&self, may_be_down: bool) -> ForgivenBy {
         match self {
             _ if !is_on(Remedy::ForgiveOutagesOnly) => ForgivenBy::AcceptOutages,
@@ -133,7 +133,7 @@ impl fmt::Display for MirrorDiffers {
     }
 }
 
-/// Why no report can speak of an entry of an index.
+/// Why no report can be about an entry of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unjudgeable {
     /// It points to another index.

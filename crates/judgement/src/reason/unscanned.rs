@@ -1,4 +1,4 @@
-//! Why there is no report: nobody scanned the image, somebody is about to, or somebody failed to.
+//! Why there is no report: the image wasn't scanned, a scan is pending, or it failed.
 
 use crate::reason::{UnreadableReport, Unsigned};
 use image_admission_image::platform::Platform;
@@ -6,10 +6,10 @@ use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
 use std::fmt;
 
-/// The longest text of a scanner's status that a message repeats.
+/// The longest status of a scanner that a message repeats.
 const MAX_STATUS_LENGTH: usize = 80;
 
-/// Why a scanner that knows an image has nothing to say of it.
+/// Why a scanner that knows an image has no result for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotScanned {
     /// The report is for another platform.
@@ -33,12 +33,12 @@ pub enum NotScanned {
     Unsigned {
         /// The artifact.
         artifact: String,
-        /// Who was asked for.
+        /// The wanted signers.
         unsigned: Unsigned,
     },
-    /// The report is filtered.
+    /// The report covers only the packages that one workload uses.
     OnlyWhatOneWorkloadUses,
-    /// The newest scan of the scanner's Registry is over, and has no report of this image, which is known since then.
+    /// The newest scan of the scanner's Registry has ended without a report of this image. The image is known since then.
     ScanJobWithoutIt {
         /// The ScanJob.
         job: String,
@@ -51,17 +51,17 @@ pub enum NotScanned {
     },
 }
 
-/// What is waited for.
+/// What a pending result waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pending {
-    /// The next ScanJob of this Registry, which is known since then.
+    /// The next ScanJob of this Registry. The image is known since then.
     NextScanJob {
         /// The Registry.
         registry: String,
         /// Since when.
         since: Option<Timestamp>,
     },
-    /// A ScanJob that is at work since then.
+    /// A ScanJob that has been at work since then.
     ScanJob {
         /// The ScanJob.
         job: String,
@@ -77,7 +77,7 @@ pub enum Pending {
 /// How a scan failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScanFailure {
-    /// The scanner's own words, or the value of the field that says so.
+    /// The scanner's own words, or the value of the field for errors.
     Words(String),
     /// What a ScanJob says of itself.
     ScanJob {
@@ -90,10 +90,10 @@ pub enum ScanFailure {
     Packages {
         /// The status.
         status: String,
-        /// The reason that stands beside it.
+        /// The reason beside it.
         reason: Option<String>,
     },
-    /// What stands in the report isn't what a report has.
+    /// The report can't be read as one.
     Unreadable(UnreadableReport),
 }
 
@@ -124,14 +124,14 @@ pub enum Whereabouts {
         /// In these namespaces.
         namespaces: Vec<String>,
     },
-    /// With the repository that the settings name, where it isn't the image's own.
+    /// With the configured repository, if it isn't the image's own.
     ArtifactTag {
-        /// What stands behind the digest in the tag.
+        /// What follows the digest in the tag.
         suffix: String,
         /// The repository.
         repository: Option<String>,
     },
-    /// The same.
+    /// The same, by type.
     ArtifactType {
         /// The artifact's type.
         media_type: String,

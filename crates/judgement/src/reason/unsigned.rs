@@ -1,4 +1,4 @@
-//! Why an image, or an artifact beside one, counts as not signed: by nobody, or by somebody who wasn't asked for.
+//! Why an image, or an artifact beside one, counts as unsigned: nobody signed it, or none of the wanted signers.
 
 use image_admission_host::{HostFailure, Untrusted};
 use image_admission_settings::{Attestor, Identity};
@@ -11,15 +11,15 @@ const ATTESTORS_SHOWN: usize = 4;
 const MAX_NAME_LENGTH: usize = 64;
 const MAX_SUBJECT_LENGTH: usize = 160;
 
-/// What is said where no signature was found.
+/// The message if no signature was found.
 const NOWHERE: &str = "not signed where hosts look";
 const NOWHERE_BY_KEY: &str = "not signed where hosts look (cosign 3 needs --new-bundle-format=false)";
-/// What is said where a bundle was found, and no host could verify it.
+/// The message if a bundle was found that no host can verify.
 const BUNDLE_BY_KEY: &str = "no signature, but a bundle as cosign 3 writes it, which no host verifies by key (sign with --new-bundle-format=false)";
-/// What is said where a bundle was found that this host doesn't look for.
+/// The message if a bundle was found that this host doesn't look for.
 const BUNDLE_UNKNOWN: &str = "no signature, but a bundle as cosign 3 writes it, which hosts before 1.36 don't look for (sign with --new-bundle-format=false)";
 
-/// What a policy of `imageVerification` asked for in vain.
+/// What a policy of `imageVerification` requires and lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unverified {
     /// A signature of an image.
@@ -35,36 +35,36 @@ pub enum Unverified {
     Attestation(String),
 }
 
-/// Why no signature counts. What was asked about stands before the words.
+/// Why no signature counts. The artifact comes before the words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsigned {
     /// What the host says.
     pub why: Untrusted,
-    /// Who was asked for; several identities of one attestor have the same name.
+    /// The wanted signers; several identities of one attestor have the same name.
     pub asked_for: Vec<Attestor>,
-    /// What stands where signatures are kept.
+    /// What is stored where signatures are kept.
     pub beside: Beside,
 }
 
-/// What stands where the signatures of an artifact are kept, as far as somebody looked.
+/// What is stored where the signatures of an artifact are kept, if somebody looked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Beside {
     /// Nobody looked.
     NotLookedUp,
     /// A signature in the old form, at a tag that ends with `.sig`.
     Signature,
-    /// No signature in the old form; but a bundle, as cosign 3 writes it.
+    /// No signature in the old form, but a bundle as cosign 3 writes it.
     Bundle,
-    /// Neither of them. A registry with an API of referrers may have a bundle that only this API knows.
+    /// Neither of them. A registry with a referrers API may have a bundle that only this API knows.
     Nothing,
-    /// None of the index itself. But who was asked for signed the manifest of one of its platforms.
+    /// No signature of the index itself. But a wanted signer signed the manifest of one of its platforms.
     Platform {
         /// `linux/amd64`
         platform: String,
         /// The digest of its manifest.
         digest: String,
     },
-    /// The registry could not be asked, which hosts take for no signature.
+    /// The registry couldn't be called. Hosts report that as no signature.
     Failed(HostFailure),
 }
 
@@ -88,17 +88,17 @@ impl fmt::Display for Unsigned {
 }
 
 impl Unsigned {
-    /// What a host says, where nobody looked what there is.
+    /// The host's result, without a look at what is there.
     pub fn new(why: Untrusted, asked_for: Vec<Attestor>) -> Self {
         Self { why, asked_for, beside: Beside::NotLookedUp }
     }
 
-    /// Whether nobody was asked for but by keys.
+    /// Whether all wanted signers are keys.
     fn is_by_key(&self) -> bool {
         self.asked_for.iter().all(|own| matches!(own.identity, Identity::Key(_) | Identity::KeyInCluster(_)))
     }
 
-    /// Writes why nothing that was found signs `artifact`.
+    /// Writes why no signature of `artifact` counts.
     fn write(&self, f: &mut fmt::Formatter<'_>, artifact: &str) -> fmt::Result {
         let asked_for = AskedFor(&self.asked_for);
         let is_one = self.asked_for.windows(2).all(|pair| matches!(pair, [one, next] if one.name == next.name));
@@ -123,7 +123,7 @@ impl Unsigned {
                     "no signature, but a bundle as cosign 3 writes it, and none that counts by {asked_for}"
                 );
             }
-            // The host says what it says of others' signatures.
+            // The host's words are about others' signatures.
             Beside::Nothing if self.why == Untrusted::SignedByOthers => {
                 return must_sign(f, if self.is_by_key() { NOWHERE_BY_KEY } else { NOWHERE });
             }
@@ -229,12 +229,12 @@ mod tests {
         let (by_key, by_team) = ("ci (its key)", "team (GitHub Actions of `team`)");
         use Untrusted::{SignedByOthers, Unsigned as Nobody};
         for (why, beside, asked_for, words) in [
-            // A host before 1.36, which looks for the old form alone.
+            // A host before 1.36, which looks only for the old form.
             (Nobody, Beside::Nothing, &ci, format!("{NOWHERE_BY_KEY}; {by_key} must sign it")),
             (Nobody, Beside::Bundle, &ci, format!("{BUNDLE_BY_KEY}; {by_key} must sign it")),
             (Nobody, Beside::Bundle, &team, format!("{BUNDLE_UNKNOWN}; {by_team} must sign it")),
             (SignedByOthers, Beside::Signature, &ci, format!("signed, but not by {by_key}")),
-            // A later one, which says the same of whatever doesn't count.
+            // A later one, which reports every signature that doesn't count in this way.
             (SignedByOthers, Beside::Nothing, &ci, format!("{NOWHERE_BY_KEY}; {by_key} must sign it")),
             (SignedByOthers, Beside::Nothing, &team, format!("{NOWHERE}; {by_team} must sign it")),
             (SignedByOthers, Beside::Bundle, &ci, format!("{BUNDLE_BY_KEY}; {by_key} must sign it")),
@@ -252,7 +252,7 @@ mod tests {
                     "its index isn't signed, and its platform linux/amd64 (sha256:1) is, which doesn't count for the index (`cosign sign --recursive` signs both); {by_key} must sign it"
                 ),
             ),
-            // Either takes a registry that fails for one without signatures.
+            // Both take a registry that fails for one without signatures.
             (
                 Nobody,
                 down(),

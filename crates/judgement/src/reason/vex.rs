@@ -1,4 +1,4 @@
-//! What VEX documents beside an image say: whose word takes a finding out, and why one doesn't.
+//! VEX documents beside an image: who excuses a finding, and why one doesn't.
 
 use super::Unsigned;
 use image_admission_host::HostFailure;
@@ -17,7 +17,7 @@ const MAX_ARTIFACT_LENGTH: usize = 300;
 /// What a signed document says of a vulnerability.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VexSaid {
-    /// In its own word, `not_affected`.
+    /// Its status string, `not_affected`.
     pub status: String,
     /// Why it isn't affected.
     pub justification: Option<String>,
@@ -30,7 +30,7 @@ pub struct VexSaid {
 /// What a signed document says that keeps findings from counting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsedVex {
-    /// What it says, and whose word it is.
+    /// The statement, and its author.
     pub said: VexSaid,
     /// The ids of those findings.
     pub ids: BTreeSet<String>,
@@ -39,38 +39,38 @@ pub struct UsedVex {
 /// Why what is said of a finding doesn't take it out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnusedVex {
-    /// It says that the finding counts, or may.
+    /// It says that the finding counts, or may count.
     Counts(VexSaid),
     /// It doesn't say why the image isn't affected.
     Unjustified(VexSaid),
-    /// It says so of one of several vulnerabilities that the finding is about, and nobody does of this one.
+    /// It is about one of the finding's several vulnerabilities, and no statement is about this one.
     Partly(VexSaid, String),
-    /// It doesn't say since when.
+    /// It has no time.
     Undated(VexSaid),
-    /// It will be said.
+    /// Its time is in the future.
     Ahead(VexSaid, Timestamp),
 }
 
 /// Why a document takes nothing out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnusableVex {
-    /// Nobody can say what there is.
+    /// It is unknown which documents there are.
     LookUpFailed(HostFailure),
-    /// It is signed, and can't be read.
+    /// It is signed, but can't be read.
     Unreadable {
         /// The document.
         artifact: String,
         /// Why it can't be read.
         why: UnreadableVex,
     },
-    /// Nobody signed it who was asked for.
+    /// None of the wanted signers signed it.
     Unsigned {
         /// The document.
         artifact: String,
-        /// Who was asked for.
+        /// The wanted signers.
         unsigned: Unsigned,
     },
-    /// It is about another image; none: nothing in it names one by a digest.
+    /// It is about another image; none: it names no image by a digest.
     OfAnotherImage {
         /// The document.
         artifact: String,
@@ -80,14 +80,14 @@ pub enum UnusableVex {
 }
 
 impl UsedVex {
-    /// What is said, and the first of the findings that it keeps from counting.
+    /// A statement, and the first of the findings that it keeps from counting.
     pub fn new(said: VexSaid, id: Option<&str>) -> Self {
         Self { said, ids: id.map(|id| cut(id, 60)).into_iter().collect() }
     }
 }
 
 impl UnusableVex {
-    /// Whether something may stand there that says that a finding counts.
+    /// Whether it may hide a statement that a finding counts.
     pub fn hides_statements(&self) -> bool {
         match self {
             Self::LookUpFailed(_) | Self::Unreadable { .. } => true,
@@ -115,14 +115,14 @@ impl fmt::Display for UsedVex {
     }
 }
 
-/// As people see it.
+/// Serialized as its message.
 impl Serialize for UsedVex {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-/// Behind the finding: `VEX of security says under_investigation`.
+/// After the finding: `VEX of security says under_investigation`.
 impl fmt::Display for UnusedVex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Counts(said)

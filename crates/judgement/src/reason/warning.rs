@@ -1,4 +1,4 @@
-//! What people are told of an image that is let in, or of a report whatever it came to.
+//! Warnings about an image that is admitted, or about a report whatever its result.
 
 use super::contents;
 use super::{
@@ -14,37 +14,37 @@ use std::fmt;
 
 /// The longest reason of an exemption that a warning repeats.
 const MAX_REASON_IN_WARNING: usize = 40;
-/// The longest name of an object, and of who approved it, that is told.
+/// The longest name of an object, and of its approver, that is shown.
 const MAX_OBJECT: usize = 120;
 const MAX_APPROVER: usize = 60;
-/// The most ids that the audit log names, and a warning.
+/// The most ids that the audit log and a warning name.
 const IDS_SHOWN: usize = 8;
 const IDS_IN_WARNING: usize = 2;
 
-/// What people are told of an image; the image's name stands before it.
+/// A warning about an image; the image's name comes before it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ImageWarning {
     /// The settings admit it, whatever its status is.
     AdmittedByPolicy(ScanStatus),
-    /// It has no report, or no SBOM, and the settings forgive that.
+    /// It has no report, or no SBOM, and the settings accept that.
     PendingAccepted(DocumentKind),
-    /// It has none, and what is made from the workload later waits for it.
+    /// It has no report, or no SBOM, and the Pods made from the workload will wait for it.
     PodsWait(DocumentKind, WorkloadKind),
-    /// It could not be scanned, and this value of `scanFailed` forgives that.
+    /// It couldn't be scanned, and this value of `scanFailed` accepts that.
     FailureAccepted(FailureFallback),
-    /// It stands in a template in the place of one that is filled in the Pod.
+    /// It is a placeholder in a template, which is filled in the Pod.
     Placeholder,
-    /// Its index isn't proven, and the settings let it in.
+    /// Its index isn't proven, and the settings accept that.
     UnprovenIndex,
-    /// Fresh reports of one platform come to different verdicts.
+    /// Fresh reports of one platform have different verdicts.
     ReportsDisagree,
     /// It needs an exemption that ends soon.
     ExemptionEnds(UsedExemption),
-    /// A gate would reject it, if it weren't told to warn; or if the image didn't run already.
+    /// A gate would reject it, if its action weren't `warn`, or if the image didn't run already.
     Gate(GateWarning),
 }
 
-/// What a gate found that is told to warn, `1 finding exploited in the wild (KEV): CVE-1 in curl (fixed in 9)`.
+/// What a gate with the action `warn` found, `1 finding exploited in the wild (KEV): CVE-1 in curl (fixed in 9)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GateWarning(pub Warned);
 
@@ -53,7 +53,7 @@ pub struct GateWarning(pub Warned);
 pub enum Warned {
     /// A limit that only warns.
     Exceeded(ExceededLimit),
-    /// A report doesn't say what a gate asks for.
+    /// A report lacks what a gate needs.
     Untold(Untold),
     /// The list of exploited vulnerabilities can't be used.
     List(UnusableList),
@@ -62,14 +62,14 @@ pub enum Warned {
 }
 
 impl ImageWarning {
-    /// Whether it says that an image may start since it runs already.
+    /// Whether it says that an image may start because it runs already.
     pub fn is_of_what_runs(&self) -> bool {
         matches!(self, Self::Gate(GateWarning(Warned::Runs(_))))
     }
 }
 
 impl GateWarning {
-    /// As much of it as a warning has room for, behind the image's name. The audit log has all of it.
+    /// As much of it as fits into a warning, after the image's name. The audit log has all of it.
     fn short(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Warned::Exceeded(limit) => match &limit.setting {
@@ -107,11 +107,11 @@ pub struct UsedExemption {
     pub reason: String,
     /// The ids of those findings.
     pub ids: BTreeSet<String>,
-    /// The object that it stands in; none: the settings.
+    /// The object that it is in; none: the settings.
     pub by: Option<ExemptedBy>,
 }
 
-/// An object of the cluster that exempts findings, and whose word it is.
+/// An object of the cluster that exempts findings, and its approver.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ExemptedBy {
     /// `ImageExemption shop/web`
@@ -121,7 +121,7 @@ pub struct ExemptedBy {
 }
 
 impl ExemptedBy {
-    /// The object that an exemption stands in, with texts as long as they are told.
+    /// The object that an exemption is in, with strings cut for messages.
     pub fn of(exemption: &Exemption) -> Option<Self> {
         let object = exemption.object.as_ref()?;
         let approved_by = object.approved_by.as_ref().map(|name| cut(name, MAX_APPROVER));
@@ -141,7 +141,7 @@ impl fmt::Display for ImageWarning {
             Self::ReportsDisagree => f.write_str("has scan reports that disagree: the worst decides"),
             Self::Gate(warning) => warning.short(f),
             Self::ExemptionEnds(UsedExemption { expires, reason, ids, by }) => {
-                // Where it is written says why, too, and is what to change.
+                // The object also has the reason, and is what to change.
                 let reason = by.as_ref().map_or(reason, |by| &by.object);
                 let (day, reason) = (expires.day(), cut(reason, MAX_REASON_IN_WARNING));
                 write!(f, "needs an exemption that ends {day}: {} ({reason})", joined(ids, IDS_IN_WARNING))
@@ -150,8 +150,8 @@ impl fmt::Display for ImageWarning {
     }
 }
 
-/// `CVE-1, CVE-2 until 2026-12-31: no shell in the image`, for the audit log; with the object, where it stands in one:
-/// `… (ImageExemption shop/web, approved by alice)`.
+/// `CVE-1, CVE-2 until 2026-12-31: no shell in the image`, for the audit log; with the object if it is in one: `… (ImageExemption
+/// shop/web, approved by alice)`.
 impl fmt::Display for UsedExemption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { expires, reason, ids, by } = self;
@@ -164,7 +164,7 @@ impl fmt::Display for UsedExemption {
     }
 }
 
-/// As people see it.
+/// Serialized as its message.
 impl Serialize for UsedExemption {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

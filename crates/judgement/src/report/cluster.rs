@@ -1,4 +1,4 @@
-//! Objects of one kind in the cluster, as sources look for reports among them.
+//! Objects of one kind in the cluster, among which sources look for reports.
 
 use super::source::{Knowledge, Origin, Statement, WantedPlatform};
 use crate::acceptance::{Judge, Verdict};
@@ -15,11 +15,11 @@ pub(super) fn origin(objects: &Objects<'_>, namespace: &str, name: &str) -> Opti
 
 /// Reports that have names of their own, and can be listed.
 pub(crate) trait NamedReports<'a> {
-    /// Whether names are computed from what the author of the workload claims. Such a name finds a report, and says of
-    /// none that it is the one that counts.
+    /// Whether names are computed from claims of the workload's author. Such a name finds a report, but doesn't prove that this is
+    /// the one that counts.
     const NAMES_ARE_CLAIMS: bool;
 
-    /// What the report of that name says; none when there is none.
+    /// What the report of that name says; none if there is none.
     fn read(
         &mut self,
         namespace: &'a str,
@@ -32,8 +32,8 @@ pub(crate) trait NamedReports<'a> {
     fn listed(&mut self, namespace: &'a str, wanted: &WantedPlatform<'_>) -> Result<Vec<String>, HostFailure>;
 }
 
-/// What a namespace's reports say: those under the computed names; and where these don't decide, or a claim led to them,
-/// those that a list shows, each read anew, since a list proves nothing about now.
+/// What a namespace's reports say: those with the computed names first. If these don't decide, or come from a claim, those that a
+/// list shows count too. Each is read again, because a list may be outdated.
 fn search<'a, R: NamedReports<'a>>(
     reports: &mut R,
     namespace: &'a str,
@@ -55,10 +55,10 @@ fn search<'a, R: NamedReports<'a>>(
             Err(failure) => read = read.and(Err(failure)),
         }
     }
-    // Never list where a GET had no answer.
+    // Never list after a GET without an answer.
     read?;
-    // A tag that was resolved leads to the reports of that tag. A tag beside a digest is only a claim, as an owner's name
-    // is, and whoever makes it must not choose among the digest's reports: all of them count.
+    // A resolved tag leads to the reports of that tag. A tag beside a digest is only a claim, like an owner's name. Its author must
+    // not choose among the digest's reports, so all of them count.
     let is_claimed =
         wanted.reference.digest().is_some() || (R::NAMES_ARE_CLAIMS && is_on(Remedy::ClaimedNamesDontDecide));
     if decided && !is_claimed {
@@ -71,7 +71,7 @@ fn search<'a, R: NamedReports<'a>>(
             continue;
         }
         match reports.read(namespace, &name, wanted, judge) {
-            // Between the list and now it became another image's.
+            // It became another image's since the list.
             Ok(statement) => statements.extend(statement.filter(|s| !matches!(s.known, Knowledge::OfAnotherImage(_)))),
             Err(failure) => read = read.and(Err(failure)),
         }
@@ -79,8 +79,8 @@ fn search<'a, R: NamedReports<'a>>(
     read
 }
 
-/// What the reports of several namespaces say, where `names` gives the computed names of each. What others say still counts where
-/// one fails: one of them may know that the image is bad.
+/// What the reports of several namespaces say; `names` gives the computed names for each. If one namespace fails, the others still
+/// count: one of them may know that the image is bad.
 pub(crate) fn search_all<'a, R: NamedReports<'a>>(
     reports: &mut R,
     namespaces: &[&'a str],
@@ -97,7 +97,7 @@ pub(crate) fn search_all<'a, R: NamedReports<'a>>(
     statements
 }
 
-/// Namespaces for people to read.
+/// Namespaces for messages.
 pub(crate) fn owned(namespaces: &[&str]) -> Vec<String> {
     namespaces.iter().map(|namespace| (*namespace).to_owned()).collect()
 }

@@ -1,13 +1,12 @@
-//! Reports of any kind: objects of the cluster, of which the settings say where they say what.
+//! Reports of any kind: objects of the cluster whose fields the settings describe.
 //!
-//! A report is found by a name made from a template, with one GET in each namespace, or by one list with a constant
-//! selector, which tells only names: what it names is read anew. Either way only what the report says about itself
-//! makes it this image's. And since nobody but the settings knows its shape, what should be there and isn't is never
-//! taken for "nothing found": a path that leads nowhere fails the scan.
+//! A report is found by a name made from a template, with one GET in each namespace, or by one list with a constant selector. The
+//! list gives only names, and each of them is read again. Either way, a report is this image's only if the report says so itself.
+//! Only the settings know its structure, so a missing field never means "nothing found": a path that leads nowhere fails the scan.
 //!
-//! A path is a chain of keys joined by dots. Lists on the way are passed through. Where a key has dots itself, as keys
-//! of labels and annotations have, the longest key that fits is taken. (The host's field masks know no such keys
-//! outside of `metadata`, which is always there.)
+//! A path is a chain of keys joined by dots. Lists on the way are passed through. If a key itself has dots, like keys of labels and
+//! annotations, the longest key that fits is taken. (The host's field masks know such keys only in `metadata`, which is always
+//! returned.)
 
 use super::cluster::{Objects, origin};
 use super::source::{self, Described, Knowledge, Statement, WantedPlatform, judge_deeper};
@@ -31,9 +30,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// As the settings spell it.
 const SOURCE: &str = "custom";
-/// The longest text of a report that is passed on.
+/// The longest string of a report that is shown.
 const MAX_TEXT_LENGTH: usize = 300;
-/// The longest word of a report that is passed on.
+/// The longest verdict or status of a report that is shown.
 const MAX_WORD_LENGTH: usize = 80;
 /// The longest name of an object in Kubernetes.
 const MAX_NAME_LENGTH: usize = 253;
@@ -45,20 +44,20 @@ pub(crate) struct CustomObjects<'a> {
     workload: &'a str,
     namespaces: Vec<&'a str>,
     objects: Objects<'a>,
-    /// What each namespace's list says, once it was needed.
+    /// What each namespace's list shows, once it was needed.
     lists: BTreeMap<&'a str, Result<Vec<Listed>, HostFailure>>,
-    /// What was read last in each namespace: the platforms of an image may all lead to one object.
+    /// The object read last in each namespace: the platforms of an image may all lead to one object.
     last: BTreeMap<&'a str, Read>,
 }
 
-/// An object that was asked for.
+/// An object that was requested.
 struct Read {
     name: String,
     fields: BTreeSet<String>,
     object: Result<Option<Value>, HostFailure>,
 }
 
-/// What a list says of a report.
+/// What a list shows of a report.
 struct Listed {
     name: String,
     identity: Identity,
@@ -95,7 +94,7 @@ impl<'a> CustomObjects<'a> {
         for Listed { name, identity } in listed {
             match identity.whose(wanted, settings) {
                 Whose::Wanted | Whose::Doubted(_) => names.push(name.clone()),
-                // One is enough to say why none counts.
+                // One is enough to explain why none counts.
                 Whose::OtherPlatform(its) if statements.is_empty() => {
                     statements.push(not_of_this_platform(objects.shown(namespace, name), its));
                 }
@@ -106,14 +105,14 @@ impl<'a> CustomObjects<'a> {
             }
         }
         for name in names {
-            // Between the list and now it may have become another image's.
+            // It may have become another image's since the list.
             let statement = self.read(namespace, &name, wanted, judge);
             statements.extend(statement.filter(|statement| !matches!(statement.known, Knowledge::OfAnotherImage(_))));
         }
         statements
     }
 
-    /// What the report of that name says; nothing when there is none.
+    /// What the report of that name says; nothing if there is none.
     fn read(
         &mut self,
         namespace: &'a str,
@@ -163,7 +162,7 @@ impl<'a> CustomObjects<'a> {
             judge_deeper(judge, &findings, |depth| {
                 let parts = judge.parts(depth);
                 let deeper = asked_for(settings, parts, true);
-                // Its own verdict is all there is to say, or all that there is to know is known.
+                // Its own verdict decides, or everything is known already.
                 if findings.verdict == Some(OwnVerdict::Fail) {
                     return None;
                 }
@@ -185,7 +184,7 @@ impl<'a> CustomObjects<'a> {
                 Some(judgement)
             })
         });
-        // What it was made of may be the manifest all the same: what it holds against it counts.
+        // It may have been made from this manifest all the same, so its findings count against the image.
         let is_cleared = matches!(&known, Knowledge::Fresh(judgement) if judgement.verdict == Verdict::Accepted);
         if let Whose::Doubted(platform) = whose
             && is_cleared
@@ -224,7 +223,7 @@ impl<'a> source::Source<'a> for CustomObjects<'a> {
     }
 }
 
-/// The names that a template makes for an image, by each of those that reports may know it by.
+/// The names that a template makes for an image, one for each name that reports may have for it.
 fn computed_names(template: &str, wanted: &WantedPlatform<'_>, workload: &str) -> Vec<String> {
     let mut names: Vec<String> =
         wanted.names().filter_map(|image| computed_name(template, image, wanted, workload)).collect();
@@ -232,12 +231,12 @@ fn computed_names(template: &str, wanted: &WantedPlatform<'_>, workload: &str) -
     names
 }
 
-/// The name that a template makes for an image, if it makes one: a reference without a tag has none that could stand in
-/// it, and an object's name has its limit.
+/// The name that a template makes for an image, if it makes one. A reference without a tag may have none, and an object's name has
+/// a maximum length.
 ///
-/// What is put in must fit into the name of an object: it is lower-cased, and every other character than letters,
-/// digits, `-` and `.` (the `/`, `:`, `@` and `_` of images, for example) becomes `-`. Different images may so get the
-/// same name, which is why the object must say whose it is.
+/// Each inserted value must fit into the name of an object. It is lower-cased, and every character except letters, digits, `-` and
+/// `.` (such as the `/`, `:`, `@` and `_` of images) becomes `-`. Different images may so get the same name, so the object itself
+/// must say whose it is.
 fn computed_name(
     template: &str,
     image: &ImageReference,
@@ -269,7 +268,7 @@ fn hex(digest: &str) -> &str {
     digest.split_once(':').map_or(digest, |(_, hex)| hex)
 }
 
-/// What a report is asked for: exactly what the settings need. Its metadata is always there.
+/// The fields to request of a report: exactly those that the settings need. Its metadata is always returned.
 fn asked_for(settings: &CustomReports, parts: Parts, with_time: bool) -> BTreeSet<String> {
     let fields = &settings.fields;
     let mut paths = identity_paths(fields);
@@ -301,7 +300,7 @@ fn identity_paths(fields: &CustomFields) -> BTreeSet<String> {
     [image, registry, repository, tag, digest, platform].into_iter().flatten().cloned().collect()
 }
 
-/// Paths in the form of a mask. To the host, a path below another one narrows that: here the other one is meant whole.
+/// Paths as a field mask. To the host, a path below another one narrows that one. Here the upper path means all of it.
 fn as_mask(paths: BTreeSet<String>) -> BTreeSet<String> {
     let is_below = |path: &str, other: &str| path.strip_prefix(other).is_some_and(|rest| rest.starts_with('.'));
     let mut mask: BTreeSet<String> = paths
@@ -311,13 +310,13 @@ fn as_mask(paths: BTreeSet<String>) -> BTreeSet<String> {
         .cloned()
         .collect();
     if mask.is_empty() {
-        // Without any path, the whole object would come.
+        // Without any path, the host would return the whole object.
         mask.insert("metadata".to_owned());
     }
     mask
 }
 
-/// Reads an object, unless it is what was read last in that namespace.
+/// Reads an object, unless it was the last one read in that namespace.
 fn read_once<'l, 'a>(
     last: &'l mut BTreeMap<&'a str, Read>,
     objects: &mut Objects<'_>,
@@ -365,7 +364,7 @@ fn list(
     let mut listed: Vec<Listed> = items
         .iter()
         .map(|AnyJson(item)| item)
-        // What isn't of this namespace was let through by a watch that filters nothing.
+        // An object of another namespace comes from a watch that filters nothing.
         .filter(|item| text_at(item, "metadata.namespace") == Some(namespace))
         .filter(|item| is_selected(item, selector))
         .filter_map(|item| {
@@ -373,20 +372,20 @@ fn list(
             Some(Listed { name, identity: Identity::of(item, &settings.fields) })
         })
         .collect();
-    // The host lists in no order.
+    // The host's lists have no order.
     listed.sort_by(|a, b| a.name.cmp(&b.name));
     listed.dedup_by(|a, b| a.name == b.name);
     Ok(listed)
 }
 
-/// Whether an object is the one that was asked for.
+/// Whether an object is the requested one.
 fn is_object(object: &Value, kind: &str, namespace: &str, name: &str) -> bool {
     text_at(object, "metadata.namespace") == Some(namespace)
         && text_at(object, "metadata.name") == Some(name)
         && object.get("kind").is_none_or(|of| of == kind)
 }
 
-/// Whether an object has the labels that a selector of `key=value` terms asks for: a watch may filter nothing.
+/// Whether an object has the labels that a selector of `key=value` terms requires: a watch may filter nothing.
 fn is_selected(object: &Value, selector: &str) -> bool {
     let labels = object.pointer("/metadata/labels");
     selector.split(',').map(str::trim).filter(|term| !term.is_empty()).all(|term| {
@@ -423,10 +422,10 @@ struct Identity {
 /// What a report says about its platform.
 #[derive(Debug, Default, PartialEq)]
 enum OwnPlatform {
-    /// Nothing: the settings may know.
+    /// Nothing: the settings may say it.
     #[default]
     Unsaid,
-    /// Something that is no platform.
+    /// A value that is no platform.
     Unreadable,
     Is(Platform),
 }
@@ -435,11 +434,11 @@ enum OwnPlatform {
 #[derive(PartialEq)]
 enum Whose {
     Wanted,
-    /// It names the manifest, and says another platform.
+    /// It names the manifest, but another platform.
     Doubted(Platform),
-    /// The image's, but for that platform, or for one that nobody knows.
+    /// The image's, but for that other platform, or for an unknown one.
     OtherPlatform(Option<Platform>),
-    /// The image's, but it names its tag alone, which a setting would accept.
+    /// The image's, but it names only the tag, which a setting would accept.
     OnlyTag,
     OtherImage,
 }
@@ -453,7 +452,7 @@ impl Identity {
             identity.registry = Some(reference.host().to_owned());
             identity.repository = Some(reference.repository().to_owned());
             identity.digests.extend(reference.digest().map(str::to_owned));
-            // A tag that is kept elsewhere, and isn't there, is not `latest`.
+            // If the tag has a field of its own and is missing there, it is not `latest`.
             let written = image.and_then(|image| image.split('@').next()).unwrap_or_default();
             let tag = reference.tag().filter(|tag| {
                 fields.tag.is_none() || written.strip_suffix(*tag).is_some_and(|name| name.ends_with(':'))
@@ -479,7 +478,7 @@ impl Identity {
         let mut said = Vec::new();
         visit_at(object, fields.platform.as_deref(), &mut |value| said.push(value));
         said.retain(|value| value.as_str() != Some(""));
-        // Of several none is the one that was scanned.
+        // Of several platforms, it is unknown which was scanned.
         identity.platform = match said.as_slice() {
             [] => OwnPlatform::Unsaid,
             [platform] => platform.as_str().and_then(Platform::parse).map_or(OwnPlatform::Unreadable, OwnPlatform::Is),
@@ -495,7 +494,7 @@ impl Identity {
         let digest = exact.or_else(|| self.digests.iter().find(|own| is(own, &wanted.image.digest)));
         let digest = digest.or(self.digests.first());
         let tag = self.tags.iter().find(|own| Some(own.as_str()) == wanted.reference.tag()).or(self.tags.first());
-        // Where a digest identifies, what the settings know no field for is not compared.
+        // If a digest identifies the image, a part that has no field in the settings is not compared.
         let unknown = |field: &Option<String>| digest.is_some() && field.is_none() && fields.image.is_none();
         let (registry, repository) = (self.registry.as_deref(), self.repository.as_deref());
         let is_described = |identity| {
@@ -518,21 +517,21 @@ impl Identity {
             OwnPlatform::Is(platform) if exact.is_some() && !wanted.is_platform(Some(platform)) => {
                 return Whose::Doubted(platform.clone());
             }
-            // The manifest's own digest says which platform it is.
+            // The manifest's own digest identifies the platform.
             _ if exact.is_some() => return Whose::Wanted,
             _ if self.digests.iter().any(|own| wanted.is_another_entry(own)) => return Whose::OtherPlatform(None),
             OwnPlatform::Is(platform) => Some(platform),
             OwnPlatform::Unsaid => settings.platform.as_ref(),
             OwnPlatform::Unreadable => None,
         };
-        // Of an index's entry without a platform, only that entry's own digest can speak.
+        // An index's entry without a platform is identified only by its own digest.
         let is_known = wanted.manifest.platform.is_some() || wanted.stands_alone() || exact.is_some();
         if is_known && wanted.is_platform(platform) { Whose::Wanted } else { Whose::OtherPlatform(platform.cloned()) }
     }
 }
 
 impl Identity {
-    /// How people see whose it is: `ghcr.io/team/app:1.0@sha256:…`.
+    /// The image that it is about, for messages: `ghcr.io/team/app:1.0@sha256:…`.
     fn shown(&self) -> OtherImage {
         let mut text = String::new();
         let parts = [
@@ -578,7 +577,7 @@ impl<'v> Report<'v> {
         visit(self.object, Some(path), &mut |value| {
             let words = match value {
                 Value::String(text) if !text.trim().is_empty() => text.clone(),
-                // Something is there, whatever it is.
+                // Any other value is an error, too.
                 Value::Bool(true) => format!("`{path}` is true"),
                 Value::Number(number) if number.as_f64() != Some(0.0) => format!("`{path}` is {number}"),
                 Value::Object(object) if !object.is_empty() => format!("`{path}` is {value}"),
@@ -598,7 +597,7 @@ impl<'v> Report<'v> {
                 times.push(read_time(value).ok_or(value));
             }
         });
-        // Of several, the oldest: all of what it says must be young enough.
+        // Of several, the oldest: all parts of the report must be young enough.
         let mut oldest = None;
         for time in times {
             let time = time.map_err(|value| UnknownAge::NoTime {
@@ -610,12 +609,12 @@ impl<'v> Report<'v> {
         oldest.ok_or_else(|| UnknownAge::Missing { path: path.to_owned() })
     }
 
-    /// What it found, or why that can't be told.
+    /// Its findings, or why they are unknown.
     fn findings(self, parts: Parts) -> Result<Findings<'v>, UnreadableReport> {
         let CustomFields { verdict, findings, .. } = &self.settings.fields;
         let own = verdict.as_deref().and_then(|path| self.verdict(path));
         let entries = match (&own, findings, verdict) {
-            // What is known bad, or not understood, stays so whatever else is there.
+            // A verdict that is bad or not understood stays so, whatever else there is.
             (Some(OwnVerdict::Fail | OwnVerdict::Other(_)), ..) | (Some(OwnVerdict::Pass), None, _) => None,
             (_, Some(path), _) => Some(self.entries(path, parts)?),
             (None, None, Some(path)) => return Err(UnreadableReport::PathMissing(path.clone())),
@@ -624,7 +623,7 @@ impl<'v> Report<'v> {
         Ok(Findings { summary: None, entries, verdict: own, system: self.system() })
     }
 
-    /// What it says of the operating system: of several, the worst.
+    /// The operating system's state; of several, the worst.
     fn system(self) -> OperatingSystem {
         let mut said = OperatingSystem::Untold;
         visit_at(self.object, self.settings.fields.end_of_life.as_deref(), &mut |value| match value.as_bool() {
@@ -635,7 +634,7 @@ impl<'v> Report<'v> {
         said
     }
 
-    /// Its own verdict; of several the worst.
+    /// Its own verdict; of several, the worst.
     fn verdict(self, path: &str) -> Option<OwnVerdict> {
         let mut worst: Option<OwnVerdict> = None;
         visit(self.object, Some(path), &mut |value| {
@@ -666,14 +665,14 @@ impl<'v> Report<'v> {
         if entries.is_empty() && !leads_anywhere(self.object, Some(path)) {
             return Err(UnreadableReport::NothingHas(path.to_owned()));
         }
-        // That one finding lacks it happens; where all do, it is somewhere else, and nothing would ever be too bad.
+        // A single finding may lack the field. If all do, the path is wrong, and nothing would ever be too bad.
         for (needed, field) in [(true, &fields.severity), (parts.ids, &fields.id)] {
             let Some(field) = field.as_deref().filter(|_| needed && !entries.is_empty()) else { continue };
             if entries.iter().all(|entry| text_at(entry, field).is_none()) {
                 return Err(UnreadableReport::NoFindingHas(field.to_owned()));
             }
         }
-        // A score may be missing everywhere, but not the place for it.
+        // All scores may be missing, but not the place for them.
         for (needed, field) in [
             (parts.scores, &fields.score),
             (parts.exploited, &fields.known_exploited),
@@ -696,12 +695,12 @@ enum Wrong {
     Missing,
     /// What it leads to is no list.
     NoList,
-    /// In a list is something that can't be an entry.
+    /// A list has an element that can't be an entry.
     NoObject,
 }
 
-/// Collects the entries that a path leads to. Until the first list all of it must be there, or a report in which
-/// everything is missing would have no findings; in the entries of a list, none there means none.
+/// Collects the entries that a path leads to. Up to the first list every key must exist, or a report without any of them would have
+/// no findings. In the entries of a list, a missing key means no entries.
 fn collect<'v>(value: &'v Value, path: Option<&str>, in_list: bool, entries: &mut Vec<&'v Value>) -> Result<(), Wrong> {
     match (value, path) {
         (Value::Array(items), _) => items.iter().try_for_each(|item| collect(item, path, true, entries)),
@@ -719,8 +718,8 @@ fn collect<'v>(value: &'v Value, path: Option<&str>, in_list: bool, entries: &mu
     }
 }
 
-/// Whether what a path names is there at all, in one entry of each list at least, if only as null. A scanner that leaves
-/// out what is empty can't be told from a path with a misspelt step, after which nothing would ever be found.
+/// Whether a path exists in at least one entry of each list, even if only as null. A scanner that omits empty values looks the same
+/// as a path with a misspelt step, after which nothing would ever be found.
 fn leads_anywhere(value: &Value, path: Option<&str>) -> bool {
     match (value, path) {
         (Value::Array(items), _) => items.is_empty() || items.iter().any(|item| leads_anywhere(item, path)),
@@ -753,7 +752,7 @@ fn finding<'v>(entry: &'v Value, fields: &CustomFields) -> Finding<'v> {
             score = Some(score.map_or(read, |score| score.max(read)));
         }
     });
-    // The oldest date: a grace period that began is never begun anew.
+    // The oldest date: a grace period never begins again.
     let mut published: Option<Timestamp> = None;
     visit_at(entry, fields.published.as_deref(), &mut |value| {
         if let Some(read) = read_time(value) {
@@ -791,7 +790,7 @@ fn finding<'v>(entry: &'v Value, fields: &CustomFields) -> Finding<'v> {
     }
 }
 
-/// A score, as a number or as a text; scanners write zero where they have none.
+/// A score, as a number or as a string; scanners write zero if they have none.
 fn read_score(value: &Value) -> Option<f64> {
     let score = match value {
         Value::Number(number) => number.as_f64()?,
@@ -805,7 +804,7 @@ fn read_score(value: &Value) -> Option<f64> {
 fn read_time(value: &Value) -> Option<Timestamp> {
     match value {
         Value::Number(number) => {
-            // What is too large for a point in time is some other unit.
+            // A number that is too large for a time has another unit.
             number.as_i64().or_else(|| number.as_f64().map(|seconds| seconds as i64)).map(Timestamp)
         }
         Value::String(text) => text.parse().ok().map(Timestamp).or_else(|| Timestamp::parse(text)),
@@ -813,21 +812,21 @@ fn read_time(value: &Value) -> Option<Timestamp> {
     }
 }
 
-/// The first text at a path that isn't empty.
+/// The first string at a path that isn't empty.
 fn text_at<'v>(value: &'v Value, path: &str) -> Option<&'v str> {
     let mut text = None;
     visit(value, Some(path), &mut |value| text = text.or(value.as_str().filter(|text| !text.is_empty())));
     text
 }
 
-/// All texts at a path that aren't empty.
+/// All strings at a path that aren't empty.
 fn texts_at<'v>(value: &'v Value, path: Option<&str>) -> Vec<&'v str> {
     let mut texts = Vec::new();
     visit_at(value, path, &mut |value| texts.extend(value.as_str().filter(|text| !text.is_empty())));
     texts
 }
 
-/// As [`visit`], where there is a path.
+/// Like [`visit`], if there is a path.
 fn visit_at<'v>(value: &'v Value, path: Option<&str>, see: &mut dyn FnMut(&'v Value)) {
     if path.is_some() {
         visit(value, path, see);
@@ -849,7 +848,7 @@ fn visit<'v>(value: &'v Value, path: Option<&str>, see: &mut dyn FnMut(&'v Value
     }
 }
 
-/// One step into an object, by the longest beginning of the path that is a key of it; and the rest of the path.
+/// One step into an object: the value of the longest prefix of the path that is a key of it, and the rest of the path.
 fn step<'v, 'p>(object: &'v Map<String, Value>, path: &'p str) -> Option<(&'v Value, Option<&'p str>)> {
     if let Some(value) = object.get(path) {
         return Some((value, None));

@@ -1,13 +1,13 @@
 //! Reports of Kubescape: `VulnerabilityManifest` of `spdx.softwarecomposition.kubescape.io`, one for each image that was
 //! run.
 //!
-//! A list of them comes back without contents, so that they are read by name only. A name is made of the image as a Pod
-//! spelled it and the last six digits of the digest under which a node knew it. That finds an object and proves
-//! nothing: its annotations have the whole digest.
+//! A list of them comes back without contents, so they are read only by name. A name is made of the image as a Pod spelled it and
+//! the last six digits of the digest under which a node knew it. That finds an object and proves nothing: its annotations have the
+//! whole digest.
 //!
-//! A scan writes over the report of the one before and doesn't say when; the object's own time is that of the first
-//! scan. And Kubescape moves what its `SecurityException`s name from `matches` to `ignoredMatches`, whichever workload
-//! they were made for: what it ignored is not asked for, so whoever may write those exceptions is trusted.
+//! A scan overwrites the previous report without a time; the object's own time is that of the first scan. And Kubescape moves the
+//! findings that its `SecurityException`s name from `matches` to `ignoredMatches`, whichever workload they were made for. Ignored
+//! matches aren't requested, so the authors of those exceptions are trusted.
 
 use super::cluster::{Objects, origin};
 use super::source::{self, JudgedFor, Knowledge, Statement, WantedPlatform, judge_deeper};
@@ -29,17 +29,17 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 const API_VERSION: &str = "spdx.softwarecomposition.kubescape.io/v1beta1";
-/// What was found in an image.
+/// The findings in an image.
 const MANIFEST: &str = "VulnerabilityManifest";
-/// What an image is made of; it is there before anything is looked for in it.
+/// The packages of an image; it exists before they are checked for vulnerabilities.
 const BOM: &str = "SBOMSyft";
 /// The kinds that are read, each with its `apiVersion`.
 pub(super) const KINDS: [(&str, &str); 2] = [(API_VERSION, MANIFEST), (API_VERSION, BOM)];
 /// The longest name of an object.
 const MAX_NAME_LENGTH: usize = 253;
-/// How many digits of a digest stand in a name.
+/// How many digits of a digest are in a name.
 const DIGITS: usize = 6;
-/// What is asked for first: there is no summary.
+/// The first depth to request: there is no summary.
 const DEPTH: Depth = Depth::Entries;
 
 /// Kubescape's reports, as one request sees them.
@@ -47,16 +47,16 @@ pub(super) struct KubescapeReports<'a> {
     settings: &'a Kubescape,
     manifests: Kept<'a>,
     boms: Kept<'a>,
-    /// By a report's name, what it comes to for an image: the same for each of its platforms, unless the judge tells these apart,
-    /// and the report may be large.
+    /// By a report's name, its judgement for an image. It is the same for each of the image's platforms, unless the judge
+    /// distinguishes them.
     judged: BTreeMap<String, (JudgedFor, Judged<'a>)>,
 }
 
-/// What a report comes to, or why it says nothing.
+/// A report's judgement, or why there is none.
 type Judged<'a> = Result<Result<Judgement<'a>, UnreadableReport>, HostFailure>;
 
-/// Objects of one kind in one namespace, each asked for and looked at once: the platforms of an image share names. What
-/// was asked for with other fields is another answer.
+/// Objects of one kind in one namespace, each read once: the platforms of an image share names. An object read with other fields is
+/// kept separately.
 struct Kept<'a> {
     objects: Objects<'a>,
     answers: BTreeMap<(String, Vec<&'static str>), Answer>,
@@ -64,7 +64,7 @@ struct Kept<'a> {
 
 type Answer = Result<Option<Rc<Answered>>, HostFailure>;
 
-/// An object, and what of it tells whose it is.
+/// An object, and the part of it that says whose it is.
 struct Answered {
     document: Document,
     object: Object,
@@ -90,7 +90,7 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// The platform that was scanned, and the digest of its manifest, as far as a report says them.
+/// The platform that was scanned, and the digest of its manifest, if a report has them.
 type ScannedEntry = (Option<Platform>, Option<String>);
 
 impl<'a> KubescapeReports<'a> {
@@ -98,8 +98,8 @@ impl<'a> KubescapeReports<'a> {
         Self { settings, manifests: Kept::new(host, MANIFEST), boms: Kept::new(host, BOM), judged: BTreeMap::new() }
     }
 
-    /// What is found in the image, by one of the names that its report can have; none when there is no such object, or
-    /// when it is of another platform.
+    /// The findings in the image, by one of the names that its report can have; none if there is no such object, or if it is
+    /// another platform's.
     fn read(
         &mut self,
         name: &str,
@@ -121,7 +121,7 @@ impl<'a> KubescapeReports<'a> {
         }
         let first_made = object.metadata.creation_timestamp.as_deref().and_then(Timestamp::parse);
         let made = object.made().ok_or(UnknownAge::NotScanned);
-        // What is too old needs no second look at why it rejects.
+        // For a report that is too old, the details of its findings don't matter.
         let is_fresh =
             matches!(wanted.hold_to_age(made.clone(), || Verdict::Accepted.into()), (_, Knowledge::Fresh(_)));
         let (time, known) = match self.judged(name, &answer, is_fresh, wanted, judge)? {
@@ -132,7 +132,7 @@ impl<'a> KubescapeReports<'a> {
         Ok(Some(Statement { by, time, first_made, known, origin }))
     }
 
-    /// What a report's findings come to.
+    /// The judgement on a report's findings.
     fn judged(
         &mut self,
         name: &str,
@@ -158,7 +158,7 @@ impl<'a> KubescapeReports<'a> {
                 }
                 let namespace = &self.settings.namespace;
                 let again = self.manifests.get(namespace, name, &fields(judge, depth)).ok()??;
-                // Under an index's digest, another platform's may have been written over it.
+                // Under an index's digest, it may have been overwritten by another platform's report.
                 let is_same = again.object.digest_of(MANIFEST, namespace, name, wanted)
                     == answer.object.digest_of(MANIFEST, namespace, name, wanted)
                     && again.object.scanned() == answer.object.scanned()
@@ -172,10 +172,10 @@ impl<'a> KubescapeReports<'a> {
         judged
     }
 
-    /// How far an image is, of which nothing was found out yet.
+    /// The progress of a scan without findings yet.
     fn progress(&mut self, name: &str, wanted: &WantedPlatform<'_>) -> Result<Option<Statement<'a>>, HostFailure> {
         let namespace = &self.settings.namespace;
-        // Its annotations say all, and of packages there are many.
+        // The annotations are enough, and the list of packages is long.
         let Some(answer) = self.boms.get(namespace, name, &["status"])? else { return Ok(None) };
         let object = &answer.object;
         let Some(digest) = object.digest_of(BOM, namespace, name, wanted) else { return Ok(None) };
@@ -195,11 +195,12 @@ impl<'a> KubescapeReports<'a> {
         Ok(Some(Statement::new(self.boms.objects.shown(namespace, name), known)))
     }
 
-    /// Whether what was found under a digest of the image was found in this platform of it.
+    /// Whether the findings under one of the image's digests are those of this platform.
     fn is_of_platform(&self, digest: &str, scanned: &ScannedEntry, wanted: &WantedPlatform<'_>) -> bool {
         let (platform, manifest) = scanned;
-        // A platform's own digest says so. Under an index's, whichever node ran it first had its platform scanned: the digest of that says
-        // which one it was, and else words that whoever builds an image chooses.
+        // A platform's own digest proves it. Under an index's digest, the platform of the first node that ran it was scanned. The
+        // manifest's digest in the report says which one that was. Without it, the platform in the report does, which the image's
+        // builder chooses.
         digest == wanted.manifest.digest
             || manifest.as_ref() == Some(&wanted.manifest.digest)
             || wanted.manifest.platform.is_some()
@@ -209,7 +210,7 @@ impl<'a> KubescapeReports<'a> {
                     .is_some_and(|manifest| wanted.is_another_entry(manifest) && is_on(Remedy::NamedEntryDecides))
     }
 
-    /// What every name says, and the first failure.
+    /// What the objects of all names say, and the first failure.
     fn ask<'n>(
         names: &'n [String],
         mut ask: impl FnMut(&'n str) -> Result<Option<Statement<'a>>, HostFailure>,
@@ -239,7 +240,7 @@ impl<'a> source::Source<'a> for KubescapeReports<'a> {
         if !is_scanned || statements.iter().any(|statement| !matches!(statement.known, Knowledge::OfAnotherImage(_))) {
             return statements;
         }
-        // Another image's report under the same name says nothing about this one, and hides nothing of it.
+        // Another image's report under the same name says nothing about this one, and hides none of its reports.
         let progress = Self::ask(&names, |name| self.progress(name, wanted));
         if progress.is_empty() { statements } else { progress }
     }
@@ -249,7 +250,7 @@ impl<'a> source::Source<'a> for KubescapeReports<'a> {
     }
 }
 
-/// The names that the image's objects can have. Pods that this policy pinned have the digest beside the tag.
+/// The names that the image's objects can have. Pods that this policy pinned have the digest after the tag.
 fn names(wanted: &WantedPlatform<'_>, digests: &[&str]) -> Vec<String> {
     let pinned = &wanted.image.digest;
     let mut spellings = Vec::new();
@@ -275,7 +276,7 @@ fn slug(spelling: &str, digest: &str) -> Option<String> {
     is_name.then_some(name)
 }
 
-/// What of a report is asked for; `metadata` is always there.
+/// The fields to request of a report; `metadata` is always returned.
 fn fields(judge: &Judge<'_>, depth: Depth) -> Vec<&'static str> {
     let parts = judge.parts(depth);
     let mut fields = vec![
@@ -313,7 +314,7 @@ fn fields(judge: &Judge<'_>, depth: Depth) -> Vec<&'static str> {
     fields
 }
 
-/// An object of either kind, without its contents: those are read where it is a report of the wanted image only.
+/// An object of either kind, without its contents: those are read only if it is a report of the wanted image.
 #[derive(Deserialize)]
 struct Object {
     kind: Option<String>,
@@ -387,8 +388,8 @@ struct PayloadContents<'a> {
 }
 
 impl Answered {
-    /// What a report found. An image in which nothing was found has null where others have a list, and so has an object
-    /// that came back without its contents; only the former says what was scanned.
+    /// The findings of a report. An image without findings has null instead of a list, and so has an object that came back without
+    /// its contents. Only the former says what was scanned.
     fn findings(&self) -> Result<Result<Findings<'_>, UnreadableReport>, HostFailure> {
         let contents: Contents<'_> = self.document.read()?;
         let matches = match contents.spec.and_then(|spec| spec.payload?.matches) {
@@ -406,7 +407,7 @@ impl Object {
         self.spec.as_ref()?.payload.as_ref()
     }
 
-    /// Whether it says what was scanned, or by what.
+    /// Whether it says what was scanned, or by which scanner.
     fn is_scanned(&self) -> bool {
         let payload = self.payload();
         let source = payload.and_then(|payload| payload.source.as_ref()?.kind.as_ref());
@@ -420,7 +421,7 @@ impl Object {
         target.map(|target| grype::scanned_in(target)).unwrap_or_default()
     }
 
-    /// The digest of the wanted image under which this object knows it; none when it is another object or image.
+    /// The wanted image's digest in this object; none if it is another object or another image's.
     fn digest_of<'s>(
         &'s self,
         kind: &str,
@@ -442,7 +443,7 @@ impl Object {
         (is_object && is_digest(digest) && is_image && is_repository).then_some(digest)
     }
 
-    /// When it was scanned, where it says so.
+    /// When it was scanned, if it says so.
     fn made(&self) -> Option<Timestamp> {
         let report = self.spec.as_ref()?.metadata.as_ref()?.report.as_ref()?;
         Timestamp::parse(report.created_at.as_ref()?)
@@ -460,13 +461,13 @@ impl Metadata {
         Some(id.split_once("://").map_or(id, |(_, id)| id))
     }
 
-    /// Whether it is of one workload's relevant packages.
+    /// Whether it covers only the packages that one workload uses.
     fn is_filtered(&self) -> bool {
         let context = self.labels.as_ref().and_then(|labels| labels.get("kubescape.io/context"));
         context.is_some_and(|context| context == "filtered")
     }
 
-    /// Whose it is, for people.
+    /// Its image, for messages.
     fn shown(&self) -> OtherImage {
         let named = [self.image_id(), self.annotation("kubescape.io/image-tag")];
         let image = named.into_iter().flatten().find(|name| !name.is_empty());

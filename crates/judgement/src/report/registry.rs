@@ -1,8 +1,8 @@
-//! Reports and SBOMs beside the image in its registry, or in the repository that the settings name: artifacts whose configuration is
-//! what a scanner in CI wrote.
+//! Reports and SBOMs beside the image in its registry, or in the repository that the settings name: artifacts whose configuration
+//! is the document that a scanner in CI wrote.
 //!
-//! What is signed counts where it says itself, in its signed manifest or in the report, that it is about a digest of this image: a
-//! signed report of another image verifies as well.
+//! A signed document counts only if its signed manifest, or the report itself, names a digest of this image: a signed report of
+//! another image verifies as well.
 
 use super::source::{self, JudgedFor, Knowledge, Origin, Statement, WantedPlatform, judge_deeper};
 use crate::acceptance::{Depth, Judge, Judgement, Verdict};
@@ -20,7 +20,7 @@ use image_admission_untrusted::time::Timestamp;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Where a manifest says when it was made.
+/// The annotation of a manifest that says when it was made.
 const CREATED: &str = "org.opencontainers.image.created";
 
 /// The artifacts beside images, as one request sees them.
@@ -28,17 +28,18 @@ pub(super) struct AttachedReports<'a> {
     kind: DocumentKind,
     settings: &'a RegistryReports,
     attachments: Attachments<'a>,
-    /// By artifact, what its report comes to for an image: the same for each of its platforms, unless the judge tells these apart.
+    /// By artifact, the judgement on its report for an image. It is the same for each of the image's platforms, unless the judge
+    /// distinguishes them.
     judged: BTreeMap<String, (JudgedFor, Rc<Result<Judged<'a>, UnreadableReport>>)>,
 }
 
-/// A document as it was read, and what it comes to.
+/// A document as it was read, and its judgement.
 struct Judged<'a> {
     format: &'static str,
     digests: Vec<String>,
     platform: Option<Platform>,
     time: Option<Timestamp>,
-    /// Whether it is a verdict, about all that it is attached to.
+    /// Whether it is a verdict about everything that it is attached to.
     is_verdict: bool,
     judgement: Judgement<'a>,
 }
@@ -136,7 +137,7 @@ impl<'a> AttachedReports<'a> {
         match self.entry(judged, subject, wanted) {
             _ if !is_on(Remedy::PlatformOfDocument) => {}
             Entry::Wanted => {}
-            // What it was made of may be the manifest all the same: what it holds against it counts.
+            // It may have been made from this manifest all the same, so its findings count against the image.
             Entry::Doubted(_) if judged.judgement.verdict != Verdict::Accepted && is_on(Remedy::DoubtsClearNothing) => {
             }
             Entry::Doubted(platform) => {
@@ -155,7 +156,7 @@ impl<'a> AttachedReports<'a> {
         Some(Statement { by, time, first_made: None, known, origin })
     }
 
-    /// Reads an artifact's report once for an image: it may be large, and the image have many platforms.
+    /// Reads an artifact's report once for an image: it may be large, and the image may have many platforms.
     fn judged(
         &mut self,
         artifact: &str,
@@ -181,8 +182,8 @@ impl<'a> AttachedReports<'a> {
         judged
     }
 
-    /// Which entry of the image a document was made of that is about it. Digests tell first: whoever builds an image chooses what it says
-    /// of its platform, and scanners repeat that.
+    /// Which entry of the image a document was made from. Digests come first: the image's builder chooses its platform, and
+    /// scanners repeat that.
     fn entry(&self, judged: &Judged<'a>, subject: Option<&str>, wanted: &WantedPlatform<'_>) -> Entry {
         let manifest = wanted.manifest.digest.as_str();
         if judged.digests.iter().any(|digest| digest == manifest) {
@@ -197,7 +198,7 @@ impl<'a> AttachedReports<'a> {
         }
         let is_wanted = |platform: &Platform| wanted.is_platform(Some(platform));
         match &judged.platform {
-            // What is said in words that are no platform is known by the manifest alone.
+            // If the platform is none that is known, the manifest alone decides.
             Some(platform) if platform.is_unknown() && is_attached => Entry::Wanted,
             Some(platform) if is_wanted(platform) => Entry::Wanted,
             Some(platform) if is_attached => Entry::Doubted(platform.clone()),
@@ -206,7 +207,7 @@ impl<'a> AttachedReports<'a> {
             None => match &self.settings.platform {
                 Some(platform) if is_wanted(platform) => Entry::Wanted,
                 Some(_) => Entry::Another,
-                // Who judged the index as a whole judged all of it; who scanned it scanned one platform, whichever that was.
+                // A verdict on the index is about all of its entries; a scan of it is about one platform, and it is unknown which.
                 None if judged.is_verdict => Entry::Wanted,
                 None => Entry::Unsaid,
             },
@@ -214,21 +215,21 @@ impl<'a> AttachedReports<'a> {
     }
 }
 
-/// Which entry of an image a document was made of.
+/// Which entry of an image a document was made from.
 enum Entry {
-    /// The one that is asked about.
+    /// The wanted one.
     Wanted,
-    /// It stands beside that one, and says another platform.
+    /// It is beside the wanted entry, but names another platform.
     Doubted(Platform),
-    /// Another.
+    /// Another one.
     Another,
-    /// Nothing says which.
+    /// Unknown.
     Unsaid,
 }
 
 impl<'a> source::Source<'a> for AttachedReports<'a> {
     fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
-        // The registry of a repository that the settings name is nobody's choice but theirs.
+        // If the settings name the repository, nobody else chose its registry.
         let may_be_down = wanted.may_be_down || self.settings.attached.repository.is_some();
         let wanted = &WantedPlatform { may_be_down, ..*wanted };
         let mut found = vec![self.attachments.beside(wanted.reference, &wanted.image.digest)];

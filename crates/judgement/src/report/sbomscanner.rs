@@ -1,14 +1,13 @@
 //! Reports of Kubewarden's sbomscanner: `VulnerabilityReport` of `storage.sbomscanner.kubewarden.io`.
 //!
-//! Since v0.10 a report's name is computed from the Registry resource that had the image scanned, the image's name and
-//! the digest of the platform's manifest, so that one GET finds it. The scheme is the scanner's private matter: where
-//! no computed name hits, or where the reference carries a digest, one list with a constant selector is searched, and
-//! what it names is read anew, since a list proves nothing about now. Either way only what the report says about itself
-//! makes it this image's.
+//! Since v0.10 a report's name is computed from the Registry resource that had the image scanned, the image's name and the digest
+//! of the platform's manifest, so that one GET finds it. The scanner may change that scheme. If no computed name exists, or if the
+//! reference has a digest, one list with a constant selector is searched, and the reports that it names are read again, because a
+//! list may be outdated. Either way, a report is this image's only if the report says so itself.
 //!
-//! A report doesn't say when it was made: its label names the ScanJob, and that says when it was done. Where there is no
-//! report, an `Image` of the same name says that the scanner knows the image, and the newest ScanJob of its registry
-//! whether a scan is on its way or failed.
+//! A report doesn't say when it was made: its label names the ScanJob, which has the time of its completion. Without a report, an
+//! `Image` of the same name shows that the scanner knows the image, and the newest ScanJob of its registry shows whether a scan is
+//! pending or failed.
 
 mod progress;
 
@@ -48,7 +47,7 @@ pub(super) const KINDS: [(&str, &str); 3] =
 pub(super) const SBOM_KIND: (&str, &str) = (API_VERSION, SBOM);
 /// Docker Hub as the scanner writes it.
 const DOCKER_HUB: &str = "index.docker.io";
-/// What identifies a report; without it in the mask the host leaves it out.
+/// What identifies a report. If the mask lacks it, the host leaves it out.
 const IDENTITY: &str = "imageMetadata";
 /// The label that names the ScanJob that made a report.
 const SCAN_JOB: &str = "sbomscanner.kubewarden.io/scanjob-uid";
@@ -58,16 +57,16 @@ pub(super) struct SbomScannerReports<'a> {
     reports: Shelf<'a>,
     images: Catalogue<'a>,
     jobs: ScanJobs<'a>,
-    /// Whether the time of a report decides anything.
+    /// Whether the time of a report matters.
     needs_time: bool,
 }
 
-/// The scanner's SBOMs, as one request sees them. They have the names of their reports.
+/// The scanner's SBOMs, as one request sees them. They have the same names as the reports.
 pub(super) struct SbomScannerSboms<'a>(Shelf<'a>);
 
-/// Where the scanner keeps what it knows of images, one kind of it.
+/// The scanner's objects of one kind, by image.
 struct Shelf<'a> {
-    /// The namespaces whose objects are trusted, each once.
+    /// The namespaces whose objects are trusted, without repeats.
     namespaces: Vec<&'a str>,
     registry_resources: &'a [String],
     /// By registry host, the name of the Registry resource that workload scanning makes for it.
@@ -75,10 +74,10 @@ struct Shelf<'a> {
     catalogue: Catalogue<'a>,
 }
 
-/// Objects of one of the scanner's kinds that say whose they are.
+/// Objects of one of the scanner's kinds, which say whose they are.
 struct Catalogue<'a> {
     objects: Objects<'a>,
-    /// What each namespace's list says, once it was needed.
+    /// What each namespace's list shows, once it was needed.
     lists: BTreeMap<&'a str, Result<Vec<Listed>, HostFailure>>,
 }
 
@@ -92,7 +91,7 @@ impl<'a> SbomScannerReports<'a> {
         }
     }
 
-    /// What the scanner is doing about an image that it has no report of: what it says of each Image counts.
+    /// Adds what the scanner is doing about an image without a report, for each of its Images.
     fn progress(
         &mut self,
         namespace: &'a str,
@@ -116,7 +115,7 @@ impl<'a> SbomScannerReports<'a> {
         Ok(())
     }
 
-    /// The Image of that name, when it is the wanted one: how it is shown, its registry, and since when it is there.
+    /// The Image of that name, if it is the wanted one: its name in messages, its registry, and its time of creation.
     fn image(
         &mut self,
         namespace: &str,
@@ -215,8 +214,8 @@ impl<'a> source::Source<'a> for SbomScannerSboms<'a> {
 }
 
 impl<'a> NamedReports<'a> for SbomScannerReports<'a> {
-    /// A name is made of the registry, the repository, the tag and the manifest's digest, as this module resolved them, and
-    /// of a Registry resource that the settings or the scanner name. An author chooses the image, and nothing beside it.
+    /// A name is made of the registry, the repository, the tag and the manifest's digest, as this module resolved them, and of a
+    /// Registry resource that the settings or the scanner name. A Pod's author chooses only the image.
     const NAMES_ARE_CLAIMS: bool = false;
 
     fn read(
@@ -275,7 +274,7 @@ impl<'a> source::Source<'a> for SbomScannerReports<'a> {
         let names = self.reports.computed_names(wanted);
         let namespaces = self.reports.namespaces.clone();
         let mut statements = cluster::search_all(self, &namespaces, |_| names.clone(), wanted, judge);
-        // Only where nothing is known already, and nothing is broken.
+        // Only if nothing is known yet, and nothing failed.
         if statements.iter().all(|statement| matches!(statement.known, Knowledge::OfAnotherImage(_))) {
             for namespace in namespaces {
                 if let Err(failure) = self.progress(namespace, &names, wanted, &mut statements) {
@@ -307,7 +306,7 @@ impl<'a> Catalogue<'a> {
     }
 }
 
-/// What a report is asked for: exactly what the settings need.
+/// The fields to request of a report: exactly those that the settings need.
 fn fields(judge: &Judge<'_>, depth: Depth) -> Vec<&'static str> {
     let mut fields = vec![IDENTITY, "report.summary"];
     if depth == Depth::Summary {
@@ -332,7 +331,7 @@ fn fields(judge: &Judge<'_>, depth: Depth) -> Vec<&'static str> {
     fields
 }
 
-/// What an SBOM is asked for: what the settings need of its packages.
+/// The fields to request of an SBOM: those that the settings need of its packages.
 fn sbom_fields(judge: &Judge<'_>) -> Vec<&'static str> {
     let mut fields = vec![
         IDENTITY,
@@ -342,7 +341,7 @@ fn sbom_fields(judge: &Judge<'_>) -> Vec<&'static str> {
         "spdx.packages.name",
         "spdx.packages.versionInfo",
         "spdx.packages.primaryPackagePurpose",
-        // Where packages were found has no purl, and is no package.
+        // Entries for the places of packages have no purl, and are no packages.
         "spdx.packages.externalRefs",
     ];
     if judge.asks_for_licenses() {
@@ -356,22 +355,22 @@ fn sbom_fields(judge: &Judge<'_>) -> Vec<&'static str> {
     fields
 }
 
-/// Whether an object is the one that was asked for.
+/// Whether an object is the requested one.
 fn is_object(kind: &Option<Text<'_>>, metadata: &Metadata<'_>, wanted: &str, namespace: &str, name: &str) -> bool {
     (metadata.namespace.as_ref().map(Text::as_str) == Some(namespace) || !is_on(Remedy::MatchNamespace))
         && metadata.name.as_str() == name
         && kind.as_ref().is_none_or(|kind| kind.as_str() == wanted)
 }
 
-/// The names that the report can have, if the scanner knows the image by this reference: the Registry resource is one that the settings
-/// name, or the one that workload scanning makes for the registry.
+/// The names that the report can have, if the scanner knows the image by this reference. The Registry resource is one that the
+/// settings name, or the one that workload scanning makes for the registry.
 fn computed_names(
     reference: &ImageReference,
     wanted: &WantedPlatform<'_>,
     registry_resources: &[String],
     workload_scan: &str,
 ) -> Vec<String> {
-    // Images that are pinned without a tag are kept with their digest in the tag's place.
+    // Images that are pinned without a tag are stored with their digest instead of the tag.
     let tag = reference.tag().unwrap_or(&wanted.image.digest);
     let (host, repository, digest) = (scanners_host(reference), reference.repository(), &wanted.manifest.digest);
     let registries = registry_resources.iter().map(String::as_str).chain([workload_scan]);
@@ -404,7 +403,7 @@ fn list(objects: &mut Objects<'_>, namespace: &str) -> Result<Vec<Listed>, HostF
     Ok(items.into_iter().filter_map(listed).collect())
 }
 
-/// What a list says of an object.
+/// What a list shows of an object.
 #[derive(Debug)]
 struct Listed {
     name: String,
@@ -438,7 +437,7 @@ struct Image<'a> {
     image_metadata: Option<ImageMetadata<'a>>,
 }
 
-/// What an image is made of.
+/// The packages of an image.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct SbomObject<'a> {
@@ -474,7 +473,7 @@ struct Metadata<'a> {
     namespace: Option<Text<'a>>,
     #[serde(borrow)]
     creation_timestamp: Option<Text<'a>>,
-    /// Read only where the time decides something.
+    /// Read only if the time matters.
     #[serde(borrow)]
     labels: Option<&'a RawValue>,
 }
@@ -518,7 +517,7 @@ impl ImageMetadata<'_> {
 
     /// Whether it is of the wanted image. Its tag is only a claim.
     fn describes(&self, wanted: &WantedPlatform<'_>) -> bool {
-        // Nearly every item of a list ends here.
+        // Nearly every item of a list fails here.
         let Some(digest) = self.digest.as_ref().map(Text::as_str).filter(|digest| wanted.is_digest(digest)) else {
             return false;
         };
@@ -533,7 +532,7 @@ impl ImageMetadata<'_> {
         wanted.is_named_by(Some(digest)) && wanted.is_described_by(&described, ReportIdentity::Digest)
     }
 
-    /// The image as it says, for people.
+    /// Its image, for messages.
     fn shown(&self) -> OtherImage {
         let part = |text: &Option<Text<'_>>| text.as_ref().map_or("?".to_owned(), |text| text.as_str().to_owned());
         let (registry, repository) = (part(&self.registry_uri), part(&self.repository));
@@ -559,14 +558,14 @@ struct Summary {
     unknown: Option<u64>,
 }
 
-/// A clean target has null where others have a list.
+/// A clean target has null instead of a list.
 #[derive(Deserialize)]
 struct ResultEntry<'a> {
     #[serde(borrow)]
     vulnerabilities: Option<Entries<'a>>,
 }
 
-/// The findings of a target, each made of its entry as that is read.
+/// The findings of a target; each is made from its entry while that is read.
 #[derive(Default)]
 struct Entries<'a>(Vec<Finding<'a>>);
 
@@ -608,7 +607,7 @@ struct Vulnerability<'a> {
     cvss: Option<BTreeMap<Text<'a>, Option<Cvss>>>,
     suppressed: Option<bool>,
     known_exploited: Option<bool>,
-    /// Texts, which may be empty.
+    /// Strings, which may be empty.
     epss_score: Option<Number>,
     epss_percentile: Option<Number>,
 }
@@ -670,7 +669,7 @@ impl<'a> From<Vulnerability<'a>> for Finding<'a> {
 mod tests {
     use super::*;
 
-    /// The scanner's published vector for the resource of a registry, and the scheme of its reports' names.
+    /// The scanner's published test vector for the resource of a registry, and the scheme of its reports' names.
     #[test]
     fn names_are_computed_as_the_scanner_does() {
         assert_eq!(format!("workloadscan-{}", hash("quay.io")).get(..21), Some("workloadscan-271dacc9"));

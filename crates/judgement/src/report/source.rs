@@ -1,4 +1,4 @@
-//! What every source of reports is: asked about one platform of an image, it says what it knows.
+//! What all sources of reports have in common: each says what it knows about one platform of an image.
 
 use crate::acceptance::{Depth, Judge, Judgement, Verdict};
 use crate::reason::{
@@ -13,40 +13,40 @@ use image_admission_settings::ReportIdentity;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::{Span, Timestamp};
 
-/// A place where reports are looked for. It lives for one request, and lists nothing twice. The first source that knows the image ends
-/// the search, also with a report that is too old, pending or failed, or with a look-up that failed. A source only makes statements:
+/// A place where reports are looked for. It lives for one request, and lists nothing twice. The first source that knows the image
+/// ends the search, even if its report is too old, pending or failed, or its look-up failed. A source only makes statements:
 /// `report` alone judges them.
 pub(crate) trait Source<'a> {
-    /// Everything that it knows about one platform of an image; nothing when it doesn't know it.
+    /// Everything that it knows about one platform of an image; nothing if it doesn't know the image.
     fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>>;
 
     /// Where it looks, after "no scan report yet".
     fn whereabouts(&self) -> Whereabouts;
 }
 
-/// One platform of an image, of which reports must speak.
+/// One platform of an image, for which reports are wanted.
 #[derive(Debug)]
 pub(crate) struct WantedPlatform<'a> {
     pub reference: &'a ImageReference,
-    /// What it is called at the mirror of its registry, where it has one: whoever scans that calls it so.
+    /// Its name at the mirror of its registry, if it has one: scanners of the mirror use that name.
     pub at_mirror: Option<&'a ImageReference>,
-    /// Whether its tag is what the registry says that it is: a mirror alone may be behind, or have another image under it.
+    /// Whether the registry has confirmed its tag: a mirror alone may be outdated, or have another image under the tag.
     pub is_tag_certain: bool,
     pub image: &'a ResolvedImage,
     pub manifest: &'a PlatformManifest,
-    /// The names of the containers that would run it, for scanners that keep a report for each.
+    /// The names of the containers that would run it, for scanners with a report for each container.
     pub containers: &'a [String],
     /// Whether a failure of its registry may be an outage.
     pub may_be_down: bool,
-    /// How old a report may be, and what time it is.
+    /// How old a report may be, and the present time.
     pub max_age: Option<&'a Span>,
     pub now: Timestamp,
 }
 
-/// The image that a report was judged for, and its platform's digest, where it matters which.
+/// The image that a report was judged for, and its platform's digest, if that matters.
 pub(crate) type JudgedFor = (ImageReference, Option<String>);
 
-/// What a report says about whose it is, in its own words.
+/// What a report says about whose it is, unchanged.
 #[derive(Debug, Default)]
 pub(crate) struct Described<'a> {
     pub registry: Option<&'a str>,
@@ -59,19 +59,19 @@ pub(crate) struct Described<'a> {
 /// Something that a source knows.
 #[derive(Debug)]
 pub(crate) struct Statement<'a> {
-    /// What says so: `VulnerabilityReport sbomscanner/…`.
+    /// Its source: `VulnerabilityReport sbomscanner/…`.
     pub by: String,
-    /// When it was said, if that is known.
+    /// When it was made, if that is known.
     pub time: Option<Timestamp>,
-    /// Where that isn't known, when the report was made for the first time; scanners may have renewed it since.
+    /// If that is unknown, when the report was first made; scanners may have renewed it since.
     pub first_made: Option<Timestamp>,
-    /// What it comes to.
+    /// What is known.
     pub known: Knowledge<'a>,
-    /// Where the whole report can be read again, when it is one.
+    /// Where the whole report can be read again, if it is one.
     pub origin: Option<Origin>,
 }
 
-/// Where a report stands.
+/// Where a report is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// An object of the cluster.
@@ -89,13 +89,13 @@ pub enum Origin {
 /// What is known about an image. None of these is ever taken for another.
 #[derive(Debug)]
 pub(crate) enum Knowledge<'a> {
-    /// A report that is fresh enough, and what it comes to.
+    /// A report that is fresh enough, and its judgement.
     Fresh(Judgement<'a>),
-    /// A report that is too old, or whose age isn't known.
+    /// A report that is too old, or whose age is unknown.
     Stale(StaleReport),
-    /// What stands where its report would stand speaks of another image.
+    /// The report that was found is another image's.
     OfAnotherImage(OtherImage),
-    /// It is not scanned although the scanner knows it.
+    /// The scanner knows it, but hasn't scanned it.
     NotScanned(NotScanned),
     /// A scan is on its way.
     Pending(Pending),
@@ -103,7 +103,7 @@ pub(crate) enum Knowledge<'a> {
     Failed(ScanFailure),
     /// The look-up failed.
     LookUpFailed(HostFailure),
-    /// It failed by what somebody chose who names or pushes images: no outage.
+    /// The look-up failed in a way that Pod authors or pushers can cause: no outage.
     Provoked(LookUpFailure),
 }
 
@@ -116,7 +116,7 @@ impl<'a> Statement<'a> {
         Self::new(String::new(), Knowledge::LookUpFailed(failure.clone()))
     }
 
-    /// The same in the registry of the image, where whoever pushes chooses what there is to be read.
+    /// The same for the image's registry, where pushers choose what can be read.
     pub(crate) fn registry_failed(failure: &HostFailure, wanted: &WantedPlatform<'_>) -> Self {
         let failure = failure.clone();
         let known = match wanted.is_outage(&failure) {
@@ -128,7 +128,7 @@ impl<'a> Statement<'a> {
 }
 
 impl Statement<'_> {
-    /// The same, and where it is another image's because it names no entry of the index that it names, so said.
+    /// The same. If the report names this image's index but none of its entries, the statement says so.
     pub(crate) fn of_index(mut self, wanted: &WantedPlatform<'_>) -> Self {
         if let Knowledge::OfAnotherImage(which @ OtherImage::Named(_)) = &mut self.known
             && let OtherImage::Named(name) = which
@@ -142,22 +142,22 @@ impl Statement<'_> {
 }
 
 impl WantedPlatform<'_> {
-    /// Whether a failure of the image's registry may go away by itself, and nobody chose it who names or pushes images.
+    /// Whether a failure of the image's registry may go away by itself, and isn't the doing of Pod authors or pushers.
     pub(crate) fn is_outage(&self, failure: &HostFailure) -> bool {
         self.may_be_down && failure.is_outage()
     }
 
-    /// The names that reports may know it by: its own, and the one at a mirror.
+    /// The names that reports may have for it: its own, and the one at a mirror.
     pub(crate) fn names(&self) -> impl Iterator<Item = &ImageReference> + Clone {
         std::iter::once(self.reference).chain(self.at_mirror)
     }
 
-    /// Whether a report's own words name this registry, repository, digest and platform. With [`ReportIdentity::Tag`], a
-    /// report that names no digest is known by its tag, unless the reference carries a digest: then the tag beside it is
-    /// only a claim. Which tags a mirror has is no word of the registry's: what names the image as the mirror does, and what was
-    /// found at the mirror alone, is known by its digest.
+    /// Whether a report names this registry, repository, digest and platform. With [`ReportIdentity::Tag`], a report without a
+    /// digest is matched by its tag, unless the reference has a digest: then the tag beside it is only a claim. A mirror's tags
+    /// prove nothing about the registry's. So a report that uses the mirror's name, or an image that was only found at the mirror,
+    /// is matched by digest.
     pub(crate) fn is_described_by(&self, described: &Described<'_>, identity: ReportIdentity) -> bool {
-        // What tells nearly every other report apart comes first: of a list, each is looked at.
+        // First what rules out nearly every report of a list.
         let digest = described.digest.filter(|digest| !digest.is_empty());
         (match digest {
             Some(digest) => self.is_digest(digest),
@@ -175,13 +175,13 @@ impl WantedPlatform<'_> {
             && self.is_platform(described.platform)
     }
 
-    /// Whether a digest is that of the platform's manifest, or of the index that it stands in, where a scanner of the index can't have
-    /// taken another of its entries.
+    /// Whether a digest is that of the platform's manifest, or of its index if a scanner of the index can't have taken another
+    /// entry.
     pub(crate) fn is_digest(&self, digest: &str) -> bool {
         self.is_digest_where(digest, |other, platform| other.is_kin(platform))
     }
 
-    /// The same of what was said of the index as a whole, and not of the entry that a scanner took.
+    /// The same for a statement about the whole index, and not about the entry that a scanner took.
     pub(crate) fn is_digest_of_whole(&self, digest: &str) -> bool {
         self.is_digest_where(digest, Platform::is_same)
     }
@@ -195,8 +195,8 @@ impl WantedPlatform<'_> {
             || !is_on(Remedy::MatchDigest)
     }
 
-    /// Whether the index has no other entry that could be taken for this one. Scanners and runtimes take one without a platform for
-    /// some machine's, each for another.
+    /// Whether no other entry of the index could be taken for this one. Scanners and runtimes may take an entry without a platform,
+    /// each for another machine.
     fn is_unmistakable(&self, is_mistaken: impl Fn(&Platform, &Platform) -> bool) -> bool {
         let Some(platform) = &self.manifest.platform else { return true };
         let could_be = |other: &PlatformManifest| {
@@ -211,30 +211,30 @@ impl WantedPlatform<'_> {
         digest != self.manifest.digest && self.entries().any(|other| other.digest == digest)
     }
 
-    /// All that the index has for machines, asked for or not.
+    /// All entries of the index that are for machines, wanted or not.
     fn entries(&self) -> impl Iterator<Item = &PlatformManifest> {
         self.image.platforms.iter().chain(&self.image.others)
     }
 
-    /// Whether a report for a platform is one for this. Without a platform of its own, [`WantedPlatform::is_named_by`] tells.
+    /// Whether a report for a platform is one for this. If this has no platform, [`WantedPlatform::is_named_by`] decides.
     pub(crate) fn is_platform(&self, described: Option<&Platform>) -> bool {
         let wanted = self.manifest.platform.as_ref();
         wanted.is_none_or(|wanted| described.is_some_and(|described| described.is_same(wanted)))
             || !is_on(Remedy::MatchPlatform)
     }
 
-    /// Whether a digest is enough to tell this from the rest of its index. An entry that the index names no platform for
-    /// could run anywhere: what is known about the index was found out about another.
+    /// Whether a digest distinguishes this from the rest of its index. An entry without a platform in the index could run anywhere,
+    /// so a report about the index may be about another entry.
     pub(crate) fn is_named_by(&self, digest: Option<&str>) -> bool {
         self.manifest.platform.is_some() || self.stands_alone() || digest == Some(&self.manifest.digest)
     }
 
-    /// Whether the image has one platform only, so that what is said of it is said of that.
+    /// Whether the image has only one platform, so that statements about the image are about that.
     pub(crate) fn stands_alone(&self) -> bool {
         self.manifest.digest == self.image.digest
     }
 
-    /// What a report comes to: too old, or whatever the judge makes of it.
+    /// Whether a report is too old; otherwise its judgement.
     pub(crate) fn hold_to_age<'a>(
         &self,
         time: Result<Timestamp, UnknownAge>,
@@ -262,15 +262,14 @@ fn is_named_by(described: &Described<'_>, name: &ImageReference) -> bool {
 }
 
 fn is_registry(host: &str, wanted: &str) -> bool {
-    // Nearly every report has the one name that it is wanted by, which takes nothing to fold.
+    // Nearly every report has the wanted name, which needs no folding.
     host == wanted
         || !is_on(Remedy::MatchRegistry)
         || is_on(Remedy::FoldRegistryNames) && canonical_host(host).is_ok_and(|host| host == wanted)
 }
 
-/// Reads a report as deep as it takes: as deep as deciding needs at first, and once more for what people want to know
-/// about findings that reject, and what may exempt them. `read` gives what the findings at a depth come to, or nothing where
-/// they can't be had.
+/// Reads a report as deep as needed: first as deep as the decision needs, and once more for the details of findings that reject,
+/// and what may exempt them. `read` returns the judgement at a depth, or nothing if the findings can't be read.
 pub(crate) fn judge_deeper<'a>(
     judge: &Judge<'a>,
     first: &Findings<'_>,
@@ -279,7 +278,7 @@ pub(crate) fn judge_deeper<'a>(
     let judgement = judge.judge(first);
     let Verdict::Rejected(exceeded) = &judgement.verdict else { return judgement };
     match read(judge.deeper(exceeded)) {
-        // More ids of fewer findings may be within the limits, a contradiction never is.
+        // With more ids, fewer findings may count, and the limits may hold. A contradiction is never accepted.
         Some(explained) if !matches!(explained.verdict, Verdict::Unreadable(_) | Verdict::Incomparable(_)) => explained,
         _ => judgement,
     }

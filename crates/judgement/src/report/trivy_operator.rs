@@ -1,11 +1,11 @@
 //! Reports of Aqua's trivy-operator: `VulnerabilityReport` of `aquasecurity.github.io`, one for each container of a
 //! workload.
 //!
-//! The name is computed from the workload that owns the report, which for a Pod is mostly its controller. Reports of the
-//! same container are written over in place, so that what stands under a name may still speak of the previous image. And
-//! owner and containers are what the author says: so the name spares no search. One list with a constant selector tells
-//! which reports are of the same image, whatever workload they are of; what it names is read anew, and the worst decides.
-//! The GET by name comes first all the same: it shows what no list shows yet, and that the kind can be read at all.
+//! The name is computed from the workload that owns the report, which for a Pod is mostly its controller. A container's reports are
+//! overwritten in place, so the report with a name may still be about the previous image. And the Pod's author chooses owner and
+//! containers, so the name doesn't replace the search. One list with a constant selector shows which reports are about the same
+//! image, whatever workload they belong to. Each of them is read again, and the worst decides. The GET by name still comes first:
+//! it finds reports that no list shows yet, and shows that the kind can be read at all.
 
 mod owner;
 
@@ -42,19 +42,19 @@ const REGISTRY: &str = "report.registry";
 /// The operator's reports, as one request sees them.
 pub(super) struct TrivyOperatorReports<'a>(Shelf<'a>);
 
-/// The operator's SBOMs, as one request sees them. They have the names of their reports, and say in the same way whose they are.
+/// The operator's SBOMs, as one request sees them. They have the same names as the reports, and say whose they are in the same way.
 pub(super) struct TrivyOperatorSboms<'a>(Shelf<'a>);
 
-/// Where the operator keeps what it knows of images, one kind of it.
+/// The operator's objects of one kind, by workload.
 struct Shelf<'a> {
     settings: &'a TrivyOperator,
     host: &'a dyn Host,
     subject: &'a Subject,
     namespaces: Vec<&'a str>,
     objects: Objects<'a>,
-    /// What each namespace's list says, once it was needed.
+    /// What each namespace's list shows, once it was needed.
     lists: BTreeMap<&'a str, Result<Vec<Listed>, HostFailure>>,
-    /// The ids of images (the digests of their configurations) that had to be asked for, by the manifest's digest.
+    /// The ids of images (the digests of their configurations) that had to be requested, by the manifest's digest.
     image_ids: BTreeMap<String, Result<Option<String>, HostFailure>>,
 }
 
@@ -83,14 +83,14 @@ impl<'a> Shelf<'a> {
         }
     }
 
-    /// Whether a report is of the wanted image, by the digest that it names: of the index or the manifest, as of v0.24,
-    /// or what is in its place between v0.16 and v0.23, the image's id.
+    /// Whether a report is of the wanted image, by the digest that it names: as of v0.24 that of the index or the manifest, and
+    /// from v0.16 to v0.23 the image's id.
     fn is_of(&mut self, identity: &Identity<'_>, wanted: &WantedPlatform<'_>) -> Result<bool, HostFailure> {
         if self.is_described(identity, wanted) {
             return Ok(true);
         }
         let Some(digest) = identity.digest().filter(|_| is_on(Remedy::KnowImageId)) else { return Ok(false) };
-        // Whether everything but the digest is this image's: only then is it worth a call to ask for the id.
+        // The id is worth a call only if everything except the digest is this image's.
         let described = Described { digest: Some(&wanted.manifest.digest), ..self.described(identity) };
         if !wanted.is_described_by(&described, ReportIdentity::Digest) {
             return Ok(false);
@@ -103,7 +103,7 @@ impl<'a> Shelf<'a> {
             && wanted.is_described_by(&self.described(identity), self.settings.identity)
     }
 
-    /// Whether a report names this image as it should, but by its tag alone: a setting would accept that.
+    /// Whether a report names this image, but only by its tag: a setting would accept that.
     fn is_only_of_tag(&self, identity: &Identity<'_>, wanted: &WantedPlatform<'_>) -> bool {
         self.settings.identity == ReportIdentity::Digest
             && identity.digest().is_none()
@@ -111,7 +111,7 @@ impl<'a> Shelf<'a> {
             && wanted.is_described_by(&self.described(identity), ReportIdentity::Tag)
     }
 
-    /// Of what was listed, the first report that names this image by its tag alone.
+    /// The first listed report that names this image only by its tag.
     fn only_of_tag(&self, wanted: &WantedPlatform<'_>) -> Option<Statement<'a>> {
         self.lists.iter().find_map(|(namespace, listed)| {
             let listed = listed.as_ref().ok()?.iter().find(|item| self.is_only_of_tag(&item.identity, wanted))?;
@@ -135,19 +135,19 @@ impl<'a> Shelf<'a> {
         if !self.image_ids.contains_key(digest) {
             let found = self.host.manifest(&wanted.reference.at(digest)).and_then(|document| {
                 let manifest = Manifest::read(&document.0)?;
-                // Of a manifest with something hidden in it, a node may read another configuration.
+                // A manifest may hide data, so that a node reads another configuration.
                 let counts =
                     manifest.kind() == Kind::Image && (manifest.is_proven(digest) || !is_on(Remedy::ProveIndexes));
                 Ok(manifest.image_id().filter(|_| counts))
             });
-            // What whoever pushes may leave out, and push afterwards, identifies nothing, and is no outage.
+            // A pusher can leave the id out, and push it later. So it identifies nothing, and its lack is no outage.
             let id = found.or_else(|failure| if wanted.is_outage(&failure) { Err(failure) } else { Ok(None) });
             self.image_ids.insert(digest.clone(), id);
         }
         self.image_ids.get(digest).cloned().unwrap_or(Ok(None))
     }
 
-    /// Whose an object is, where that isn't the wanted image.
+    /// The image of an object that isn't the wanted image's.
     fn of_another(
         &mut self,
         object: &Object<'_>,
@@ -178,7 +178,7 @@ impl<'a> Shelf<'a> {
         if !by_digest.is_empty() {
             return Ok(by_digest);
         }
-        // Only where no digest tells is it worth a call to ask for the image's id.
+        // An image's id is worth a call only if no digest decides.
         let mut by_id = Vec::new();
         for item in listed {
             if self.is_of(&item.identity, wanted)? {
@@ -188,7 +188,7 @@ impl<'a> Shelf<'a> {
         Ok(by_id)
     }
 
-    /// The names under which a namespace has what is known of the workload's containers: beside the workload.
+    /// The names under which a namespace has objects of the workload's containers.
     fn computed_names(&self, namespace: &str, wanted: &WantedPlatform<'_>) -> Vec<String> {
         match namespace == self.subject.namespace {
             true => owner::report_names(&self.subject.owners, wanted.containers),
@@ -206,7 +206,7 @@ impl<'a> Shelf<'a> {
 trait Kept<'a>: NamedReports<'a> + Sized {
     fn shelf(&self) -> &Shelf<'a>;
 
-    /// What all trusted namespaces have of a platform.
+    /// What all trusted namespaces have about a platform.
     fn find(&mut self, wanted: &WantedPlatform<'_>, judge: &Judge<'a>) -> Vec<Statement<'a>> {
         let shelf = self.shelf();
         if !wanted.is_platform(Some(&shelf.settings.platform)) {
@@ -279,8 +279,8 @@ impl<'a> source::Source<'a> for TrivyOperatorSboms<'a> {
 }
 
 impl<'a> NamedReports<'a> for TrivyOperatorReports<'a> {
-    /// The controller, its name and the containers' names stand in the object: whoever writes it could choose, of all
-    /// reports of the image, the one that was made before the finding was known.
+    /// The controller, its name and the containers' names come from the object. Its author could choose, of all reports of the
+    /// image, the one that was made before a finding was known.
     const NAMES_ARE_CLAIMS: bool = true;
 
     fn read(
@@ -339,7 +339,7 @@ impl<'a> source::Source<'a> for TrivyOperatorReports<'a> {
     }
 }
 
-/// What a report is asked for: exactly what the settings need.
+/// The fields to request of a report: exactly those that the settings need.
 fn fields(judge: &Judge<'_>, depth: Depth, time: bool) -> Vec<&'static str> {
     let mut fields = vec![ARTIFACT, REGISTRY, "report.summary"];
     if time {
@@ -369,7 +369,7 @@ fn fields(judge: &Judge<'_>, depth: Depth, time: bool) -> Vec<&'static str> {
     fields
 }
 
-/// What an SBOM is asked for: what the settings need of its packages.
+/// The fields to request of an SBOM: those that the settings need of its packages.
 fn sbom_fields(judge: &Judge<'_>) -> Vec<&'static str> {
     let mut fields = vec![
         ARTIFACT,
@@ -399,14 +399,14 @@ fn list(objects: &mut Objects<'_>, namespace: &str) -> Result<Vec<Listed>, HostF
     Ok(items.into_iter().map(listed).collect())
 }
 
-/// What a list says of a report.
+/// What a list shows of a report.
 #[derive(Debug, Clone)]
 struct Listed {
     name: String,
     identity: Identity<'static>,
 }
 
-/// Whose a report says that it is.
+/// What a report says about whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Identity<'a> {
     server: Option<Text<'a>>,
@@ -444,7 +444,7 @@ impl<'a> Identity<'a> {
         wanted.names().any(|name| own == Some(name.repository()))
     }
 
-    /// The image as it says, for people.
+    /// Its image, for messages.
     fn shown(&self) -> OtherImage {
         let part = |text: &Option<Text<'_>>| text.as_ref().map_or(String::new(), |text| text.as_str().to_owned());
         let mut text = format!("{}/{}", part(&self.server), part(&self.repository));
@@ -469,7 +469,7 @@ struct Object<'a> {
 }
 
 impl Object<'_> {
-    /// Whether it is the one that was asked for.
+    /// Whether it is the requested one.
     fn is_named(&self, kind: &str, namespace: &str, name: &str) -> bool {
         self.metadata.namespace.as_ref().map(Text::as_str) == Some(namespace)
             && self.metadata.name.as_str() == name
@@ -497,7 +497,7 @@ struct Report<'a> {
     summary: Option<Summary>,
     #[serde(borrow)]
     vulnerabilities: Option<List<Vulnerability<'a>>>,
-    /// Of an SBOM: the whole document.
+    /// In an SBOM: the whole document.
     #[serde(borrow)]
     components: Option<&'a RawValue>,
 }
@@ -508,7 +508,7 @@ impl Report<'_> {
     }
 }
 
-/// The operating system; in an image without one, nothing stands in it.
+/// The operating system; empty in an image without one.
 #[derive(Deserialize)]
 struct System<'a> {
     #[serde(borrow)]
@@ -603,7 +603,7 @@ impl<'a> From<Vulnerability<'a>> for Finding<'a> {
     fn from(entry: Vulnerability<'a>) -> Self {
         let vendors = entry.cvss.iter().flatten();
         let scores = vendors.filter_map(|(vendor, cvss)| Some((vendor.as_str(), cvss.as_ref()?.score())));
-        // The report's one score is any vendor's; all of them are there only where the operator is told to keep them.
+        // The report's single score may be any vendor's. All scores are there only if the operator is configured to keep them.
         let score = score::best(scores).or(entry.score.map(|score| score.0).filter(|score| *score > 0.0));
         let published = entry.published_date.and_then(|date| Timestamp::parse(date.as_str()));
         Self {

@@ -1,4 +1,5 @@
-//! Which entries of an index are judged, held against what the runtimes' own code takes: `tests/real-host/runtimes/platforms` wrote it.
+//! Which entries of an index are judged, compared with the runtimes' own code: `tests/real-host/runtimes/platforms` wrote the
+//! table.
 
 use super::*;
 use serde::Deserialize;
@@ -41,7 +42,7 @@ fn indexes(entries: usize, length: usize) -> Vec<Vec<usize>> {
     indexes(entries, length - 1).into_iter().flat_map(longer).collect()
 }
 
-/// What is judged of an index, as bits: the lowest is the first entry's. None where the image is rejected as it is.
+/// The judged entries of an index, as bits: the lowest is the first entry's. None if the image is rejected as it is.
 fn judged(index: &[&Value], asked: &str) -> Option<u32> {
     let digest = |place: usize| format!("sha256:{place:064}");
     let entry = |(place, platform): (usize, &&Value)| json!({"digest": digest(place), "platform": platform});
@@ -53,7 +54,7 @@ fn judged(index: &[&Value], asked: &str) -> Option<u32> {
     Some((0..index.len()).map(bit).sum())
 }
 
-/// Nothing that a node takes escapes; what is judged besides is counted, so that judging everything isn't the way to it.
+/// Every entry that a node takes is judged. The others that are judged are counted too, so that judging everything doesn't pass.
 #[test]
 fn what_nodes_take_is_judged() {
     let (mut taken_entries, mut judged_entries, mut compared) = (0, 0, 0);
@@ -76,8 +77,8 @@ fn what_nodes_take_is_judged() {
     assert_eq!((compared, taken_entries, judged_entries), (20_630, 34_843, 53_963));
 }
 
-/// Names and variants that mean the same to containerd mean the same here, and no others do. Where its versions differ, the words are
-/// none that every runtime reads alike.
+/// Names and variants that containerd takes for the same are the same here, and no others are. If its versions differ, the name
+/// isn't one that every runtime reads in the same way.
 #[test]
 fn platforms_are_read_as_by_containerd() {
     let names = table().names;

@@ -1,5 +1,5 @@
-//! What is refused when the policy is deployed: modules that are no Rego, that recurse, that call what isn't there, that
-//! decide nothing.
+//! What is refused when the policy is deployed: modules that aren't Rego, that recurse, that call missing functions, or that decide
+//! nothing.
 
 use super::forms::{Misshapen, misshapen};
 use super::growth::{Grown, grown};
@@ -65,7 +65,7 @@ pub fn silent_denials(settings: &Settings) -> Vec<Lint> {
             continue;
         }
         let found = silences(evaluator.modules(), |rule| matches!(rule, "deny_pod" | "deny_image"), None);
-        // Behind the rules of the settings may stand those that are generated.
+        // Generated rules may stand after those of the settings.
         let own = found.into_iter().filter(|silence| silence.file == name);
         let own = own.filter_map(|silence| Some((line(custom, silence.place.line)?, silence)));
         lints.extend(own.map(|(line, silence)| {
@@ -110,8 +110,8 @@ fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings
     if let Some(package) = package(custom).filter(|package| *package != [PACKAGE]) {
         return Some(format!("its package is `{}`; custom rules stand in the package `{PACKAGE}`", package.join(".")));
     }
-    // What is nowhere in the input is undefined, which denies nothing.
-    // By the word alone: it may be reached as `input["…"]` or by `object.get` as well.
+    // A missing key of the input is undefined, which denies nothing. Only the word is looked for: it may be in `input["…"]` or in a
+    // call of `object.get`.
     for question in ImageQuestion::ALL {
         let (of_policies, own) = (question.in_policies(), question.in_custom_rules());
         if phase == Phase::PreScan && [of_policies, own].iter().any(|name| custom.contains(name)) {
@@ -154,7 +154,7 @@ fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings
         .err()
 }
 
-/// That no rule can know what an image is made of.
+/// The error that no rule can know what an image is made of.
 fn nothing_tells(key: &str) -> String {
     format!("nothing tells `input.{key}` what an image is made of: name where SBOMs come from in `reports.sboms`")
 }
@@ -181,7 +181,7 @@ fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings
         return Err("it decides nothing: it defines none of `deny`, `violation`, `warn` (or `deny_…`), `patch`, or in the package `system` `main`".to_owned());
     }
     let Some((modules, texts)) = with_libraries(&mut evaluator, facts, own, pool) else { return Ok(()) };
-    // By the word alone, and also what a library has: it may be reached as `input["…"]` or by `object.get` as well.
+    // Only the word is looked for, in libraries too: it may be in `input["…"]` or in a call of `object.get`.
     let has = |name: &str| texts.iter().any(|text| text.rego.contains(name));
     let mut late = std::iter::once("scanReports").chain(ImageQuestion::ALL.map(ImageQuestion::in_policies));
     if let Some(late) = late.find(|name| is_main && has(name)) {
@@ -196,7 +196,7 @@ fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings
     check_modules(&mut evaluator, &modules, &texts, settings.image_matching)
 }
 
-/// Loads what a policy refers to, beside what is loaded of it. None where one of these can't be: that is told where it stands.
+/// Loads the modules that a policy refers to. None where one of them can't be loaded: that is reported at its own place.
 pub(super) fn with_libraries<'s>(
     evaluator: &mut Evaluator<'_>,
     facts: Facts,
@@ -211,10 +211,10 @@ pub(super) fn with_libraries<'s>(
     Some((modules, texts))
 }
 
-/// Loads modules that stand alone, and says what is wrong with them.
+/// Loads and checks modules that stand alone.
 ///
 /// # Errors
-/// What a deployment is told, for the first module with which something is wrong.
+/// The error of a deployment, for the first module with a problem.
 pub(crate) fn load(evaluator: &mut Evaluator<'_>, texts: &[Text<'_>], matching: ImageMatching) -> Result<(), String> {
     let mut modules = Vec::new();
     for text in texts {
@@ -226,7 +226,7 @@ pub(crate) fn load(evaluator: &mut Evaluator<'_>, texts: &[Text<'_>], matching: 
     check_modules(evaluator, &modules, texts, matching)
 }
 
-/// That no word of v1 became a rule because the module is read as v0.
+/// Refuses a module in v0 that defines a rule named like a keyword of v1.
 fn check_keywords(facts: &Facts, version: RegoVersion) -> Result<(), String> {
     let keyword = ["if", "contains"].into_iter().find(|keyword| facts.rules.contains(*keyword));
     match keyword.filter(|_| version == RegoVersion::V0) {
@@ -237,7 +237,7 @@ fn check_keywords(facts: &Facts, version: RegoVersion) -> Result<(), String> {
     }
 }
 
-/// What can only be told with all modules together.
+/// Checks that need all modules together.
 fn check_modules(
     evaluator: &mut Evaluator<'_>,
     modules: &[Facts],
@@ -245,7 +245,7 @@ fn check_modules(
     matching: ImageMatching,
 ) -> Result<(), String> {
     for (number, (facts, text)) in modules.iter().zip(texts).enumerate() {
-        // Where it isn't the policy's own module, the message says which one it is.
+        // The message names any module but the policy's own.
         let of = if number == 0 { String::new() } else { format!("in `{}`, ", text.name) };
         check_imports(facts).map_err(|why| format!("{of}{why}"))?;
         check_calls(facts, modules, text).map_err(|why| format!("{of}{why}"))?;
@@ -270,7 +270,7 @@ fn check_modules(
     })
 }
 
-/// Rules that can't give what is asked of them, by their names.
+/// Refuses rules that can't give what is asked of them.
 fn check_forms(
     evaluator: &mut Evaluator<'_>,
     modules: &[Facts],
@@ -283,7 +283,7 @@ fn check_forms(
     }
 }
 
-/// Variables that nothing binds: what they would stand for is known to nobody.
+/// Refuses variables that nothing binds, and the like.
 fn check_variables(
     number: usize,
     evaluator: &mut Evaluator<'_>,
@@ -316,13 +316,13 @@ fn check_variables(
     Err(placed(place, &why, line(text.rego, place.line)))
 }
 
-/// What the parser must not even see.
+/// Refuses what the parser must not even see.
 fn bounded_text(text: &Text<'_>) -> Result<(), String> {
     let Some(found) = nested(text.rego) else { return Ok(()) };
     Err(placed(Place { line: found.line, column: found.col }, &found.why, line(text.rego, found.line)))
 }
 
-/// Requests look for the package in the text, without parsing it.
+/// Refuses a package that requests can't find: they don't parse the text.
 fn check_package(facts: &Facts, text: &Text<'_>) -> Result<(), String> {
     match package(text.rego) {
         Some(package) if facts.package == package => Ok(()),
@@ -330,7 +330,7 @@ fn check_package(facts: &Facts, text: &Text<'_>) -> Result<(), String> {
     }
 }
 
-/// What the engine doesn't find behind an import.
+/// Refuses imports that the engine can't resolve.
 fn check_imports(facts: &Facts) -> Result<(), String> {
     let own = std::iter::once("data").chain(facts.package.iter().map(String::as_str));
     match facts.imports.values().find(|path| path.len() == 1 && path.iter().eq(["data"]) || path.iter().eq(own.clone()))
@@ -346,7 +346,7 @@ fn check_imports(facts: &Facts) -> Result<(), String> {
     }
 }
 
-/// Every function that a module calls is one of its own, of the modules that it refers to, or a builtin.
+/// Refuses calls of functions that are neither the module's own, nor of modules that it refers to, nor builtins.
 fn check_calls(facts: &Facts, modules: &[Facts], text: &Text<'_>) -> Result<(), String> {
     let of_package = modules.iter().filter(|module| module.package == facts.package);
     let own: BTreeSet<&str> = of_package.flat_map(|module| &module.functions).map(String::as_str).collect();
@@ -391,7 +391,7 @@ fn check_calls(facts: &Facts, modules: &[Facts], text: &Text<'_>) -> Result<(), 
     Ok(())
 }
 
-/// Why a text doesn't load, with the line that it speaks of, and with what often is the cause.
+/// Why a module doesn't load, with the line of the error and a frequent cause.
 fn explain(error: &EvaluationError, text: &Text<'_>) -> String {
     let why = error.to_string();
     let Some(mut shown) = shown(&why, text) else { return why };
@@ -404,7 +404,7 @@ fn explain(error: &EvaluationError, text: &Text<'_>) -> String {
     shown
 }
 
-/// An error with the line of the text that it speaks of; none when it speaks of another text, or of none.
+/// An error with its line of the module. None: it is about another module, or about none.
 fn shown(why: &str, text: &Text<'_>) -> Option<String> {
     let mut parts = why.strip_prefix(text.name)?.strip_prefix(':')?.splitn(3, ':');
     let (row, column) = (parts.next()?.parse().ok()?, parts.next()?.trim().parse().ok()?);
@@ -419,7 +419,7 @@ fn placed(place: Place, why: &str, line: Option<&str>) -> String {
     format!("line {}, column {}: {why}{line}", place.line, place.column)
 }
 
-/// The same for a place in one of several texts, with its name where that isn't the first.
+/// The same for a place in one of several modules, with the module's name unless it is the first.
 fn placed_in(texts: &[Text<'_>], file: &str, place: Place, why: &str) -> String {
     let of = if texts.first().is_some_and(|text| text.name == file) { String::new() } else { format!("in `{file}`, ") };
     let text = texts.iter().find(|text| text.name == file).map_or("", |text| text.rego);

@@ -1,6 +1,6 @@
-//! Rules that are asked, and that can't give what is asked of them: `deny[msg] if`, which makes an object, or a rule that is true.
+//! Rules that can't give what is asked of them: `deny[msg] if`, which makes an object, or a rule that is true.
 //!
-//! Only what is wrong whatever a request has is told. What references and most functions give isn't known here.
+//! Only what is wrong for every request is reported. What references and most functions give isn't known here.
 
 use super::scope::{head, package, spelled};
 use crate::evaluation::module::{Facts, Place};
@@ -10,7 +10,7 @@ use regorus::Value;
 use regorus::unstable::{ArithOp, AssignOp, Expr, ExprRef, Literal, Module, Query, Ref, Rule, RuleHead, Span};
 use std::collections::BTreeSet;
 
-/// How many variables may stand for one another until the last has a value that is written out.
+/// How many variables may stand for one another before one has a value that is written out.
 const MOST_NAMES: usize = 8;
 /// Builtins that always give a string, a number, or true or false.
 const TEXTS: [&str; 8] =
@@ -18,18 +18,18 @@ const TEXTS: [&str; 8] =
 const NUMBERS: [&str; 1] = ["count"];
 const TRUTHS: [&str; 6] = ["contains", "endswith", "glob.match", "re_match", "regex.match", "startswith"];
 
-/// A rule with a form in which it can't give what is asked of it.
+/// A rule whose form can't give what is asked of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Misshapen {
-    /// The text that it stands in.
+    /// The module that it stands in.
     pub(super) file: String,
     pub(super) place: Place,
     /// What it gives, and what to write instead.
     pub(super) why: String,
 }
 
-/// The first rule of the first module's package that can't give what is asked of it. `asked` says that by name, for the rules
-/// that the first module defines.
+/// The first rule of the first module's package that can't give what is asked of it. `asked` says by name what that is, for the
+/// rules that the first module defines.
 pub(super) fn misshapen(
     modules: &[Ref<Module>],
     facts: &[Facts],
@@ -87,7 +87,7 @@ fn is_function(rule: &Rule) -> bool {
     }
 }
 
-/// Whether a module calls a function of this name, in whichever package, or lets it stand for another.
+/// Whether a module calls a function of this name, in any package, or refers to it.
 fn calls(facts: &Facts, name: &str) -> bool {
     facts.names.contains(name)
         || facts.calls.keys().any(|called| called.rsplit('.').next() == Some(name))
@@ -114,13 +114,13 @@ struct Written<'m> {
 enum Given<'m> {
     Unknown,
     Text,
-    /// None: which of both depends on the request.
+    /// None: it depends on the request.
     Truth(Option<bool>),
     Number,
     Null,
     Array(Vec<Written<'m>>),
     Set(Vec<Written<'m>>),
-    /// Its fields, where the names of all of them are known.
+    /// Its fields, if all their names are known.
     Object(Option<Vec<(String, Written<'m>)>>),
 }
 
@@ -167,7 +167,7 @@ impl<'m> Looked<'m> {
             }
             RuleHead::Compr { refr, assign, .. } => {
                 if !matches!(refr.as_ref(), Expr::Var { .. }) {
-                    // Some rules give an object.
+                    // Only a review may be an object.
                     return (self.asked != Asked::Review).then(|| self.object(refr));
                 }
                 let value = |assign: Option<&'m ExprRef>, bodies| match assign {
@@ -249,7 +249,7 @@ impl<'m> Looked<'m> {
         }
     }
 
-    /// Why an object has no message, below `msg` as often as is said.
+    /// Why an object has no message. `msg` may be nested `below` times.
     fn no_message(&self, fields: &[(String, Written<'m>)], below: usize) -> Option<String> {
         let Some((_, message)) = fields.iter().find(|(key, _)| key == "msg") else {
             return Some("an object without `msg`".to_owned());
@@ -278,7 +278,7 @@ impl<'m> Looked<'m> {
         format!("`{name}` gives {what}, where {asked} asked for: {}{rename}", self.advice("msg"))
     }
 
-    /// That the rule is an object with keys.
+    /// The error that the rule is an object.
     fn object(&self, refr: &Expr) -> String {
         let message = match refr {
             Expr::RefBrack { refr, index, .. } if matches!(refr.as_ref(), Expr::Var { .. }) => index.span().text(),
@@ -296,7 +296,7 @@ impl<'m> Looked<'m> {
         }
     }
 
-    /// How the rule is written.
+    /// How to write the rule.
     fn advice(&self, element: &str) -> String {
         let name = self.name;
         let imports = |keyword: &str| {
@@ -344,7 +344,7 @@ impl<'m> Looked<'m> {
             Expr::Object { fields, .. } => Given::Object(fields_of(fields, part)),
             Expr::ObjectCompr { .. } => Given::Object(None),
             Expr::BoolExpr { .. } | Expr::Membership { .. } => Given::Truth(None),
-            // `-` is that of numbers and that of sets.
+            // `-` is for numbers and for sets.
             Expr::ArithExpr { op: ArithOp::Sub, .. } => Given::Unknown,
             Expr::ArithExpr { .. } | Expr::UnaryExpr { .. } => Given::Number,
             Expr::BinExpr { .. } => Given::Set(Vec::new()),
@@ -368,7 +368,7 @@ impl<'m> Looked<'m> {
     }
 }
 
-/// The fields of an object, where all their names are written out.
+/// The fields of an object, if all their names are written out.
 fn fields_of<'m>(
     fields: &'m [(Span, ExprRef, ExprRef)],
     part: impl Fn(&'m ExprRef) -> Written<'m>,
@@ -404,7 +404,7 @@ fn mentions(body: &Query, name: &str) -> bool {
     }) || assigned(body, name).is_some()
 }
 
-/// What a body says that a variable is.
+/// The value that a body gives a variable.
 fn assigned<'m>(body: &'m Query, name: &str) -> Option<&'m Expr> {
     let is_it = |expr: &Expr| matches!(expr, Expr::Var { span, .. } if span.text() == name);
     body.stmts.iter().find_map(|statement| match &statement.literal {
@@ -506,7 +506,7 @@ mod tests {
         }
         policy(&[V1], "default deny := false\ndeny := \"x\" if input.request.uid", None);
         policy(&[V1], "deny := \"x\" if { input.a } else := \"y\" if { input.b } else := false", None);
-        // What is nobody's to ask.
+        // Nobody asks for these.
         policy(&ALL, "denied := 3\ndeny := \"x\"", None);
         policy(&[V0], "deny[msg] { msg := deny_text(1) }\ndeny_text(x) = sprintf(\"%v\", [x]) { true }", None);
     }

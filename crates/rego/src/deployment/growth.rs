@@ -1,8 +1,8 @@
 //! Values that grow with the square: `y := x * x` or `y := [x, x]`, twenty times over, in a few lines.
 //!
-//! The engine looks at the clock between statements, and nothing can be put in front of its operators. So values that
-//! an operator, or a comparison, would take seconds for are told from the rules' text when they are deployed. Rego
-//! has no recursion, so that a value's size has a bound that the text shows.
+//! The engine checks the clock between statements, and its operators can't be guarded. So values that would keep an operator, or a
+//! comparison, busy for seconds are found in the rules' text at deployment. Rego has no recursion, so that the text bounds the size
+//! of a value.
 
 use super::recursion::Graph;
 use super::scope::{Path, Scope, declared, package, pattern, rule_path};
@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How often a number may be multiplied with others that the rules compute. Each time doubles its length, and 2^8
 /// times 1000 bits are multiplied in 10 ms and divided in 50 ms.
 const MAX_PRODUCTS: u32 = 8;
-/// How many copies of values a value may hold that is written out: a million are compared in 50 ms.
+/// How many copies of values a value that is written out may hold: a million are compared in 50 ms.
 const MAX_COPIES: u64 = 1 << 20;
-/// How often the statements of a body are gone through until nothing changes: they may stand in any order.
+/// The most passes over the statements of a body until nothing changes: they may stand in any order.
 const MAX_PASSES: usize = 8;
 
 /// A rule whose value grows too much.
@@ -22,7 +22,7 @@ const MAX_PASSES: usize = 8;
 pub(super) struct Grown {
     /// What grows.
     pub(super) why: &'static str,
-    /// The name of the text.
+    /// The name of the module.
     pub(super) file: String,
     /// Counted from one.
     pub(super) line: u32,
@@ -35,21 +35,21 @@ pub(super) struct Grown {
 struct Size {
     /// Each doubles the length of a number.
     products: u32,
-    /// How many values that a rule refers to it holds.
+    /// How many of the values that a rule refers to it holds.
     copies: u64,
 }
 
 impl Size {
-    /// What is written out with nothing but constants.
+    /// A value of constants alone.
     const CONSTANT: Self = Self { products: 0, copies: 0 };
-    /// What a rule refers to.
+    /// A value that a rule refers to.
     const ONE: Self = Self { products: 0, copies: 1 };
 
     fn max(self, other: Self) -> Self {
         Self { products: self.products.max(other.products), copies: self.copies.max(other.copies) }
     }
 
-    /// What holds both.
+    /// A value that holds both.
     fn with(self, other: Self) -> Self {
         Self { products: self.products.max(other.products), copies: self.copies.saturating_add(other.copies) }
     }
@@ -58,9 +58,9 @@ impl Size {
 /// The value of a rule, or of a function.
 #[derive(Debug, Clone, Copy)]
 struct Made {
-    /// Of arguments of one.
+    /// For arguments of [`Size::ONE`].
     size: Size,
-    /// How many copies it holds more for one more in an argument.
+    /// How many copies one more copy in an argument adds.
     slope: u64,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn grown(modules: &[Ref<Module>], graph: &Graph) -> Option<Grown> {
             if values.found.is_some() {
                 return values.found;
             }
-            // What it makes of arguments in between lies below the line through both.
+            // For arguments in between, the size lies below the line through both.
             let args = Size { copies: MAX_COPIES, ..Size::ONE };
             let mut values = Values { scope, rules: &rules, args, sizes: BTreeMap::new(), found: None };
             large = large.max(values.rule(rule));
@@ -234,7 +234,7 @@ impl Values<'_> {
                 let size = self.expr(rhs);
                 self.bind(lhs, size);
                 if *op == AssignOp::Eq {
-                    // It goes both ways, but takes a value apart only where nothing else says what a part is.
+                    // `=` goes both ways, but takes a value apart only where nothing else says what a part is.
                     let size = self.expr(lhs);
                     let mut names = BTreeSet::new();
                     pattern(rhs, &mut names);
@@ -286,7 +286,7 @@ impl Values<'_> {
             let size = self.expr(walked);
             self.bind(out, size);
         }
-        // Others make texts, of bounded length, and small numbers.
+        // Others make strings, of bounded length, and small numbers.
         let keeps = ["array.", "object.", "json.", "graph.", "yaml."].iter().any(|start| name.starts_with(start));
         match keeps || matches!(name, "union" | "intersection" | "sort" | "max" | "min" | "walk") {
             true => size,

@@ -76,7 +76,7 @@ impl Needs<'_> {
     }
 
     fn head(&mut self, refr: &Ref<Expr>, key: Option<&Ref<Expr>>, value: Option<&Ref<Expr>>, local: &BTreeSet<String>) {
-        // Its own name is no reference, what stands in brackets is.
+        // Its own name is no reference, but what stands in brackets is.
         let mut refr = refr;
         while let Expr::RefDot { refr: inner, .. } | Expr::RefBrack { refr: inner, .. } = refr.as_ref() {
             if let Expr::RefBrack { index, .. } = refr.as_ref() {

@@ -1,4 +1,4 @@
-//! Rule text that the parser must not see: it would take it without end, or overflow the engine's stack.
+//! Modules that the parser must not see: it would read them without end, or overflow the engine's stack.
 
 use regorus::unstable::{Lexer, Source, TokenKind};
 
@@ -12,15 +12,15 @@ const MAX_NUMBER_LENGTH: usize = 64;
 /// The largest exponent of a number.
 const LARGEST_EXPONENT: u32 = 400;
 
-/// Looks at a text before it is parsed: the parser bounds brackets, but not how long an expression goes on.
+/// Checks a module before it is parsed: the parser bounds brackets, but not the length of an expression.
 ///
-/// A text that isn't Rego is for the parser to complain about.
+/// The parser reports text that isn't Rego.
 pub(super) fn nested(text: &str) -> Option<Nested> {
     let source = Source::from_contents(String::new(), text.to_owned()).ok()?;
     let mut lexer = Lexer::new(&source);
     let mut open = vec![Bracket { sign: Sign::Brace, operators: 0, first: false, begun: true, template: None }];
     let rereads_all = has_logical_operators(text);
-    // Such a text is cloned where another one is only read again.
+    // In such a module elements are cloned, in others only read again.
     let most = if rereads_all { MAX_REREAD / 16 } else { MAX_REREAD };
     let (mut line, mut continues) = (0, false);
     let mut reread: u64 = 0;
@@ -82,7 +82,7 @@ pub(super) fn nested(text: &str) -> Option<Nested> {
     }
 }
 
-/// Whether operands of `and` and `or` are read: the parser reads what may be one twice.
+/// Whether the parser knows `and` and `or`: it reads their possible operands twice.
 fn has_logical_operators(text: &str) -> bool {
     text.lines().filter_map(|line| line.trim_start().strip_prefix("import ")).any(|import| {
         let import = import.trim_start();
@@ -94,14 +94,14 @@ fn has_logical_operators(text: &str) -> bool {
     })
 }
 
-/// The text of a template string up to its next expression, which is a bracket; none inside where it ends.
+/// Reads a template string up to its next expression, which counts as a bracket. None inside: the string ends.
 fn template(lexer: &mut Lexer<'_>, raw: bool) -> Option<Option<Bracket>> {
     let (_, _, is_end) = lexer.read_template_text(raw).ok()?;
     let bracket = Bracket { sign: Sign::Template, operators: 0, first: false, begun: false, template: Some(raw) };
     Some((!is_end).then_some(bracket))
 }
 
-/// A place in a rule text that the parser must not see.
+/// A place in a module that the parser must not see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Nested {
     /// What is the matter with it.
@@ -115,13 +115,13 @@ pub(super) struct Nested {
 /// A bracket that is open.
 struct Bracket {
     sign: Sign,
-    /// Of the expression that goes on in it.
+    /// Those of its current expression.
     operators: usize,
     /// Whether this is still its first element.
     first: bool,
     /// Whether there is anything in it.
     begun: bool,
-    /// Of an expression in a template string: whether that is a raw one.
+    /// For an expression in a template string: whether the string is raw.
     template: Option<bool>,
 }
 

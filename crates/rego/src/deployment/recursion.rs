@@ -1,7 +1,7 @@
 //! Rules that depend on themselves, and chains of rules that are too long for the engine's stack.
 //!
-//! The engine notices a rule that needs itself only when it evaluates it, and a function that calls itself never: the
-//! call would end the module without a word.
+//! The engine notices a rule that needs itself only when it evaluates it. It never notices a function that calls itself: the call
+//! would end the module without an error.
 
 use super::needs::{Needed, needs};
 use super::scope::{Path, Scope, head, package, rule_path};
@@ -9,8 +9,8 @@ use super::stack::{STACK_OF_RULE, stack_of_rule};
 use regorus::unstable::{Module, Ref, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a chain of rules, of which each needs the next, may take of the engine's stack. In the module, with the stack
-/// that the policy server gives it, 1600 are too much.
+/// How much of the engine's stack a chain of rules may take, each of which needs the next. In the module, with the policy server's
+/// stack, 1600 is too much.
 const MAX_STACK: usize = 1024;
 
 /// The rules of all modules, and what each of them needs.
@@ -100,9 +100,9 @@ impl Graph {
         })
     }
 
-    /// A rule that needs so many others in a row that the stack doesn't do. Only for rules without a circle.
+    /// A rule whose chain of needed rules is too long for the stack. Only for rules without a circle.
     pub(super) fn chain(&self) -> Option<Chain> {
-        // What the rules take together with the most expensive of those that they need, and how many these are.
+        // The stack of each rule with the deepest chain that it needs, and the length of that chain.
         let mut taken: BTreeMap<&Path, (usize, usize)> = BTreeMap::new();
         for rule in self.in_order() {
             let below = self.next(rule).iter().filter_map(|next| taken.get(*next)).max().copied().unwrap_or_default();
@@ -153,7 +153,7 @@ impl Graph {
 pub(super) struct Cycle {
     /// `data.p.f`, …, and the first one again.
     pub(super) rules: Vec<String>,
-    /// The text with the first of them.
+    /// The module with the first of them.
     pub(super) file: String,
     /// Counted from one.
     pub(super) line: u32,

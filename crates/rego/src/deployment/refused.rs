@@ -53,3 +53,14 @@ pub(super) fn missing(name: &str, own: &BTreeSet<&str>) -> String {
     let help = nearest.map_or(String::new(), |known| format!("; did you mean `{known}`?"));
     format!("there is no function `{name}`{help}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_not_refused() {
+        let refused: Vec<String> = builtins::names().filter_map(refusal).collect();
+        assert_eq!(refused, [""; 0]);
+    }
+}

@@ -104,7 +104,7 @@ pub(super) fn head(rule: &Rule) -> &Ref<Expr> {
     }
 }
 
-/// Names for what is imported. What is imported of `input` is no rule's.
+/// The names of imports. An import of `input` leads to no rule.
 fn imports(module: &Module) -> BTreeMap<String, Path> {
     let mut names = BTreeMap::new();
     for import in &module.imports {

@@ -1,7 +1,7 @@
-//! Denials that a missing field silences: what a negated call is given is evaluated before the `not`, as OPA's compiler has it
-//! ([opa#1877](https://github.com/open-policy-agent/opa/issues/1877)). Where that is missing, the rule says nothing.
+//! Denials that a missing field silences. As in OPA ([opa#1877](https://github.com/open-policy-agent/opa/issues/1877)), the
+//! arguments of a negated call are evaluated before the `not`. Where one is missing, the rule says nothing.
 //!
-//! Only rules whose answer leads to a denial are looked at: below another `not` a rule that says nothing denies.
+//! Only rules that lead to a denial are checked: below another `not`, a rule that says nothing denies.
 
 use super::recursion::Graph;
 use super::scope::{Path, Scope, declared, package, pattern, rule_path, spelled};
@@ -11,13 +11,13 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Fields that the API server requires, or sets, wherever they are known: a rule that relies on them misses nothing.
+/// Fields that the API server requires or sets, wherever they are known. A rule can rely on them.
 const REQUIRED: [&str; 7] = ["apiVersion", "image", "kind", "metadata", "name", "namespace", "operation"];
 
-/// A reference below a `not`, without whose value nothing is denied.
+/// A reference below a `not`. Where it has no value, nothing is denied.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Silence {
-    /// The text that it stands in.
+    /// The module that it stands in.
     pub(super) file: String,
     pub(super) place: Place,
     /// `params.ranges`, as it is written.
@@ -36,8 +36,8 @@ impl fmt::Display for Silence {
     }
 }
 
-/// Every place of these modules where a missing field silences a denial. `is_denial` tells of a rule of the first module
-/// whether it denies by its name; `parameters` are what rules see as `input.parameters`.
+/// Every place of these modules where a missing field silences a denial. `is_denial` tells by its name whether a rule of the first
+/// module denies; `parameters` are what rules see as `input.parameters`.
 pub(super) fn silences(
     modules: &[Ref<Module>],
     is_denial: impl Fn(&str) -> bool,
@@ -77,7 +77,7 @@ pub(super) fn silences(
     found
 }
 
-/// The rules whose answer leads to a denial: needed by one outside of `not`, or below an even number of them.
+/// The rules that lead to a denial: needed by one outside of `not`, or below an even number of `not`.
 fn reached<'g>(graph: &'g Graph, denials: impl Iterator<Item = &'g Path>) -> BTreeSet<&'g Path> {
     let mut seen: BTreeSet<(&Path, bool)> = BTreeSet::new();
     let mut open: Vec<(&Path, bool)> = denials.map(|rule| (rule, true)).collect();
@@ -124,13 +124,13 @@ fn is_written_out(expr: &Expr) -> bool {
     }
 }
 
-/// A rule that is looked at.
+/// A rule that is checked.
 struct Looked<'m> {
     scope: &'m Scope<'m>,
     /// Rules that have a value always.
     values: &'m BTreeSet<Path>,
     parameters: Option<&'m Value>,
-    /// What bodies declare, and a function takes: they hide rules of the same name.
+    /// The variables of bodies, and arguments: they hide rules of the same name.
     local: BTreeSet<String>,
     /// Variables that stand for a part of the input.
     aliases: BTreeMap<String, Path>,
@@ -142,7 +142,7 @@ impl Looked<'_> {
         declared(query, &mut self.local);
         for statement in &query.stmts {
             match &statement.literal {
-                // Whoever says `with` says which fields there are.
+                // With `with`, the rule says which fields there are.
                 Literal::NotExpr { expr, .. } if statement.with_mods.is_empty() => self.negated(expr),
                 Literal::NotExpr { .. } | Literal::SomeVars { .. } => {}
                 Literal::Expr { expr, .. } => {
@@ -243,7 +243,7 @@ impl Looked<'_> {
         if !rules.is_empty() {
             return !rules.iter().any(|rule| self.values.contains(rule));
         }
-        // A variable has a value, or nothing would come so far.
+        // A variable has a value, or the body would end before this.
         if !matches!(reference, Expr::RefDot { .. } | Expr::RefBrack { .. }) || root == "data" && fields.is_empty() {
             return false;
         }
@@ -262,7 +262,7 @@ impl Looked<'_> {
     }
 }
 
-/// Where a reference begins: its own place is that of its last dot.
+/// Where a reference begins: its span is at its last dot.
 fn start(reference: &Expr) -> &Expr {
     match reference {
         Expr::RefDot { refr, .. } | Expr::RefBrack { refr, .. } => start(refr),
@@ -340,7 +340,7 @@ mod tests {
             // The API server requires it.
             ("c := input.cs[_]; not startswith(c.image, \"a\")", vec![]),
             ("not f(input.request.operation)", vec![]),
-            // What the settings give is there.
+            // The settings give it.
             ("not f(input.parameters.prefix)", vec![]),
             ("not f(input.parameters[\"limits\"].cpu)", vec![]),
             ("p := input.parameters; l := p.limits; not f(l.cpu)", vec![]),

@@ -1,6 +1,6 @@
-//! Rules that look at what nobody shows them: it is undefined, so that a rule that needs it never holds.
+//! Rules that read what they never see: it is undefined, so that a rule that needs it never holds.
 //!
-//! That is no error: a module may ask whether it is there, or be written for both, custom rules and policies.
+//! That is no error: a module may test for it, or be written for both, custom rules and policies.
 
 use super::compile::{phases, quoted, with_libraries};
 use crate::evaluation::module::Facts;
@@ -13,7 +13,7 @@ use image_admission_settings::{ContextKind, Lint, LintRule, RegoPolicy, Settings
 const INPUT_OF_CUSTOM_RULES: [&str; 5] = ["AdmissionRequest", "ContainerObject", "Images", "PodObject", "ScanReport"];
 /// The documents that they see, beside their own package.
 const DATA_OF_CUSTOM_RULES: [&str; 3] = ["policies", "preScanPolicies", "request"];
-/// What they alone see, and what it is to policies.
+/// What only they see, and what it is to policies.
 const NOT_OF_POLICIES: [(&str, &str); 4] = [
     ("ContainerObject", "input.spec.containers[_]"),
     ("Images", "input.images"),
@@ -21,7 +21,7 @@ const NOT_OF_POLICIES: [(&str, &str); 4] = [
     ("ScanReport", "input.scanReports"),
 ];
 
-/// What the rules of valid settings look at in vain, the first of each text.
+/// What the rules of valid settings read in vain, the first for each module.
 pub fn unseen(settings: &Settings) -> Vec<Lint> {
     let rego = &settings.rego;
     let budget = Budget::unlimited();
@@ -78,7 +78,7 @@ fn by_policy(modules: &[Facts], context: &[ContextKind]) -> Option<String> {
     if let Some((key, meant)) = NOT_OF_POLICIES.into_iter().find(|(key, _)| is_read(key)) {
         return Some(format!("`input.{key}` is what `customRules` see; policies see `{meant}`"));
     }
-    // As far as both go, they agree.
+    // They agree as far as both go.
     let has_package = |path: &[&str]| modules.iter().any(|facts| facts.package.iter().zip(path).all(|(a, b)| a == b));
     let has_kind = |version: Option<&str>, kind: &str| {
         context.iter().any(|own| own.kind == kind && version.is_none_or(|version| version == own.api_version))

@@ -1,8 +1,8 @@
-//! Variables that nothing binds: a misspelt name, or a message that was forgotten. The evaluation would fail once it
-//! comes to one, which may be long after the policy was deployed.
+//! Variables that nothing binds: a misspelt name, or a message that was forgotten. The evaluation would only fail when it comes to
+//! one, maybe long after the policy was deployed.
 //!
 //! A variable is bound where a value is assigned to it, where it walks through a collection, or where it is declared.
-//! This looks for variables that stand nowhere else than where a value is needed.
+//! This finds variables that stand only where a value is needed.
 
 use super::refused::refusal;
 use crate::evaluation::builtins;
@@ -13,19 +13,18 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What is wrong with a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wrong {
-    /// Nothing binds it. Under `not` nothing is bound: OPA calls such a variable unsafe, and `_` as well. The engine would
-    /// go through all that it may stand for, around the `not`, and not at all where that is empty.
+    /// Nothing binds it. Under `not` nothing is bound: OPA calls such a variable unsafe, and `_` too. The engine would try all its
+    /// values around the `not`, and skip the `not` where there is none.
     Unbound(String),
-    /// `with` names it as a function, or as what stands for one, and there is none.
+    /// `with` replaces it, or replaces a function by it, and there is no such function.
     NoFunction(String),
-    /// A set below a key that only the evaluation knows, `p[q].r contains s`: what refers to one of its elements would see none.
+    /// A set below a key that only the evaluation knows, `p[q].r contains s`: references to its elements would see none.
     SetBelow(String),
-    /// It is declared by `some`, and a rule of the package has its name, or a document. The engine takes that for it.
+    /// `some` declares it, but a rule of the package or a document has its name. The engine takes that instead.
     Shadows(String),
 }
 
-/// The first variable of a module with which something is wrong, and where it stands. `known` are the rules and functions
-/// of its package.
+/// The first wrong variable of a module, and its place. `known` are the rules and functions of its package.
 pub(super) fn wrong(module: &Module, known: &BTreeSet<&str>) -> Option<(Wrong, Place)> {
     let imported = |name: &str| {
         module.imports.iter().any(|import| {
@@ -71,17 +70,17 @@ fn key_of(head: &ExprRef) -> Option<(String, Place)> {
 
 #[derive(Default)]
 struct Variables {
-    /// Where a value is needed, and where first.
+    /// Names whose value is needed, and where first.
     used: BTreeMap<String, Place>,
-    /// Where one is given.
+    /// Names that are given one.
     bound: BTreeSet<String>,
     /// The first `_` under `not`.
     under_not: Option<Place>,
     /// What `some` declares.
     declared: BTreeMap<String, Place>,
-    /// The first key in the name of a set that is none of its own.
+    /// The first variable in the name of a set, `q` in `p[q].r`.
     set_below: Option<(String, Place)>,
-    /// What `with` replaces by something, or puts in the place of it, if that is a function.
+    /// The functions that `with` replaces, or puts in the place of something.
     replaced: BTreeMap<String, Place>,
 }
 
@@ -149,7 +148,7 @@ impl Variables {
         }
     }
 
-    /// A document is replaced by a value; one of its functions, and any other, by a value or by a function, whose name is no variable.
+    /// A document is replaced by a value, a function by a value or another function. A function's name is no variable.
     fn replaced(&mut self, target: &ExprRef, by: &ExprRef) {
         let named = |expression: &ExprRef| Some((function_name(expression)?, place(expression.span())));
         let (function, other) = (named(target).filter(|(name, _)| !is_in_document(name)), named(by));
@@ -230,7 +229,7 @@ impl Variables {
                 self.value(value);
                 self.query(query);
             }
-            // An argument more than the function takes is given the value of the call.
+            // One argument too many is given the value of the call.
             Expr::Call { fcn, params, .. } => match params.split_last() {
                 Some((last, first)) if may_take_value(fcn, params.len()) => {
                     first.iter().for_each(|parameter| self.value(parameter));
@@ -254,7 +253,7 @@ impl Variables {
         }
     }
 
-    /// An expression that gives its variables their values, as far as it is made of them.
+    /// An expression that gives values to the variables that it is made of.
     fn pattern(&mut self, expression: &ExprRef) {
         match expression.as_ref() {
             Expr::Var { span, .. } => {
@@ -278,7 +277,7 @@ fn place(span: &Span) -> Place {
     Place { line: span.line, column: span.col }
 }
 
-/// Whether the last of so many arguments may be given the value of the call. Of functions of the modules' own nobody knows.
+/// Whether the last argument may be given the value of the call. In calls of the modules' own functions it may.
 fn may_take_value(function: &ExprRef, arguments: usize) -> bool {
     builtins::arguments(function.span().text()).is_none_or(|takes| arguments > takes)
 }

@@ -34,7 +34,7 @@ impl Cidr {
         (prefix <= width).then(|| Self::of(masked(&address, prefix), prefix))
     }
 
-    /// The range as it counts: what is mapped is one of IPv4.
+    /// The range in its canonical form: a mapped one is of IPv4.
     fn of(first: IpAddr, prefix: u32) -> Self {
         match first {
             IpAddr::V6(six) if prefix >= MAPPED_BITS => match six.to_ipv4_mapped() {
@@ -78,7 +78,7 @@ fn masked(address: &IpAddr, prefix: u32) -> IpAddr {
     }
 }
 
-/// The text of an argument, or none, for which a builtin is undefined.
+/// An argument that is a string. None: the builtin is undefined.
 fn text(arguments: &[Value], position: usize) -> Option<&str> {
     match arguments.get(position)? {
         Value::String(text) => Some(text),
@@ -158,7 +158,7 @@ pub(super) fn cidr_contains_matches(arguments: Vec<Value>) -> anyhow::Result<Val
     Ok(Value::from(found))
 }
 
-/// The ranges of a text or a collection, with what they are called by; none where one isn't a text.
+/// The ranges of a string or a collection, with their keys; none where one has no string.
 fn keyed(value: &Value) -> Option<Vec<(String, Value)>> {
     let range = |item: &Value| match item {
         Value::String(text) => Some(text.to_string()),
@@ -196,7 +196,7 @@ pub(super) fn cidr_merge(arguments: Vec<Value>) -> anyhow::Result<Value> {
     }
     ranges.sort_by_key(|range| (range.last, range.first));
     let mut merged: Vec<Row> = Vec::new();
-    // From the last one on: what ends beside or within the one before is one with it.
+    // From the last one on: one that touches or overlaps the one before is merged with it.
     while let Some(last) = ranges.pop() {
         let before = if last.first == 0 || last.first == MAPPED { last.first } else { last.first - 1 };
         match ranges.last_mut() {
@@ -221,7 +221,7 @@ pub(super) fn cidr_merge(arguments: Vec<Value>) -> anyhow::Result<Value> {
 fn row(value: &Value) -> Option<Row> {
     let text = value.as_string().ok()?;
     let (cidr, written) = match text.parse::<IpAddr>().map(|address| address.to_canonical()) {
-        // Of an address alone, Go takes the class that it once had.
+        // For a bare address, Go takes its former class.
         Ok(address @ IpAddr::V4(four)) => {
             let prefix = match four.octets() {
                 [0..=0x7f, ..] => 8,

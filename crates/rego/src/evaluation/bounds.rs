@@ -1,11 +1,11 @@
 //! Builtins with bounds.
 //!
-//! The engine looks at the clock between statements, never inside of a builtin. So each builtin whose cost isn't that
-//! of its arguments, or that would end the module on odd ones, is replaced by one that looks at its arguments first
-//! and then calls regorus' builtin. The answers are its own; only what is too much, or what regorus' builtin has no
-//! answer to, is an error or an answer of our own.
+//! The engine checks the clock between statements, never inside of a builtin. So some builtins are replaced: those whose work isn't
+//! bounded by their arguments, and those that would end the module on odd ones. The replacement checks the arguments and then calls
+//! regorus' builtin. The answers are that builtin's own. Only what is too much, or what it can't answer, is an error or an answer
+//! of our own.
 //!
-//! Errors are hard, as those of the engine's own limits are: `not regex.match(…)` must not hold because a text is long.
+//! Errors are hard, as those of the engine's own limits are: `not regex.match(…)` must not hold because a string is long.
 
 mod checks;
 mod original;
@@ -30,7 +30,7 @@ pub(super) fn install(
     called: &BTreeSet<&str>,
     exceeded: &FirstExceededBound,
 ) -> anyhow::Result<()> {
-    // Nearly every module calls a few builtins only, and the list of guards is ordered by name.
+    // The list of guards is ordered by name.
     for name in called {
         let guard = GUARDS.binary_search_by(|guard| guard.name.cmp(name)).ok().and_then(|found| GUARDS.get(found));
         let Some(guard) = guard else { continue };
@@ -49,7 +49,7 @@ pub(super) fn bounded(name: &str, arguments: &[Value]) -> anyhow::Result<Value> 
     call(guard.ok_or_else(|| anyhow::anyhow!("there is no builtin `{name}`"))?, &mut None, arguments)
 }
 
-/// Every builtin that needs one.
+/// Every builtin that needs bounds.
 const GUARDS: &[Guard] = {
     use Kind::{Any, Array, List, Number, Object, Set, Text, Time};
     &[
@@ -159,7 +159,7 @@ const GUARDS: &[Guard] = {
     ]
 };
 
-/// A builtin, what it takes, and what is looked at before it is called.
+/// A builtin, what it takes, and the check before it is called.
 struct Guard {
     name: &'static str,
     takes: &'static [Kind],
@@ -170,8 +170,8 @@ const fn guard(name: &'static str, takes: &'static [Kind], check: fn(&str, &[Val
     Guard { name, takes, check }
 }
 
-/// The type that a builtin wants of an argument. Of another one regorus' builtin would spell the whole value in an error
-/// that nobody sees, which never ends for a value of shared parts.
+/// The type that a builtin wants of an argument. For another one regorus' builtin would spell the whole value in an error that
+/// nobody sees, without end for a value of shared parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Any,

@@ -31,7 +31,7 @@ struct Surroundings {
     images: ComparedImages,
 }
 
-/// All of them. Deployment looks here too: which names there are, and how many arguments each takes.
+/// All of them. Deployment reads their names and numbers of arguments here too.
 const ADDED: &[Added] = &[
     added("re_match", 2, |_, arguments| bounds::bounded("regex.match", &arguments)),
     added("cast_array", 1, |_, arguments| Ok(deprecated::cast_array(arguments))),
@@ -105,7 +105,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ADDED.iter().map(|added| added.name).chain(BUILTINS.iter().map(|builtin| builtin.name))
 }
 
-/// The result of a check, as Trivy's checks make it: the message, and what caused it, of which only the message counts.
+/// The result of a check, as Trivy's checks make it: the message and its cause, of which only the message counts.
 fn new_result(arguments: &[Value]) -> anyhow::Result<Value> {
     let [message, _cause] = arguments else { bail!("`result.new` takes a message and a cause") };
     let mut result = Value::new_object();
@@ -181,7 +181,7 @@ mod tests {
         );
     }
 
-    /// What isn't there is refused when the policy is deployed. Rules that nobody checked fail, and give no answer.
+    /// Missing functions are refused when the policy is deployed. Rules that weren't checked fail, and give no answer.
     #[test]
     fn what_is_not_there_fails() {
         for rules in [
@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Whatever a builtin is given, its error has no word of it: it may come from a Secret.
+    /// No error of a builtin repeats its arguments: they may come from a Secret.
     #[test]
     fn no_error_has_a_word_of_what_was_given() {
         const MARKS: [&str; 6] = ["hunter2", "31337", "4242424242", "10.42", "xyzzy", "Tr0ub4dor"];

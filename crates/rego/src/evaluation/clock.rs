@@ -15,7 +15,7 @@ pub fn use_clock_if_none(clock: &'static dyn Clock) {
 
 /// Has regorus read the engine's clock.
 pub(crate) fn tell_regorus() {
-    // That it reads it already is no error.
+    // It is no error that regorus reads it already.
     let _ = set_time_source(&EngineClock);
 }
 

@@ -1,4 +1,4 @@
-//! `crypto.sha256`: the digest of a text, in hexadecimal.
+//! `crypto.sha256`: the digest of a string, in hexadecimal.
 
 use data_encoding::HEXLOWER;
 use regorus::Value;

@@ -17,7 +17,7 @@ use std::fmt;
 pub enum Unread {
     /// It isn't JSON or YAML, and why.
     Malformed(String),
-    /// It takes more than the bytes that it may.
+    /// It takes too many bytes.
     TooMuch,
 }
 
@@ -30,10 +30,10 @@ impl fmt::Display for Unread {
     }
 }
 
-/// What a value takes apart from its text: measured, in the module.
+/// What a value takes beside its string: measured, in the module.
 const VALUE: usize = 8;
 
-/// Reads JSON that weighs at most `most`: eight bytes for each value, and those of its texts.
+/// Reads JSON that weighs at most `most`: eight bytes for each value, and those of its strings.
 pub fn from_json(text: &str, most: usize) -> Result<Value, Unread> {
     let left = Cell::new(Some(most));
     let mut source = serde_json::Deserializer::from_str(text);
@@ -52,13 +52,13 @@ pub fn from_yaml(text: &str, most: usize) -> Result<Value, Unread> {
     Ok(first.unwrap_or(Value::Null))
 }
 
-/// Takes over what was read already, within the same bounds. The engine's own conversion is the reader that is avoided here.
+/// Converts JSON that was read already, within the same bounds. The engine's own conversion is the reader that is avoided here.
 pub fn from_value(value: &Json, most: usize) -> Result<Value, Unread> {
     let left = Cell::new(Some(most));
     Document { left: &left }.deserialize(value).map_err(|error| unread(&left, &error))
 }
 
-/// Takes over a value of the settings, or one that was made here.
+/// Converts a value of the settings, or one that was made here.
 pub fn from_own(value: &Json) -> Value {
     from_value(value, usize::MAX).unwrap_or(Value::Undefined)
 }
@@ -73,7 +73,7 @@ fn unread(left: &Cell<Option<usize>>, error: &dyn fmt::Display) -> Unread {
 /// One value of a document.
 #[derive(Clone, Copy)]
 struct Document<'l> {
-    /// The bytes left; nothing once they didn't do.
+    /// The bytes left; none once there were too few.
     left: &'l Cell<Option<usize>>,
 }
 
@@ -133,7 +133,7 @@ impl<'de> Visitor<'de> for Document<'_> {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        // Not one of JSON's numbers, and equal to nothing.
+        // JSON has no such number, and it equals nothing.
         if !value.is_finite() {
             return Err(E::custom("a number that is not finite"));
         }
@@ -164,7 +164,7 @@ impl<'de> Visitor<'de> for Document<'_> {
     }
 }
 
-/// Sets a key of an object; what is no object stays as it is.
+/// Sets a key of an object; any other value stays as it is.
 pub fn set(object: &mut Value, key: &str, value: Value) {
     if let Ok(object) = object.as_object_mut() {
         object.insert(Value::from(key), value);

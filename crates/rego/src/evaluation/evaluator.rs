@@ -18,11 +18,10 @@ use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
-/// What all Rego of a request may take, so that it ends within 600 ms: one builtin or operator that was begun goes on for
-/// up to 150. The server stops a policy after 1 to 2 seconds, without a word of why.
+/// What all Rego of a request may take, so that it ends within 600 ms: a builtin or an operator that was begun goes on for up to
+/// 150. The server stops a policy after 1 to 2 seconds, without saying why.
 const BUDGET: Duration = Duration::from_millis(450);
-/// After how many steps of an evaluation the clock is read, and the memory looked at: between two looks lie one or two
-/// statements. It costs 0.3 ms for the 10,000 steps of a large policy.
+/// After how many steps of an evaluation the clock is read, and the memory checked: one or two statements lie between two checks.
 const STEPS_BETWEEN_CHECKS: NonZeroU32 = NonZeroU32::new(4).expect("is not zero");
 /// How long a module's text may be: longer than anything in use. The default allows lines of 1024 characters only.
 const LENGTHS: PolicyLengthConfig = PolicyLengthConfig {
@@ -30,10 +29,10 @@ const LENGTHS: PolicyLengthConfig = PolicyLengthConfig {
     max_file_bytes: NonZeroUsize::new(1 << 20).expect("is not zero"),
     max_lines: NonZeroUsize::new(1 << 20).expect("is not zero"),
 };
-/// The longest text of an error that is passed on.
+/// The longest error that is passed on.
 const MAX_ERROR_LENGTH: usize = 400;
 
-/// A text in Rego, with the name that messages give it.
+/// A module in Rego, with the name that messages give it.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'s> {
     /// What messages call it.
@@ -54,7 +53,7 @@ pub struct Budget {
 /// Modules that are loaded, and answer for their rules.
 #[derive(Debug)]
 pub struct Evaluator<'b> {
-    /// None: as it is before anything is loaded.
+    /// None: nothing is loaded yet.
     engine: Option<Engine>,
     /// The first bound that a builtin met. Its error may not have reached the end of an evaluation.
     exceeded: FirstExceededBound,
@@ -104,7 +103,7 @@ impl Budget {
         Self { left: Cell::new(None) }
     }
 
-    /// Does something with the time that is left, and takes off what it took.
+    /// Does `work` with the time that is left, and subtracts what it took.
     fn spend<T>(
         &self,
         work: impl FnOnce(Option<Duration>) -> Result<T, EvaluationError>,
@@ -121,8 +120,8 @@ impl Budget {
         let now = clock::now().ok_or(EvaluationError::NoClock)?;
         let taken = now.saturating_sub(start);
         self.left.set(Some(left.saturating_sub(taken)));
-        // Whatever came of it: the engine keeps an error inside of a function to itself where another definition has an
-        // answer, that of its own limits too, and what was answered then lacks a part. Or it passes on its text alone.
+        // Checked whatever came of it. The engine drops an error inside of a function, even of its own limits, if another
+        // definition has an answer. That answer then lacks a part. Or it passes on only the error's text.
         if now >= NO_TIME {
             Err(EvaluationError::OutOfMemory)
         } else if taken > left {
@@ -163,7 +162,7 @@ impl<'b> Evaluator<'b> {
         })
     }
 
-    /// Adds the builtins that modules call and that are this project's own, or kept within bounds by it.
+    /// Adds the builtins that modules call and that this project adds or keeps within bounds.
     ///
     /// # Errors
     /// A function is called that isn't there, which is refused when the policy is deployed: the engine would drop the error of a
@@ -224,7 +223,7 @@ impl<'b> Evaluator<'b> {
         })
     }
 
-    /// What the variables of a query come to, an object for each way in which it holds.
+    /// The values of a query's variables, an object for each way in which it holds.
     ///
     /// # Errors
     /// The evaluation failed, or was stopped.
@@ -239,7 +238,7 @@ impl<'b> Evaluator<'b> {
         })
     }
 
-    /// Makes ready whatever is made ready before a rule is evaluated, and evaluates none.
+    /// Does all that is done before a rule is evaluated, and evaluates none.
     ///
     /// # Errors
     /// What can't be evaluated, like variables that nothing binds.
@@ -252,20 +251,20 @@ impl<'b> Evaluator<'b> {
         self.engine.as_ref().map_or_else(Value::new_object, Engine::get_data)
     }
 
-    /// What every module loaded so far parsed into.
+    /// The syntax of every module loaded so far.
     pub fn modules(&mut self) -> &[Ref<Ast>] {
         engine(&mut self.engine).get_modules()
     }
 }
 
-/// The engine, with what all of them are told first.
+/// The engine, with the configuration that all engines have.
 fn engine(slot: &mut Option<Engine>) -> &mut Engine {
     slot.get_or_insert_with(|| {
         tell_regorus();
         let mut engine = Engine::new();
-        // As in OPA: a builtin that has no answer is undefined. Bounds are no such answers.
+        // As in OPA: a builtin that has no answer is undefined. An exceeded bound is an error.
         engine.set_strict_builtin_errors(false);
-        // A setting of text is as long as its author likes; how deep it may be nested is told when it is deployed.
+        // Modules may be of any length. How deep they are nested is checked when the policy is deployed.
         engine.set_policy_length_config(LENGTHS);
         engine
     })
@@ -280,7 +279,7 @@ fn failure(error: &anyhow::Error) -> EvaluationError {
     }
 }
 
-/// An error of the Rego engine: it draws the place over several lines, `--> name:line:column`, the source and a caret, and
+/// An error of the Rego engine in one line. The engine draws it over several: `--> name:line:column`, the source and a caret, and
 /// then `error: why`.
 pub(crate) fn one_line(error: &anyhow::Error) -> String {
     let text = error.to_string();

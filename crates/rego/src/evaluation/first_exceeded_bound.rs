@@ -1,8 +1,8 @@
-//! The first bound that a builtin met, known whatever the engine makes of its error.
+//! The first bound that a builtin exceeded, kept whatever the engine makes of its error.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the first builtin said that met a bound.
+/// The error of the first builtin that exceeded a bound.
 ///
 /// The engine drops an error inside of a function if another definition of that function has an answer. What was
 /// evaluated then lacks a part, so that the decision must not rest on it: look here after each evaluation.

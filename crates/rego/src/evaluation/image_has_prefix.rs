@@ -19,7 +19,7 @@ pub struct ComparedImages {
 }
 
 impl ComparedImages {
-    /// Of images that are compared like this.
+    /// Images that are compared like this.
     #[must_use]
     pub fn new(matching: ImageMatching) -> Self {
         Self { matching, last: None }
@@ -28,13 +28,13 @@ impl ComparedImages {
     /// `image_has_prefix(image, prefix, action)`: whether a custom policy of this prefix and action matches an image, by the
     /// same function as in the phases themselves.
     ///
-    /// The action is an argument because beside a digest the tag is only a claim: it may get an image rejected, and nothing
-    /// else; and because a prefix that ends with `:` matches a digest in the tag's place where it rejects or scans. It need not
-    /// be an action. An image that is no reference is an error where canonical names are compared: were it
-    /// undefined, then a rule that denies by a prefix would let it pass.
+    /// The action is an argument for two reasons. Beside a digest the tag is only a claim: it may get an image rejected, and
+    /// nothing else. And a prefix that ends with `:` matches a digest in the tag's place where it rejects or scans. It need not be
+    /// an action. Where canonical names are compared, an image that is no reference is an error: undefined would let it pass a rule
+    /// that denies by a prefix.
     ///
     /// # Errors
-    /// The arguments are others, or the image is no reference.
+    /// The arguments are wrong, or the image is no reference.
     pub fn have_prefix(&mut self, arguments: &[Value]) -> anyhow::Result<Value> {
         let [image, prefix, action] = arguments else {
             return Err(anyhow!("`{IMAGE_HAS_PREFIX}` has the arguments image, prefix and action"));

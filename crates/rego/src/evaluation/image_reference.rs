@@ -12,7 +12,7 @@ pub(super) const IMAGE_REFERENCE: &str = "image_reference";
 /// empty, as in `image(…)` of expressions. Without tag and digest the tag is `latest`, which is what runs.
 ///
 /// # Errors
-/// It is no image reference: were it undefined, then a rule that denies by a part would let it pass.
+/// It is no image reference: undefined would let it pass a rule that denies by a part.
 pub(super) fn image_reference(arguments: &[Value]) -> anyhow::Result<Value> {
     let [image] = arguments else { return Err(anyhow!("`{IMAGE_REFERENCE}` has one argument, the image")) };
     let image = image.as_string().with_context(|| format!("`{IMAGE_REFERENCE}`: the image is not a string"))?;

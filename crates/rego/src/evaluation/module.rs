@@ -1,4 +1,4 @@
-//! What a module is about: its package, its rules, and what it refers to. Read off its syntax, nothing is evaluated.
+//! What a module is about: its package, its rules, and what it refers to. It is read from the syntax; nothing is evaluated.
 
 use regorus::Value;
 use regorus::unstable::{Builtin, Expr, ExprRef, Literal, Module, Query, Rule, RuleHead, Span};
@@ -19,7 +19,7 @@ pub struct Facts {
     pub input: InputKeys,
     /// Every function that it calls.
     pub calls: BTreeMap<String, Call>,
-    /// Every function that it defines, with its aliases of imported packages resolved by nobody.
+    /// Every function that it defines. Aliases of imported packages aren't resolved.
     pub functions: BTreeSet<String>,
     /// Names that imports give to what they import.
     pub imports: BTreeMap<String, Vec<String>>,
@@ -65,7 +65,7 @@ pub struct Call {
     pub most: usize,
 }
 
-/// Where something stands in a text, counted from one.
+/// Where something stands in a module, counted from one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// The line.
@@ -102,7 +102,7 @@ impl Facts {
         facts
     }
 
-    /// Whether it is, or refers to, the package.
+    /// Whether it refers to the package.
     pub fn needs(&self, package: &[&str]) -> bool {
         self.data.iter().any(|reference| !reference.keys.is_empty() && reference.may_reach(package))
     }
@@ -276,7 +276,7 @@ impl Facts {
         self.called(name, span, arguments);
     }
 
-    /// A variable, or a path from one; what stands in brackets on the way is looked at too.
+    /// A variable, or a path from one. What stands in brackets on the way is read too.
     fn reference(&mut self, expression: &ExprRef) {
         let mut step = expression;
         loop {
@@ -335,7 +335,7 @@ fn path(expression: &ExprRef) -> Option<(&str, Vec<Option<&str>>)> {
     }
 }
 
-/// The name that an expression is if it is one of a function, `io["jwt"].decode` too.
+/// The name of a function that an expression spells, `io["jwt"].decode` too.
 pub fn function_name(expression: &ExprRef) -> Option<String> {
     let (root, keys) = path(expression)?;
     let keys: Option<Vec<&str>> = keys.into_iter().collect();

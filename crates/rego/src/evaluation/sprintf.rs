@@ -1,12 +1,12 @@
 //! `sprintf` as OPA has it: Go's `fmt` over integers, floats and strings, everything else as Rego spells it.
 //!
-//! Go never fails on a format: what doesn't fit shows in the text (`%!d(string=1Gi)`, `%!v(MISSING)`). The engine's own
-//! errs, or prints nothing, so that the call is undefined and with it the rule: a denial would be lost for its message.
+//! Go never fails on a format: what doesn't fit shows in the result (`%!d(string=1Gi)`, `%!v(MISSING)`). The engine's own errs, or
+//! prints nothing, so that the call is undefined and with it the rule: a denial would be lost for its message.
 //!
 //! The verbs are `%v`, `%s`, `%q` of strings, `%d`, `%o`, `%O`, `%b`, `%c` and `%U` of integers, `%f`, `%e` and `%g` of floats, `%x` and
-//! `%X` of integers and strings, with widths, precisions, indexes and the flags `-`, `+`, `0` and space. Go has more (`%T`,
-//! `%#v`, `%*d`); here these show in the text, with the value, as Go shows a verb that doesn't fit: `%!T(string=ab)`. No denial is
-//! lost for it.
+//! `%X` of integers and strings, with widths, precisions, indexes and the flags `-`, `+`, `0` and space. Go has more (`%T`, `%#v`,
+//! `%*d`). Here these show in the result, with the value, as Go shows a verb that doesn't fit: `%!T(string=ab)`. No denial is lost
+//! for it.
 
 mod spelling;
 
@@ -16,19 +16,19 @@ use regorus::Value;
 use spelling::{quote, spell};
 use std::borrow::Cow;
 
-/// Bytes of the longest text, and of all values that are spelled for one.
+/// Bytes of the longest result, and of all values that are spelled for one.
 const MAX_BYTES: usize = 4 << 20;
 /// The widest field, and the highest precision.
 const WIDEST_FIELD: usize = 1000;
 /// Bits of the largest integer that is spelled: it takes the square of the time.
 const MAX_BITS: u64 = 4096;
-/// Go's own limit of argument indexes: beyond, it takes them for no number.
+/// Go's own limit of argument indexes: it takes larger ones for no number.
 const MAX_IN_GO: i64 = 1_000_000;
 
 /// Formats the second argument, an array, by the first.
 ///
 /// # Errors
-/// The text, a field or a value is larger than the bounds.
+/// The result, a field or a value is larger than the bounds.
 pub(super) fn sprintf(arguments: Vec<Value>) -> anyhow::Result<Value> {
     let [Value::String(format), Value::Array(values)] = arguments.as_slice() else { return Ok(Value::Undefined) };
     let text = String::with_capacity(format.len().saturating_add(64).min(MAX_BYTES));
@@ -244,8 +244,7 @@ impl<'a> Printer<'a> {
         Ok(signs.0)
     }
 
-    /// Goes to the argument whose index is next in the format. Whether a number was there; `fits`: whether it is that
-    /// of an argument.
+    /// Goes to the argument whose index is next in the format. Returns whether it is a number. Clears `fits` if no argument has it.
     fn take_index(&mut self, signs: &mut Signs, fits: &mut bool) -> bool {
         let Some(index) = signs.index() else { return false };
         self.reordered = true;
@@ -436,8 +435,8 @@ fn push(text: &str, to: &mut String) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A float without a fraction. For OPA it is an integer if it was calculated, but not if it was written `2.0`; here it
-/// can't be told which, so that it is what the verb is for.
+/// A float without a fraction. For OPA it is an integer if it was calculated, but not if it was written `2.0`. That can't be told
+/// here, so the verb decides.
 fn whole_float(value: &Value) -> Option<f64> {
     let Value::Number(number) = value else { return None };
     // Only floats are spelled with places.
@@ -450,7 +449,7 @@ fn cut(text: &str, field: Field) -> &str {
     end.and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
-/// A digit, the others and a decimal exponent, as few digits as tell the number from others if there is no precision.
+/// The digits and the decimal exponent of a number. Without a precision, as few digits as tell it from others.
 fn decimal(number: f64, precision: Option<usize>) -> (String, i32) {
     let spelled = match precision {
         Some(precision) => format!("{number:.precision$e}"),
@@ -736,7 +735,7 @@ mod tests {
             ("%v", "[5e-324]", "5e-324"),
             ("%s", "[[0.5, 0.0000001, -2.25, 2.0]]", "[0.5, 1e-7, -2.25, 2]"),
         ]);
-        // A float without a fraction is what the verb is for.
+        // The verb decides what a float without a fraction is.
         check(&[("%v %d %.1f %s %f", "[2.0, 3/1.5, 2.0, 2.0, 2]", "2 2 2.0 %!s(int64=2) %!f(int64=2)")]);
         for (number, expected) in
             [(500.0, "500 500"), (-3.0, "-3 -3"), (0.0, "0 0"), (1e15, "1000000000000000 1000000000000000")]

@@ -7,11 +7,10 @@ use regorus::Value;
 /// What a template string calls.
 pub const TEMPLATE_STRING: &str = "internal.template_string";
 
-/// Joins an array of texts and, for each expression, of what that came to: an array of one value, or of none where it is
-/// undefined.
+/// Joins an array of strings and of what each expression came to: an array of one value, or of none where it is undefined.
 ///
 /// # Errors
-/// An expression has several values, or the text is longer than the bounds.
+/// An expression has several values, or the string is longer than the bounds.
 pub(super) fn template_string(arguments: &[Value]) -> anyhow::Result<Value> {
     let [Value::Array(parts)] = arguments else { return Ok(Value::Undefined) };
     let mut format = String::new();

@@ -5,7 +5,7 @@
 
 use regorus::Value;
 
-/// Levels of a value. Requests have at most 127; more than this many would overflow the stack of what renders them.
+/// Levels of a value. Requests have at most 127. More than this many would overflow the stack of what renders them.
 pub(super) const MAX_LEVELS: usize = 200;
 
 /// Whether a value that a rule produced weighs no more than `most`: ask before spelling or comparing it.
@@ -13,8 +13,8 @@ pub fn is_within(value: &Value, most: usize) -> bool {
     measure_one(value, 0, &mut { most })
 }
 
-/// The bytes of values, eight for each in them and those of their texts, if they aren't more than `most`. It takes
-/// no longer than `most` whatever the values are.
+/// The bytes of values, eight for each in them and those of their strings. More than `most` is an error, and isn't counted any
+/// further.
 pub(super) fn measure(name: &str, values: &[Value], most: usize) -> Result<usize, String> {
     let mut left = most;
     match values.iter().all(|value| measure_one(value, 0, &mut left)) {
@@ -23,12 +23,12 @@ pub(super) fn measure(name: &str, values: &[Value], most: usize) -> Result<usize
     }
 }
 
-/// The words for a value that weighs more.
+/// The error for a value that weighs more.
 pub(super) fn too_large(name: &str, most: usize) -> String {
     format!("`{name}` of a value of more than {most} bytes or {MAX_LEVELS} levels: use a part of it")
 }
 
-/// The size of an integer; none of a fraction, which has always the same.
+/// The bits of an integer. A fraction counts as 0: its size is always the same.
 pub(super) fn bits(value: &Value) -> u64 {
     let Value::Number(number) = value else { return 0 };
     match (number.as_i64(), number.as_u64()) {

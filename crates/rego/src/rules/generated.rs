@@ -1,9 +1,9 @@
 //! The rules that the settings of a phase stand for, written in Rego: what `autoGenerate` adds to custom rules.
 //!
-//! The phases decide natively; these rules decide the same, word for word, and exist for the custom rules that use or
-//! extend them. A clean instance parses Rego anew at every request, so that a module that mentions a few of the
-//! rules gets only those: see [`GeneratedRules::mentioned`]. A module that defines one of them (beside the three that
-//! are queried, to which it may only add) changes what the phase decides, and needs [`GeneratedRules::module`].
+//! The phases decide natively. These rules decide the same, word for word, and exist for the custom rules that use or extend them.
+//! Rego is parsed anew at every request, so that a module that mentions a few of the rules gets only those: see
+//! [`GeneratedRules::mentioned`]. A module may add to the three queried rules. If it defines another one, it changes what the phase
+//! decides, and needs all [`GeneratedRules::rules`].
 
 /// The rules of pre-scan.
 pub const PRE_SCAN: GeneratedRules =
@@ -14,13 +14,12 @@ pub const SCAN: GeneratedRules =
 
 const PRE_SCAN_FILE: &str = include_str!("generated/pre_scan.rego");
 const SCAN_FILE: &str = include_str!("generated/scan.rego");
-// Found while compiling: searching the file costs as much as parsing a short rule.
 static PRE_SCAN_PARAGRAPHS: [&str; count_paragraphs(PRE_SCAN_FILE)] = paragraphs(PRE_SCAN_FILE);
 static SCAN_PARAGRAPHS: [&str; count_paragraphs(SCAN_FILE)] = paragraphs(SCAN_FILE);
 
 /// The package of every rule of the two phases.
 pub const PACKAGE: &str = "imageadmission";
-/// The rules that are there without `autoGenerate` too.
+/// The rules that exist without `autoGenerate` too.
 pub const ALWAYS: [&str; 2] = ["policies", "namespace"];
 
 const PACKAGE_LINE: &str = "package imageadmission\n";
@@ -32,7 +31,7 @@ pub struct GeneratedRules {
     file: &'static str,
     /// What stands between empty lines, in the file's order.
     paragraphs: &'static [&'static str],
-    /// What the rules need that are not [`COMMON_RULES`].
+    /// The rules beside [`COMMON_RULES`], with what they need.
     of_phase: &'static [Rule],
 }
 
@@ -79,7 +78,7 @@ const fn rule(name: &'static str, needs: &'static [&'static str]) -> Rule {
     Rule { name, needs }
 }
 
-/// Of both phases, with the same text.
+/// Rules of both phases, with the same text.
 const COMMON_RULES: [Rule; 8] = [
     rule("namespace", &[]),
     rule("namespace_str", &["namespace"]),
@@ -146,9 +145,8 @@ impl GeneratedRules {
 
     /// The rules of the whole module without its package, to stand below the text of custom rules.
     ///
-    /// A function whose clauses are spread over several modules is beyond the evaluator, which looks for all of them in
-    /// the first: custom rules that add a clause to one of these must become one module with them.
-    /// Below the custom rules, so that these keep their line numbers.
+    /// The evaluator looks for all clauses of a function in one module. So custom rules that add a clause to one of these must
+    /// become one module with them. These stand below, so that the custom rules keep their line numbers.
     #[must_use]
     pub fn rules(self) -> &'static str {
         self.file.split_once(PACKAGE_LINE).map_or("", |(_, rules)| rules)
@@ -182,10 +180,10 @@ impl GeneratedRules {
         self.table().any(|rule| rule.name == name)
     }
 
-    /// The smallest module that has the rules of these names, and those that they need; none when it would have none.
+    /// The smallest module with the rules of these names, and those that they need; none where it would have no rule.
     ///
-    /// The names are those that a module uses, whatever it uses them as: what is no rule's name is passed over. A
-    /// module that refers to the package as a whole (`data.imageadmission[name]`) may use any rule.
+    /// The names are those that a module uses, for rules or anything else. A module that refers to the package as a whole
+    /// (`data.imageadmission[name]`) may use any rule.
     #[must_use]
     pub fn mentioned<'n>(self, names: impl IntoIterator<Item = &'n str>) -> Option<String> {
         let mut wanted: Vec<&'static str> = Vec::new();
@@ -243,7 +241,7 @@ mod tests {
         engine.get_modules().first().unwrap().clone()
     }
 
-    /// The names that a clause uses, those of its function's parameters left out.
+    /// The names that a clause uses, without its function's parameters.
     fn used(clause: &Clause) -> BTreeSet<String> {
         let Clause::Spec { head, bodies, .. } = clause else { panic!("{clause:?} is no rule of its own") };
         let (mut names, mut parameters) = (BTreeSet::new(), BTreeSet::new());

@@ -13,7 +13,7 @@ impl ImageQuestion {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Configurations, Self::Packages];
 
-    /// Where rules of a policy find the answers, by the texts of the object.
+    /// Where rules of a policy find the answers, by the image strings of the object.
     pub fn in_policies(self) -> &'static str {
         match self {
             Self::Configurations => "imageConfigs",

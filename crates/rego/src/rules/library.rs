@@ -1,5 +1,5 @@
-//! What policies may refer to: the libraries, and the other policies, of whatever kind. A module is parsed when
-//! another refers to its package.
+//! What policies may refer to: the libraries, and the other policies of any kind. A module is parsed when another refers to its
+//! package.
 
 use crate::evaluation::Text;
 use crate::evaluation::module::Facts;
@@ -16,8 +16,7 @@ pub struct Pool<'s> {
 struct Entry<'s> {
     text: Text<'s>,
     of: Of,
-    /// The package that the text begins with. That of a policy is looked for when a module refers to any: most settings
-    /// have many policies, and few that do.
+    /// The package that the text begins with. That of a policy is read only when a module refers to any.
     package: OnceCell<Option<Vec<&'s str>>>,
 }
 
@@ -42,7 +41,7 @@ impl<'s> Pool<'s> {
     }
 }
 
-/// The first module of the pool that those loaded refer to, and that isn't among them.
+/// The first module of the pool that the loaded ones refer to, and that isn't loaded.
 pub fn unmet<'s>(pool: &Pool<'s>, loaded: &[Facts], texts: &[Text<'s>]) -> Option<Text<'s>> {
     let own = &loaded.first()?.package;
     let is_loaded = |text: &Text<'s>| texts.iter().any(|other| std::ptr::eq(other.rego, text.rego));

@@ -32,8 +32,7 @@ impl Phase {
         }
     }
 
-    /// Generated rules that name a part of a document. The namespace is the same for the whole request, so that it stands in
-    /// one, which costs far less than the rules that say how it is found.
+    /// Generated rules that name a part of a document. The namespace is one of them: it is the same for the whole request.
     fn names(self) -> &'static [(&'static str, &'static str)] {
         const NAMESPACE: (&str, &str) = ("namespace", "data.request.namespace");
         match self {
@@ -43,14 +42,13 @@ impl Phase {
     }
 }
 
-/// The rules that are asked. Custom rules add to them; they change nothing that the others say.
+/// The rules that are asked. Custom rules only add to them.
 const ANSWERS: [&str; 3] = ["allow_pod", "deny_pod", "deny_image"];
 
 /// What messages call the generated rules.
 pub const GENERATED: &str = "generated rules";
 
-/// The rules with a package. Who writes the line is not asked to leave it out; who leaves it out keeps the numbers of
-/// the lines.
+/// The rules with a package. The line may be left out; where it is added, the numbers of the lines stay.
 pub fn with_package(rules: &str) -> String {
     match super::library::package(rules) {
         Some(_) => rules.to_owned(),
@@ -73,9 +71,8 @@ fn with_names(rego: &str, names: &[(&str, &str)], may_import: bool) -> String {
     text
 }
 
-/// Whether an import of the text's own gives something this name.
+/// Whether an import of the rules gives something this name.
 fn imports(rego: &str, name: &str) -> bool {
-    // Nearly no text has any, and this looks for three names.
     rego.contains("import ")
         && rego.lines().any(|line| {
             let line = line.split('#').next().unwrap_or_default().trim();
@@ -86,8 +83,8 @@ fn imports(rego: &str, name: &str) -> bool {
         })
 }
 
-/// Where imports may stand: behind the package's name, on its line. None when a rule may be meant by its whole path, where
-/// an import isn't found.
+/// Where imports may stand: after the package's name, on its line. None where a rule may be named by its whole path: an import
+/// isn't found by that.
 fn after_package(rego: &str) -> Option<usize> {
     let is_said =
         |line: &&str| !matches!(line.trim_start_matches('\u{feff}').trim_start().bytes().next(), None | Some(b'#'));
@@ -97,7 +94,7 @@ fn after_package(rego: &str) -> Option<usize> {
     (rest.starts_with(char::is_whitespace) && !rest.contains(PACKAGE)).then_some(place)
 }
 
-/// Whether a text has a word of its own like this, whatever it stands for.
+/// Whether Rego has a whole word like this, whatever it stands for.
 pub fn mentions(rego: &str, word: &str) -> bool {
     let of_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let is_part = |at: usize| rego.as_bytes().get(at).is_some_and(of_word);
@@ -109,7 +106,7 @@ pub fn mentions(rego: &str, word: &str) -> bool {
 pub struct Modules {
     /// What the modules are about, the custom rules first.
     pub facts: Vec<Facts>,
-    /// Whether the custom rules change a generated one, so that all of them stand in the same module.
+    /// Whether the custom rules change a generated one, so that all of them are in the same module.
     pub whole: bool,
     /// The text of that module.
     pub rego: String,
@@ -119,8 +116,8 @@ pub struct Modules {
 
 /// Loads custom rules, and of the generated ones what they need.
 ///
-/// Rules that are only looked at keep their columns. Where they are evaluated, what names a part of a document is imported,
-/// which costs half of what a rule does that says the same.
+/// Rules that are only checked keep their columns. In rules that are evaluated, parts of documents are named by imports instead of
+/// rules.
 pub fn load_modules(
     evaluator: &mut Evaluator<'_>,
     text: &Text<'_>,
@@ -166,7 +163,7 @@ pub fn load_modules(
     let mut beside = String::new();
     if generate {
         let mut used: Vec<&str> = facts.names.iter().chain(facts.calls.keys()).map(String::as_str).collect();
-        // By its whole path too; who refers to the package as a whole may mean any.
+        // Also by the whole path. A reference to the package as a whole may mean any.
         used.extend(
             facts.calls.keys().filter_map(|name| name.strip_prefix("data.")?.strip_prefix(PACKAGE)?.strip_prefix('.')),
         );

@@ -1,9 +1,8 @@
 //! CycloneDX as JSON, with vulnerabilities: `trivy image --format cyclonedx --scanners vuln`, `grype --output
 //! cyclonedx-json`.
 //!
-//! A bill of materials looks the same, and some tools write an empty list of vulnerabilities into those for which they
-//! looked for none. So an empty list counts only where every tool that is named does nothing but look for
-//! vulnerabilities, or where none is named at all.
+//! A bill of materials looks the same, and some tools write an empty list of vulnerabilities without looking for any.
+//! So an empty list counts only if every named tool does nothing but look for vulnerabilities, or if no tool is named.
 
 use super::{ScannedDocument, digest_of, is_named, platform_of, present, severity_of, time_of};
 use crate::finding::{EpssScores, Exploited, Finding, Findings, aliases};
@@ -23,12 +22,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) const NAME: &str = "CycloneDX";
 
-/// The tools that do nothing but look for vulnerabilities. Trivy is none: it writes an empty list into a bill of
+/// The tools that do nothing but look for vulnerabilities. Trivy isn't one: it writes an empty list into a bill of
 /// materials too.
 const SCANNERS: [&str; 1] = ["grype"];
-/// Who lists what is exploited, as Grype names it.
+/// Grype's name for the catalogue of exploited vulnerabilities.
 const KEV: &str = "CISA KEV Catalog";
-/// Where Trivy names the image.
+/// The property in which Trivy names the image.
 const REPO_DIGEST: &str = "aquasecurity:trivy:RepoDigest";
 
 #[derive(Deserialize)]
@@ -91,14 +90,14 @@ pub(crate) struct Component<'a> {
     properties: Option<Vec<Property<'a>>>,
     #[serde(borrow)]
     components: Option<Vec<Component<'a>>>,
-    /// What findings say of it, made once for all of them.
+    /// Its values for findings, made once for all of them.
     #[serde(skip)]
     package: OnceCell<Package<'a>>,
 }
 
-/// A component as findings name it.
+/// A component's values for findings.
 struct Package<'a> {
-    /// The name as people know it first.
+    /// The names, the one for people first.
     names: Vec<Text<'a>>,
     purl: Option<Text<'a>>,
 }
@@ -188,7 +187,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument
     if image.is_some_and(|image| !image.is_container()) {
         return Err(UnreadableDocument::new("its `metadata.component` is not a container"));
     }
-    // What lists vulnerabilities alone, as VEX documents do, says what is known of some, not what was found.
+    // A document with nothing but vulnerabilities, like a VEX document, states what is known of some, not what was found.
     let components = bom
         .components
         .filter(|components| !components.is_empty())
@@ -207,7 +206,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument
         index(std::slice::from_ref(image), &mut by_reference);
     }
     index(&components, &mut by_reference);
-    // A document that has any forecast was made by who looked for them.
+    // A document with any forecast comes from a tool that looks for forecasts.
     let tells = vulnerabilities.iter().any(Vulnerability::tells_exploitation);
     Ok(ScannedDocument {
         format: NAME,
@@ -221,8 +220,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument
     })
 }
 
-/// Whether no other tools are named than those that do nothing but look for vulnerabilities. One without a name could be
-/// any.
+/// Whether all named tools do nothing but look for vulnerabilities. A tool without a name could be any.
 fn is_by_scanners(tools: Option<&RawValue>) -> Result<bool, UnreadableDocument> {
     let Some(json) = tools.map(RawValue::get) else { return Ok(true) };
     let tools = if json.starts_with('[') {
@@ -235,7 +233,7 @@ fn is_by_scanners(tools: Option<&RawValue>) -> Result<bool, UnreadableDocument> 
     Ok(tools.all(|tool| tool.name.as_ref().is_some_and(|name| is_named(name, &SCANNERS))))
 }
 
-/// All components by what refers to them, those inside others too.
+/// All components by their references, including nested ones.
 fn index<'c, 'a>(components: &'c [Component<'a>], by_reference: &mut BTreeMap<&'c str, &'c Component<'a>>) {
     for component in components {
         if let Some(reference) = &component.bom_ref {
@@ -262,8 +260,8 @@ pub(crate) fn digest_in(purl: &str) -> Option<String> {
     digest_of(&percent_decoded(name.strip_prefix("pkg:oci/")?))
 }
 
-/// The platform in `pkg:oci/…?arch=arm64`. It has no variant, and scanners write it for Linux only: which `arm` it was stays open, so that
-/// it is taken for none.
+/// The platform in `pkg:oci/…?arch=arm64`. It has no variant, and scanners write it only for Linux. The variant of `arm` stays
+/// open, so `arm` gives the platform of no machine.
 pub(crate) fn platform_in(purl: &str) -> Option<Platform> {
     let (name, qualifiers) = split_purl(purl);
     let mut qualifiers = qualifiers.split('&').filter_map(|qualifier| qualifier.split_once('='));
@@ -275,7 +273,7 @@ pub(crate) fn platform_in(purl: &str) -> Option<Platform> {
     }
 }
 
-/// What identifies a package, and its qualifiers.
+/// The purl of a package without its qualifiers, and the qualifiers.
 fn split_purl(purl: &str) -> (&str, &str) {
     let purl = purl.split_once('#').map_or(purl, |(purl, _)| purl);
     purl.split_once('?').unwrap_or((purl, ""))
@@ -295,7 +293,7 @@ impl<'a> Component<'a> {
         self.package.get_or_init(|| Package { names: self.names(), purl: present(self.purl.clone()) })
     }
 
-    /// The name as people know it: npm's groups stand before a slash, Maven's before a colon.
+    /// The name for people: npm's groups are before a slash, Maven's before a colon.
     fn names(&self) -> Vec<Text<'a>> {
         let Some(name) = present(self.name.clone()) else { return Vec::new() };
         let Some(group) = present(self.group.clone()) else { return vec![name] };
@@ -305,12 +303,12 @@ impl<'a> Component<'a> {
 }
 
 impl Rating<'_> {
-    /// FIRST's forecast, as Grype writes it.
+    /// FIRST's forecast, as in Grype's documents.
     fn is_epss(&self) -> bool {
         self.method.as_ref().is_some_and(|method| is_named(method, &["EPSS"]))
     }
 
-    /// An entry of CISA's catalogue, as Grype writes it: of another method, with a score of 1.
+    /// An entry of CISA's catalogue, as in Grype's documents: a rating of another method, with a score of 1.
     fn is_kev(&self) -> bool {
         let source = self.source.as_ref().and_then(|source| source.name.as_ref());
         source.is_some_and(|name| is_named(name, &[KEV])) && self.score.0 > 0.0
@@ -325,7 +323,7 @@ impl<'a> Affected<'a> {
         by_reference.get(reference).or_else(|| by_reference.get(percent_decoded(short?).as_str())).copied()
     }
 
-    /// A version that isn't affected.
+    /// An unaffected version.
     fn unaffected(&self) -> Option<Text<'a>> {
         self.versions.iter().flatten().find_map(|version| {
             version.status.as_ref().filter(|status| status.as_str() == "unaffected")?;
@@ -335,8 +333,8 @@ impl<'a> Affected<'a> {
 }
 
 impl<'a> Vulnerability<'a> {
-    /// One for each component that has it; one without a package when none is named. Whoever writes the document decides
-    /// how many those are: what they have in common is made once.
+    /// One finding for each affected component; one without a package if none is named. The author of the document decides how many
+    /// there are, so their common values are made once.
     fn findings(&self, by_reference: &BTreeMap<&str, &Component<'a>>, tells: bool) -> Vec<Finding<'a>> {
         let common = self.shared_by_components(tells);
         let Some(affected) = self.affects.as_deref().filter(|affected| !affected.is_empty()) else {
@@ -358,7 +356,7 @@ impl<'a> Vulnerability<'a> {
         affected.iter().map(finding).collect()
     }
 
-    /// What holds for every component that has it.
+    /// The values for every affected component.
     fn shared_by_components(&self, tells: bool) -> Finding<'a> {
         let id = present(self.id.clone());
         let score = self.score();
@@ -384,7 +382,7 @@ impl<'a> Vulnerability<'a> {
         }
     }
 
-    /// Whether Grype's forecasts, or its catalogue of what is exploited, have it.
+    /// Whether it has one of Grype's forecasts, or is in its catalogue of exploited vulnerabilities.
     fn tells_exploitation(&self) -> bool {
         self.ratings.iter().flatten().any(|rating| rating.is_kev() || rating.is_epss())
     }
@@ -397,7 +395,7 @@ impl<'a> Vulnerability<'a> {
         epss
     }
 
-    /// The worst that any source says; of those without a word, the score's.
+    /// The worst severity of all sources; for a source without one, that of its score.
     fn severity(&self, score: Option<f64>) -> Severity {
         let words = self.ratings.iter().flatten().filter_map(|rating| rating.severity.as_ref());
         let words = words.filter(|word| !word.as_str().trim().is_empty());
@@ -406,7 +404,7 @@ impl<'a> Vulnerability<'a> {
     }
 
     fn score(&self) -> Option<f64> {
-        // Other methods count otherwise: EPSS is a probability, a catalogue's 1 means yes.
+        // Other methods have other scales: EPSS is a probability, a catalogue's 1 means yes.
         let method =
             |rating: &&Rating<'a>| rating.method.as_ref().map_or(String::new(), |m| m.as_str().to_ascii_uppercase());
         let is_cvss = |rating: &&Rating<'a>| method(rating).is_empty() || method(rating).starts_with("CVSS");
@@ -419,8 +417,7 @@ impl<'a> Vulnerability<'a> {
         }))
     }
 
-    /// The versions that Trivy recommends, by package: `Upgrade zlib to version 1.3; Upgrade …`. Any other recommendation
-    /// is no version.
+    /// The versions that Trivy recommends, by package: `Upgrade zlib to version 1.3; Upgrade …`. Other recommendations are ignored.
     fn recommended(&self) -> BTreeMap<&str, Text<'a>> {
         let mut versions = BTreeMap::new();
         for sentence in self.recommendation.iter().flat_map(|text| text.as_str().split("; ")) {
@@ -435,7 +432,7 @@ impl<'a> Vulnerability<'a> {
     }
 }
 
-/// `2.1` of `vers:generic/>=2.1`, where that is the whole range.
+/// `2.1` of `vers:generic/>=2.1`, if that is the whole range.
 fn lower_bound<'a>(range: &Text<'a>) -> Option<Text<'a>> {
     let (_, constraint) = range.as_str().strip_prefix("vers:")?.split_once('/')?;
     let version = constraint.strip_prefix(">=").filter(|version| !version.contains('|'))?;
@@ -725,8 +722,8 @@ mod tests {
         }
     }
 
-    /// Whoever writes the document decides how many names a vulnerability has, how many components have it, and what is
-    /// recommended for each.
+    /// The author of the document decides how many names a vulnerability has, how many components it affects, and what
+    /// is recommended for each.
     #[test]
     fn work_and_memory_grow_with_the_document() {
         const MANY: usize = 4_000;

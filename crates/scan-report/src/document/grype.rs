@@ -1,4 +1,4 @@
-//! Grype's own JSON, `grype --output json`, which Kubescape keeps too.
+//! Grype's own JSON, `grype --output json`, which Kubescape stores too.
 
 use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_of};
 use crate::finding::{EpssScores, Exploited, Finding, Findings, OperatingSystem, aliases};
@@ -31,7 +31,7 @@ struct Report<'a> {
     distro: Option<Distro<'a>>,
 }
 
-/// What is to be said of a package that is no vulnerability.
+/// An alert about a package that is no vulnerability.
 #[derive(Debug, Deserialize)]
 #[serde(expecting = "an object")]
 struct PackageAlerts<'a> {
@@ -46,7 +46,7 @@ struct Alert<'a> {
     kind: Option<Text<'a>>,
 }
 
-/// The distribution; of an image without one, nothing stands in it.
+/// The distribution; empty for an image without one.
 #[derive(Debug, Deserialize)]
 #[serde(expecting = "an object")]
 struct Distro<'a> {
@@ -68,7 +68,7 @@ struct Descriptor<'a> {
     configuration: Option<&'a RawValue>,
 }
 
-/// What Grype was told about alerts, as far as it is needed.
+/// Grype's settings for alerts, as far as needed.
 #[derive(Debug, Deserialize)]
 struct Configuration {
     alerts: Option<AlertSettings>,
@@ -116,7 +116,7 @@ pub struct Match<'a> {
     related_vulnerabilities: Option<Vec<Vulnerability<'a>>>,
     #[serde(borrow)]
     artifact: Option<Artifact<'a>>,
-    /// Why it stands among the ignored.
+    /// Why it is ignored.
     #[serde(borrow)]
     applied_ignore_rules: Option<Vec<IgnoreRule<'a>>>,
 }
@@ -137,11 +137,11 @@ struct Vulnerability<'a> {
     #[serde(borrow)]
     known_exploited: Option<Vec<KnownExploited<'a>>>,
     epss: Option<Vec<Epss>>,
-    /// Made of both. Where it stands, that there is nothing of them says that there is nothing.
+    /// A number made from both. If it is there and they are missing, there are none.
     risk: Option<IgnoredAny>,
 }
 
-/// An entry of a catalogue of what is exploited.
+/// An entry of a catalogue of exploited vulnerabilities.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct KnownExploited<'a> {
@@ -225,8 +225,8 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument
         Some(target) => spelling::from_str(target.get()).map_err(|error| UnreadableDocument::no_such_json(&error))?,
         None => Target::default(),
     };
-    // What the scanner was told to ignore is a choice of whoever ran it, like a severity that it leaves out. Only what
-    // VEX took away stays visible.
+    // Ignoring is a choice of the scanner's user, like a severity that is left out. Only findings that VEX removed stay
+    // visible.
     let suppressed = report.ignored_matches.into_iter().flatten().filter(Match::is_suppressed_by_vex);
     let system = system(&report.alerts_by_package, &report.distro, descriptor.configuration);
     let mut entries: Vec<Finding<'_>> = matches.into_iter().map(|found| found.into_finding(false)).collect();
@@ -241,7 +241,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument
     })
 }
 
-/// Whether the distribution is past its end of life. Grype tells it where it was told to, which is its default since 0.110.
+/// Whether the distribution is past its end of life. Grype reports that if it is enabled, which is the default since 0.110.
 fn system(
     alerts: &Option<Vec<PackageAlerts<'_>>>,
     distro: &Option<Distro<'_>>,
@@ -261,7 +261,7 @@ fn system(
     if looks || is_without { OperatingSystem::Maintained } else { OperatingSystem::Untold }
 }
 
-/// The platform and the manifest's digest in what a source's `target` says, when that is an image's.
+/// The platform and the manifest's digest from a source's `target`, if that is an image.
 pub fn scanned_in(target: &RawValue) -> (Option<Platform>, Option<String>) {
     let Ok(target) = serde_json::from_str::<Target<'_>>(target.get()) else { return (Some(Platform::unknown()), None) };
     let digest = target.manifest_digest.and_then(|digest| digest_of(digest.as_str()));
@@ -289,7 +289,7 @@ impl<'a> Match<'a> {
         let aliases = aliases(related.into_iter().filter_map(|related| present(related.id)).filter(other));
         let (package, purl) = self.artifact.map_or((None, None), |artifact| (artifact.name, artifact.purl));
         let fix = vulnerability.fix;
-        // The earliest of several dates: since then it could have been fixed.
+        // The earliest of several dates: from then on it could have been fixed.
         let dates = fix.iter().flat_map(|fix| fix.available.iter().flatten());
         let published = dates.filter_map(|available| time_of(available.date.as_ref()?)).min();
         Finding {
@@ -300,7 +300,7 @@ impl<'a> Match<'a> {
             fixed_in: fix.and_then(Fix::into_version),
             score,
             published,
-            // Since when it could be fixed is later than since when it is known.
+            // The date of the fix may be later than the day when it became known.
             known: None,
             suppressed,
             exploited,
@@ -311,7 +311,7 @@ impl<'a> Match<'a> {
 }
 
 impl<'a> Fix<'a> {
-    /// A version without the vulnerability, where the distribution says that it has one.
+    /// A version without the vulnerability, if the distribution has one.
     fn into_version(self) -> Option<Text<'a>> {
         if self.state.as_ref().map(Text::as_str) != Some("fixed") {
             return None;
@@ -320,22 +320,22 @@ impl<'a> Fix<'a> {
     }
 }
 
-/// Whether the vulnerability, or what it is related to, is in a catalogue of what is exploited. Versions that knew of none say
-/// nothing of it.
+/// Whether the vulnerability, or a related one, is in a catalogue of exploited vulnerabilities. Versions of Grype without
+/// catalogues don't tell.
 fn exploited(vulnerability: &Vulnerability<'_>, related: &[Vulnerability<'_>]) -> Option<Exploited> {
     let listed: Vec<_> = std::iter::once(vulnerability)
         .chain(related)
         .flat_map(|vulnerability| vulnerability.known_exploited.iter().flatten())
         .collect();
     if listed.is_empty() {
-        // Of what Grype's database knows nothing about, it writes no severity.
+        // Grype writes no severity if its database has nothing about a vulnerability.
         return (vulnerability.risk.is_some() && vulnerability.severity.is_some()).then_some(Exploited::No);
     }
     let due = listed.iter().filter_map(|entry| Timestamp::end_of_day(entry.due_date.as_ref()?.as_str())).min();
     Some(Exploited::Yes { due })
 }
 
-/// The score of the vulnerability, or of what it is related to: an advisory of a distribution has its score there.
+/// The score of the vulnerability, or of a related one: advisories of distributions have their score there.
 fn best_score(vulnerability: &Vulnerability<'_>, related: &[Vulnerability<'_>]) -> Option<f64> {
     let mut scores: Vec<(f64, &str, f64)> = Vec::new();
     for vulnerability in std::iter::once(vulnerability).chain(related) {
@@ -351,7 +351,7 @@ fn best_score(vulnerability: &Vulnerability<'_>, related: &[Vulnerability<'_>]) 
     score::best(scores.into_iter().map(|(_, source, score)| (source, score)))
 }
 
-/// The source of scores that a namespace like `nvd:cpe` stands for.
+/// The source of scores for a namespace like `nvd:cpe`.
 fn source_of(namespace: &str) -> &str {
     match namespace.split_once(':').map_or(namespace, |(first, _)| first) {
         "github" => "ghsa",

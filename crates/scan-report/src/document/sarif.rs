@@ -1,13 +1,11 @@
-//! SARIF 2.1.0 as Trivy and Grype write it, and as far as it goes anybody else.
+//! SARIF 2.1.0 as Trivy and Grype write it, and other tools as far as possible.
 //!
-//! Tools that look for other things than vulnerabilities write the same format. So a run in which nothing is found counts
-//! only by a tool that is known to look for vulnerabilities, and a run of any other tool only where at least one result
-//! is plainly one. What a run of Trivy's looked for it doesn't say: where it found nothing, it may have been told to look
-//! for secrets.
+//! Tools that look for other things than vulnerabilities write the same format. So a run without results counts only from a tool
+//! that is known to look for vulnerabilities. A run of any other tool counts only if at least one result is plainly a
+//! vulnerability. Trivy's runs don't say what they looked for: one without results may have looked for secrets.
 //!
-//! The format has places for a rule and a message only; packages, fixes and severities stand in the texts. A
-//! suppression counts only where it says that it was accepted: Grype used to mark every result as suppressed, by nobody
-//! in particular.
+//! The format has only rules and messages; packages, fixes and severities are in the texts. A suppression counts only
+//! if its status is accepted: older Grype marked every result as suppressed, without a status.
 
 use super::{ScannedDocument, digest_of, is_named, known_severity, present, time_of};
 use crate::finding::{EpssScores, Finding, Findings};
@@ -25,9 +23,9 @@ use std::collections::BTreeMap;
 
 pub(super) const NAME: &str = "SARIF";
 
-/// The tools that look for vulnerabilities in images, as they call themselves.
+/// The names of tools that look for vulnerabilities in images.
 const SCANNERS: [&str; 5] = ["Trivy", "Grype", "Snyk Container", "Docker Scout", "OSV-Scanner"];
-/// The longest name of a tool that a reason repeats.
+/// The longest name of a tool that a message repeats.
 const MAX_NAME_LENGTH: usize = 80;
 
 #[derive(Deserialize)]
@@ -52,7 +50,7 @@ struct Run<'a> {
     properties: Option<RunProperties<'a>>,
 }
 
-/// What Trivy says of the image. `imageID` is the digest of its configuration, and names no image of a registry.
+/// Trivy's properties of the image. `imageID` is the digest of its configuration, and names no image of a registry.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct RunProperties<'a> {
@@ -150,12 +148,12 @@ struct Suppression<'a> {
     status: Option<Text<'a>>,
 }
 
-/// What a rule says of all its results. It is read once: whoever writes the document decides how many those are.
+/// What a rule says of all its results. It is read only once: the author of the document decides how many results there are.
 #[derive(Default)]
 struct RuleDetails<'a> {
-    /// Whether it is about something else than vulnerabilities.
+    /// Whether it is about something other than vulnerabilities.
     is_other: bool,
-    /// Whether it is about vulnerabilities for certain.
+    /// Whether it is certainly about vulnerabilities.
     is_vulnerability: bool,
     /// The severity among its tags.
     tagged: Option<Severity>,
@@ -167,7 +165,7 @@ struct RuleDetails<'a> {
     score: Option<f64>,
 }
 
-/// What the lines of a message or a help text say.
+/// The values from the lines of a message or a help text.
 #[derive(Default)]
 struct Lines {
     id: Option<Text<'static>>,
@@ -188,7 +186,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument
     for run in runs {
         let named = run.properties.iter().flat_map(|properties| properties.repo_digests.iter().flatten());
         digests.extend(named.filter_map(|name| digest_of(name.as_str())));
-        // Of several runs the oldest says how old they all are.
+        // The oldest of several runs decides their age.
         time = time.into_iter().chain(run.time()).min();
         entries.extend(run.into_findings()?);
     }
@@ -213,7 +211,7 @@ impl<'a> Run<'a> {
         if self.invocations.iter().flatten().any(|invocation| invocation.execution_successful == Some(false)) {
             return Err(UnreadableDocument::new("a run says that it failed"));
         }
-        // The format leaves them out where the tool didn't get so far.
+        // In this format they are missing if the tool stopped before.
         let List(results) = self.results.ok_or(UnreadableDocument::new("the `results` of a run are missing"))?;
         let is_scanner = is_named(&tool, &SCANNERS) || !is_on(Remedy::EmptyIsNoScan);
         let tool = || cut(tool.as_str(), MAX_NAME_LENGTH);
@@ -260,7 +258,7 @@ impl<'a> Rule<'a> {
         let tags: Vec<&str> = properties.tags.iter().flatten().map(Text::as_str).collect();
         let is_other = tags.iter().any(|tag| matches!(*tag, "misconfiguration" | "secret" | "license"));
         let is_tagged = tags.contains(&"vulnerability");
-        // What else scanners call a severity may be something else as a tag.
+        // Scanners' other words for severities may mean something else as a tag.
         let named = |tag: &&str| Severity::ALL.into_iter().find(|severity| severity.name().eq_ignore_ascii_case(tag));
         let tagged = tags.iter().find_map(named);
         let by_version = score::newest(&[properties.v40_score, properties.v3_score, properties.v2_score]);
@@ -280,13 +278,13 @@ impl<'a> Rule<'a> {
 }
 
 impl RuleDetails<'_> {
-    /// How bad a result is: in its own words, then in its rule's.
+    /// The severity of a result: first from its own message, then from its rule.
     fn severity(&self, message: &Lines, level: &str) -> Severity {
         if let Some(severity) = message.severity.or(self.tagged) {
             return severity;
         }
         match self.help.severity {
-            // Grype also says low of what nobody rated; a score of 0 tells which it is.
+            // Grype also writes low for unrated vulnerabilities; the rule's score tells which it is.
             Some(severity) if self.rated.is_none() || severity != Severity::Low => severity,
             _ => match (self.rated, level) {
                 (Some(score), _) => score::severity(score),
@@ -300,17 +298,17 @@ impl RuleDetails<'_> {
 }
 
 impl<'a> Found<'a> {
-    /// The finding, and whether it is a vulnerability for certain.
+    /// The finding, and whether it is certainly a vulnerability.
     fn into_finding(self, rule: &RuleDetails<'a>) -> (Finding<'a>, bool) {
         let message = self.message.and_then(|message| message.text);
         let message = lines(message.as_ref().map_or("", Text::as_str));
         let level = self.level.as_ref().or(rule.level.as_ref()).map_or("", Text::as_str);
         let severity = rule.severity(&message, level.trim());
-        // Trivy has one rule for all packages, with the fix of whichever came last; the message is about this one.
+        // Trivy has one rule for all packages, with the fix of the last one. The message is about this package.
         let said = if message.package.is_some() { &message } else { &rule.help };
         let suppressions = self.suppressions.unwrap_or_default();
         let is_accepted = |by: &Suppression<'_>| by.status.as_ref().map(Text::as_str) == Some("accepted");
-        // Grype's rules are called by the package too.
+        // The names of Grype's rules contain the package too.
         let id = said.id.clone().or_else(|| present(self.rule_id));
         let is_vulnerability =
             rule.is_vulnerability || said.package.is_some() || id.as_ref().is_some_and(names_vulnerability);
@@ -332,16 +330,16 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Whether an id has one of the names that everybody gives vulnerabilities in it.
+/// Whether an id contains a common name of a vulnerability.
 fn names_vulnerability(id: &Text<'_>) -> bool {
     let id = id.as_str().to_ascii_uppercase();
     id.contains("CVE-") || id.contains("GHSA-")
 }
 
-/// What a text says line by line; nothing when it names no package, as texts of other tools don't.
+/// The values from the lines of a text; none if it names no package, as in texts of other tools.
 fn lines(text: &str) -> Lines {
     let (mut id, mut package, mut fix, mut severity) = (None, None, None, None);
-    // A description follows, in which anything may stand: the first of each counts.
+    // A description with any content follows, so the first of each counts.
     for line in text.lines() {
         let value = |name: &str| line.strip_prefix(name).map(str::trim);
         if let Some(text) = value("Vulnerability ") {
@@ -528,7 +526,7 @@ mod tests {
                 log["runs"][0]["tool"]["driver"]["name"] = json!(name);
                 let why = format!("a run of `{name}` has no results, and may have looked for anything");
                 assert_eq!(refusal(&log), why);
-                // Nor does a scan beside it make it one.
+                // A scan beside it doesn't make it one either.
                 let mut two = log.clone();
                 two["runs"].as_array_mut().unwrap().insert(0, trivys()["runs"][0].clone());
                 assert_eq!(refusal(&two), why);
@@ -569,7 +567,7 @@ mod tests {
         ] {
             let mut log = trivys();
             log["runs"][0]["tool"]["driver"] = json!({"name": "Another", "rules": [rule]});
-            // Beside it stands what isn't plainly one: it counts too.
+            // A result beside it that isn't plainly a vulnerability counts too.
             log["runs"][0]["results"] = json!([result, {"ruleId": "y", "level": "error"}]);
             let severities: Vec<Severity> = entries(&log).into_iter().map(|(_, severity, _)| severity).collect();
             assert_eq!(severities, [Severity::Unknown, Severity::High], "{log}");
@@ -586,7 +584,7 @@ mod tests {
         log["runs"][0]["results"] = json!(["Negligible", " IMPORTANT ", "moderate", "urgent"].map(said));
         let severities: Vec<Severity> = entries(&log).into_iter().map(|(_, severity, _)| severity).collect();
         assert_eq!(severities, [Severity::Low, Severity::High, Severity::Medium, Severity::High]);
-        // Of tags, only what is a severity for certain: this rule is about major versions.
+        // Only tags that are certainly severities count: this rule is about major versions.
         log["runs"][0]["tool"]["driver"]["rules"] = json!([
             {"id": "CVE-1", "properties": {"tags": ["major", "vulnerability"], "security-severity": "9.8"}}
         ]);
@@ -594,7 +592,7 @@ mod tests {
         assert_eq!(entries(&log), [("CVE-1".to_owned(), Severity::Critical, false)]);
     }
 
-    /// Whoever writes the document decides how long a rule is, and how many results it has.
+    /// The author of the document decides how long a rule is, and how many results it has.
     #[test]
     fn work_grows_with_the_document() {
         const MANY: usize = 4_000;

@@ -1,9 +1,9 @@
 //! Trivy's own JSON, `trivy image --format json`, and `trivy sbom --format json` of an image's SBOM.
 //!
-//! A scan of an SBOM names the image where the SBOM does, and Trivy passes that on. Otherwise what it is attached to says whose it is.
+//! A scan of an SBOM names the image if the SBOM does. Otherwise it is about the image that it is attached to.
 //!
-//! `Results` is left out where it is empty, and that is also what a scan for secrets alone writes. A scan for
-//! vulnerabilities has a result for each kind of package that it saw, with nothing in it when they are clean.
+//! `Results` is missing if it is empty, and so it is in a scan for secrets alone. A scan for vulnerabilities has a
+//! result for each kind of package that it saw, which is empty if they are clean.
 
 use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_of};
 use crate::finding::{EpssScores, Finding, Findings, OperatingSystem, aliases};
@@ -17,11 +17,11 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 pub(super) const NAME: &str = "Trivy";
-/// What an image is called among the artifacts that are scanned.
+/// The artifact type of an image.
 const IMAGE: &str = "container_image";
-/// What SBOMs are called.
+/// The artifact types of SBOMs.
 const SBOMS: [&str; 2] = ["cyclonedx", "spdx"];
-/// How much of another artifact's type messages show.
+/// The longest other artifact type that messages show.
 const MAX_TYPE_LENGTH: usize = 60;
 
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ struct Report<'a> {
     results: Option<Vec<Scanned<'a>>>,
 }
 
-/// What was scanned. `ImageID` is the digest of the configuration, and names no image of a registry.
+/// The scanned artifact. `ImageID` is the digest of the configuration, and names no image of a registry.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "PascalCase", expecting = "an object")]
 struct Metadata<'a> {
@@ -50,7 +50,7 @@ struct Metadata<'a> {
     os: Option<System<'a>>,
 }
 
-/// The operating system; an image without one has none here.
+/// The operating system; missing for an image without one.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase", expecting = "an object")]
 struct System<'a> {
@@ -58,7 +58,7 @@ struct System<'a> {
     family: Option<Text<'a>>,
     #[serde(borrow)]
     name: Option<Text<'a>>,
-    /// Left out where it isn't so.
+    /// Missing means false.
     #[serde(rename = "EOSL")]
     eosl: Option<bool>,
 }
@@ -85,7 +85,7 @@ struct Scanned<'a> {
     experimental_modified_findings: Option<Vec<Modified<'a>>>,
 }
 
-/// A finding that something else than the scan decided about.
+/// A finding that was changed after the scan.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase", expecting = "an object")]
 struct Modified<'a> {
@@ -126,7 +126,7 @@ struct Identifier<'a> {
     purl: Option<Text<'a>>,
 }
 
-/// What one source says.
+/// The scores of one source.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase", expecting = "an object")]
 struct Cvss {
@@ -153,7 +153,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument
     }
     let results =
         report.results.ok_or(UnreadableDocument::new("its `Results` is missing: no packages were scanned"))?;
-    // A scan that found no packages writes no list: an empty one was left by whoever filtered it.
+    // A scan that found no packages writes no list. An empty list comes from a filter.
     if !results.is_empty() && !results.iter().any(Scanned::is_of_packages) {
         return Err(UnreadableDocument::new("its `Results` name no packages: it is no scan for vulnerabilities"));
     }
@@ -169,12 +169,12 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument
     let is_told = report.metadata.is_some();
     let metadata = report.metadata.unwrap_or_default();
     let system = match metadata.os {
-        // Of an image `none` means that it has none; an SBOM may have left it out.
+        // For an image, `none` means that it has none; an SBOM may have left it out.
         Some(os) if is_of_sbom && os.family.as_ref().is_none_or(|family| matches!(family.as_str(), "" | "none")) => {
             OperatingSystem::Untold
         }
         Some(os) => OperatingSystem::of(os.eosl, os.family.as_ref(), os.name.as_ref()),
-        // A scan that found packages of a system knows which; an SBOM may have left both out.
+        // A scan that found packages of an operating system knows which one; an SBOM may have left both out.
         None if is_told && !has_packages_of_system && !is_of_sbom => OperatingSystem::Maintained,
         None => OperatingSystem::Untold,
     };
@@ -189,7 +189,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument
 }
 
 impl Scanned<'_> {
-    /// Whether vulnerabilities were looked for. Results of other classes are secrets, misconfigurations and licenses.
+    /// Whether the result is of a scan for vulnerabilities. Other classes are secrets, misconfigurations and licenses.
     fn is_of_packages(&self) -> bool {
         let class = self.class.as_ref().map(Text::as_str);
         matches!(class, Some("os-pkgs" | "lang-pkgs")) || self.vulnerabilities.is_some()
@@ -197,8 +197,8 @@ impl Scanned<'_> {
 }
 
 impl<'a> Modified<'a> {
-    /// The finding, unless it is none or the scanner was told to ignore it: that is a choice of whoever ran it, like a
-    /// severity that it leaves out. Only what VEX took away stays visible.
+    /// The finding, unless it isn't one, or the scanner was told to ignore it. Ignoring is a choice of the scanner's
+    /// user, like a severity that is left out. Only findings that VEX removed stay visible.
     fn into_finding(self) -> Result<Option<Finding<'a>>, UnreadableDocument> {
         let status = self.status.as_ref().map_or("", Text::as_str);
         if self.kind.as_ref().map(Text::as_str) != Some("vulnerability") || status == "ignored" {
@@ -409,7 +409,7 @@ mod tests {
         }
     }
 
-    /// What `trivy sbom` writes: the digests are those that the SBOM had, and there is no configuration of an image.
+    /// The output of `trivy sbom`: the digests are the SBOM's, and there is no configuration of an image.
     #[test]
     fn a_scan_of_an_sbom() {
         for kind in ["cyclonedx", "spdx"] {
@@ -423,7 +423,7 @@ mod tests {
             assert_eq!((document.format, document.platform), ("Trivy", None));
             assert_eq!(document.digests, [digest()]);
             assert_eq!(document.findings.system, OperatingSystem::PastEndOfLife("alpine 3.10.2".to_owned()));
-            // As Trivy 0.50 writes it of an SBOM that names no image.
+            // As Trivy 0.50 writes it for an SBOM that names no image.
             report["Metadata"] =
                 json!({"ImageConfig": {"architecture": "", "os": "", "rootfs": {"type": "", "diff_ids": null}}});
             let json = report.to_string();
@@ -433,7 +433,7 @@ mod tests {
         }
     }
 
-    /// An image without packages of a system has none. An SBOM may lack both.
+    /// An image without packages of an operating system has none. An SBOM may lack both.
     #[test]
     fn an_sbom_without_a_system_says_nothing_of_it() {
         for (kind, system) in [

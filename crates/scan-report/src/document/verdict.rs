@@ -1,4 +1,4 @@
-//! A verdict of whoever scanned: `{"status": "pass", "detail": {…}, "last_evaluation": "…"}`.
+//! A scanner's verdict: `{"status": "pass", "detail": {…}, "last_evaluation": "…"}`.
 
 use super::{ScannedDocument, digest_of, time_of};
 use crate::finding::{Findings, OwnVerdict};
@@ -10,8 +10,7 @@ use serde_json::value::RawValue;
 
 pub(super) const NAME: &str = "verdict";
 
-/// The scan's own object as Sysdig's OPA image scanner kept it, and where else people put the same. Only `status` has to be a
-/// string.
+/// The object as Sysdig's OPA image scanner kept it, and the other places for the same values. Only `status` has to be a string.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Report<'a> {

@@ -1,8 +1,8 @@
-//! Package URLs (purl): of which kind a package is, its name, and its version.
+//! Package URLs (purl): the kind of a package, its name, and its version.
 //!
-//! One package can be written in many ways: with any letter escaped, in another case, with its epoch in the version or beside it.
-//! Here all of these are one. Case never tells two packages apart, not even where their registry would: what is denied is denied
-//! in every case.
+//! One package can be written in many ways: with any character escaped, in another case, with its epoch in the version or beside
+//! it. Here all of these are the same. Case never tells two packages apart, even if their registry does: a denied name is denied in
+//! every case.
 
 use super::strictly_decoded;
 use image_admission_untrusted::glob;
@@ -10,29 +10,29 @@ use image_admission_untrusted::remedy::{Remedy, is_on};
 use std::borrow::Cow;
 use std::fmt;
 
-/// The longest purl that is read: whoever publishes a package chooses it.
+/// The longest purl that is read: publishers of packages choose it.
 const MAX_LENGTH: usize = 1024;
 
-/// A package URL, taken apart.
+/// A parsed package URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purl<'a> {
     /// Its type, in lower case: `maven`.
     pub kind: Cow<'a, str>,
-    /// Its namespace and its name as they are compared: `org.apache.logging.log4j/log4j-core`.
+    /// Its namespace and its name in their form for comparison: `org.apache.logging.log4j/log4j-core`.
     pub path: Cow<'a, str>,
-    /// Its version, with its epoch where it has one.
+    /// Its version, with its epoch if it has one.
     version: Option<Cow<'a, str>>,
-    /// The epoch that stands beside it.
+    /// The epoch from the qualifiers.
     epoch: Option<&'a str>,
 }
 
 impl<'a> Purl<'a> {
-    /// Takes a purl apart; none where it is none.
+    /// Parses a purl; none where it isn't one.
     pub fn parse(text: &'a str) -> Option<Self> {
         if text.len() > MAX_LENGTH {
             return None;
         }
-        // The first of each: what is behind it is no part of the package, whatever else stands there.
+        // The first `#` and the first `?` count: what is behind them is not the package's name, whatever it contains.
         let (text, subpath) = text.split_once('#').unwrap_or((text, ""));
         let (text, qualifiers) = text.split_once('?').unwrap_or((text, ""));
         let (scheme, rest) = text.split_once(':')?;
@@ -41,7 +41,7 @@ impl<'a> Purl<'a> {
             return None;
         }
         let kind = lower_case(kind);
-        // `@` begins a version, unless it begins a scope, which some write as it is.
+        // `@` begins a version, unless it begins a scope, which some tools write unescaped.
         let rest = rest.trim_start_matches('/');
         let at = rest.rfind('@').filter(|at| *at > 0);
         let (path, version) = match at.and_then(|at| rest.split_at_checked(at)) {
@@ -67,11 +67,11 @@ impl<'a> Purl<'a> {
         Some(Self { kind, path, version, epoch })
     }
 
-    /// Its version, and behind it the one that stands elsewhere where that is another; each with the epoch that stands in the purl. One
-    /// that is empty where there is none.
+    /// Its version, and then the version from `elsewhere` if that is another one. Both have the purl's epoch. An empty version if
+    /// there is none.
     pub fn versions(&self, elsewhere: Option<&'a str>) -> Vec<Cow<'a, str>> {
         let elsewhere = elsewhere.map(|version| {
-            // Syft writes Go's own version as Go does, `go1.22.1`, and `1.22.1` in the purl.
+            // Syft writes the version of Go itself as `go1.22.1`, and as `1.22.1` in the purl.
             let bare = version.strip_prefix("go").filter(|bare| bare.starts_with(|c: char| c.is_ascii_digit()));
             let version = bare.filter(|_| self.kind == "golang").unwrap_or(version);
             let epoch = self.version.as_deref().and_then(|own| own.split_once(':')).map(|(epoch, _)| epoch);
@@ -85,7 +85,7 @@ impl<'a> Purl<'a> {
         versions
     }
 
-    /// Whether this is how it is called: the last part of the path, or the whole of a Go module's.
+    /// Whether this is its name: the last part of the path, or for Go modules the whole path.
     pub fn is_called(&self, name: &str) -> bool {
         fn last(path: &str) -> Option<&str> {
             path.rsplit('/').next()
@@ -94,19 +94,19 @@ impl<'a> Purl<'a> {
         name == self.path || (self.kind != "golang" && last(&name) == last(&self.path))
     }
 
-    /// Whether it says itself which version.
+    /// Whether it has a version.
     pub fn has_version(&self) -> bool {
         self.version.is_some()
     }
 
-    /// `pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1` as it is compared with the beginnings of others.
+    /// Whether it, as in `pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1`, begins with a string that [`beginning`] made.
     pub fn starts_with(&self, beginning: &str) -> bool {
         let own = ["pkg:", &self.kind, "/", &self.path, "@"].concat();
         own.starts_with(beginning)
     }
 }
 
-/// Which packages a setting is about: `pkg:maven/*/log4j-core`.
+/// The packages that a setting means: `pkg:maven/*/log4j-core`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PurlPattern {
     kind: String,
@@ -115,7 +115,7 @@ pub struct PurlPattern {
 }
 
 impl PurlPattern {
-    /// Reads a purl without a version, in whose path `*` stands for any text.
+    /// Parses a purl without a version, in whose path `*` stands for any string.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -123,7 +123,7 @@ impl PurlPattern {
         let Some(purl) = Purl::parse(text) else {
             return Err(format!("`{text}` is not a purl like `pkg:maven/org.apache.logging.log4j/log4j-core`"));
         };
-        // A Go module's path goes on behind `#`.
+        // The path of a Go module goes on behind `#`.
         if text.contains('?') || (text.contains('#') && purl.kind != "golang") {
             return Err(format!(
                 "`{text}` has qualifiers or a subpath; a package is denied with any of them, leave them out"
@@ -146,15 +146,15 @@ impl PurlPattern {
         &self.kind
     }
 
-    /// Whether a package is one of them.
+    /// Whether it matches a package.
     pub fn matches(&self, purl: &Purl<'_>) -> bool {
         let is_path = |path: &str| glob::matches(path, &purl.path, |own, other| own == other);
         let in_none = || self.path.strip_prefix("*/").filter(|_| is_on(Remedy::NamespacesMayBeMissing));
         self.kind == purl.kind && (is_path(&self.path) || in_none().is_some_and(is_path))
     }
 
-    /// Whether a package of which only the name is told may be one of them. Where any name is meant, the namespace must be told
-    /// with it; a Go module has its whole path for a name.
+    /// Whether it may match a package of which only the name is known. If the pattern's name is `*`, the name must include the
+    /// namespace. The name of a Go module is its whole path.
     pub fn may_be(&self, name: &str) -> bool {
         let name = compared(&self.kind, without_gaps(name.into()));
         let own = self.path.rsplit('/').next().unwrap_or_default();
@@ -167,17 +167,17 @@ impl PurlPattern {
     }
 }
 
-/// As it is written.
+/// As written.
 impl fmt::Display for PurlPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.written)
     }
 }
 
-/// Types whose packages all have a namespace: what publishes them, or who.
+/// Types whose packages all have a namespace, the name of their publisher.
 const NAMESPACED: [&str; 7] = ["apk", "deb", "rpm", "maven", "composer", "github", "bitbucket"];
 
-/// The beginning of purls that a setting names, as it is compared; none where it is none.
+/// The beginning of purls in a setting, in its form for comparison; none where it isn't one.
 pub fn beginning(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once(':')?;
     let (kind, path) = rest.split_once('/')?;
@@ -191,7 +191,7 @@ pub fn beginning(text: &str) -> Option<String> {
     Some(["pkg:", &kind, "/", &compared(&kind, path), separator].concat())
 }
 
-/// Without segments that are empty.
+/// A path without empty segments.
 fn without_gaps(path: Cow<'_, str>) -> Cow<'_, str> {
     if !path.starts_with('/') && !path.ends_with('/') && !path.contains("//") {
         return path;
@@ -199,18 +199,18 @@ fn without_gaps(path: Cow<'_, str>) -> Cow<'_, str> {
     path.split('/').filter(|segment| !segment.is_empty()).collect::<Vec<_>>().join("/").into()
 }
 
-/// Whether a path has nothing in it that separates the parts of a purl: `@` begins a scope, and nothing else.
+/// Whether a path has none of the separators of a purl's parts. `@` may only begin a scope.
 fn is_name(path: &str) -> bool {
     !path.strip_prefix('@').unwrap_or(path).contains(['@', '?', '#'])
 }
 
-/// Whether a text is made as types are.
+/// Whether a string has the form of a type.
 pub(super) fn is_kind(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'+'))
 }
 
-/// A namespace and a name as packages of this type are told apart.
+/// The form for comparison of a namespace and a name, for packages of this type.
 fn compared<'a>(kind: &str, path: Cow<'a, str>) -> Cow<'a, str> {
     if !is_on(Remedy::FoldPurls) {
         return path;
@@ -221,9 +221,9 @@ fn compared<'a>(kind: &str, path: Cow<'a, str>) -> Cow<'a, str> {
         owned => owned,
     };
     match kind {
-        // Some write the group as Maven does.
+        // Some tools write the group as Maven does.
         "maven" if path.contains(':') => path.replace(':', "/").into(),
-        // What separates words makes no difference.
+        // The separator of words makes no difference.
         "pypi" if path.contains(['_', '.', '-']) => {
             path.split(['_', '.', '-']).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-").into()
         }
@@ -242,7 +242,7 @@ fn epoch_in(qualifiers: &str) -> Option<&str> {
     Some(epoch).filter(|epoch| !epoch.is_empty() && is_on(Remedy::KnowEpochs))
 }
 
-/// A version with the epoch that stands beside it, unless it has its own.
+/// A version with the epoch from the qualifiers, unless it has its own.
 fn with_epoch<'a>(version: Cow<'a, str>, epoch: Option<&str>) -> Cow<'a, str> {
     match epoch {
         Some(epoch) if !version.contains(':') => [epoch, ":", &version].concat().into(),
@@ -250,7 +250,7 @@ fn with_epoch<'a>(version: Cow<'a, str>, epoch: Option<&str>) -> Cow<'a, str> {
     }
 }
 
-/// A text without escapes; none where they make no text.
+/// A string without escapes; none where they are invalid.
 fn decoded(text: &str) -> Option<Cow<'_, str>> {
     if is_on(Remedy::FoldPurls) { strictly_decoded(text) } else { Some(text.into()) }
 }

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 pub(super) const NAME: &str = "CycloneDX";
-/// Types of components that are no packages, unless a purl says which.
+/// Types of components that are no packages, unless they have a purl.
 const NO_PACKAGES: [&str; 2] = ["operating-system", "file"];
 
 #[derive(Deserialize)]
@@ -31,7 +31,7 @@ struct Bom<'a> {
 struct Metadata<'a> {
     #[serde(borrow)]
     timestamp: Option<Text<'a>>,
-    /// What the document is about, which may have components of its own.
+    /// The subject of the document, which may have its own components.
     #[serde(borrow)]
     component: Option<&'a RawValue>,
 }
@@ -68,16 +68,16 @@ struct Component<'a> {
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Evidence<'a> {
-    /// What it is: one, or since CycloneDX 1.6 a list of them.
+    /// Its identity: one, or since CycloneDX 1.6 a list.
     #[serde(borrow)]
     identity: Option<&'a RawValue>,
 }
 
-/// What a component was found to be.
+/// The identity that a tool concluded for a component.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct Identity<'a> {
-    /// Which of the component's fields it is about.
+    /// The field of the component that it is about.
     #[serde(borrow)]
     field: Option<Text<'a>>,
     #[serde(borrow)]
@@ -102,10 +102,10 @@ struct License<'a> {
     name: Option<Text<'a>>,
 }
 
-/// Reads a CycloneDX SBOM.
+/// Parses a CycloneDX SBOM.
 ///
 /// # Errors
-/// It is none.
+/// It isn't one.
 pub fn read(json: &str) -> Result<Sbom<'_>, UnreadableDocument> {
     let bom: Bom<'_> = spelling::from_str(json).map_err(|error| UnreadableDocument::no_such_json(&error))?;
     if bom.bom_format.as_ref().map(Text::as_str) != Some("CycloneDX") {
@@ -144,7 +144,7 @@ fn add<'a>(components: Vec<Component<'a>>, packages: &mut Vec<Package<'a>>) -> R
         };
         let purls = each_once(present(purl).into_iter().chain(concluded));
         let kind = kind.as_ref().map_or("", Text::as_str);
-        // Where packages were found is written as an application, without a purl.
+        // A place where packages were found is an application without a purl.
         if !purls.is_empty() || (!NO_PACKAGES.contains(&kind) && kind != "application") {
             let name = name.unwrap_or_else(|| Text::from(""));
             let name = match present(group) {
@@ -159,7 +159,7 @@ fn add<'a>(components: Vec<Component<'a>>, packages: &mut Vec<Package<'a>>) -> R
     Ok(())
 }
 
-/// The purls that a component was found to have.
+/// The purls that a tool concluded for a component.
 fn concluded_purls<'a>(identity: &'a RawValue) -> Result<Vec<Text<'a>>, UnreadableDocument> {
     let json = identity.get();
     let identities: Vec<Identity<'a>> = match json.starts_with('[') {
@@ -171,7 +171,7 @@ fn concluded_purls<'a>(identity: &'a RawValue) -> Result<Vec<Text<'a>>, Unreadab
 }
 
 impl<'a> LicenseChoice<'a> {
-    /// Its id, its name or the expression; empty where it has none, which is no licence that is known.
+    /// Its id, its name or the expression; empty where it has none, which counts as an unknown licence.
     fn text(self) -> Text<'a> {
         let license = self.license.and_then(|license| present(license.id).or_else(|| present(license.name)));
         license.or_else(|| present(self.expression)).unwrap_or_else(|| Text::from(""))

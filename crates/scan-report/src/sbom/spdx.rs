@@ -15,30 +15,30 @@ use std::collections::BTreeSet;
 pub(super) const NAME: &str = "SPDX";
 /// The document itself.
 const DOCUMENT: &str = "SPDXRef-DOCUMENT";
-/// What Trivy writes before the image's name at its digest.
+/// Trivy's prefix of the image's name at its digest.
 const REPO_DIGEST: &str = "RepoDigest:";
-/// The purpose of an image.
+/// The purpose of images.
 const IMAGE: &str = "CONTAINER";
-/// Purposes of what is no package, unless a purl says which; an application is where packages were found.
+/// Purposes of elements that are no packages, unless they have a purl. An application is the place where packages were found.
 const NO_PACKAGES: [&str; 5] = [IMAGE, "OPERATING-SYSTEM", "OPERATING_SYSTEM", "FILE", APPLICATION];
-/// The purpose of what packages were found in, like a lock file.
+/// The purpose of places where packages were found, like a lock file.
 const APPLICATION: &str = "APPLICATION";
-/// How creators that are tools begin, and what Trivy is among them.
+/// The prefix of creators that are tools, and Trivy's name among them.
 const TOOL: &str = "Tool: ";
 const TRIVY: &str = "trivy";
 /// The first version of Trivy, 0.41, that writes purposes.
 const WITH_PURPOSES: u32 = 41;
-/// How the ids begin of what Trivy before 0.41 wrote without its purpose, and that purpose: SPDX 2.2 has none.
+/// The prefixes of ids that Trivy before 0.41 wrote, with the purpose that each means: SPDX 2.2 has no purposes.
 const PURPOSES_OF_TRIVY: [(&str, &str); 3] = [
     ("SPDXRef-ContainerImage-", IMAGE),
     ("SPDXRef-OperatingSystem-", "OPERATING-SYSTEM"),
     ("SPDXRef-Application-", APPLICATION),
 ];
-/// Between the document and what it is about; Trivy before 0.35 left out the last letter.
+/// The relationship between the document and its subject. Trivy before 0.35 left out the last letter.
 const DESCRIBES: [&str; 2] = ["DESCRIBES", "DESCRIBE"];
-/// How the purls of images begin.
+/// The prefixes of images' purls.
 const IMAGE_PURLS: [&str; 2] = ["pkg:oci/", "pkg:docker/"];
-/// What stands where nothing is said.
+/// The values that mean nothing.
 const NOT_SAID: [&str; 2] = ["NOASSERTION", "NONE"];
 
 #[derive(Deserialize)]
@@ -140,7 +140,7 @@ struct Relationship<'a> {
 /// Reads an SBOM of SPDX 2.
 ///
 /// # Errors
-/// It is none.
+/// It isn't one.
 pub fn read(json: &str) -> Result<Sbom<'_>, UnreadableDocument> {
     let document: Document<'_> = spelling::from_str(json).map_err(|error| UnreadableDocument::no_such_json(&error))?;
     let version = document.spdx_version.as_ref().map_or("", Text::as_str);
@@ -148,7 +148,7 @@ pub fn read(json: &str) -> Result<Sbom<'_>, UnreadableDocument> {
         return Err(UnreadableDocument::new("its `spdxVersion` is not 2.2 or 2.3"));
     }
     let described = described(&document);
-    // Of several things nobody can tell which one is this image.
+    // Of several elements, nobody can tell which one is this image.
     if described.len() > 1 {
         return Err(without_subject());
     }
@@ -185,7 +185,7 @@ pub fn read(json: &str) -> Result<Sbom<'_>, UnreadableDocument> {
     }
     match is_of_image {
         None if !described.is_empty() => return Err(without_subject()),
-        // What a source tree is made of says nothing of what was built from it.
+        // The packages of a source tree tell nothing of the image that was built from it.
         Some(false) if is_on(Remedy::SbomsAreOfImages) => {
             return Err(UnreadableDocument::new(
                 "what it describes is not an image: neither its purpose nor its purl says so",
@@ -199,7 +199,7 @@ pub fn read(json: &str) -> Result<Sbom<'_>, UnreadableDocument> {
     Ok(sbom)
 }
 
-/// The ids of what the document says it describes.
+/// The ids of the elements that the document describes.
 fn described(document: &Document<'_>) -> BTreeSet<String> {
     let by_relationship = document.relationships.iter().flatten().filter_map(|relationship| {
         let text = |text: &Option<Text<'_>>| text.as_ref().map_or(String::new(), |text| text.as_str().to_owned());
@@ -209,7 +209,7 @@ fn described(document: &Document<'_>) -> BTreeSet<String> {
     by_relationship.chain(document.document_describes.iter().flatten().map(|id| id.as_str().to_owned())).collect()
 }
 
-/// Whether Trivy made the document, and nobody after it, before it wrote purposes. Its first versions left out which one they were.
+/// Whether only Trivy made the document, in a version that wrote no purposes. Trivy's first versions didn't state their version.
 fn is_of_old_trivy(document: &Document<'_>) -> bool {
     let creators = document.creation_info.iter().flat_map(|info| info.creators.iter().flatten());
     let mut tools = creators.filter_map(|creator| creator.as_str().strip_prefix(TOOL));
@@ -225,7 +225,7 @@ impl<'a> SpdxPackage<'a> {
         purls.filter_map(|purl| present(purl.reference_locator.clone()))
     }
 
-    /// The platform of the image that it is.
+    /// The platform of the image, for an element that is one.
     ///
     /// # Errors
     /// Its purls name several.
@@ -242,12 +242,12 @@ impl<'a> SpdxPackage<'a> {
         self.primary_package_purpose.as_ref().map_or("", Text::as_str)
     }
 
-    /// Whether it is an image, as its purpose says or its purl.
+    /// Whether it is an image, by its purpose or its purl.
     fn is_image(&self) -> bool {
         self.purpose() == IMAGE || self.purls().any(|purl| is_of_image(purl.as_str()))
     }
 
-    /// The purpose that Trivy's id stands for.
+    /// The purpose that Trivy's id means.
     fn purpose_by_id(&self) -> Option<Text<'a>> {
         let id = self.id.as_ref()?.as_str();
         let (_, purpose) = PURPOSES_OF_TRIVY.into_iter().find(|(beginning, _)| id.starts_with(beginning))?;
@@ -256,7 +256,7 @@ impl<'a> SpdxPackage<'a> {
         is_one.then(|| Text::from(purpose))
     }
 
-    /// Whether it isn't one: the image itself, its operating system, or where packages were found.
+    /// Whether it is no package, but the image itself, its operating system, or a place where packages were found.
     fn is_no_package(&self, is_described: bool) -> bool {
         match self.purls().next() {
             Some(_) => (is_described || self.purpose() == IMAGE) && self.purls().all(|purl| is_of_image(purl.as_str())),
@@ -264,7 +264,7 @@ impl<'a> SpdxPackage<'a> {
         }
     }
 
-    /// The digests of the image that it is: Syft writes its version and a checksum, Trivy its name at a digest.
+    /// The digests of the image: Syft writes them as version and checksum, Trivy as a name at a digest.
     fn digests(&self) -> Vec<String> {
         let checksums = self.checksums.iter().flatten().filter_map(|checksum| {
             let is_sha256 = checksum.algorithm.as_ref().is_some_and(|algorithm| algorithm.as_str() == "SHA256");
@@ -288,7 +288,7 @@ impl<'a> From<SpdxPackage<'a>> for Package<'a> {
     fn from(package: SpdxPackage<'a>) -> Self {
         let purls = each_once(package.purls());
         let said = |text: Option<Text<'a>>| present(text).filter(|text| !NOT_SAID.contains(&text.as_str()));
-        // What whoever made the document came to, comes before what the package says of itself.
+        // The document's conclusion comes before the package's own declaration.
         let license = said(package.license_concluded).or_else(|| said(package.license_declared));
         Self {
             name: package.name.unwrap_or_else(|| Text::from("")),

@@ -1,4 +1,4 @@
-//! SBOMs as tools write them, and what is none.
+//! SBOMs as tools write them, and other documents.
 
 use super::*;
 use crate::document::in_time;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const IMAGE: &str = "sha256:27d05ab8ed4d526b8179fe5a922b50f0b7001186638cb8ceea56f8577a453c50";
 
-/// What Syft wrote about an image of our own: two packages of Alpine and four of npm.
+/// Syft's output for an image of ours: two packages of Alpine and four of npm.
 fn of_syft() -> [(&'static str, &'static str); 2] {
     [
         ("SPDX", include_str!("../../tests/sboms/syft.spdx.json")),
@@ -60,8 +60,8 @@ fn what_syft_writes_is_understood() {
     assert_eq!(spdx.platform.map(|platform| platform.to_string()).as_deref(), Some("linux/amd64"));
 }
 
-/// Trivy names the image at its digest, in a text beside the package that it is; packages of a lock file stand below one without a
-/// purl.
+/// Trivy names the image at its digest, in a text of the package that stands for the image. Packages of a lock file are below one
+/// without a purl.
 #[test]
 fn what_trivy_writes_is_understood() {
     let json = format!(
@@ -85,7 +85,7 @@ fn what_trivy_writes_is_understood() {
     assert_eq!(packages(&sbom), ["curl 8.0-r0 pkg:apk/alpine/curl@8.0-r0 curl"]);
 }
 
-/// What Trivy before 0.41 wrote about an image of our own: SPDX 2.2, which has no purposes.
+/// The output of Trivy before 0.41 for an image of ours: SPDX 2.2, which has no purposes.
 fn of_old_trivy() -> [Value; 2] {
     let documents = [
         include_str!("../../tests/sboms/trivy-0.33.spdx.json"),
@@ -94,7 +94,7 @@ fn of_old_trivy() -> [Value; 2] {
     documents.map(|json| serde_json::from_str(json).unwrap())
 }
 
-/// The package whose id begins so.
+/// The package whose id begins like this.
 fn element<'a>(document: &'a mut Value, beginning: &str) -> &'a mut Value {
     let packages = document["packages"].as_array_mut().unwrap();
     packages.iter_mut().find(|package| package["SPDXID"].as_str().unwrap().starts_with(beginning)).unwrap()
@@ -108,7 +108,7 @@ fn names(document: &Value) -> Vec<String> {
     names
 }
 
-/// The image has a purl where it was pulled, and then its digests too.
+/// A pulled image has a purl, and then its digests too.
 #[test]
 fn what_old_versions_of_trivy_wrote_is_understood() {
     for mut document in of_old_trivy() {
@@ -128,7 +128,7 @@ fn what_old_versions_of_trivy_wrote_is_understood() {
     }
 }
 
-/// Nobody else means the same by such ids, and what has a purl of a package is one.
+/// Other tools may mean something else by such ids; and an entry with a package's purl is a package.
 #[test]
 fn ids_of_trivy_hide_no_package() {
     for document in of_old_trivy() {
@@ -165,7 +165,7 @@ fn ids_of_trivy_hide_no_package() {
         let mut library = document.clone();
         element(&mut library, "SPDXRef-Application-")["primaryPackagePurpose"] = json!("LIBRARY");
         assert_eq!(names(&library), ["curl", "left-pad", "npm"]);
-        // What isn't the image is none by another's id.
+        // An element with another id isn't the image.
         let mut files = document.clone();
         element(&mut files, "SPDXRef-ContainerImage-")["SPDXID"] = json!("SPDXRef-Filesystem-1");
         for relationship in files["relationships"].as_array_mut().unwrap() {
@@ -192,7 +192,7 @@ fn what_syft_wrote_about_itself_is_of_no_image() {
     );
 }
 
-/// What is described is left out where it is the image, and where it is a package besides, it counts as one.
+/// The described element is left out if it is the image. If it is also a package, it counts as one.
 #[test]
 fn what_is_described_is_the_image() {
     let document = |describes: &str, packages: &str| {
@@ -278,7 +278,7 @@ fn components_inside_others_are_packages() {
     assert_eq!(packages(&read(json).unwrap()), ["y  pkg:npm/y@1 ", "z  pkg:npm/z@1 "]);
 }
 
-/// What has a purl is a package, whatever else it is called.
+/// An entry with a purl is a package, whatever else it is called.
 #[test]
 fn a_purl_makes_a_package() {
     for kind in ["file", "operating-system", "application", "container"] {
@@ -295,7 +295,7 @@ fn a_purl_makes_a_package() {
     }
 }
 
-/// SPDX lists purls, CycloneDX has one and what its maker concluded from what was found: one, or since 1.6 a list.
+/// SPDX has a list of purls. CycloneDX has one, and the purls of the identity that the tool concluded: one, or since 1.6 a list.
 #[test]
 fn a_package_may_have_several_purls() {
     let spdx = r#"{"spdxVersion": "SPDX-2.3", "packages": [{"name": "x", "versionInfo": "NOASSERTION", "externalRefs": [
@@ -335,7 +335,7 @@ fn a_package_may_have_several_purls() {
     assert_eq!(packages(&read(bare).unwrap()), ["x  pkg:generic/x@1 "]);
 }
 
-/// What is an image by one purl alone is a package, and an image is for one platform.
+/// An entry that is an image by only one of its purls is a package. And an image is for one platform.
 #[test]
 fn the_purls_of_an_image_agree() {
     let document = |purls: &[&str], is_described: bool| {

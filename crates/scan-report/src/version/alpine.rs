@@ -3,7 +3,7 @@
 use super::{numbers, split_while};
 use std::cmp::Ordering;
 
-/// What a version is made of, in the order in which it stands.
+/// The parts of a version, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part<'a> {
     First(&'a str),
@@ -18,7 +18,7 @@ enum Part<'a> {
 
 /// The suffixes in their order.
 const SUFFIXES: [&str; 9] = ["alpha", "beta", "pre", "rc", "cvs", "svn", "git", "hg", "p"];
-/// So many of them come before the release.
+/// The number of suffixes that come before the release.
 const BEFORE_RELEASE: usize = 4;
 
 pub(super) fn compare(one: &str, other: &str) -> Option<Ordering> {
@@ -35,7 +35,7 @@ pub(super) fn compare(one: &str, other: &str) -> Option<Ordering> {
             (Part::Letter(one), Part::Letter(other)) | (Part::Commit(one), Part::Commit(other)) => one.cmp(other),
             (Part::Suffix(one), Part::Suffix(other)) => one.cmp(other),
             (Part::End, Part::End) => Ordering::Equal,
-            // Who goes on is more, unless by a suffix that comes before the release.
+            // The longer version is more, unless it goes on with a suffix that comes before the release.
             (Part::Suffix(suffix), _) if *suffix < BEFORE_RELEASE => Ordering::Less,
             (_, Part::Suffix(suffix)) if *suffix < BEFORE_RELEASE => Ordering::Greater,
             (one, other) => other.place().cmp(&one.place()),

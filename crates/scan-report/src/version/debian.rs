@@ -31,7 +31,7 @@ impl<'a> Version<'a> {
     }
 }
 
-/// What is no digit and what is, in turns. Of the former `~` comes before the end, and letters before other signs.
+/// Compares non-digits and digits in turn. Among non-digits, `~` comes before the end, and letters before other characters.
 fn part(mut one: &str, mut other: &str) -> Ordering {
     while !one.is_empty() || !other.is_empty() {
         let (text, rest) = split_while(one, |c| !c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! RubyGems' versions: numbers and words, of which a word makes a pre-release.
+//! RubyGems' versions: numbers and words. A word makes a pre-release.
 
 use super::{is_number, numbers, split_while};
 use std::cmp::Ordering;
@@ -21,7 +21,7 @@ pub(super) fn compare(one: &str, other: &str) -> Option<Ordering> {
     Some(Ordering::Equal)
 }
 
-/// The numbers and the words, without zeros at the end of the release and at the end of all.
+/// The numbers and the words, without zeros at the end of the release and at the end of the version.
 fn segments(text: &str) -> Option<Vec<&str>> {
     let text = text.trim();
     let mut segments: Vec<&str> = Vec::new();

@@ -1,9 +1,9 @@
-//! Maven's versions: numbers and qualifiers, in lists that begin at a hyphen and between a digit and a letter.
+//! Maven's versions: numbers and qualifiers, in lists. A list begins at a hyphen, and between a digit and a letter.
 
 use super::{is_number, numbers, split_while};
 use std::cmp::Ordering;
 
-/// What a version is made of.
+/// A part of a version.
 #[derive(Debug)]
 enum Item {
     Number(String),
@@ -11,8 +11,7 @@ enum Item {
     List(Vec<Item>),
 }
 
-/// The qualifiers that have a place of their own, in their order; the empty one is the release itself. All others come behind
-/// them, by their letters.
+/// The known qualifiers in their order; the empty one is the release itself. All others come after them, in alphabetical order.
 const QUALIFIERS: [&str; 7] = ["alpha", "beta", "milestone", "rc", "snapshot", "", "sp"];
 const RELEASE: usize = 5;
 
@@ -21,8 +20,8 @@ pub(super) fn compare(one: &str, other: &str) -> Option<Ordering> {
     Some(lists(&one, &other))
 }
 
-/// Every text is a version of Maven's. One that begins with no digit isn't taken for one here: `${log4j.version}` and `unspecified`
-/// are none, and `v2.14.1` would be less than every number.
+/// To Maven every string is a version. Here it must begin with a digit: `${log4j.version}` and `unspecified` aren't versions, and
+/// `v2.14.1` would be less than every number.
 fn read(text: &str) -> Option<Vec<Item>> {
     if !text.starts_with(|c: char| c.is_ascii_digit()) || !text.bytes().all(|b| b.is_ascii_graphic()) {
         return None;
@@ -31,7 +30,7 @@ fn read(text: &str) -> Option<Vec<Item>> {
     Some(list(&text))
 }
 
-/// The items of a list, which goes on to the end: each list that begins in it is its last item.
+/// The items of a list. A list goes on to the end: a list inside of it is its last item.
 fn list(mut rest: &str) -> Vec<Item> {
     let mut items = Vec::new();
     while !rest.is_empty() {
@@ -39,20 +38,20 @@ fn list(mut rest: &str) -> Vec<Item> {
         let (part, behind) = split_while(rest, |c| c != '.' && c != '-' && c.is_ascii_digit() == is_digit);
         let is_followed_by_digit = behind.starts_with(|c: char| c.is_ascii_digit());
         match part {
-            // Nothing between two separators.
+            // There is nothing between two separators.
             "" => items.push(Item::Number("0".to_owned())),
             number if is_digit => items.push(Item::Number(number.to_owned())),
             word => items.push(Item::Word(qualifier(word, is_followed_by_digit).to_owned())),
         }
         rest = match behind.strip_prefix('.') {
-            // A qualifier is one whatever stands before it.
+            // A qualifier begins a list even after a dot.
             Some(behind) if begins_with_qualifier(behind) => {
                 items.push(Item::List(list(behind)));
                 ""
             }
             Some(behind) => behind,
             None if behind.is_empty() => "",
-            // A hyphen, or a digit beside a letter.
+            // At a hyphen, or between a digit and a letter.
             None => {
                 items.push(Item::List(list(behind.strip_prefix('-').unwrap_or(behind))));
                 ""
@@ -63,13 +62,13 @@ fn list(mut rest: &str) -> Vec<Item> {
     items
 }
 
-/// Whether a text begins with a word that is the last part of a version, or stands right before a number.
+/// Whether a string begins with a word that ends the version, or that a number follows directly.
 fn begins_with_qualifier(text: &str) -> bool {
     let (word, behind) = split_while(text, |c| c != '.' && c != '-' && !c.is_ascii_digit());
     !word.is_empty() && (behind.is_empty() || behind.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Without what says nothing: zeros, the release and empty lists, from the end as far as a list follows.
+/// Removes items without meaning (zeros, the release, empty lists) at the end and before a list.
 fn normalize(items: &mut Vec<Item>) {
     for at in (0..items.len()).rev() {
         let Some(item) = items.get(at) else { continue };
@@ -81,7 +80,7 @@ fn normalize(items: &mut Vec<Item>) {
     }
 }
 
-/// The one name of a qualifier.
+/// The canonical name of a qualifier.
 fn qualifier(word: &str, is_followed_by_digit: bool) -> &str {
     match word {
         "a" if is_followed_by_digit => "alpha",
@@ -93,7 +92,7 @@ fn qualifier(word: &str, is_followed_by_digit: bool) -> &str {
     }
 }
 
-/// Where a qualifier stands, and by which letters among those that have no place.
+/// The rank of a qualifier; unknown ones are compared by their letters.
 fn place(word: &str) -> (usize, &str) {
     match QUALIFIERS.iter().position(|known| *known == word) {
         Some(place) => (place, ""),
@@ -110,7 +109,7 @@ impl Item {
         }
     }
 
-    /// How it compares with nothing.
+    /// Compares it with a missing item.
     fn with_nothing(&self) -> Ordering {
         match self {
             Self::Number(number) => numbers(number, "0"),

@@ -15,7 +15,7 @@ pub(super) fn compare(one: &str, other: &str) -> Option<Ordering> {
     Some(one.cmp(&other))
 }
 
-/// Every text is a version to the library. One with other letters than RPM allows is none here.
+/// To the library every string is a version. Here it may have only characters that RPM allows.
 fn read(text: &str) -> Option<Evr<'_>> {
     let text = text.trim();
     let version = Evr::parse(text);

@@ -1,14 +1,14 @@
-//! Semantic versions (npm, Cargo, Go, Hex, Swift), and NuGet's, which have a fourth number and no case.
+//! Semantic versions (npm, Cargo, Go, Hex, Swift), and NuGet's, which have a fourth number and ignore case.
 //!
-//! More is taken than the specification has: a `v` before it, and more or fewer numbers than three, of which those that are
-//! missing are 0. What stands behind `+` doesn't count.
+//! This accepts more than the specification: a `v` before the version, and more or fewer numbers than three; missing ones are 0.
+//! The part behind `+` doesn't count.
 
 use super::{is_number, numbers};
 use std::cmp::Ordering;
 
 struct Version<'a> {
     numbers: Vec<&'a str>,
-    /// Empty: it is no pre-release.
+    /// Empty for a release.
     before_release: Vec<&'a str>,
 }
 
@@ -30,13 +30,13 @@ pub(super) fn compare(one: &str, other: &str) -> Option<Ordering> {
     })
 }
 
-/// Part by part: a number is less than a word, and who has fewer parts is less.
+/// Compares part by part: a number is less than a word, and fewer parts are less.
 fn before_release(one: &[&str], other: &[&str]) -> Ordering {
     let parts = one.iter().zip(other).map(|(one, other)| match (is_number(one), is_number(other)) {
         (true, true) => numbers(one, other),
         (true, false) => Ordering::Less,
         (false, true) => Ordering::Greater,
-        // NuGet sees no case; elsewhere nobody tells two versions apart by it.
+        // NuGet ignores case; elsewhere no two versions differ only in case.
         (false, false) => one.to_ascii_lowercase().cmp(&other.to_ascii_lowercase()),
     });
     parts.into_iter().find(|order| order.is_ne()).unwrap_or_else(|| one.len().cmp(&other.len()))

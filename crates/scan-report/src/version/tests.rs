@@ -1,4 +1,4 @@
-//! Versions in their order, as the judges of each kind have it: each line is less than the next, what stands in one is the same.
+//! Versions in the order of each kind's own tool: each line is less than the next, and versions on one line are equal.
 
 use super::*;
 
@@ -87,7 +87,7 @@ fn python_versions() {
         &[
             &["1.0.dev0", "1.0dev"],
             &["1.0.dev456", "1.dev456"],
-            // A separator may stand before a number that is missing.
+            // A separator may be there even if the number is missing.
             &["1.0a0", "1.0a", "1.0a.", "1.0-alpha_"],
             &["1.0a1", "1.0.alpha-1", "1.0-A_1", "v1.0a1"],
             &["1.0a2.dev456"],
@@ -217,7 +217,7 @@ fn rpm_versions() {
             &["32:9.11-1"],
         ],
     );
-    // Whichever release.
+    // Any release is equal.
     assert_eq!(VersionOrder::Rpm.compare("1.1.1k-7.el8", "1.1.1k"), Some(Ordering::Equal));
     assert_eq!(VersionOrder::Rpm.compare("1:1.1.1k-7.el8", "1.1.1k"), Some(Ordering::Greater));
     incomparable(VersionOrder::Rpm, &["", "x:1", ":1", "1:", "1-", "-1", "1-1-1", "1 0", "~", "1-1-ä"]);
@@ -279,7 +279,7 @@ fn ranges() {
     }
 }
 
-/// A bound says nothing of a local part that it doesn't have.
+/// A bound without a local part ignores the version's local part.
 #[test]
 fn local_versions_of_python() {
     let has = |range: &str, version: &str| VersionRange::parse(range, VersionOrder::Python).unwrap().has(version);

@@ -1,7 +1,7 @@
 //! CycloneDX as VEX: `vulnerabilities` with an `analysis`, from version 1.4 on.
 //!
-//! What an entry affects is a component of the same document, a purl, or a link into another one. Of a link only a purl can be
-//! told: what it stands for is in a document that isn't here.
+//! An entry affects a component of the same document, a purl, or a link into another document. Only a purl in a link can be read:
+//! its target is in a document that isn't here.
 
 use super::document::{MAX_STATUS_LENGTH, Room, unreadable};
 use super::statement::{Means, Name, Product, Says, VexStatement, latest};
@@ -14,7 +14,7 @@ use image_admission_untrusted::time::Timestamp;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The reasons that the specification has for `not_affected`.
+/// The specification's reasons for `not_affected`.
 const JUSTIFICATIONS: [&str; 9] = [
     "code_not_present",
     "code_not_reachable",
@@ -27,7 +27,7 @@ const JUSTIFICATIONS: [&str; 9] = [
     "protected_by_mitigating_control",
 ];
 
-/// What an analysis came to, where that is no finding.
+/// The result of an analysis by which a finding doesn't count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnalysisState {
     /// `not_affected`
@@ -41,7 +41,7 @@ pub enum AnalysisState {
 }
 
 impl AnalysisState {
-    /// The state of that word; none for those in which it is a finding, and for any other word.
+    /// The state of a word; none for states in which the finding counts, and for unknown words.
     pub fn of(word: &str) -> Option<Self> {
         [Self::NotAffected, Self::FalsePositive, Self::Resolved, Self::ResolvedWithPedigree]
             .into_iter()
@@ -158,7 +158,7 @@ pub(super) fn read(json: &str) -> Result<Vec<VexStatement>, UnreadableVex> {
     components.add(bom.components.as_deref().unwrap_or_default());
     let of_all = bom.metadata.as_ref().and_then(|metadata| metadata.timestamp.as_ref());
     let vulnerabilities = bom.vulnerabilities.iter().flatten();
-    // What nobody analysed says nothing: it is what a scanner found.
+    // An entry without an analysis is a scanner's finding, not a statement.
     let analysed = vulnerabilities.filter_map(|own| Some((own, own.analysis.as_ref()?)));
     let mut room = Room::default();
     let statement = |(vulnerability, analysis): (&Vulnerability<'_>, &Analysis<'_>)| {
@@ -166,7 +166,7 @@ pub(super) fn read(json: &str) -> Result<Vec<VexStatement>, UnreadableVex> {
         let ids = vulnerability.references.iter().flatten().filter_map(|reference| reference.id.as_ref());
         let names = vulnerability.id.iter().chain(ids).map(|id| id.as_str().trim()).filter(|id| !id.is_empty());
         let names: Vec<String> = names.map(str::to_owned).collect();
-        // It could be any.
+        // It could be any vulnerability.
         if names.is_empty() && says.means == Means::Counts {
             return Err(UnreadableVex::Nameless);
         }
@@ -184,7 +184,7 @@ pub(super) fn read(json: &str) -> Result<Vec<VexStatement>, UnreadableVex> {
 }
 
 impl Analysis<'_> {
-    /// Its last, or else the document's. What says that a finding counts was said anew when it was changed, whichever is later.
+    /// Its last time, or else the document's. For a statement that a finding counts, the later of its two times.
     fn time(&self, of_all: Option<&Text<'_>>, means: Means) -> Option<Timestamp> {
         let own = self.last_updated.as_ref().or(self.first_issued.as_ref());
         let also = self.first_issued.as_ref().filter(|_| means == Means::Counts);
@@ -192,7 +192,7 @@ impl Analysis<'_> {
     }
 }
 
-/// `false_positive` says that a scanner was wrong, and not how: whoever means it can say so with `not_affected`.
+/// `false_positive` says that a scanner was wrong, but not why. Authors can use `not_affected` with a reason.
 fn says(analysis: &Analysis<'_>) -> Says {
     let word = analysis.state.as_ref().map_or("", Text::as_str);
     let justification = analysis.justification.as_ref().map(Text::as_str);
@@ -210,7 +210,7 @@ fn says(analysis: &Analysis<'_>) -> Says {
     Says { status: cut(word, MAX_STATUS_LENGTH), justification, means }
 }
 
-/// The components of a document, by what refers to them.
+/// The components of a document, by their references.
 struct Components<'d> {
     own: BTreeMap<&'d str, Vec<&'d Component<'d>>>,
     serial: Option<&'d str>,
@@ -226,7 +226,7 @@ impl<'d> Components<'d> {
         }
     }
 
-    /// What is affected: nothing where nobody can tell.
+    /// The affected products; none where nobody can tell.
     fn products(&self, affected: &Affected<'_>, means: Means) -> Vec<Product> {
         let reference = affected.reference.as_ref().map_or("", Text::as_str);
         let product = Product { names: self.names(reference), parts: None };
@@ -234,18 +234,18 @@ impl<'d> Components<'d> {
             Some(versions) if means != Means::Counts => versions,
             _ => return vec![product],
         };
-        // Only these are known not to have it.
+        // Only these versions are known to be unaffected.
         let is_free = |version: &&Version<'_>| version.status.as_ref().map(Text::as_str) == Some("unaffected");
         let free = versions.iter().filter(is_free).filter_map(|own| own.version.as_ref());
         free.filter_map(|version| product.at_version(version.as_str())).collect()
     }
 
-    /// The names of what a reference is to.
+    /// The names of a reference's target.
     fn names(&self, reference: &str) -> Vec<Name> {
         if let Some(components) = self.own.get(reference) {
             return match components.as_slice() {
                 [component] => component.names(),
-                // Two with one name: nobody can tell which one is meant.
+                // There are several, and nobody can tell which one is meant.
                 _ => vec![Name::Other],
             };
         }
@@ -270,14 +270,14 @@ impl Component<'_> {
             (Some(Name::Package(purl)), Some(version)) => purl.at_version(version).map_or(Name::Other, Name::Package),
             (name, _) => name.unwrap_or(Name::Other),
         });
-        // Who scans images has their digests for versions.
+        // Scanners of images write digests as versions.
         let digest = version.and_then(Name::of).filter(|name| matches!(name, Name::Digest(_)));
         purl.into_iter().chain(digest).collect()
     }
 }
 
 impl Product {
-    /// The same package in one version; none where it is no package, or has another version.
+    /// The same package in one version; none where it isn't a package, or has another version.
     fn at_version(&self, version: &str) -> Option<Self> {
         let [Name::Package(purl)] = self.names.as_slice() else { return None };
         if purl.version.as_ref().is_some_and(|own| own != version) || version.is_empty() {

@@ -1,4 +1,4 @@
-//! VEX documents: OpenVEX and CycloneDX, each known by its structure.
+//! VEX documents: OpenVEX and CycloneDX, told apart by their structure.
 
 use super::statement::VexStatement;
 use super::{cyclonedx, openvex};
@@ -7,12 +7,12 @@ use image_admission_untrusted::spelling;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// The most statements of a document, each counted once for every product and part that it names.
+/// The most statements of a document. Each counts once for every product and part that it names.
 const MAX_STATEMENTS: usize = 10_000;
-/// The longest status that is told.
+/// The longest status that a message repeats.
 pub(super) const MAX_STATUS_LENGTH: usize = 40;
 
-/// What each format has at its top level.
+/// The keys that tell formats apart.
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Marks {
@@ -22,12 +22,12 @@ struct Marks {
     bom_format: Option<IgnoredAny>,
 }
 
-/// Reads a document of either format.
+/// Parses a document of either format.
 ///
 /// # Errors
-/// It is none, or says more than is looked at.
+/// It isn't one, or has too many statements.
 pub fn read(json: &str) -> Result<Vec<VexStatement>, UnreadableVex> {
-    // A list would be read as an object whose keys it leaves out.
+    // Serde would read a list as an object without keys.
     if !json.trim_start().starts_with('{') {
         return Err(UnreadableVex::NoObject);
     }
@@ -35,13 +35,13 @@ pub fn read(json: &str) -> Result<Vec<VexStatement>, UnreadableVex> {
     match (marks.context, marks.bom_format) {
         (Some(_), None) => openvex::read(json),
         (None, Some(_)) => cyclonedx::read(json),
-        // Readers would disagree about what it says.
+        // Readers would disagree about its meaning.
         (Some(_), Some(_)) => Err(UnreadableVex::SeveralFormats),
         (None, None) => Err(UnreadableVex::UnknownFormat),
     }
 }
 
-/// What a document may still say: counted before anything is made of it.
+/// How many more statements a document may have: counted before anything is allocated for them.
 pub(super) struct Room(usize);
 
 impl Default for Room {
@@ -52,7 +52,7 @@ impl Default for Room {
 
 impl Room {
     /// # Errors
-    /// There is no room for so many.
+    /// There are too many statements.
     pub(super) fn take(&mut self, number: usize) -> Result<(), UnreadableVex> {
         self.0 = self.0.checked_sub(number).ok_or(UnreadableVex::TooMany(MAX_STATEMENTS))?;
         Ok(())
@@ -67,7 +67,7 @@ pub(super) fn unreadable(error: &serde_json::Error) -> UnreadableVex {
 mod tests {
     use super::*;
 
-    /// A document of each format, with what every field of its reader is for.
+    /// A document of each format that has every field of its reader.
     const DOCUMENTS: [&str; 3] = [
         r#"{"@context": "https://openvex.dev/ns/v0.2.0", "timestamp": "2026-11-10T08:00:00Z", "statements": [{
             "vulnerability": {"name": "CVE-1", "aliases": ["GHSA-1"]}, "status": "not_affected",
@@ -86,7 +86,7 @@ mod tests {
                 "lastUpdated": "2026-11-11T08:00:00Z"}}]}"#,
     ];
 
-    /// Another spelling of a key beside it: the document is refused, or says what it says without it.
+    /// Another spelling of a key beside it: the document is refused, or read the same as without it.
     #[test]
     #[expect(clippy::string_slice, reason = "all of it is ASCII")]
     fn another_spelling_of_a_key_changes_nothing() {
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(read(r#"{"bomFormat": "CycloneDX"}"#), Ok(Vec::new()));
     }
 
-    /// Parts of all products are counted for each of them, before they are compared or kept.
+    /// Parts of all products count once for each product, before they are compared or kept.
     #[test]
     fn parts_of_all_are_counted_for_each() {
         let list = |number: usize| vec![r#""pkg:apk/a/b""#; number].join(",");

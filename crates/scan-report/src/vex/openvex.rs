@@ -1,4 +1,4 @@
-//! OpenVEX, <https://github.com/openvex/spec>: version 0.2.0, and 0.0.1, which named products and vulnerabilities by texts.
+//! OpenVEX, <https://github.com/openvex/spec>: version 0.2.0, and 0.0.1, where products and vulnerabilities are strings.
 
 use super::document::{MAX_STATUS_LENGTH, Room, unreadable};
 use super::statement::{Means, Name, Parts, Product, Says, VexStatement, latest};
@@ -13,9 +13,9 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// How `@context` begins.
+/// The beginning of `@context`.
 const CONTEXT: &str = "https://openvex.dev/ns";
-/// The reasons that the specification has for `not_affected`. A sentence of one's own is not enough.
+/// The specification's reasons for `not_affected`. Free text is not enough.
 const JUSTIFICATIONS: [&str; 5] = [
     "component_not_present",
     "vulnerable_code_not_present",
@@ -40,13 +40,13 @@ struct Document<'a> {
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Statement<'a> {
-    /// An object; up to version 0.0.1 a text.
+    /// An object; up to version 0.0.1 a string.
     #[serde(borrow)]
     vulnerability: Option<&'a RawValue>,
-    /// Objects; up to version 0.0.1 texts.
+    /// Objects; up to version 0.0.1 strings.
     #[serde(borrow)]
     products: Option<Vec<&'a RawValue>>,
-    /// Up to version 0.0.1: of all products.
+    /// Up to version 0.0.1: the parts of all products.
     #[serde(borrow)]
     subcomponents: Option<Vec<&'a RawValue>>,
     #[serde(borrow)]
@@ -110,8 +110,8 @@ pub(super) fn read(json: &str) -> Result<Vec<VexStatement>, UnreadableVex> {
 }
 
 impl Statement<'_> {
-    /// Its own, or else the document's: one that can't be read isn't the document's. What says that a finding counts was said anew
-    /// when it was changed.
+    /// Its own time, or else the document's. An own time that can't be read isn't replaced by the document's. For a statement that
+    /// a finding counts, the later of its two times.
     fn time(&self, document: &Document<'_>, means: Means) -> Option<Timestamp> {
         let (time, changed) = match (&self.timestamp, &self.last_updated) {
             (None, None) => (&document.timestamp, &document.last_updated),
@@ -146,7 +146,7 @@ fn text(json: &RawValue) -> Result<Text<'_>, UnreadableVex> {
     spelling::from_str(json.get()).map_err(|error| unreadable(&error))
 }
 
-/// What says that a finding counts must say of which, or it could be any.
+/// A statement that a finding counts must name the vulnerability, or it could be any.
 fn names(vulnerability: Option<&RawValue>, means: Means) -> Result<Vec<String>, UnreadableVex> {
     let counts = means == Means::Counts;
     let mut names = Vec::new();
@@ -156,7 +156,7 @@ fn names(vulnerability: Option<&RawValue>, means: Means) -> Result<Vec<String>, 
         Some(json) => {
             let own: Vulnerability<'_> = spelling::from_str(json.get()).map_err(|error| unreadable(&error))?;
             names.extend(own.name.into_iter().chain(own.aliases.into_iter().flatten()));
-            // `https://nvd.nist.gov/vuln/detail/CVE-2024-1`, from which nothing is cleared.
+            // `https://nvd.nist.gov/vuln/detail/CVE-2024-1`: such an id never clears a finding.
             let id = own.id.iter().filter(|_| counts).flat_map(|id| id.as_str().split(['/', '=', '?', '#', ':']));
             names.extend(id.map(|part| Text::from(part.to_owned())));
         }
@@ -175,11 +175,12 @@ fn products(statement: &Statement<'_>, means: Means, room: &mut Room) -> Result<
     let of_all = read_parts(statement.subcomponents.as_deref())?;
     let product = |json: &&RawValue| {
         let Component { id, identifiers, hashes, subcomponents } = component(json)?;
-        // Counted before anything is made of them: each of its own is compared with each of all.
+        // Counted before anything is allocated: each of the product's own parts is compared with each part of all products.
         let (own, all) = (subcomponents.as_deref().map_or(1, <[_]>::len), of_all.as_deref().map_or(1, <[_]>::len));
         room.take(own.max(1).saturating_mul(all.max(1)))?;
         let parts = match (read_parts(subcomponents.as_deref())?, &of_all) {
-            // Parts of its own and parts of all: both are meant to say less than all of it. Nobody can tell what counts.
+            // A product with own parts, in a statement with parts of all products: both narrow it, and nobody can tell which
+            // counts.
             (Some(_), Some(_)) if means == Means::Counts => Some(Rc::from([])),
             (Some(own), Some(of_all)) => Some(own.iter().filter(|part| of_all.contains(part)).cloned().collect()),
             (own, of_all) => own.or_else(|| of_all.clone()),
@@ -195,7 +196,7 @@ fn products(statement: &Statement<'_>, means: Means, room: &mut Room) -> Result<
     statement.products.iter().flatten().map(product).collect()
 }
 
-/// Each part with its names, no name where it has one that can't be compared. Tools write null where no parts are meant.
+/// Each part with its names; no names if one of them can't be compared. Tools write null where no parts are meant.
 fn read_parts(parts: Option<&[&RawValue]>) -> Result<Option<Parts>, UnreadableVex> {
     let part = |json: &&RawValue| {
         let Component { id, identifiers, hashes, .. } = component(json)?;

@@ -1,6 +1,6 @@
-//! What a statement of a VEX document is about, and what it says: in one form for all documents.
+//! A statement of a VEX document: what it is about, and what it says, in one form for all documents.
 //!
-//! What takes a finding out must name it exactly. What says that a finding counts is believed as far as it may be meant.
+//! A statement that clears a finding must name it exactly. A statement that a finding counts holds for everything that it may mean.
 
 use crate::purl::PackageUrl;
 use image_admission_image::platform::Platform;
@@ -10,7 +10,7 @@ use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::Timestamp;
 use std::rc::Rc;
 
-/// What a document says about one vulnerability in some products.
+/// A statement about one vulnerability in some products.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VexStatement {
     /// Every name of the vulnerability.
@@ -19,42 +19,42 @@ pub struct VexStatement {
     pub products: Vec<Product>,
     /// What it says.
     pub says: Says,
-    /// Since when it says so, if that is known.
+    /// The time of the statement, if known.
     pub time: Option<Timestamp>,
 }
 
-/// What is said of a vulnerability.
+/// What a statement says of a vulnerability.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Says {
-    /// In the document's own word, `not_affected`.
+    /// The document's own word, `not_affected`.
     pub status: String,
     /// Why it isn't affected.
     pub justification: Option<String>,
-    /// What that means for a finding.
+    /// The meaning for a finding.
     pub means: Means,
 }
 
-/// What a status means for a finding, the worst last.
+/// The meaning of a status for a finding, the worst last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Means {
-    /// It doesn't count.
+    /// The finding doesn't count.
     Cleared,
-    /// It would not, if the statement said why.
+    /// The finding would not count, if the statement said why.
     Unjustified,
-    /// It counts.
+    /// The finding counts.
     Counts,
 }
 
-/// Something that a statement names.
+/// A product of a statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Product {
-    /// All the names that it has, each a way to know it.
+    /// All its names. Each identifies it.
     pub names: Vec<Name>,
-    /// The parts of it that are meant; none: all of it.
+    /// The parts that are meant; none: the whole product.
     pub parts: Option<Parts>,
 }
 
-/// Parts of products, each with all its names; no name where it has one that can't be compared.
+/// Parts of products, each with all its names; no names if one of them can't be compared.
 pub type Parts = Rc<[Vec<PackageUrl>]>;
 
 /// One name of a product.
@@ -62,24 +62,24 @@ pub type Parts = Rc<[Vec<PackageUrl>]>;
 pub enum Name {
     /// The digest of an index or a manifest.
     Digest(String),
-    /// A hash, of an image or of a file; empty where it is of an algorithm that isn't compared.
+    /// A hash of an image or of a file; empty if its algorithm isn't compared.
     Hash(String),
-    /// An image by its purl, `pkg:oci/app@sha256:…`, which may lack a digest, or say more.
+    /// An image by its purl, `pkg:oci/app@sha256:…`, which may lack a digest, or have more parts.
     Image(PackageUrl),
     /// A package.
     Package(PackageUrl),
-    /// Something that can't be compared with anything here.
+    /// A name that can't be compared.
     Other,
 }
 
 /// How far a statement reaches into an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
-    /// All of it.
+    /// The whole image.
     Image,
-    /// These packages of it, each with all its names: surely these, and nothing else.
+    /// Certainly these packages, each with all its names, and nothing else.
     Packages(Vec<Parts>),
-    /// Whatever may be one of these packages.
+    /// Every package that may be one of these.
     AnyOf(Vec<PackageUrl>),
 }
 
@@ -88,18 +88,18 @@ pub enum Reach {
 pub struct Named<'i> {
     /// Its name.
     pub reference: &'i ImageReference,
-    /// Its digest, and that of the platform's manifest, which is the last.
+    /// Its digest, and then that of the platform's manifest.
     pub digests: &'i [String],
-    /// The platform that is judged, where an index says it.
+    /// The platform that is judged, if an index states it.
     pub platform: Option<&'i Platform>,
     /// Whether the signed manifest around the document names one of these digests.
     pub is_subject: bool,
-    /// Whether it does, or a statement of the document: then what says nothing of an image may be about this one.
+    /// Whether the manifest or a statement of the document names one. Then a statement without an image may be about this one.
     pub is_near: bool,
 }
 
 impl Name {
-    /// The name in a text: a purl, or an image by its digest. A text that names nothing is only somebody's id.
+    /// The name in a string: a purl, or an image by its digest. Any other string is only an id.
     pub fn of(text: &str) -> Option<Self> {
         if !text.starts_with("pkg:") {
             let digest = text.rsplit_once('@').map_or(text, |(_, digest)| digest);
@@ -109,7 +109,7 @@ impl Name {
         Some(if matches!(purl.kind.as_str(), "oci" | "docker") { Self::Image(purl) } else { Self::Package(purl) })
     }
 
-    /// The image that it names.
+    /// The digest of the image that it names.
     fn digest(&self) -> Option<&str> {
         match self {
             Self::Digest(digest) => Some(digest),
@@ -118,7 +118,7 @@ impl Name {
         }
     }
 
-    /// Whether it is a digest of the image, whatever it says beside that.
+    /// Whether it has a digest of the image, whatever other parts it has.
     fn is_digest_of(&self, image: Named<'_>) -> bool {
         let hash = if let Self::Hash(hash) = self { Some(hash.as_str()) } else { None };
         self.digest().or(hash).is_some_and(|digest| image.digests.iter().any(|own| own == digest))
@@ -130,16 +130,16 @@ impl Name {
 }
 
 impl Product {
-    /// Whether it has a digest of the image for a name.
+    /// Whether one of its names is a digest of the image.
     fn is_named(&self, image: Named<'_>) -> bool {
         self.names.iter().any(|name| name.is_digest_of(image))
     }
 
-    /// How far it reaches into an image that it surely is, or is in; none where that isn't sure.
+    /// How far it reaches into an image that it certainly is, or is in; none where that isn't certain.
     fn reach(&self, image: Named<'_>) -> Option<Reach> {
         let is_named = self.is_named(image);
         let is_it = |name: &Name| match name {
-            // Of an algorithm that isn't compared.
+            // The algorithm of this hash isn't compared.
             Name::Hash(hash) if hash.is_empty() => is_named,
             Name::Digest(_) | Name::Hash(_) => name.is_digest_of(image),
             Name::Image(purl) if name.digest().is_some() => name.is_digest_of(image) && image.is_meant(purl),
@@ -151,7 +151,7 @@ impl Product {
         match &self.parts {
             None if is_whole => Some(Reach::Image),
             Some(parts) if is_whole => Some(Reach::Packages(vec![Rc::clone(parts)])),
-            // A package with parts may be in the image more than once: nobody can tell which one is meant.
+            // A package with parts may be in the image more than once, and nobody can tell which one is meant.
             None if image.is_subject => {
                 packages().filter(|names| !names.is_empty()).map(|names| Reach::Packages(vec![Rc::from([names])]))
             }
@@ -159,7 +159,7 @@ impl Product {
         }
     }
 
-    /// How far it may reach: nowhere where it is surely another image, and to all of this one where nobody can tell.
+    /// How far it may reach: nowhere if it is certainly another image, and into all of this one if nobody can tell.
     fn may_reach(&self, image: Named<'_>) -> Option<Reach> {
         let is_ours = self.is_named(image);
         if !is_ours && (!image.is_near || (self.is_another() && !image.may_be_in_an_index())) {
@@ -170,7 +170,7 @@ impl Product {
         for name in &self.names {
             match name {
                 Name::Package(purl) => all.push(purl.clone()),
-                // A file of the package; and where parts are named, it is these.
+                // The hash is of the package's file; and where there are parts, only these are meant.
                 Name::Hash(_) if !is_ours => {}
                 _ => is_clear &= self.parts.is_some(),
             }
@@ -183,7 +183,7 @@ impl Product {
         Some(if is_clear && !all.is_empty() { Reach::AnyOf(all) } else { Reach::Image })
     }
 
-    /// Whether all that it is called are images by their digests, and their hashes.
+    /// Whether all its names are digests of images, and their hashes.
     fn is_another(&self) -> bool {
         let mut digests = self.names.iter().filter_map(Name::digest).peekable();
         digests.peek().is_some()
@@ -195,10 +195,11 @@ impl Product {
 }
 
 impl Named<'_> {
-    /// Whether a purl without a digest has its name. Who says more than the repository and the platform says what can't be compared.
+    /// Whether a purl without a digest has the image's name. A purl may have only the repository and the platform: other parts
+    /// can't be compared.
     fn is_called(&self, purl: &PackageUrl) -> bool {
         let name = self.reference.name();
-        // With a tag it is one image of those that the repository has, and nobody knows which.
+        // With a tag it is one of the repository's images, and nobody knows which.
         let is_repository = |url: &str| {
             ImageReference::parse(url).is_ok_and(|other| other.name() == name)
                 && !url.contains('@')
@@ -213,7 +214,7 @@ impl Named<'_> {
             && self.is_meant(purl)
     }
 
-    /// Whether a purl means all of the platform that is judged: not a file in it, and no other platform.
+    /// Whether a purl means the whole image of the judged platform: not a file in it, and no other platform.
     fn is_meant(&self, purl: &PackageUrl) -> bool {
         if !is_on(Remedy::NarrowVexProduct) {
             return true;
@@ -223,13 +224,13 @@ impl Named<'_> {
         let is_platform = match self.platform {
             _ if os.or(arch).or(variant).is_none() => true,
             Some(platform) => platform.is(os, arch, variant),
-            // A manifest is of one platform, and says it itself; an index has several.
+            // A manifest has one platform; an index has several.
             None => self.digests.len() == 1 && self.digests.first() == purl.version.as_ref(),
         };
         purl.subpath.is_none() && is_platform && purl.qualifiers.iter().all(|(key, _)| known.contains(&key.as_str()))
     }
 
-    /// Whether an index that isn't asked for may have it: who names one manifest by its digest names no index.
+    /// Whether it may be an entry of an index that is unknown here: a reference with a manifest's digest names no index.
     fn may_be_in_an_index(&self) -> bool {
         self.is_subject && self.digests.len() == 1 && self.reference.digest().is_some()
     }
@@ -274,7 +275,8 @@ impl VexStatement {
 }
 
 impl Reach {
-    /// Whether a finding in a package is in it. One whose package isn't known is in none that is surely meant, and may be in any.
+    /// Whether it includes a finding in a package. A finding without a package is never in [`Reach::Packages`], and always in
+    /// [`Reach::AnyOf`].
     pub fn has(&self, package: Option<&PackageUrl>) -> bool {
         match (self, package) {
             (Self::Image, _) | (Self::AnyOf(_), None) => true,
@@ -289,7 +291,7 @@ impl Reach {
     }
 }
 
-/// The later of two times of one word that a finding counts: none, which is later than all others, where one can't be read.
+/// The latest of several times; none, which counts as later than all others, if one can't be read.
 pub fn latest<'t>(times: impl Iterator<Item = &'t Text<'t>>) -> Option<Timestamp> {
     let times: Option<Vec<Timestamp>> = times.map(|time| Timestamp::parse(time.as_str())).collect();
     times?.into_iter().max()

@@ -1,6 +1,7 @@
 //! What makes a scan report accepted.
 
 use super::NAMESPACE;
+use image_admission_settings::{Count, GateAction, MissingScores, UnknownLicense};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 
@@ -133,18 +134,6 @@ pub struct Licenses {
     pub action: Option<GateAction>,
 }
 
-/// What becomes of an image with a package whose licence isn't known.
-#[derive(Debug, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum UnknownLicense {
-    /// It is rejected.
-    Reject,
-    /// It is admitted, with a warning.
-    Warn,
-    /// It is admitted.
-    Ignore,
-}
-
 /// A limit for each severity; one that isn't named is not limited.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -182,16 +171,6 @@ pub struct CvssScore {
     /// At most so many. It needs `threshold`.
     #[schemars(extend("default" = 0))]
     pub max_count: Option<u64>,
-}
-
-/// What counts as one finding.
-#[derive(Debug, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Count {
-    /// A vulnerability, in however many packages it is.
-    Unique,
-    /// A vulnerability in a package.
-    Entries,
 }
 
 /// Images that run already.
@@ -233,16 +212,6 @@ pub struct GraceBySeverity {
     /// Of those that aren't rated.
     #[schemars(extend("pattern" = "^([0-9]+[wdhms])*$"))]
     pub unknown: Option<String>,
-}
-
-/// What a gate does with what it finds.
-#[derive(Debug, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum GateAction {
-    /// The image is rejected. So is one of which its report doesn't say what the gate asks for.
-    Reject,
-    /// The image is admitted, with a warning.
-    Warn,
 }
 
 /// A gate for what is exploited.
@@ -309,14 +278,4 @@ pub struct Epss {
     /// What becomes of findings without a forecast.
     #[schemars(extend("default" = "count"))]
     pub missing: Option<MissingScores>,
-}
-
-/// What becomes of findings without a forecast.
-#[derive(Debug, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum MissingScores {
-    /// They count as if they were likely.
-    Count,
-    /// They don't count.
-    Ignore,
 }

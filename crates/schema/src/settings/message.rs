@@ -1,5 +1,6 @@
 //! The words of rejections.
 
+use image_admission_settings::MessageStyle;
 use schemars::JsonSchema;
 
 /// What rejections say beside their reasons, and what comes first.
@@ -23,15 +24,4 @@ pub struct Message {
     pub docs: Option<String>,
     /// What comes first where a scan rejects images.
     pub style: Option<MessageStyle>,
-}
-
-/// What comes first.
-#[derive(Debug, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(extend("default" = "documented"))]
-pub enum MessageStyle {
-    /// The lines that Sysdig's admission controller documents, which alerts look for; then for each image what was found.
-    Documented,
-    /// For each image what was found, then its documented line.
-    ReasonFirst,
 }

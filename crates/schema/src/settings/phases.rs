@@ -1,6 +1,7 @@
 //! The two phases.
 
 use super::NAMESPACE;
+use image_admission_settings::{FailureFallback, Fallback, PreScanAction, ScanAction};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 
@@ -43,18 +44,6 @@ pub struct PreScanCustomPolicy {
     pub prefix: String,
     /// What happens to them.
     pub action: PreScanAction,
-}
-
-/// What pre-scan can do.
-#[derive(Debug, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum PreScanAction {
-    /// The image may run, unseen.
-    Accept,
-    /// The workload is rejected.
-    Reject,
-    /// Its scan decides.
-    Scan,
 }
 
 /// The scan phase.
@@ -107,38 +96,4 @@ pub struct ScanCustomPolicy {
     pub prefix: String,
     /// What happens to them.
     pub action: ScanAction,
-}
-
-/// What the scan phase can do.
-#[derive(Debug, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ScanAction {
-    /// The image may run, whatever its scan says.
-    Accept,
-    /// The workload is rejected, whatever its scan says.
-    Reject,
-    /// What the scan says.
-    ScanResult,
-}
-
-/// What to do about a failure.
-#[derive(Debug, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum FailureFallback {
-    /// The image may run, whoever caused the failure: it isn't there, or its registry denies access, for example.
-    Accept,
-    /// The image may run where an outage caused the failure: of the cluster, of the scanner, or of a registry that `registries` names.
-    AcceptOutages,
-    /// The workload is rejected.
-    Reject,
-}
-
-/// What to do while there is no report.
-#[derive(Debug, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fallback {
-    /// The image may run.
-    Accept,
-    /// The workload is rejected.
-    Reject,
 }

@@ -1,5 +1,6 @@
 //! The registries that are asked, and their mirrors.
 
+use image_admission_settings::MirrorAsk;
 use schemars::JsonSchema;
 
 /// A registry that is asked about images.
@@ -26,15 +27,4 @@ pub struct MirroredRegistry {
     pub mirror: String,
     /// Who says which digest a tag has.
     pub ask: Option<MirrorAsk>,
-}
-
-/// Who says which digest a tag has.
-#[derive(Debug, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("default" = "mirror"))]
-pub enum MirrorAsk {
-    /// The mirror: the registry itself is never asked.
-    Mirror,
-    /// Both, with one more call for each tag. Where they name different digests, the image has `scan_failed`.
-    Both,
 }

@@ -1,5 +1,6 @@
 //! Rules in Rego, and what they read.
 
+use image_admission_settings::RegoVersion;
 use schemars::JsonSchema;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -91,16 +92,6 @@ pub struct RegoLibrary {
     pub rego: String,
     /// Its syntax, if not that of `regoVersion` at the top level.
     pub rego_version: Option<RegoVersion>,
-}
-
-/// The syntax of rules.
-#[derive(Debug, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum RegoVersion {
-    /// Without `if` and `contains`.
-    V0,
-    /// As OPA 1.0 reads it.
-    V1,
 }
 
 /// A kind of the cluster that rules see.

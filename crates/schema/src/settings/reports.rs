@@ -1,6 +1,7 @@
 //! Where scan reports come from.
 
 use super::verification::{Certificate, Keyless, TransparencyLog};
+use image_admission_settings::{ReportIdentity, UnprovenIndexes};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 
@@ -28,16 +29,6 @@ pub struct Reports {
     /// image in it. Where one platform is listed in `platforms` and pinned, it makes no difference.
     #[schemars(extend("default" = "reject"))]
     pub unproven_indexes: Option<UnprovenIndexes>,
-}
-
-/// What becomes of an index that may hold more than the host shows.
-#[derive(Debug, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum UnprovenIndexes {
-    /// It is `scan_failed`, whatever `scanFailed` says.
-    Reject,
-    /// What the host shows of it is judged, with a warning: whoever can push to the repository can get past the scan.
-    Warn,
 }
 
 /// A source; set one.
@@ -113,16 +104,6 @@ pub struct TrivyOperator {
     /// What makes a report this image's.
     #[schemars(extend("default" = "digest"))]
     pub identity: Option<ReportIdentity>,
-}
-
-/// What makes a report this image's.
-#[derive(Debug, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReportIdentity {
-    /// A digest that it names.
-    Digest,
-    /// A digest, or in a report without any the tag, which may have been another image's when it was scanned.
-    Tag,
 }
 
 /// Artifacts beside the image; set `tagSuffix` or `artifactType`, and who must have signed.

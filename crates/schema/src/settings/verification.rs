@@ -1,5 +1,6 @@
 //! Who signed an image, and what was attested of it.
 
+use image_admission_settings::ExistingImages;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -105,16 +106,6 @@ pub struct Policy {
     pub existing_images: Option<ExistingImages>,
     /// Where Kyverno evaluates it; here that is always at admission.
     pub evaluation: Option<Evaluation>,
-}
-
-/// What becomes of the images that an update leaves as they are.
-#[derive(Debug, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum ExistingImages {
-    /// No list has them, and an update that brings no other image asks nothing.
-    Skip,
-    /// They are judged as though they were new: what runs already may be held back.
-    Judge,
 }
 
 /// Which requests and images a policy is about.

@@ -1,22 +1,22 @@
-//! How long findings don't count: one span for all of them, or one for each severity.
+//! How long findings don't count: one duration for all of them, or one for each severity.
 
 use super::Severity;
 use crate::read::{Path, Problems, SettingsMap};
 use image_admission_untrusted::time::Span;
 use serde_json::Value;
 
-/// Spans in which findings don't count, by their severity.
+/// Durations in which findings don't count, by severity.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GracePeriods(Vec<(Severity, Span)>);
 
 impl GracePeriods {
-    /// The span for findings of a severity; none where they count at once.
+    /// The duration for findings of a severity; none where they count at once.
     #[must_use]
     pub fn of(&self, severity: Severity) -> Option<&Span> {
         self.0.iter().find(|(of, _)| *of == severity).map(|(_, span)| span)
     }
 
-    /// Whether they are at least as long, for each severity, as others.
+    /// Whether they are at least as long as others, for each severity.
     pub fn cover(&self, others: &Self) -> bool {
         let is_covered =
             |severity: &Severity, span: &Span| self.of(*severity).is_some_and(|own| !own.is_shorter_than(span));
@@ -24,7 +24,7 @@ impl GracePeriods {
     }
 }
 
-/// `14d` for every severity, or `{critical: 3d, high: 14d}`: one that isn't named has none. An empty text or object is as absent.
+/// `14d` for every severity, or `{critical: 3d, high: 14d}`: others have none. An empty string or object counts as absent.
 pub(super) fn read(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems) -> Option<GracePeriods> {
     match map.get(key)? {
         value @ Value::Object(_) => read_by_severity(value, &map.path().key(key), problems),

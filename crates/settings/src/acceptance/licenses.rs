@@ -12,7 +12,7 @@ pub struct LicenseGate {
     pub list: LicenseList,
     /// What becomes of an image with a package whose licence isn't known.
     pub unknown: UnknownLicense,
-    /// How the purls of packages start that aren't looked at, as they are compared.
+    /// How the purls of skipped packages start, in the form that is compared.
     pub except: Vec<String>,
     /// What becomes of an image with a package whose licence is denied, or isn't allowed.
     pub action: GateAction,
@@ -20,6 +20,7 @@ pub struct LicenseGate {
 
 /// What becomes of an image with a package whose licence isn't known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum UnknownLicense {
     /// It is rejected.
     #[default]

@@ -19,13 +19,13 @@ pub struct PackageGate {
 pub struct DeniedPackage {
     /// Which package.
     pub purl: PurlPattern,
-    /// In which versions; none: in any.
+    /// The denied versions; none: all of them.
     pub versions: Option<VersionRange>,
-    /// Why, for those who are told.
+    /// The reason, for messages.
     pub reason: Option<String>,
 }
 
-/// The most packages that are denied: each package of an image is held against each of them.
+/// The most denied packages: each package of an image is compared with each of them.
 const MAX_DENIED: usize = 1000;
 /// The longest reason.
 const MAX_REASON_LENGTH: usize = 200;

@@ -11,7 +11,7 @@ pub(crate) struct BuiltinKind {
     pub versions: &'static [&'static str],
     /// `Pod`
     pub kind: &'static str,
-    /// The resource that objects of the kind are sent as: `pods`; `pods/exec` where it is one of another kind's.
+    /// The resource that rules name for the kind: `pods`, or `pods/exec` for a subresource of another kind.
     pub resource: &'static str,
     /// What `kubectl` calls it for short.
     short: &'static [&'static str],
@@ -34,7 +34,7 @@ const DEVICES: &[&str] = &["v1", "v1beta2", "v1beta1", "v1alpha3"];
 const FLOWS: &[&str] = &["v1", "v1beta3"];
 const LISTED: &[&str] = &["v1", "v1beta1", "v1alpha1"];
 
-/// All of them. Of two groups that serve a kind, the older one is first.
+/// All built-in kinds. Where two groups serve a kind, the older group is first.
 pub(crate) static KINDS: &[BuiltinKind] = &[
     of("", V1, "Pod", "pods", &["po"]),
     of("", V1, "Service", "services", &["svc"]),
@@ -122,7 +122,7 @@ pub(crate) static KINDS: &[BuiltinKind] = &[
 ];
 
 impl BuiltinKind {
-    /// Whether some release serves it in a version. What has no stable version yet may get others at any time.
+    /// Whether some release serves it in a version. A kind without a stable version yet may get any other.
     pub(crate) fn is_served_in(&self, version: &str) -> bool {
         self.versions.contains(&version) || !self.versions.iter().any(|version| is_stable(version))
     }
@@ -133,7 +133,7 @@ impl BuiltinKind {
         group.into_iter().chain(self.versions.first().copied()).collect::<Vec<_>>().join("/")
     }
 
-    /// Whether the API server asks no webhook about it, whatever its rules say, lest one keeps itself from being mended.
+    /// Whether the API server never sends it to webhooks, whatever their rules say, so that none can block its own repair.
     pub(crate) fn is_never_asked_about(&self) -> bool {
         self.group == ADMISSION
     }
@@ -149,15 +149,15 @@ pub(crate) fn is_own_group(group: &str) -> bool {
     KINDS.iter().any(|own| own.group == group)
 }
 
-/// Whether a CRD can have a group: such a one is a domain, and none that Kubernetes serves itself.
+/// Whether a CRD can have a group: it is a domain that Kubernetes itself doesn't serve.
 pub(crate) fn is_crd_group(group: &str) -> bool {
     group.contains('.') && !is_own_group(group)
 }
 
-/// The kind that is meant by a name that isn't one: another case, the plural, the resource, what `kubectl` takes, or one wrong
-/// letter in a long name. Of several, one of the group.
+/// The kind that is meant by a name of no kind: another case, the plural, the resource, a short name of `kubectl`, or one wrong
+/// letter in a long name. The group's own kind is preferred.
 pub(crate) fn misspelt(name: &str, group: Option<&str>) -> Option<&'static BuiltinKind> {
-    // The one of the group is looked for first.
+    // The group's own kind comes first.
     let preferred = |is_meant: &dyn Fn(&BuiltinKind) -> bool| {
         let is_preferred = |own: &&BuiltinKind| group == Some(own.group) && is_meant(own);
         KINDS.iter().find(is_preferred).or_else(|| KINDS.iter().find(|own| is_meant(own)))
@@ -166,7 +166,7 @@ pub(crate) fn misspelt(name: &str, group: Option<&str>) -> Option<&'static Built
         .or_else(|| preferred(&|own| own.is_called(name, differs_by_one_letter)))
 }
 
-/// Whether long names differ by one letter that is wrong, missing or too much, or by two that changed places.
+/// Whether two long names differ by one letter (wrong, missing or too much), or by two that changed places.
 pub(crate) fn differs_by_one_letter(name: &str, other: &str) -> bool {
     const LONG: usize = 6;
     let is_long = name.len().min(other.len()) >= LONG;
@@ -185,7 +185,7 @@ pub(crate) fn differs_by_one_letter(name: &str, other: &str) -> bool {
     }
 }
 
-/// Whether a version is one, as Kubernetes counts them: `v1`, `v1beta2`.
+/// Whether a string is a version as Kubernetes writes them: `v1`, `v1beta2`.
 pub(crate) fn is_version(text: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     text.strip_prefix('v').is_some_and(|rest| {

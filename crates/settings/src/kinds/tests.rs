@@ -60,7 +60,7 @@ fn kinds_of_crds_are_taken() {
     ] {
         assert_eq!(parse(text).to_string(), text);
     }
-    // Releases to come may serve more.
+    // Later releases may serve more.
     for text in ["scheduling.k8s.io/v1alpha1/Workload", "resource.k8s.io/Device", "resource.k8s.io/v1/DeviceTaintRule"]
     {
         assert_eq!(parse(text).to_string(), text);

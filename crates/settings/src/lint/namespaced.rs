@@ -1,9 +1,9 @@
-//! The `rules` of a policy of a namespace, held against the resources that such policies may be about.
+//! The `rules` of a policy of a namespace, compared with the resources that such policies may judge.
 
 use super::{Lint, LintRule, LintSeverity};
 use crate::ResourceRule;
 
-/// By API group, the resources that Kubewarden's chart allows policies of a namespace as it comes:
+/// By API group, the resources that Kubewarden's chart allows policies of a namespace by default:
 /// `namespacedPoliciesAllowedResources` of 1.38 and 1.39.
 const ALLOWED: [(&str, &[&str]); 5] = [
     ("", &["pods", "replicationcontrollers", "configmaps", "secrets", "services", "persistentvolumeclaims"]),
@@ -13,8 +13,8 @@ const ALLOWED: [(&str, &[&str]); 5] = [
     ("policy", &["poddisruptionbudgets"]),
 ];
 
-/// What the rules of an AdmissionPolicy or an AdmissionPolicyGroup send, and such a policy may not be about by default: Kubewarden
-/// 1.38 and later deploy none of it then.
+/// What the rules of an AdmissionPolicy or an AdmissionPolicyGroup send and such a policy may not judge by default. Kubewarden 1.38
+/// and later don't deploy it then.
 #[must_use]
 pub fn lint_namespaced_rules(rules: &[ResourceRule]) -> Vec<Lint> {
     let mut lints = Vec::new();

@@ -1,5 +1,5 @@
-//! What the `rules` of a policy's manifest send, held against what the settings are about: nobody notices a policy that is
-//! never asked.
+//! What the `rules` of a policy's manifest send, compared with what the settings judge: nobody notices a policy that is never
+//! asked.
 
 use super::{Lint, LintFix, LintRule, LintSeverity, Lints, may};
 use crate::kinds::kubernetes::{BuiltinKind, KINDS, is_crd_group};
@@ -9,12 +9,12 @@ use image_admission_image::workload::WorkloadKind;
 
 const CREATE: &str = "CREATE";
 const UPDATE: &str = "UPDATE";
-/// The subresources of Pods by which images and resources of containers are changed.
+/// The subresources of Pods that change images and resources of containers.
 const EPHEMERAL_CONTAINERS: &str = "ephemeralcontainers";
 const RESIZE: &str = "resize";
 
 impl Settings {
-    /// What the settings are about and the `rules` of a manifest don't send, in the order of [`LintRule`] and of the settings.
+    /// What the settings judge and the `rules` of a manifest don't send, in the order of [`LintRule`] and of the settings.
     #[must_use]
     pub fn lint_rules(&self, rules: &[ResourceRule]) -> Vec<Lint> {
         let mut lints = Lints::default();
@@ -43,7 +43,7 @@ impl Settings {
 }
 
 impl Lints {
-    /// Rules that the API server takes, and that no request is ever sent for.
+    /// Rules that the API server accepts, but never sends a request for.
     fn misnamed_resources(&mut self, rules: &[ResourceRule]) {
         for (position, rule) in rules.iter().enumerate() {
             for (key, why) in misnamed_resources(rule) {
@@ -116,7 +116,7 @@ impl Lints {
         }
     }
 
-    /// Images that are changed later, or that Pods are made with, where only one of both is sent.
+    /// Workloads of which only creations or only updates are sent.
     fn missing_operations(&mut self, rules: &[ResourceRule]) {
         let pods_are_made = sends(rules, &of_workload(WorkloadKind::Pod), CREATE);
         for kind in WorkloadKind::ALL {
@@ -166,7 +166,7 @@ impl Lints {
         if !is_asked || sends(rules, &target, UPDATE) {
             return;
         }
-        // A rule that sends changes of Pods sends those of the subresource too, where it names that.
+        // A rule that sends updates of Pods would send those of the subresource too, if it named it.
         let position = rules.iter().position(|rule| sends(std::slice::from_ref(rule), &pods, UPDATE));
         let fix = position.map(|position| LintFix::AppendText {
             path: format!("spec.rules[{position}].resources"),
@@ -183,7 +183,7 @@ impl Lints {
 enum Sent {
     Yes,
     No,
-    /// Not the resource that a kind of a CRD has as a rule.
+    /// Not under the usual resource name of a CRD's kind.
     Unlikely,
 }
 
@@ -193,7 +193,7 @@ struct Target<'a> {
     group: Option<&'a str>,
     version: Option<&'a str>,
     resource: &'a str,
-    /// None: any that is of the object itself.
+    /// None: any that carries the object itself.
     sub_resource: Option<&'a str>,
 }
 
@@ -225,7 +225,7 @@ fn sent(pattern: &KindPattern, rules: &[ResourceRule]) -> Sent {
     if any(&|rule| covers(rule, &target, None) && is_named(rule)) {
         return Sent::Yes;
     }
-    // The CRD alone says what its resource is called.
+    // Only the CRD says what its resource is called.
     let may_be = any(&|rule| group.map_or_else(|| is_of_crds(rule), |group| has(&rule.groups, group)));
     if may_be { Sent::Unlikely } else { Sent::No }
 }
@@ -267,7 +267,7 @@ fn is_builtin_sent(own: &BuiltinKind, version: Option<&str>, rules: &[ResourceRu
     let (resource, sub_resource) =
         own.resource.split_once('/').map_or((own.resource, None), |(resource, sub)| (resource, Some(sub)));
     match sub_resource {
-        // The group and the version are the kind's, and rules name those of the resource.
+        // Rules name the group and the version of the resource; these here are the kind's.
         Some(_) => {
             let target = Target { group: None, version: None, resource, sub_resource };
             rules.iter().any(|rule| covers(rule, &target, None))
@@ -300,7 +300,7 @@ fn covers(rule: &ResourceRule, target: &Target<'_>, operation: Option<&str>) -> 
         })
 }
 
-/// Whether what is sent of a subresource is the object itself, and no object of another kind.
+/// Whether requests for a subresource carry the object itself, not one of another kind.
 fn is_of_object(resource: &str, sub_resource: &str) -> bool {
     let is_other = |own: &BuiltinKind| {
         own.resource.split_once('/').is_some_and(|(of, sub)| sub == sub_resource && (of == "*" || of == resource))
@@ -308,7 +308,7 @@ fn is_of_object(resource: &str, sub_resource: &str) -> bool {
     !KINDS.iter().any(is_other)
 }
 
-/// Whether a rule of the manifest sends anything that a resource of a policy's rule is about.
+/// Whether a rule of the manifest sends anything that a policy's resource rule is about.
 fn overlaps(sent: &ResourceRule, rule: &ResourceRule, written: &str) -> bool {
     let (resource, sub_resource) = written.split_once('/').unwrap_or((written, ""));
     let is_any = |list: &[String]| list.is_empty() || list.iter().any(|own| own == "*");
@@ -329,14 +329,14 @@ fn overlaps(sent: &ResourceRule, rule: &ResourceRule, written: &str) -> bool {
     let has_resource = |other: &String| {
         let (other, other_sub) = other.split_once('/').unwrap_or((other, ""));
         let is_both_sub = sub_resource == "*" || other_sub == "*" || sub_resource == other_sub;
-        // A policy about Pods is one about what is added to them too.
+        // A policy about Pods is also about their ephemeral containers.
         let is_added = sub_resource.is_empty() && other_sub == EPHEMERAL_CONTAINERS;
         (other == "*" || resource == "*" || other == resource) && (is_both_sub || is_added)
     };
     has_kinds && both(&sent.operations, &rule.operations) && sent.resources.iter().any(has_resource)
 }
 
-/// Where the first rule stands that sends something.
+/// The path of the first rule that sends something.
 fn path_of_rule(rules: &[ResourceRule], target: &Target<'_>, operation: &str, key: &str) -> String {
     let position = rules.iter().position(|rule| covers(rule, target, Some(operation)));
     position.map_or_else(|| "spec.rules".to_owned(), |position| format!("spec.rules[{position}].{key}"))

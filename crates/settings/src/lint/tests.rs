@@ -50,7 +50,7 @@ fn prefixes_of_every_tag() {
             "scanPolicies.customPolicies[1]: the prefix `ghcr.io/b` ends inside a path segment, and matches whatever goes on from there",
         )],
     );
-    // Who wrote both, in any order, has no more to do; one that rejects is no such entry.
+    // With both, in any order, nothing is left to do. An entry that rejects doesn't count.
     let by_digest = |action: &str| json!({"prefix": "ghcr.io/a@", "action": action});
     check(&list(json!([of_tags("accept"), by_digest("accept")])), &[]);
     check(&list(json!([by_digest("accept"), of_tags("accept")])), &[]);
@@ -184,7 +184,7 @@ fn sboms_that_nobody_asks_for_and_licences_that_are_none() {
     check(&unsigned, &[("attestors-unused", unasked)]);
 }
 
-/// A policy about signatures that lints are looked for in.
+/// Settings with a policy about signatures.
 fn verified(policy: &Value) -> Value {
     let mut whole = json!({"name": "signed", "verifications": [{"expression": "true"}]});
     whole.as_object_mut().unwrap().extend(policy.as_object().unwrap().clone());
@@ -835,7 +835,7 @@ fn policies_about_images_that_see_every_update() {
         "deny[\"x\"] { input.request.operation == \"CREATE\"; endswith(input.images.containers[_], \":latest\") }",
         "deny[\"x\"] { image := input.images.containers[_]; not image == input.request.oldObject.spec.containers[_].image }",
         "deny[\"x\"] { not input.metadata.labels.owner }",
-        // What images are is told of the new ones alone.
+        // Configurations are only given for new images.
         "deny[\"x\"] { input.imageConfigs[image][_].runsAsRoot; image != \"\" }",
         "warn[\"x\"] { endswith(input.images.containers[_], \":latest\") }",
     ] {

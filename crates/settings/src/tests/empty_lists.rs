@@ -1,5 +1,5 @@
-//! Lists that are empty, or have an empty text: what each means, and which are refused. A template writes them where a value is
-//! missing, and then no list may let in more than its author meant.
+//! Lists that are empty, or have an empty string: what each means, and which are refused. Templates write them where a value is
+//! missing. Such a list must not admit more than its author meant.
 
 use super::super::*;
 use serde_json::json;
@@ -14,7 +14,7 @@ enum Means {
     LeftOut,
     /// Something of its own: what.
     Own(&'static str),
-    /// Entries are objects, and a text is none.
+    /// Entries are objects, and a string is none.
     NoText,
 }
 
@@ -412,7 +412,7 @@ fn no_list_that_is_empty_lets_in_more_than_is_meant() {
     }
 }
 
-/// Whoever adds a list says here what it means when it is empty. The schema knows all of them.
+/// A new list must say here what it means when it is empty. The schema knows all lists.
 #[test]
 fn every_list_of_the_settings_is_in_the_table() {
     fn lists(schema: &Value, path: &str, found: &mut BTreeSet<String>) {
@@ -514,7 +514,7 @@ fn objects_with_an_empty_list_are_malformed() {
     }
 }
 
-/// A prefix of no letters is one of every image.
+/// An empty prefix matches every image.
 #[test]
 fn an_empty_prefix_is_refused() {
     for phase in ["preScanPolicies", "scanPolicies"] {
@@ -540,7 +540,7 @@ fn an_empty_prefix_is_refused() {
     }
 }
 
-/// Nothing after the colon is what most templates write without values.
+/// Most templates write nothing after the colon where a value is missing.
 #[test]
 fn a_null_narrows_nothing_either() {
     let narrowing =

@@ -1,7 +1,7 @@
-//! What an expression gives, and what in it can't work, as far as that is known before anything is evaluated.
+//! The type of an expression, and what in it can't work, as far as that is known before an evaluation.
 //!
-//! CEL's own type checker refuses more: an equality of two types, branches of different types. These have a value here, so that
-//! nothing is said of them.
+//! CEL's own type checker refuses more, such as an equality of two types, or branches of different types. These have a value here,
+//! so they are no errors.
 
 use super::signatures::{self, Signature};
 use super::types::Type;
@@ -17,13 +17,13 @@ use std::collections::BTreeMap;
 /// What is known of the variables of a policy's expressions.
 #[derive(Debug, Default)]
 pub(super) struct Types {
-    /// Of `variables`, by name.
+    /// The types of `variables`, by name.
     pub(super) variables: BTreeMap<String, Type>,
-    /// Whether functions are those of the engine's own tables, which take other arguments than the ones here.
+    /// Whether functions come from the engine's own tables, which take other arguments than the ones here.
     pub(super) has_other_functions: bool,
 }
 
-/// What an expression must give.
+/// The wanted type of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     Anything,
@@ -33,7 +33,7 @@ pub(super) enum Wanted {
     TextOrTexts,
 }
 
-/// The type of what an expression gives, and everything in it that can't work.
+/// The type of an expression, and everything in it that can't work.
 pub(super) fn infer(program: &Program, types: &Types, wanted: Wanted) -> (Type, Vec<String>) {
     let mut inference = Inference { types, bound: Vec::new(), problems: Vec::new() };
     let given = match wanted {
@@ -231,7 +231,7 @@ impl Inference<'_> {
         let result = result(&signatures::operator(name), &given).filter(|_| !is_no_key);
         if let Some(result) = result {
             return match (result, given.as_slice()) {
-                // What is known of both lists is known of the sum.
+                // What is known of both lists is true for the sum.
                 (Type::List(_), [left @ Type::List(_), right @ Type::List(_)]) => left.clone().or(right.clone()),
                 (result, _) => result,
             };
@@ -301,7 +301,7 @@ impl Inference<'_> {
         Type::Dynamic
     }
 
-    /// What a macro became.
+    /// The loop that a macro became.
     fn repeated(&mut self, of: &ComprehensionExpr) -> Type {
         let element = match self.of(&of.iter_range) {
             Type::List(element) if *element != Type::Nothing => *element,
@@ -335,7 +335,7 @@ impl Inference<'_> {
         result
     }
 
-    /// Looks at an expression that must be true or false; `why` says that it is something else.
+    /// Checks an expression that must be true or false; `why` words the error.
     fn verdict(&mut self, tree: &IdedExpr, why: impl Fn(&Type) -> String) {
         let given = self.of(tree);
         if let Some(name) = counted(tree) {
@@ -348,7 +348,7 @@ impl Inference<'_> {
     }
 }
 
-/// The function whose count an expression may give, directly or by one of its branches.
+/// The function whose count is the value of an expression, directly or in one of its branches.
 fn counted(tree: &IdedExpr) -> Option<&str> {
     let Expr::Call(call) = &stepped(tree).expr else { return None };
     match (call.func_name.as_str(), call.args.as_slice()) {
@@ -357,13 +357,13 @@ fn counted(tree: &IdedExpr) -> Option<&str> {
     }
 }
 
-/// Whether a value of a type can be looked for among the keys of a map. Where nothing is known of them nothing is said.
+/// Whether a value of a type may be a key of a map. If the keys' type is unknown, it may.
 fn can_be_key(keys: &Type, given: &Type) -> bool {
     const KEYS: [Type; 5] = [Type::BOOL, Type::DOUBLE, Type::INT, Type::STRING, Type::UINT];
     matches!(keys, Type::Dynamic | Type::Nothing) || KEYS.iter().any(|key| key.may_be(given))
 }
 
-/// What is given, whichever of the ways to call it is the one; none where it is none of them.
+/// The type of the result, if one of the ways to call the function fits; none if none does.
 fn result(signatures: &[Signature], given: &[Type]) -> Option<Type> {
     signatures.iter().filter_map(|signature| signature.result(given)).reduce(Type::or)
 }
@@ -591,10 +591,10 @@ mod tests {
         assert_eq!(found("now.getFullYear() + 'a'"), ["`now.getFullYear() + 'a'`: `+` can't add an int and a string"]);
     }
 
-    /// What the type checker of Kubernetes says of generated expressions.
+    /// The results of Kubernetes' type checker for generated expressions.
     const CASES: &str = include_str!("../../../../../e2e-tests/cel-types/cases.json");
 
-    /// What an expression comes to, where nothing in it is known only in a cluster.
+    /// The result of an expression, if all of it is known without a cluster.
     fn evaluated(text: &str) -> Option<Result<Value, String>> {
         let program = Program::read(text).unwrap();
         let asks = |name: &str| questions::asking().any(|asking| asking == name);
@@ -621,12 +621,12 @@ mod tests {
             let text = case["expression"].as_str().unwrap();
             let there = case.get("refused").and_then(|why| why.as_str());
             let here = problems(text, Wanted::Anything);
-            // Beside these a part that can't work may not be needed.
+            // With one of these, a part that can't work may not be evaluated.
             let ways = ["&&", "||", "?", ".all(", ".exists", ".map(", ".filter("];
             let value = evaluated(text).filter(|_| !ways.iter().any(|way| text.contains(way)));
             if here.is_empty() {
                 accepted += 1;
-                // Of the keys of `{}` nothing is known.
+                // The type of the keys of `{}` is unknown.
                 if let Some(Err(error)) = &value
                     && there.is_some()
                     && !text.contains("{}")
@@ -635,8 +635,8 @@ mod tests {
                 }
             } else {
                 refused += 1;
-                // The judge takes null for a timestamp, a duration and what Kubernetes adds, and an int for a duration. Here they
-                // have no value.
+                // Kubernetes takes null for a timestamp, a duration and its own types, and an int for a duration. Here these have
+                // no value.
                 let is_known = text.contains("null") || text.contains("duration(");
                 assert!(there.is_some() || is_known, "{text}: refused here alone: {here:?}");
                 assert!(!matches!(value, Some(Ok(_))), "{text}: refused, and gives {value:?}: {here:?}");
@@ -645,7 +645,7 @@ mod tests {
         assert!(refused >= 300 && accepted >= 300, "{refused} {accepted}");
     }
 
-    /// What Kyverno says of expressions of its own tests, and cel-go of such with `format`.
+    /// The results of Kyverno for expressions of its own tests, and of cel-go for expressions with `format`.
     const OF_KYVERNO: &str = include_str!("../../../../../e2e-tests/kyverno/cases.json");
     const OF_FORMAT: &str = include_str!("../../../../../e2e-tests/cel-format/cases.json");
 

@@ -1,14 +1,14 @@
-//! What operators and functions take, and what they give.
+//! The types of the arguments and results of operators and functions.
 //!
-//! Each way to call one is a line, `string, int -> string`; `|` stands between types of which any will do. What is called on a
-//! value has that value as its first argument.
+//! Each way to call one is a line, `string, int -> string`. `|` separates alternative types. A function that is called on a value
+//! has that value as its first argument.
 
 use super::types::Type;
 
 /// One way to call an operator or a function.
 #[derive(Debug)]
 pub(super) struct Signature {
-    /// For each argument the types that will do.
+    /// For each argument, its possible types.
     arguments: Vec<Vec<Type>>,
     result: Type,
 }
@@ -36,7 +36,7 @@ const EXTREME: &[&str] = &[
 const PART_OF_TIME: &[&str] = &["timestamp -> int", "timestamp, string -> int", "duration -> int"];
 const PART_OF_IMAGE: &[&str] = &["string|map -> string"];
 
-/// The operators by their names in the syntax tree, `==`, `&&`, `?` and `[]` left out, which look at more than types.
+/// The operators by their names in the syntax tree. `==`, `&&`, `?` and `[]` are left out, since they depend on more than types.
 const OPERATORS: [(&str, &[&str]); 11] = [
     (
         "_+_",
@@ -211,7 +211,7 @@ impl Signature {
         self.arguments.len()
     }
 
-    /// What it gives for arguments of these types; none where it can't take them.
+    /// The type of the result for arguments of these types; none if it can't take them.
     pub(super) fn result(&self, arguments: &[Type]) -> Option<Type> {
         let fits = |(wanted, given): (&Vec<Type>, &Type)| wanted.iter().any(|wanted| wanted.may_be(given));
         if arguments.len() != self.count() || !self.arguments.iter().zip(arguments).all(fits) {
@@ -230,7 +230,7 @@ pub(super) fn operator(name: &str) -> Vec<Signature> {
     read(&OPERATORS, name)
 }
 
-/// The ways to call a function; none where nobody knows it.
+/// The ways to call a function; empty if it is unknown.
 pub(super) fn function(name: &str) -> Vec<Signature> {
     read(FUNCTIONS, name)
 }

@@ -1,13 +1,13 @@
-//! Types of values of CEL, as far as they are known before anything is evaluated.
+//! Types of CEL values, as far as they are known before an evaluation.
 
 use std::fmt;
 
 /// What is known of a value's type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Type {
-    /// It is known when it is evaluated: a field of the object, an answer of a registry.
+    /// Only an evaluation shows it: a field of the object, an answer of a registry.
     Dynamic,
-    /// That of the elements of `[]`: there are none.
+    /// The type of the elements of `[]`, which has none.
     Nothing,
     /// `int`, `string`, `kubernetes.Quantity`, by its name in [`NAMES`].
     Simple(&'static str),
@@ -57,7 +57,7 @@ impl Type {
         Self::Map(Box::new(key), Box::new(value))
     }
 
-    /// The type of that name, `list(string)`; nothing is known of a value of another one. `list` and `map` are those of anything.
+    /// The type with that name, `list(string)`; any other name is `Dynamic`. `list` and `map` have elements of any type.
     pub(super) fn named(text: &str) -> Self {
         let text = text.trim();
         let inner = |name: &str| text.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')');
@@ -85,7 +85,7 @@ impl Type {
         }
     }
 
-    /// What is known of a value that is of one type or of the other.
+    /// The type of a value that has one type or the other.
     pub(super) fn or(self, other: Self) -> Self {
         match (self, other) {
             (Self::Nothing, known) | (known, Self::Nothing) => known,

@@ -1,4 +1,4 @@
-//! A part of an expression as people write it: the parser doesn't say where a part stands in the text.
+//! A part of an expression as people write it: the parser doesn't keep its position in the string.
 
 use cel::IdedExpr;
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue, operators};
@@ -35,7 +35,7 @@ pub(super) fn loop_name(of: &ComprehensionExpr) -> &'static str {
     }
 }
 
-/// What a loop counts, without the call that counts it.
+/// The elements that a loop counts, without the call that counts them.
 pub(super) fn stepped(tree: &IdedExpr) -> &IdedExpr {
     match &tree.expr {
         Expr::Call(call) if [STEP, IN_ORDER].contains(&call.func_name.as_str()) => {
@@ -89,7 +89,7 @@ fn joined(parts: &[IdedExpr]) -> String {
     parts.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// A part of another, in brackets where it is made by an operator.
+/// A part of another one, in parentheses if it is made by an operator.
 fn operand(tree: &IdedExpr) -> String {
     let tree = stepped(tree);
     let is_sum = matches!(&tree.expr, Expr::Call(call) if call.args.len() > 1 && sign(&call.func_name).is_some_and(|sign| !sign.starts_with('[')));

@@ -1,4 +1,4 @@
-//! Envelopes that are well made, forged, or none.
+//! Valid and forged envelopes, and documents that are none.
 
 use p256::ecdsa::signature::Signer as _;
 use p256::ecdsa::signature::hazmat::PrehashSigner as _;
@@ -181,7 +181,7 @@ fn signers(document: &Value, keys: &[(&str, &EnvelopeKey)]) -> Result<Vec<String
     Ok(verified.signers.iter().map(|name| (*name).to_owned()).collect())
 }
 
-/// What becomes of a statement that P-256 key 1 signed.
+/// The statement that P-256 key 1 signed, once it is read.
 fn statement_of(payload: &[u8]) -> Result<Statement, EnvelopeError> {
     let envelope = Envelope::read(&signed(payload)).unwrap();
     envelope.verify(&[("one", &key(&p256_pem(1)))]).unwrap().statement()
@@ -241,7 +241,7 @@ fn every_algorithm_verifies_what_it_signed_and_nothing_else() {
         p384_signer(1).sign_prehash(&sha2::Sha512::digest(&message)).unwrap();
     let p256: p256::ecdsa::Signature = p256_signer(1).sign(&message);
     let p256_with_sha384: p256::ecdsa::Signature = p256_signer(1).sign_prehash(&Sha384::digest(&message)).unwrap();
-    // Half of what other tools sign has the larger of the two possible values of s.
+    // Half of the signatures of other tools have the larger of the two possible values of s.
     let other_s = p256::ecdsa::Signature::from_scalars(p256.r(), -p256.s()).unwrap();
     let ed25519 = ed25519_signer(1).sign(&message).to_bytes().to_vec();
     let bytes = |der: &[u8]| der.to_vec();
@@ -326,7 +326,7 @@ fn every_signature_is_tried_with_every_key() {
 
 #[test]
 fn base64_of_either_alphabet_with_or_without_padding_is_read() {
-    // The text's encoding has both characters in which the alphabets differ.
+    // The encoded string has both characters in which the alphabets differ.
     let mut statement = statement();
     statement["predicate"] = json!("???>>>ÿÿÿ~~~");
     let payload = statement.to_string().into_bytes();
@@ -404,7 +404,7 @@ fn the_payload_is_bounded() {
         let refused = Envelope::read(&document(MAX_PAYLOAD_BYTES + more));
         assert_eq!(refused, Err(EnvelopeError::PayloadTooLarge), "{more}");
     }
-    // Too long is said before anything is decoded: this is no base64.
+    // The length is checked before the decoding: this is no base64.
     let mut broken = document(MAX_PAYLOAD_BYTES);
     broken["payload"] = json!("?".repeat(MAX_PAYLOAD_BYTES * 2));
     assert_eq!(Envelope::read(&broken), Err(EnvelopeError::PayloadTooLarge));
@@ -472,7 +472,7 @@ fn statements_that_are_none_are_refused() {
     assert_eq!(statement_of(with("subject", thousand).as_bytes()).unwrap().subjects.len(), MAX_SUBJECTS);
 }
 
-/// Go takes keys in any case, protobuf's readers take their names in snake case: whoever signs sees another statement.
+/// Go reads keys in any case, and protobuf's readers read their names in snake case: these signers see another statement.
 #[test]
 fn keys_that_parsers_disagree_about_are_refused() {
     let good = statement().to_string();

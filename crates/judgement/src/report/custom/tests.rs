@@ -19,7 +19,7 @@ fn sha(digit: char) -> String {
     format!("sha256:{}", digit.to_string().repeat(64))
 }
 
-/// A cluster with these objects, which alone is asked, and never for all of an object or all of a kind.
+/// A cluster with these objects. It fails a request for a whole object or for all objects of a kind.
 fn cluster_of(objects: impl IntoIterator<Item = Value>) -> StubHost {
     let cluster = StubHost::default().answer_with(|call| {
         assert!(["get_resource", "list_resources_by_namespace"].contains(&call.operation.as_str()), "{call}");
@@ -29,7 +29,7 @@ fn cluster_of(objects: impl IntoIterator<Item = Value>) -> StubHost {
     cluster.objects(objects)
 }
 
-/// What was asked, with the fields.
+/// The requests, with their fields.
 fn asked(cluster: &StubHost) -> Vec<String> {
     let asked = |call: &Call| {
         let (namespace, fields) = (call.field("namespace"), call.masks().collect::<Vec<_>>().join(" "));
@@ -63,7 +63,7 @@ fn object(name: &str, rest: Value) -> Value {
     object
 }
 
-/// What is asked for, and by which settings.
+/// The image to look up, and the settings.
 struct Question {
     settings: Settings,
     reference: ImageReference,
@@ -128,7 +128,7 @@ impl Question {
         }
     }
 
-    /// The statements about each platform, as texts, for a workload in `shop`.
+    /// The statements about each platform, as strings, for a workload in `shop`.
     fn ask(&self, cluster: &StubHost) -> Vec<Vec<String>> {
         let namespace = "shop";
         let judge = Judge::new(&self.settings, &self.reference, namespace, NOW);
@@ -190,12 +190,12 @@ fn shown(statement: &Statement<'_>) -> String {
     format!("{}{time} {what}", statement.by).trim_start().to_owned()
 }
 
-/// The least that a source with findings needs.
+/// The fewest fields that a source with findings needs.
 fn fields() -> Value {
     json!({"fields": {"digest": "spec.digest", "findings": "report.items", "id": "id", "severity": "severity"}})
 }
 
-/// Such a report about digest `1`, with these entries.
+/// A report of this kind about digest `1`, with these entries.
 fn report(items: Value) -> Value {
     object(&"1".repeat(64), json!({"spec": {"digest": sha('1')}, "report": {"items": items}}))
 }
@@ -214,7 +214,7 @@ fn a_report_by_name_is_judged() {
     let bad =
         cluster_of([report(json!([{"id": "CVE-1", "severity": "CRITICAL"}, {"id": "CVE-2", "severity": "low"}]))]);
     question.says(&bad, &format!("{} rejected: 1 critical finding, at most 0 accepted: CVE-1 (no fix)", named()));
-    // There is nothing more to know about it, so that it isn't read again.
+    // There is nothing more to know about it, so it isn't read again.
     assert_eq!(bad.calls().len(), 1);
     assert_eq!(question.ask(&cluster_of([])), vec![Vec::<String>::new()]);
 }
@@ -265,9 +265,9 @@ fn what_is_not_there_is_never_clean() {
     says(json!([{}]), "failed: none of its findings has `severity`");
     says(json!([{"id": "CVE-1", "severity": 9}]), "failed: none of its findings has `severity`");
     says(json!([{"severity": "high"}]), "failed: none of its findings has `id`");
-    // Some scanners leave out what they don't know.
+    // Some scanners omit what they don't know.
     says(json!([{"id": "CVE-1"}, {"id": "CVE-2", "severity": "low"}]), "accepted");
-    // With every field missing, not even whose it is.
+    // With every field missing, it doesn't even say whose it is.
     question
         .says(&cluster_of([object(&digits, json!({}))]), &format!("{} other image: one that it doesn't name", named()));
 }
@@ -309,7 +309,7 @@ fn a_foreign_object_under_the_computed_name() {
     };
     says(of(json!("ghcr.io/team/app:1.0"), json!(sha('1'))), "accepted");
     says(of(json!(format!("ghcr.io/team/app@{}", sha('1'))), json!(null)), "accepted");
-    // What says more exactly which digest it is wins.
+    // The more exact digest wins.
     let other = sha('2');
     says(
         of(json!(format!("ghcr.io/team/app@{}", sha('1'))), json!(other)),
@@ -322,7 +322,7 @@ fn a_foreign_object_under_the_computed_name() {
     says(of(json!("app"), json!("sha256:1")), "other image: docker.io/library/app:latest@sha256:1");
     says(of(json!(null), json!(sha('1'))), &format!("other image: {}", sha('1')));
     says(of(json!("ghcr.io/team/app:1.0"), json!(null)), "only the tag: ghcr.io/team/app:1.0");
-    // An answer that is another object is nobody's report.
+    // An answer with another object is nobody's report.
     let mut renamed = of(json!("ghcr.io/team/app:1.0"), json!(sha('1')));
     renamed["metadata"]["name"] = json!("another");
     renamed["metadata"]["asked-as"] = json!(digits);
@@ -432,17 +432,17 @@ fn a_report_speaks_of_its_platform_only() {
     assert_eq!(cluster.calls().len(), 1, "one object is asked for once");
     check(&question, &of('1', json!(null)), [&unknown; 3]);
     check(&question, &of('1', json!("amd64")), [&unknown; 3]);
-    // The digest of one manifest says which platform it is of.
+    // The digest of one manifest identifies its platform.
     check(&question, &of('3', json!(null)), [&other('3'), &accepted, &other('3')]);
     check(&question, &of('3', json!("amd64")), [&other('3'), &accepted, &other('3')]);
     check(&question, &of('3', json!("linux/amd64")), [&other('3'), &amd64, &other('3')]);
-    // Whoever builds an image may have chosen these words: what was found in it counts.
+    // An image's builder may have chosen these strings, so its findings count.
     let found = json!([{"id": "CVE-1", "severity": "critical"}]);
     let spec = json!({"digest": sha('3'), "platform": "linux/amd64"});
     let critical = object(&"1".repeat(64), json!({"spec": spec, "report": {"items": found}}));
     assert!(question.ask(&cluster_of([critical]))[1][0].contains(" rejected: 1 critical finding"));
     check(&question, &of('4', json!(null)), [&other('4'), &other('4'), &accepted]);
-    // What the settings say holds for reports that don't say it.
+    // The settings apply to reports that don't say it.
     let question = custom(json!({"platform": "linux/amd64"}));
     check(&question, &of('1', json!(null)), [&accepted, &amd64, &amd64]);
     check(&question, &of('3', json!(null)), [&other('3'), &accepted, &other('3')]);
@@ -533,7 +533,7 @@ fn where_a_tag_may_identify() {
     assert_eq!(ask("digest", app, &of("ghcr.io/team/app:1.0", json!([]))), "only the tag: ghcr.io/team/app:1.0");
     assert_eq!(ask("digest", app, &of("ghcr.io/team/app:2.0", json!([]))), "other image: ghcr.io/team/app:2.0");
     assert_eq!(ask("tag", app, &of("ghcr.io/team/app", json!("2.0"))), "other image: ghcr.io/team/app:2.0");
-    // `latest` is what nobody wrote.
+    // `latest` is implied, and nobody wrote it.
     assert_eq!(ask("tag", "ghcr.io/team/app", &of("ghcr.io/team/app", json!([]))), "other image: ghcr.io/team/app");
     // Beside a digest, the tag is a claim.
     for identity in ["tag", "digest"] {
@@ -542,7 +542,7 @@ fn where_a_tag_may_identify() {
     }
 }
 
-/// A list tells that a tag might do; nothing is read for that, and a report that counts says all there is to say.
+/// A list shows that a tag might do, and no report is read for that.
 #[test]
 fn a_listed_report_of_the_tag_alone() {
     let custom = json!({"selector": "", "fields": {
@@ -625,12 +625,12 @@ fn the_scanner_s_own_words() {
     for none in [json!(null), json!(""), json!(false), json!(0), json!([]), json!({})] {
         says(true, json!({"verdict": "pass", "error": none}), "accepted");
     }
-    // What passes still faces what is never accepted.
+    // An accepted image is still checked for findings that are never accepted.
     let question = Question::with(custom(true), json!({"acceptance": {"denyAlways": ["CVE-1"]}}));
     let mut object = report(json!([{"id": "CVE-1", "severity": "low"}]));
     object["status"] = json!({"verdict": "pass"});
     question.says(&cluster_of([object.clone()]), &format!("{} rejected: `denyAlways` names CVE-1 (no fix)", named()));
-    // And without them nobody could tell.
+    // And without them it would be unknown.
     object["report"] = json!(null);
     question.says(&cluster_of([object]), &format!("{} failed: it has no `report.items`", named()));
 }
@@ -803,7 +803,7 @@ fn keys_with_dots() {
     let cluster = cluster_of([object]);
     question.says(&cluster, "Scan scans/a accepted");
     let asked = asked(&cluster);
-    // Metadata is always there, and no mask at all would be everything.
+    // Metadata is always returned, and without a mask the whole object would be.
     assert!(asked[1..].iter().all(|text| text.ends_with(" metadata")), "{asked:?}");
 }
 

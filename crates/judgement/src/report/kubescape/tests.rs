@@ -18,7 +18,7 @@ fn sha(digit: char) -> String {
     format!("sha256:{}", digit.to_string().repeat(64))
 }
 
-/// A cluster with these objects, which alone is asked: lists have no contents, and whole objects are large.
+/// A cluster with these objects. It fails every other request: lists have no contents, and whole objects are large.
 fn cluster_of(objects: impl IntoIterator<Item = Value>) -> StubHost {
     let cluster = StubHost::default().answer_with(|call| {
         let asked = (call.operation.as_str(), call.field("api_version"), call.field("namespace"));
@@ -29,7 +29,7 @@ fn cluster_of(objects: impl IntoIterator<Item = Value>) -> StubHost {
     cluster.objects(objects)
 }
 
-/// The objects that were asked for, by kind and name.
+/// The requested objects, by kind and name.
 fn asked(cluster: &StubHost) -> Vec<String> {
     let calls = cluster.calls();
     calls.iter().map(|call| format!("{} {}", call.field("kind"), call.field("name"))).collect()
@@ -51,7 +51,7 @@ fn object(kind: &str, name: &str, image_id: &str) -> Value {
     })
 }
 
-/// A report with these matches of the image that [`Question::new`] is about.
+/// A report with these matches, about the image of [`Question::new`].
 fn report(matches: Value) -> Value {
     let mut report =
         object("VulnerabilityManifest", "ghcr.io-team-app-1.0-111111", &format!("ghcr.io/team/app@{}", sha('1')));
@@ -143,7 +143,7 @@ impl Question {
         }
     }
 
-    /// The statements about each platform, as texts.
+    /// The statements about each platform, as strings.
     fn ask(&self, cluster: &StubHost) -> Vec<Vec<String>> {
         let judge = Judge::new(&self.settings, &self.reference, "shop", NOW);
         let host = WireHost(cluster.wire());
@@ -165,7 +165,7 @@ impl Question {
         of_platform.collect()
     }
 
-    /// The one statement about an image that stands alone; none when it is empty.
+    /// The one statement about an image that stands alone; empty if there is none.
     #[track_caller]
     fn says(&self, cluster: &StubHost, expected: &str) {
         let expected: Vec<String> = Some(expected.to_owned()).filter(|text| !text.is_empty()).into_iter().collect();
@@ -236,7 +236,7 @@ fn every_name_that_it_can_have_is_asked_for_once() {
     let of_kind = |kind: &str, names: &[String]| names.iter().map(|name| format!("{kind} {name}")).collect::<Vec<_>>();
     let expected = [of_kind("VulnerabilityManifest", &names("1")), of_kind("SBOMSyft", &names("1"))].concat();
     assert_eq!(asked(&cluster), expected);
-    // Platforms that Kubescape doesn't scan are not asked for by their own digests.
+    // Platforms that Kubescape doesn't scan are not requested by their own digests.
     let cluster = cluster_of([]);
     let index = Question::new().index(&[('2', Some("linux/amd64")), ('3', Some("linux/arm64")), ('4', None)]);
     assert_eq!(index.ask(&cluster), [[""; 0], [""; 0], [""; 0]]);
@@ -362,12 +362,12 @@ fn an_index_is_known_for_one_platform() {
     let question =
         Question::new().index(&[('2', Some("linux/amd64")), ('3', Some("linux/arm64")), ('4', Some("linux/s390x"))]);
     assert_eq!(question.ask(&cluster_of([report(json!([]))])), [vec![ACCEPTED], vec![], vec![]]);
-    // Its own words come before the setting.
+    // The report's own platform comes before the setting.
     let mut arm = report(json!([]));
     arm["spec"]["payload"]["source"]["target"] =
         json!({"os": "linux", "architecture": "arm64", "architectureVariant": "v8"});
     assert_eq!(question.ask(&cluster_of([arm])), [vec![], vec![ACCEPTED], vec![]]);
-    // A platform's own digest needs none. Of the index's, nobody knows whether the entry without a platform was scanned.
+    // A platform's own digest needs none. With the index's digest, it is unknown whether the entry without a platform was scanned.
     let question = Question::new().index(&[('2', Some("linux/amd64")), ('3', Some("linux/arm64")), ('4', None)]);
     assert!(question.ask(&cluster_of([report(json!([]))]))[0][0].contains("other image"));
     let mut own = report(json!([]));
@@ -380,7 +380,7 @@ fn an_index_is_known_for_one_platform() {
 
 #[test]
 fn only_what_is_wanted_is_read() {
-    // What its findings are doesn't matter where it is another image's or another platform's.
+    // The findings don't matter in a report of another image or platform.
     let unreadable = report(json!([{"vulnerability": "CVE-1"}]));
     let mut of_another = unreadable.clone();
     let id = format!("ghcr.io/team/app@{}", sha('2'));
@@ -402,7 +402,7 @@ fn findings_are_read_once_for_all_platforms() {
     let cluster = cluster_of([report(json!(matches))]);
     let start = std::time::Instant::now();
     let said = question.ask(&cluster);
-    // What grows with the square of a document takes minutes where the rest takes a tenth of a second.
+    // Quadratic work takes minutes here; everything else takes a tenth of a second.
     assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
     assert_eq!(said.len(), 64);
     for said in said {
@@ -467,13 +467,13 @@ fn without_a_report_the_list_of_packages_says_how_far_it_is() {
     let mut other = bom("too-large");
     other["metadata"]["annotations"]["kubescape.io/image-id"] = json!(format!("ghcr.io/team/app@{}", sha('2')));
     question.says(&cluster_of([other]), "");
-    // A report comes before it, another image's doesn't.
+    // A report comes before it; another image's report doesn't.
     question.says(&cluster_of([bom("too-large"), report(json!([]))]), ACCEPTED);
     let mut collision = report(json!([]));
     collision["metadata"]["annotations"]["kubescape.io/image-id"] = json!(format!("ghcr.io/team/app@{}", sha('2')));
     let pending = "SBOMSyft …1.0-111111 pending: Kubescape is listing its packages";
     question.says(&cluster_of([collision, bom("initializing")]), pending);
-    // Of an index it is the platform's that Kubescape scans.
+    // In an index, it is the image of the platform that Kubescape scans.
     let index = Question::new().index(&[('2', Some("linux/amd64")), ('3', Some("linux/arm64"))]);
     assert_eq!(index.ask(&cluster_of([bom("initializing")])), [vec![pending], vec![]]);
 }

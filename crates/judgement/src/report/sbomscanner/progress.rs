@@ -1,4 +1,4 @@
-//! ScanJobs of sbomscanner: when a report was made, and what becomes of an image that has none.
+//! ScanJobs of sbomscanner: when a report was made, and the state of an image without one.
 
 use crate::reason::{NotScanned, Pending, ScanFailure, UnknownAge};
 use crate::report::cluster::{self, Named, Objects};
@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 
 pub(super) const API_VERSION: &str = "sbomscanner.kubewarden.io/v1alpha1";
 pub(super) const KIND: &str = "ScanJob";
-/// The same for every question: the host keeps a watch open for each different mask.
+/// The same for every request: the host keeps a watch open for each different mask.
 const FIELDS: [&str; 4] = ["spec.registry", "status.conditions", "status.startTime", "status.completionTime"];
-/// The longest text of the scanner's that is passed on.
+/// The longest message of the scanner's that is shown.
 const MAX_WORDS_LENGTH: usize = 300;
 
 /// The ScanJobs, by namespace, once they were needed.
@@ -37,7 +37,7 @@ struct ScanJob {
 
 #[derive(Debug)]
 enum State {
-    /// Waiting, or at work.
+    /// Pending or running.
     Going,
     Complete,
     Failed(String),
@@ -48,7 +48,7 @@ impl<'a> ScanJobs<'a> {
         Self { objects: Objects::new(host, API_VERSION, KIND), lists: BTreeMap::new() }
     }
 
-    /// When the ScanJob with that uid was done, or why that can't be known: only the last few of a registry are kept.
+    /// When the ScanJob with that uid was done, or why that is unknown: only the last few of a registry are kept.
     pub(super) fn completion(
         &mut self,
         namespace: &str,
@@ -57,7 +57,7 @@ impl<'a> ScanJobs<'a> {
         let jobs = self.of(namespace)?;
         let job = jobs.iter().find(|job| job.uid == uid);
         Ok(match job {
-            // What a job that is still at work wrote it wrote after it started.
+            // A report of a running job was written after the job started.
             Some(job) => {
                 let time = job.completed.or(job.started.filter(|_| matches!(job.state, State::Going)));
                 time.ok_or_else(|| UnknownAge::ScanJobNotCompleted(job.name.clone()))
@@ -184,7 +184,7 @@ impl From<Item<'_>> for ScanJob {
     }
 }
 
-/// Each condition is there from the start; the one that is true tells. A ScanJob whose conditions aren't there is new.
+/// All conditions exist from the start, and the one that is true is the state. A ScanJob without conditions is new.
 fn state(conditions: &[Condition<'_>]) -> State {
     let holds = |kind: &str| {
         let is = |text: &Option<Text<'_>>, word: &str| text.as_ref().is_some_and(|text| text.as_str() == word);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The letters of Kubernetes' hashes, which spell no words.
+/// The letters of Kubernetes' hashes.
 const SAFE_LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 /// The longest value of a label.
 const MAX_LABEL_LENGTH: usize = 63;
@@ -17,8 +17,8 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// The workloads under whose names the operator may keep an object's reports. A Deployment's are its ReplicaSet's,
-    /// whose name nobody knows yet; nor does an object have one that the API server is still to name.
+    /// The workloads under whose names the operator may store an object's reports. A Deployment's reports belong to its ReplicaSet,
+    /// whose name isn't known yet. Nor has an object a name yet if the API server generates it.
     pub fn of(object: &Value, kind: &str) -> Vec<Self> {
         let text = |pointer: &str| {
             image_admission_untrusted::pointer::at(object, pointer)
@@ -41,8 +41,8 @@ impl Owner {
         }
     }
 
-    /// A CronJob names its Jobs after itself and the minute; the Job's own owner isn't in the Pod. What stands under
-    /// either name has to speak of the image anyway.
+    /// A CronJob names its Jobs after itself and the minute; the Job's own owner isn't in the Pod. A report with either name must
+    /// be about the image anyway.
     fn with_cron_job(self) -> Vec<Self> {
         let of_cron_job = match self.name.rsplit_once('-') {
             Some((name, minute))
@@ -58,7 +58,7 @@ impl Owner {
         [Some(self), of_cron_job].into_iter().flatten().collect()
     }
 
-    /// The name of the report of a container: readable where that makes a label's value, else with a hash.
+    /// The name of a container's report: readable if that is a valid value of a label, otherwise with a hash.
     fn report_name(&self, container: &str) -> String {
         let kind = self.kind.to_ascii_lowercase();
         let readable = format!("{kind}-{}-{container}", self.name);
@@ -92,8 +92,8 @@ fn is_label_value(text: &str) -> bool {
         && ends(text.bytes().last())
 }
 
-/// The operator's hash of a text: FNV-1a of 32 bits over the way Go prints a string with its type, in decimal, each
-/// digit as one of Kubernetes' safe letters.
+/// The operator's hash of a string: FNV-1a of 32 bits over the way Go prints a string with its type, in decimal, each digit as one
+/// of Kubernetes' safe letters.
 fn hash(text: &str) -> String {
     let mut hash: u32 = 0x811c_9dc5;
     for byte in b"(string)".iter().copied().chain(text.bytes()) {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// The operator's own published vectors.
+    /// The operator's own published test vectors.
     #[test]
     fn hashes_are_the_operators() {
         assert_eq!(hash("index.docker.io/rancher/local-path-provisioner:v0.0.14"), "79b568748c");

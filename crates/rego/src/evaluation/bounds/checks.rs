@@ -1,5 +1,5 @@
-//! What is looked at before regorus' builtin is called: how much it would go through, or make. The answer is the engine's own,
-//! an error, or none: undefined, where regorus' builtin would spell the arguments in an error that nobody sees.
+//! Checks before regorus' builtin is called: how much it would go through, or make. They give the builtin's answer, an error, or
+//! undefined, where regorus' builtin would spell the arguments in an error that nobody sees.
 
 use super::super::weight::{MAX_LEVELS, bits, measure, too_large};
 use super::Checked;
@@ -18,7 +18,7 @@ const MAX_PATH_LENGTH: usize = 100;
 /// Bits of an integer that a builtin makes or spells. The engine can't spell one beyond 1e308, which has 1024, and
 /// ends the module when an error of its own would show it.
 const MAX_BITS: u64 = 1000;
-/// Characters of a number, a quantity, a version, a layout or a point in time that is spelled as a text.
+/// Bytes of a string that spells a number, a quantity, a version, a layout or a point in time.
 const MAX_NUMBER_LENGTH: usize = 256;
 /// Bytes that a glob is matched against.
 const MAX_GLOBBED_LENGTH: usize = 4096;
@@ -27,22 +27,22 @@ const MAX_GLOB_LENGTH: usize = 512;
 /// Delimiters of a glob.
 const MAX_DELIMITERS: usize = 16;
 
-/// Nothing: what it costs is what its arguments cost.
+/// No check: the work is bounded by the arguments.
 pub(super) fn unchecked(_: &str, _: &[Value]) -> Checked {
     Ok(None)
 }
 
-/// Builtins that go through all that they are given.
+/// Builtins that go through all their arguments.
 pub(super) fn measured(name: &str, args: &[Value]) -> Checked {
     measure(name, args, MAX_SIZE).map(|_| None)
 }
 
-/// Builtins that go through what comes after their first argument.
+/// Builtins that go through all arguments but the first.
 pub(super) fn measured_from_second(name: &str, args: &[Value]) -> Checked {
     measure(name, args.get(1..).unwrap_or_default(), MAX_SIZE).map(|_| None)
 }
 
-/// Numbers, versions, layouts and points in time that are spelled as texts.
+/// Strings of numbers, versions, layouts and points in time.
 pub(super) fn short_texts(name: &str, args: &[Value]) -> Checked {
     let parts = args.iter().flat_map(|arg| match arg {
         Value::Array(parts) => parts.as_slice(),
@@ -57,12 +57,12 @@ pub(super) fn short_texts(name: &str, args: &[Value]) -> Checked {
     Ok(None)
 }
 
-/// Texts that grow by a factor of two or three.
+/// Strings that grow by a factor of two or three.
 pub(super) fn made_text(name: &str, args: &[Value]) -> Checked {
     text_of(name, args.iter().map(|arg| text(arg).len()).sum())
 }
 
-/// Queries of an address, made of texts or of an object.
+/// Queries of an address, made of strings or of an object.
 pub(super) fn encoded_query(name: &str, args: &[Value]) -> Checked {
     measure(name, args, MAX_COPIED).map(|_| None)
 }
@@ -79,7 +79,7 @@ pub(super) fn joined_lists(name: &str, args: &[Value]) -> Checked {
     list_of(name, args.iter().map(length).sum())
 }
 
-/// A text of the parts of a list.
+/// A string of the parts of a list.
 pub(super) fn concatenated(name: &str, args: &[Value]) -> Checked {
     let [by, list] = args else { return Ok(None) };
     let parts = elements(list);
@@ -149,7 +149,7 @@ pub(super) fn compared_lists(name: &str, args: &[Value]) -> Checked {
 pub(super) fn marshalled_with_options(name: &str, args: &[Value]) -> Checked {
     let weight = measure(name, args, MAX_COPIED)?;
     let Some(Value::Object(options)) = args.get(1) else { return Ok(None) };
-    // Written at the start of each line, the indentation once for each level.
+    // The prefix starts each line, the indentation follows once for each level.
     let margins = options.values().map(|option| text(option).len()).fold(0, usize::saturating_add);
     let lines = weight / 8;
     text_of(name, margins.saturating_mul(lines).saturating_mul(16))
@@ -160,7 +160,7 @@ pub(super) fn patched(name: &str, args: &[Value]) -> Checked {
     let [document, Value::Array(operations)] = args else { return Ok(None) };
     let mut weight = measure(name, args, MAX_COPIED)?;
     for operation in operations.iter() {
-        // The whole document, at worst, into a part of itself.
+        // At worst it copies the whole document into a part of itself.
         let Value::Object(fields) = operation else { continue };
         if fields.get(&Value::from("op")).is_some_and(|op| text(op) == "copy") {
             weight = weight.saturating_mul(2);
@@ -238,13 +238,13 @@ pub(super) fn range(name: &str, args: &[Value]) -> Checked {
     numbers(name, from.as_i64(), to.as_i64(), 1)
 }
 
-/// Each so many of them.
+/// Every n-th of them.
 pub(super) fn range_step(name: &str, args: &[Value]) -> Checked {
     let [Value::Number(from), Value::Number(to), Value::Number(step)] = args else { return Ok(None) };
     // A step beyond 64 bits leads out of every range.
     let as_i64 = || step.as_i64().or(step.is_positive().then_some(i64::MAX));
     let step = step.is_integer().then(as_i64).flatten().filter(|step| *step > 0);
-    // The original divides by it.
+    // The original divides by the step.
     let Some(step) = step.filter(|_| from.is_integer() && to.is_integer()) else {
         return Ok(Some(Value::Undefined));
     };
@@ -263,7 +263,7 @@ fn numbers(name: &str, from: Option<i64>, to: Option<i64>, step: i64) -> Checked
     }
 }
 
-/// Each place of a part in a text.
+/// Each place of a part in a string.
 pub(super) fn indexes(name: &str, args: &[Value]) -> Checked {
     let [Value::String(whole), Value::String(part)] = args else { return Ok(None) };
     comparisons(name, whole.len(), part.len())?;
@@ -271,30 +271,30 @@ pub(super) fn indexes(name: &str, args: &[Value]) -> Checked {
     list_of(name, if part.len() < 16 { whole.chars().count() } else { 0 })
 }
 
-/// Each character of a text, compared with each of a set.
+/// Each character of a string, compared with each of a set.
 pub(super) fn trimmed(name: &str, args: &[Value]) -> Checked {
     let [Value::String(whole), Value::String(set)] = args else { return Ok(None) };
     comparisons(name, whole.len(), set.len())
 }
 
-/// A text with another in the place of each part.
+/// A string with another instead of each part.
 pub(super) fn replaced(name: &str, args: &[Value]) -> Checked {
     let [Value::String(whole), Value::String(old), Value::String(new)] = args else { return Ok(None) };
     text_of(name, replaced_length(whole, old, new))
 }
 
-/// How long such a text is.
+/// The length of such a string.
 pub(super) fn replaced_length(whole: &str, old: &str, new: &str) -> usize {
     whole.matches(old).count().saturating_mul(new.len()).saturating_add(whole.len())
 }
 
-/// The parts of a text.
+/// The parts of a string.
 pub(super) fn split(name: &str, args: &[Value]) -> Checked {
     let [Value::String(whole), Value::String(by)] = args else { return Ok(None) };
     list_of(name, whole.matches(&**by).count().saturating_add(1))
 }
 
-/// A layout and what is written in it. The original cuts them byte by byte.
+/// A layout and a string in it. The original cuts them byte by byte.
 pub(super) fn timed(name: &str, args: &[Value]) -> Checked {
     short_texts(name, args)?;
     let ascii = args.iter().all(|arg| match arg {
@@ -307,7 +307,7 @@ pub(super) fn timed(name: &str, args: &[Value]) -> Checked {
     }
 }
 
-/// The original ends the module on a unit that ends in a letter beyond ASCII.
+/// The original ends the module on a unit that ends in a character beyond ASCII.
 pub(super) fn duration(name: &str, args: &[Value]) -> Checked {
     short_texts(name, args)?;
     let spelled = args.first().map(text).unwrap_or_default();
@@ -328,17 +328,17 @@ pub(super) fn duration(name: &str, args: &[Value]) -> Checked {
     Ok(None)
 }
 
-/// A text that spells a number.
+/// A string that spells a number.
 pub(super) fn number_read(name: &str, args: &[Value]) -> Checked {
     let Some(Value::String(spelled)) = args.first() else { return Ok(None) };
     let plain =
         |sign: char| sign.is_ascii_digit() || matches!(sign, '+' | '-' | '.' | 'e' | 'E') || sign.is_whitespace();
-    // Anything else is JSON, if at all: the engine takes one spelling of an object for a number without end.
+    // Anything else is JSON, if at all. The engine takes one spelling of an object for an endless number.
     if !spelled.chars().all(plain) {
         return Ok(Some(Value::Undefined));
     }
     short_texts(name, args)?;
-    // `1e2000000000` is none in the end, but the engine writes out its digits first.
+    // The engine refuses `1e2000000000`, but writes out its digits first.
     let is_out_of_range = spelled.parse::<f64>().is_ok_and(|number| number.is_infinite());
     Ok(is_out_of_range.then_some(Value::Undefined))
 }
@@ -356,7 +356,7 @@ pub(super) fn quantity(name: &str, args: &[Value]) -> Checked {
     Ok(None)
 }
 
-/// A glob that is spelled out.
+/// A glob of bounded length.
 pub(super) fn glob_spelled(name: &str, args: &[Value]) -> Checked {
     let length = args.first().map(text).unwrap_or_default().len();
     match length > MAX_GLOB_LENGTH {
@@ -365,7 +365,7 @@ pub(super) fn glob_spelled(name: &str, args: &[Value]) -> Checked {
     }
 }
 
-/// A glob, and the text that it is to match.
+/// A glob, and the string that it is to match.
 pub(super) fn globbed(name: &str, args: &[Value]) -> Checked {
     glob_spelled(name, args)?;
     let [_, delimiters, value] = args else { return Ok(None) };

@@ -3,11 +3,11 @@
 use regorus::Value;
 use regorus::unstable::{Builtin, Expr, Ref, Source, Span};
 
-/// What a guard stands in front of. It is made when it is called first: most rules end before they call any.
+/// The builtin behind a guard. It is made at the first call.
 #[derive(Clone)]
 pub(super) struct Original {
     builtin: &'static Builtin,
-    /// What it takes besides its arguments: where it is called, which its errors show. These are never shown.
+    /// What it takes besides its arguments: its place, for errors that are never shown.
     span: Span,
     params: Vec<Ref<Expr>>,
 }

@@ -1,6 +1,6 @@
 //! The builtins that look for patterns.
 //!
-//! A short text is searched by regorus' builtin. A long one is searched here, where the search can be tried first, and given up
+//! A short string is searched by regorus' builtin. A long one is searched here: the search is tried first, and can be given up
 //! between two matches.
 
 use super::Checked;
@@ -13,26 +13,26 @@ use std::time::Duration;
 
 /// The largest size of a compiled pattern, the engine's own.
 const LARGEST_PATTERN: usize = 100 * 1024;
-/// Characters of a pattern: parsing alone takes time.
+/// Bytes of a pattern: parsing alone takes time.
 const MAX_PATTERN_LENGTH: usize = 4096;
 /// Bytes that a pattern is looked for in.
 const MAX_SEARCHED: usize = 1 << 20;
-/// Bytes that any pattern is looked for in within 60 ms.
+/// Bytes that any pattern searches within 60 ms.
 const SOON_SEARCHED: usize = 4096;
-/// Bytes of the parts that a pattern is tried on before it is looked for in a longer text: the worst patterns take
-/// 20 us for each of them.
+/// Bytes of the parts that a pattern is tried on before it is looked for in a longer string: the worst patterns take 20 us for each
+/// of them.
 const TRIED: usize = 2048;
-/// How long these trials take together, and how long a builtin goes on that finds one match after the other, each at
-/// the cost of the whole text.
+/// How long these trials take together, and how long a builtin goes on that finds one match after the other: each may take the time
+/// of the whole string.
 const MAX_SEARCH_TIME: Duration = Duration::from_millis(100);
 
-/// Whether a text is a pattern; what is no text is none.
+/// Whether a string is a pattern; other values aren't.
 pub(super) fn pattern_valid(name: &str, args: &[Value]) -> Checked {
     let Some(Value::String(pattern)) = args.first() else { return Ok(Some(Value::from(false))) };
     pattern_spelled(name, pattern).map(|()| None)
 }
 
-/// Whether a pattern is anywhere in a text.
+/// Whether a pattern is anywhere in a string.
 pub(super) fn matched(name: &str, args: &[Value]) -> Checked {
     let [Value::String(pattern), Value::String(whole)] = args else { return Ok(None) };
     if whole.len() <= SOON_SEARCHED {
@@ -80,7 +80,7 @@ pub(super) fn find_submatches(name: &str, args: &[Value]) -> Checked {
     Ok(Some(Value::from(found)))
 }
 
-/// The text with something else in the place of each match.
+/// The string with something else instead of each match.
 pub(super) fn replaced_by_pattern(name: &str, args: &[Value]) -> Checked {
     let [Value::String(whole), Value::String(pattern), Value::String(new)] = args else { return Ok(None) };
     if is_small(pattern, whole, new) {
@@ -127,7 +127,7 @@ pub(super) fn split_by_pattern(name: &str, args: &[Value]) -> Checked {
     Ok(Some(Value::from(parts)))
 }
 
-/// Written anew, since regorus' builtin ends the module if the text is shorter than the template.
+/// Reimplemented, since regorus' builtin ends the module if the string is shorter than the template.
 pub(super) fn template(name: &str, args: &[Value]) -> Checked {
     let [Value::String(template), Value::String(whole), Value::String(open), Value::String(close)] = args else {
         return Ok(None);
@@ -164,7 +164,7 @@ fn compile(name: &str, pattern: &str) -> Result<Option<Regex>, String> {
     }
 }
 
-/// The words for the engine's limit of compiled patterns, with the argument that is above it.
+/// The error for the engine's limit of compiled patterns, with the argument that exceeds it.
 pub(super) fn too_large(name: &str, args: &[Value]) -> String {
     let pattern = args.iter().map(text).find(|text| compile(name, text).is_err()).unwrap_or_default();
     takes_too_much(name, pattern)
@@ -184,10 +184,10 @@ fn pattern_spelled(name: &str, pattern: &str) -> Result<(), String> {
     }
 }
 
-/// A pattern that can be looked for in a text without taking too long, `None` if it isn't one.
+/// A pattern that can be looked for in a string without taking too long, `None` if it isn't one.
 ///
-/// A search can't be stopped. But it takes as long as it does on the parts of the text, one after the other: so these
-/// are tried first, with an eye on the clock.
+/// A search can't be stopped. But it takes as long as the searches of the string's parts together. So these are tried first, with
+/// an eye on the clock.
 fn tried(name: &str, pattern: &str, whole: &str) -> Result<Option<Regex>, String> {
     if whole.len() > MAX_SEARCHED {
         return Err(format!("`{name}` of a text of {} bytes: at most {MAX_SEARCHED}", whole.len()));
@@ -209,7 +209,7 @@ fn is_small(pattern: &str, whole: &str, new: &str) -> bool {
     whole.len() <= SOON_SEARCHED && (whole.len() + 1).saturating_mul(pattern.len().max(new.len())) <= MAX_TEXT / 16
 }
 
-/// The pattern, the text, and the most matches that are asked for.
+/// The pattern, the string, and the most matches that are wanted.
 fn searching<'v>(name: &str, args: &'v [Value]) -> Result<Option<(Regex, &'v str, usize)>, String> {
     let [Value::String(pattern), Value::String(whole), Value::Number(most)] = args else { return Ok(None) };
     let Some(regex) = tried(name, pattern, whole)? else { return Ok(None) };

@@ -1,5 +1,5 @@
-//! The builtins that are answered here: those whose original takes too long whatever is measured first, or that ends the
-//! module on some arguments. `subset` and `counted` answer only where regorus' builtin has no answer.
+//! The builtins that are answered here: the original takes too long whatever is measured first, or ends the module on some
+//! arguments. `subset` and `counted` answer only where regorus' builtin has no answer.
 
 use super::super::document::{self, Unread};
 use super::super::sprintf::sprintf;
@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 /// Bytes of the longest YAML that is read: it takes 150 times as much memory.
 const MAX_YAML_LENGTH: usize = 256 * 1024;
-/// Brackets in brackets, and indicators on one line, of a YAML text. The time to read it grows with their square.
+/// Brackets in brackets, and indicators on one line, of YAML. The time to read it grows with their square.
 const MAX_YAML_BRACKETS: usize = 128;
 
-/// Written anew, since regorus' builtin copies the result so far for each set.
+/// Reimplemented, since regorus' builtin copies the result so far for each set.
 pub(super) fn union_of_sets(name: &str, args: &[Value]) -> Checked {
     measure(name, args, MAX_SIZE)?;
     let mut all = BTreeSet::new();
@@ -27,7 +27,7 @@ pub(super) fn union_of_sets(name: &str, args: &[Value]) -> Checked {
     Ok(Some(Value::from(all)))
 }
 
-/// Written anew, since regorus' builtin copies the result so far for each object.
+/// Reimplemented, since regorus' builtin copies the result so far for each object.
 pub(super) fn merged(name: &str, args: &[Value]) -> Checked {
     fn merge(into: &mut Value, from: &Value) {
         match (into, from) {
@@ -71,7 +71,7 @@ pub(super) fn subset(name: &str, args: &[Value]) -> Checked {
     }
 }
 
-/// Where a part stands in a text: regorus' builtin compares it at each character, however long it is.
+/// Where a part stands in a string: regorus' builtin compares it at each character, however long it is.
 pub(super) fn index(_: &str, args: &[Value]) -> Checked {
     let [Value::String(whole), Value::String(part)] = args else { return Ok(None) };
     if part.is_empty() {
@@ -82,7 +82,7 @@ pub(super) fn index(_: &str, args: &[Value]) -> Checked {
     Ok(Some(found.map_or(Value::from(-1_i64), |before| Value::from(before.chars().count()))))
 }
 
-/// How often a part stands in a text; answered here where the part is empty.
+/// How often a part stands in a string; answered here where the part is empty.
 pub(super) fn counted(name: &str, args: &[Value]) -> Checked {
     let [Value::String(whole), Value::String(part)] = args else { return Ok(None) };
     if part.is_empty() {
@@ -92,7 +92,7 @@ pub(super) fn counted(name: &str, args: &[Value]) -> Checked {
     comparisons(name, whole.len(), part.len())
 }
 
-/// Each key may be found wherever it would be alone: the text is no longer than that.
+/// An upper bound of the length: each key is counted wherever it would be found alone.
 pub(super) fn replaced_n(name: &str, args: &[Value]) -> Checked {
     let [Value::Object(pairs), Value::String(whole)] = args else { return Ok(None) };
     comparisons(name, pairs.len(), whole.len())?;
@@ -117,7 +117,7 @@ pub(super) fn json_read(name: &str, args: &[Value]) -> Checked {
     match document::from_json(spelled, MAX_SIZE) {
         Ok(value) => Ok(Some(value)),
         Err(Unread::TooMuch) => Err(too_large(name, MAX_SIZE)),
-        // OPA has such numbers; to be undefined would take a rule's denial away.
+        // OPA has such numbers. Undefined would silence a rule's denial.
         Err(Unread::Malformed(why)) if why.contains("number out of range") => {
             Err(format!("`{name}` of a number that is out of range"))
         }
@@ -125,7 +125,7 @@ pub(super) fn json_read(name: &str, args: &[Value]) -> Checked {
     }
 }
 
-/// Whether that reads it.
+/// Whether `json_read` reads it.
 pub(super) fn json_valid(name: &str, args: &[Value]) -> Checked {
     if !matches!(args, [Value::String(_)]) {
         return Ok(Some(Value::from(false)));
@@ -149,7 +149,7 @@ pub(super) fn yaml_read(name: &str, args: &[Value]) -> Checked {
     }
 }
 
-/// Whether that reads it.
+/// Whether `yaml_read` reads it.
 pub(super) fn yaml_valid(name: &str, args: &[Value]) -> Checked {
     if !matches!(args, [Value::String(_)]) {
         return Ok(Some(Value::from(false)));
@@ -157,8 +157,8 @@ pub(super) fn yaml_valid(name: &str, args: &[Value]) -> Checked {
     yaml_read(name, args).map(|read| read.map(|value| Value::from(value != Value::Undefined)))
 }
 
-/// The line where brackets, or the indicators at the start of a line, go too deep. Brackets in quotes count as well:
-/// few texts have so many more that open than close.
+/// The line where brackets, or the indicators at the start of a line, go too deep. Brackets in quotes count as well: few documents
+/// have so many more that open than close.
 fn nested_yaml(spelled: &str) -> Option<usize> {
     let mut open: usize = 0;
     for (number, line) in (1..).zip(spelled.lines()) {

@@ -3,10 +3,10 @@
 use super::Checked;
 use regorus::Value;
 
-/// Bytes of the longest text that a builtin makes. `json.marshal` of the largest request is below it; a text is held
-/// up to three times while it is made, which has to fit between the soft limit of memory and the hard one.
+/// Bytes of the longest string that a builtin makes. `json.marshal` of the largest request is below it; a string is held up to
+/// three times while it is made, which has to fit between the soft limit of memory and the hard one.
 pub(super) const MAX_TEXT: usize = 4 << 20;
-/// Elements of the longest list that a builtin makes of a text: 6 MiB of them.
+/// Elements of the longest list that a builtin makes of a string: 6 MiB of them.
 pub(super) const MAX_ELEMENTS: usize = 100_000;
 /// Bytes, as [`measure`](super::super::weight::measure) counts them, of what a builtin goes through as a whole.
 pub(super) const MAX_SIZE: usize = 8 << 20;
@@ -15,7 +15,7 @@ pub(super) const MAX_COPIED: usize = 2 << 20;
 /// Comparisons of a builtin that goes through one list for each element of another: 50 ms of them.
 pub(super) const MAX_COMPARISONS: usize = 16 << 20;
 
-/// A builtin that makes a text of so many bytes.
+/// A builtin that makes a string of so many bytes.
 pub(super) fn text_of(name: &str, length: usize) -> Checked {
     match length > MAX_TEXT {
         true => Err(format!("`{name}` of a text of {length} bytes: at most {MAX_TEXT}")),
@@ -39,7 +39,7 @@ pub(super) fn comparisons(name: &str, one: usize, other: usize) -> Checked {
     }
 }
 
-/// The text that an argument is; of what is none, an empty one.
+/// The string that an argument is; else an empty one.
 pub(super) fn text(value: &Value) -> &str {
     match value {
         Value::String(text) => text,

@@ -323,12 +323,12 @@ fn globs_are_those_of_opa() {
         guarded("glob.quote_meta(\"*.git?hub[a]{b}\\\\\")").0,
         Ok(Value::from("\\*.git\\?hub\\[a\\]\\{b\\}\\\\"))
     );
-    // However many ways a text can be gone through, each of its characters is looked at once for each of the pattern's.
+    // Each character of the string is compared at most once with each of the pattern's.
     let (glob, text) = ("*a".repeat(60), "a".repeat(800));
     assert_eq!(guarded(&format!("glob.match(\"{glob}b\", [], \"{text}\")")).0, Ok(Value::from(false)));
 }
 
-/// Seen with Open Policy Agent 1.22.2, on texts that are searched by the engine and on long ones that are searched here.
+/// Seen with Open Policy Agent 1.22.2, on strings that are searched by the engine and on long ones that are searched here.
 #[test]
 fn patterns_are_those_of_go() {
     for (expression, answer) in [
@@ -368,7 +368,7 @@ fn patterns_are_those_of_go() {
     {
         assert_eq!(guarded(expression).0, Ok(Value::Undefined), "{expression}");
     }
-    // The same where a text is too long for the engine's own search.
+    // The same where a string is too long for the engine's own search.
     let long = "concat(\"\", [sprintf(\"%05d\", [i]) | i := numbers.range(1, 2000)[_]])";
     assert_eq!(guarded(&format!("regex.match(`\u{663}|\\d{{5}}é`, {long})")).0, Ok(Value::from(false)));
     assert_eq!(guarded(&format!("regex.match(`^\\d+$`, {long})")).0, Ok(Value::from(true)));

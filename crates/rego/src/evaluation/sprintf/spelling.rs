@@ -1,4 +1,4 @@
-//! Values inside of a text: collections as Rego spells them, strings as literals of Go.
+//! Values inside of a string: collections as Rego spells them, strings as literals of Go.
 
 use super::{MAX_BYTES, check_bits, push, too_long};
 use image_admission_untrusted::literal::escape;
@@ -60,7 +60,7 @@ fn spell_list<'a>(list: impl Iterator<Item = &'a Value>, to: &mut String) -> any
     Ok(())
 }
 
-/// A float inside of a collection, where OPA has its JSON.
+/// A float inside of a collection, as OPA writes it in JSON.
 fn spelled_float(number: f64) -> String {
     let magnitude = number.abs();
     if (1e-6..1e21).contains(&magnitude) || magnitude == 0.0 {

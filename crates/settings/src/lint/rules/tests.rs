@@ -127,7 +127,7 @@ fn kinds_that_some_rule_sends() {
     ] {
         assert_eq!(is_sent(kind, &[rule(groups, versions, resources, "*")]), expected, "{kind} {groups} {resources}");
     }
-    // What its resource is called the CRD alone says.
+    // Only the CRD says what its resource is called.
     let settings = policy(json!(["example.com/Fish"]));
     let found = lints(&settings, &[rule("example.com", "v1", "fish", "*")]);
     assert_eq!(found[0].severity, LintSeverity::Warning);
