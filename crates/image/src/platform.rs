@@ -86,7 +86,8 @@ impl Platform {
     }
 
     /// Whether a machine of the platform `asked` runs an image for this one if an index has none for its own. containerd takes
-    /// 32-bit images on 64-bit machines, older variants on newer ones, and images for Linux on FreeBSD.
+    /// 32-bit images on 64-bit machines, some variants on others, and images for Linux on FreeBSD: here any variant counts, so that none
+    /// is missed.
     pub fn stands_in_for(&self, asked: &Self) -> bool {
         let families = [("amd64", "386"), ("arm64", "arm")];
         let is_older = families.contains(&(asked.architecture.as_str(), self.architecture.as_str()));

@@ -32,7 +32,7 @@ pub struct LicenseList {
     patterns: Vec<LicensePattern>,
 }
 
-/// A licence of a list: an id, in which `*` stands for any string, or a name.
+/// A licence of a list: an id, in which `*` stands for any string and `?` for one letter, or a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LicensePattern {
     /// In lower case, for comparison.

@@ -4,7 +4,7 @@ use super::Severity;
 use super::namespaces::is_namespace_name;
 use super::read::{Problems, SettingsMap, wrong_type};
 use image_admission_untrusted::message::cut;
-use image_admission_untrusted::time::{Span, Timestamp};
+use image_admission_untrusted::time::{Timestamp, WrittenDuration};
 use std::fmt;
 
 /// How much of an object's problem is repeated.
@@ -20,7 +20,7 @@ pub struct ExemptionsFrom {
     /// The severities of the findings that an object may be about; empty: all.
     pub severities: Vec<Severity>,
     /// How long after an object was made its last day may begin.
-    pub max_duration: Option<Span>,
+    pub max_duration: Option<WrittenDuration>,
     /// Whether an object must say who approved it.
     pub require_approved_by: bool,
 }
@@ -59,7 +59,7 @@ pub enum VoidExemption {
     /// Its creation is in the future.
     MadeLater(Timestamp),
     /// It would hold for longer than this.
-    TooLong(Span),
+    TooLong(WrittenDuration),
     /// It may not be about findings of this severity.
     Severity(Severity),
 }
@@ -145,9 +145,9 @@ fn severities(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Severit
 }
 
 /// Refuses an empty string: it would mean no bound.
-fn max_duration(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<Span> {
+fn max_duration(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<WrittenDuration> {
     if let Some(value) = map.get("maxDuration").filter(|value| value.as_str() == Some("")) {
         problems.add(map.path().key("maxDuration"), wrong_type("a span of time like `30d`", value));
     }
-    map.span("maxDuration", problems)
+    map.duration("maxDuration", problems)
 }

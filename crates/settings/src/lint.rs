@@ -1134,7 +1134,7 @@ impl Settings {
 
     /// Whether a registry may be asked about images.
     pub fn asks_registries(&self) -> bool {
-        // `imageConfigs`, or `ImageConfigs` in custom rules.
+        // `imageConfigs` and `sbomPackages`, which custom rules call `ImageConfigs` and `SbomPackages`.
         let asks = |text: &String| text.contains("mageConfigs") || text.contains("bomPackages");
         let policies = self.rego.policies.iter().map(|policy| &policy.rego);
         let in_rego = policies.chain(self.rego.libraries.iter().map(|library| &library.rego)).any(asks);

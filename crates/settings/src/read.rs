@@ -2,7 +2,7 @@
 
 use super::refused::Refused;
 use image_admission_untrusted::message::nearest;
-use image_admission_untrusted::time::Span;
+use image_admission_untrusted::time::WrittenDuration;
 use serde_json::{Map, Value};
 use std::fmt;
 
@@ -197,7 +197,7 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
     }
 
     /// A duration like `72h`; an empty string is none.
-    pub(super) fn span(&self, key: &str, problems: &mut Problems) -> Option<Span> {
+    pub(super) fn duration(&self, key: &str, problems: &mut Problems) -> Option<WrittenDuration> {
         if let Some(number @ Value::Number(_)) = self.get(key) {
             let example =
                 number.as_u64().filter(|count| *count > 0).map_or("72h".to_owned(), |count| format!("{count}h"));
@@ -205,11 +205,11 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
             return None;
         }
         let text = self.text(key, problems).filter(|text| !text.is_empty())?;
-        let span = Span::parse(text);
-        if span.is_none() {
+        let duration = WrittenDuration::parse(text);
+        if duration.is_none() {
             problems.add(self.path.key(key), format!("`{text}` is not a span of time like `72h` or `14d`"));
         }
-        span
+        duration
     }
 
     pub(super) fn list(&self, key: &str, problems: &mut Problems) -> Option<&'v [Value]> {

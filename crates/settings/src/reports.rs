@@ -6,7 +6,7 @@ use super::namespaces::is_namespace_name;
 use super::read::{Choice, Problems, SettingsMap, wrong_type};
 use super::refused;
 use image_admission_image::platform::Platform;
-use image_admission_untrusted::time::Span;
+use image_admission_untrusted::time::WrittenDuration;
 use serde_json::Value;
 
 /// Where scan reports come from.
@@ -19,7 +19,7 @@ pub struct Reports {
     /// Which of a multi-platform image's reports must pass.
     pub platforms: Platforms,
     /// An older report counts as not available.
-    pub max_age: Option<Span>,
+    pub max_age: Option<WrittenDuration>,
     /// Where VEX documents are. They clear findings of any source.
     pub vex: Vec<AttachedArtifacts>,
     /// What becomes of an index that may hold more than the host shows of it.
@@ -387,7 +387,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> R
     let Some(map) = SettingsMap::of(settings.get("reports"), &path, problems) else { return reports };
     map.known(&["sources", "sboms", "platforms", "maxAge", "vex", "unprovenIndexes"], &[], problems);
     reports.unproven_indexes = map.choice("unprovenIndexes", UnprovenIndexes::default(), problems);
-    reports.max_age = map.span("maxAge", problems);
+    reports.max_age = map.duration("maxAge", problems);
     reports.vex = read_vex(&map, problems);
     if let Some(platforms) = map.get("platforms") {
         reports.platforms = read_platforms(platforms, &map, problems);

@@ -792,7 +792,7 @@ fn exemptions_of_objects_say_whose_word_counts() {
     assert_eq!(from.namespaces("kubewarden"), ["kubewarden"]);
     assert_eq!(from.namespaces(""), ["kubewarden"]);
     assert_eq!(from.severities, [Severity::High, Severity::Low]);
-    assert_eq!(from.max_duration.map(|span| span.to_string()).as_deref(), Some("30d"));
+    assert_eq!(from.max_duration.map(|duration| duration.to_string()).as_deref(), Some("30d"));
     assert!(from.require_approved_by);
     let from = read(json!({"exemptionsFrom": {"namespace": "kubewarden"}})).exemptions_from.unwrap();
     assert_eq!(from.namespaces("shop"), ["kubewarden"]);

@@ -1,4 +1,4 @@
-//! Patterns in which `*` stands for any string and `?` for one character.
+//! Patterns in which `*` stands for any string and `?` for one byte, which is one character of ASCII.
 
 /// Whether `pattern` matches the whole of `text`; `same` compares two bytes.
 pub fn matches(pattern: &str, text: &str, same: impl Fn(u8, u8) -> bool) -> bool {

@@ -14,7 +14,7 @@ pub struct Timestamp(pub i64);
 
 /// A duration, as written and in seconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct WrittenDuration {
     written: String,
     seconds: i64,
 }
@@ -45,13 +45,13 @@ impl Timestamp {
     }
 
     /// Whether its day begins later than a duration after `start`; it is the last second of that day.
-    pub fn is_day_beyond(self, span: &Span, start: Self) -> bool {
-        self.0.saturating_sub(DAY - 1).saturating_sub(start.0) > span.seconds
+    pub fn is_day_beyond(self, duration: &WrittenDuration, start: Self) -> bool {
+        self.0.saturating_sub(DAY - 1).saturating_sub(start.0) > duration.seconds
     }
 
     /// The time a duration later.
-    pub fn after(self, span: &Span) -> Self {
-        Self(self.0.saturating_add(span.seconds))
+    pub fn after(self, duration: &WrittenDuration) -> Self {
+        Self(self.0.saturating_add(duration.seconds))
     }
 
     /// Whether it lies after `now`, by more than clocks differ.
@@ -60,8 +60,8 @@ impl Timestamp {
     }
 
     /// Whether it lies before `now` by more than a duration.
-    pub fn is_older_than(self, span: &Span, now: Self) -> bool {
-        now.0.saturating_sub(self.0) > span.seconds
+    pub fn is_older_than(self, duration: &WrittenDuration, now: Self) -> bool {
+        now.0.saturating_sub(self.0) > duration.seconds
     }
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-impl Span {
+impl WrittenDuration {
     /// Whether the other duration is longer.
     pub fn is_shorter_than(&self, other: &Self) -> bool {
         self.seconds < other.seconds
@@ -107,7 +107,7 @@ impl Span {
 }
 
 /// As written.
-impl fmt::Display for Span {
+impl fmt::Display for WrittenDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.written)
     }
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn spans() {
+    fn durations() {
         for (text, seconds) in [
             ("72h", Some(259_200)),
             ("14d", Some(1_209_600)),
@@ -207,15 +207,16 @@ mod tests {
             ("99999999999999999999d", None),
             ("9999999999999999w", None),
         ] {
-            assert_eq!(Span::parse(text).map(|span| span.seconds), seconds, "{text}");
+            assert_eq!(WrittenDuration::parse(text).map(|duration| duration.seconds), seconds, "{text}");
         }
     }
 
     #[test]
-    fn a_span_is_over_after_its_last_second() {
-        let span = Span::parse("1m").unwrap_or_else(|| Span { written: String::new(), seconds: 0 });
-        assert!(!Timestamp(0).is_older_than(&span, Timestamp(60)));
-        assert!(Timestamp(0).is_older_than(&span, Timestamp(61)));
-        assert!(!Timestamp(i64::MAX).is_older_than(&span, Timestamp(0)));
+    fn a_duration_is_over_after_its_last_second() {
+        let duration =
+            WrittenDuration::parse("1m").unwrap_or_else(|| WrittenDuration { written: String::new(), seconds: 0 });
+        assert!(!Timestamp(0).is_older_than(&duration, Timestamp(60)));
+        assert!(Timestamp(0).is_older_than(&duration, Timestamp(61)));
+        assert!(!Timestamp(i64::MAX).is_older_than(&duration, Timestamp(0)));
     }
 }

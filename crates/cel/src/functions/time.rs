@@ -34,8 +34,8 @@ pub(super) fn duration<'c, 'v>(call: Call<'c, 'v>) -> Answer<'c, 'v> {
         return call.into_first();
     }
     let text = call.text(0)?;
-    let span = nanoseconds(text).ok_or_else(|| call.error(format!("not a duration: {}", quoted(text))))?;
-    Ok(CowVal::owned(CelDuration::from(TimeDelta::nanoseconds(span))))
+    let duration = nanoseconds(text).ok_or_else(|| call.error(format!("not a duration: {}", quoted(text))))?;
+    Ok(CowVal::owned(CelDuration::from(TimeDelta::nanoseconds(duration))))
 }
 
 /// The point in time so many seconds after 1970, where CEL has it.
@@ -56,8 +56,8 @@ pub(super) fn shown(value: &(dyn Val + '_), as_written: bool) -> Option<String> 
         let zone = if time.offset().local_minus_utc() == 0 { "Z".to_owned() } else { time.format("%:z").to_string() };
         return Some(format!("{}{nanoseconds}{zone}", time.format("%Y-%m-%dT%H:%M:%S")));
     }
-    let span = value.downcast_ref::<CelDuration>()?.inner();
-    let (seconds, nanoseconds) = (span.num_seconds(), span.subsec_nanos());
+    let duration = value.downcast_ref::<CelDuration>()?.inner();
+    let (seconds, nanoseconds) = (duration.num_seconds(), duration.subsec_nanos());
     let sign = if seconds < 0 || nanoseconds < 0 { "-" } else { "" };
     Some(format!("{sign}{}{}s", seconds.unsigned_abs(), fraction(nanoseconds.unsigned_abs())))
 }

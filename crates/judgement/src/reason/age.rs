@@ -1,17 +1,17 @@
 //! Why a report is too old, or counts as too old.
 
-use image_admission_untrusted::time::{Span, Timestamp};
+use image_admission_untrusted::time::{Timestamp, WrittenDuration};
 use std::fmt;
 
 /// Why a report isn't fresh enough.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StaleReport {
     /// Its age is unknown.
-    UnknownAge(UnknownAge, Span),
+    UnknownAge(UnknownAge, WrittenDuration),
     /// Its time is in the future.
-    Ahead(Timestamp, Span),
+    Ahead(Timestamp, WrittenDuration),
     /// It is older than it may be.
-    Old(Timestamp, Span),
+    Old(Timestamp, WrittenDuration),
 }
 
 /// Why the age of a report is unknown.

@@ -11,7 +11,7 @@ use image_admission_image::{ImageReference, canonical_host};
 use image_admission_scan_report::finding::Findings;
 use image_admission_settings::ReportIdentity;
 use image_admission_untrusted::remedy::{Remedy, is_on};
-use image_admission_untrusted::time::{Span, Timestamp};
+use image_admission_untrusted::time::{Timestamp, WrittenDuration};
 
 /// A place where reports are looked for. It lives for one request, and lists nothing twice. The first source that knows the image
 /// ends the search, even if its report is too old, pending or failed, or its look-up failed. A source only makes statements:
@@ -39,7 +39,7 @@ pub(crate) struct WantedPlatform<'a> {
     /// Whether a failure of its registry may be an outage.
     pub may_be_down: bool,
     /// How old a report may be, and the present time.
-    pub max_age: Option<&'a Span>,
+    pub max_age: Option<&'a WrittenDuration>,
     pub now: Timestamp,
 }
 

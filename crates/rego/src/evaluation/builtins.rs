@@ -100,9 +100,14 @@ pub fn arguments(name: &str) -> Option<usize> {
     added.or_else(|| Builtin::named(name).map(|builtin| builtin.arguments)).map(usize::from)
 }
 
+/// The names of the builtins that regorus lacks.
+pub(crate) fn added_names() -> impl Iterator<Item = &'static str> {
+    ADDED.iter().map(|added| added.name)
+}
+
 /// The names of all builtins.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ADDED.iter().map(|added| added.name).chain(BUILTINS.iter().map(|builtin| builtin.name))
+    added_names().chain(BUILTINS.iter().map(|builtin| builtin.name))
 }
 
 /// The result of a check, as Trivy's checks make it: the message and its cause, of which only the message counts.

@@ -22,7 +22,7 @@ pub struct Acceptance {
     /// Whether findings count although a VEX document clears them.
     #[schemars(extend("default" = false))]
     pub ignore_vex_status: Option<bool>,
-    /// A finding that can be fixed counts only when it, or its fix, was published longer ago: one span, or one for each severity.
+    /// A finding that can be fixed counts only when it, or its fix, was published longer ago: one duration, or one for each severity.
     /// Of sources with dates: `trivyOperator`, `registry`, and `custom` with `fields.published`.
     #[schemars(extend("examples" = ["14d"]))]
     pub fix_grace_period: Option<GracePeriods>,
@@ -178,7 +178,7 @@ pub struct CvssScore {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Running {
     /// How long after a finding became known it doesn't count in an image that runs in the workload's namespace since before that:
-    /// one span, or one for each severity.
+    /// one duration, or one for each severity.
     #[schemars(extend("examples" = ["7d"]))]
     pub grace: GracePeriods,
 }
@@ -193,7 +193,7 @@ pub enum GracePeriods {
     BySeverity(GraceBySeverity),
 }
 
-/// A span for each severity; one that isn't named counts at once.
+/// A duration for each severity; one that isn't named counts at once.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GraceBySeverity {

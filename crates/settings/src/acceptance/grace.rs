@@ -2,25 +2,26 @@
 
 use super::Severity;
 use crate::read::{Path, Problems, SettingsMap};
-use image_admission_untrusted::time::Span;
+use image_admission_untrusted::time::WrittenDuration;
 use serde_json::Value;
 
 /// Durations in which findings don't count, by severity.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GracePeriods(Vec<(Severity, Span)>);
+pub struct GracePeriods(Vec<(Severity, WrittenDuration)>);
 
 impl GracePeriods {
     /// The duration for findings of a severity; none where they count at once.
     #[must_use]
-    pub fn of(&self, severity: Severity) -> Option<&Span> {
-        self.0.iter().find(|(of, _)| *of == severity).map(|(_, span)| span)
+    pub fn of(&self, severity: Severity) -> Option<&WrittenDuration> {
+        self.0.iter().find(|(of, _)| *of == severity).map(|(_, duration)| duration)
     }
 
     /// Whether they are at least as long as others, for each severity.
     pub fn cover(&self, others: &Self) -> bool {
-        let is_covered =
-            |severity: &Severity, span: &Span| self.of(*severity).is_some_and(|own| !own.is_shorter_than(span));
-        others.0.iter().all(|(severity, span)| is_covered(severity, span))
+        let is_covered = |severity: &Severity, duration: &WrittenDuration| {
+            self.of(*severity).is_some_and(|own| !own.is_shorter_than(duration))
+        };
+        others.0.iter().all(|(severity, duration)| is_covered(severity, duration))
     }
 }
 
@@ -29,8 +30,8 @@ pub(super) fn read(map: &SettingsMap<'_, '_>, key: &str, problems: &mut Problems
     match map.get(key)? {
         value @ Value::Object(_) => read_by_severity(value, &map.path().key(key), problems),
         _ => {
-            let span = map.span(key, problems)?;
-            Some(GracePeriods(Severity::ALL.into_iter().map(|severity| (severity, span.clone())).collect()))
+            let duration = map.duration(key, problems)?;
+            Some(GracePeriods(Severity::ALL.into_iter().map(|severity| (severity, duration.clone())).collect()))
         }
     }
 }
@@ -52,7 +53,7 @@ fn read_by_severity(value: &Value, path: &Path<'_>, problems: &mut Problems) -> 
     map.known(&Severity::ALL.map(Severity::name), &[], problems);
     let spans: Vec<_> = Severity::ALL
         .into_iter()
-        .filter_map(|severity| Some((severity, map.span(severity.name(), problems)?)))
+        .filter_map(|severity| Some((severity, map.duration(severity.name(), problems)?)))
         .collect();
     (!spans.is_empty()).then_some(GracePeriods(spans))
 }
