@@ -1,7 +1,7 @@
 //! Objects of one kind in the cluster, read so that a look-up never hangs and never trusts the content of a list.
 
 use crate::{Document, Host, HostFailure, Resource};
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::memory::List;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use serde::Deserialize;
@@ -85,10 +85,10 @@ pub trait Listed {
 pub struct Named<'a> {
     #[serde(borrow)]
     /// `metadata.name`
-    pub name: Text<'a>,
+    pub name: JsonString<'a>,
     #[serde(borrow)]
     /// `metadata.namespace`; none for objects without a namespace.
-    pub namespace: Option<Text<'a>>,
+    pub namespace: Option<JsonString<'a>>,
 }
 
 /// The items of a list that are in its namespace, sorted by name: the host's lists have no order, and a watch without a filter
@@ -106,7 +106,7 @@ pub fn items<'a, T: Deserialize<'a> + Listed>(document: &'a Document, namespace:
         }
     };
     items.retain(|item| {
-        item.named().namespace.as_ref().map(Text::as_str) == Some(namespace) || !is_on(Remedy::MatchNamespace)
+        item.named().namespace.as_ref().map(JsonString::as_str) == Some(namespace) || !is_on(Remedy::MatchNamespace)
     });
     items.sort_by(|a, b| a.named().name.cmp(&b.named().name));
     Ok(items)

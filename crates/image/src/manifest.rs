@@ -7,7 +7,7 @@
 mod proof;
 
 use crate::platform::Platform;
-use image_admission_untrusted::json::{self, Text};
+use image_admission_untrusted::json::{self, JsonString};
 use image_admission_untrusted::unreadable::unreadable;
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -24,9 +24,9 @@ const MAX_ENTRIES: usize = 1000;
 pub struct Manifest<'a> {
     schema_version: Option<i64>,
     #[serde(borrow)]
-    media_type: Option<Text<'a>>,
+    media_type: Option<JsonString<'a>>,
     #[serde(borrow)]
-    artifact_type: Option<Text<'a>>,
+    artifact_type: Option<JsonString<'a>>,
     #[serde(borrow, default, deserialize_with = "bounded")]
     manifests: Option<Vec<Descriptor<'a>>>,
     // These fields are read only for a proof, or for one source.
@@ -90,45 +90,45 @@ pub enum Kind {
 #[serde(rename_all = "camelCase")]
 pub struct Descriptor<'a> {
     #[serde(borrow)]
-    media_type: Option<Text<'a>>,
+    media_type: Option<JsonString<'a>>,
     #[serde(borrow)]
-    digest: Text<'a>,
+    digest: JsonString<'a>,
     size: Option<i64>,
     #[serde(borrow)]
-    urls: Option<Vec<Text<'a>>>,
+    urls: Option<Vec<JsonString<'a>>>,
     #[serde(borrow)]
     annotations: Option<Annotations<'a>>,
     #[serde(borrow)]
     platform: Option<WirePlatform<'a>>,
     #[serde(borrow)]
-    artifact_type: Option<Text<'a>>,
+    artifact_type: Option<JsonString<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
 struct WirePlatform<'a> {
     #[serde(borrow)]
-    architecture: Option<Text<'a>>,
+    architecture: Option<JsonString<'a>>,
     #[serde(borrow)]
-    os: Option<Text<'a>>,
+    os: Option<JsonString<'a>>,
     #[serde(borrow, rename = "os.version")]
-    os_version: Option<Text<'a>>,
+    os_version: Option<JsonString<'a>>,
     #[serde(borrow, rename = "os.features")]
-    os_features: Option<Vec<Text<'a>>>,
+    os_features: Option<Vec<JsonString<'a>>>,
     #[serde(borrow)]
-    variant: Option<Text<'a>>,
+    variant: Option<JsonString<'a>>,
     #[serde(borrow)]
-    features: Option<Vec<Text<'a>>>,
+    features: Option<Vec<JsonString<'a>>>,
 }
 
 impl WirePlatform<'_> {
     /// The variant, if there is one.
     fn variant(&self) -> Option<&str> {
-        self.variant.as_ref().map(Text::as_str).filter(|variant| !variant.is_empty())
+        self.variant.as_ref().map(JsonString::as_str).filter(|variant| !variant.is_empty())
     }
 }
 
 /// Sorted by key, as all tools write maps.
-type Annotations<'a> = BTreeMap<Text<'a>, Text<'a>>;
+type Annotations<'a> = BTreeMap<JsonString<'a>, JsonString<'a>>;
 
 impl<'a> Manifest<'a> {
     /// Reads the host's answer about a manifest or an index.
@@ -189,7 +189,7 @@ impl<'a> Manifest<'a> {
     /// Its base image, from its annotations.
     pub fn base(&self) -> Option<BaseImage> {
         let annotations = self.annotations.as_ref()?;
-        let text = |key: &'static str| annotations.get(&Text::from(key)).map(|text| text.as_str().to_owned());
+        let text = |key: &'static str| annotations.get(&JsonString::from(key)).map(|text| text.as_str().to_owned());
         BaseImage::new(text(BASE_NAME), text(BASE_DIGEST))
     }
 
@@ -208,14 +208,14 @@ impl Descriptor<'_> {
 
     /// The type of artifact that it points to, if it states one.
     pub fn artifact_type(&self) -> Option<&str> {
-        self.artifact_type.as_ref().map(Text::as_str)
+        self.artifact_type.as_ref().map(JsonString::as_str)
     }
 
     /// The platform that it is for, if it states a valid one.
     pub fn platform(&self) -> Option<Platform> {
         let said = self.platform.as_ref()?;
         let platform = Platform::of(said.os.as_ref()?.as_str(), said.architecture.as_ref()?.as_str(), said.variant())?;
-        Some(platform.with_os_version(said.os_version.as_ref().map(Text::as_str)))
+        Some(platform.with_os_version(said.os_version.as_ref().map(JsonString::as_str)))
     }
 
     /// Whether every runtime reads its platform alike, on each machine of that platform. Machines differ in the version and the
@@ -231,7 +231,7 @@ impl Descriptor<'_> {
     /// Whether it states a platform that isn't valid. Runtimes may accept it all the same: containerd takes the node's own
     /// operating system for an empty one.
     pub fn has_odd_platform(&self) -> bool {
-        let is_said = |text: &Option<Text<'_>>| text.as_ref().is_some_and(|text| !text.as_str().is_empty());
+        let is_said = |text: &Option<JsonString<'_>>| text.as_ref().is_some_and(|text| !text.as_str().is_empty());
         self.platform.as_ref().is_some_and(|platform| is_said(&platform.os) || is_said(&platform.architecture))
             && self.platform().is_none()
     }

@@ -16,7 +16,7 @@ use image_admission_image::ImageReference;
 use image_admission_scan_report::finding::{Exploited, Finding, Findings, OperatingSystem, OwnVerdict};
 use image_admission_scan_report::package::Contents;
 use image_admission_settings::{Count, Exemption, GateAction, Limit, Limits, MissingScores, Settings};
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::Timestamp;
@@ -635,7 +635,7 @@ impl<'a> Judge<'a> {
                 .filter(|entry| !entry.suppressed || is_on(Remedy::DenyWhatVexClears))
                 .find(|entry| entry.is_one_of(std::slice::from_ref(id)));
             ids.extend(found.is_some().then(|| id.clone()));
-            denied.extend(found.map(|entry| match entry.id.as_ref().map(Text::as_str) {
+            denied.extend(found.map(|entry| match entry.id.as_ref().map(JsonString::as_str) {
                 Some(own) if own.eq_ignore_ascii_case(id) => name(own, entry, &Exempt::No, None),
                 also => NamedFinding { also: also.map(str::to_owned), ..name(id, entry, &Exempt::No, None) },
             }));
@@ -770,7 +770,7 @@ impl<'a> Judge<'a> {
             Count::Unique if !is_on(Remedy::CountIds) => findings.len(),
             Count::Unique => {
                 let ids: BTreeSet<_> =
-                    findings.iter().filter_map(|w| w.finding.id.as_ref().map(Text::as_str)).collect();
+                    findings.iter().filter_map(|w| w.finding.id.as_ref().map(JsonString::as_str)).collect();
                 ids.len() + findings.iter().filter(|w| w.finding.id.is_none()).count()
             }
         };
@@ -820,7 +820,7 @@ fn named(findings: &[&Weighed<'_, '_, '_>], counted: Count, room: &mut usize) ->
 }
 
 fn name(id: &str, finding: &Finding<'_>, exempt: &Exempt<'_>, vex: Option<&UnusedVex>) -> NamedFinding {
-    let text = |text: &Text<'_>| text.as_str().to_owned();
+    let text = |text: &JsonString<'_>| text.as_str().to_owned();
     NamedFinding {
         id: id.to_owned(),
         also: None,

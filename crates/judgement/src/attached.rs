@@ -8,7 +8,7 @@ use crate::referrers::artifacts_beside;
 use image_admission_host::{Document, Host, HostFailure, Untrusted};
 use image_admission_image::ImageReference;
 use image_admission_settings::{Artifact, AttachedArtifacts, Attestor};
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -151,7 +151,7 @@ pub(crate) struct Content<'a> {
     #[serde(borrow)]
     manifest: ArtifactManifest<'a>,
     #[serde(borrow)]
-    digest: Text<'a>,
+    digest: JsonString<'a>,
     /// The document that it holds.
     #[serde(borrow)]
     pub config: &'a RawValue,
@@ -162,24 +162,24 @@ struct ArtifactManifest<'a> {
     #[serde(borrow)]
     subject: Option<Subject<'a>>,
     #[serde(borrow)]
-    annotations: Option<BTreeMap<Text<'a>, Option<Text<'a>>>>,
+    annotations: Option<BTreeMap<JsonString<'a>, Option<JsonString<'a>>>>,
 }
 
 #[derive(Deserialize)]
 struct Subject<'a> {
     #[serde(borrow)]
-    digest: Option<Text<'a>>,
+    digest: Option<JsonString<'a>>,
 }
 
 impl Content<'_> {
     /// The digest that its manifest says it is about.
     pub(crate) fn subject(&self) -> Option<&str> {
-        self.manifest.subject.as_ref()?.digest.as_ref().map(Text::as_str)
+        self.manifest.subject.as_ref()?.digest.as_ref().map(JsonString::as_str)
     }
 
     /// What its manifest says under a key.
     pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
         let (_, value) = self.manifest.annotations.as_ref()?.iter().find(|(own, _)| own.as_str() == key)?;
-        value.as_ref().map(Text::as_str)
+        value.as_ref().map(JsonString::as_str)
     }
 }

@@ -11,7 +11,7 @@ use image_admission_image::ImageReference;
 use image_admission_image::manifest::{BASE_DIGEST, BASE_NAME, Manifest};
 use image_admission_image::platform::Platform;
 use image_admission_settings::UnprovenIndexes;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::spelling;
@@ -85,7 +85,7 @@ struct Answer<'a> {
     #[serde(borrow)]
     manifest: &'a RawValue,
     #[serde(borrow)]
-    digest: Text<'a>,
+    digest: JsonString<'a>,
     #[serde(borrow)]
     config: &'a RawValue,
 }
@@ -133,13 +133,13 @@ fn read_document(
 #[serde(expecting = "an image's configuration")]
 struct Configuration<'a> {
     #[serde(borrow)]
-    created: Option<Text<'a>>,
+    created: Option<JsonString<'a>>,
     #[serde(borrow)]
-    architecture: Option<Text<'a>>,
+    architecture: Option<JsonString<'a>>,
     #[serde(borrow)]
-    os: Option<Text<'a>>,
+    os: Option<JsonString<'a>>,
     #[serde(borrow)]
-    variant: Option<Text<'a>>,
+    variant: Option<JsonString<'a>>,
     #[serde(borrow)]
     config: Option<Defaults<'a>>,
     #[serde(borrow)]
@@ -151,32 +151,32 @@ struct Configuration<'a> {
 #[serde(rename_all = "PascalCase", expecting = "an object")]
 struct Defaults<'a> {
     #[serde(borrow)]
-    user: Option<Text<'a>>,
+    user: Option<JsonString<'a>>,
     #[serde(borrow)]
-    exposed_ports: Option<BTreeMap<Text<'a>, IgnoredAny>>,
+    exposed_ports: Option<BTreeMap<JsonString<'a>, IgnoredAny>>,
     #[serde(borrow)]
-    env: Option<Vec<Text<'a>>>,
+    env: Option<Vec<JsonString<'a>>>,
     #[serde(borrow)]
-    entrypoint: Option<Vec<Text<'a>>>,
+    entrypoint: Option<Vec<JsonString<'a>>>,
     #[serde(borrow)]
-    cmd: Option<Vec<Text<'a>>>,
+    cmd: Option<Vec<JsonString<'a>>>,
     #[serde(borrow)]
-    working_dir: Option<Text<'a>>,
+    working_dir: Option<JsonString<'a>>,
     #[serde(borrow)]
-    labels: Option<BTreeMap<Text<'a>, Option<Text<'a>>>>,
+    labels: Option<BTreeMap<JsonString<'a>, Option<JsonString<'a>>>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Layers<'a> {
     #[serde(borrow)]
-    diff_ids: Option<Vec<Text<'a>>>,
+    diff_ids: Option<Vec<JsonString<'a>>>,
 }
 
 impl Configuration<'_> {
     fn platform(&self) -> Option<Platform> {
         let (os, architecture) = (self.os.as_ref()?.as_str(), self.architecture.as_ref()?.as_str());
-        let variant = self.variant.as_ref().map(Text::as_str).filter(|variant| !variant.is_empty());
+        let variant = self.variant.as_ref().map(JsonString::as_str).filter(|variant| !variant.is_empty());
         Platform::of(os, architecture, variant)
     }
 
@@ -198,10 +198,10 @@ fn shown(
 ) -> Json {
     let default = Defaults::default();
     let defaults = configuration.config.as_ref().unwrap_or(&default);
-    let texts = |list: Option<&Vec<Text<'_>>>| -> Json {
+    let texts = |list: Option<&Vec<JsonString<'_>>>| -> Json {
         list.into_iter().flatten().map(|text| Json::from(text.as_str())).collect()
     };
-    let user = defaults.user.as_ref().map_or("", Text::as_str);
+    let user = defaults.user.as_ref().map_or("", JsonString::as_str);
     let name = user.split(':').next().unwrap_or_default();
     // Runtimes look the whole string up in the image's own list of users, where `1000 ` may be root.
     let is_odd = user.contains(|c: char| c.is_whitespace() || c.is_control()) && is_on(Remedy::OddUsersMayBeRoot);
@@ -222,8 +222,9 @@ fn shown(
     }
     set("runsAsRoot", (is_odd || is_root(name)).into());
     let labels = defaults.labels.iter().flatten();
-    let labels: Map<String, Json> =
-        labels.map(|(key, value)| (key.as_str().to_owned(), value.as_ref().map_or("", Text::as_str).into())).collect();
+    let labels: Map<String, Json> = labels
+        .map(|(key, value)| (key.as_str().to_owned(), value.as_ref().map_or("", JsonString::as_str).into()))
+        .collect();
     let base = manifest.base().map(|base| ("manifest", base)).or_else(|| Some(("index", image.base.clone()?)));
     let of_labels = || {
         let label =

@@ -8,7 +8,7 @@ use image_admission_scan_report::license::Standing;
 use image_admission_scan_report::package::{Contents, Package};
 use image_admission_scan_report::purl::Purl;
 use image_admission_settings::{DeniedPackage, GateAction, LicenseGate, PackageGate, UnknownLicense};
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
@@ -61,11 +61,13 @@ pub(crate) fn known(contents: &Contents<'_>, room: &PackageRoom) -> Result<Vec<M
         let mut fields = Map::new();
         let mut size = ROOM_OF_PACKAGE;
         for (key, text) in texts {
-            let Some(text) = text.map(Text::as_str).filter(|text| !text.is_empty() || key == "name") else { continue };
+            let Some(text) = text.map(JsonString::as_str).filter(|text| !text.is_empty() || key == "name") else {
+                continue;
+            };
             size += text.len() + ROOM_OF_TEXT;
             fields.insert(key.to_owned(), text.into());
         }
-        let licenses = package.licenses.iter().map(Text::as_str);
+        let licenses = package.licenses.iter().map(JsonString::as_str);
         size += licenses.clone().map(|license| license.len() + ROOM_OF_TEXT).sum::<usize>();
         fields.insert("licenses".to_owned(), licenses.map(Json::from).collect());
         room.set(room.get().and_then(|room| room.checked_sub(size)));
@@ -115,7 +117,7 @@ struct Objection<'p> {
 
 /// The worst objection of a gate to any name of a package: a scanner that reads one name may not read the others.
 fn worst_objection<'p>(package: &'p Package<'_>, gate: &PackageGate) -> Option<Objection<'p>> {
-    let elsewhere = package.version.as_ref().map(Text::as_str);
+    let elsewhere = package.version.as_ref().map(JsonString::as_str);
     if package.purls.is_empty() {
         let fault = unnamed(package, gate, elsewhere.unwrap_or_default());
         return fault.map(|fault| Objection { version: None, fault });
@@ -130,7 +132,7 @@ fn worst_objection<'p>(package: &'p Package<'_>, gate: &PackageGate) -> Option<O
         }
     };
     let mut is_called = false;
-    for text in package.purls.iter().map(Text::as_str).take(names) {
+    for text in package.purls.iter().map(JsonString::as_str).take(names) {
         let Some(purl) = Purl::parse(text) else {
             add(None, PackageFault::UnreadablePurl(text.to_owned()));
             continue;
@@ -223,7 +225,7 @@ fn is_excepted(package: &Package<'_>, gate: &LicenseGate) -> bool {
     if gate.except.is_empty() || package.purls.is_empty() {
         return false;
     }
-    let is_left_out = |purl: &Text<'_>| {
+    let is_left_out = |purl: &JsonString<'_>| {
         let purl = Purl::parse(purl.as_str());
         purl.is_some_and(|purl| gate.except.iter().any(|beginning| purl.starts_with(beginning)))
     };

@@ -9,7 +9,7 @@ use image_admission_host::cluster::{Listed, Named, Objects, items};
 use image_admission_host::{Host, HostFailure};
 use image_admission_image::is_digest;
 use image_admission_settings::Settings;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::Timestamp;
 use serde::Deserialize;
@@ -106,7 +106,7 @@ impl<'a> RunningPods<'a> {
         let pod: Pod<'_> = document.read()?;
         let Named { name: own, namespace } = &pod.metadata;
         let is_it = own.as_str() == name
-            && (namespace.as_ref().map(Text::as_str) == Some(self.namespace) || !is_on(Remedy::MatchNamespace));
+            && (namespace.as_ref().map(JsonString::as_str) == Some(self.namespace) || !is_on(Remedy::MatchNamespace));
         Ok(if is_it { pod.running() } else { None })
     }
 }
@@ -182,7 +182,7 @@ struct Pod<'a> {
 #[serde(rename_all = "camelCase")]
 struct Status<'a> {
     #[serde(borrow)]
-    phase: Option<Text<'a>>,
+    phase: Option<JsonString<'a>>,
     #[serde(borrow)]
     container_statuses: Option<Vec<ContainerStatus<'a>>>,
     #[serde(borrow)]
@@ -192,7 +192,7 @@ struct Status<'a> {
 #[derive(Deserialize)]
 struct ContainerStatus<'a> {
     #[serde(borrow, rename = "imageID")]
-    image_id: Option<Text<'a>>,
+    image_id: Option<JsonString<'a>>,
     #[serde(borrow)]
     state: Option<State<'a>>,
 }
@@ -209,7 +209,7 @@ struct State<'a> {
 #[serde(rename_all = "camelCase")]
 struct Started<'a> {
     #[serde(borrow)]
-    started_at: Option<Text<'a>>,
+    started_at: Option<JsonString<'a>>,
 }
 
 impl Listed for Pod<'_> {
@@ -223,7 +223,7 @@ impl Pod<'_> {
     fn running(&self) -> Option<RunningPod> {
         let status = self.status.as_ref()?;
         let must_run = is_on(Remedy::MustRun);
-        if status.phase.as_ref().map(Text::as_str) != Some("Running") && must_run {
+        if status.phase.as_ref().map(JsonString::as_str) != Some("Running") && must_run {
             return None;
         }
         let containers = status.container_statuses.iter().flatten().filter_map(|status| status.started(!must_run));

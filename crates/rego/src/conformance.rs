@@ -4,7 +4,7 @@
 use crate::deployment::load;
 use crate::evaluation::builtins::exists;
 use crate::evaluation::document::{from_value, get};
-use crate::evaluation::{Budget, EvaluationError, Evaluator, Text};
+use crate::evaluation::{Budget, EvaluationError, Evaluator, ModuleText};
 use image_admission_settings::{ImageMatching, RegoVersion};
 use image_admission_untrusted::time::Timestamp;
 use regorus::Value;
@@ -44,8 +44,11 @@ pub enum Unanswered {
 /// The modules are refused, or the evaluation fails.
 pub fn answer(question: &Question<'_>) -> Result<Vec<Json>, Unanswered> {
     let names: Vec<String> = (0..question.modules.len()).map(|number| format!("module-{number}")).collect();
-    let texts: Vec<Text<'_>> =
-        names.iter().zip(question.modules).map(|(name, rego)| Text { name, rego, version: question.version }).collect();
+    let texts: Vec<ModuleText<'_>> = names
+        .iter()
+        .zip(question.modules)
+        .map(|(name, rego)| ModuleText { name, rego, version: question.version })
+        .collect();
     let budget = Budget::unlimited();
     load(&mut Evaluator::new(&budget), &texts, ImageMatching::Canonical).map_err(Unanswered::Refused)?;
 
@@ -61,7 +64,7 @@ pub fn answer(question: &Question<'_>) -> Result<Vec<Json>, Unanswered> {
         RegoVersion::V0 => format!("package query\nq {{ {} }}\n", question.query),
         RegoVersion::V1 => format!("package query\nq if {{ {} }}\n", question.query),
     };
-    let query = Text { name: "query", rego: &body, version: question.version };
+    let query = ModuleText { name: "query", rego: &body, version: question.version };
     let query = Evaluator::new(&budget).load(&query).map_err(failed)?;
     if let Some(unknown) = query.calls.keys().find(|name| !name.starts_with("data.") && !exists(name)) {
         return Err(Unanswered::Refused(format!("there is no function `{unknown}`")));

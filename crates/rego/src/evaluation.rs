@@ -33,7 +33,7 @@ use image_admission_untrusted::time::Timestamp;
 use std::collections::BTreeSet;
 
 pub use clock::use_clock_if_none;
-pub use evaluator::{Budget, EvaluationError, Evaluator, Text};
+pub use evaluator::{Budget, EvaluationError, Evaluator, ModuleText};
 pub use weight::is_within;
 
 /// Makes an engine of `image-admission`'s command line one like the policy's. It gets all builtins that are added or kept within

@@ -17,7 +17,7 @@ use crate::severity::Severity;
 use crate::unreadable_document::UnreadableDocument;
 use image_admission_image::is_digest;
 use image_admission_image::platform::Platform;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::spelling;
 use image_admission_untrusted::time::Timestamp;
 use serde::Deserialize;
@@ -86,17 +86,17 @@ pub fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument> {
 }
 
 /// A string without the whitespace around it; none if nothing is left.
-pub fn present(text: Option<Text<'_>>) -> Option<Text<'_>> {
+pub fn present(text: Option<JsonString<'_>>) -> Option<JsonString<'_>> {
     let text = text?;
     match text.as_str().trim() {
         "" => None,
         trimmed if trimmed.len() == text.as_str().len() => Some(text),
-        trimmed => Some(Text::from(trimmed.to_owned())),
+        trimmed => Some(JsonString::from(trimmed.to_owned())),
     }
 }
 
 /// Whether a string is one of these names, in any case and with any whitespace around it.
-fn is_named(text: &Text<'_>, names: &[&str]) -> bool {
+fn is_named(text: &JsonString<'_>, names: &[&str]) -> bool {
     names.iter().any(|name| name.eq_ignore_ascii_case(text.as_str().trim()))
 }
 
@@ -108,12 +108,16 @@ pub fn digest_of(text: &str) -> Option<String> {
 
 /// A platform from the parts that image configurations have; none if all are missing. The builder of an image chooses them. Invalid
 /// or incomplete parts give the platform of no machine, so that they never count as missing.
-fn platform_of(os: Option<Text<'_>>, architecture: Option<Text<'_>>, variant: Option<Text<'_>>) -> Option<Platform> {
+fn platform_of(
+    os: Option<JsonString<'_>>,
+    architecture: Option<JsonString<'_>>,
+    variant: Option<JsonString<'_>>,
+) -> Option<Platform> {
     let (os, architecture, variant) = (present(os), present(architecture), present(variant));
     let said = match (&os, &architecture, &variant) {
         (None, None, None) => return None,
         (Some(os), Some(architecture), variant) => {
-            Platform::of(os.as_str(), architecture.as_str(), variant.as_ref().map(Text::as_str))
+            Platform::of(os.as_str(), architecture.as_str(), variant.as_ref().map(JsonString::as_str))
         }
         _ => None,
     };
@@ -121,7 +125,7 @@ fn platform_of(os: Option<Text<'_>>, architecture: Option<Text<'_>>, variant: Op
 }
 
 /// A time as in RFC 3339. For a date it is the first second, so that ages aren't underestimated.
-pub fn time_of(text: &Text<'_>) -> Option<Timestamp> {
+pub fn time_of(text: &JsonString<'_>) -> Option<Timestamp> {
     let text = text.as_str();
     Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z")))
 }
@@ -193,8 +197,12 @@ mod tests {
             assert_eq!(digest_of(text), None, "{text}");
         }
         let platform = |os, architecture, variant| {
-            platform_of(Some(Text::from(os)), Some(Text::from(architecture)), Some(Text::from(variant)))
-                .map(|platform| platform.to_string())
+            platform_of(
+                Some(JsonString::from(os)),
+                Some(JsonString::from(architecture)),
+                Some(JsonString::from(variant)),
+            )
+            .map(|platform| platform.to_string())
         };
         assert_eq!(platform("linux", "arm64", "v8").as_deref(), Some("linux/arm64/v8"));
         assert_eq!(platform("linux", "amd64", "").as_deref(), Some("linux/amd64"));
@@ -211,7 +219,7 @@ mod tests {
 
     #[test]
     fn times_and_words() {
-        let time = |text| time_of(&Text::from(text)).map(|time| time.to_string());
+        let time = |text| time_of(&JsonString::from(text)).map(|time| time.to_string());
         assert_eq!(time("2026-11-01T12:00:00+02:00").as_deref(), Some("2026-11-01T10:00:00Z"));
         assert_eq!(time("2026-11-01").as_deref(), Some("2026-11-01T00:00:00Z"));
         assert_eq!(time(""), None);
@@ -231,7 +239,7 @@ mod tests {
 
     #[test]
     fn whitespace_is_no_text() {
-        let read = |text| present(Some(Text::from(text))).map(|text| text.as_str().to_owned());
+        let read = |text| present(Some(JsonString::from(text))).map(|text| text.as_str().to_owned());
         for text in ["", " ", "\t\r\n", "\u{a0}"] {
             assert_eq!(read(text), None, "{text:?}");
         }

@@ -2,7 +2,7 @@
 
 use crate::severity::Severity;
 use crate::unreadable_document::UnreadableDocument;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
 use std::rc::Rc;
@@ -38,11 +38,11 @@ pub enum OperatingSystem {
 
 impl OperatingSystem {
     /// The state from the fields of Trivy, which trivy-operator has too: both leave out an end of life that hasn't come.
-    pub fn of(is_past: Option<bool>, family: Option<&Text<'_>>, name: Option<&Text<'_>>) -> Self {
+    pub fn of(is_past: Option<bool>, family: Option<&JsonString<'_>>, name: Option<&JsonString<'_>>) -> Self {
         if is_past != Some(true) {
             return Self::Maintained;
         }
-        let part = |text: Option<&Text<'_>>| text.map_or(String::new(), |text| text.as_str().to_owned());
+        let part = |text: Option<&JsonString<'_>>| text.map_or(String::new(), |text| text.as_str().to_owned());
         Self::PastEndOfLife([part(family), part(name)].join(" ").trim().to_owned())
     }
 }
@@ -51,17 +51,17 @@ impl OperatingSystem {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding<'a> {
     /// `CVE-…`; none if the report doesn't state it.
-    pub id: Option<Text<'a>>,
+    pub id: Option<JsonString<'a>>,
     /// Other names of the same vulnerability, shared by all packages that have it.
-    pub aliases: Option<Rc<[Text<'a>]>>,
+    pub aliases: Option<Rc<[JsonString<'a>]>>,
     /// Its severity.
     pub severity: Severity,
     /// The package's name, if the report states it.
-    pub package: Option<Text<'a>>,
+    pub package: Option<JsonString<'a>>,
     /// The package's purl, `pkg:apk/alpine/openssl@3.1`, if the report states it.
-    pub purl: Option<Text<'a>>,
+    pub purl: Option<JsonString<'a>>,
     /// A version without it, if one is known.
-    pub fixed_in: Option<Text<'a>>,
+    pub fixed_in: Option<JsonString<'a>>,
     /// Its CVSS score, if there is one.
     pub score: Option<f64>,
     /// When its fix, or the vulnerability, was published, if the source states it.
@@ -121,7 +121,7 @@ pub enum OwnVerdict {
 impl Finding<'_> {
     /// Every name of the vulnerability.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
-        self.id.iter().chain(self.aliases.iter().flat_map(|aliases| aliases.iter())).map(Text::as_str)
+        self.id.iter().chain(self.aliases.iter().flat_map(|aliases| aliases.iter())).map(JsonString::as_str)
     }
 
     /// Whether one of its names is among these ids.
@@ -131,8 +131,8 @@ impl Finding<'_> {
 }
 
 /// The other names of a vulnerability, if it has any.
-pub fn aliases<'a>(names: impl Iterator<Item = Text<'a>>) -> Option<Rc<[Text<'a>]>> {
-    let names: Vec<Text<'a>> = names.collect();
+pub fn aliases<'a>(names: impl Iterator<Item = JsonString<'a>>) -> Option<Rc<[JsonString<'a>]>> {
+    let names: Vec<JsonString<'a>> = names.collect();
     (!names.is_empty()).then(|| names.into())
 }
 

@@ -4,7 +4,7 @@
 //! unknown licence, unless the list names it.
 
 use image_admission_untrusted::glob;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use spdx::identifiers::{EXCEPTIONS, LICENSES};
 use std::collections::BTreeMap;
@@ -129,7 +129,7 @@ impl LicenseList {
     }
 
     /// The verdict on a licence, an expression or a name. `names` are those of licences that the document describes itself.
-    pub fn standing(&self, text: &str, names: &BTreeMap<Text<'_>, Text<'_>>) -> Standing {
+    pub fn standing(&self, text: &str, names: &BTreeMap<JsonString<'_>, JsonString<'_>>) -> Standing {
         let text = text.trim();
         if text.len() > MAX_LENGTH {
             return Standing::Unknown;
@@ -149,7 +149,7 @@ impl LicenseList {
                     || !is_on(Remedy::UnknownExceptions);
                 return if self.is_allowed && !is_told { Standing::Unknown } else { self.of_listed() };
             }
-            let name = names.get(&Text::from(term.id)).map(Text::as_str);
+            let name = names.get(&JsonString::from(term.id)).map(JsonString::as_str);
             if let Some(standing) = name.and_then(|name| self.named(name, true)) {
                 return standing;
             }

@@ -1,6 +1,6 @@
 //! Packages of an SBOM.
 
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The packages of an image.
@@ -9,25 +9,25 @@ pub struct Contents<'a> {
     /// Its packages, in the order of the document.
     pub packages: Vec<Package<'a>>,
     /// The names of licences that the document describes itself, by their `LicenseRef-…`.
-    pub license_names: BTreeMap<Text<'a>, Text<'a>>,
+    pub license_names: BTreeMap<JsonString<'a>, JsonString<'a>>,
 }
 
 /// A package of an image.
 #[derive(Debug)]
 pub struct Package<'a> {
     /// The name that its scanner gives it.
-    pub name: Text<'a>,
+    pub name: JsonString<'a>,
     /// Its version, where the document says one.
-    pub version: Option<Text<'a>>,
+    pub version: Option<JsonString<'a>>,
     /// Its purls, each once: none if the scanner can't tell, several if its publisher gives it several names.
-    pub purls: Vec<Text<'a>>,
+    pub purls: Vec<JsonString<'a>>,
     /// Its licences, which all apply.
-    pub licenses: Vec<Text<'a>>,
+    pub licenses: Vec<JsonString<'a>>,
 }
 
 /// Purls, each once, in their order.
-pub fn each_once<'a>(purls: impl Iterator<Item = Text<'a>>) -> Vec<Text<'a>> {
-    let mut purls: Vec<Text<'a>> = purls.collect();
+pub fn each_once<'a>(purls: impl Iterator<Item = JsonString<'a>>) -> Vec<JsonString<'a>> {
+    let mut purls: Vec<JsonString<'a>> = purls.collect();
     if purls.len() > 1 {
         let mut seen = BTreeSet::new();
         purls.retain(|purl| seen.insert(purl.clone()));
@@ -37,7 +37,7 @@ pub fn each_once<'a>(purls: impl Iterator<Item = Text<'a>>) -> Vec<Text<'a>> {
 
 impl<'a> Package<'a> {
     /// The package with each of its purls; once with none where it has none.
-    pub fn by_purl(&self) -> impl Iterator<Item = (&Self, Option<&Text<'a>>)> {
+    pub fn by_purl(&self) -> impl Iterator<Item = (&Self, Option<&JsonString<'a>>)> {
         let unnamed = self.purls.is_empty().then_some((self, None));
         self.purls.iter().map(move |purl| (self, Some(purl))).chain(unnamed)
     }

@@ -29,27 +29,27 @@ pub fn utf8(bytes: &[u8]) -> Result<&str, serde_json::Error> {
 
 /// A string of an answer, borrowed from it where it has no escapes.
 #[derive(Deserialize, Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
+pub struct JsonString<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
-impl Text<'_> {
+impl JsonString<'_> {
     /// The string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The same string, owned.
-    pub fn into_owned(self) -> Text<'static> {
-        Text(Cow::Owned(self.0.into_owned()))
+    pub fn into_owned(self) -> JsonString<'static> {
+        JsonString(Cow::Owned(self.0.into_owned()))
     }
 }
 
-impl<'a> From<&'a str> for Text<'a> {
+impl<'a> From<&'a str> for JsonString<'a> {
     fn from(text: &'a str) -> Self {
         Self(Cow::Borrowed(text))
     }
 }
 
-impl From<String> for Text<'_> {
+impl From<String> for JsonString<'_> {
     fn from(text: String) -> Self {
         Self(Cow::Owned(text))
     }

@@ -13,7 +13,7 @@ use crate::prescan::{PreScan, PreScanRejection};
 use image_admission_image::workload::WorkloadKind;
 use image_admission_rego::evaluation::document::{from_own, from_value, set};
 use image_admission_rego::evaluation::module::InputKeys;
-use image_admission_rego::evaluation::{Budget, EvaluationError, Evaluator, Text};
+use image_admission_rego::evaluation::{Budget, EvaluationError, Evaluator, ModuleText};
 use image_admission_rego::rules::generated::PACKAGE;
 use image_admission_rego::rules::{GENERATED, ImageQuestion, Modules, Phase, load_modules, with_package};
 use image_admission_settings::{RegoVersion, Settings};
@@ -177,12 +177,12 @@ impl<'a> PhaseRules<'a> {
             return None;
         }
         let text = with_package(custom);
-        let text = Text { name, rego: &text, version: settings.rego.version };
+        let text = ModuleText { name, rego: &text, version: settings.rego.version };
         Some(Self::load_text(&text, (phase, namespace), generate, settings, budget, now).map(Box::new))
     }
 
     fn load_text(
-        text: &Text<'_>,
+        text: &ModuleText<'_>,
         (phase, namespace): (Phase, &str),
         generate: bool,
         settings: &Settings,
@@ -203,8 +203,8 @@ impl<'a> PhaseRules<'a> {
         let sees = facts.iter().map(|facts| facts.input.clone()).collect();
         let sees = Some(sees).filter(|_| !settings.verbose_log);
         let rules = facts.into_iter().next().map(|facts| facts.rules).unwrap_or_default();
-        let own = Text { rego: &rego, ..*text };
-        let beside = Text { name: GENERATED, rego: &beside, version: RegoVersion::V0 };
+        let own = ModuleText { rego: &rego, ..*text };
+        let beside = ModuleText { name: GENERATED, rego: &beside, version: RegoVersion::V0 };
         let texts = [own, beside]
             .iter()
             .filter(|text| settings.verbose_log && !text.rego.is_empty())

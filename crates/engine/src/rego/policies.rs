@@ -8,7 +8,7 @@ use super::shown::{kind_of, unexpected_value};
 use crate::request::{AdmissionRequest, Operation};
 use image_admission_rego::evaluation::document::get;
 use image_admission_rego::evaluation::module::Facts;
-use image_admission_rego::evaluation::{Budget, EvaluationError, Evaluator, Text, is_within};
+use image_admission_rego::evaluation::{Budget, EvaluationError, Evaluator, ModuleText, is_within};
 use image_admission_rego::rules::{DENIES, ImageQuestion, Pool, WARNS, mentions, suffix, unmet};
 use image_admission_settings::{RegoPolicy, Settings};
 use image_admission_untrusted::message::cut;
@@ -54,7 +54,7 @@ struct Loaded<'a> {
     evaluator: Evaluator<'a>,
     /// Those of its own module first, then those of the modules that it refers to.
     modules: Vec<Facts>,
-    texts: Vec<Text<'a>>,
+    texts: Vec<ModuleText<'a>>,
     has_data: bool,
     /// The input of its rules, once they were evaluated.
     input: Option<Value>,
@@ -221,8 +221,8 @@ fn load<'a>(
     evaluator: &mut Evaluator<'_>,
     now: Timestamp,
     settings: &Settings,
-) -> Result<(Vec<Facts>, Vec<Text<'a>>), EvaluationError> {
-    let own = Text { name: &policy.name, rego: &policy.rego, version: policy.version };
+) -> Result<(Vec<Facts>, Vec<ModuleText<'a>>), EvaluationError> {
+    let own = ModuleText { name: &policy.name, rego: &policy.rego, version: policy.version };
     let mut texts = vec![own];
     let mut modules = vec![evaluator.load(&own)?];
     while let Some(text) = unmet(pool, &modules, &texts) {

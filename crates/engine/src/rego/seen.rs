@@ -1,6 +1,6 @@
 //! What rules saw: for the log of a policy with `verboseLog`, which leaves out what Secrets hold, and for the command line.
 
-use image_admission_rego::evaluation::{Text, is_within};
+use image_admission_rego::evaluation::{ModuleText, is_within};
 use image_admission_settings::RegoVersion;
 use regorus::Value;
 use serde_json::{Map, Value as Json};
@@ -38,7 +38,7 @@ pub struct SeenModule {
 
 impl SeenModule {
     /// A module as it was evaluated.
-    pub(super) fn of(text: &Text<'_>) -> Self {
+    pub(super) fn of(text: &ModuleText<'_>) -> Self {
         Self { name: text.name.to_owned(), rego: text.rego.to_owned(), version: text.version }
     }
 }

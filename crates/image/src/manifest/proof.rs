@@ -5,7 +5,7 @@
 
 use super::{Annotations, Descriptor, Manifest, WirePlatform};
 use data_encoding::HEXLOWER;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 
@@ -348,7 +348,7 @@ impl Writer {
         self.close(b'}');
     }
 
-    fn or_null(&mut self, key: &str, text: Option<&Text<'_>>, order: &Order) {
+    fn or_null(&mut self, key: &str, text: Option<&JsonString<'_>>, order: &Order) {
         if text.is_some() || !order.has_nulls {
             return self.optional(key, text);
         }
@@ -369,7 +369,7 @@ impl Writer {
         self.close(b'}');
     }
 
-    fn texts(&mut self, key: &str, texts: Option<&[Text<'_>]>) {
+    fn texts(&mut self, key: &str, texts: Option<&[JsonString<'_>]>) {
         let Some(texts) = texts else { return };
         self.key(key);
         self.open(b'[');
@@ -380,7 +380,7 @@ impl Writer {
         self.close(b']');
     }
 
-    fn optional(&mut self, key: &str, text: Option<&Text<'_>>) {
+    fn optional(&mut self, key: &str, text: Option<&JsonString<'_>>) {
         if let Some(text) = text {
             self.key(key);
             self.string(text.as_str());

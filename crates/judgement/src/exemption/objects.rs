@@ -9,7 +9,7 @@ use image_admission_host::cluster::{Listed, Named, Objects, items};
 use image_admission_host::{Host, HostFailure};
 use image_admission_image::ImageReference;
 use image_admission_settings::{Exemption, ExemptionObject, ExemptionsFrom, Settings, VoidExemption};
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::memory::AnyJson;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::Timestamp;
@@ -108,7 +108,7 @@ impl<'a> ExemptionObjects<'a> {
         };
         let object: Object<'_> = document.read()?;
         let is_it = object.metadata.named.name.as_str() == name
-            && (object.metadata.named.namespace.as_ref().map(Text::as_str) == Some(namespace)
+            && (object.metadata.named.namespace.as_ref().map(JsonString::as_str) == Some(namespace)
                 || !is_on(Remedy::MatchNamespace))
             && object.kind.as_ref().is_none_or(|kind| kind.as_str() == KIND);
         Ok(if is_it { self.exemption(object, namespace) } else { None })
@@ -178,7 +178,7 @@ fn key(exemption: &Exemption) -> Option<(String, String)> {
 #[derive(Deserialize)]
 struct Object<'a> {
     #[serde(borrow)]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonString<'a>>,
     #[serde(borrow)]
     metadata: Metadata<'a>,
     spec: Option<AnyJson>,
@@ -190,9 +190,9 @@ struct Metadata<'a> {
     #[serde(borrow, flatten)]
     named: Named<'a>,
     #[serde(borrow)]
-    creation_timestamp: Option<Text<'a>>,
+    creation_timestamp: Option<JsonString<'a>>,
     #[serde(borrow)]
-    deletion_timestamp: Option<Text<'a>>,
+    deletion_timestamp: Option<JsonString<'a>>,
 }
 
 impl Listed for Object<'_> {

@@ -20,7 +20,7 @@ use image_admission_scan_report::finding::{
     EpssScores, Exploited, Finding, Findings, OperatingSystem, OwnVerdict, aliases,
 };
 use image_admission_settings::{CustomFields, CustomLookup, CustomReports, PLACEHOLDERS, ReportIdentity, Severity};
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::memory::{AnyJson, List};
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
@@ -732,14 +732,14 @@ fn leads_anywhere(value: &Value, path: Option<&str>) -> bool {
 }
 
 fn finding<'v>(entry: &'v Value, fields: &CustomFields) -> Finding<'v> {
-    let mut ids = texts_at(entry, fields.id.as_deref()).into_iter().map(Text::from);
-    let text = |path: &Option<String>| text_at(entry, path.as_deref()?).map(Text::from);
+    let mut ids = texts_at(entry, fields.id.as_deref()).into_iter().map(JsonString::from);
+    let text = |path: &Option<String>| text_at(entry, path.as_deref()?).map(JsonString::from);
     let severities = texts_at(entry, fields.severity.as_deref()).into_iter().map(severity_of);
     let mut fixed_in = None;
     visit_at(entry, fields.fixed_version.as_deref(), &mut |value| {
         let version = match value {
-            Value::String(version) => Text::from(version.trim()),
-            Value::Number(number) => Text::from(number.to_string()),
+            Value::String(version) => JsonString::from(version.trim()),
+            Value::Number(number) => JsonString::from(number.to_string()),
             _ => return,
         };
         if fixed_in.is_none() && !version.as_str().is_empty() {

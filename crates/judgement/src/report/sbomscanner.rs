@@ -23,7 +23,7 @@ use image_admission_scan_report::finding::{EpssScores, Exploited, Finding, Findi
 use image_admission_scan_report::sbom;
 use image_admission_scan_report::score::{self, Number};
 use image_admission_settings::{ReportIdentity, SbomScanner, Severity};
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::memory;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::remedy::{Remedy, is_on};
@@ -127,7 +127,7 @@ impl<'a> SbomScannerReports<'a> {
         let is_wanted = is_object(&image.kind, &image.metadata, self.images.objects.kind(), namespace, name)
             && image.image_metadata.as_ref().is_some_and(|metadata| metadata.describes(wanted));
         Ok(is_wanted.then(|| {
-            let registry = image.image_metadata.and_then(|metadata| metadata.registry).map(Text::into_owned);
+            let registry = image.image_metadata.and_then(|metadata| metadata.registry).map(JsonString::into_owned);
             let registry = registry.map_or(String::new(), |registry| registry.0.into_owned());
             (self.images.objects.shown(namespace, name), registry, image.metadata.created())
         }))
@@ -356,8 +356,14 @@ fn sbom_fields(judge: &Judge<'_>) -> Vec<&'static str> {
 }
 
 /// Whether an object is the requested one.
-fn is_object(kind: &Option<Text<'_>>, metadata: &Metadata<'_>, wanted: &str, namespace: &str, name: &str) -> bool {
-    (metadata.namespace.as_ref().map(Text::as_str) == Some(namespace) || !is_on(Remedy::MatchNamespace))
+fn is_object(
+    kind: &Option<JsonString<'_>>,
+    metadata: &Metadata<'_>,
+    wanted: &str,
+    namespace: &str,
+    name: &str,
+) -> bool {
+    (metadata.namespace.as_ref().map(JsonString::as_str) == Some(namespace) || !is_on(Remedy::MatchNamespace))
         && metadata.name.as_str() == name
         && kind.as_ref().is_none_or(|kind| kind.as_str() == wanted)
 }
@@ -430,7 +436,7 @@ impl cluster::Listed for ListItem<'_> {
 #[serde(rename_all = "camelCase")]
 struct Image<'a> {
     #[serde(borrow)]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonString<'a>>,
     #[serde(borrow)]
     metadata: Metadata<'a>,
     #[serde(borrow)]
@@ -442,7 +448,7 @@ struct Image<'a> {
 #[serde(rename_all = "camelCase")]
 struct SbomObject<'a> {
     #[serde(borrow)]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonString<'a>>,
     #[serde(borrow)]
     metadata: Metadata<'a>,
     #[serde(borrow)]
@@ -455,7 +461,7 @@ struct SbomObject<'a> {
 #[serde(rename_all = "camelCase")]
 struct Report<'a> {
     #[serde(borrow)]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonString<'a>>,
     #[serde(borrow)]
     metadata: Metadata<'a>,
     #[serde(borrow)]
@@ -468,11 +474,11 @@ struct Report<'a> {
 #[serde(rename_all = "camelCase")]
 struct Metadata<'a> {
     #[serde(borrow)]
-    name: Text<'a>,
+    name: JsonString<'a>,
     #[serde(borrow)]
-    namespace: Option<Text<'a>>,
+    namespace: Option<JsonString<'a>>,
     #[serde(borrow)]
-    creation_timestamp: Option<Text<'a>>,
+    creation_timestamp: Option<JsonString<'a>>,
     /// Read only if the time matters.
     #[serde(borrow)]
     labels: Option<&'a RawValue>,
@@ -493,38 +499,39 @@ impl Metadata<'_> {
 #[serde(rename_all = "camelCase")]
 struct ImageMetadata<'a> {
     #[serde(borrow)]
-    registry: Option<Text<'a>>,
+    registry: Option<JsonString<'a>>,
     #[serde(borrow, rename = "registryURI")]
-    registry_uri: Option<Text<'a>>,
+    registry_uri: Option<JsonString<'a>>,
     #[serde(borrow)]
-    repository: Option<Text<'a>>,
+    repository: Option<JsonString<'a>>,
     #[serde(borrow)]
-    platform: Option<Text<'a>>,
+    platform: Option<JsonString<'a>>,
     #[serde(borrow)]
-    digest: Option<Text<'a>>,
+    digest: Option<JsonString<'a>>,
 }
 
 impl ImageMetadata<'_> {
     fn into_owned(self) -> ImageMetadata<'static> {
         ImageMetadata {
-            registry: self.registry.map(Text::into_owned),
-            registry_uri: self.registry_uri.map(Text::into_owned),
-            repository: self.repository.map(Text::into_owned),
-            platform: self.platform.map(Text::into_owned),
-            digest: self.digest.map(Text::into_owned),
+            registry: self.registry.map(JsonString::into_owned),
+            registry_uri: self.registry_uri.map(JsonString::into_owned),
+            repository: self.repository.map(JsonString::into_owned),
+            platform: self.platform.map(JsonString::into_owned),
+            digest: self.digest.map(JsonString::into_owned),
         }
     }
 
     /// Whether it is of the wanted image. Its tag is only a claim.
     fn describes(&self, wanted: &WantedPlatform<'_>) -> bool {
         // Nearly every item of a list fails here.
-        let Some(digest) = self.digest.as_ref().map(Text::as_str).filter(|digest| wanted.is_digest(digest)) else {
+        let Some(digest) = self.digest.as_ref().map(JsonString::as_str).filter(|digest| wanted.is_digest(digest))
+        else {
             return false;
         };
         let platform = self.platform.as_ref().and_then(|text| Platform::parse(text.as_str()));
         let described = Described {
-            registry: self.registry_uri.as_ref().map(Text::as_str),
-            repository: self.repository.as_ref().map(Text::as_str),
+            registry: self.registry_uri.as_ref().map(JsonString::as_str),
+            repository: self.repository.as_ref().map(JsonString::as_str),
             tag: None,
             digest: Some(digest),
             platform: platform.as_ref(),
@@ -534,7 +541,8 @@ impl ImageMetadata<'_> {
 
     /// Its image, for messages.
     fn shown(&self) -> OtherImage {
-        let part = |text: &Option<Text<'_>>| text.as_ref().map_or("?".to_owned(), |text| text.as_str().to_owned());
+        let part =
+            |text: &Option<JsonString<'_>>| text.as_ref().map_or("?".to_owned(), |text| text.as_str().to_owned());
         let (registry, repository) = (part(&self.registry_uri), part(&self.repository));
         let name = format!("{registry}/{repository}@{} for {}", part(&self.digest), part(&self.platform));
         OtherImage::Named(cut(&name, 200))
@@ -594,17 +602,17 @@ impl<'de: 'a, 'a> Visitor<'de> for Entries<'a> {
 #[serde(rename_all = "camelCase")]
 struct Vulnerability<'a> {
     #[serde(borrow)]
-    cve: Option<Text<'a>>,
+    cve: Option<JsonString<'a>>,
     #[serde(borrow)]
-    severity: Option<Text<'a>>,
+    severity: Option<JsonString<'a>>,
     #[serde(borrow)]
-    package_name: Option<Text<'a>>,
+    package_name: Option<JsonString<'a>>,
     #[serde(borrow)]
-    purl: Option<Text<'a>>,
+    purl: Option<JsonString<'a>>,
     #[serde(borrow)]
-    fixed_versions: Option<Vec<Text<'a>>>,
+    fixed_versions: Option<Vec<JsonString<'a>>>,
     #[serde(borrow)]
-    cvss: Option<BTreeMap<Text<'a>, Option<Cvss>>>,
+    cvss: Option<BTreeMap<JsonString<'a>, Option<Cvss>>>,
     suppressed: Option<bool>,
     known_exploited: Option<bool>,
     /// Strings, which may be empty.
@@ -654,7 +662,7 @@ impl<'a> From<Vulnerability<'a>> for Finding<'a> {
             score: score::best(scores),
             id: entry.cve.filter(|id| !id.as_str().is_empty()),
             aliases: None,
-            severity: Severity::of(entry.severity.as_ref().map_or("", Text::as_str)),
+            severity: Severity::of(entry.severity.as_ref().map_or("", JsonString::as_str)),
             package: entry.package_name,
             purl: entry.purl,
             fixed_in: entry.fixed_versions.into_iter().flatten().find(|version| !version.as_str().trim().is_empty()),

@@ -20,7 +20,7 @@ use image_admission_scan_report::finding::{EpssScores, Finding, Findings, Operat
 use image_admission_scan_report::sbom;
 use image_admission_scan_report::score::{self, Number};
 use image_admission_settings::{ReportIdentity, Severity, TrivyOperator};
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::memory::List;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::remedy::{Remedy, is_on};
@@ -122,9 +122,9 @@ impl<'a> Shelf<'a> {
 
     fn described<'i>(&'i self, identity: &'i Identity<'_>) -> Described<'i> {
         Described {
-            registry: identity.server.as_ref().map(Text::as_str),
-            repository: identity.repository.as_ref().map(Text::as_str),
-            tag: identity.tag.as_ref().map(Text::as_str),
+            registry: identity.server.as_ref().map(JsonString::as_str),
+            repository: identity.repository.as_ref().map(JsonString::as_str),
+            tag: identity.tag.as_ref().map(JsonString::as_str),
             digest: identity.digest(),
             platform: Some(&self.settings.platform),
         }
@@ -409,10 +409,10 @@ struct Listed {
 /// What a report says about whose it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Identity<'a> {
-    server: Option<Text<'a>>,
-    repository: Option<Text<'a>>,
-    tag: Option<Text<'a>>,
-    digest: Option<Text<'a>>,
+    server: Option<JsonString<'a>>,
+    repository: Option<JsonString<'a>>,
+    tag: Option<JsonString<'a>>,
+    digest: Option<JsonString<'a>>,
 }
 
 impl<'a> Identity<'a> {
@@ -428,25 +428,25 @@ impl<'a> Identity<'a> {
 
     fn into_owned(self) -> Identity<'static> {
         Identity {
-            server: self.server.map(Text::into_owned),
-            repository: self.repository.map(Text::into_owned),
-            tag: self.tag.map(Text::into_owned),
-            digest: self.digest.map(Text::into_owned),
+            server: self.server.map(JsonString::into_owned),
+            repository: self.repository.map(JsonString::into_owned),
+            tag: self.tag.map(JsonString::into_owned),
+            digest: self.digest.map(JsonString::into_owned),
         }
     }
 
     fn digest(&self) -> Option<&str> {
-        self.digest.as_ref().map(Text::as_str).filter(|digest| !digest.is_empty())
+        self.digest.as_ref().map(JsonString::as_str).filter(|digest| !digest.is_empty())
     }
 
     fn is_of_repository(&self, wanted: &WantedPlatform<'_>) -> bool {
-        let own = self.repository.as_ref().map(Text::as_str);
+        let own = self.repository.as_ref().map(JsonString::as_str);
         wanted.names().any(|name| own == Some(name.repository()))
     }
 
     /// Its image, for messages.
     fn shown(&self) -> OtherImage {
-        let part = |text: &Option<Text<'_>>| text.as_ref().map_or(String::new(), |text| text.as_str().to_owned());
+        let part = |text: &Option<JsonString<'_>>| text.as_ref().map_or(String::new(), |text| text.as_str().to_owned());
         let mut text = format!("{}/{}", part(&self.server), part(&self.repository));
         for (mark, part) in [(':', part(&self.tag)), ('@', part(&self.digest))] {
             if !part.is_empty() {
@@ -461,7 +461,7 @@ impl<'a> Identity<'a> {
 #[derive(Deserialize)]
 struct Object<'a> {
     #[serde(borrow)]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonString<'a>>,
     #[serde(borrow)]
     metadata: Named<'a>,
     #[serde(borrow)]
@@ -471,7 +471,7 @@ struct Object<'a> {
 impl Object<'_> {
     /// Whether it is the requested one.
     fn is_named(&self, kind: &str, namespace: &str, name: &str) -> bool {
-        self.metadata.namespace.as_ref().map(Text::as_str) == Some(namespace)
+        self.metadata.namespace.as_ref().map(JsonString::as_str) == Some(namespace)
             && self.metadata.name.as_str() == name
             && self.kind.as_ref().is_none_or(|own| own.as_str() == kind)
     }
@@ -487,7 +487,7 @@ impl cluster::Listed for Object<'_> {
 #[serde(rename_all = "camelCase")]
 struct Report<'a> {
     #[serde(borrow)]
-    update_timestamp: Option<Text<'a>>,
+    update_timestamp: Option<JsonString<'a>>,
     #[serde(borrow)]
     registry: Option<Registry<'a>>,
     #[serde(borrow)]
@@ -512,26 +512,26 @@ impl Report<'_> {
 #[derive(Deserialize)]
 struct System<'a> {
     #[serde(borrow)]
-    family: Option<Text<'a>>,
+    family: Option<JsonString<'a>>,
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<JsonString<'a>>,
     eosl: Option<bool>,
 }
 
 #[derive(Deserialize)]
 struct Registry<'a> {
     #[serde(borrow)]
-    server: Option<Text<'a>>,
+    server: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 struct Artifact<'a> {
     #[serde(borrow)]
-    repository: Option<Text<'a>>,
+    repository: Option<JsonString<'a>>,
     #[serde(borrow)]
-    tag: Option<Text<'a>>,
+    tag: Option<JsonString<'a>>,
     #[serde(borrow)]
-    digest: Option<Text<'a>>,
+    digest: Option<JsonString<'a>>,
 }
 
 /// Counts of all entries.
@@ -549,20 +549,20 @@ struct Summary {
 #[serde(rename_all = "camelCase")]
 struct Vulnerability<'a> {
     #[serde(borrow, rename = "vulnerabilityID")]
-    id: Option<Text<'a>>,
+    id: Option<JsonString<'a>>,
     #[serde(borrow)]
-    resource: Option<Text<'a>>,
+    resource: Option<JsonString<'a>>,
     #[serde(borrow, rename = "packagePURL")]
-    purl: Option<Text<'a>>,
+    purl: Option<JsonString<'a>>,
     #[serde(borrow)]
-    fixed_version: Option<Text<'a>>,
+    fixed_version: Option<JsonString<'a>>,
     #[serde(borrow)]
-    published_date: Option<Text<'a>>,
+    published_date: Option<JsonString<'a>>,
     #[serde(borrow)]
-    severity: Option<Text<'a>>,
+    severity: Option<JsonString<'a>>,
     score: Option<Number>,
     #[serde(borrow)]
-    cvss: Option<BTreeMap<Text<'a>, Option<Cvss>>>,
+    cvss: Option<BTreeMap<JsonString<'a>, Option<Cvss>>>,
 }
 
 #[derive(Deserialize)]
@@ -610,7 +610,7 @@ impl<'a> From<Vulnerability<'a>> for Finding<'a> {
             score,
             id: entry.id.filter(|id| !id.as_str().is_empty()),
             aliases: None,
-            severity: Severity::of(entry.severity.as_ref().map_or("", Text::as_str)),
+            severity: Severity::of(entry.severity.as_ref().map_or("", JsonString::as_str)),
             package: entry.resource,
             purl: entry.purl,
             fixed_in: entry.fixed_version.filter(|version| !version.as_str().trim().is_empty()),

@@ -10,7 +10,7 @@ use super::silence::silences;
 use super::variables::{Wrong, wrong};
 use crate::evaluation::deprecated::DEPRECATED;
 use crate::evaluation::module::{Facts, Place};
-use crate::evaluation::{Budget, EvaluationError, Evaluator, Text, builtins};
+use crate::evaluation::{Budget, EvaluationError, Evaluator, ModuleText, builtins};
 use crate::rules::generated::PACKAGE;
 use crate::rules::{Asked, ImageQuestion, Modules, Phase, Pool, asked, load_modules, package, unmet, with_package};
 use image_admission_settings::{ImageMatching, Lint, LintRule, RegoPolicy, RegoVersion, Settings};
@@ -37,7 +37,7 @@ pub fn check(settings: &Settings) -> Vec<String> {
         }
     }
     for library in &rego.libraries {
-        let text = Text { name: &library.name, rego: &library.rego, version: library.version };
+        let text = ModuleText { name: &library.name, rego: &library.rego, version: library.version };
         let loaded = bounded_text(&text)
             .and_then(|()| Evaluator::new(&Budget::unlimited()).load(&text).map_err(|why| explain(&why, &text)))
             .and_then(|facts| check_package(&facts, &text).and_then(|()| check_keywords(&facts, text.version)));
@@ -59,7 +59,7 @@ pub fn silent_denials(settings: &Settings) -> Vec<Lint> {
     let mut lints = Vec::new();
     for (phase, name, custom, generate) in phases(settings) {
         let written = with_package(custom);
-        let text = Text { name, rego: &written, version: rego.version };
+        let text = ModuleText { name, rego: &written, version: rego.version };
         let mut evaluator = Evaluator::new(&budget);
         if !custom.contains("not") || load_modules(&mut evaluator, &text, phase, generate, false).is_err() {
             continue;
@@ -83,7 +83,7 @@ pub fn silent_denials(settings: &Settings) -> Vec<Lint> {
     let is_denial = |rule: &str| rule.starts_with("deny") || rule.starts_with("violation") || rule == "main";
     let mut found = BTreeSet::new();
     for policy in &rego.policies {
-        let own = Text { name: &policy.name, rego: &policy.rego, version: policy.version };
+        let own = ModuleText { name: &policy.name, rego: &policy.rego, version: policy.version };
         let mut evaluator = Evaluator::new(&budget);
         let Ok(facts) = evaluator.load(&own) else { continue };
         let Some((_, texts)) = with_libraries(&mut evaluator, facts, own, &pool) else { continue };
@@ -129,7 +129,7 @@ fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings
         }
     }
     let rego = with_package(custom);
-    let text = Text { name, rego: &rego, version: settings.rego.version };
+    let text = ModuleText { name, rego: &rego, version: settings.rego.version };
     if let Err(why) = bounded_text(&text) {
         return Some(why);
     }
@@ -146,8 +146,8 @@ fn custom_rules(phase: Phase, name: &str, custom: &str, generate: bool, settings
     if !whole && !answers.iter().any(|answer| facts.iter().take(1).any(|facts| facts.rules.contains(*answer))) {
         return Some(format!("it decides nothing: it defines none of {}", quoted(answers.iter().copied())));
     }
-    let text = Text { rego: &rego, ..text };
-    let beside = Text { name: "generated rules", rego: &beside, version: RegoVersion::V0 };
+    let text = ModuleText { rego: &rego, ..text };
+    let beside = ModuleText { name: "generated rules", rego: &beside, version: RegoVersion::V0 };
     let texts = [text, beside];
     check_forms(&mut evaluator, &facts, &texts, |rule| phase.asked(rule))
         .and_then(|()| check_modules(&mut evaluator, &facts, &texts, settings.image_matching))
@@ -160,7 +160,7 @@ fn nothing_tells(key: &str) -> String {
 }
 
 fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings) -> Result<(), String> {
-    let own = Text { name: &policy.name, rego: &policy.rego, version: policy.version };
+    let own = ModuleText { name: &policy.name, rego: &policy.rego, version: policy.version };
     let budget = Budget::unlimited();
     let mut evaluator = Evaluator::new(&budget);
     bounded_text(&own)?;
@@ -200,9 +200,9 @@ fn check_policy<'s>(policy: &'s RegoPolicy, pool: &Pool<'s>, settings: &Settings
 pub(super) fn with_libraries<'s>(
     evaluator: &mut Evaluator<'_>,
     facts: Facts,
-    own: Text<'s>,
+    own: ModuleText<'s>,
     pool: &Pool<'s>,
-) -> Option<(Vec<Facts>, Vec<Text<'s>>)> {
+) -> Option<(Vec<Facts>, Vec<ModuleText<'s>>)> {
     let (mut modules, mut texts) = (vec![facts], vec![own]);
     while let Some(text) = unmet(pool, &modules, &texts) {
         modules.push(evaluator.load(&text).ok()?);
@@ -215,7 +215,11 @@ pub(super) fn with_libraries<'s>(
 ///
 /// # Errors
 /// The error of a deployment, for the first module with a problem.
-pub(crate) fn load(evaluator: &mut Evaluator<'_>, texts: &[Text<'_>], matching: ImageMatching) -> Result<(), String> {
+pub(crate) fn load(
+    evaluator: &mut Evaluator<'_>,
+    texts: &[ModuleText<'_>],
+    matching: ImageMatching,
+) -> Result<(), String> {
     let mut modules = Vec::new();
     for text in texts {
         bounded_text(text)?;
@@ -241,7 +245,7 @@ fn check_keywords(facts: &Facts, version: RegoVersion) -> Result<(), String> {
 fn check_modules(
     evaluator: &mut Evaluator<'_>,
     modules: &[Facts],
-    texts: &[Text<'_>],
+    texts: &[ModuleText<'_>],
     matching: ImageMatching,
 ) -> Result<(), String> {
     for (number, (facts, text)) in modules.iter().zip(texts).enumerate() {
@@ -274,7 +278,7 @@ fn check_modules(
 fn check_forms(
     evaluator: &mut Evaluator<'_>,
     modules: &[Facts],
-    texts: &[Text<'_>],
+    texts: &[ModuleText<'_>],
     asked: impl Fn(&str) -> Option<Asked>,
 ) -> Result<(), String> {
     match misshapen(evaluator.modules(), modules, asked) {
@@ -288,7 +292,7 @@ fn check_variables(
     number: usize,
     evaluator: &mut Evaluator<'_>,
     modules: &[Facts],
-    text: &Text<'_>,
+    text: &ModuleText<'_>,
 ) -> Result<(), String> {
     let Some(package) = modules.get(number).map(|facts| &facts.package) else { return Ok(()) };
     let of_package = modules.iter().filter(|module| module.package == *package);
@@ -317,13 +321,13 @@ fn check_variables(
 }
 
 /// Refuses what the parser must not even see.
-fn bounded_text(text: &Text<'_>) -> Result<(), String> {
+fn bounded_text(text: &ModuleText<'_>) -> Result<(), String> {
     let Some(found) = nested(text.rego) else { return Ok(()) };
     Err(placed(Place { line: found.line, column: found.col }, &found.why, line(text.rego, found.line)))
 }
 
 /// Refuses a package that requests can't find: they don't parse the text.
-fn check_package(facts: &Facts, text: &Text<'_>) -> Result<(), String> {
+fn check_package(facts: &Facts, text: &ModuleText<'_>) -> Result<(), String> {
     match package(text.rego) {
         Some(package) if facts.package == package => Ok(()),
         _ => Err(format!("write `package {}` on one line, before anything but comments", facts.package.join("."))),
@@ -347,7 +351,7 @@ fn check_imports(facts: &Facts) -> Result<(), String> {
 }
 
 /// Refuses calls of functions that are neither the module's own, nor of modules that it refers to, nor builtins.
-fn check_calls(facts: &Facts, modules: &[Facts], text: &Text<'_>) -> Result<(), String> {
+fn check_calls(facts: &Facts, modules: &[Facts], text: &ModuleText<'_>) -> Result<(), String> {
     let of_package = modules.iter().filter(|module| module.package == facts.package);
     let own: BTreeSet<&str> = of_package.flat_map(|module| &module.functions).map(String::as_str).collect();
     let is_v1 = text.version == RegoVersion::V1
@@ -392,11 +396,11 @@ fn check_calls(facts: &Facts, modules: &[Facts], text: &Text<'_>) -> Result<(), 
 }
 
 /// Why a module doesn't load, with the line of the error and a frequent cause.
-fn explain(error: &EvaluationError, text: &Text<'_>) -> String {
+fn explain(error: &EvaluationError, text: &ModuleText<'_>) -> String {
     let why = error.to_string();
     let Some(mut shown) = shown(&why, text) else { return why };
     let other = if text.version == RegoVersion::V0 { RegoVersion::V1 } else { RegoVersion::V0 };
-    let other_text = Text { version: other, ..*text };
+    let other_text = ModuleText { version: other, ..*text };
     if Evaluator::new(&Budget::unlimited()).load(&other_text).is_ok() {
         let name = if other == RegoVersion::V0 { "v0" } else { "v1" };
         shown.push_str(&format!("; it is written for {name}: set `regoVersion: {name}`"));
@@ -405,7 +409,7 @@ fn explain(error: &EvaluationError, text: &Text<'_>) -> String {
 }
 
 /// An error with its line of the module. None: it is about another module, or about none.
-fn shown(why: &str, text: &Text<'_>) -> Option<String> {
+fn shown(why: &str, text: &ModuleText<'_>) -> Option<String> {
     let mut parts = why.strip_prefix(text.name)?.strip_prefix(':')?.splitn(3, ':');
     let (row, column) = (parts.next()?.parse().ok()?, parts.next()?.trim().parse().ok()?);
     let what = parts.next()?.trim().trim_end_matches('.');
@@ -420,7 +424,7 @@ fn placed(place: Place, why: &str, line: Option<&str>) -> String {
 }
 
 /// The same for a place in one of several modules, with the module's name unless it is the first.
-fn placed_in(texts: &[Text<'_>], file: &str, place: Place, why: &str) -> String {
+fn placed_in(texts: &[ModuleText<'_>], file: &str, place: Place, why: &str) -> String {
     let of = if texts.first().is_some_and(|text| text.name == file) { String::new() } else { format!("in `{file}`, ") };
     let text = texts.iter().find(|text| text.name == file).map_or("", |text| text.rego);
     format!("{of}{}", placed(place, why, line(text, place.line)))

@@ -4,7 +4,7 @@
 
 use super::compile::{phases, quoted, with_libraries};
 use crate::evaluation::module::Facts;
-use crate::evaluation::{Budget, Evaluator, Text};
+use crate::evaluation::{Budget, Evaluator, ModuleText};
 use crate::rules::generated::PACKAGE;
 use crate::rules::{ImageQuestion, Phase, Pool, load_modules, with_package};
 use image_admission_settings::{ContextKind, Lint, LintRule, RegoPolicy, Settings};
@@ -31,7 +31,7 @@ pub fn unseen(settings: &Settings) -> Vec<Lint> {
             continue;
         }
         let written = with_package(custom);
-        let text = Text { name, rego: &written, version: rego.version };
+        let text = ModuleText { name, rego: &written, version: rego.version };
         let mut evaluator = Evaluator::new(&budget);
         let Ok(modules) = load_modules(&mut evaluator, &text, phase, generate, false) else { continue };
         let why = modules.facts.first().and_then(|facts| by_custom_rules(facts, phase));
@@ -40,7 +40,7 @@ pub fn unseen(settings: &Settings) -> Vec<Lint> {
     let policies: Vec<&RegoPolicy> = rego.policies.iter().collect();
     let pool = Pool::new(&rego.libraries, &policies);
     for (position, policy) in rego.policies.iter().enumerate() {
-        let own = Text { name: &policy.name, rego: &policy.rego, version: policy.version };
+        let own = ModuleText { name: &policy.name, rego: &policy.rego, version: policy.version };
         let mut evaluator = Evaluator::new(&budget);
         let Ok(facts) = evaluator.load(&own) else { continue };
         let Some((modules, _)) = with_libraries(&mut evaluator, facts, own, &pool) else { continue };

@@ -120,7 +120,7 @@ fn new_result(arguments: &[Value]) -> anyhow::Result<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Budget, Evaluator, Text};
+    use super::super::{Budget, Evaluator, ModuleText};
     use super::*;
     use image_admission_settings::RegoVersion;
     use regorus::Engine;
@@ -204,7 +204,7 @@ mod tests {
             let budget = Budget::unlimited();
             let mut evaluator = Evaluator::new(&budget);
             let rego = format!("package p\n{rules}\n");
-            let facts = evaluator.load(&Text { name: "p", rego: &rego, version: RegoVersion::V1 }).unwrap();
+            let facts = evaluator.load(&ModuleText { name: "p", rego: &rego, version: RegoVersion::V1 }).unwrap();
             let extended = evaluator.extend(&[facts], Timestamp(0), ImageMatching::Canonical);
             let answer = extended.and_then(|()| evaluator.rule("data.p.x"));
             assert!(answer.is_err(), "{rules}: {answer:?}");

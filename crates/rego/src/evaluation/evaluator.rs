@@ -34,7 +34,7 @@ const MAX_ERROR_LENGTH: usize = 400;
 
 /// A module in Rego, with the name that messages give it.
 #[derive(Debug, Clone, Copy)]
-pub struct Text<'s> {
+pub struct ModuleText<'s> {
     /// What messages call it.
     pub name: &'s str,
     /// The module.
@@ -147,7 +147,7 @@ impl<'b> Evaluator<'b> {
     ///
     /// # Errors
     /// It is no Rego of its version.
-    pub fn load(&mut self, text: &Text<'_>) -> Result<Facts, EvaluationError> {
+    pub fn load(&mut self, text: &ModuleText<'_>) -> Result<Facts, EvaluationError> {
         let engine = engine(&mut self.engine);
         self.budget.spend(|_| {
             engine.set_rego_v0(text.version == RegoVersion::V0);

@@ -1,7 +1,7 @@
 //! What policies may refer to: the libraries, and the other policies of any kind. A module is parsed when another refers to its
 //! package.
 
-use crate::evaluation::Text;
+use crate::evaluation::ModuleText;
 use crate::evaluation::module::Facts;
 use image_admission_settings::{RegoLibrary, RegoPolicy};
 use std::cell::OnceCell;
@@ -14,7 +14,7 @@ pub struct Pool<'s> {
 
 #[derive(Debug)]
 struct Entry<'s> {
-    text: Text<'s>,
+    text: ModuleText<'s>,
     of: Of,
     /// The package that the text begins with. That of a policy is read only when a module refers to any.
     package: OnceCell<Option<Vec<&'s str>>>,
@@ -29,8 +29,9 @@ enum Of {
 impl<'s> Pool<'s> {
     /// All libraries, and all policies.
     pub fn new(libraries: &'s [RegoLibrary], policies: &[&'s RegoPolicy]) -> Self {
-        let library = |l: &'s RegoLibrary| (Text { name: &l.name, rego: &l.rego, version: l.version }, Of::Library);
-        let policy = |p: &&'s RegoPolicy| (Text { name: &p.name, rego: &p.rego, version: p.version }, Of::Policy);
+        let library =
+            |l: &'s RegoLibrary| (ModuleText { name: &l.name, rego: &l.rego, version: l.version }, Of::Library);
+        let policy = |p: &&'s RegoPolicy| (ModuleText { name: &p.name, rego: &p.rego, version: p.version }, Of::Policy);
         let modules = libraries
             .iter()
             .map(library)
@@ -42,9 +43,9 @@ impl<'s> Pool<'s> {
 }
 
 /// The first module of the pool that the loaded ones refer to, and that isn't loaded.
-pub fn unmet<'s>(pool: &Pool<'s>, loaded: &[Facts], texts: &[Text<'s>]) -> Option<Text<'s>> {
+pub fn unmet<'s>(pool: &Pool<'s>, loaded: &[Facts], texts: &[ModuleText<'s>]) -> Option<ModuleText<'s>> {
     let own = &loaded.first()?.package;
-    let is_loaded = |text: &Text<'s>| texts.iter().any(|other| std::ptr::eq(other.rego, text.rego));
+    let is_loaded = |text: &ModuleText<'s>| texts.iter().any(|other| std::ptr::eq(other.rego, text.rego));
     let refers = loaded.iter().any(|facts| !facts.data.is_empty());
     pool.modules.iter().filter(|entry| refers || entry.of == Of::Library).find_map(
         |Entry { text, of, package: known }| {

@@ -3,7 +3,7 @@
 use super::asked::Asked;
 use super::generated::{ALWAYS, GeneratedRules, PACKAGE, PRE_SCAN, SCAN};
 use crate::evaluation::module::Facts;
-use crate::evaluation::{EvaluationError, Evaluator, Text};
+use crate::evaluation::{EvaluationError, Evaluator, ModuleText};
 use image_admission_settings::RegoVersion;
 
 /// One of the two phases.
@@ -120,7 +120,7 @@ pub struct Modules {
 /// rules.
 pub fn load_modules(
     evaluator: &mut Evaluator<'_>,
-    text: &Text<'_>,
+    text: &ModuleText<'_>,
     phase: Phase,
     generate: bool,
     is_evaluated: bool,
@@ -139,7 +139,7 @@ pub fn load_modules(
     };
     let mut names = named(&[]);
     let mut rego = with_names(text.rego, &names, is_evaluated);
-    let mut facts = evaluator.load(&Text { rego: &rego, ..*text })?;
+    let mut facts = evaluator.load(&ModuleText { rego: &rego, ..*text })?;
     let is_own = |line: &u32| usize::try_from(*line).is_ok_and(|line| line <= own_lines);
     let changes = |name: &&str| !ANSWERS.contains(name) && generated.defines(name);
     let own = facts.lines.iter().filter(|(_, line)| is_own(line)).map(|(name, _)| name.as_str());
@@ -150,7 +150,7 @@ pub fn load_modules(
         let rules = if is_v1 { generated.rules_in_v1() } else { generated.rules().to_owned() };
         let rego = format!("{}\n{rules}", text.rego);
         evaluator.start_again();
-        facts = evaluator.load(&Text { rego: &rego, ..*text })?;
+        facts = evaluator.load(&ModuleText { rego: &rego, ..*text })?;
         return Ok(Modules { facts: vec![facts], whole: true, rego, beside: String::new() });
     }
     if is_changed.iter().any(|name| ALWAYS.contains(name)) {
@@ -158,7 +158,7 @@ pub fn load_modules(
         names = named(&is_changed);
         rego = with_names(text.rego, &names, is_evaluated);
         evaluator.start_again();
-        facts = evaluator.load(&Text { rego: &rego, ..*text })?;
+        facts = evaluator.load(&ModuleText { rego: &rego, ..*text })?;
     }
     let mut beside = String::new();
     if generate {
@@ -178,7 +178,7 @@ pub fn load_modules(
     }
     let mut facts = vec![facts];
     if !beside.is_empty() {
-        facts.push(evaluator.load(&Text { name: GENERATED, rego: &beside, version: RegoVersion::V0 })?);
+        facts.push(evaluator.load(&ModuleText { name: GENERATED, rego: &beside, version: RegoVersion::V0 })?);
     }
     Ok(Modules { facts, whole: false, rego, beside })
 }
@@ -238,7 +238,7 @@ mod tests {
     fn names_are_imported_where_rules_are_evaluated() {
         let budget = Budget::unlimited();
         let load = |rego: &str, is_evaluated| {
-            let text = Text { name: "customRules", rego: &with_package(rego), version: RegoVersion::V0 };
+            let text = ModuleText { name: "customRules", rego: &with_package(rego), version: RegoVersion::V0 };
             let mut evaluator = Evaluator::new(&budget);
             load_modules(&mut evaluator, &text, Phase::Scan, true, is_evaluated).map(|modules| modules.rego).unwrap()
         };

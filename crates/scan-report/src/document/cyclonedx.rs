@@ -12,7 +12,7 @@ use crate::severity::Severity;
 use crate::unreadable_document::UnreadableDocument;
 use crate::vex::AnalysisState;
 use image_admission_image::platform::Platform;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::spelling;
 use serde::Deserialize;
@@ -34,7 +34,7 @@ const REPO_DIGEST: &str = "aquasecurity:trivy:RepoDigest";
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct Bom<'a> {
     #[serde(borrow)]
-    bom_format: Option<Text<'a>>,
+    bom_format: Option<JsonString<'a>>,
     #[serde(borrow)]
     metadata: Option<Metadata<'a>>,
     #[serde(borrow)]
@@ -47,7 +47,7 @@ struct Bom<'a> {
 #[serde(expecting = "an object")]
 struct Metadata<'a> {
     #[serde(borrow)]
-    timestamp: Option<Text<'a>>,
+    timestamp: Option<JsonString<'a>>,
     /// A list before version 1.5, an object since.
     #[serde(borrow)]
     tools: Option<&'a RawValue>,
@@ -68,24 +68,24 @@ struct Tools<'a> {
 #[serde(expecting = "an object")]
 struct Tool<'a> {
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", expecting = "an object")]
 pub(crate) struct Component<'a> {
     #[serde(borrow)]
-    bom_ref: Option<Text<'a>>,
+    bom_ref: Option<JsonString<'a>>,
     #[serde(borrow, rename = "type")]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonString<'a>>,
     #[serde(borrow)]
-    group: Option<Text<'a>>,
+    group: Option<JsonString<'a>>,
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<JsonString<'a>>,
     #[serde(borrow)]
-    version: Option<Text<'a>>,
+    version: Option<JsonString<'a>>,
     #[serde(borrow)]
-    purl: Option<Text<'a>>,
+    purl: Option<JsonString<'a>>,
     #[serde(borrow)]
     properties: Option<Vec<Property<'a>>>,
     #[serde(borrow)]
@@ -98,34 +98,34 @@ pub(crate) struct Component<'a> {
 /// A component's values for findings.
 struct Package<'a> {
     /// The names, the one for people first.
-    names: Vec<Text<'a>>,
-    purl: Option<Text<'a>>,
+    names: Vec<JsonString<'a>>,
+    purl: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Property<'a> {
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<JsonString<'a>>,
     #[serde(borrow)]
-    value: Option<Text<'a>>,
+    value: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Vulnerability<'a> {
     #[serde(borrow)]
-    id: Option<Text<'a>>,
+    id: Option<JsonString<'a>>,
     #[serde(borrow)]
     references: Option<Vec<Reference<'a>>>,
     #[serde(borrow)]
     ratings: Option<Vec<Rating<'a>>>,
     #[serde(borrow)]
-    recommendation: Option<Text<'a>>,
+    recommendation: Option<JsonString<'a>>,
     #[serde(borrow)]
     affects: Option<Vec<Affected<'a>>>,
     #[serde(borrow)]
-    published: Option<Text<'a>>,
+    published: Option<JsonString<'a>>,
     #[serde(borrow)]
     analysis: Option<Analysis<'a>>,
 }
@@ -134,7 +134,7 @@ struct Vulnerability<'a> {
 #[serde(expecting = "an object")]
 struct Reference<'a> {
     #[serde(borrow)]
-    id: Option<Text<'a>>,
+    id: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -145,16 +145,16 @@ struct Rating<'a> {
     #[serde(default)]
     score: Number,
     #[serde(borrow)]
-    severity: Option<Text<'a>>,
+    severity: Option<JsonString<'a>>,
     #[serde(borrow)]
-    method: Option<Text<'a>>,
+    method: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Affected<'a> {
     #[serde(borrow, rename = "ref")]
-    reference: Option<Text<'a>>,
+    reference: Option<JsonString<'a>>,
     #[serde(borrow)]
     versions: Option<Vec<Version<'a>>>,
 }
@@ -163,23 +163,23 @@ struct Affected<'a> {
 #[serde(expecting = "an object")]
 struct Version<'a> {
     #[serde(borrow)]
-    version: Option<Text<'a>>,
+    version: Option<JsonString<'a>>,
     #[serde(borrow)]
-    range: Option<Text<'a>>,
+    range: Option<JsonString<'a>>,
     #[serde(borrow)]
-    status: Option<Text<'a>>,
+    status: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Analysis<'a> {
     #[serde(borrow)]
-    state: Option<Text<'a>>,
+    state: Option<JsonString<'a>>,
 }
 
 pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument> {
     let bom: Bom<'_> = spelling::from_str(json).map_err(|error| UnreadableDocument::no_such_json(&error))?;
-    if bom.bom_format.as_ref().map(Text::as_str) != Some("CycloneDX") {
+    if bom.bom_format.as_ref().map(JsonString::as_str) != Some("CycloneDX") {
         return Err(UnreadableDocument::new("its `bomFormat` is not `CycloneDX`"));
     }
     let metadata = bom.metadata.unwrap_or_default();
@@ -246,7 +246,7 @@ fn index<'c, 'a>(components: &'c [Component<'a>], by_reference: &mut BTreeMap<&'
 /// Trivy names the image in its URL and in a property, Grype in its version.
 pub(crate) fn digests_of(image: &Component<'_>) -> Vec<String> {
     let properties = image.properties.iter().flatten();
-    let named = properties.filter(|property| property.name.as_ref().map(Text::as_str) == Some(REPO_DIGEST));
+    let named = properties.filter(|property| property.name.as_ref().map(JsonString::as_str) == Some(REPO_DIGEST));
     let named = named.filter_map(|property| digest_of(property.value.as_ref()?.as_str()));
     let version = image.version.iter().filter_map(|version| digest_of(version.as_str()));
     let purl = image.purl.iter().filter_map(|purl| digest_in(purl.as_str()));
@@ -282,11 +282,11 @@ fn split_purl(purl: &str) -> (&str, &str) {
 impl<'a> Component<'a> {
     /// Whether it is an image.
     pub(crate) fn is_container(&self) -> bool {
-        self.kind.as_ref().map(Text::as_str) == Some("container")
+        self.kind.as_ref().map(JsonString::as_str) == Some("container")
     }
 
     pub(crate) fn purl(&self) -> Option<&str> {
-        self.purl.as_ref().map(Text::as_str)
+        self.purl.as_ref().map(JsonString::as_str)
     }
 
     fn package(&self) -> &Package<'a> {
@@ -294,10 +294,10 @@ impl<'a> Component<'a> {
     }
 
     /// The name for people: npm's groups are before a slash, Maven's before a colon.
-    fn names(&self) -> Vec<Text<'a>> {
+    fn names(&self) -> Vec<JsonString<'a>> {
         let Some(name) = present(self.name.clone()) else { return Vec::new() };
         let Some(group) = present(self.group.clone()) else { return vec![name] };
-        let joined = |separator: &str| Text::from(format!("{}{separator}{}", group.as_str(), name.as_str()));
+        let joined = |separator: &str| JsonString::from(format!("{}{separator}{}", group.as_str(), name.as_str()));
         vec![joined("/"), joined(":"), name]
     }
 }
@@ -317,14 +317,14 @@ impl Rating<'_> {
 
 impl<'a> Affected<'a> {
     fn component<'c>(&self, by_reference: &BTreeMap<&str, &'c Component<'a>>) -> Option<&'c Component<'a>> {
-        let reference = self.reference.as_ref().map_or("", Text::as_str);
+        let reference = self.reference.as_ref().map_or("", JsonString::as_str);
         // `urn:cdx:…/1#reference` is the long form.
         let short = reference.split_once('#').map(|(_, short)| short);
         by_reference.get(reference).or_else(|| by_reference.get(percent_decoded(short?).as_str())).copied()
     }
 
     /// An unaffected version.
-    fn unaffected(&self) -> Option<Text<'a>> {
+    fn unaffected(&self) -> Option<JsonString<'a>> {
         self.versions.iter().flatten().find_map(|version| {
             version.status.as_ref().filter(|status| status.as_str() == "unaffected")?;
             present(version.version.clone()).or_else(|| lower_bound(version.range.as_ref()?))
@@ -362,7 +362,7 @@ impl<'a> Vulnerability<'a> {
         let score = self.score();
         let published = self.published.as_ref().and_then(time_of);
         let names = self.references.iter().flatten().filter_map(|reference| present(reference.id.clone()));
-        let state = self.analysis.as_ref().and_then(|analysis| analysis.state.as_ref()).map(Text::as_str);
+        let state = self.analysis.as_ref().and_then(|analysis| analysis.state.as_ref()).map(JsonString::as_str);
         Finding {
             aliases: aliases(names.filter(|alias| Some(alias) != id.as_ref())),
             severity: self.severity(score),
@@ -413,12 +413,12 @@ impl<'a> Vulnerability<'a> {
         ratings.sort_by_key(|rating| std::cmp::Reverse(method(rating)));
         score::best(ratings.into_iter().map(|rating| {
             let source = rating.source.as_ref().and_then(|source| source.name.as_ref());
-            (source.map_or("", Text::as_str), rating.score.0)
+            (source.map_or("", JsonString::as_str), rating.score.0)
         }))
     }
 
     /// The versions that Trivy recommends, by package: `Upgrade zlib to version 1.3; Upgrade …`. Other recommendations are ignored.
-    fn recommended(&self) -> BTreeMap<&str, Text<'a>> {
+    fn recommended(&self) -> BTreeMap<&str, JsonString<'a>> {
         let mut versions = BTreeMap::new();
         for sentence in self.recommendation.iter().flat_map(|text| text.as_str().split("; ")) {
             let named = sentence.strip_prefix("Upgrade ").and_then(|named| named.split_once(" to version "));
@@ -433,7 +433,7 @@ impl<'a> Vulnerability<'a> {
 }
 
 /// `2.1` of `vers:generic/>=2.1`, if that is the whole range.
-fn lower_bound<'a>(range: &Text<'a>) -> Option<Text<'a>> {
+fn lower_bound<'a>(range: &JsonString<'a>) -> Option<JsonString<'a>> {
     let (_, constraint) = range.as_str().strip_prefix("vers:")?.split_once('/')?;
     let version = constraint.strip_prefix(">=").filter(|version| !version.contains('|'))?;
     present(Some(percent_decoded(version).into()))
@@ -718,7 +718,7 @@ mod tests {
                 json!([{"recommendation": recommendation, "affects": [{"ref": "2", "versions": versions}]}]);
             let json = bom.to_string();
             let entries = read(&json).unwrap().findings.entries.unwrap();
-            assert_eq!(entries[0].fixed_in.as_ref().map(Text::as_str), fix, "{recommendation} {versions}");
+            assert_eq!(entries[0].fixed_in.as_ref().map(JsonString::as_str), fix, "{recommendation} {versions}");
         }
     }
 
@@ -743,7 +743,7 @@ mod tests {
         let entries = in_time(|| read(&json)).unwrap().findings.entries.unwrap();
         assert_eq!(entries.len(), MANY);
         for (number, entry) in entries.iter().enumerate() {
-            assert_eq!(entry.fixed_in.as_ref().map(Text::as_str), Some(format!("{number}.1").as_str()));
+            assert_eq!(entry.fixed_in.as_ref().map(JsonString::as_str), Some(format!("{number}.1").as_str()));
             let (aliases, first) = (entry.aliases.as_ref().unwrap(), entries[0].aliases.as_ref().unwrap());
             assert_eq!((aliases.len(), entry.score, entry.severity), (MANY, Some(5.0), Severity::Medium));
             assert!(Rc::ptr_eq(aliases, first), "one list for all");

@@ -5,7 +5,7 @@ use crate::finding::{EpssScores, Exploited, Finding, Findings, OperatingSystem, 
 use crate::score::{self, Number};
 use crate::unreadable_document::UnreadableDocument;
 use image_admission_image::platform::Platform;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::spelling;
 use image_admission_untrusted::time::Timestamp;
 use serde::Deserialize;
@@ -43,7 +43,7 @@ struct PackageAlerts<'a> {
 #[serde(expecting = "an object")]
 struct Alert<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonString<'a>>,
 }
 
 /// The distribution; empty for an image without one.
@@ -51,18 +51,18 @@ struct Alert<'a> {
 #[serde(expecting = "an object")]
 struct Distro<'a> {
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<JsonString<'a>>,
     #[serde(borrow)]
-    version: Option<Text<'a>>,
+    version: Option<JsonString<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(expecting = "an object")]
 struct Descriptor<'a> {
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<JsonString<'a>>,
     #[serde(borrow)]
-    timestamp: Option<Text<'a>>,
+    timestamp: Option<JsonString<'a>>,
     /// Grype's own settings at the scan.
     #[serde(borrow)]
     configuration: Option<&'a RawValue>,
@@ -84,7 +84,7 @@ struct AlertSettings {
 #[serde(expecting = "an object")]
 struct ScannedSource<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonString<'a>>,
     /// Of a shape that the source's kind decides.
     #[serde(borrow)]
     target: Option<&'a RawValue>,
@@ -95,15 +95,15 @@ struct ScannedSource<'a> {
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct Target<'a> {
     #[serde(borrow)]
-    manifest_digest: Option<Text<'a>>,
+    manifest_digest: Option<JsonString<'a>>,
     #[serde(borrow)]
-    repo_digests: Option<Vec<Text<'a>>>,
+    repo_digests: Option<Vec<JsonString<'a>>>,
     #[serde(borrow)]
-    os: Option<Text<'a>>,
+    os: Option<JsonString<'a>>,
     #[serde(borrow)]
-    architecture: Option<Text<'a>>,
+    architecture: Option<JsonString<'a>>,
     #[serde(borrow)]
-    architecture_variant: Option<Text<'a>>,
+    architecture_variant: Option<JsonString<'a>>,
 }
 
 /// A vulnerability in a package.
@@ -125,11 +125,11 @@ pub struct Match<'a> {
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct Vulnerability<'a> {
     #[serde(borrow)]
-    id: Option<Text<'a>>,
+    id: Option<JsonString<'a>>,
     #[serde(borrow)]
-    namespace: Option<Text<'a>>,
+    namespace: Option<JsonString<'a>>,
     #[serde(borrow)]
-    severity: Option<Text<'a>>,
+    severity: Option<JsonString<'a>>,
     #[serde(borrow)]
     cvss: Option<Vec<Cvss<'a>>>,
     #[serde(borrow)]
@@ -146,7 +146,7 @@ struct Vulnerability<'a> {
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct KnownExploited<'a> {
     #[serde(borrow)]
-    due_date: Option<Text<'a>>,
+    due_date: Option<JsonString<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -162,7 +162,7 @@ struct Epss {
 #[serde(expecting = "an object")]
 struct Cvss<'a> {
     #[serde(borrow)]
-    source: Option<Text<'a>>,
+    source: Option<JsonString<'a>>,
     #[serde(default)]
     version: Number,
     metrics: Option<Metrics>,
@@ -179,9 +179,9 @@ struct Metrics {
 #[serde(expecting = "an object")]
 struct Fix<'a> {
     #[serde(borrow)]
-    versions: Option<Vec<Text<'a>>>,
+    versions: Option<Vec<JsonString<'a>>>,
     #[serde(borrow)]
-    state: Option<Text<'a>>,
+    state: Option<JsonString<'a>>,
     #[serde(borrow)]
     available: Option<Vec<Available<'a>>>,
 }
@@ -191,33 +191,33 @@ struct Fix<'a> {
 #[serde(expecting = "an object")]
 struct Available<'a> {
     #[serde(borrow)]
-    date: Option<Text<'a>>,
+    date: Option<JsonString<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(expecting = "an object")]
 struct Artifact<'a> {
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<JsonString<'a>>,
     #[serde(borrow)]
-    purl: Option<Text<'a>>,
+    purl: Option<JsonString<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", expecting = "an object")]
 struct IgnoreRule<'a> {
     #[serde(borrow)]
-    vex_status: Option<Text<'a>>,
+    vex_status: Option<JsonString<'a>>,
 }
 
 pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument> {
     let report: Report<'_> = spelling::from_str(json).map_err(|error| UnreadableDocument::no_such_json(&error))?;
     let descriptor = report.descriptor.ok_or_else(|| UnreadableDocument::missing("descriptor"))?;
-    if descriptor.name.as_ref().map(Text::as_str) != Some("grype") {
+    if descriptor.name.as_ref().map(JsonString::as_str) != Some("grype") {
         return Err(UnreadableDocument::new("its `descriptor` doesn't name grype"));
     }
     let source = report.source.ok_or_else(|| UnreadableDocument::missing("source"))?;
-    if source.kind.as_ref().map(Text::as_str) != Some("image") {
+    if source.kind.as_ref().map(JsonString::as_str) != Some("image") {
         return Err(UnreadableDocument::new("its `source` is not an image"));
     }
     let matches = report.matches.ok_or_else(|| UnreadableDocument::missing("matches"))?;
@@ -247,10 +247,10 @@ fn system(
     distro: &Option<Distro<'_>>,
     configuration: Option<&RawValue>,
 ) -> OperatingSystem {
-    let part = |text: Option<&Text<'_>>| text.map_or(String::new(), |text| text.as_str().trim().to_owned());
+    let part = |text: Option<&JsonString<'_>>| text.map_or(String::new(), |text| text.as_str().trim().to_owned());
     let name = distro.as_ref().map(|distro| part(distro.name.as_ref()));
     let mut alerts = alerts.iter().flatten().flat_map(|package| package.alerts.iter().flatten());
-    if alerts.any(|alert| alert.kind.as_ref().map(Text::as_str) == Some("distro-eol")) {
+    if alerts.any(|alert| alert.kind.as_ref().map(JsonString::as_str) == Some("distro-eol")) {
         let version = part(distro.as_ref().and_then(|distro| distro.version.as_ref()));
         let name = [name.unwrap_or_default(), version].join(" ");
         return OperatingSystem::PastEndOfLife(name.trim().to_owned());
@@ -271,7 +271,7 @@ pub fn scanned_in(target: &RawValue) -> (Option<Platform>, Option<String>) {
 impl<'a> Match<'a> {
     fn is_suppressed_by_vex(&self) -> bool {
         let mut rules = self.applied_ignore_rules.iter().flatten();
-        rules.any(|rule| matches!(rule.vex_status.as_ref().map(Text::as_str), Some("not_affected" | "fixed")))
+        rules.any(|rule| matches!(rule.vex_status.as_ref().map(JsonString::as_str), Some("not_affected" | "fixed")))
     }
 
     /// The finding.
@@ -285,7 +285,7 @@ impl<'a> Match<'a> {
             epss.add(forecast.epss.0, forecast.percentile.0);
         }
         let id = present(vulnerability.id);
-        let other = |alias: &Text<'a>| Some(alias) != id.as_ref();
+        let other = |alias: &JsonString<'a>| Some(alias) != id.as_ref();
         let aliases = aliases(related.into_iter().filter_map(|related| present(related.id)).filter(other));
         let (package, purl) = self.artifact.map_or((None, None), |artifact| (artifact.name, artifact.purl));
         let fix = vulnerability.fix;
@@ -294,7 +294,7 @@ impl<'a> Match<'a> {
         let published = dates.filter_map(|available| time_of(available.date.as_ref()?)).min();
         Finding {
             aliases,
-            severity: severity_of(vulnerability.severity.as_ref().map_or("", Text::as_str)),
+            severity: severity_of(vulnerability.severity.as_ref().map_or("", JsonString::as_str)),
             package: present(package),
             purl: present(purl),
             fixed_in: fix.and_then(Fix::into_version),
@@ -312,8 +312,8 @@ impl<'a> Match<'a> {
 
 impl<'a> Fix<'a> {
     /// A version without the vulnerability, if the distribution has one.
-    fn into_version(self) -> Option<Text<'a>> {
-        if self.state.as_ref().map(Text::as_str) != Some("fixed") {
+    fn into_version(self) -> Option<JsonString<'a>> {
+        if self.state.as_ref().map(JsonString::as_str) != Some("fixed") {
             return None;
         }
         self.versions.into_iter().flatten().find_map(|version| present(Some(version)))
@@ -340,8 +340,8 @@ fn best_score(vulnerability: &Vulnerability<'_>, related: &[Vulnerability<'_>]) 
     let mut scores: Vec<(f64, &str, f64)> = Vec::new();
     for vulnerability in std::iter::once(vulnerability).chain(related) {
         for cvss in vulnerability.cvss.iter().flatten() {
-            let named = cvss.source.as_ref().map(Text::as_str).filter(|source| !source.is_empty());
-            let namespace = vulnerability.namespace.as_ref().map_or("", Text::as_str);
+            let named = cvss.source.as_ref().map(JsonString::as_str).filter(|source| !source.is_empty());
+            let namespace = vulnerability.namespace.as_ref().map_or("", JsonString::as_str);
             let source = named.unwrap_or_else(|| source_of(namespace));
             let score = cvss.metrics.as_ref().map_or(0.0, |metrics| metrics.base_score.0);
             scores.push((cvss.version.0, source, score));

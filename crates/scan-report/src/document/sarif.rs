@@ -12,7 +12,7 @@ use crate::finding::{EpssScores, Finding, Findings};
 use crate::score::{self, Number};
 use crate::severity::Severity;
 use crate::unreadable_document::UnreadableDocument;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::memory::List;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::remedy::{Remedy, is_on};
@@ -32,7 +32,7 @@ const MAX_NAME_LENGTH: usize = 80;
 #[serde(expecting = "an object")]
 struct Log<'a> {
     #[serde(borrow)]
-    version: Option<Text<'a>>,
+    version: Option<JsonString<'a>>,
     #[serde(borrow)]
     runs: Option<Vec<Run<'a>>>,
 }
@@ -55,7 +55,7 @@ struct Run<'a> {
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct RunProperties<'a> {
     #[serde(borrow)]
-    repo_digests: Option<Vec<Text<'a>>>,
+    repo_digests: Option<Vec<JsonString<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -63,9 +63,9 @@ struct RunProperties<'a> {
 struct Invocation<'a> {
     execution_successful: Option<bool>,
     #[serde(borrow)]
-    start_time_utc: Option<Text<'a>>,
+    start_time_utc: Option<JsonString<'a>>,
     #[serde(borrow)]
-    end_time_utc: Option<Text<'a>>,
+    end_time_utc: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -79,7 +79,7 @@ struct Tool<'a> {
 #[serde(expecting = "an object")]
 struct Driver<'a> {
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<JsonString<'a>>,
     #[serde(borrow)]
     rules: Option<Vec<Rule<'a>>>,
 }
@@ -88,7 +88,7 @@ struct Driver<'a> {
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct Rule<'a> {
     #[serde(borrow)]
-    id: Option<Text<'a>>,
+    id: Option<JsonString<'a>>,
     #[serde(borrow)]
     help: Option<Message<'a>>,
     #[serde(borrow)]
@@ -101,16 +101,16 @@ struct Rule<'a> {
 #[serde(expecting = "an object")]
 struct Configuration<'a> {
     #[serde(borrow)]
-    level: Option<Text<'a>>,
+    level: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct RuleProperties<'a> {
     #[serde(borrow)]
-    tags: Option<Vec<Text<'a>>>,
+    tags: Option<Vec<JsonString<'a>>>,
     #[serde(borrow)]
-    purls: Option<Vec<Text<'a>>>,
+    purls: Option<Vec<JsonString<'a>>>,
     #[serde(rename = "security-severity")]
     security_severity: Option<Number>,
     #[serde(default, rename = "cvssv40_baseScore")]
@@ -125,16 +125,16 @@ struct RuleProperties<'a> {
 #[serde(expecting = "an object")]
 struct Message<'a> {
     #[serde(borrow)]
-    text: Option<Text<'a>>,
+    text: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct Found<'a> {
     #[serde(borrow)]
-    rule_id: Option<Text<'a>>,
+    rule_id: Option<JsonString<'a>>,
     #[serde(borrow)]
-    level: Option<Text<'a>>,
+    level: Option<JsonString<'a>>,
     #[serde(borrow)]
     message: Option<Message<'a>>,
     #[serde(borrow)]
@@ -145,7 +145,7 @@ struct Found<'a> {
 #[serde(expecting = "an object")]
 struct Suppression<'a> {
     #[serde(borrow)]
-    status: Option<Text<'a>>,
+    status: Option<JsonString<'a>>,
 }
 
 /// What a rule says of all its results. It is read only once: the author of the document decides how many results there are.
@@ -158,8 +158,8 @@ struct RuleDetails<'a> {
     /// The severity among its tags.
     tagged: Option<Severity>,
     help: Lines,
-    level: Option<Text<'a>>,
-    purl: Option<Text<'a>>,
+    level: Option<JsonString<'a>>,
+    purl: Option<JsonString<'a>>,
     /// Its `security-severity`.
     rated: Option<f64>,
     score: Option<f64>,
@@ -168,15 +168,15 @@ struct RuleDetails<'a> {
 /// The values from the lines of a message or a help text.
 #[derive(Default)]
 struct Lines {
-    id: Option<Text<'static>>,
-    package: Option<Text<'static>>,
-    fix: Option<Text<'static>>,
+    id: Option<JsonString<'static>>,
+    package: Option<JsonString<'static>>,
+    fix: Option<JsonString<'static>>,
     severity: Option<Severity>,
 }
 
 pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument> {
     let log: Log<'_> = spelling::from_str(json).map_err(|error| UnreadableDocument::no_such_json(&error))?;
-    if log.version.as_ref().map(Text::as_str) != Some("2.1.0") {
+    if log.version.as_ref().map(JsonString::as_str) != Some("2.1.0") {
         return Err(UnreadableDocument::new("its `version` is not 2.1.0"));
     }
     let runs = log.runs.filter(|runs| !runs.is_empty()).ok_or(UnreadableDocument::new("it has no runs"))?;
@@ -226,7 +226,7 @@ impl<'a> Run<'a> {
             };
         }
         let rules = driver.rules.into_iter().flatten();
-        let rules: BTreeMap<Text<'a>, RuleDetails<'a>> =
+        let rules: BTreeMap<JsonString<'a>, RuleDetails<'a>> =
             rules.filter_map(|mut rule| Some((rule.id.take()?, rule.into_details()))).collect();
         let unknown = RuleDetails::default();
         let mut is_scan = is_scanner;
@@ -252,10 +252,10 @@ impl<'a> Run<'a> {
 impl<'a> Rule<'a> {
     fn into_details(self) -> RuleDetails<'a> {
         let help = self.help.and_then(|help| help.text);
-        let help = lines(help.as_ref().map_or("", Text::as_str));
+        let help = lines(help.as_ref().map_or("", JsonString::as_str));
         let level = self.default_configuration.and_then(|configuration| configuration.level);
         let Some(properties) = self.properties else { return RuleDetails { help, level, ..RuleDetails::default() } };
-        let tags: Vec<&str> = properties.tags.iter().flatten().map(Text::as_str).collect();
+        let tags: Vec<&str> = properties.tags.iter().flatten().map(JsonString::as_str).collect();
         let is_other = tags.iter().any(|tag| matches!(*tag, "misconfiguration" | "secret" | "license"));
         let is_tagged = tags.contains(&"vulnerability");
         // Scanners' other words for severities may mean something else as a tag.
@@ -301,13 +301,13 @@ impl<'a> Found<'a> {
     /// The finding, and whether it is certainly a vulnerability.
     fn into_finding(self, rule: &RuleDetails<'a>) -> (Finding<'a>, bool) {
         let message = self.message.and_then(|message| message.text);
-        let message = lines(message.as_ref().map_or("", Text::as_str));
-        let level = self.level.as_ref().or(rule.level.as_ref()).map_or("", Text::as_str);
+        let message = lines(message.as_ref().map_or("", JsonString::as_str));
+        let level = self.level.as_ref().or(rule.level.as_ref()).map_or("", JsonString::as_str);
         let severity = rule.severity(&message, level.trim());
         // Trivy has one rule for all packages, with the fix of the last one. The message is about this package.
         let said = if message.package.is_some() { &message } else { &rule.help };
         let suppressions = self.suppressions.unwrap_or_default();
-        let is_accepted = |by: &Suppression<'_>| by.status.as_ref().map(Text::as_str) == Some("accepted");
+        let is_accepted = |by: &Suppression<'_>| by.status.as_ref().map(JsonString::as_str) == Some("accepted");
         // The names of Grype's rules contain the package too.
         let id = said.id.clone().or_else(|| present(self.rule_id));
         let is_vulnerability =
@@ -331,7 +331,7 @@ impl<'a> Found<'a> {
 }
 
 /// Whether an id contains a common name of a vulnerability.
-fn names_vulnerability(id: &Text<'_>) -> bool {
+fn names_vulnerability(id: &JsonString<'_>) -> bool {
     let id = id.as_str().to_ascii_uppercase();
     id.contains("CVE-") || id.contains("GHSA-")
 }
@@ -355,7 +355,8 @@ fn lines(text: &str) -> Lines {
     if package.is_none() {
         return Lines::default();
     }
-    let filled = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(|text| Text::from(text.to_owned()));
+    let filled =
+        |text: Option<&str>| text.filter(|text| !text.is_empty()).map(|text| JsonString::from(text.to_owned()));
     Lines { id: filled(id), package: filled(package), fix: filled(fix), severity: severity.and_then(known_severity) }
 }
 
@@ -488,7 +489,7 @@ mod tests {
         assert!(document.digests.is_empty());
         let entries = document.findings.entries.unwrap();
         let shown = |finding: &Finding<'_>| {
-            let text = |text: &Option<Text<'_>>| text.as_ref().map_or("", Text::as_str).to_owned();
+            let text = |text: &Option<JsonString<'_>>| text.as_ref().map_or("", JsonString::as_str).to_owned();
             (
                 text(&finding.id),
                 finding.severity,

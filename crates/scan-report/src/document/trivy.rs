@@ -9,7 +9,7 @@ use super::{ScannedDocument, digest_of, platform_of, present, severity_of, time_
 use crate::finding::{EpssScores, Finding, Findings, OperatingSystem, aliases};
 use crate::score::{self, Number};
 use crate::unreadable_document::UnreadableDocument;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::spelling;
 use serde::Deserialize;
@@ -29,9 +29,9 @@ const MAX_TYPE_LENGTH: usize = 60;
 struct Report<'a> {
     schema_version: Option<u64>,
     #[serde(borrow)]
-    artifact_type: Option<Text<'a>>,
+    artifact_type: Option<JsonString<'a>>,
     #[serde(borrow)]
-    created_at: Option<Text<'a>>,
+    created_at: Option<JsonString<'a>>,
     #[serde(borrow)]
     metadata: Option<Metadata<'a>>,
     #[serde(borrow)]
@@ -43,7 +43,7 @@ struct Report<'a> {
 #[serde(rename_all = "PascalCase", expecting = "an object")]
 struct Metadata<'a> {
     #[serde(borrow)]
-    repo_digests: Option<Vec<Text<'a>>>,
+    repo_digests: Option<Vec<JsonString<'a>>>,
     #[serde(borrow)]
     image_config: Option<ImageConfig<'a>>,
     #[serde(borrow, rename = "OS")]
@@ -55,9 +55,9 @@ struct Metadata<'a> {
 #[serde(rename_all = "PascalCase", expecting = "an object")]
 struct System<'a> {
     #[serde(borrow)]
-    family: Option<Text<'a>>,
+    family: Option<JsonString<'a>>,
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<JsonString<'a>>,
     /// Missing means false.
     #[serde(rename = "EOSL")]
     eosl: Option<bool>,
@@ -67,18 +67,18 @@ struct System<'a> {
 #[serde(expecting = "an object")]
 struct ImageConfig<'a> {
     #[serde(borrow)]
-    os: Option<Text<'a>>,
+    os: Option<JsonString<'a>>,
     #[serde(borrow)]
-    architecture: Option<Text<'a>>,
+    architecture: Option<JsonString<'a>>,
     #[serde(borrow)]
-    variant: Option<Text<'a>>,
+    variant: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase", expecting = "an object")]
 struct Scanned<'a> {
     #[serde(borrow)]
-    class: Option<Text<'a>>,
+    class: Option<JsonString<'a>>,
     #[serde(borrow)]
     vulnerabilities: Option<Vec<Vulnerability<'a>>>,
     #[serde(borrow)]
@@ -90,9 +90,9 @@ struct Scanned<'a> {
 #[serde(rename_all = "PascalCase", expecting = "an object")]
 struct Modified<'a> {
     #[serde(borrow, rename = "Type")]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonString<'a>>,
     #[serde(borrow)]
-    status: Option<Text<'a>>,
+    status: Option<JsonString<'a>>,
     /// Of a shape that its kind decides.
     #[serde(borrow)]
     finding: Option<&'a RawValue>,
@@ -102,28 +102,28 @@ struct Modified<'a> {
 #[serde(rename_all = "PascalCase", expecting = "an object")]
 struct Vulnerability<'a> {
     #[serde(borrow, rename = "VulnerabilityID")]
-    id: Option<Text<'a>>,
+    id: Option<JsonString<'a>>,
     #[serde(borrow, rename = "VendorIDs")]
-    vendor_ids: Option<Vec<Text<'a>>>,
+    vendor_ids: Option<Vec<JsonString<'a>>>,
     #[serde(borrow)]
-    pkg_name: Option<Text<'a>>,
+    pkg_name: Option<JsonString<'a>>,
     #[serde(borrow)]
     pkg_identifier: Option<Identifier<'a>>,
     #[serde(borrow)]
-    fixed_version: Option<Text<'a>>,
+    fixed_version: Option<JsonString<'a>>,
     #[serde(borrow)]
-    severity: Option<Text<'a>>,
+    severity: Option<JsonString<'a>>,
     #[serde(borrow, rename = "CVSS")]
-    cvss: Option<BTreeMap<Text<'a>, Cvss>>,
+    cvss: Option<BTreeMap<JsonString<'a>, Cvss>>,
     #[serde(borrow)]
-    published_date: Option<Text<'a>>,
+    published_date: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Identifier<'a> {
     #[serde(borrow, rename = "PURL")]
-    purl: Option<Text<'a>>,
+    purl: Option<JsonString<'a>>,
 }
 
 /// The scores of one source.
@@ -143,7 +143,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument
     if report.schema_version != Some(2) {
         return Err(UnreadableDocument::new("its `SchemaVersion` is not 2"));
     }
-    let artifact_type = report.artifact_type.as_ref().map_or(IMAGE, Text::as_str);
+    let artifact_type = report.artifact_type.as_ref().map_or(IMAGE, JsonString::as_str);
     let is_of_sbom = SBOMS.contains(&artifact_type);
     if artifact_type != IMAGE && !is_of_sbom {
         return Err(UnreadableDocument::new(format!(
@@ -158,7 +158,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument
         return Err(UnreadableDocument::new("its `Results` name no packages: it is no scan for vulnerabilities"));
     }
     let has_packages_of_system =
-        results.iter().any(|result| result.class.as_ref().map(Text::as_str) == Some("os-pkgs"));
+        results.iter().any(|result| result.class.as_ref().map(JsonString::as_str) == Some("os-pkgs"));
     let mut entries = Vec::new();
     for result in results {
         entries.extend(result.vulnerabilities.into_iter().flatten().map(|found| found.into_finding(false)));
@@ -191,7 +191,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument
 impl Scanned<'_> {
     /// Whether the result is of a scan for vulnerabilities. Other classes are secrets, misconfigurations and licenses.
     fn is_of_packages(&self) -> bool {
-        let class = self.class.as_ref().map(Text::as_str);
+        let class = self.class.as_ref().map(JsonString::as_str);
         matches!(class, Some("os-pkgs" | "lang-pkgs")) || self.vulnerabilities.is_some()
     }
 }
@@ -200,8 +200,8 @@ impl<'a> Modified<'a> {
     /// The finding, unless it isn't one, or the scanner was told to ignore it. Ignoring is a choice of the scanner's
     /// user, like a severity that is left out. Only findings that VEX removed stay visible.
     fn into_finding(self) -> Result<Option<Finding<'a>>, UnreadableDocument> {
-        let status = self.status.as_ref().map_or("", Text::as_str);
-        if self.kind.as_ref().map(Text::as_str) != Some("vulnerability") || status == "ignored" {
+        let status = self.status.as_ref().map_or("", JsonString::as_str);
+        if self.kind.as_ref().map(JsonString::as_str) != Some("vulnerability") || status == "ignored" {
             return Ok(None);
         }
         let Some(json) = self.finding else { return Ok(None) };
@@ -221,7 +221,7 @@ impl<'a> Vulnerability<'a> {
             score: score::best(scores),
             id: present(self.id),
             aliases: aliases(self.vendor_ids.into_iter().flatten().filter_map(|id| present(Some(id)))),
-            severity: severity_of(self.severity.as_ref().map_or("", Text::as_str)),
+            severity: severity_of(self.severity.as_ref().map_or("", JsonString::as_str)),
             package: present(self.pkg_name),
             purl: present(self.pkg_identifier.and_then(|identifier| identifier.purl)),
             fixed_in: present(self.fixed_version),

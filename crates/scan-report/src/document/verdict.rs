@@ -3,7 +3,7 @@
 use super::{ScannedDocument, digest_of, time_of};
 use crate::finding::{Findings, OwnVerdict};
 use crate::unreadable_document::UnreadableDocument;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::spelling;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -15,7 +15,7 @@ pub(super) const NAME: &str = "verdict";
 #[serde(expecting = "an object")]
 struct Report<'a> {
     #[serde(borrow)]
-    status: Option<Text<'a>>,
+    status: Option<JsonString<'a>>,
     #[serde(borrow)]
     last_evaluation: Option<&'a RawValue>,
     #[serde(borrow, rename = "lastEvaluation")]
@@ -46,7 +46,7 @@ pub(super) fn read(json: &str) -> Result<ScannedDocument<'_>, UnreadableDocument
     })
 }
 
-fn text_of(json: &RawValue) -> Option<Text<'_>> {
+fn text_of(json: &RawValue) -> Option<JsonString<'_>> {
     spelling::from_str(json.get()).ok()
 }
 

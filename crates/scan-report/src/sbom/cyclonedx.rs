@@ -5,7 +5,7 @@ use crate::document::cyclonedx::{Component as ImageComponent, digests_of, platfo
 use crate::document::{present, time_of};
 use crate::package::{Contents, Package, each_once};
 use crate::unreadable_document::UnreadableDocument;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::spelling;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -19,7 +19,7 @@ const NO_PACKAGES: [&str; 2] = ["operating-system", "file"];
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct Bom<'a> {
     #[serde(borrow)]
-    bom_format: Option<Text<'a>>,
+    bom_format: Option<JsonString<'a>>,
     #[serde(borrow)]
     metadata: Option<Metadata<'a>>,
     #[serde(borrow)]
@@ -30,7 +30,7 @@ struct Bom<'a> {
 #[serde(expecting = "an object")]
 struct Metadata<'a> {
     #[serde(borrow)]
-    timestamp: Option<Text<'a>>,
+    timestamp: Option<JsonString<'a>>,
     /// The subject of the document, which may have its own components.
     #[serde(borrow)]
     component: Option<&'a RawValue>,
@@ -48,15 +48,15 @@ struct Inside<'a> {
 #[serde(expecting = "an object")]
 struct Component<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonString<'a>>,
     #[serde(borrow)]
-    group: Option<Text<'a>>,
+    group: Option<JsonString<'a>>,
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<JsonString<'a>>,
     #[serde(borrow)]
-    version: Option<Text<'a>>,
+    version: Option<JsonString<'a>>,
     #[serde(borrow)]
-    purl: Option<Text<'a>>,
+    purl: Option<JsonString<'a>>,
     #[serde(borrow)]
     evidence: Option<Evidence<'a>>,
     #[serde(borrow)]
@@ -79,9 +79,9 @@ struct Evidence<'a> {
 struct Identity<'a> {
     /// The field of the component that it is about.
     #[serde(borrow)]
-    field: Option<Text<'a>>,
+    field: Option<JsonString<'a>>,
     #[serde(borrow)]
-    concluded_value: Option<Text<'a>>,
+    concluded_value: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -90,16 +90,16 @@ struct LicenseChoice<'a> {
     #[serde(borrow)]
     license: Option<License<'a>>,
     #[serde(borrow)]
-    expression: Option<Text<'a>>,
+    expression: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct License<'a> {
     #[serde(borrow)]
-    id: Option<Text<'a>>,
+    id: Option<JsonString<'a>>,
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<JsonString<'a>>,
 }
 
 /// Parses a CycloneDX SBOM.
@@ -108,7 +108,7 @@ struct License<'a> {
 /// It isn't one.
 pub fn read(json: &str) -> Result<Sbom<'_>, UnreadableDocument> {
     let bom: Bom<'_> = spelling::from_str(json).map_err(|error| UnreadableDocument::no_such_json(&error))?;
-    if bom.bom_format.as_ref().map(Text::as_str) != Some("CycloneDX") {
+    if bom.bom_format.as_ref().map(JsonString::as_str) != Some("CycloneDX") {
         return Err(UnreadableDocument::new("its `bomFormat` is not `CycloneDX`"));
     }
     let metadata = bom.metadata.unwrap_or_default();
@@ -143,12 +143,12 @@ fn add<'a>(components: Vec<Component<'a>>, packages: &mut Vec<Package<'a>>) -> R
             None => Vec::new(),
         };
         let purls = each_once(present(purl).into_iter().chain(concluded));
-        let kind = kind.as_ref().map_or("", Text::as_str);
+        let kind = kind.as_ref().map_or("", JsonString::as_str);
         // A place where packages were found is an application without a purl.
         if !purls.is_empty() || (!NO_PACKAGES.contains(&kind) && kind != "application") {
-            let name = name.unwrap_or_else(|| Text::from(""));
+            let name = name.unwrap_or_else(|| JsonString::from(""));
             let name = match present(group) {
-                Some(group) => Text::from([group.as_str(), "/", name.as_str()].concat()),
+                Some(group) => JsonString::from([group.as_str(), "/", name.as_str()].concat()),
                 None => name,
             };
             let licenses = licenses.into_iter().flatten().map(LicenseChoice::text).collect();
@@ -160,20 +160,21 @@ fn add<'a>(components: Vec<Component<'a>>, packages: &mut Vec<Package<'a>>) -> R
 }
 
 /// The purls that a tool concluded for a component.
-fn concluded_purls<'a>(identity: &'a RawValue) -> Result<Vec<Text<'a>>, UnreadableDocument> {
+fn concluded_purls<'a>(identity: &'a RawValue) -> Result<Vec<JsonString<'a>>, UnreadableDocument> {
     let json = identity.get();
     let identities: Vec<Identity<'a>> = match json.starts_with('[') {
         true => spelling::from_str(json).map_err(|error| UnreadableDocument::no_such_json(&error))?,
         false => vec![spelling::from_str(json).map_err(|error| UnreadableDocument::no_such_json(&error))?],
     };
-    let of_purls = identities.into_iter().filter(|identity| identity.field.as_ref().map(Text::as_str) == Some("purl"));
+    let of_purls =
+        identities.into_iter().filter(|identity| identity.field.as_ref().map(JsonString::as_str) == Some("purl"));
     Ok(of_purls.filter_map(|identity| present(identity.concluded_value)).collect())
 }
 
 impl<'a> LicenseChoice<'a> {
     /// Its id, its name or the expression; empty where it has none, which counts as an unknown licence.
-    fn text(self) -> Text<'a> {
+    fn text(self) -> JsonString<'a> {
         let license = self.license.and_then(|license| present(license.id).or_else(|| present(license.name)));
-        license.or_else(|| present(self.expression)).unwrap_or_else(|| Text::from(""))
+        license.or_else(|| present(self.expression)).unwrap_or_else(|| JsonString::from(""))
     }
 }

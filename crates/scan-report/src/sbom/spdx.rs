@@ -6,7 +6,7 @@ use crate::document::{digest_of, present, time_of};
 use crate::package::{Contents, Package, each_once};
 use crate::unreadable_document::UnreadableDocument;
 use image_admission_image::platform::Platform;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::spelling;
 use serde::Deserialize;
@@ -45,7 +45,7 @@ const NOT_SAID: [&str; 2] = ["NOASSERTION", "NONE"];
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct Document<'a> {
     #[serde(borrow)]
-    spdx_version: Option<Text<'a>>,
+    spdx_version: Option<JsonString<'a>>,
     #[serde(borrow)]
     creation_info: Option<CreationInfo<'a>>,
     #[serde(borrow)]
@@ -55,39 +55,39 @@ struct Document<'a> {
     #[serde(borrow)]
     relationships: Option<Vec<Relationship<'a>>>,
     #[serde(borrow)]
-    document_describes: Option<Vec<Text<'a>>>,
+    document_describes: Option<Vec<JsonString<'a>>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct CreationInfo<'a> {
     #[serde(borrow)]
-    created: Option<Text<'a>>,
+    created: Option<JsonString<'a>>,
     #[serde(borrow)]
-    creators: Option<Vec<Text<'a>>>,
+    creators: Option<Vec<JsonString<'a>>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct SpdxPackage<'a> {
     #[serde(borrow, rename = "SPDXID")]
-    id: Option<Text<'a>>,
+    id: Option<JsonString<'a>>,
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<JsonString<'a>>,
     #[serde(borrow)]
-    version_info: Option<Text<'a>>,
+    version_info: Option<JsonString<'a>>,
     #[serde(borrow)]
-    license_concluded: Option<Text<'a>>,
+    license_concluded: Option<JsonString<'a>>,
     #[serde(borrow)]
-    license_declared: Option<Text<'a>>,
+    license_declared: Option<JsonString<'a>>,
     #[serde(borrow)]
-    primary_package_purpose: Option<Text<'a>>,
+    primary_package_purpose: Option<JsonString<'a>>,
     #[serde(borrow)]
     external_refs: Option<Vec<ExternalRef<'a>>>,
     #[serde(borrow)]
     checksums: Option<Vec<Checksum<'a>>>,
     #[serde(borrow)]
-    attribution_texts: Option<Vec<Text<'a>>>,
+    attribution_texts: Option<Vec<JsonString<'a>>>,
     #[serde(borrow)]
     annotations: Option<Vec<Annotation<'a>>>,
 }
@@ -96,45 +96,45 @@ struct SpdxPackage<'a> {
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct ExternalRef<'a> {
     #[serde(borrow)]
-    reference_type: Option<Text<'a>>,
+    reference_type: Option<JsonString<'a>>,
     #[serde(borrow)]
-    reference_locator: Option<Text<'a>>,
+    reference_locator: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct Checksum<'a> {
     #[serde(borrow)]
-    algorithm: Option<Text<'a>>,
+    algorithm: Option<JsonString<'a>>,
     #[serde(borrow)]
-    checksum_value: Option<Text<'a>>,
+    checksum_value: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Annotation<'a> {
     #[serde(borrow)]
-    comment: Option<Text<'a>>,
+    comment: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct ExtractedLicense<'a> {
     #[serde(borrow)]
-    license_id: Option<Text<'a>>,
+    license_id: Option<JsonString<'a>>,
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct Relationship<'a> {
     #[serde(borrow)]
-    spdx_element_id: Option<Text<'a>>,
+    spdx_element_id: Option<JsonString<'a>>,
     #[serde(borrow)]
-    related_spdx_element: Option<Text<'a>>,
+    related_spdx_element: Option<JsonString<'a>>,
     #[serde(borrow)]
-    relationship_type: Option<Text<'a>>,
+    relationship_type: Option<JsonString<'a>>,
 }
 
 /// Reads an SBOM of SPDX 2.
@@ -143,7 +143,7 @@ struct Relationship<'a> {
 /// It isn't one.
 pub fn read(json: &str) -> Result<Sbom<'_>, UnreadableDocument> {
     let document: Document<'_> = spelling::from_str(json).map_err(|error| UnreadableDocument::no_such_json(&error))?;
-    let version = document.spdx_version.as_ref().map_or("", Text::as_str);
+    let version = document.spdx_version.as_ref().map_or("", JsonString::as_str);
     if !matches!(version, "SPDX-2.2" | "SPDX-2.3") {
         return Err(UnreadableDocument::new("its `spdxVersion` is not 2.2 or 2.3"));
     }
@@ -202,7 +202,7 @@ pub fn read(json: &str) -> Result<Sbom<'_>, UnreadableDocument> {
 /// The ids of the elements that the document describes.
 fn described(document: &Document<'_>) -> BTreeSet<String> {
     let by_relationship = document.relationships.iter().flatten().filter_map(|relationship| {
-        let text = |text: &Option<Text<'_>>| text.as_ref().map_or(String::new(), |text| text.as_str().to_owned());
+        let text = |text: &Option<JsonString<'_>>| text.as_ref().map_or(String::new(), |text| text.as_str().to_owned());
         let describes = DESCRIBES.contains(&text(&relationship.relationship_type).as_str());
         (describes && text(&relationship.spdx_element_id) == DOCUMENT).then(|| text(&relationship.related_spdx_element))
     });
@@ -219,9 +219,10 @@ fn is_of_old_trivy(document: &Document<'_>) -> bool {
 }
 
 impl<'a> SpdxPackage<'a> {
-    fn purls(&self) -> impl Iterator<Item = Text<'a>> {
+    fn purls(&self) -> impl Iterator<Item = JsonString<'a>> {
         let references = self.external_refs.iter().flatten();
-        let purls = references.filter(|reference| reference.reference_type.as_ref().map(Text::as_str) == Some("purl"));
+        let purls =
+            references.filter(|reference| reference.reference_type.as_ref().map(JsonString::as_str) == Some("purl"));
         purls.filter_map(|purl| present(purl.reference_locator.clone()))
     }
 
@@ -239,7 +240,7 @@ impl<'a> SpdxPackage<'a> {
     }
 
     fn purpose(&self) -> &str {
-        self.primary_package_purpose.as_ref().map_or("", Text::as_str)
+        self.primary_package_purpose.as_ref().map_or("", JsonString::as_str)
     }
 
     /// Whether it is an image, by its purpose or its purl.
@@ -248,12 +249,12 @@ impl<'a> SpdxPackage<'a> {
     }
 
     /// The purpose that Trivy's id means.
-    fn purpose_by_id(&self) -> Option<Text<'a>> {
+    fn purpose_by_id(&self) -> Option<JsonString<'a>> {
         let id = self.id.as_ref()?.as_str();
         let (_, purpose) = PURPOSES_OF_TRIVY.into_iter().find(|(beginning, _)| id.starts_with(beginning))?;
         // A lock file has no version.
         let is_one = purpose != APPLICATION || self.version_info.is_none();
-        is_one.then(|| Text::from(purpose))
+        is_one.then(|| JsonString::from(purpose))
     }
 
     /// Whether it is no package, but the image itself, its operating system, or a place where packages were found.
@@ -287,11 +288,11 @@ fn is_of_image(purl: &str) -> bool {
 impl<'a> From<SpdxPackage<'a>> for Package<'a> {
     fn from(package: SpdxPackage<'a>) -> Self {
         let purls = each_once(package.purls());
-        let said = |text: Option<Text<'a>>| present(text).filter(|text| !NOT_SAID.contains(&text.as_str()));
+        let said = |text: Option<JsonString<'a>>| present(text).filter(|text| !NOT_SAID.contains(&text.as_str()));
         // The document's conclusion comes before the package's own declaration.
         let license = said(package.license_concluded).or_else(|| said(package.license_declared));
         Self {
-            name: package.name.unwrap_or_else(|| Text::from("")),
+            name: package.name.unwrap_or_else(|| JsonString::from("")),
             version: said(package.version_info),
             purls,
             licenses: license.into_iter().collect(),

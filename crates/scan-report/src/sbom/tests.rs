@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::document::in_time;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use serde_json::{Value, json};
 
 const IMAGE: &str = "sha256:27d05ab8ed4d526b8179fe5a922b50f0b7001186638cb8ceea56f8577a453c50";
@@ -20,14 +20,14 @@ fn packages(sbom: &Sbom<'_>) -> Vec<String> {
     let shown = of.packages.iter().map(|package| {
         let licenses: Vec<&str> =
             package.licenses.iter().map(|license| of.license_names.get(license).unwrap_or(license).as_str()).collect();
-        let text = |text: &Option<image_admission_untrusted::json::Text<'_>>| {
+        let text = |text: &Option<image_admission_untrusted::json::JsonString<'_>>| {
             text.as_ref().map_or("", |text| text.as_str()).to_owned()
         };
         format!(
             "{} {} {} {}",
             package.name.as_str(),
             text(&package.version),
-            package.purls.iter().map(Text::as_str).collect::<Vec<_>>().join(" "),
+            package.purls.iter().map(JsonString::as_str).collect::<Vec<_>>().join(" "),
             licenses.join(" AND ")
         )
     });

@@ -7,7 +7,7 @@ use super::document::{MAX_STATUS_LENGTH, Room, unreadable};
 use super::statement::{Means, Name, Product, Says, VexStatement, latest};
 use crate::purl::strictly_decoded;
 use crate::vex::UnreadableVex;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::spelling;
 use image_admission_untrusted::time::Timestamp;
@@ -62,9 +62,9 @@ impl AnalysisState {
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct Bom<'a> {
     #[serde(borrow)]
-    bom_format: Text<'a>,
+    bom_format: JsonString<'a>,
     #[serde(borrow)]
-    serial_number: Option<Text<'a>>,
+    serial_number: Option<JsonString<'a>>,
     #[serde(borrow)]
     metadata: Option<Metadata<'a>>,
     #[serde(borrow)]
@@ -77,7 +77,7 @@ struct Bom<'a> {
 #[serde(expecting = "an object")]
 struct Metadata<'a> {
     #[serde(borrow)]
-    timestamp: Option<Text<'a>>,
+    timestamp: Option<JsonString<'a>>,
     #[serde(borrow)]
     component: Option<Component<'a>>,
 }
@@ -86,11 +86,11 @@ struct Metadata<'a> {
 #[serde(rename_all = "kebab-case", expecting = "an object")]
 struct Component<'a> {
     #[serde(borrow)]
-    bom_ref: Option<Text<'a>>,
+    bom_ref: Option<JsonString<'a>>,
     #[serde(borrow)]
-    version: Option<Text<'a>>,
+    version: Option<JsonString<'a>>,
     #[serde(borrow)]
-    purl: Option<Text<'a>>,
+    purl: Option<JsonString<'a>>,
     #[serde(borrow)]
     components: Option<Vec<Component<'a>>>,
 }
@@ -99,7 +99,7 @@ struct Component<'a> {
 #[serde(expecting = "an object")]
 struct Vulnerability<'a> {
     #[serde(borrow)]
-    id: Option<Text<'a>>,
+    id: Option<JsonString<'a>>,
     #[serde(borrow)]
     references: Option<Vec<Reference<'a>>>,
     #[serde(borrow)]
@@ -112,27 +112,27 @@ struct Vulnerability<'a> {
 #[serde(expecting = "an object")]
 struct Reference<'a> {
     #[serde(borrow)]
-    id: Option<Text<'a>>,
+    id: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "an object")]
 struct Analysis<'a> {
     #[serde(borrow)]
-    state: Option<Text<'a>>,
+    state: Option<JsonString<'a>>,
     #[serde(borrow)]
-    justification: Option<Text<'a>>,
+    justification: Option<JsonString<'a>>,
     #[serde(borrow)]
-    first_issued: Option<Text<'a>>,
+    first_issued: Option<JsonString<'a>>,
     #[serde(borrow)]
-    last_updated: Option<Text<'a>>,
+    last_updated: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Affected<'a> {
     #[serde(borrow, rename = "ref")]
-    reference: Option<Text<'a>>,
+    reference: Option<JsonString<'a>>,
     #[serde(borrow)]
     versions: Option<Vec<Version<'a>>>,
 }
@@ -141,9 +141,9 @@ struct Affected<'a> {
 #[serde(expecting = "an object")]
 struct Version<'a> {
     #[serde(borrow)]
-    version: Option<Text<'a>>,
+    version: Option<JsonString<'a>>,
     #[serde(borrow)]
-    status: Option<Text<'a>>,
+    status: Option<JsonString<'a>>,
 }
 
 pub(super) fn read(json: &str) -> Result<Vec<VexStatement>, UnreadableVex> {
@@ -151,7 +151,8 @@ pub(super) fn read(json: &str) -> Result<Vec<VexStatement>, UnreadableVex> {
     if bom.bom_format.as_str() != "CycloneDX" {
         return Err(UnreadableVex::UnknownFormat);
     }
-    let mut components = Components { own: BTreeMap::new(), serial: bom.serial_number.as_ref().map(Text::as_str) };
+    let mut components =
+        Components { own: BTreeMap::new(), serial: bom.serial_number.as_ref().map(JsonString::as_str) };
     if let Some(image) = bom.metadata.as_ref().and_then(|metadata| metadata.component.as_ref()) {
         components.add(std::slice::from_ref(image));
     }
@@ -185,7 +186,7 @@ pub(super) fn read(json: &str) -> Result<Vec<VexStatement>, UnreadableVex> {
 
 impl Analysis<'_> {
     /// Its last time, or else the document's. For a statement that a finding counts, the later of its two times.
-    fn time(&self, of_all: Option<&Text<'_>>, means: Means) -> Option<Timestamp> {
+    fn time(&self, of_all: Option<&JsonString<'_>>, means: Means) -> Option<Timestamp> {
         let own = self.last_updated.as_ref().or(self.first_issued.as_ref());
         let also = self.first_issued.as_ref().filter(|_| means == Means::Counts);
         latest(own.or(of_all).into_iter().chain(also))
@@ -194,8 +195,8 @@ impl Analysis<'_> {
 
 /// `false_positive` says that a scanner was wrong, but not why. Authors can use `not_affected` with a reason.
 fn says(analysis: &Analysis<'_>) -> Says {
-    let word = analysis.state.as_ref().map_or("", Text::as_str);
-    let justification = analysis.justification.as_ref().map(Text::as_str);
+    let word = analysis.state.as_ref().map_or("", JsonString::as_str);
+    let justification = analysis.justification.as_ref().map(JsonString::as_str);
     let justification = justification.filter(|own| JUSTIFICATIONS.contains(own)).map(str::to_owned);
     let state = AnalysisState::of(word);
     let means = match state {
@@ -228,14 +229,14 @@ impl<'d> Components<'d> {
 
     /// The affected products; none where nobody can tell.
     fn products(&self, affected: &Affected<'_>, means: Means) -> Vec<Product> {
-        let reference = affected.reference.as_ref().map_or("", Text::as_str);
+        let reference = affected.reference.as_ref().map_or("", JsonString::as_str);
         let product = Product { names: self.names(reference), parts: None };
         let versions = match affected.versions.as_deref() {
             Some(versions) if means != Means::Counts => versions,
             _ => return vec![product],
         };
         // Only these versions are known to be unaffected.
-        let is_free = |version: &&Version<'_>| version.status.as_ref().map(Text::as_str) == Some("unaffected");
+        let is_free = |version: &&Version<'_>| version.status.as_ref().map(JsonString::as_str) == Some("unaffected");
         let free = versions.iter().filter(is_free).filter_map(|own| own.version.as_ref());
         free.filter_map(|version| product.at_version(version.as_str())).collect()
     }
@@ -265,7 +266,7 @@ impl<'d> Components<'d> {
 
 impl Component<'_> {
     fn names(&self) -> Vec<Name> {
-        let version = self.version.as_ref().map(Text::as_str).filter(|version| !version.is_empty());
+        let version = self.version.as_ref().map(JsonString::as_str).filter(|version| !version.is_empty());
         let purl = self.purl.as_ref().map(|purl| match (Name::of(purl.as_str()), version) {
             (Some(Name::Package(purl)), Some(version)) => purl.at_version(version).map_or(Name::Other, Name::Package),
             (name, _) => name.unwrap_or(Name::Other),

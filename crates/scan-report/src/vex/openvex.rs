@@ -4,7 +4,7 @@ use super::document::{MAX_STATUS_LENGTH, Room, unreadable};
 use super::statement::{Means, Name, Parts, Product, Says, VexStatement, latest};
 use crate::purl::PackageUrl;
 use crate::vex::UnreadableVex;
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::spelling;
 use image_admission_untrusted::time::Timestamp;
@@ -28,11 +28,11 @@ const JUSTIFICATIONS: [&str; 5] = [
 #[serde(expecting = "an object")]
 struct Document<'a> {
     #[serde(borrow, rename = "@context")]
-    context: Text<'a>,
+    context: JsonString<'a>,
     #[serde(borrow)]
-    timestamp: Option<Text<'a>>,
+    timestamp: Option<JsonString<'a>>,
     #[serde(borrow)]
-    last_updated: Option<Text<'a>>,
+    last_updated: Option<JsonString<'a>>,
     #[serde(borrow)]
     statements: Vec<Statement<'a>>,
 }
@@ -50,35 +50,35 @@ struct Statement<'a> {
     #[serde(borrow)]
     subcomponents: Option<Vec<&'a RawValue>>,
     #[serde(borrow)]
-    status: Option<Text<'a>>,
+    status: Option<JsonString<'a>>,
     #[serde(borrow)]
-    justification: Option<Text<'a>>,
+    justification: Option<JsonString<'a>>,
     #[serde(borrow)]
-    timestamp: Option<Text<'a>>,
+    timestamp: Option<JsonString<'a>>,
     #[serde(borrow)]
-    last_updated: Option<Text<'a>>,
+    last_updated: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Vulnerability<'a> {
     #[serde(borrow, rename = "@id")]
-    id: Option<Text<'a>>,
+    id: Option<JsonString<'a>>,
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<JsonString<'a>>,
     #[serde(borrow)]
-    aliases: Option<Vec<Text<'a>>>,
+    aliases: Option<Vec<JsonString<'a>>>,
 }
 
 #[derive(Deserialize)]
 #[serde(expecting = "an object")]
 struct Component<'a> {
     #[serde(borrow, rename = "@id")]
-    id: Option<Text<'a>>,
+    id: Option<JsonString<'a>>,
     #[serde(borrow)]
     identifiers: Option<Identifiers<'a>>,
     #[serde(borrow)]
-    hashes: Option<BTreeMap<Text<'a>, Text<'a>>>,
+    hashes: Option<BTreeMap<JsonString<'a>, JsonString<'a>>>,
     #[serde(borrow)]
     subcomponents: Option<Vec<&'a RawValue>>,
 }
@@ -87,7 +87,7 @@ struct Component<'a> {
 #[serde(expecting = "an object")]
 struct Identifiers<'a> {
     #[serde(borrow)]
-    purl: Option<Text<'a>>,
+    purl: Option<JsonString<'a>>,
 }
 
 pub(super) fn read(json: &str) -> Result<Vec<VexStatement>, UnreadableVex> {
@@ -123,8 +123,8 @@ impl Statement<'_> {
 }
 
 fn says(statement: &Statement<'_>) -> Says {
-    let status = statement.status.as_ref().map_or("", Text::as_str);
-    let justification = statement.justification.as_ref().map(Text::as_str);
+    let status = statement.status.as_ref().map_or("", JsonString::as_str);
+    let justification = statement.justification.as_ref().map(JsonString::as_str);
     let justification = justification.filter(|own| JUSTIFICATIONS.contains(own)).map(str::to_owned);
     let means = match (status, &justification) {
         ("not_affected", None) => Means::Unjustified,
@@ -142,7 +142,7 @@ fn is_text(json: &RawValue) -> bool {
     json.get().starts_with('"')
 }
 
-fn text(json: &RawValue) -> Result<Text<'_>, UnreadableVex> {
+fn text(json: &RawValue) -> Result<JsonString<'_>, UnreadableVex> {
     spelling::from_str(json.get()).map_err(|error| unreadable(&error))
 }
 
@@ -158,7 +158,7 @@ fn names(vulnerability: Option<&RawValue>, means: Means) -> Result<Vec<String>, 
             names.extend(own.name.into_iter().chain(own.aliases.into_iter().flatten()));
             // `https://nvd.nist.gov/vuln/detail/CVE-2024-1`: such an id never clears a finding.
             let id = own.id.iter().filter(|_| counts).flat_map(|id| id.as_str().split(['/', '=', '?', '#', ':']));
-            names.extend(id.map(|part| Text::from(part.to_owned())));
+            names.extend(id.map(|part| JsonString::from(part.to_owned())));
         }
     }
     let names = names.iter().map(|name| name.as_str().trim()).filter(|name| !name.is_empty());

@@ -5,7 +5,7 @@
 use crate::purl::PackageUrl;
 use image_admission_image::platform::Platform;
 use image_admission_image::{ImageReference, is_digest};
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::Timestamp;
 use std::rc::Rc;
@@ -292,7 +292,7 @@ impl Reach {
 }
 
 /// The latest of several times; none, which counts as later than all others, if one can't be read.
-pub fn latest<'t>(times: impl Iterator<Item = &'t Text<'t>>) -> Option<Timestamp> {
+pub fn latest<'t>(times: impl Iterator<Item = &'t JsonString<'t>>) -> Option<Timestamp> {
     let times: Option<Vec<Timestamp>> = times.map(|time| Timestamp::parse(time.as_str())).collect();
     times?.into_iter().max()
 }

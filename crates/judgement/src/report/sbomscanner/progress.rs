@@ -4,7 +4,7 @@ use crate::reason::{NotScanned, Pending, ScanFailure, UnknownAge};
 use crate::report::cluster::{self, Named, Objects};
 use crate::report::source::Knowledge;
 use image_admission_host::{Host, HostFailure};
-use image_admission_untrusted::json::Text;
+use image_admission_untrusted::json::JsonString;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use image_admission_untrusted::time::Timestamp;
@@ -126,9 +126,9 @@ struct Metadata<'a> {
     #[serde(borrow, flatten)]
     named: Named<'a>,
     #[serde(borrow)]
-    uid: Option<Text<'a>>,
+    uid: Option<JsonString<'a>>,
     #[serde(borrow)]
-    creation_timestamp: Option<Text<'a>>,
+    creation_timestamp: Option<JsonString<'a>>,
 }
 
 impl cluster::Listed for Item<'_> {
@@ -140,7 +140,7 @@ impl cluster::Listed for Item<'_> {
 #[derive(Deserialize)]
 struct Spec<'a> {
     #[serde(borrow)]
-    registry: Option<Text<'a>>,
+    registry: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -149,27 +149,27 @@ struct Status<'a> {
     #[serde(borrow)]
     conditions: Option<Vec<Condition<'a>>>,
     #[serde(borrow)]
-    start_time: Option<Text<'a>>,
+    start_time: Option<JsonString<'a>>,
     #[serde(borrow)]
-    completion_time: Option<Text<'a>>,
+    completion_time: Option<JsonString<'a>>,
 }
 
 #[derive(Deserialize)]
 struct Condition<'a> {
     #[serde(borrow, rename = "type")]
-    kind: Option<Text<'a>>,
+    kind: Option<JsonString<'a>>,
     #[serde(borrow)]
-    status: Option<Text<'a>>,
+    status: Option<JsonString<'a>>,
     #[serde(borrow)]
-    reason: Option<Text<'a>>,
+    reason: Option<JsonString<'a>>,
     #[serde(borrow)]
-    message: Option<Text<'a>>,
+    message: Option<JsonString<'a>>,
 }
 
 impl From<Item<'_>> for ScanJob {
     fn from(item: Item<'_>) -> Self {
-        let text = |text: Option<Text<'_>>| text.map_or(String::new(), |text| text.0.into_owned());
-        let time = |text: Option<Text<'_>>| Timestamp::parse(text?.as_str());
+        let text = |text: Option<JsonString<'_>>| text.map_or(String::new(), |text| text.0.into_owned());
+        let time = |text: Option<JsonString<'_>>| Timestamp::parse(text?.as_str());
         let status = item.status.unwrap_or(Status { conditions: None, start_time: None, completion_time: None });
         let state = state(&status.conditions.unwrap_or_default());
         Self {
@@ -187,11 +187,11 @@ impl From<Item<'_>> for ScanJob {
 /// All conditions exist from the start, and the one that is true is the state. A ScanJob without conditions is new.
 fn state(conditions: &[Condition<'_>]) -> State {
     let holds = |kind: &str| {
-        let is = |text: &Option<Text<'_>>, word: &str| text.as_ref().is_some_and(|text| text.as_str() == word);
+        let is = |text: &Option<JsonString<'_>>, word: &str| text.as_ref().is_some_and(|text| text.as_str() == word);
         conditions.iter().find(|condition| is(&condition.kind, kind) && is(&condition.status, "True"))
     };
     if let Some(failed) = holds("Failed").filter(|_| is_on(Remedy::TellFailedFromPending)) {
-        let words = [&failed.message, &failed.reason].into_iter().flatten().map(Text::as_str);
+        let words = [&failed.message, &failed.reason].into_iter().flatten().map(JsonString::as_str);
         let words = words.filter(|words| !words.is_empty()).map(|words| cut(words, MAX_WORDS_LENGTH)).next();
         return State::Failed(words.unwrap_or_else(|| "it failed, and gives no reason".to_owned()));
     }
