@@ -10,28 +10,21 @@ mod decision;
 mod diff;
 #[cfg(not(target_family = "wasm"))]
 mod digests;
-mod document;
-mod duplicates;
 mod eval;
 #[cfg(not(target_family = "wasm"))]
 mod exempt;
 mod explain;
-mod fields;
 #[cfg(not(target_family = "wasm"))]
 mod init;
 mod kept;
-mod lines;
 mod lint;
-mod manifest;
 mod output;
 mod parallel;
 mod policy;
 mod progress;
 mod rego;
 mod report_files;
-mod request;
 mod run;
-mod settings;
 mod terminal;
 mod test;
 

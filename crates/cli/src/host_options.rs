@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::answers::files::{ClusterFiles, Files, FilesError, ImageFile};
-use crate::answers::live::{Live, LiveError, LiveOptions};
-use crate::answers::recorded::{Recorder, Recording, RecordingError};
-use crate::answers::{AnswerSource, Gate, Grants, HostAnswers};
+use image_admission_module_host::answers::files::{ClusterFiles, Files, FilesError, ImageFile};
+use image_admission_module_host::answers::live::{Live, LiveError, LiveOptions};
+use image_admission_module_host::answers::recorded::{Recorder, Recording, RecordingError};
+use image_admission_module_host::answers::{AnswerSource, Gate, Grants, HostAnswers};
 
 /// Where the answers to the policy's questions come from. Without any of these there is no cluster and no registry.
 #[derive(Args, Clone, Debug, Default)]
@@ -92,7 +92,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// For [`PolicyModule::call`](crate::runtime::PolicyModule::call).
+    /// For [`PolicyModule::call`](image_admission_module_host::runtime::PolicyModule::call).
     #[must_use]
     pub fn answers(&self) -> Arc<dyn HostAnswers> {
         Arc::clone(&self.answers) as Arc<dyn HostAnswers>
@@ -123,7 +123,7 @@ impl Host {
         };
         let failed = |problem: String| HostError::Save { path: path.clone(), problem };
         let session = recorder.to_yaml().map_err(failed)?;
-        crate::disk::write(path, session).map_err(|e| failed(e.to_string()))
+        image_admission_module_host::disk::write(path, session).map_err(|e| failed(e.to_string()))
     }
 }
 

@@ -3,15 +3,10 @@
 //! ```text
 //! command ── one file for each command
 //!    │
-//! runtime ── the policy's module, a clean instance for each request (in a browser the engine, which it is made of)
-//!    │
-//! answers ── what its host calls are answered: from files, a recording, or a live registry and cluster
+//! host_options ── the flags that say who answers the module's calls
 //! ```
-//! `runtime` and `answers` are at the level of the wire: JSON bytes in, JSON bytes or an error text out. `disk` finds and reads files in a
-//! browser too; `host_options` are the flags that say who answers.
+//!
+//! Nothing here decides: `module-host` runs the module, and `manifests` reads what people write.
 
-pub mod answers;
 pub mod command;
-pub mod disk;
 pub mod host_options;
-pub mod runtime;

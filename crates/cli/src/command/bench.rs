@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use web_time::Instant;
 
-use crate::runtime::{MemoryUse, PolicyModule, RuntimeError};
 use clap::Args;
+use image_admission_module_host::runtime::{MemoryUse, PolicyModule, RuntimeError};
 
 use super::Ending;
 use super::policy::{ModuleError, ModuleOption};

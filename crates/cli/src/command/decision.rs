@@ -8,13 +8,13 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::value::RawValue;
 
-use super::fields::Fields;
 use super::policy::ModuleOption;
-use super::request::Request;
 use super::run::RunError;
-use super::settings::{Found, chosen};
 use super::{complain, invalid_settings, seconds, warn};
-use crate::answers::Grants;
+use image_admission_manifests::fields::Fields;
+use image_admission_manifests::request::Request;
+use image_admission_manifests::settings::{Found, chosen};
+use image_admission_module_host::answers::Grants;
 
 /// Which requests are decided, and by which policy.
 #[derive(Args, Debug)]

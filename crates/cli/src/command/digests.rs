@@ -4,20 +4,21 @@ mod documents;
 mod names;
 mod replacement;
 
-use crate::disk;
+use image_admission_module_host::disk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::answers::files::ImageFile;
-use crate::answers::files::documents::Document;
 use clap::Args;
+use image_admission_module_host::answers::files::ImageFile;
+use image_admission_module_host::answers::files::documents::Document;
 use serde_json::Value;
 
+use super::Ending;
 use super::rego::{SourceError, entries, is_folder};
 use super::terminal::{in_one_line, without_commands};
-use super::{Ending, document};
+use image_admission_manifests::document;
 use replacement::Replacement;
 
 const AFTER_HELP: &str = "\

@@ -9,24 +9,25 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::answers::{Grants, engine_calls};
 use crate::host_options::{HostError, HostOptions};
 use clap::{Args, ValueEnum};
 use image_admission_host::{Host as EngineHost, WireHost};
+use image_admission_module_host::answers::{Grants, engine_calls};
 use regorus::Value;
 use serde_json::value::RawValue;
 
-use super::document::DocumentError;
-use super::manifest::ManifestOptions;
 use super::rego::{
     Data, Failure, Module, Problems, Program, RegoVersion, SourceError, Sources, VersionOptions, failure,
 };
-use super::request::{RequestError, requests_in};
-use super::settings::{Found, chosen};
 use super::terminal::{StandardOutput, errors};
 use super::terminal::{printable, without_commands};
-use super::{Ending, complain, document, invalid_settings, seconds};
+use super::{Ending, complain, invalid_settings, seconds};
 use documents::{Documents, DocumentsError, Wanted, documents};
+use image_admission_manifests::document;
+use image_admission_manifests::document::DocumentError;
+use image_admission_manifests::manifest::ManifestOptions;
+use image_admission_manifests::request::{RequestError, requests_in};
+use image_admission_manifests::settings::{Found, chosen};
 
 const AFTER_HELP: &str = "\
 Exit codes:

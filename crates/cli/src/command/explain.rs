@@ -6,25 +6,25 @@ mod text;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use crate::answers::{HostAnswers, engine_calls};
 use crate::host_options::HostOptions;
-use crate::runtime::LogEntry;
 use clap::{Args, ValueEnum};
 use image_admission_engine::{Decision, check_settings};
 use image_admission_explain::{Explanation, explain};
 use image_admission_host::WireHost;
+use image_admission_module_host::answers::{HostAnswers, engine_calls};
+use image_admission_module_host::runtime::LogEntry;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::decision::DecisionOptions;
 use super::kept::{Kept, Observed};
-use super::manifest::ManifestOptions;
 use super::policy::{self, Policy, PolicyError};
 use super::report_files;
-use super::request::{Subject, requests_in};
 use super::run::RunError;
 use super::terminal::{Paint, StandardOutput, errors, json_without_commands, without_commands};
 use super::{Ending, warn};
+use image_admission_manifests::manifest::ManifestOptions;
+use image_admission_manifests::request::{Subject, requests_in};
 
 const AFTER_HELP: &str = "\
 What to do about an image comes first: which packages to update, who must sign it, what to wait for. Then comes a change of the

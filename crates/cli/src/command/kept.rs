@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::answers::{HostAnswers, HostCall};
+use image_admission_module_host::answers::{HostAnswers, HostCall};
 
 /// A call's namespace, operation and payload.
 type Asked = (String, String, Vec<u8>);
@@ -74,8 +74,8 @@ impl HostAnswers for Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answers::engine_calls;
     use crate::command::parallel::in_parallel;
+    use image_admission_module_host::answers::engine_calls;
     use std::num::NonZeroUsize;
     use std::sync::Barrier;
     use std::sync::atomic::{AtomicUsize, Ordering};

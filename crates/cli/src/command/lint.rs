@@ -6,9 +6,9 @@ mod manifest;
 mod namespaced;
 mod results;
 
-use crate::answers::Grants;
-use crate::disk;
 use crate::host_options::{HostError, HostOptions};
+use image_admission_module_host::answers::Grants;
+use image_admission_module_host::disk;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Write};
@@ -22,17 +22,17 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::diff::patch;
-use super::document::{self, DocumentError, Place, is_standard_input};
-use super::duplicates::Duplicate;
-use super::lines::Lines;
 use super::output::{annotations, junit, sarif};
 use super::policy::now;
 use super::report_files::{self, ReportFiles};
-use super::settings::{Found, every_in, policy_servers};
 use super::terminal::{Paint, in_one_line, json_without_commands, printable, without_commands};
 use super::terminal::{StandardOutput, errors};
 use super::{Ending, complain, invalid_settings, warn};
 use fix::{Mended, mend};
+use image_admission_manifests::document::{self, DocumentError, Place, is_standard_input};
+use image_admission_manifests::duplicates::Duplicate;
+use image_admission_manifests::lines::Lines;
+use image_admission_manifests::settings::{Found, every_in, policy_servers};
 use results::INVALID;
 
 const AFTER_HELP: &str = "\

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use web_time::{SystemTime, UNIX_EPOCH};
 
-use crate::answers::HostAnswers;
-use crate::runtime::{HostExchange, LogEntry, PolicyModule, Reply, RuntimeError};
 use clap::Args;
 use image_admission_engine::{Decision, Response, decide};
 use image_admission_host::WireHost;
+use image_admission_module_host::answers::HostAnswers;
+use image_admission_module_host::runtime::{HostExchange, LogEntry, PolicyModule, Reply, RuntimeError};
 use image_admission_settings::Settings;
 use image_admission_untrusted::time::Timestamp;
 use serde::{Deserialize, Serialize};

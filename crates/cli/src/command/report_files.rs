@@ -8,7 +8,7 @@ use image_admission_explain::{Advice, Explanation};
 use image_admission_settings::Settings;
 use serde_json::{Value, json};
 
-use crate::answers::{HostAnswers, HostCall};
+use image_admission_module_host::answers::{HostAnswers, HostCall};
 
 /// The version of the operator's reports, of vulnerabilities and of what images are made of.
 const REPORTS: &str = "aquasecurity.github.io/v1alpha1";

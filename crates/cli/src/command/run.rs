@@ -11,19 +11,19 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use crate::host_options::{Host, HostOptions};
-use crate::runtime::LogEntry;
 use clap::{Args, ValueEnum};
 use image_admission_engine::AdmissionRequest;
+use image_admission_module_host::runtime::LogEntry;
 
 use super::decision::DecisionOptions;
-use super::manifest::ManifestOptions;
 use super::output::{annotations, junit, sarif};
 use super::policy::{self, Policy, PolicyError};
-use super::request::{Request, Subject, requests_in};
 use super::terminal::{Paint, StandardOutput, errors, json_without_commands, without_commands};
 use super::{Ending, complain, nobody_answers, warn};
 use data::Entry;
 pub(super) use error::RunError;
+use image_admission_manifests::manifest::ManifestOptions;
+use image_admission_manifests::request::{Request, Subject, requests_in};
 use results::{Answered, Files};
 use table::Table;
 use tally::Tally;

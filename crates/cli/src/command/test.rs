@@ -20,10 +20,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use crate::answers::files::Files;
-use crate::answers::{Gate, Grants};
-use crate::runtime::{DEFAULT_DEADLINE, PolicyModule};
 use clap::{Args, ValueEnum};
+use image_admission_module_host::answers::files::Files;
+use image_admission_module_host::answers::{Gate, Grants};
+use image_admission_module_host::runtime::{DEFAULT_DEADLINE, PolicyModule};
 use regex::Regex;
 
 use super::parallel::in_parallel;

@@ -3,8 +3,8 @@
 
 use crate::support;
 use crate::support::host::{silent, stub};
-use image_admission_cli::answers::HostAnswers;
-use image_admission_cli::runtime::{PolicyModule, RuntimeError};
+use image_admission_module_host::answers::HostAnswers;
+use image_admission_module_host::runtime::{PolicyModule, RuntimeError};
 use image_admission_stub_host::{Call, StubHost};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};

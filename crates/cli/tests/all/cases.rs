@@ -7,13 +7,13 @@
 
 use crate::support;
 use crate::support::clock::use_read_clock;
-use image_admission_cli::answers::files::{ClusterFiles, Files, ImageFile};
-use image_admission_cli::answers::{Gate, Grants, HostAnswers, engine_calls};
-use image_admission_cli::runtime::PolicyModule;
 use image_admission_engine::{check_settings, decide};
 use image_admission_explain::{Cause, Why, explain};
 use image_admission_host::WireHost;
 use image_admission_judgement::reason::Denial;
+use image_admission_module_host::answers::files::{ClusterFiles, Files, ImageFile};
+use image_admission_module_host::answers::{Gate, Grants, HostAnswers, engine_calls};
+use image_admission_module_host::runtime::PolicyModule;
 use image_admission_settings::ForgivenBy;
 use image_admission_untrusted::time::Timestamp;
 use serde::Deserialize;

@@ -1,8 +1,8 @@
 //! A cluster made of manifests.
 use std::path::Path;
 
-use image_admission_cli::answers::files::{ClusterFiles, Files};
-use image_admission_cli::answers::{AnswerSource, GetResource, ListAll, ListByNamespace, Request};
+use image_admission_module_host::answers::files::{ClusterFiles, Files};
+use image_admission_module_host::answers::{AnswerSource, GetResource, ListAll, ListByNamespace, Request};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

@@ -4,8 +4,8 @@
 
 use crate::support;
 use crate::support::host::stub;
-use image_admission_cli::answers::HostAnswers;
-use image_admission_cli::runtime::PolicyModule;
+use image_admission_module_host::answers::HostAnswers;
+use image_admission_module_host::runtime::PolicyModule;
 use image_admission_stub_host::StubHost;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use image_admission_cli::answers::files::{Files, ImageFile};
-use image_admission_cli::answers::{AnswerSource, Request};
+use image_admission_module_host::answers::files::{Files, ImageFile};
+use image_admission_module_host::answers::{AnswerSource, Request};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;

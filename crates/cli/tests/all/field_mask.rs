@@ -1,6 +1,6 @@
 //! Field masks, as the host applies them.
 
-use image_admission_cli::answers::field_mask::FieldMask;
+use image_admission_module_host::answers::field_mask::FieldMask;
 use serde_json::{Value, json};
 
 #[track_caller]

@@ -1,7 +1,7 @@
 //! What the host itself says to a host call, word for word: policies tell failures apart by these texts.
 use std::sync::Arc;
 
-use image_admission_cli::answers::{AnswerSource, Gate, Grants, HostAnswers, HostCall, Request};
+use image_admission_module_host::answers::{AnswerSource, Gate, Grants, HostAnswers, HostCall, Request};
 
 /// Fails with the request it got.
 struct Failing;

@@ -1,8 +1,8 @@
 //! The options that choose a host.
 
 use clap::Parser;
-use image_admission_cli::answers::{Grants, HostCall};
 use image_admission_cli::host_options::HostOptions;
+use image_admission_module_host::answers::{Grants, HostCall};
 use tempfile::TempDir;
 
 #[derive(Debug, Parser)]

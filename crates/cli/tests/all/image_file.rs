@@ -1,6 +1,6 @@
 //! A registry made of a list of images.
-use image_admission_cli::answers::files::{Files, ImageFile};
-use image_admission_cli::answers::{AnswerSource, Keyless, KeylessPrefix, Request};
+use image_admission_module_host::answers::files::{Files, ImageFile};
+use image_admission_module_host::answers::{AnswerSource, Keyless, KeylessPrefix, Request};
 use serde_json::{Value, json};
 
 fn sha(digit: char) -> String {

@@ -4,8 +4,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-use image_admission_cli::answers::live::{Live, LiveOptions};
-use image_admission_cli::answers::{AnswerSource, GetResource, ListAll, ListByNamespace, Request};
+use image_admission_module_host::answers::live::{Live, LiveOptions};
+use image_admission_module_host::answers::{AnswerSource, GetResource, ListAll, ListByNamespace, Request};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;

@@ -2,9 +2,9 @@
 //! of a Secret; and at deployment the prefixes that match more than they seem to.
 
 use crate::support;
-use image_admission_cli::answers::files::Files;
-use image_admission_cli::answers::{Gate, Grants};
-use image_admission_cli::runtime::PolicyModule;
+use image_admission_module_host::answers::files::Files;
+use image_admission_module_host::answers::{Gate, Grants};
+use image_admission_module_host::runtime::PolicyModule;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

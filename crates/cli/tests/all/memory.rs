@@ -2,8 +2,8 @@
 //! the policy's own words, before the host ends it. With `MEMORY=1` and `--nocapture` a table is written.
 
 use crate::support;
-use image_admission_cli::answers::{HostAnswers, HostCall};
-use image_admission_cli::runtime::{DEFAULT_MEMORY, PolicyModule};
+use image_admission_module_host::answers::{HostAnswers, HostCall};
+use image_admission_module_host::runtime::{DEFAULT_MEMORY, PolicyModule};
 use image_admission_stub_host::{digest_of, manifest};
 use serde_json::{Value, json};
 use std::fmt::Write;

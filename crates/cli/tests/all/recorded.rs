@@ -1,8 +1,8 @@
 //! Recorded sessions.
 use std::sync::Arc;
 
-use image_admission_cli::answers::recorded::{Recorder, Recording};
-use image_admission_cli::answers::{AnswerSource, GetResource, Request};
+use image_admission_module_host::answers::recorded::{Recorder, Recording};
+use image_admission_module_host::answers::{AnswerSource, GetResource, Request};
 
 /// A session as `kwctl` writes it.
 const SESSION: &str = r#"- type: Exchange

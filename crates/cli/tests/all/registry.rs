@@ -4,10 +4,10 @@
 use crate::support;
 use crate::support::registry as docker_registry;
 use docker_registry::{Registry, digest_of, program};
-use image_admission_cli::answers::files::{ClusterFiles, Files};
-use image_admission_cli::answers::live::{Live, LiveOptions};
-use image_admission_cli::answers::{AnswerSource, Gate, Grants, Request};
-use image_admission_cli::runtime::PolicyModule;
+use image_admission_module_host::answers::files::{ClusterFiles, Files};
+use image_admission_module_host::answers::live::{Live, LiveOptions};
+use image_admission_module_host::answers::{AnswerSource, Gate, Grants, Request};
+use image_admission_module_host::runtime::PolicyModule;
 use oci_client::client::{ClientConfig, ClientProtocol};
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Client, Reference, RegistryOperation};

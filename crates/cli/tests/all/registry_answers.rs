@@ -1,7 +1,7 @@
 //! What the host's client makes of what registries answer: each row of the engine's table, served on loopback.
 
-use image_admission_cli::answers::live::{Live, LiveOptions};
-use image_admission_cli::answers::{AnswerSource, Request};
+use image_admission_module_host::answers::live::{Live, LiveOptions};
+use image_admission_module_host::answers::{AnswerSource, Request};
 use serde::Deserialize;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};

@@ -2,7 +2,7 @@
 
 use crate::support;
 use crate::support::host::stub;
-use image_admission_cli::runtime::PolicyModule;
+use image_admission_module_host::runtime::PolicyModule;
 use image_admission_stub_host::{Call, StubHost};
 use serde_json::{Value, json};
 use std::fmt::Write as _;

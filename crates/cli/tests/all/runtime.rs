@@ -3,7 +3,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::support::host::{echo, silent};
-use image_admission_cli::runtime::{MemoryUse, PolicyModule, Reply, RuntimeError};
+use image_admission_module_host::runtime::{MemoryUse, PolicyModule, Reply, RuntimeError};
 
 /// A guest, in WebAssembly's text form.
 fn compiled(text: &str) -> PolicyModule {

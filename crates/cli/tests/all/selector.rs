@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use image_admission_cli::answers::selector::Selector;
+use image_admission_module_host::answers::selector::Selector;
 use serde_json::json;
 
 #[test]

@@ -1,7 +1,7 @@
 //! The host of tests says of a cluster what this project's own host does, which recordings of the real one vouch for.
 
-use image_admission_cli::answers::files::{ClusterFiles, Files};
-use image_admission_cli::answers::{Gate, Grants, HostAnswers, HostCall};
+use image_admission_module_host::answers::files::{ClusterFiles, Files};
+use image_admission_module_host::answers::{Gate, Grants, HostAnswers, HostCall};
 use image_admission_stub_host::StubHost;
 use serde_json::{Value, json};
 use std::sync::Arc;

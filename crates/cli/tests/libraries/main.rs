@@ -10,10 +10,10 @@
 mod rego_tests;
 mod suites;
 
-use image_admission_cli::answers::files::{ClusterFiles, Files};
-use image_admission_cli::answers::{Gate, Grants, engine_calls};
 use image_admission_engine::Decision;
 use image_admission_host::WireHost;
+use image_admission_module_host::answers::files::{ClusterFiles, Files};
+use image_admission_module_host::answers::{Gate, Grants, engine_calls};
 use image_admission_settings::Settings;
 use image_admission_untrusted::clock::Clock;
 use image_admission_untrusted::time::Timestamp;

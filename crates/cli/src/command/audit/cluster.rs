@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use crate::answers::live::Live;
 use image_admission_image::workload::WorkloadKind;
+use image_admission_module_host::answers::live::Live;
 
 use super::collection::Collection;
-use crate::command::document::{Document, Place};
 use crate::command::progress::Progress;
+use image_admission_manifests::document::{Document, Place};
 
 /// Lists every kind that has a pod spec, in one namespace or in all of them. What can't be listed is among the problems.
 pub(super) fn workloads(live: &Live, namespace: Option<&str>, progress: &Progress<impl Write>) -> Collection {

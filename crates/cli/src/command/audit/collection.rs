@@ -1,14 +1,14 @@
 //! The objects that are looked at: those of files and folders, or of a cluster.
 
-use crate::disk;
+use image_admission_module_host::disk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::object::{Object, ObjectName, Read};
-use crate::command::document::{self, Document, documents};
 use crate::command::rego::{SourceError, entries, is_folder};
-use crate::command::request::objects_if_any;
+use image_admission_manifests::document::{self, Document, documents};
+use image_admission_manifests::request::objects_if_any;
 
 /// What was found.
 #[derive(Debug, Default)]

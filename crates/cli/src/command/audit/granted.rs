@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::answers::{Grants, HostAnswers, HostCall, Request};
+use image_admission_module_host::answers::{Grants, HostAnswers, HostCall, Request};
 
 /// A host that hands out what is granted, and refuses the rest in the host's words.
 pub(super) struct Granted<'a> {

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::answers::{Grants, engine_calls};
 use image_admission_engine::{Decision, NothingToJudge, Outcome, Response, check_settings, decide};
 use image_admission_explain::{Cause, Why, causes};
 use image_admission_host::WireHost;
 use image_admission_judgement::reason::Denial;
 use image_admission_judgement::report::PlatformReport;
+use image_admission_module_host::answers::{Grants, engine_calls};
 use image_admission_settings::{InvalidSettings, Settings};
 use image_admission_untrusted::time::Timestamp;
 use serde::Serialize;
@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 use crate::command::decision::namespace_of;
 use crate::command::kept::Kept;
-use crate::command::settings::FoundPolicy;
+use image_admission_manifests::settings::FoundPolicy;
 
 use super::granted::Granted;
 

@@ -6,8 +6,8 @@ use image_admission_image::workload::WorkloadKind;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::command::document::Document;
-use crate::command::fields::Fields;
+use image_admission_manifests::document::Document;
+use image_admission_manifests::fields::Fields;
 
 /// An object of Kubernetes, as it was read.
 #[derive(Debug)]
@@ -164,7 +164,7 @@ fn group_of(api_version: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::document::Place;
+    use image_admission_manifests::document::Place;
     use serde_json::{Value, json};
 
     fn object(value: &Value) -> Object {

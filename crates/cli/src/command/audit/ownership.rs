@@ -40,7 +40,7 @@ fn controller(collection: &Collection, object: &Object) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::document::{Document, Place};
+    use image_admission_manifests::document::{Document, Place};
     use serde_json::{Value, json};
 
     /// The objects' names, each with the name that it is shown under.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::judgement::{Image, Judgement, Reason};
 use super::object::{ObjectName, Rest};
-use crate::command::document::Place;
+use image_admission_manifests::document::Place;
 
 /// The version of the JSON's shape. It changes when a key goes, or means something else.
 const SCHEMA_VERSION: u32 = 1;

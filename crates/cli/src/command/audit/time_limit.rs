@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use crate::answers::{HostAnswers, HostCall};
+use image_admission_module_host::answers::{HostAnswers, HostCall};
 
 /// What the engine takes for an outage that has to do with time.
 const TIMED_OUT: &str = "Callback evaluation failure: operation timed out";

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::BenchError;
 use super::scene::{Scene, counted};
-use crate::runtime::PolicyModule;
+use image_admission_module_host::runtime::PolicyModule;
 
 /// How often pages are counted: the first times the runtime's own are among them.
 const TIMES: u32 = 8;

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::BenchError;
 use super::envelope::{ED25519, P256, P384, PREDICATE, Signer};
 use super::world::{Findings, World};
-use crate::answers::HostAnswers;
-use crate::runtime::{PolicyModule, Reply};
+use image_admission_module_host::answers::HostAnswers;
+use image_admission_module_host::runtime::{PolicyModule, Reply};
 
 /// A request, and the world that it is decided in.
 pub(super) struct Scene {

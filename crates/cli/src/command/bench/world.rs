@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::envelope::{SIGNERS, Signer};
-use crate::answers::field_mask::FieldMask;
-use crate::answers::{HostAnswers, HostCall};
+use image_admission_module_host::answers::field_mask::FieldMask;
+use image_admission_module_host::answers::{HostAnswers, HostCall};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

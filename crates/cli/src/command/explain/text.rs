@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::command::HOW_TO_ANSWER;
 use crate::command::diff::yaml;
-use crate::command::request::Subject;
 use crate::command::terminal::{Paint, in_one_line, printable};
+use image_admission_manifests::request::Subject;
 
 /// The whole text of one request. `unanswered` is what the policy asked, or would ask after a change, and nobody was there to
 /// answer.

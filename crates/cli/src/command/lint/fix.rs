@@ -10,8 +10,8 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::Looked;
-use crate::command::document::{DocumentError, documents_in};
-use crate::command::lines::{Lines, Part, Spot};
+use image_admission_manifests::document::{DocumentError, documents_in};
+use image_admission_manifests::lines::{Lines, Part, Spot};
 
 /// A file that was mended.
 pub(super) struct Mended {
@@ -223,8 +223,8 @@ fn replaced(text: &str, spot: Spot, old: &str, new: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::settings::every_in;
     use image_admission_engine::check_settings;
+    use image_admission_manifests::settings::every_in;
     use image_admission_settings::LintRule;
 
     /// What becomes of a text where everything at these paths is taken away, one after the other.

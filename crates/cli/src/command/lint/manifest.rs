@@ -7,7 +7,7 @@ use image_admission_settings::{Lint as Remark, LintFix, LintRule, ResourceRule, 
 use serde_json::{Map, Value};
 
 use super::{group, namespaced};
-use crate::command::settings::{Found, FoundPolicy};
+use image_admission_manifests::settings::{Found, FoundPolicy};
 
 /// What is to be remarked of the manifest that settings stand in; nothing where they stand alone. `servers` are the PolicyServers
 /// beside it.

@@ -7,7 +7,7 @@ use image_admission_settings::{Lint as Remark, LintRule, LintSeverity, Settings}
 use serde_json::Value;
 
 use super::manifest::{by_setting, names, text};
-use crate::command::settings::FoundPolicy;
+use image_admission_manifests::settings::FoundPolicy;
 
 /// Fields that policies of the cluster have, and what there is in their place.
 const OF_THE_CLUSTER: [(&str, &str); 3] = [

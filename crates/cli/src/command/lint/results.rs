@@ -3,8 +3,8 @@
 use image_admission_settings::{Lint as Remark, LintRule};
 
 use super::{File, Looked, Severity};
-use crate::command::lines::Lines;
 use crate::command::output::{Check, Finding, Level, Location, Results, Rule};
+use image_admission_manifests::lines::Lines;
 
 /// What makes settings useless, beside what the lint looks for.
 pub(super) const INVALID: Rule =

@@ -1,7 +1,7 @@
 //! Files and folders to modules and data, as `opa` loads them: everything in a folder belongs together, and data in a
 //! folder within it is found under that folder's name.
 
-use crate::disk;
+use image_admission_module_host::disk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
@@ -11,7 +11,7 @@ use regorus::Value;
 use serde::Deserialize;
 
 use super::{Data, Module, RegoVersion};
-use crate::command::document::{Document, DocumentError, documents, text};
+use image_admission_manifests::document::{Document, DocumentError, documents, text};
 
 /// Modules and data, each file once.
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::text::result;
 use crate::command::policy::Answer;
-use crate::command::request::Subject;
+use image_admission_manifests::request::Subject;
 
 /// What came of one request.
 #[derive(Debug, Serialize)]

@@ -4,9 +4,9 @@ use std::io;
 
 use crate::host_options::HostError;
 
-use crate::command::document::DocumentError;
 use crate::command::policy::{ModuleError, PolicyError};
-use crate::command::request::RequestError;
+use image_admission_manifests::document::DocumentError;
+use image_admission_manifests::request::RequestError;
 
 /// Why nothing, or not everything, was decided.
 #[derive(Debug, thiserror::Error)]

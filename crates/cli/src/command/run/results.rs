@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use image_admission_engine::{JudgedImage, Outcome};
 use image_admission_judgement::reason::Denial;
 
-use crate::command::document::{self, Place};
-use crate::command::lines::{Lines, Part};
 use crate::command::output::{Check, Finding, Level, Location, Object, Results, Rule};
 use crate::command::policy::Answer;
-use crate::command::request::{Request, Subject};
+use image_admission_manifests::document::{self, Place};
+use image_admission_manifests::lines::{Lines, Part};
+use image_admission_manifests::request::{Request, Subject};
 
 const PRE_SCAN: &str = "pre-scan";
 const SCAN_POLICY: &str = "scan-policy";

@@ -9,8 +9,8 @@ use super::Group;
 use super::results::Answered;
 use super::text::result;
 use crate::command::output::{Check, Level};
-use crate::command::request::Subject;
 use crate::command::terminal::{Paint, in_one_line, without_commands};
+use image_admission_manifests::request::Subject;
 
 /// The lines so far.
 pub(super) struct Table {

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::command::diff::diff;
 use crate::command::policy::Answer;
-use crate::command::request::Subject;
 use crate::command::terminal::{Paint, in_one_line, printable, without_commands};
+use image_admission_manifests::request::Subject;
 
 /// The whole text of one request; `object` is the request's.
 pub(super) fn text(subject: &Subject, answer: &Answer, object: Option<&Value>, paint: Paint) -> String {

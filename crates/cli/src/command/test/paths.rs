@@ -1,6 +1,6 @@
 //! Which of the files that are to be tested are suites, and whether there is anything else.
 
-use crate::disk;
+use image_admission_module_host::disk;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use web_time::Instant;
 
-use crate::answers::recorded::Recorder;
-use crate::answers::{AnswerSource, Gate, Grants, Request};
 use image_admission_engine::AdmissionRequest;
+use image_admission_module_host::answers::recorded::Recorder;
+use image_admission_module_host::answers::{AnswerSource, Gate, Grants, Request};
 use serde_json::value::RawValue;
 
 use super::identity::Identity;

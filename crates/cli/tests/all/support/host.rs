@@ -1,6 +1,6 @@
 //! Hosts for the module, of functions.
 
-use image_admission_cli::answers::{HostAnswers, HostCall};
+use image_admission_module_host::answers::{HostAnswers, HostCall};
 use image_admission_stub_host::StubHost;
 use std::sync::Arc;
 use std::thread;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{OwnLines, below, is_json, offset};
-use crate::command::lines::{Lines, Part, Spot};
+use image_admission_manifests::lines::{Lines, Part, Spot};
 
 /// An entry: its keys with their texts, in order.
 type Entry = Vec<(&'static str, String)>;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::answers::files::{ClusterFiles, Files, ImageFile};
-use crate::answers::recorded::Recording;
-use crate::answers::{AnswerSource, Request};
+use image_admission_module_host::answers::files::{ClusterFiles, Files, ImageFile};
+use image_admission_module_host::answers::recorded::Recording;
+use image_admission_module_host::answers::{AnswerSource, Request};
 
 use super::calls;
 

@@ -1,6 +1,6 @@
 //! A host call as suites write it: the operation, and what it is about.
 
-use crate::answers::{GetResource, ListAll, ListByNamespace, Request};
+use image_admission_module_host::answers::{GetResource, ListAll, ListByNamespace, Request};
 
 /// The call in one line:
 ///

@@ -1,6 +1,6 @@
 //! A file into a [`Suite`]: everything that it names is read, and every problem is noted with its path in the suite.
 
-use crate::disk;
+use image_admission_module_host::disk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -11,12 +11,12 @@ use super::answers::{Answers, Place};
 use super::expectation::{Calls, Decision, Expectation, Expected, Message, Mutation};
 use super::keys::{Keys, Problems, wrong_type};
 use super::{Case, InvalidSuite, Question, Settings, Suite};
-use crate::answers::Grants;
-use crate::command::document::{self, Document};
-use crate::command::manifest::{Making, Operation};
-use crate::command::request::{admission_request, requests};
-use crate::command::settings::{Found, chosen};
 use crate::command::test::identity::{Identity, Scope};
+use image_admission_manifests::document::{self, Document};
+use image_admission_manifests::manifest::{Making, Operation};
+use image_admission_manifests::request::{admission_request, requests};
+use image_admission_manifests::settings::{Found, chosen};
+use image_admission_module_host::answers::Grants;
 
 /// What all cases share.
 const SHARED: &[&str] = &["settings", "settingsOf", "images", "cluster", "replay", "tests"];

@@ -1,6 +1,6 @@
 //! Files as they are given to the command: YAML or JSON, one document or several, from a file or the standard input.
 
-use crate::disk;
+use image_admission_module_host::disk;
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -8,20 +8,20 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::duplicates::{self, Duplicate};
+use crate::duplicates::{self, Duplicate};
 
 /// One document of a file, as JSON. One that was written as JSON is as it was written.
 #[derive(Debug)]
-pub(super) struct Document {
+pub struct Document {
     /// Where it was read.
-    pub(super) place: Place,
+    pub place: Place,
     /// What it is.
-    pub(super) json: Box<RawValue>,
+    pub json: Box<RawValue>,
 }
 
 /// A document's file, and its number there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub struct Place {
     file: String,
     /// The file itself, where the place is in one that can be read again.
     path: Option<PathBuf>,
@@ -33,39 +33,39 @@ pub(crate) struct Place {
 
 impl Place {
     /// A place that isn't a document of its own.
-    pub(super) fn within(file: impl Into<String>) -> Self {
+    pub fn within(file: impl Into<String>) -> Self {
         Self { file: file.into(), path: None, number: None, item: None }
     }
 
     /// A document of a file, by its number from 0.
-    pub(super) fn document_of(file: impl Into<String>, number: usize) -> Self {
+    pub fn document_of(file: impl Into<String>, number: usize) -> Self {
         Self { number: Some(number + 1), ..Self::within(file) }
     }
 
     /// Where it is in its file: `document 2, item 1`.
-    pub(super) fn part(&self) -> String {
+    pub fn part(&self) -> String {
         let document = self.number.map(|number| format!("document {number}"));
         let item = self.item.map(|item| format!("item {item}"));
         document.into_iter().chain(item).collect::<Vec<_>>().join(", ")
     }
 
     /// The file, where it can be read again.
-    pub(super) fn path(&self) -> Option<&Path> {
+    pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
     /// The number of the document among all of its file, from 0.
-    pub(super) fn document(&self) -> usize {
+    pub fn document(&self) -> usize {
         self.number.map_or(0, |number| number.saturating_sub(1))
     }
 
     /// Which item of a list it is, from 0.
-    pub(super) fn index(&self) -> Option<usize> {
+    pub fn index(&self) -> Option<usize> {
         self.item.map(|item| item.saturating_sub(1))
     }
 
     /// An item of the list that is here.
-    pub(super) fn item(&self, number: usize) -> Self {
+    pub fn item(&self, number: usize) -> Self {
         Self { item: Some(number), ..self.clone() }
     }
 }
@@ -80,12 +80,12 @@ impl fmt::Display for Place {
 }
 
 /// Reads the documents of a file that aren't empty; `-` is the standard input.
-pub(super) fn documents(path: &Path) -> Result<Vec<Document>, DocumentError> {
+pub fn documents(path: &Path) -> Result<Vec<Document>, DocumentError> {
     documents_in(path, &text(path)?)
 }
 
 /// The documents of a file whose text was read.
-pub(super) fn documents_in(path: &Path, text: &str) -> Result<Vec<Document>, DocumentError> {
+pub fn documents_in(path: &Path, text: &str) -> Result<Vec<Document>, DocumentError> {
     let file = name(path);
     let values = parse(&file, text)?;
     let several = values.len() > 1;
@@ -99,7 +99,7 @@ pub(super) fn documents_in(path: &Path, text: &str) -> Result<Vec<Document>, Doc
 }
 
 /// A file's text.
-pub(super) fn text(path: &Path) -> Result<String, DocumentError> {
+pub fn text(path: &Path) -> Result<String, DocumentError> {
     if !is_standard_input(path) && disk::is_folder(path).unwrap_or(false) {
         return Err(DocumentError::Folder(name(path)));
     }
@@ -117,12 +117,12 @@ pub(super) fn text(path: &Path) -> Result<String, DocumentError> {
 }
 
 /// Whether a path stands for the standard input.
-pub(super) fn is_standard_input(path: &Path) -> bool {
+pub fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
 }
 
 /// How messages call a file.
-pub(super) fn name(path: &Path) -> String {
+pub fn name(path: &Path) -> String {
     if is_standard_input(path) { "the standard input".to_owned() } else { format!("`{}`", path.display()) }
 }
 
@@ -149,7 +149,7 @@ fn parse(file: &str, text: &str) -> Result<Vec<Box<RawValue>>, DocumentError> {
 ///
 /// # Errors
 /// Those that do.
-pub(super) fn check_keys(path: &Path, text: &str) -> Result<(), DocumentError> {
+pub fn check_keys(path: &Path, text: &str) -> Result<(), DocumentError> {
     let keys = if is_like_json(text) { duplicates::in_json(text) } else { Vec::new() };
     if keys.is_empty() { Ok(()) } else { Err(DocumentError::Duplicates { file: name(path), keys }) }
 }
@@ -181,7 +181,7 @@ fn yaml_document(document: yaml_serde::Deserializer<'_>) -> Result<Box<RawValue>
 
 /// A file without documents that can be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum DocumentError {
+pub enum DocumentError {
     /// It can't be read.
     #[error("cannot read {file}: {source}")]
     Read {

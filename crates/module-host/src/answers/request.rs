@@ -113,7 +113,7 @@ impl Request {
     ///
     /// Fails with the host's own text: for a namespace or an operation that doesn't exist, and for a payload of
     /// another shape.
-    pub(crate) fn parse(namespace: &str, operation: &str, payload: &[u8]) -> Result<Self, String> {
+    pub fn parse(namespace: &str, operation: &str, payload: &[u8]) -> Result<Self, String> {
         match (namespace, operation) {
             ("oci", "v1/manifest_digest") => read(payload).map(|image| Self::OciManifestDigest { image }),
             ("oci", "v1/oci_manifest") => read(payload).map(|image| Self::OciManifest { image }),
@@ -165,7 +165,7 @@ impl Request {
     }
 
     /// The request in the form that recordings have.
-    pub(crate) fn to_yaml(&self) -> Result<String, String> {
+    pub fn to_yaml(&self) -> Result<String, String> {
         yaml_serde::to_string(self).map_err(|e| format!("cannot convert request to yaml: {e}"))
     }
 }

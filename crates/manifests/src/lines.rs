@@ -7,21 +7,23 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 
 /// The documents of a file, to look for lines in.
 #[derive(Debug)]
-pub(super) struct Lines<'t> {
+pub struct Lines<'t> {
     /// The lines before each, and its text.
     documents: Vec<(usize, &'t str)>,
 }
 
 /// A place in a text, each from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
-    pub(super) line: usize,
-    pub(super) column: usize,
+pub struct Spot {
+    /// The line, from one.
+    pub line: usize,
+    /// The column, from one.
+    pub column: usize,
 }
 
 impl<'t> Lines<'t> {
     /// Those of a text in YAML or JSON.
-    pub(super) fn of(text: &'t str) -> Self {
+    pub fn of(text: &'t str) -> Self {
         let mut documents = Vec::new();
         let (mut start, mut before, mut position) = (0, 0, 0);
         for (number, line) in text.split_inclusive('\n').enumerate() {
@@ -42,18 +44,18 @@ impl<'t> Lines<'t> {
     }
 
     /// The lines before each document, and its text.
-    pub(super) fn documents(&self) -> impl Iterator<Item = (usize, &'t str)> {
+    pub fn documents(&self) -> impl Iterator<Item = (usize, &'t str)> {
         self.documents.iter().copied()
     }
 
     /// The line of what a path leads to in a document, or of the nearest thing on the way that is there. Documents count from
     /// 0; a part of a path is a key, or a position from 0.
-    pub(super) fn nearest(&self, document: usize, path: &[String]) -> Option<usize> {
+    pub fn nearest(&self, document: usize, path: &[String]) -> Option<usize> {
         (0..=path.len()).rev().find_map(|length| Some(self.spot(document, path.get(..length)?, Part::Key)?.line))
     }
 
     /// Where exactly something stands: of a map's entry its key or its value.
-    pub(super) fn spot(&self, document: usize, path: &[String], part: Part) -> Option<Spot> {
+    pub fn spot(&self, document: usize, path: &[String], part: Part) -> Option<Spot> {
         let (before, text) = self.documents.get(document)?;
         let yaml = yaml_serde::Deserializer::from_str(text);
         let error = Seek { path, part }.deserialize(yaml).err()?;
@@ -65,8 +67,10 @@ impl<'t> Lines<'t> {
 
 /// What of a map's entry is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub enum Part {
+    /// Where the key begins.
     Key,
+    /// Where its value begins.
     Value,
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::lines::Lines;
+use crate::lines::Lines;
 
 /// The most that are told of: each is looked for by itself.
 const MAX_TOLD: usize = 20;
@@ -15,11 +15,11 @@ const HERE: &str = "this key stands twice";
 
 /// A key that stands in an object for a second time.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Duplicate {
+pub struct Duplicate {
     /// The number of its document, from 0.
-    pub(super) document: usize,
+    pub document: usize,
     /// `acceptance.maxSeverity`, `exemptions[0].reason`
-    pub(super) path: String,
+    pub path: String,
     /// Where it stands first, where that can be told.
     first: Option<usize>,
     /// Where it stands again.
@@ -28,7 +28,7 @@ pub(crate) struct Duplicate {
 
 impl Duplicate {
     /// What is wrong, without the path.
-    pub(super) fn problem(&self) -> String {
+    pub fn problem(&self) -> String {
         let line = self.line;
         match self.first.filter(|first| *first != line) {
             Some(first) => format!("it stands twice, on line {first} and on line {line}; keep one of them"),
@@ -45,7 +45,7 @@ impl fmt::Display for Duplicate {
 }
 
 /// Those of a text in YAML, in the order in which they stand.
-pub(super) fn in_yaml(text: &str) -> Vec<Duplicate> {
+pub fn in_yaml(text: &str) -> Vec<Duplicate> {
     let lines = Lines::of(text);
     let mut found = Vec::new();
     for (document, (before, text)) in lines.documents().enumerate() {
@@ -59,7 +59,7 @@ pub(super) fn in_yaml(text: &str) -> Vec<Duplicate> {
 }
 
 /// Those of a text in JSON.
-pub(super) fn in_json(text: &str) -> Vec<Duplicate> {
+pub fn in_json(text: &str) -> Vec<Duplicate> {
     let lines = Lines::of(text);
     those_of(0, &lines, |walk| {
         let error = walk.deserialize(&mut serde_json::Deserializer::from_str(text)).err()?;

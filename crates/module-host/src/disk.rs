@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub use memory::{changed, mount};
 
 /// The bytes of a file. Fails when there is none, or when it can't be read.
-pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     #[cfg(target_family = "wasm")]
     return memory::read(path);
     #[cfg(not(target_family = "wasm"))]
@@ -19,7 +19,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The text of a file. Fails as [`read`] does, and when it isn't UTF-8.
-pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
+pub fn read_to_string(path: &Path) -> io::Result<String> {
     #[cfg(target_family = "wasm")]
     return String::from_utf8(memory::read(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error));
     #[cfg(not(target_family = "wasm"))]
@@ -27,7 +27,7 @@ pub(crate) fn read_to_string(path: &Path) -> io::Result<String> {
 }
 
 /// Writes a file anew. Fails when it can't be written: a browser's page keeps its own files.
-pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
     #[cfg(target_family = "wasm")]
     return memory::write(path, bytes.as_ref());
     #[cfg(not(target_family = "wasm"))]
@@ -35,7 +35,7 @@ pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> io::Result<()> {
 }
 
 /// The names of what is in a folder, in no order. Fails when there is none.
-pub(crate) fn entries(folder: &Path) -> io::Result<Vec<OsString>> {
+pub fn entries(folder: &Path) -> io::Result<Vec<OsString>> {
     #[cfg(target_family = "wasm")]
     return memory::entries(folder);
     #[cfg(not(target_family = "wasm"))]
@@ -43,7 +43,7 @@ pub(crate) fn entries(folder: &Path) -> io::Result<Vec<OsString>> {
 }
 
 /// Whether it is a folder. Fails when there is nothing.
-pub(crate) fn is_folder(path: &Path) -> io::Result<bool> {
+pub fn is_folder(path: &Path) -> io::Result<bool> {
     #[cfg(target_family = "wasm")]
     return memory::is_folder(path);
     #[cfg(not(target_family = "wasm"))]
@@ -52,12 +52,12 @@ pub(crate) fn is_folder(path: &Path) -> io::Result<bool> {
 
 /// Whether it is something that reading may never end of: a pipe or a device, say.
 #[cfg(not(target_family = "wasm"))]
-pub(crate) fn is_special(path: &Path) -> bool {
+pub fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| !found.is_file())
 }
 
 /// The path without links and detours. Fails when there is nothing.
-pub(crate) fn real(path: &Path) -> io::Result<PathBuf> {
+pub fn real(path: &Path) -> io::Result<PathBuf> {
     #[cfg(target_family = "wasm")]
     return memory::real(path);
     #[cfg(not(target_family = "wasm"))]

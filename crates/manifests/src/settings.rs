@@ -6,10 +6,10 @@ use std::path::Path;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::document::{Document, DocumentError, Place, check_keys, documents_in, name, text};
-use super::fields::Fields;
-use super::request::items;
-use crate::answers::Grants;
+use crate::document::{Document, DocumentError, Place, check_keys, documents_in, name, text};
+use crate::fields::Fields;
+use crate::request::items;
+use image_admission_module_host::answers::Grants;
 
 /// How the API versions of Kubewarden's policies begin.
 const KUBEWARDEN: &str = "policies.kubewarden.io/";
@@ -25,26 +25,26 @@ const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// Settings that were found in a file.
 #[derive(Debug)]
-pub(super) struct Found {
+pub struct Found {
     /// Where they were found.
-    pub(super) place: Place,
+    pub place: Place,
     /// The policy that they belong to; none where they stand as they are.
-    pub(super) policy: Option<FoundPolicy>,
+    pub policy: Option<FoundPolicy>,
     /// All of them; none where there are none, which is every default.
-    pub(super) json: Option<Box<RawValue>>,
+    pub json: Option<Box<RawValue>>,
 }
 
 /// A policy that has settings, or a member of a policy group.
 #[derive(Debug)]
-pub(super) struct FoundPolicy {
+pub struct FoundPolicy {
     kind: String,
     /// Empty for one of the whole cluster.
     namespace: String,
     name: String,
     /// Which member of the group it is; none of what is no group.
-    pub(super) member: Option<String>,
+    pub member: Option<String>,
     /// The whole manifest.
-    pub(super) manifest: Box<RawValue>,
+    pub manifest: Box<RawValue>,
 }
 
 impl FoundPolicy {
@@ -56,23 +56,23 @@ impl FoundPolicy {
     }
 
     /// Whether it is about objects of its own namespace, and may read nothing of the cluster.
-    pub(super) fn is_of_namespace(&self) -> bool {
+    pub fn is_of_namespace(&self) -> bool {
         NAMESPACED.contains(&self.kind.as_str())
     }
 
     /// `AdmissionPolicy`
-    pub(super) fn kind(&self) -> &str {
+    pub fn kind(&self) -> &str {
         &self.kind
     }
 
     /// What it may ask of the host. What a policy of the cluster is granted may stand in another file.
-    pub(super) fn grants(&self) -> Grants {
+    pub fn grants(&self) -> Grants {
         if self.is_of_namespace() { Grants::without_resources() } else { Grants::everything() }
     }
 
     /// That it is about one namespace; none of a policy of the cluster.
     #[cfg(not(target_family = "wasm"))]
-    pub(super) fn scope(&self) -> Option<String> {
+    pub fn scope(&self) -> Option<String> {
         let is_of_one = self.is_of_namespace() && !self.namespace.is_empty();
         is_of_one.then(|| {
             format!("`{self}` is about objects of `{}` alone: those of other namespaces are not judged", self.namespace)
@@ -80,7 +80,7 @@ impl FoundPolicy {
     }
 
     /// What is to be known of a member's verdict; none of what is no member.
-    pub(super) fn caveat(&self) -> Option<String> {
+    pub fn caveat(&self) -> Option<String> {
         let member = self.member.as_ref()?;
         Some(format!(
             "this is the verdict of the member `{member}` alone: the `expression` of `{} {}` decides with it, a change of the object is a rejection there, and warnings are dropped",
@@ -96,7 +96,7 @@ impl FoundPolicy {
     }
 
     /// Why it is never asked about objects of a namespace; none where it is, or where only the cluster can tell.
-    pub(super) fn leaves_out(&self, namespace: &str) -> Option<String> {
+    pub fn leaves_out(&self, namespace: &str) -> Option<String> {
         if self.is_of_namespace() {
             let is_other = !self.namespace.is_empty() && self.namespace != namespace;
             return is_other.then(|| {
@@ -141,7 +141,7 @@ impl fmt::Display for FoundPolicy {
 
 impl Found {
     /// What leads to the settings in their document.
-    pub(super) fn path(&self) -> Vec<String> {
+    pub fn path(&self) -> Vec<String> {
         let within: Vec<&str> = match self.policy.as_ref().map(|policy| policy.member.as_deref()) {
             None => Vec::new(),
             Some(None) => vec!["spec", "settings"],
@@ -151,13 +151,13 @@ impl Found {
     }
 
     /// What leads to the object that they stand in.
-    pub(super) fn object_path(&self) -> Vec<String> {
+    pub fn object_path(&self) -> Vec<String> {
         let item = self.place.index().map(|index| ["items".to_owned(), index.to_string()]);
         item.into_iter().flatten().collect()
     }
 
     /// What the policy that they belong to may ask of the host; everything where they stand as they are.
-    pub(super) fn grants(&self) -> Grants {
+    pub fn grants(&self) -> Grants {
         self.policy.as_ref().map_or_else(Grants::everything, FoundPolicy::grants)
     }
 
@@ -169,7 +169,7 @@ impl Found {
 
 /// The settings in a file, with the policy that they belong to: the only ones, or those of the policy of that name. None if
 /// everything in it is commented out.
-pub(super) fn chosen(path: &Path, policy: Option<&str>) -> Result<Option<Found>, DocumentError> {
+pub fn chosen(path: &Path, policy: Option<&str>) -> Result<Option<Found>, DocumentError> {
     let mut found = every_in(path, &text(path)?)?;
     let file = name(path);
     if let Some(wanted) = policy {
@@ -192,7 +192,7 @@ pub(super) fn chosen(path: &Path, policy: Option<&str>) -> Result<Option<Found>,
 }
 
 /// All settings in a file that was read. An empty one has some that say nothing; objects that are no policies stand beside them.
-pub(super) fn every_in(path: &Path, text: &str) -> Result<Vec<Found>, DocumentError> {
+pub fn every_in(path: &Path, text: &str) -> Result<Vec<Found>, DocumentError> {
     let documents = documents_in(path, text)?;
     if documents.is_empty() {
         return Ok(vec![Found { place: Place::within(name(path)), policy: None, json: None }]);
@@ -242,7 +242,7 @@ pub(super) fn every_in(path: &Path, text: &str) -> Result<Vec<Found>, DocumentEr
 }
 
 /// The PolicyServers in a file that was read.
-pub(super) fn policy_servers(path: &Path, text: &str) -> Result<Vec<Value>, DocumentError> {
+pub fn policy_servers(path: &Path, text: &str) -> Result<Vec<Value>, DocumentError> {
     let documents = documents_in(path, text)?.into_iter();
     let objects = documents.flat_map(|document| items(&document).unwrap_or_else(|| vec![document]));
     let is_server = |object: &Document| {

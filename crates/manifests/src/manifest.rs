@@ -4,22 +4,22 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use crate::answers::files::is_cluster_wide;
 use clap::{Args, ValueEnum};
+use image_admission_module_host::answers::files::is_cluster_wide;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::document::{Document, documents};
-use super::fields::Fields;
-use super::request::RequestError;
+use crate::document::{Document, documents};
+use crate::fields::Fields;
+use crate::request::RequestError;
 
 /// The API server gives each request another; the same file must give the same request.
 const UID: &str = "00000000-0000-0000-0000-000000000000";
 
 /// What is asked to be done with plain manifests. AdmissionReviews and AdmissionRequests say it themselves.
 #[derive(Args, Clone, Debug, Default)]
-pub(super) struct ManifestOptions {
+pub struct ManifestOptions {
     /// The namespace of manifests that don't name theirs [default: default]
     #[arg(long, short, value_name = "NAME", help_heading = "Options for plain manifests")]
     namespace: Option<String>,
@@ -38,8 +38,9 @@ pub(super) struct ManifestOptions {
 }
 
 /// What is done with an object.
+#[expect(missing_docs, reason = "`--help` would show it")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Operation {
+pub enum Operation {
     Create,
     Update,
     Delete,
@@ -48,7 +49,7 @@ pub(super) enum Operation {
 
 impl Operation {
     /// The operation that AdmissionRequests spell so.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub fn named(name: &str) -> Option<Self> {
         Self::value_variants().iter().copied().find(|operation| operation.name() == name)
     }
 
@@ -75,7 +76,7 @@ impl Operation {
 
 impl ManifestOptions {
     /// The first of these options that was given.
-    pub(super) fn given(&self) -> Option<&'static str> {
+    pub fn given(&self) -> Option<&'static str> {
         let given = [
             (self.namespace.is_some(), "--namespace"),
             (self.operation.is_some(), "--operation"),
@@ -86,7 +87,7 @@ impl ManifestOptions {
     }
 
     /// Reads what the options name.
-    pub(super) fn open(&self) -> Result<Making, RequestError> {
+    pub fn open(&self) -> Result<Making, RequestError> {
         let operation = match (self.operation, &self.old) {
             (Some(operation), _) => operation,
             (None, Some(_)) => Operation::Update,
@@ -98,7 +99,7 @@ impl ManifestOptions {
         let mut old = Vec::new();
         if let Some(path) = &self.old {
             for document in documents(path)? {
-                old.extend(super::request::objects(document)?);
+                old.extend(crate::request::objects(document)?);
             }
             if old.is_empty() {
                 return Err(RequestError::Empty(format!("`{}`", path.display())));
@@ -118,7 +119,7 @@ struct Words {
 
 /// How manifests are made into requests.
 #[derive(Debug)]
-pub(super) struct Making {
+pub struct Making {
     options: ManifestOptions,
     operation: Operation,
     old: Vec<Document>,
@@ -130,7 +131,7 @@ pub(super) struct Making {
 
 impl Making {
     /// As the keys of a suite's case say it. Only an update has an old object.
-    pub(super) fn of_case(
+    pub fn of_case(
         operation: Operation,
         old: Option<Document>,
         namespace: Option<String>,
@@ -142,17 +143,17 @@ impl Making {
     }
 
     /// Who asks, as AdmissionRequests have it in `userInfo`, and whether nothing is to be kept of what comes of it.
-    pub(super) fn asked(self, user: Option<Value>, dry_run: bool) -> Self {
+    pub fn asked(self, user: Option<Value>, dry_run: bool) -> Self {
         Self { user, dry_run, ..self }
     }
 
     /// See [`ManifestOptions::given`].
-    pub(super) fn given(&self) -> Option<&'static str> {
+    pub fn given(&self) -> Option<&'static str> {
         self.options.given()
     }
 
     /// The request for one object.
-    pub(super) fn request(&self, document: &Document) -> Result<Box<RawValue>, RequestError> {
+    pub fn request(&self, document: &Document) -> Result<Box<RawValue>, RequestError> {
         let manifest = Manifest::read(document)?;
         let namespace = self.namespace(&manifest, document)?;
         let placed = |json| manifest.placed(json, namespace);
@@ -339,7 +340,7 @@ struct AdmissionRequest<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::document::Place;
+    use crate::document::Place;
 
     /// What an object is asked about as, where `-n shop` is said and it names no namespace.
     #[track_caller]

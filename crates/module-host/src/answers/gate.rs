@@ -124,7 +124,7 @@ impl Grants {
     ///
     /// # Errors
     /// What the host says where not.
-    pub(crate) fn check_resource(&self, api_version: &str, kind: &str) -> Result<(), String> {
+    pub fn check_resource(&self, api_version: &str, kind: &str) -> Result<(), String> {
         let granted =
             self.resources.as_ref().is_none_or(|granted| granted.contains(&(api_version.to_owned(), kind.to_owned())));
         if granted {

@@ -5,21 +5,21 @@ use std::path::PathBuf;
 
 use serde_json::value::RawValue;
 
-use super::document::{Document, DocumentError, Place, documents, name};
-use super::fields::Fields;
-use super::manifest::{Making, ManifestOptions};
+use crate::document::{Document, DocumentError, Place, documents, name};
+use crate::fields::Fields;
+use crate::manifest::{Making, ManifestOptions};
 
 /// A request to decide.
 #[derive(Debug)]
-pub(super) struct Request {
+pub struct Request {
     /// Where it comes from.
-    pub(super) place: Place,
+    pub place: Place,
     /// The AdmissionRequest.
-    pub(super) json: Box<RawValue>,
+    pub json: Box<RawValue>,
 }
 
 /// The requests that files ask for, in their order; `manifests` says how one is made for a plain manifest.
-pub(super) fn requests_in(files: &[PathBuf], manifests: &ManifestOptions) -> Result<Vec<Request>, RequestError> {
+pub fn requests_in(files: &[PathBuf], manifests: &ManifestOptions) -> Result<Vec<Request>, RequestError> {
     let making = manifests.open()?;
     let mut found = Vec::new();
     for path in files {
@@ -35,7 +35,7 @@ pub(super) fn requests_in(files: &[PathBuf], manifests: &ManifestOptions) -> Res
 }
 
 /// The requests that a document asks for: one, or one for each item of a list.
-pub(super) fn requests(document: Document, making: &Making) -> Result<Vec<Request>, RequestError> {
+pub fn requests(document: Document, making: &Making) -> Result<Vec<Request>, RequestError> {
     let request = match admission_request(&document)? {
         Some(json) => json.to_owned(),
         None => {
@@ -50,7 +50,7 @@ pub(super) fn requests(document: Document, making: &Making) -> Result<Vec<Reques
 }
 
 /// The AdmissionRequest that a document has, or is.
-pub(super) fn admission_request(document: &Document) -> Result<Option<&RawValue>, RequestError> {
+pub fn admission_request(document: &Document) -> Result<Option<&RawValue>, RequestError> {
     let Some(fields) = Fields::of(&document.json) else { return Ok(None) };
     if fields.text("kind").as_deref() == Some("AdmissionReview") {
         return match fields.text("apiVersion").as_deref() {
@@ -70,7 +70,7 @@ pub(super) fn admission_request(document: &Document) -> Result<Option<&RawValue>
 }
 
 /// The items of a list, or the one object that a document is.
-pub(super) fn objects(document: Document) -> Result<Vec<Document>, RequestError> {
+pub fn objects(document: Document) -> Result<Vec<Document>, RequestError> {
     if items(&document).is_some_and(|items| items.is_empty()) {
         return Err(document.unreadable("the list has no items"));
     }
@@ -78,7 +78,7 @@ pub(super) fn objects(document: Document) -> Result<Vec<Document>, RequestError>
 }
 
 /// The items of a list, of which there may be none, or the one object that a document is.
-pub(super) fn objects_if_any(document: Document) -> Result<Vec<Document>, RequestError> {
+pub fn objects_if_any(document: Document) -> Result<Vec<Document>, RequestError> {
     let Some(objects) = items(&document) else { return Ok(vec![document]) };
     // What has lists in lists, to any depth, would have to be unpacked over and over.
     match objects.iter().find(|item| List::of(&item.json).is_some()) {
@@ -88,7 +88,7 @@ pub(super) fn objects_if_any(document: Document) -> Result<Vec<Document>, Reques
 }
 
 /// The items of a list, if a document is one.
-pub(super) fn items(document: &Document) -> Option<Vec<Document>> {
+pub fn items(document: &Document) -> Option<Vec<Document>> {
     let list = List::of(&document.json)?;
     let items = list.items.iter().enumerate();
     let items = items.map(|(index, item)| Document { place: document.place.item(index + 1), json: list.whole(item) });
@@ -129,29 +129,29 @@ impl<'a> List<'a> {
 
 impl Document {
     /// That this is nothing to make a request from.
-    pub(super) fn unreadable(&self, problem: impl Into<String>) -> RequestError {
+    pub fn unreadable(&self, problem: impl Into<String>) -> RequestError {
         RequestError::Unreadable { place: self.place.clone(), problem: problem.into() }
     }
 }
 
 /// Whom a request is about, as far as it says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Subject {
+pub struct Subject {
     /// The object's kind.
-    pub(super) kind: String,
+    pub kind: String,
     /// The object's namespace.
-    pub(super) namespace: String,
+    pub namespace: String,
     /// The object's name; `name-*` if the API server completes it.
-    pub(super) name: String,
+    pub name: String,
     /// `CREATE`, …
-    pub(super) operation: String,
+    pub operation: String,
     /// `ephemeralcontainers`, …
-    pub(super) sub_resource: String,
+    pub sub_resource: String,
 }
 
 impl Subject {
     /// What a request says of itself, and where it doesn't, its object.
-    pub(super) fn of(request: &RawValue) -> Self {
+    pub fn of(request: &RawValue) -> Self {
         let Some(request) = Fields::of(request) else { return Self::default() };
         let object = request.object("object").or_else(|| request.object("oldObject"));
         let metadata = object.as_ref().and_then(|object| object.object("metadata"));
@@ -187,7 +187,7 @@ impl fmt::Display for Subject {
 
 /// Why there are no requests.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum RequestError {
+pub enum RequestError {
     /// A file can't be used.
     #[error(transparent)]
     Document(#[from] DocumentError),
