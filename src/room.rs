@@ -10,6 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The most that a request may take, in bytes. The rest of the module's memory is for writing the answer.
 const MOST: usize = 112 * 1024 * 1024;
 
+/// Up to this much memory, in bytes, values are left behind: the server throws the instance away after one request.
+const MOST_LEFT_BEHIND: usize = 16 * 1024 * 1024;
+
 /// The page of WebAssembly, the unit in which memory grows.
 const PAGE: usize = 64 * 1024;
 
@@ -34,6 +37,11 @@ impl Memory for Room {
 
     fn is_used_up(&self) -> bool {
         IS_REFUSED.load(Ordering::Relaxed) || taken() > MOST
+    }
+
+    fn is_thrown_away(&self) -> bool {
+        // A host may ask one instance several times: then this ends before its memory is used up.
+        taken() < MOST_LEFT_BEHIND
     }
 }
 

@@ -24,7 +24,7 @@ use image_admission_judgement::resolve::Digests;
 use image_admission_judgement::running::RunningPods;
 use image_admission_rego::evaluation::Budget;
 use image_admission_settings::{ExistingImages, Settings, VerificationPolicy};
-use image_admission_untrusted::memory;
+use image_admission_untrusted::memory::{self, finish_with};
 use image_admission_untrusted::time::Timestamp;
 use std::collections::BTreeSet;
 
@@ -118,6 +118,7 @@ fn judge(
         let said = rules.finish(&decision.images, Some(&mut search));
         decision.set_policies(said);
     }
+    finish_with(search);
     decision
 }
 

@@ -37,6 +37,7 @@ mod verification;
 use image_admission_host::Host;
 use image_admission_settings::{InvalidSettings, Settings, VerificationPolicy};
 use image_admission_untrusted::json;
+use image_admission_untrusted::memory::finish_with;
 use image_admission_untrusted::time::Timestamp;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use serde_json::Value;
@@ -80,7 +81,9 @@ pub fn validate(payload: &[u8], host: &dyn Host, now: Timestamp) -> Answer {
     if settings.verbose_log {
         log.extend(log::verbose(payload, &decision));
     }
-    Answer { response: Response::from(decision).to_json(request), log }
+    let response = Response::from(decision).to_json(request);
+    finish_with(settings);
+    Answer { response, log }
 }
 
 /// Answers whether settings are valid: the settings in, `{"valid": bool, "message": …}` out, with every problem.

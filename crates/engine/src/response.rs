@@ -15,6 +15,7 @@ use image_admission_image::WorkloadImage;
 use image_admission_judgement::reason::{ImageWarning, NamedByMirror, ScanLine, UsedExemption, UsedVex};
 use image_admission_settings::{FailureAction, InvalidSettings, MessageStyle, PhaseAction, PreScanAction, ScanAction};
 use image_admission_untrusted::json::to_json;
+use image_admission_untrusted::memory::finish_with;
 use image_admission_untrusted::message::{cut, join_at_most, join_within};
 use serde::Serialize;
 use serde_json::Value;
@@ -307,6 +308,7 @@ impl From<Decision> for Response {
             response.audit_annotations.entry(key).or_insert(value);
         }
         response.mutated_object = decision.mutated_object.take().filter(|_| response.accepted);
+        finish_with(decision);
         response
     }
 }

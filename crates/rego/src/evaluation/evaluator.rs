@@ -7,6 +7,7 @@ use super::first_exceeded_bound::FirstExceededBound;
 use super::module::Facts;
 use image_admission_settings::{ImageMatching, RegoVersion};
 use image_admission_untrusted::clock::{self, NO_TIME};
+use image_admission_untrusted::memory::finish_with;
 use image_admission_untrusted::message::cut;
 use image_admission_untrusted::time::Timestamp;
 use regorus::unstable::{Module as Ast, Ref};
@@ -128,6 +129,14 @@ impl Budget {
             Err(EvaluationError::TimeIsUp)
         } else {
             done
+        }
+    }
+}
+
+impl Drop for Evaluator<'_> {
+    fn drop(&mut self) {
+        if let Some(engine) = self.engine.take() {
+            finish_with(engine);
         }
     }
 }
