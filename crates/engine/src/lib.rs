@@ -4,7 +4,7 @@
 //! uses no waPC, no files and no environment, which a lint enforces. A clock and a bound on memory are given to it once; they only
 //! stop work. The guest, the command line and the playground are thin shells around it.
 //!
-//! The flow of a request is `flow`, one call for each step. A step is a file here, or a crate that knows nothing of requests:
+//! The way of a request is `flow`, one call for each step. A step is a file here, or a crate that knows nothing of requests:
 //!
 //! ```text
 //! payload ── request ── break_glass ── rego (patches) ── update ── prescan ── verification ── scan ── pin ── decision ── response
@@ -12,7 +12,8 @@
 //!                                                                                 cel       judgement
 //! ```
 //!
-//! It never reads a document of a scanner, and never words why an image is rejected: `judgement` does both.
+//! It never reads a document of a scanner, which `scan-report` does, and never words why a report rejects an image, which
+//! `judgement` does.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 

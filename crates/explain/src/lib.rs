@@ -6,6 +6,8 @@
 //! ```text
 //! decision ── causes (who decided, what to do, what would undo it) ── change (tried, and made as small as it can be)
 //! ```
+//!
+//! Nothing of it is in the module: only the command line explains.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 
