@@ -26,7 +26,7 @@ const MAX_EXPRESSION_LENGTH: usize = 16 * 1024;
 const DEEPEST: usize = 100;
 /// The most steps of all loops of one policy.
 const MAX_STEPS: u64 = 50_000;
-/// The time that all expressions of a request may take. Its rules in Rego may take 450 ms more: 600 ms together.
+/// The time that all expressions of a request may take, beside the 450 ms of its rules in Rego.
 const MAX_TIME: Duration = Duration::from_millis(150);
 /// After how many steps the clock is read.
 const STEPS_BETWEEN_CHECKS: u64 = 8;

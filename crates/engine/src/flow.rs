@@ -1,4 +1,4 @@
-//! The flow of a request, from top to bottom: each step is one call, and writes its result into the [`Decision`].
+//! The way of a request, from top to bottom: each step is one call, and writes its result into the [`Decision`].
 //!
 //! Steps depend on earlier decisions. After a final rejection nothing more is looked up. An object without anything to judge is
 //! still verified and shown to rules.

@@ -3,7 +3,8 @@
 //! ```text
 //! rules ──┬── policies (`regoPolicies`) ── patch, hash
 //!         ├── phases (`preCustomRules`, `customRules`)
-//!         └── input, cluster: what they see ── seen: what of that is logged
+//!         ├── input, cluster: what they see ── seen: what of that is logged
+//!         └── shown: values in messages, by their type
 //! ```
 //!
 //! A request whose kind no rule is about doesn't use Rego at all.

@@ -8,8 +8,8 @@
 //! cluster (objects of one kind, read so that a look-up never hangs)
 //! ```
 //!
-//! An answer isn't trusted because of how it was requested: its reader matches it again. This crate never decides, and only it
-//! knows the names of calls.
+//! An answer isn't trusted because of how it was requested: its reader matches it again. This crate never decides, and in
+//! the module only it knows the names of calls.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::disallowed_macros)]
 

@@ -3,7 +3,7 @@
 //! ```text
 //! workload (kinds with a pod spec) ── workload_image (where it names images)
 //!                                          │
-//! pattern (names with `*`) ── reference ── internal (registries of a cluster's own)
+//! pattern (names with `*`) ── reference ── internal (hosts that may be inside of the network)
 //! platform ── manifest (an image's, or an index) ── manifest/proof (whether it is all that its digest says)
 //! ```
 //!

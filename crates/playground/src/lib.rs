@@ -13,8 +13,9 @@ mod clock;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use image_admission_cli::{command, disk};
+use image_admission_cli::command;
 use image_admission_host::{HostCalls, WireHost};
+use image_admission_module_host::disk;
 use image_admission_untrusted::time::Timestamp;
 use wasm_bindgen::prelude::*;
 

@@ -1,7 +1,8 @@
 //! regorus with bounds: modules are read and evaluated, and no rule can take the server down.
 //!
 //! ```text
-//! module (its syntax, read) ── evaluator ── builtins (those that regorus lacks) ── image_has_prefix, image_reference
+//! module (its syntax, read) ── evaluator ── builtins (those that regorus lacks) ── image_has_prefix, image_reference,
+//!                                │ │   │                                          addresses, digests, deprecated, template_string
 //!                                │ │   │
 //!                            clock │ first_exceeded_bound
 //!                                bounds (which builtin is bounded, and how)

@@ -7,7 +7,7 @@
 //!    │
 //! deployment what is refused when the policy is deployed
 //!    │
-//! conformance what OPA's own cases ask: the evaluator as rules of the settings have it
+//! conformance OPA's own cases, asked of the evaluator as rules have it
 //! ```
 //!
 //! Each module uses only those above it: decisions about requests don't need the checks of a deployment. This crate never sees a

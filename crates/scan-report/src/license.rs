@@ -66,7 +66,7 @@ impl LicensePattern {
             _ => (text, None),
         };
         let (id, has_plus) = id.strip_suffix('+').map_or((id, false), |id| (id, true));
-        let id = if id.contains('*') { id.to_ascii_lowercase() } else { compared(id, has_plus) };
+        let id = if id.contains(['*', '?']) { id.to_ascii_lowercase() } else { compared(id, has_plus) };
         Ok(Self { id, exception, written: text.to_owned() })
     }
 
@@ -85,11 +85,11 @@ impl LicensePattern {
         glob::matches(&self.id, id, |own, other| own == other)
     }
 
-    /// Whether this pattern may allow an id. With `*` it allows only ids that SPDX lists, or `LicenseRef-…` if it begins with that.
+    /// Whether this pattern may allow an id. With `*` or `?` it allows only ids that SPDX lists, or `LicenseRef-…` if it begins with that.
     /// Any other id is free text, which may mean any licence.
     fn may_allow(&self, id: &str) -> bool {
         let is_own = |text: &str| text.to_ascii_lowercase().starts_with("licenseref-");
-        !self.id.contains('*')
+        !self.id.contains(['*', '?'])
             || is_known(id)
             || (is_own(&self.id) && is_own(id) && is_id(id) && !id.contains(':'))
             || !is_on(Remedy::OnlyListedIdsAreAllowed)
@@ -457,12 +457,13 @@ mod tests {
     fn several_may_be_allowed_at_once() {
         use Standing::{Denied, Fine, Unknown};
         check(
-            &list(true, &["BSD-*", "LicenseRef-acme-*", "MIT WITH Acme-exception"]),
+            &list(true, &["BSD-*", "LicenseRef-acme-*", "MIT WITH Acme-exception", "Zlib-?"]),
             &[
                 ("BSD-3-Clause", Fine),
                 ("bsd-2-clause", Fine),
                 ("BSD-3-Clause/GPL-3.0-only", Unknown),
                 ("BSD-like", Unknown),
+                ("Zlib-x", Unknown),
                 ("LicenseRef-acme-1", Fine),
                 ("LicenseRef-acme-1 AND BSD-2-Clause", Fine),
                 ("LicenseRef-acme-1,GPL-3.0-only", Unknown),

@@ -1,7 +1,7 @@
 //! Package URLs: `pkg:apk/alpine/openssl@3.0.1?arch=x86_64`, the names that scanners and VEX documents have for packages.
 //!
 //! A purl that clears a package means exactly what it says. So here purls are compared part by part, without their `%…` escapes. A
-//! missing part matches any; a purl that readers could parse in two ways is refused. A purl that denies a package means every
+//! missing version, qualifier or subpath matches any; a purl that readers could parse in two ways is refused. A purl that denies a package means every
 //! spelling: that is `folded`.
 
 mod folded;
@@ -75,7 +75,8 @@ impl PackageUrl {
         Some(self)
     }
 
-    /// Whether all its parts are the same in another purl: a missing part may be anything.
+    /// Whether another purl has the same type, namespace and name, and all the other parts of this one: a version, a qualifier or a
+    /// subpath that this one lacks may be anything.
     pub fn includes(&self, other: &Self) -> bool {
         let is_as = |own: &Option<String>, others: &Option<String>| own.is_none() || own == others;
         let has_epoch = self.version.is_some() && WITH_EPOCHS.contains(&self.kind.as_str());
@@ -119,7 +120,7 @@ impl PackageUrl {
         version.strip_prefix('v').unwrap_or(version)
     }
 
-    /// A name as its ecosystem compares it: in lower case, and for Python with `-` for `-`, `_` and `.`.
+    /// A name as its ecosystem compares it: in lower case, and for Python with `-` for `_` and `.`.
     fn folded<'n>(&self, name: &'n str) -> Cow<'n, str> {
         if self.kind == "pypi" {
             return name.to_lowercase().replace(['_', '.'], "-").into();

@@ -66,16 +66,14 @@ pub use pin::Pin;
 pub use prefix::Prefix;
 pub use registries::{Mirror, MirrorAsk, Mirrors};
 pub use rego::{ContextKind, Rego, RegoLibrary, RegoPolicy, RegoVersion};
-pub use reports::PLACEHOLDERS;
 pub use reports::{
-    CustomFields, CustomLookup, CustomReports, Kubescape, Namespaces, Platforms, RegistryReports, ReportIdentity,
-    ReportSource, Reports, SbomScanner, SbomSource, TrivyOperator, UnprovenIndexes,
+    CustomFields, CustomLookup, CustomReports, Kubescape, Namespaces, PLACEHOLDERS, Platforms, RegistryReports,
+    ReportIdentity, ReportSource, Reports, SbomScanner, SbomSource, TrivyOperator, UnprovenIndexes,
 };
 pub use repository::ArtifactRepository;
-pub use verification::IMAGE_LISTS;
 pub use verification::{
-    Attestation, AttestationKind, ExistingImages, Expression, FailureAction, ImageRules, NamedExpression, ResourceRule,
-    Verification, VerificationPolicy,
+    Attestation, AttestationKind, ExistingImages, Expression, FailureAction, IMAGE_LISTS, ImageRules, NamedExpression,
+    ResourceRule, Verification, VerificationPolicy,
 };
 
 /// The most different images that one request may name, unless the settings say otherwise.

@@ -50,8 +50,8 @@ impl Prefix {
         name.starts_with(&self.canonical)
     }
 
-    /// Whether it ends with `:` and a canonical name has a digest in the tag's place. Only for policies that don't accept: the tag
-    /// beside a digest is only a claim.
+    /// Whether it ends with `:`, and names the repository of a name that has a digest in the tag's place. Only for policies that don't
+    /// accept: the tag beside a digest is only a claim.
     pub fn names_every_tag_of(&self, name: &str, matching: ImageMatching) -> bool {
         let own = match matching {
             ImageMatching::Canonical => &self.canonical,

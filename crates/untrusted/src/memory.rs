@@ -51,8 +51,7 @@ pub fn is_used_up() -> bool {
     MEMORY.read().unwrap_or_else(PoisonError::into_inner).is_used_up()
 }
 
-/// Drops a large value at the end of its use, unless all memory is thrown away after the request: that saves a twentieth of a usual
-/// request, and a tenth of one with rules (docs/benchmarks.md).
+/// Drops a large value at the end of its use, unless all memory is thrown away after the request (why: docs/benchmarks.md).
 pub fn finish_with<T>(value: T) {
     if MEMORY.read().unwrap_or_else(PoisonError::into_inner).is_thrown_away() {
         std::mem::forget(value);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// The crates that do no I/O: the engine, and all that it is made of.
+/// The crates that do no I/O: the engine, what it is made of, and `explain`.
 const PURE: [&str; 10] =
     ["untrusted", "cel", "image", "scan-report", "settings", "host", "rego", "judgement", "engine", "explain"];
 

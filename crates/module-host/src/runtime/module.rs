@@ -47,7 +47,7 @@ impl PolicyModule {
         Self::from_bytes(&bytes)
     }
 
-    /// The same module, which counts what it runs: a tenth slower, and not what runs in a cluster.
+    /// The same module, which counts what it runs. It is not what runs in a cluster.
     ///
     /// Fails as [`PolicyModule::from_file`] does.
     pub fn counting(path: &Path) -> Result<Self, RuntimeError> {

@@ -5,7 +5,8 @@ use regorus::utils::limits::{TimeSource, set_time_source};
 use std::time::Duration;
 
 /// Gives the engine a clock where it has none yet, for a program that has regorus evaluate by itself: regorus reads the engine's
-/// clock from now on, whichever that is. Nobody else gives regorus one, since it keeps the first.
+/// clock from now on, whichever that is. regorus keeps the first clock that it gets, so
+/// nothing outside of this file may give it one.
 pub fn use_clock_if_none(clock: &'static dyn Clock) {
     if clock::now().is_none() {
         use_clock(clock);

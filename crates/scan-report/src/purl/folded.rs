@@ -99,7 +99,7 @@ impl<'a> Purl<'a> {
         self.version.is_some()
     }
 
-    /// Whether it, as in `pkg:maven/org.apache.logging.log4j/log4j-core@2.14.1`, begins with a string that [`beginning`] made.
+    /// Whether its whole form, `pkg:maven/org.apache.logging.log4j/log4j-core@`, begins with a string that [`beginning`] made.
     pub fn starts_with(&self, beginning: &str) -> bool {
         let own = ["pkg:", &self.kind, "/", &self.path, "@"].concat();
         own.starts_with(beginning)

@@ -17,7 +17,7 @@ const LARGEST_PATTERN: usize = 100 * 1024;
 const MAX_PATTERN_LENGTH: usize = 4096;
 /// Bytes that a pattern is looked for in.
 const MAX_SEARCHED: usize = 1 << 20;
-/// Bytes that any pattern searches within 60 ms.
+/// Bytes that are searched for any pattern within 60 ms.
 const SOON_SEARCHED: usize = 4096;
 /// Bytes of the parts that a pattern is tried on before it is looked for in a longer string: the worst patterns take 20 us for each
 /// of them.
