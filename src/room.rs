@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const MOST: usize = 112 * 1024 * 1024;
 
 /// Up to this much memory, in bytes, values are left behind: the server throws the instance away after one request.
-const MOST_LEFT_BEHIND: usize = 16 * 1024 * 1024;
+const MOST_LEFT_BEHIND: usize = 8 * 1024 * 1024;
 
 /// The page of WebAssembly, the unit in which memory grows.
 const PAGE: usize = 64 * 1024;
@@ -40,7 +40,7 @@ impl Memory for Room {
     }
 
     fn is_thrown_away(&self) -> bool {
-        // A host may ask one instance several times: then this ends before its memory is used up.
+        // A host may ask one instance several times: this much is lost to its later requests.
         taken() < MOST_LEFT_BEHIND
     }
 }

@@ -665,11 +665,12 @@ impl Lints {
             let key = if gate.list.is_allowed() { "allow" } else { "deny" };
             for (position, pattern) in gate.list.patterns().iter().enumerate().filter(|(_, of)| !of.is_of_spdx()) {
                 let written = pattern.as_str();
-                let message = match gate.list.is_allowed() && written.contains('*') {
-                    true => format!(
-                        "SPDX lists no licence like `{written}`, and `*` allows nothing else; see https://spdx.org/licenses"
+                let wildcard = written.chars().find(|letter| matches!(letter, '*' | '?'));
+                let message = match wildcard.filter(|_| gate.list.is_allowed()) {
+                    Some(wildcard) => format!(
+                        "SPDX lists no licence like `{written}`, and `{wildcard}` allows nothing else; see https://spdx.org/licenses"
                     ),
-                    false => format!(
+                    None => format!(
                         "SPDX lists no licence `{written}`, so that only packages are meant that name theirs so; see https://spdx.org/licenses"
                     ),
                 };

@@ -175,9 +175,10 @@ fn sboms_that_nobody_asks_for_and_licences_that_are_none() {
     check(&licenses(json!(["GPL-3.0-*", "agpl-3.0", "LicenseRef-own"])), &[]);
     let unknown = "acceptance.licenses.deny[1]: SPDX lists no licence `GPLv3`, so that only packages are meant that name theirs so; see https://spdx.org/licenses";
     check(&licenses(json!(["GPL-3.0-*", "GPLv3"])), &[("license-name", unknown)]);
-    let allowed = json!({"acceptance": {"licenses": {"allow": ["Apache-*", "Apache License*"]}}, "reports": {"sboms": [{"sbomscanner": {}}]}});
+    let allowed = json!({"acceptance": {"licenses": {"allow": ["Apache-*", "Apache License*", "Zlib-?x"]}}, "reports": {"sboms": [{"sbomscanner": {}}]}});
     let nothing = "acceptance.licenses.allow[1]: SPDX lists no licence like `Apache License*`, and `*` allows nothing else; see https://spdx.org/licenses";
-    check(&allowed, &[("license-name", nothing)]);
+    let one_letter = "acceptance.licenses.allow[2]: SPDX lists no licence like `Zlib-?x`, and `?` allows nothing else; see https://spdx.org/licenses";
+    check(&allowed, &[("license-name", nothing), ("license-name", one_letter)]);
     let unasked = "reports.sboms: with `allowUnsigned: true` no attestor of the registry source is asked";
     let mut unsigned = licenses(json!(["MIT"]));
     unsigned["reports"]["sboms"] = json!([{"registry": {"allowUnsigned": true, "attestors": [{"name": "ci", "cosign": {"keyless": {"identities": [{"issuer": "https://a.example", "subject": "b"}]}}}]}}]);
