@@ -39,7 +39,7 @@ pub const STEP: &str = "@step";
 /// Sorts the keys of a map: maps have no order.
 pub const IN_ORDER: &str = "@in_order";
 /// `+`, for strings and lists of a bounded length.
-pub const PLUS: &str = "@plus";
+pub(crate) const PLUS: &str = "@plus";
 
 /// A function as the engine takes it, with its arguments as they are.
 pub type Function =

@@ -76,9 +76,9 @@ use cel::{Context, ExecutionError, FunctionContext};
 use std::ops::RangeInclusive;
 
 /// The error for a string that would be longer than [`MAX_TEXT`].
-pub const LONG_TEXT: &str = "the text would be longer than 1 MiB";
+pub(crate) const LONG_TEXT: &str = "the text would be longer than 1 MiB";
 /// The error for a list that would be longer than [`MAX_ELEMENTS`].
-pub const LONG_LIST: &str = "the list would have more than 100,000 elements";
+pub(crate) const LONG_LIST: &str = "the list would have more than 100,000 elements";
 /// The error for a URL whose query has more values than [`MAX_ELEMENTS`].
 const LONG_QUERY: &str = "the query would have more than 100,000 values";
 /// The error for a string that is too long to search.
@@ -120,7 +120,7 @@ pub fn add(context: &mut Context<'_, '_>, name: &str) -> bool {
 /// when it isn't one of [`TYPE_NAMES`].
 ///
 /// A variable of a comprehension shadows it, as it shadows the name in the tables.
-pub fn add_type_name(context: &mut Context<'_, '_>, name: &str) -> bool {
+pub(crate) fn add_type_name(context: &mut Context<'_, '_>, name: &str) -> bool {
     let Ok(position) = TYPE_NAMES.binary_search(&name) else { return false };
     if let Some(found) = TYPE_NAMES.get(position) {
         context.add_variable_as_val(*found, Box::new(CelType::new_static(found)));

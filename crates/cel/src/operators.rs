@@ -33,7 +33,7 @@ pub fn sign(name: &str) -> Option<&'static str> {
 }
 
 /// The spelling of an operator that an error names.
-pub fn sign_in_error(name: &str) -> Option<&'static str> {
+pub(crate) fn sign_in_error(name: &str) -> Option<&'static str> {
     OPERATORS.iter().find(|(_, own, other)| *own == name || *other == name).map(|(sign, ..)| *sign)
 }
 

@@ -45,7 +45,7 @@ impl Platform {
     }
 
     /// The same with the version of its operating system, if that is valid.
-    pub fn with_os_version(self, version: Option<&str>) -> Self {
+    pub(crate) fn with_os_version(self, version: Option<&str>) -> Self {
         let version = version.filter(|version| version.len() <= MAX_LENGTH && is_word(version));
         Self { os_version: version.map(str::to_owned), ..self }
     }

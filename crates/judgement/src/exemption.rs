@@ -25,7 +25,7 @@ pub enum Exempt<'a> {
 }
 
 /// The exemptions that may be about findings in an image of a namespace's workload, in the settings' order.
-pub fn of_image<'a>(exemptions: &'a [Exemption], reference: &ImageReference, namespace: &str) -> Vec<&'a Exemption> {
+pub(crate) fn of_image<'a>(exemptions: &'a [Exemption], reference: &ImageReference, namespace: &str) -> Vec<&'a Exemption> {
     let named = |exemption: &Exemption| {
         // As for rules that accept: beside a digest, the tag is only the Pod author's claim.
         let mut names = reference.compared_names(false).into_iter();
@@ -36,7 +36,7 @@ pub fn of_image<'a>(exemptions: &'a [Exemption], reference: &ImageReference, nam
 }
 
 /// What they say about a finding. One that holds comes before one that ended.
-pub fn of_finding<'a>(exemptions: &[&'a Exemption], finding: &Finding<'_>, now: Timestamp) -> Exempt<'a> {
+pub(crate) fn of_finding<'a>(exemptions: &[&'a Exemption], finding: &Finding<'_>, now: Timestamp) -> Exempt<'a> {
     let mut said = Exempt::No;
     for exemption in exemptions.iter().filter(|exemption| speaks_of(exemption, finding)) {
         if is_void(exemption, finding) {

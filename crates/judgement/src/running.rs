@@ -132,7 +132,7 @@ impl<'a> RunningImage<'a> {
     ///
     /// # Errors
     /// It is unknown.
-    pub fn runs_since_before(&self, known: Timestamp) -> Result<Option<Runs>, UnknownRunning> {
+    pub(crate) fn runs_since_before(&self, known: Timestamp) -> Result<Option<Runs>, UnknownRunning> {
         let listed = self.pods.listed.get_or_init(|| self.pods.list()).as_ref().map_err(Clone::clone)?;
         let shown = listed.iter().filter_map(|pod| Some((self.started(pod, known)?, &pod.name)));
         let mut shown: Vec<(Timestamp, &String)> = shown.collect();

@@ -45,7 +45,7 @@ impl fmt::Display for Duplicate {
 }
 
 /// Those of a text in YAML, in the order in which they stand.
-pub fn in_yaml(text: &str) -> Vec<Duplicate> {
+pub(crate) fn in_yaml(text: &str) -> Vec<Duplicate> {
     let lines = Lines::of(text);
     let mut found = Vec::new();
     for (document, (before, text)) in lines.documents().enumerate() {
@@ -59,7 +59,7 @@ pub fn in_yaml(text: &str) -> Vec<Duplicate> {
 }
 
 /// Those of a text in JSON.
-pub fn in_json(text: &str) -> Vec<Duplicate> {
+pub(crate) fn in_json(text: &str) -> Vec<Duplicate> {
     let lines = Lines::of(text);
     those_of(0, &lines, |walk| {
         let error = walk.deserialize(&mut serde_json::Deserializer::from_str(text)).err()?;

@@ -125,7 +125,7 @@ fn platform_of(
 }
 
 /// A time as in RFC 3339. For a date it is the first second, so that ages aren't underestimated.
-pub fn time_of(text: &JsonString<'_>) -> Option<Timestamp> {
+pub(crate) fn time_of(text: &JsonString<'_>) -> Option<Timestamp> {
     let text = text.as_str();
     Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z")))
 }

@@ -26,7 +26,7 @@ pub struct Package<'a> {
 }
 
 /// Purls, each once, in their order.
-pub fn each_once<'a>(purls: impl Iterator<Item = JsonString<'a>>) -> Vec<JsonString<'a>> {
+pub(crate) fn each_once<'a>(purls: impl Iterator<Item = JsonString<'a>>) -> Vec<JsonString<'a>> {
     let mut purls: Vec<JsonString<'a>> = purls.collect();
     if purls.len() > 1 {
         let mut seen = BTreeSet::new();

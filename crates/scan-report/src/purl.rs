@@ -67,7 +67,7 @@ impl PackageUrl {
     }
 
     /// The same package with a version, if it has none yet; none where the version is too long.
-    pub fn at_version(mut self, version: &str) -> Option<Self> {
+    pub(crate) fn at_version(mut self, version: &str) -> Option<Self> {
         if version.len() > MAX_LENGTH {
             return None;
         }
@@ -165,7 +165,7 @@ pub fn percent_decoded(text: &str) -> String {
 }
 
 /// The same; none where a `%` begins no escape, so that two strings could read alike.
-pub fn strictly_decoded(text: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn strictly_decoded(text: &str) -> Option<Cow<'_, str>> {
     let is_byte = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|digit| digit.is_ascii_hexdigit());
     let is_whole = text.split('%').skip(1).all(is_byte);
     percent_decode_str(text).decode_utf8().ok().filter(|_| is_whole)

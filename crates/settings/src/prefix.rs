@@ -52,7 +52,7 @@ impl Prefix {
 
     /// Whether it ends with `:`, and names the repository of a name that has a digest in the tag's place. Only for policies that don't
     /// accept: the tag beside a digest is only a claim.
-    pub fn names_every_tag_of(&self, name: &str, matching: ImageMatching) -> bool {
+    pub(crate) fn names_every_tag_of(&self, name: &str, matching: ImageMatching) -> bool {
         let own = match matching {
             ImageMatching::Canonical => &self.canonical,
             ImageMatching::Raw => &self.written,
@@ -62,7 +62,7 @@ impl Prefix {
 
     /// Whether any canonical name can start with it: no image has a host with `https:`, or a path in upper case.
     #[must_use]
-    pub fn can_match(&self) -> bool {
+    pub(crate) fn can_match(&self) -> bool {
         let is_of = |text: &str, more: &[u8]| {
             text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || more.contains(&b))
         };
@@ -79,7 +79,7 @@ impl Prefix {
 
     /// Whether the string in the Pod starts with it as written.
     #[must_use]
-    pub fn matches_raw(&self, image: &str) -> bool {
+    pub(crate) fn matches_raw(&self, image: &str) -> bool {
         image.starts_with(&self.written)
     }
 
@@ -109,7 +109,7 @@ impl Prefix {
 
     /// Whether it looks like a short name of Docker Hub, as in `nginx`, which no canonical name starts with.
     #[must_use]
-    pub fn is_short_name(&self) -> bool {
+    pub(crate) fn is_short_name(&self) -> bool {
         !self.written.is_empty() && !self.written.starts_with("localhost") && !self.written.contains(['/', '.'])
     }
 

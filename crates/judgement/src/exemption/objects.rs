@@ -54,7 +54,7 @@ impl<'a> ExemptionObjects<'a> {
     }
 
     /// Those about an image, without those that a GET shows differently from the list.
-    pub fn of_image(&self, reference: &ImageReference) -> Vec<&Exemption> {
+    pub(crate) fn of_image(&self, reference: &ImageReference) -> Vec<&Exemption> {
         let shown = self.shown.get_or_init(|| self.list());
         let read = self.read.borrow();
         let mut exemptions = of_image(shown, reference, self.namespace);

@@ -52,7 +52,7 @@ pub enum PackageFault {
 
 impl PackageFault {
     /// Whether it is surely denied, not just possibly.
-    pub fn is_sure(&self) -> bool {
+    pub(crate) fn is_sure(&self) -> bool {
         matches!(self, Self::Denied(_))
     }
 }

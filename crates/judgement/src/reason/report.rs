@@ -140,7 +140,7 @@ pub struct UnusableList {
 
 impl OtherImage {
     /// The same for a report that names this image by its tag alone.
-    pub fn only_by_tag(self, source: &'static str) -> Self {
+    pub(crate) fn only_by_tag(self, source: &'static str) -> Self {
         match self {
             Self::Named(name) => Self::OnlyTag { name, source },
             other => other,

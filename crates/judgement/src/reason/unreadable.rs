@@ -68,7 +68,7 @@ impl From<UnreadableDocument> for UnreadableReport {
 impl UnreadableReport {
     /// Whether a pusher can cause it, whoever made the document: a scanner finds no package in an image whose builder removed them
     /// all, or removed what names them.
-    pub fn is_of_the_image(&self) -> bool {
+    pub(crate) fn is_of_the_image(&self) -> bool {
         matches!(self, Self::SbomWithoutPackages | Self::SbomWithoutPurls | Self::TooManyPackages(_))
     }
 }

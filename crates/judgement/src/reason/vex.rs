@@ -88,7 +88,7 @@ impl UsedVex {
 
 impl UnusableVex {
     /// Whether it may hide a statement that a finding counts.
-    pub fn hides_statements(&self) -> bool {
+    pub(crate) fn hides_statements(&self) -> bool {
         match self {
             Self::LookUpFailed(_) | Self::Unreadable { .. } => true,
             Self::Unsigned { .. } | Self::OfAnotherImage { .. } => false,

@@ -63,7 +63,7 @@ pub enum Warned {
 
 impl ImageWarning {
     /// Whether it says that an image may start because it runs already.
-    pub fn is_of_what_runs(&self) -> bool {
+    pub(crate) fn is_of_what_runs(&self) -> bool {
         matches!(self, Self::Gate(GateWarning(Warned::Runs(_))))
     }
 }

@@ -148,7 +148,7 @@ impl<'b> Evaluator<'b> {
     }
 
     /// Forgets every module.
-    pub fn start_again(&mut self) {
+    pub(crate) fn start_again(&mut self) {
         self.engine = None;
     }
 

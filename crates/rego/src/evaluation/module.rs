@@ -336,7 +336,7 @@ fn path(expression: &ExprRef) -> Option<(&str, Vec<Option<&str>>)> {
 }
 
 /// The name of a function that an expression spells, `io["jwt"].decode` too.
-pub fn function_name(expression: &ExprRef) -> Option<String> {
+pub(crate) fn function_name(expression: &ExprRef) -> Option<String> {
     let (root, keys) = path(expression)?;
     let keys: Option<Vec<&str>> = keys.into_iter().collect();
     keys.map(|keys| joined(std::iter::once(root).chain(keys)))

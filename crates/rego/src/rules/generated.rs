@@ -154,7 +154,7 @@ impl GeneratedRules {
 
     /// [`Self::rules`] in the syntax of Rego v1, to stand below custom rules that are written in it.
     #[must_use]
-    pub fn rules_in_v1(self) -> String {
+    pub(crate) fn rules_in_v1(self) -> String {
         let mut rules = String::new();
         for line in self.rules().lines() {
             // A rule's head and an `else` end with the brace of their body; nothing else does.
