@@ -25,7 +25,11 @@ pub enum Exempt<'a> {
 }
 
 /// The exemptions that may be about findings in an image of a namespace's workload, in the settings' order.
-pub(crate) fn of_image<'a>(exemptions: &'a [Exemption], reference: &ImageReference, namespace: &str) -> Vec<&'a Exemption> {
+pub(crate) fn of_image<'a>(
+    exemptions: &'a [Exemption],
+    reference: &ImageReference,
+    namespace: &str,
+) -> Vec<&'a Exemption> {
     let named = |exemption: &Exemption| {
         // As for rules that accept: beside a digest, the tag is only the Pod author's claim.
         let mut names = reference.compared_names(false).into_iter();
