@@ -42,8 +42,7 @@ pub const IN_ORDER: &str = "@in_order";
 pub(crate) const PLUS: &str = "@plus";
 
 /// A function as the engine takes it, with its arguments as they are.
-pub type Function =
-    Box<dyn for<'c, 'v> Fn(&mut FunctionContext<'c, 'v>) -> Result<CowVal<'c, 'v>, ExecutionError> + Send + Sync>;
+pub type Function = functions::Boxed;
 
 /// A parsed expression.
 #[derive(Debug, Clone)]

@@ -186,7 +186,7 @@ pub fn needs_standard_library(name: &str) -> bool {
 type Answer<'c, 'v> = Result<CowVal<'c, 'v>, ExecutionError>;
 
 /// The form of a function that a context takes without a wrapper per type of argument.
-type Boxed = Box<dyn for<'c, 'v> Fn(&mut FunctionContext<'c, 'v>) -> Answer<'c, 'v> + Send + Sync>;
+pub(crate) type Boxed = Box<dyn for<'c, 'v> Fn(&mut FunctionContext<'c, 'v>) -> Answer<'c, 'v> + Send + Sync>;
 
 /// How a function may be called. The crate would allow both ways for each, but an expression that passes here must pass in
 /// Kubernetes.

@@ -248,7 +248,7 @@ fn is_id(text: &str) -> bool {
 }
 
 /// The verdict on an expression, where `judge` decides on each licence; none where it isn't an expression.
-fn read<'t>(text: &'t str, judge: &mut dyn FnMut(&Term<'t>) -> Standing) -> Option<Standing> {
+fn read<'t>(text: &'t str, judge: &mut impl FnMut(&Term<'t>) -> Standing) -> Option<Standing> {
     let mut tokens = Tokens { rest: text }.peekable();
     let standing = any_of(&mut tokens, judge, 0)?;
     tokens.next().is_none().then_some(standing)
@@ -275,10 +275,12 @@ impl<'a> Iterator for Tokens<'a> {
     }
 }
 
-type Judge<'j, 't> = &'j mut dyn FnMut(&Term<'t>) -> Standing;
-
 /// `A OR B`
-fn any_of<'t>(tokens: &mut Peekable<Tokens<'t>>, judge: Judge<'_, 't>, depth: usize) -> Option<Standing> {
+fn any_of<'t>(
+    tokens: &mut Peekable<Tokens<'t>>,
+    judge: &mut impl FnMut(&Term<'t>) -> Standing,
+    depth: usize,
+) -> Option<Standing> {
     let mut best = all_of(tokens, judge, depth)?;
     while tokens.next_if(|token| is_word(token, "OR")).is_some() {
         best = best.min(all_of(tokens, judge, depth)?);
@@ -287,7 +289,11 @@ fn any_of<'t>(tokens: &mut Peekable<Tokens<'t>>, judge: Judge<'_, 't>, depth: us
 }
 
 /// `A AND B`
-fn all_of<'t>(tokens: &mut Peekable<Tokens<'t>>, judge: Judge<'_, 't>, depth: usize) -> Option<Standing> {
+fn all_of<'t>(
+    tokens: &mut Peekable<Tokens<'t>>,
+    judge: &mut impl FnMut(&Term<'t>) -> Standing,
+    depth: usize,
+) -> Option<Standing> {
     let mut worst = one(tokens, judge, depth)?;
     while tokens.next_if(|token| is_word(token, "AND")).is_some() {
         let next = one(tokens, judge, depth)?;
@@ -297,7 +303,11 @@ fn all_of<'t>(tokens: &mut Peekable<Tokens<'t>>, judge: Judge<'_, 't>, depth: us
 }
 
 /// `(A OR B)`, `A+`, `A WITH exception`
-fn one<'t>(tokens: &mut Peekable<Tokens<'t>>, judge: Judge<'_, 't>, depth: usize) -> Option<Standing> {
+fn one<'t>(
+    tokens: &mut Peekable<Tokens<'t>>,
+    judge: &mut impl FnMut(&Term<'t>) -> Standing,
+    depth: usize,
+) -> Option<Standing> {
     let token = tokens.next()?;
     if token == "(" {
         let inner = (depth < MAX_DEPTH).then(|| any_of(tokens, judge, depth + 1))??;

@@ -248,7 +248,7 @@ impl Acceptance {
         self.paths("cvssScore", |gates| gates.cvss_score.is_some())
     }
 
-    fn with_action(&self, key: &str, action: fn(&Gates) -> Option<GateAction>) -> Vec<(String, GateAction)> {
+    fn with_action(&self, key: &str, action: impl Fn(&Gates) -> Option<GateAction>) -> Vec<(String, GateAction)> {
         let top = action(&self.top).map(|action| (format!("acceptance.{key}"), action));
         let own = self.by_namespace.iter().filter_map(|(namespace, gates)| {
             Some((format!("acceptance.byNamespace.{namespace}.{key}"), action(gates)?))
@@ -256,7 +256,7 @@ impl Acceptance {
         top.into_iter().chain(own).collect()
     }
 
-    fn paths(&self, key: &str, is_set: fn(&Gates) -> bool) -> Vec<String> {
+    fn paths(&self, key: &str, is_set: impl Fn(&Gates) -> bool) -> Vec<String> {
         let top = is_set(&self.top).then(|| format!("acceptance.{key}"));
         let own = self.by_namespace.iter().filter(|(_, gates)| is_set(gates));
         top.into_iter().chain(own.map(|(namespace, _)| format!("acceptance.byNamespace.{namespace}.{key}"))).collect()

@@ -88,7 +88,7 @@ fn normalized(text: &str) -> Option<String> {
     Some(parts.join("."))
 }
 
-fn give_part<'c, 'v>(call: &Call<'_, '_>, part: fn(&Version) -> u64) -> Answer<'c, 'v> {
+fn give_part<'c, 'v>(call: &Call<'_, '_>, part: impl Fn(&Version) -> u64) -> Answer<'c, 'v> {
     let version = call.argument(0)?.downcast_ref::<SemanticVersion>().ok_or_else(|| call.mismatch())?;
     give_int(i64::try_from(part(&version.0)).map_err(|_too_large| call.error("out of range"))?)
 }

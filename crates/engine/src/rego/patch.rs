@@ -63,7 +63,7 @@ pub(super) fn decode(text: &str) -> Result<Value, PatchError> {
 pub(super) fn apply(
     object: &mut Value,
     operations: Value,
-    is_written: &dyn Fn(&str) -> bool,
+    is_written: &impl Fn(&str) -> bool,
 ) -> Result<(), PatchError> {
     let Value::Array(operations) = operations else {
         return Err(PatchError::NotAPatch("it is no list".to_owned()));
@@ -74,7 +74,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-fn apply_one(object: &mut Value, operation: Value, is_written: &dyn Fn(&str) -> bool) -> Result<(), PatchError> {
+fn apply_one(object: &mut Value, operation: Value, is_written: &impl Fn(&str) -> bool) -> Result<(), PatchError> {
     let shown = shown(&operation, is_written);
     let read: PatchOperation =
         serde_json::from_value(operation).map_err(|_| PatchError::NotAnOperation(shown.clone()))?;
@@ -96,7 +96,7 @@ fn apply_one(object: &mut Value, operation: Value, is_written: &dyn Fn(&str) -> 
 }
 
 /// An operation in errors, `add /metadata/labels/a`: its kind and its path.
-fn shown(operation: &Value, is_written: &dyn Fn(&str) -> bool) -> String {
+fn shown(operation: &Value, is_written: &impl Fn(&str) -> bool) -> String {
     const KNOWN: [&str; 6] = ["add", "remove", "replace", "move", "copy", "test"];
     let text = |key: &str| operation.get(key).and_then(Value::as_str);
     let op = match text("op") {
@@ -111,17 +111,17 @@ fn shown(operation: &Value, is_written: &dyn Fn(&str) -> bool) -> String {
 }
 
 /// A path, with `…` instead of each step that isn't in the rules' text: it came from elsewhere.
-fn shown_path(path: &str, is_written: &dyn Fn(&str) -> bool) -> String {
+fn shown_path(path: &str, is_written: &impl Fn(&str) -> bool) -> String {
     let steps: Vec<&str> = path.split('/').map(|step| shown_step(step, is_written)).collect();
     steps.join("/")
 }
 
-fn shown_step<'s>(step: &'s str, is_written: &dyn Fn(&str) -> bool) -> &'s str {
+fn shown_step<'s>(step: &'s str, is_written: &impl Fn(&str) -> bool) -> &'s str {
     if step.is_empty() || step == "-" || is_written(step) { step } else { "…" }
 }
 
 /// Refuses a path below a key of a map of strings: its author forgot that a slash separates keys.
-fn check_keys(path: &str, is_written: &dyn Fn(&str) -> bool) -> Result<(), PatchError> {
+fn check_keys(path: &str, is_written: &impl Fn(&str) -> bool) -> Result<(), PatchError> {
     let keys: Vec<&str> = path.split('/').skip(1).collect();
     let Some(position) = keys.iter().position(|key| TEXT_MAPS.contains(key)) else { return Ok(()) };
     // A custom resource may have a field with such a name and anything below it. Metadata and selectors never have.

@@ -827,14 +827,14 @@ fn texts_at<'v>(value: &'v Value, path: Option<&str>) -> Vec<&'v str> {
 }
 
 /// Like [`visit`], if there is a path.
-fn visit_at<'v>(value: &'v Value, path: Option<&str>, see: &mut dyn FnMut(&'v Value)) {
+fn visit_at<'v>(value: &'v Value, path: Option<&str>, see: &mut impl FnMut(&'v Value)) {
     if path.is_some() {
         visit(value, path, see);
     }
 }
 
 /// Shows every value that a path leads to, null and lists excepted.
-fn visit<'v>(value: &'v Value, path: Option<&str>, see: &mut dyn FnMut(&'v Value)) {
+fn visit<'v>(value: &'v Value, path: Option<&str>, see: &mut impl FnMut(&'v Value)) {
     match (value, path) {
         (Value::Null, _) => {}
         (Value::Array(items), _) => items.iter().for_each(|item| visit(item, path, see)),
