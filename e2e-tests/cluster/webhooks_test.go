@@ -45,7 +45,7 @@ func typed(t *testing.T, page, text string) string {
 	return ""
 }
 
-// The last of deploy/README.md's emergencies, as it is written there: our two webhooks are gone, and nothing else is.
+// The last of docs/break-glass.md's emergencies, as it is written there: our two webhooks are gone, and nothing else is.
 func TestTheWebhooksAreRemoved(t *testing.T) {
 	deploy(t, harness.Deployment{Components: []string{"validating"}})
 	space := namespace(t)
@@ -82,7 +82,7 @@ func TestTheWebhooksAreRemoved(t *testing.T) {
 		return nil
 	})
 
-	removed := succeeds(t, cluster.Typed(typed(t, "../../deploy/README.md", "xargs kubectl delete")))
+	removed := succeeds(t, cluster.Typed(typed(t, "../../docs/break-glass.md", "xargs kubectl delete")))
 	contains(t, removed.Out, cluster.Identity("image-admission")+`" deleted`, cluster.Identity("image-admission-validating")+`" deleted`)
 	left := slices.DeleteFunc(slices.Clone(before), func(name string) bool { return slices.Contains(own, name) })
 	if found := webhooks(t); !reflect.DeepEqual(found, left) {

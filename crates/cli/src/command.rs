@@ -18,6 +18,8 @@ mod explain;
 mod init;
 mod kept;
 mod lint;
+#[cfg(not(target_family = "wasm"))]
+mod man;
 mod output;
 mod parallel;
 mod policy;
@@ -27,6 +29,7 @@ mod report_files;
 mod run;
 mod terminal;
 mod test;
+mod unanswered;
 
 use std::error::Error;
 use std::io::{self, ErrorKind, Write};
@@ -38,6 +41,7 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 
 use terminal::{StandardOutput, errors};
+use unanswered::nobody_answers;
 
 const AFTER_HELP: &str = "\
 What the policy decides, its module decides here too: `policy.wasm` in the working directory, or what `--module` or the
@@ -50,7 +54,7 @@ Exit codes:
   3  the settings are not valid
 
 Examples:
-  image-admission run -f pod.yaml --settings settings.yaml --live
+  image-admission run pod.yaml --settings settings.yaml --live
   image-admission lint settings.yaml
   image-admission test policies/
   image-admission help run";
@@ -85,6 +89,13 @@ enum Command {
     Bench(bench::Bench),
     #[cfg(not(target_family = "wasm"))]
     Completions(completions::Completions),
+    #[cfg(not(target_family = "wasm"))]
+    Man(man::Man),
+    /// Say which version this is
+    #[command(
+        after_help = "Exit codes:\n  0  it was written\n  1  it can't be\n\nExamples:\n  image-admission version"
+    )]
+    Version,
 }
 
 /// How a command ends that did what it was asked.
@@ -188,6 +199,12 @@ fn perform(cli: Cli, output: &mut impl StandardOutput) -> Ending {
         Command::Bench(bench) => bench.execute(output).map_err(Box::from),
         #[cfg(not(target_family = "wasm"))]
         Command::Completions(completions) => completions.execute(output).map_err(Box::from),
+        #[cfg(not(target_family = "wasm"))]
+        Command::Man(man) => man.execute(output).map_err(Box::from),
+        Command::Version => {
+            let said = writeln!(output, "image-admission {}", env!("CARGO_PKG_VERSION"));
+            said.map(|()| Ending::Done).map_err(Box::from)
+        }
     };
     ended.unwrap_or_else(|error: Box<dyn Error>| {
         if !is_nobody_listening(&*error) {
@@ -218,14 +235,6 @@ fn invalid_settings(path: Option<&Path>, problems: &str) -> String {
     let problems: Vec<String> = problems.lines().map(|problem| format!("  {problem}")).collect();
     format!("the settings `{name}` are not valid\n{}", problems.join("\n"))
 }
-
-/// That nobody is there to answer a question, so that what is decided says nothing about the world.
-fn nobody_answers(call: &str) -> String {
-    format!("nobody is there to answer `{call}`: {HOW_TO_ANSWER}")
-}
-
-/// What to do about a question that nobody is there to answer.
-const HOW_TO_ANSWER: &str = "give `--images` and `--cluster`, a recording that has it, or `--live`";
 
 /// Writes to the standard error stream what may explain an unexpected decision.
 fn warn(remark: &str) {

@@ -84,7 +84,7 @@ fn about_unsigned(artifact: &str, unsigned: &Unsigned) -> Advice {
 
 fn about_unresolved(why: &Unresolved, settings: &Settings) -> Advice {
     match why {
-        Unresolved::RegistryNotListed(host) | Unresolved::RegistryInternal(host) => {
+        Unresolved::RegistryNotAllowed { host, .. } | Unresolved::RegistryInternal(host) => {
             Advice::TakeFromListed { host: host.clone(), listed: settings.registries.clone() }
         }
         Unresolved::NoDigest(failure) | Unresolved::NotConfirmed(failure) | Unresolved::NoManifest(failure) => {

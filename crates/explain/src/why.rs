@@ -78,6 +78,7 @@ impl fmt::Display for Why {
             Self::Verification(message) => f.write_str(message),
             Self::Policy { name, said } => write!(f, "policy {name} rejects it: {}", said.join("; ")),
             Self::ScanRules(said) => write!(f, "custom rules reject it: {}", said.join("; ")),
+            Self::Scan(_, Some(reason)) if reason.is_registry_not_allowed() => reason.fmt(f),
             Self::Scan(denial, Some(reason)) => write!(f, "{denial}: {reason}"),
             Self::Scan(denial, None) => write!(f, "{denial}"),
         }

@@ -391,7 +391,7 @@ impl<'a> ReportSearch<'a> {
             Ok(image) => self.search(reference, image),
             Err(unresolved) => ScanReport {
                 status: ScanStatus::ScanFailed,
-                state: ReportState::LookUpFailed,
+                state: unresolved.state(),
                 forgiven_by: unresolved.forgiven_by(self.settings.may_be_down(reference.host())),
                 reason: ScanReason::Unresolved(unresolved.clone()),
                 pin: resolution.digest.clone(),

@@ -116,7 +116,7 @@ pub fn may_ask(reference: &ImageReference, settings: &Settings) -> Result<(), Un
     } else if settings.names_registry(host) {
         Ok(())
     } else if !settings.registries.is_empty() {
-        Err(Unresolved::RegistryNotListed(host.to_owned()))
+        Err(Unresolved::RegistryNotAllowed { host: host.to_owned(), allowed: settings.registries.clone() })
     } else if is_internal(host) {
         Err(Unresolved::RegistryInternal(host.to_owned()))
     } else {

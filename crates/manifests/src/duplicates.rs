@@ -75,7 +75,7 @@ fn those_of(document: usize, lines: &Lines<'_>, read: impl Fn(Walk<'_>) -> Optio
     for (number, steps) in all.into_inner().into_iter().enumerate().take(MAX_TOLD) {
         let (found, path) = (RefCell::default(), RefCell::default());
         let Some((line, column)) = read(Walk { found: &found, path: &path, stop: Some(number) }) else { continue };
-        let first = lines.nearest(document, &steps);
+        let first = lines.nearest(document, &steps).map(|spot| spot.line);
         // What is named by an anchor is met wherever it is meant.
         if spots.insert((line, column)) {
             duplicates.push(Duplicate { document, path: shown(&steps), first, line });

@@ -48,10 +48,10 @@ impl<'t> Lines<'t> {
         self.documents.iter().copied()
     }
 
-    /// The line of what a path leads to in a document, or of the nearest thing on the way that is there. Documents count from
+    /// Where stands what a path leads to in a document, or of the nearest thing on the way that is there. Documents count from
     /// 0; a part of a path is a key, or a position from 0.
-    pub fn nearest(&self, document: usize, path: &[String]) -> Option<usize> {
-        (0..=path.len()).rev().find_map(|length| Some(self.spot(document, path.get(..length)?, Part::Key)?.line))
+    pub fn nearest(&self, document: usize, path: &[String]) -> Option<Spot> {
+        (0..=path.len()).rev().find_map(|length| self.spot(document, path.get(..length)?, Part::Key))
     }
 
     /// Where exactly something stands: of a map's entry its key or its value.
@@ -207,7 +207,8 @@ mod tests {
     #[track_caller]
     fn check(document: usize, path: &str, line: Option<usize>) {
         let path: Vec<String> = path.split_whitespace().map(str::to_owned).collect();
-        assert_eq!(Lines::of(TEXT).nearest(document, &path), line, "{document} {path:?}");
+        let found = Lines::of(TEXT).nearest(document, &path).map(|spot| spot.line);
+        assert_eq!(found, line, "{document} {path:?}");
     }
 
     #[test]
@@ -233,7 +234,7 @@ mod tests {
         check(0, "nothing at all", Some(3));
         check(9, "kind", None);
         for text in ["a: [", "a: 1\na: 2\n: b", ""] {
-            assert_eq!(Lines::of(text).nearest(0, &["x".to_owned()]).filter(|line| *line > 2), None, "{text}");
+            assert_eq!(Lines::of(text).nearest(0, &["x".to_owned()]).filter(|spot| spot.line > 2), None, "{text}");
         }
     }
 

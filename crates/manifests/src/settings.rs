@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::document::{Document, DocumentError, Place, check_keys, documents_in, name, text};
 use crate::fields::Fields;
+use crate::label_selector::{Label, excludes};
 use crate::request::items;
 use image_admission_module_host::answers::Grants;
 
@@ -21,7 +22,7 @@ const NAMESPACED: [&str; 2] = ["AdmissionPolicy", "AdmissionPolicyGroup"];
 const OWN_MODULE: &str = "image-admission";
 
 /// The label that each namespace has, with its name.
-const NAME_LABEL: &str = "kubernetes.io/metadata.name";
+pub const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// Settings that were found in a file.
 #[derive(Debug)]
@@ -105,20 +106,8 @@ impl FoundPolicy {
         }
         let manifest: Value = serde_json::from_str(self.manifest.get()).ok()?;
         let selector = manifest.pointer("/spec/namespaceSelector")?;
-        let own = |expression: &&Value| expression.get("key").and_then(Value::as_str) == Some(NAME_LABEL);
-        let expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
-        let excludes = |expression: &Value| {
-            let values = expression.get("values").and_then(Value::as_array);
-            let is_named = values.into_iter().flatten().any(|value| value == namespace);
-            match expression.get("operator").and_then(Value::as_str) {
-                Some("In") => !is_named,
-                Some("NotIn") => is_named,
-                Some("DoesNotExist") => true,
-                _ => false,
-            }
-        };
-        let label = selector.get("matchLabels").and_then(|labels| labels.get(NAME_LABEL)).and_then(Value::as_str);
-        let is_left_out = expressions.filter(own).any(excludes) || label.is_some_and(|label| label != namespace);
+        let is_left_out =
+            excludes(selector, |key| if key == NAME_LABEL { Label::Is(namespace) } else { Label::Unknown });
         is_left_out.then(|| {
             format!("the `namespaceSelector` of `{self}` leaves `{namespace}` out: in a cluster it isn't asked about its objects")
         })

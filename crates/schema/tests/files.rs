@@ -57,7 +57,7 @@ fn every_source_of_reports_is_where_people_look_for_it() {
         ("docs/how-it-decides.md", "`", "`"),
         ("docs/reports.md", "\n### ", "\n"),
         // How many calls it takes at most.
-        ("docs/operations.md", "\n| `", "`"),
+        ("docs/scale.md", "\n| `", "`"),
     ] {
         let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file)).unwrap();
         let lacks: Vec<_> = names.iter().filter(|name| !text.contains(&format!("{before}{name}{after}"))).collect();

@@ -9,9 +9,11 @@ mod object;
 mod ownership;
 mod report;
 mod results;
+mod selection;
 mod table;
 mod time_limit;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -25,12 +27,12 @@ use image_admission_module_host::answers::Grants;
 use serde_json::Value;
 
 use super::kept::Kept;
-use super::output::{annotations, junit, sarif};
+use super::output::{annotations, json, junit, sarif, yaml};
 use super::parallel::in_parallel;
 use super::policy::now;
 use super::progress::Progress;
 use super::rego::start_clock;
-use super::terminal::{Paint, StandardOutput, json_without_commands};
+use super::terminal::{Paint, StandardOutput};
 use super::{Ending, complain, invalid_settings, nobody_answers, seconds, warn};
 use collection::{Collection, CollectionError};
 use image_admission_manifests::document::{self, DocumentError};
@@ -44,8 +46,8 @@ use time_limit::TimeLimited;
 
 const AFTER_HELP: &str = "\
 The engine that the policy's module is made of decides each object as if it were created now; the module isn't needed. What the
-settings aren't about is passed over and counted, and so are Pods and Jobs that have ended and the ReplicaSets that a Deployment
-keeps of earlier revisions. Pods and ReplicaSets are shown under the controller that has made them, if that is there too.
+settings aren't about, or the policy's own selectors leave out, is passed over and counted, and so are Pods and Jobs that have ended
+and the ReplicaSets that a Deployment keeps of earlier revisions. Pods and ReplicaSets are shown under the controller that has made them, if that is there too.
 
 Exit codes:
   0  everything is admitted; with --against, nothing is newly denied
@@ -66,10 +68,14 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Audit {
-    /// What to decide: files and folders with manifests, dumps of `kubectl get`, or what kustomize writes, as YAML or JSON. May
-    /// be repeated; `-` is the standard input. Without it the workloads of the cluster that `--live` asks
-    #[arg(short, long = "file", value_name = "PATH")]
+    /// What to decide: files and folders with manifests, dumps of `kubectl get`, or what kustomize writes, as YAML or JSON; `-` is
+    /// the standard input. Without it the workloads of the cluster that `--live` asks
+    #[arg(value_name = "PATH")]
     files: Vec<PathBuf>,
+
+    /// The same. May be repeated
+    #[arg(short, long, value_name = "PATH")]
+    file: Vec<PathBuf>,
 
     /// Look at this namespace only. Objects in files that name none belong to it [default: all; those that name none belong to
     /// `default`]
@@ -115,6 +121,8 @@ enum Output {
     Table,
     /// For programs: docs/audit.md has its shape
     Json,
+    /// The same as YAML
+    Yaml,
     /// One page with charts, which needs nothing else
     Html,
     /// For code scanning: SARIF 2.1.0
@@ -141,7 +149,7 @@ pub(super) enum AuditError {
     #[error(transparent)]
     Request(#[from] RequestError),
     /// Nobody says what to look at.
-    #[error("nothing to look at: name files or folders with `-f`, or ask the cluster with `--live`")]
+    #[error("nothing to look at: name files or folders, or ask the cluster with `--live`")]
     NoSource,
     /// Everything was passed over.
     #[error("nothing in {0} is judged by these settings")]
@@ -157,14 +165,21 @@ enum Came {
     Judged(Judgement, Option<Judgement>),
     /// The settings aren't about it.
     NotJudged,
+    /// The policy leaves it out, by this selector or condition.
+    LeftOut(String),
     /// No request can be made of it.
     Failed(String),
 }
 
 impl Audit {
+    /// Every file and folder.
+    fn paths(&self) -> Vec<PathBuf> {
+        self.files.iter().chain(&self.file).cloned().collect()
+    }
+
     /// Decides everything, and writes what was found to `output`.
     pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, AuditError> {
-        if self.files.is_empty() && !self.host.live {
+        if self.paths().is_empty() && !self.host.live {
             return Err(AuditError::NoSource);
         }
         start_clock();
@@ -173,7 +188,8 @@ impl Audit {
         let (Some(rules), Some(against)) = (rules, against.map_or(Some(None), |rules| rules.map(Some))) else {
             return Ok(Ending::InvalidSettings);
         };
-        let collection = self.collect()?;
+        let needs_namespaces = [Some(&rules), against.as_ref()].into_iter().flatten().any(Rules::needs_namespaces);
+        let collection = self.collect(needs_namespaces)?;
         let host = self.host.open(Grants::everything())?;
         host.remark().into_iter().for_each(warn);
         let kept = Kept::new(Arc::new(TimeLimited::new(host.answers(), self.timeout)));
@@ -193,18 +209,23 @@ impl Audit {
         })
     }
 
-    /// The objects of the files, or of the cluster.
-    fn collect(&self) -> Result<Collection, AuditError> {
-        if !self.files.is_empty() {
-            return Ok(Collection::of_files(&self.files, self.namespace.as_deref())?);
+    /// The objects of the files, or of the cluster, with the labels of its namespaces where they are needed.
+    fn collect(&self, needs_namespaces: bool) -> Result<Collection, AuditError> {
+        let paths = self.paths();
+        if !paths.is_empty() {
+            return Ok(Collection::of_files(&paths, self.namespace.as_deref())?);
         }
         let live = self.host.network().map_err(HostError::from)?;
-        Ok(cluster::workloads(&live, self.namespace.as_deref(), &Progress::of(0, "objects")))
+        let mut collection = cluster::workloads(&live, self.namespace.as_deref(), &Progress::of(0, "objects"));
+        if needs_namespaces {
+            cluster::add_namespaces(&live, &mut collection);
+        }
+        Ok(collection)
     }
 
     /// What was looked at, for people.
     fn source(&self) -> String {
-        let files: Vec<String> = self.files.iter().map(|path| document::name(path)).collect();
+        let files: Vec<String> = self.paths().iter().map(|path| document::name(path)).collect();
         let source = if files.is_empty() { "the cluster".to_owned() } else { files.join(", ") };
         match &self.namespace {
             Some(namespace) => format!("namespace `{namespace}` of {source}"),
@@ -231,14 +252,21 @@ impl Audit {
         let threads =
             if self.host.live { threads.saturating_mul(NonZeroUsize::new(4).unwrap_or(threads)) } else { threads };
         let came = in_parallel(&objects, threads, |(object, _)| {
+            let mut unknown = Vec::new();
             let came = match (object.rest, making.request(&object.document)) {
                 (Some(_), _) => Came::NotJudged,
                 (None, Ok(request)) => {
-                    let judged = rules.judge(&request, host, now);
-                    let before = against.and_then(|rules| rules.judge(&request, host, now));
-                    match (judged, before) {
-                        (None, None) => Came::NotJudged,
-                        (judged, before) => {
+                    let judge = |rules: &Rules| rules.judge(&request, &collection.namespaces, host, now);
+                    let (judged, before) = (judge(rules), against.map(judge));
+                    unknown.extend(
+                        [judged.problem, before.as_ref().and_then(|before| before.problem.clone())]
+                            .into_iter()
+                            .flatten(),
+                    );
+                    match (judged.judgement, before.and_then(|before| before.judgement), judged.left_out) {
+                        (None, None, Some(left_out)) => Came::LeftOut(left_out),
+                        (None, None, None) => Came::NotJudged,
+                        (judged, before, _) => {
                             let admitted = || Judgement { is_admitted: true, ..Judgement::default() };
                             let before = against.map(|_| before.unwrap_or_else(admitted));
                             Came::Judged(judged.unwrap_or_else(admitted), before)
@@ -248,11 +276,13 @@ impl Audit {
                 (None, Err(error)) => Came::Failed(error.to_string()),
             };
             progress.step();
-            came
+            (came, unknown)
         })?;
         drop(progress);
+        let unknown: BTreeSet<&String> = came.iter().flat_map(|(_, unknown)| unknown).collect();
+        unknown.into_iter().for_each(|problem| warn(problem));
         let mut decided = Vec::new();
-        for ((object, position), came) in objects.iter().zip(came) {
+        for ((object, position), (came, _)) in objects.iter().zip(came) {
             let owner = collection.objects.get(*position).unwrap_or(object);
             match came {
                 Came::Judged(now, before) => decided.push(Decided {
@@ -263,6 +293,7 @@ impl Audit {
                     now,
                     before,
                 }),
+                Came::LeftOut(by) => *not_judged.left_out.entry(by).or_default() += 1,
                 Came::NotJudged => match object.rest {
                     Some(rest) => not_judged.at_rest(&object.name, rest),
                     None => *not_judged.kinds.entry(object.name.kind_and_group()).or_default() += 1,
@@ -281,10 +312,8 @@ impl Audit {
     fn write(&self, report: &Report, output: &mut impl StandardOutput) -> Result<(), AuditError> {
         match self.output {
             Output::Table => write!(output, "{}", table::table(report, Paint::for_output(output)))?,
-            Output::Json => {
-                let text = serde_json::to_string_pretty(report).map_err(io::Error::from)?;
-                writeln!(output, "{}", json_without_commands(&text))?;
-            }
+            Output::Json => write!(output, "{}", json(report)?)?,
+            Output::Yaml => write!(output, "{}", yaml(report)?)?,
             Output::Html => write!(output, "{}", html::page(report))?,
             Output::Sarif => write!(output, "{}", sarif(&results::all(report)))?,
             Output::Github => {

@@ -19,10 +19,13 @@ use image_admission_module_host::answers::Grants;
 /// Which requests are decided, and by which policy.
 #[derive(Args, Debug)]
 pub(super) struct DecisionOptions {
-    /// What to decide: manifests, AdmissionReviews or AdmissionRequests, as YAML or JSON. May be repeated; `-` is the
-    /// standard input
-    #[arg(short, long = "file", value_name = "FILE", required = true)]
-    pub(super) files: Vec<PathBuf>,
+    /// What to decide: manifests, AdmissionReviews or AdmissionRequests, as YAML or JSON; `-` is the standard input
+    #[arg(value_name = "FILE", required_unless_present = "file")]
+    files: Vec<PathBuf>,
+
+    /// The same. May be repeated
+    #[arg(short, long, value_name = "FILE")]
+    file: Vec<PathBuf>,
 
     /// The policy's settings: as they are, or in a ClusterAdmissionPolicy or AdmissionPolicy, also among other objects.
     /// Without them, every default
@@ -42,6 +45,11 @@ pub(super) struct DecisionOptions {
 }
 
 impl DecisionOptions {
+    /// Every file.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        self.files.iter().chain(&self.file).cloned().collect()
+    }
+
     /// The settings as JSON, and what their policy may ask of the host. That it is never asked about the namespace of a request is
     /// said in a warning.
     pub(super) fn settings(&self, requests: &[Request]) -> Result<(Box<RawValue>, Grants), RunError> {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use image_admission_image::ImageReference;
-use image_admission_settings::{ExemptionObject, Settings};
+use image_admission_settings::{ExemptionObject, LintRule, Settings};
 use serde::Serialize;
 use serde_json::json;
 
@@ -36,7 +36,7 @@ Examples:
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Exempt {
     /// Ids of vulnerabilities; `*` stands for any letters and `?` for any one
-    #[arg(value_name = "ID", required = true)]
+    #[arg(value_name = "ID", required = true, value_parser = id)]
     ids: Vec<String>,
 
     /// The image that it is about. May be repeated
@@ -68,7 +68,7 @@ pub(super) struct Exempt {
     until_fixed: bool,
 
     /// The object's namespace; without it, the one that `kubectl` applies it in
-    #[arg(short, long, value_name = "NAMESPACE", conflicts_with = "settings")]
+    #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
 
     /// The object's name; without it, one that is made of the first id and image
@@ -79,6 +79,9 @@ pub(super) struct Exempt {
     #[arg(long)]
     settings: bool,
 }
+
+/// What an object needs to count.
+const NEEDS: &str = "# It counts where the policy's setting `exemptionsFrom` names its namespace: `image-admission init --with exemptions`.\n";
 
 /// Why nothing was written.
 #[derive(Debug, thiserror::Error)]
@@ -139,6 +142,11 @@ struct Entries {
 impl Exempt {
     /// Writes the exemption to `output`.
     pub(super) fn execute(&self, output: &mut impl Write) -> Result<Ending, ExemptError> {
+        if let (true, Some(namespace)) = (self.settings, &self.namespace) {
+            return Err(ExemptError::Invalid(format!(
+                "--namespace: an entry of the settings is in no namespace; write `--workloads-in {namespace}` if it is about that one"
+            )));
+        }
         let spec = self.spec()?;
         check(&spec)?;
         let written = if self.settings {
@@ -149,6 +157,9 @@ impl Exempt {
             let (api_version, kind) = (ExemptionObject::API_VERSION, ExemptionObject::KIND);
             yaml_serde::to_string(&Manifest { api_version, kind, metadata: Metadata { name, namespace }, spec })?
         };
+        if !self.settings {
+            output.write_all(NEEDS.as_bytes())?;
+        }
         output.write_all(with_quoted_day(&written, &self.until).as_bytes())?;
         output.flush()?;
         Ok(Ending::Done)
@@ -232,7 +243,12 @@ fn check(spec: &Spec) -> Result<(), ExemptError> {
         ExemptError::Invalid(problems.0.iter().map(|problem| in_options(problem)).collect::<Vec<_>>().join("\n"))
     })?;
     for remark in settings.lint(now(), None).iter().filter(|remark| remark.path.starts_with("exemptions")) {
-        warn(&in_options(&remark.to_string()));
+        let said = in_options(&remark.to_string());
+        // It would exempt nothing.
+        if remark.rule == LintRule::ExemptionEnded {
+            return Err(ExemptError::Invalid(said));
+        }
+        warn(&said);
     }
     Ok(())
 }
@@ -271,6 +287,16 @@ fn made_name(ids: &[String], images: &[String]) -> String {
         "" => "exemption".to_owned(),
         name => name.to_owned(),
     }
+}
+
+/// The id of a vulnerability, or a glob of some.
+fn id(text: &str) -> Result<String, String> {
+    let is_id =
+        text.contains('-') && text.bytes().any(|byte| byte.is_ascii_digit()) && !text.contains(char::is_whitespace);
+    if is_id || text.contains(['*', '?']) {
+        return Ok(text.to_owned());
+    }
+    Err("that is no id of a vulnerability, such as `CVE-2026-1` or `GHSA-2c4m-59x9-fr2g`".to_owned())
 }
 
 fn object_name(text: &str) -> Result<String, String> {

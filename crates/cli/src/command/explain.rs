@@ -18,10 +18,11 @@ use serde_json::Value;
 
 use super::decision::DecisionOptions;
 use super::kept::{Kept, Observed};
+use super::output::{json, yaml};
 use super::policy::{self, Policy, PolicyError};
 use super::report_files;
 use super::run::RunError;
-use super::terminal::{Paint, StandardOutput, errors, json_without_commands, without_commands};
+use super::terminal::{Paint, StandardOutput, errors, without_commands};
 use super::{Ending, warn};
 use image_admission_manifests::manifest::ManifestOptions;
 use image_admission_manifests::request::{Subject, requests_in};
@@ -70,6 +71,8 @@ enum Output {
     Text,
     /// For programs: a list with an entry for each request
     Json,
+    /// The same list as YAML
+    Yaml,
 }
 
 /// An explanation for programs.
@@ -91,7 +94,7 @@ struct Entry {
 impl Explain {
     /// Explains everything, and writes the explanations to `output`.
     pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, RunError> {
-        let requests = requests_in(&self.asked.files, &self.manifests)?;
+        let requests = requests_in(&self.asked.files(), &self.manifests)?;
         let (settings, grants) = self.asked.settings(&requests)?;
         let written: Value = serde_json::from_str(settings.get()).map_err(io::Error::from)?;
         let host = self.host.open(grants)?;
@@ -142,7 +145,7 @@ impl Explain {
                     let text = text::text(&subject, &explanation, &warnings, unanswered.as_deref(), paint);
                     write!(output, "{}", without_commands(&text))?
                 }
-                Output::Json => entries.push(Entry {
+                Output::Json | Output::Yaml => entries.push(Entry {
                     request: subject.to_string(),
                     allowed: answer.response.accepted,
                     explanation,
@@ -151,9 +154,10 @@ impl Explain {
                 }),
             }
         }
-        if self.output == Output::Json {
-            let text = serde_json::to_string_pretty(&entries).map_err(io::Error::from)?;
-            writeln!(output, "{}", json_without_commands(&text))?;
+        match self.output {
+            Output::Text => {}
+            Output::Json => write!(output, "{}", json(&entries)?)?,
+            Output::Yaml => write!(output, "{}", yaml(&entries)?)?,
         }
         output.flush()?;
         host.save_recording()?;

@@ -17,8 +17,8 @@ use serde_json::Value;
 
 use super::terminal::{StandardOutput, errors, in_one_line, without_commands};
 use super::{Ending, complain, invalid_settings};
-use choices::{Choices, Mode, Scanner, Signer};
-use questions::{QuestionError, Questions};
+use choices::{Choices, Mode, Scanner, Signed, Signer, With};
+use questions::{Question, QuestionError, Questions};
 
 const AFTER_HELP: &str = "\
 In a terminal it asks for what isn't given. Elsewhere, or where `--scanner`, `--registries` and `--module` are given, it asks
@@ -65,7 +65,8 @@ pub(super) struct Init {
     #[arg(long, value_name = "HOST", value_delimiter = ',', value_parser = choices::registry)]
     registries: Vec<String>,
 
-    /// The namespaces that the policy leaves out beside `kube-system` and `kubewarden`; `-`: no others [default: the scanner's own]
+    /// The namespaces that the policy leaves out beside `kube-system` and `kubewarden`; `-`: no others [default: those that the scanner
+    /// needs]
     #[arg(long, value_name = "NAMESPACE", value_delimiter = ',', value_parser = choices::left_out)]
     leave_out: Vec<String>,
 
@@ -76,6 +77,19 @@ pub(super) struct Init {
     /// Judge once more, after all webhooks that change objects
     #[arg(long)]
     validating: bool,
+
+    /// Components that are applied too
+    #[arg(long, value_name = "COMPONENT", value_enum, value_delimiter = ',')]
+    with: Vec<With>,
+
+    /// Images that must be signed, and who signs them: the prefix of their names, and a file with a public key or
+    /// `github:OWNER/REPOSITORY`
+    #[arg(long, value_name = "PREFIX=SIGNER", value_parser = Signed::read)]
+    signed_by: Option<Signed>,
+
+    /// Write only `base/` anew: an upgrade, which changes no choice
+    #[arg(long, conflicts_with_all = ["scanner", "registries", "module", "with", "signed_by"])]
+    base_only: bool,
 
     /// The policy's module, where it was pushed, with a tag or a digest
     #[arg(long, value_name = "REFERENCE", value_parser = choices::module)]
@@ -105,6 +119,9 @@ pub(super) enum InitError {
     /// What is there stays.
     #[error("{} there already: give another folder, or `--force` to write anew what is there", listed_paths(_0))]
     Exists(Vec<PathBuf>),
+    /// There is nothing whose base could be written anew.
+    #[error("there is no `{}`: `--base-only` is for a folder that `init` wrote", _0.display())]
+    NoOverlay(PathBuf),
     /// A file can't be written.
     #[error("cannot write `{}`: {source}; what was written before stays", path.display())]
     Write {
@@ -146,9 +163,28 @@ struct File {
 /// Everything that is written, in the order in which it is told of: what is the user's first, the base at the end.
 fn files(choices: &Choices) -> Vec<File> {
     let own = overlay::files(choices).into_iter().chain(suite::files(choices));
-    let base = base::FILES.iter().map(|(name, text)| (format!("{BASE}/{name}"), (*text).to_owned()));
-    own.map(|(name, text)| (name.to_owned(), text)).chain(base).map(|(path, text)| File { path, text }).collect()
+    own.map(|(name, text)| File { path: name.to_owned(), text }).chain(base_files()).collect()
 }
+
+/// The manifests of this version.
+fn base_files() -> impl Iterator<Item = File> {
+    base::FILES.iter().map(|(name, text)| File { path: format!("{BASE}/{name}"), text: (*text).to_owned() })
+}
+
+fn write_all(folder: &Path, files: &[File]) -> Result<(), InitError> {
+    for file in files {
+        let path = folder.join(&file.path);
+        let written = match path.parent() {
+            Some(parent) => fs::create_dir_all(parent).and_then(|()| fs::write(&path, &file.text)),
+            None => fs::write(&path, &file.text),
+        };
+        written.map_err(|source| InitError::Write { path, source })?;
+    }
+    Ok(())
+}
+
+/// Where everything is written, unless somebody says otherwise.
+const FOLDER: &str = "image-admission";
 
 /// The folder that has the manifests as they are.
 const BASE: &str = "base";
@@ -156,6 +192,9 @@ const BASE: &str = "base";
 impl Init {
     /// Asks, if somebody is there and anything is missing, writes the files, and tells on `output` what to do with them.
     pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, InitError> {
+        if self.base_only {
+            return self.write_base(output);
+        }
         let stdin = io::stdin();
         let missing = self.missing();
         let mut questions = match missing.as_slice() {
@@ -164,6 +203,9 @@ impl Init {
             _ => return Err(InitError::Missing(missing)),
         };
         let (choices, folder) = self.choices(questions.as_mut())?;
+        if let Some(questions) = &mut questions {
+            questions.tell(&summary(&choices, &folder))?;
+        }
         let files = files(&choices);
         if let Err(problems) = settings_of(&files)
             .and_then(|settings| check_settings(&settings).map(drop).map_err(|problems| problems.to_string()))
@@ -194,22 +236,36 @@ impl Init {
         mut questions: Asked<'_, R, W>,
     ) -> Result<(Choices, PathBuf), InitError> {
         let questions = &mut questions;
-        let scanner = chosen(self.scanner, questions, questions::SCANNER, None, choices::scanner)?;
+        // First of all: whoever has answered everything else must not hear that the folder is taken.
+        let folder = |text: &str| self.free(PathBuf::from(text)).map_err(|error| error.to_string());
+        let folder = match &self.folder {
+            Some(folder) => self.free(folder.clone())?,
+            None if questions.is_none() => self.free(PathBuf::from(FOLDER))?,
+            None => chosen(None, questions, &questions::FOLDER, Some(FOLDER), folder)?,
+        };
+        let scanner = chosen(self.scanner, questions, &questions::SCANNER, None, choices::scanner)?;
         let signer = self.signer(scanner, questions)?;
         let namespaces = self.namespaces(scanner, questions)?;
         let registries = |text: &str| choices::list(text, choices::registry);
-        let registries = chosen(some(&self.registries), questions, questions::REGISTRIES, None, registries)?;
+        let registries = chosen(
+            some(&self.registries),
+            questions,
+            &questions::REGISTRIES,
+            Some(choices::USUAL_REGISTRIES),
+            registries,
+        )?;
         let left_out = |text: &str| choices::list(text, choices::left_out);
-        let own = scanner.left_out(&namespaces).unwrap_or(choices::NO_OTHERS);
-        let left_out = chosen(some(&self.leave_out), questions, questions::LEFT_OUT, Some(own), left_out)?;
-        let mode = chosen(self.mode, questions, questions::MODE, Some("monitor"), choices::mode)?;
+        let own = match scanner.left_out(&namespaces).join(", ") {
+            own if own.is_empty() => choices::NO_OTHERS.to_owned(),
+            own => own,
+        };
+        let left_out = chosen(some(&self.leave_out), questions, &questions::LEFT_OUT, Some(&own), left_out)?;
+        let mode = chosen(self.mode, questions, &questions::MODE, Some("monitor"), choices::mode)?;
         let given = self.validating.then_some(true);
-        let is_validating = chosen(given, questions, questions::VALIDATING, Some("no"), choices::yes_or_no)?;
-        let module = chosen(self.module.clone(), questions, questions::MODULE, None, choices::module)?;
+        let is_validating = chosen(given, questions, &questions::VALIDATING, Some("no"), choices::yes_or_no)?;
+        let module = chosen(self.module.clone(), questions, &questions::MODULE, None, choices::module)?;
         let (given, own) = (self.policy_server_image.clone(), base::server_image());
-        let server_image = chosen(given, questions, questions::SERVER, Some(&own), choices::image)?;
-        let folder = |text: &str| Ok(PathBuf::from(text));
-        let folder = chosen(self.folder.clone(), questions, questions::FOLDER, Some("image-admission"), folder)?;
+        let server_image = chosen(given, questions, &questions::SERVER, Some(&own), choices::image)?;
         let choices = Choices {
             scanner,
             namespaces,
@@ -218,10 +274,36 @@ impl Init {
             left_out: choices::all_left_out(left_out),
             mode,
             is_validating,
+            with: self.with.iter().copied().collect(),
+            signed: self.signed_by.clone(),
             module,
             server_image,
         };
         Ok((choices, folder))
+    }
+
+    /// A folder that has nothing of what is written, unless it may be written anew.
+    fn free(&self, folder: PathBuf) -> Result<PathBuf, InitError> {
+        let own = ["kustomization.yaml", overlay::POLICY, BASE].map(|name| folder.join(name));
+        // A link that leads nowhere is there, too.
+        let there: Vec<PathBuf> = own.into_iter().filter(|path| fs::symlink_metadata(path).is_ok()).collect();
+        if there.is_empty() || self.force { Ok(folder) } else { Err(InitError::Exists(there)) }
+    }
+
+    /// Writes the base of this version over the one that is there.
+    fn write_base(&self, output: &mut impl StandardOutput) -> Result<Ending, InitError> {
+        let folder = self.folder.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
+        let kustomization = folder.join("kustomization.yaml");
+        if !kustomization.is_file() {
+            return Err(InitError::NoOverlay(kustomization));
+        }
+        let files: Vec<File> = base_files().collect();
+        write_all(&folder, &files)?;
+        let base = folder.join(BASE);
+        let line =
+            format!("{}: {} files written; `git diff` shows what this version changes", base.display(), files.len());
+        writeln!(output, "{}", without_commands(&in_one_line(&line)))?;
+        Ok(Ending::Done)
     }
 
     /// Who signs reports in a registry. None for a scanner that has none there.
@@ -232,7 +314,7 @@ impl Init {
     ) -> Result<Option<Signer>, InitError> {
         match (scanner, &self.signer) {
             (Scanner::Registry, Some(signer)) => Ok(Some(Signer::read(signer).map_err(InitError::Unfit)?)),
-            (Scanner::Registry, None) => Ok(Some(chosen(None, questions, questions::SIGNER, None, Signer::read)?)),
+            (Scanner::Registry, None) => Ok(Some(chosen(None, questions, &questions::SIGNER, None, Signer::read)?)),
             (_, Some(_)) => Err(unfit("--signer", "reports in a registry", scanner)),
             (_, None) => Ok(None),
         }
@@ -248,7 +330,7 @@ impl Init {
             Some(own) => {
                 let read = |text: &str| scanner.namespaces(choices::list(text, choices::namespace)?);
                 let given = some(&self.report_namespaces).map(|all| scanner.namespaces(all)).transpose();
-                chosen(given.map_err(InitError::Unfit)?, questions, questions::NAMESPACES, Some(own), read)
+                chosen(given.map_err(InitError::Unfit)?, questions, &questions::NAMESPACES, Some(own), read)
             }
             None if self.report_namespaces.is_empty() => Ok(Vec::new()),
             None => Err(unfit("--report-namespaces", "reports in the cluster", scanner)),
@@ -263,15 +345,7 @@ impl Init {
         if !there.is_empty() && !self.force {
             return Err(InitError::Exists(there));
         }
-        for file in files {
-            let path = path(file);
-            let written = match path.parent() {
-                Some(parent) => fs::create_dir_all(parent).and_then(|()| fs::write(&path, &file.text)),
-                None => fs::write(&path, &file.text),
-            };
-            written.map_err(|source| InitError::Write { path, source })?;
-        }
-        Ok(())
+        write_all(folder, files)
     }
 }
 
@@ -292,7 +366,7 @@ fn some<T: Clone>(values: &[T]) -> Option<Vec<T>> {
 fn chosen<T, R: io::BufRead, W: Write>(
     given: Option<T>,
     questions: &mut Asked<'_, R, W>,
-    question: &str,
+    question: &Question,
     default: Option<&str>,
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Result<T, InitError> {
@@ -310,6 +384,29 @@ fn settings_of(files: &[File]) -> Result<Value, String> {
     Ok(policy.pointer("/spec/settings").cloned().unwrap_or_default())
 }
 
+/// What was chosen, for somebody who answered questions.
+fn summary(choices: &Choices, folder: &Path) -> Vec<String> {
+    let list = |texts: &[String]| if texts.is_empty() { "none".to_owned() } else { texts.join(", ") };
+    let mode = match choices.mode {
+        Mode::Monitor => "monitor: everything gets in, and the log says what would be rejected",
+        Mode::Enforce => "enforce",
+    };
+    let mut lines = vec![
+        String::new(),
+        format!("scanner     {}", choices.scanner.name()),
+        format!("registries  {}", list(&choices.registries)),
+        format!("left out    {}", list(&choices.left_out)),
+        format!("mode        {mode}"),
+        format!("module      {}", choices.module),
+        format!("folder      {}", folder.display()),
+        String::new(),
+    ];
+    if !choices.namespaces.is_empty() {
+        lines.insert(2, format!("reports in  {}", list(&choices.namespaces)));
+    }
+    lines
+}
+
 /// Says what was written, and the next commands in their order.
 fn tell(choices: &Choices, folder: &Path, files: &[File], output: &mut impl Write) -> io::Result<()> {
     let mut lines = Vec::new();
@@ -325,10 +422,22 @@ fn tell(choices: &Choices, folder: &Path, files: &[File], output: &mut impl Writ
         Mode::Monitor => " | grep 'monitor mode' | grep 'allowed: false'",
         Mode::Enforce => "",
     };
+    if choices.scanner == Scanner::TrivyOperator {
+        lines.extend([
+            String::new(),
+            "trivy-operator scans only what already has a Pod or a CronJob. Before you enforce, give each new image a suspended CronJob in".to_owned(),
+            format!("{}, or its Pods wait for ever: docs/trivy-operator.md", choices.namespaces.join(" or ")),
+        ]);
+    }
     lines.extend([
         String::new(),
         "Next:".to_owned(),
         format!("  image-admission test {folder}"),
+        format!("  kubectl kustomize {folder} | image-admission lint -"),
+        format!(
+            "  image-admission audit --live --settings {folder}/{}      # what would be denied today",
+            overlay::POLICY
+        ),
         format!("  kubectl apply -k {folder}"),
         "  kubectl rollout status --namespace kubewarden deployment/policy-server-image-admission".to_owned(),
         format!("  kubectl wait --for=condition=PolicyUniquelyReachable {}", choices.policies()),
@@ -401,44 +510,65 @@ mod tests {
         let (shown, chosen) = session(
             "",
             &[
+                "",
                 "trivy",
-                "sbomscanner",
+                "1",
                 "Shop",
                 "",
                 "ghcr.io/team",
                 "ghcr.io, docker.io",
                 "",
                 "enforced",
+                "?",
                 "",
                 "",
                 "policy:v1",
                 "ghcr.io/team/policy:v1",
-                "",
                 "",
             ],
         );
         assert_eq!(
             shown,
             "\
-Who scans your images: sbomscanner, trivy-operator, kubescape, registry (CI, with signed reports), none (yet): <trivy>
-  `trivy` is none of `sbomscanner`, `trivy-operator`, `kubescape`, `registry`, `none`
-Who scans your images: sbomscanner, trivy-operator, kubescape, registry (CI, with signed reports), none (yet): <sbomscanner>
-In which namespaces are its reports? Whoever may write there decides which images are clean [sbomscanner]: <Shop>
-  `Shop` is not the name of a namespace: use at most 63 lower-case letters, digits and `-`, and none of these at an end
-In which namespaces are its reports? Whoever may write there decides which images are clean [sbomscanner]: <>
-Which registries may images come from, like ghcr.io, docker.io: <ghcr.io/team>
-  `ghcr.io/team` is not a registry host; use a host like `ghcr.io` or `registry.example.com:5000`
-Which registries may images come from, like ghcr.io, docker.io: <ghcr.io, docker.io>
-Which namespaces are left out beside kube-system and kubewarden? Name only what is there, or - for none [sbomscanner]: <>
-monitor, which lets everything in and logs what it would say, or enforce [monitor]: <enforced>
+Write to which folder? [image-admission]: <>
+  1) sbomscanner     Kubewarden's SBOMscanner
+  2) trivy-operator  Aqua's trivy-operator
+  3) kubescape       Kubescape
+  4) registry        CI, which pushes signed reports beside the images
+  5) none            no scanner yet: images of your registries run unscanned
+Which scanner do you use? <trivy>
+  `trivy` is none of `sbomscanner`, `trivy-operator`, `kubescape`, `registry`,
+  `none`
+Which scanner do you use? <1>
+In which namespaces are the reports? [sbomscanner]: <Shop>
+  `Shop` is not the name of a namespace: use at most 63 lower-case letters, digits
+  and `-`, and none of these at an end
+In which namespaces are the reports? [sbomscanner]: <>
+Which registries may images come from? [docker.io, ghcr.io, quay.io,
+registry.k8s.io]: <ghcr.io/team>
+  `ghcr.io/team` is not a registry host; use a host like `ghcr.io` or
+  `registry.example.com:5000`
+Which registries may images come from? [docker.io, ghcr.io, quay.io,
+registry.k8s.io]: <ghcr.io, docker.io>
+Which namespaces are left out, besides kube-system and kubewarden? (-: none)
+[sbomscanner, cert-manager, cnpg-system]: <>
+  1) monitor         everything gets in, and the log says what would be rejected
+  2) enforce         images that don't pass are rejected
+Monitor or enforce? [monitor]: <enforced>
   `enforced` is none of `monitor`, `enforce`
-monitor, which lets everything in and logs what it would say, or enforce [monitor]: <>
-Do other webhooks put containers into Pods, which are to be judged too [no]: <>
-Where is the policy's module, like registry.example.com/image-admission:v1.0.0: <policy:v1>
-  `policy:v1` names no registry: write its host in front, like `registry.example.com/image-admission:v1.0.0`
-Where is the policy's module, like registry.example.com/image-admission:v1.0.0: <ghcr.io/team/policy:v1>
-The policy server's image, as `kubectl get policyserver default -o jsonpath='{.spec.image}'` says [SERVER]: <>
-Where to write it [image-admission]: <>
+Monitor or enforce? [monitor]: <?>
+  Start with monitor. To enforce later, remove one line of kustomization.yaml.
+Monitor or enforce? [monitor]: <>
+Do other webhooks (such as Istio's) inject containers? Judge those too? yes or
+no [no]: <>
+Where is the policy's module? For example
+registry.example.com/image-admission:v1.0.0: <policy:v1>
+  `policy:v1` names no registry: write its host in front, like
+  `registry.example.com/image-admission:v1.0.0`
+Where is the policy's module? For example
+registry.example.com/image-admission:v1.0.0: <ghcr.io/team/policy:v1>
+Which image has your policy server?
+[SERVER]: <>
 "
             .replace("SERVER", &base::server_image())
         );
@@ -451,7 +581,7 @@ Where to write it [image-admission]: <>
             (choices.namespaces, choices.registries),
             (vec!["sbomscanner".to_owned()], ["ghcr.io", "docker.io"].map(str::to_owned).to_vec())
         );
-        assert_eq!(choices.left_out, ["kube-system", "kubewarden", "sbomscanner"]);
+        assert_eq!(choices.left_out, ["kube-system", "kubewarden", "sbomscanner", "cert-manager", "cnpg-system"]);
         assert_eq!(
             (choices.module.as_str(), folder),
             ("registry://ghcr.io/team/policy:v1", PathBuf::from("image-admission"))
@@ -463,20 +593,13 @@ Where to write it [image-admission]: <>
         let options =
             "--registries ghcr.io --mode enforce --module ghcr.io/team/policy:v1 --policy-server-image server:v1 here";
         let (shown, chosen) = session(options, &["registry", "", "github:team/app", "", "yes"]);
-        let questions: Vec<&str> =
-            shown.lines().filter_map(|line| line.split_once(['?', ':', '[']).map(|(start, _)| start)).collect();
-        assert_eq!(
-            questions,
-            [
-                "Who scans your images",
-                "Who signs the reports",
-                "  name who signs",
-                "Who signs the reports",
-                "Which namespaces are left out beside kube-system and kubewarden",
-                "Do other webhooks put containers into Pods, which are to be judged too ",
-            ],
-            "{shown}"
-        );
+        let asked = |question: &str| shown.contains(question);
+        let questions =
+            ["Which scanner", "Who signs the reports", "Which namespaces are left out", "Do other webhooks"];
+        assert!(questions.into_iter().all(asked), "{shown}");
+        let others =
+            ["which folder", "In which namespaces", "Which registries", "Monitor or", "policy's module", "Which image"];
+        assert!(!others.into_iter().any(asked), "{shown}");
         let (choices, folder) = chosen.unwrap();
         assert_eq!(
             (choices.namespaces, choices.left_out),
@@ -488,7 +611,7 @@ Where to write it [image-admission]: <>
     #[test]
     fn answers_that_end_early_choose_nothing() {
         let (shown, chosen) = session("--scanner none", &[]);
-        assert_eq!(shown, "Which registries may images come from, like ghcr.io, docker.io: \n");
+        assert_eq!(shown, "Write to which folder? [image-admission]: \n");
         assert_eq!(chosen.unwrap_err().to_string(), "the answers ended, and nothing was written");
     }
 }

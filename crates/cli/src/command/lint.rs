@@ -5,6 +5,7 @@ mod group;
 mod manifest;
 mod namespaced;
 mod results;
+mod sources;
 
 use crate::host_options::{HostError, HostOptions};
 use image_admission_module_host::answers::Grants;
@@ -22,18 +23,20 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::diff::patch;
-use super::output::{annotations, junit, sarif};
+use super::output::{annotations, json, junit, sarif, yaml};
 use super::policy::now;
+use super::rego::SourceError;
 use super::report_files::{self, ReportFiles};
-use super::terminal::{Paint, in_one_line, json_without_commands, printable, without_commands};
+use super::terminal::{Paint, in_one_line, printable, without_commands};
 use super::terminal::{StandardOutput, errors};
 use super::{Ending, complain, invalid_settings, warn};
 use fix::{Mended, mend};
 use image_admission_manifests::document::{self, DocumentError, Place, is_standard_input};
 use image_admission_manifests::duplicates::Duplicate;
-use image_admission_manifests::lines::Lines;
+use image_admission_manifests::lines::{Lines, Spot};
 use image_admission_manifests::settings::{Found, every_in, policy_servers};
 use results::INVALID;
+use sources::{Origin, Source, sources};
 
 const AFTER_HELP: &str = "\
 A file has settings as they are, or policies (ClusterAdmissionPolicy, AdmissionPolicy, and their groups) whose settings are
@@ -67,12 +70,13 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Lint {
-    /// Settings, or policies with their settings, as YAML or JSON; `-` is the standard input
-    #[arg(value_name = "FILE", required_unless_present = "file")]
+    /// Settings, or policies with their settings, as YAML or JSON; `-` is the standard input. Of a folder with a kustomization,
+    /// what `kubectl kustomize` makes of it; of any other, the policies in it
+    #[arg(value_name = "PATH", required_unless_present = "file")]
     files: Vec<PathBuf>,
 
     /// The same. May be repeated
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "PATH")]
     file: Vec<PathBuf>,
 
     /// The namespaces that the cluster has, one a line as `kubectl get namespaces -o name` writes them
@@ -114,6 +118,8 @@ enum Output {
     Text,
     /// For programs: a list with an entry for each remark
     Json,
+    /// The same list as YAML
+    Yaml,
     /// For code scanning: SARIF 2.1.0
     Sarif,
     /// For people, with annotations for GitHub's workflows
@@ -159,6 +165,7 @@ struct File {
     /// As it is now.
     text: String,
     settings: Vec<Looked>,
+    origin: Origin,
 }
 
 /// Settings that were looked at.
@@ -174,6 +181,8 @@ struct Entry<'r> {
     file: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
     rule: &'static str,
     severity: String,
     path: &'r str,
@@ -193,6 +202,20 @@ pub(super) enum LintError {
         "no settings in {0}: write those of the policy, or give a ClusterAdmissionPolicy or an AdmissionPolicy, or a group with a member whose `module` has `image-admission` in its name"
     )]
     NoSettings(String),
+    /// A folder can't be read.
+    #[error(transparent)]
+    Folder(#[from] SourceError),
+    /// Kustomize can't render a folder.
+    #[error("`kubectl kustomize {}` fails: {why}", path.display())]
+    Kustomize {
+        /// The folder.
+        path: PathBuf,
+        /// What it says.
+        why: String,
+    },
+    /// What kustomize makes of a folder is written nowhere.
+    #[error("`{}` is looked at as kustomize renders it, which can't be mended: give the files", _0.display())]
+    RenderedFixed(PathBuf),
     /// The cluster can't be asked.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -240,18 +263,25 @@ impl Lint {
         let report_files = self.report_files()?;
         let look = |path: &Path, text: &str| self.look(path, text, namespaces.as_ref(), report_files.as_ref());
         let (mut files, mut would_change) = (Vec::new(), false);
-        for path in paths {
-            let before = document::text(path)?;
-            let mut text = before.clone();
+        for Source { path, mut text, origin } in sources(paths.into_iter())? {
             if self.fix || self.diff {
-                let Mended { text: after, fixed, refused } = mend(path, before.clone(), &look)?;
-                would_change |= self.write_mended(path, &before, &after, output)?;
-                self.tell(path, &fixed, &refused);
+                if origin == Origin::Rendered {
+                    return Err(LintError::RenderedFixed(path));
+                }
+                let Mended { text: after, fixed, refused } = mend(&path, text.clone(), &look)?;
+                would_change |= self.write_mended(&path, &text, &after, output)?;
+                self.tell(&path, &fixed, &refused);
                 text = after;
             }
-            let settings = look(path, &text)?;
+            let mut settings = look(&path, &text)?;
+            if origin == Origin::InFolder {
+                settings.retain(|looked| looked.found.policy.is_some());
+            }
+            if settings.iter().any(Looked::is_empty) {
+                warn(&format!("{} is empty: this is about the defaults", document::name(&path)));
+            }
             if !settings.is_empty() {
-                files.push(File { path: path.clone(), text, settings });
+                files.push(File { path, text, settings, origin });
             }
         }
         if files.is_empty() {
@@ -306,7 +336,8 @@ impl Lint {
                 remarks.extend(report_files.into_iter().flat_map(|files| of_files(files, &settings)));
                 remarks.retain(|remark| !self.allow.iter().any(|allowed| allowed == remark.rule.name()));
                 // Whoever keeps settings alone says elsewhere which namespaces they are for.
-                let may_see = found.policy.is_some() && !manifest::leaves_out_kube_system(&found);
+                let may_see =
+                    found.policy.is_some() && !manifest::is_patch(&found) && !manifest::leaves_out_kube_system(&found);
                 remarks.retain(|remark| may_see || remark.rule != LintRule::KubeSystem);
                 remarks
             });
@@ -348,19 +379,23 @@ impl Lint {
         match self.output {
             Output::Text | Output::Github => {
                 let paint = Paint::for_output(output);
-                for entry in files.iter().flat_map(File::entries) {
+                let entries: Vec<Entry<'_>> = files.iter().flat_map(File::entries).collect();
+                for entry in &entries {
                     writeln!(output, "{}", without_commands(&entry.text(paint)))?;
+                }
+                if entries.is_empty() && files.iter().all(|file| file.problems().next().is_none()) {
+                    writeln!(output, "{}", without_commands(&nothing_found(files)))?;
                 }
                 if self.output == Output::Github {
                     let lines: String = results().checks.iter().map(annotations).collect();
                     write!(output, "{lines}")?;
                 }
             }
-            Output::Json => {
+            Output::Json | Output::Yaml => {
                 let all = files.iter().flat_map(|file| file.invalid().into_iter().chain(file.entries()));
                 let entries: Vec<Entry<'_>> = all.collect();
-                let text = serde_json::to_string_pretty(&entries).map_err(io::Error::from)?;
-                writeln!(output, "{}", json_without_commands(&text))?;
+                let text = if self.output == Output::Yaml { yaml(&entries)? } else { json(&entries)? };
+                write!(output, "{text}")?;
             }
             Output::Sarif => write!(output, "{}", sarif(&results()))?,
             Output::Junit => write!(output, "{}", junit(&results()))?,
@@ -383,9 +418,11 @@ impl File {
         let mut entries = Vec::new();
         for looked in &self.settings {
             for remark in looked.said.iter().flatten() {
+                let spot = lines.as_ref().and_then(|lines| looked.spot(lines, &remark.path));
                 entries.push(Entry {
                     file: self.path.display().to_string(),
-                    line: lines.as_ref().and_then(|lines| looked.line(lines, &remark.path)),
+                    line: spot.map(|spot| spot.line),
+                    column: spot.map(|spot| spot.column),
                     rule: remark.rule.name(),
                     severity: Severity::from(remark.severity).to_string(),
                     path: &remark.path,
@@ -404,9 +441,11 @@ impl File {
         for looked in &self.settings {
             for problem in looked.said.as_ref().err().into_iter().flat_map(|problems| &problems.0) {
                 let (path, message) = problem.split_once(": ").unwrap_or(("", problem));
+                let spot = lines.as_ref().and_then(|lines| looked.spot(lines, path));
                 entries.push(Entry {
                     file: self.path.display().to_string(),
-                    line: lines.as_ref().and_then(|lines| looked.line(lines, path)),
+                    line: spot.map(|spot| spot.line),
+                    column: spot.map(|spot| spot.column),
                     rule: INVALID.id,
                     severity: Severity::Error.to_string(),
                     path,
@@ -418,15 +457,21 @@ impl File {
         entries
     }
 
-    /// Nobody finds a line of the standard input again.
+    /// Nobody finds a line of the standard input, or of what was rendered, again.
     fn lines(&self) -> Option<Lines<'_>> {
-        (!is_standard_input(&self.path)).then(|| Lines::of(&self.text))
+        let has_lines = self.origin != Origin::Rendered && !is_standard_input(&self.path);
+        has_lines.then(|| Lines::of(&self.text))
     }
 }
 
 impl Looked {
-    /// The line of a setting, or of the nearest one that it would be in.
-    fn line(&self, lines: &Lines<'_>, path: &str) -> Option<usize> {
+    /// Whether nothing is written in the file.
+    fn is_empty(&self) -> bool {
+        self.said.is_ok() && self.found.policy.is_none() && self.found.json.is_none()
+    }
+
+    /// Where a setting stands, or the nearest one that it would be in.
+    fn spot(&self, lines: &Lines<'_>, path: &str) -> Option<Spot> {
         lines.nearest(self.found.place.document(), &self.steps(path))
     }
 
@@ -443,11 +488,11 @@ impl Looked {
 }
 
 impl Entry<'_> {
-    /// `settings.yaml:4: error: registries: … [any-registry]`
+    /// `settings.yaml:4:1: error: registries: … [any-registry]`
     fn text(&self, paint: Paint) -> String {
-        let Self { file, line, rule, severity, path, message, .. } = self;
-        let line = line.map(|line| format!(":{line}")).unwrap_or_default();
-        let place = in_one_line(&format!("{file}{line}:")).into_owned();
+        let Self { file, line, column, rule, severity, path, message, .. } = self;
+        let spot: String = [line, column].into_iter().flatten().map(|number| format!(":{number}")).collect();
+        let place = in_one_line(&format!("{file}{spot}:")).into_owned();
         let word = format!("{severity}:");
         let word = match severity.as_str() {
             "error" => paint.red(&word),
@@ -455,9 +500,22 @@ impl Entry<'_> {
             _ => paint.dim(&word),
         };
         let text = format!("{path}: {message}");
-        let rule = format!("[{rule}]");
+        let name = format!("[{rule}]");
+        let rule = page_of(rule).map_or_else(|| paint.dim(&name), |page| paint.link(&page, &name));
         format!("{} {word} {} {}", paint.bold(&place), in_one_line(&text), paint.dim(&rule))
     }
+}
+
+/// What is said where there is nothing to say.
+fn nothing_found(files: &[File]) -> String {
+    let names: Vec<String> = files.iter().map(|file| document::name(&file.path)).collect();
+    format!("no findings in {}", in_one_line(&names.join(", ")))
+}
+
+/// Where a rule is explained, if this is a release: another build doesn't know where its sources are.
+fn page_of(rule: &str) -> Option<String> {
+    let source = option_env!("IMAGE_ADMISSION_SOURCE")?;
+    Some(format!("{source}/blob/v{}/docs/lint.md#{rule}", env!("CARGO_PKG_VERSION")))
 }
 
 /// What is said of settings that read reports which are files.

@@ -12,7 +12,19 @@ pub(super) use github::annotations;
 pub(super) use junit::junit;
 pub(super) use sarif::sarif;
 
-use super::terminal::{printable, without_commands};
+use super::terminal::{json_without_commands, printable, without_commands};
+use serde::Serialize;
+use std::io;
+
+/// Data for programs as YAML.
+pub(super) fn yaml(data: &impl Serialize) -> io::Result<String> {
+    yaml_serde::to_string(data).map_err(io::Error::other)
+}
+
+/// Data for programs as JSON, with the end of its last line.
+pub(super) fn json(data: &impl Serialize) -> io::Result<String> {
+    Ok(json_without_commands(&serde_json::to_string_pretty(data)?) + "\n")
+}
 
 /// Everything that a command looked at, with what it found.
 #[derive(Debug)]

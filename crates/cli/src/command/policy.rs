@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::progress::Progress;
 use super::rego::start_clock;
 use super::terminal::printable;
 
@@ -50,6 +51,8 @@ impl ModuleOption {
 
     /// Reads and compiles it; one call may then take `limit`.
     pub(super) fn compile(&self, limit: Duration) -> Result<PolicyModule, ModuleError> {
+        let progress = Progress::of(0, "");
+        progress.begin("compiling the policy, once…");
         Ok(self.read(PolicyModule::from_file)?.with_deadline(limit))
     }
 

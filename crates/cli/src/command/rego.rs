@@ -103,7 +103,7 @@ impl Program {
         for Module { name, text, version } in modules {
             engine.set_rego_v0(version == RegoVersion::V0);
             if let Err(error) = engine.add_policy(name, text) {
-                problems.push(Problem::read(&error.to_string()));
+                problems.push(hinted(Problem::read(&error.to_string()), version));
             }
         }
         engine.set_rego_v0(version == RegoVersion::V0);
@@ -115,7 +115,7 @@ impl Program {
         if problems.is_empty() {
             // What the modules have between them, such as a variable that nothing binds, shows at the first evaluation.
             if let Err(error) = engine.eval_query("true".to_owned(), false) {
-                problems.push(Problem::read(&error.to_string()));
+                problems.push(hinted(Problem::read(&error.to_string()), version));
             }
         }
         // Only now: the time is for what is evaluated.
@@ -132,6 +132,14 @@ impl Program {
     pub(super) fn engine(&self) -> Engine {
         self.engine.clone()
     }
+}
+
+/// A problem of modules in a version, with a hint where they seem to be in the other.
+fn hinted(mut problem: Problem, version: RegoVersion) -> Problem {
+    if version == RegoVersion::V0 && problem.is_like_v1() {
+        problem.add_hint("if this is Rego v1, give `--v1`, or write `import rego.v1` below `package`");
+    }
+    problem
 }
 
 /// What an evaluation's error says, by its type where it has one.

@@ -7,7 +7,7 @@ mod table;
 mod tally;
 mod text;
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use crate::host_options::{Host, HostOptions};
@@ -16,9 +16,9 @@ use image_admission_engine::AdmissionRequest;
 use image_admission_module_host::runtime::LogEntry;
 
 use super::decision::DecisionOptions;
-use super::output::{annotations, junit, sarif};
+use super::output::{annotations, json, junit, sarif, yaml};
 use super::policy::{self, Policy, PolicyError};
-use super::terminal::{Paint, StandardOutput, errors, json_without_commands, without_commands};
+use super::terminal::{Paint, StandardOutput, errors, without_commands};
 use super::{Ending, complain, nobody_answers, warn};
 use data::Entry;
 pub(super) use error::RunError;
@@ -103,7 +103,7 @@ impl Run {
         if self.group_by.is_some() && !self.is_for_people() {
             return Err(RunError::TableForPrograms);
         }
-        let requests = requests_in(&self.asked.files, &self.manifests)?;
+        let requests = requests_in(&self.asked.files(), &self.manifests)?;
         let (settings, grants) = self.asked.settings(&requests)?;
         let host = self.host.open(grants)?;
         host.remark().into_iter().for_each(warn);
@@ -194,10 +194,9 @@ impl Run {
             }
             Output::Text | Output::Github => {}
             Output::Json => {
-                let text = serde_json::to_string_pretty(&entries).map_err(io::Error::from)?;
-                writeln!(output, "{}", json_without_commands(&text))?;
+                write!(output, "{}", json(&entries)?)?;
             }
-            Output::Yaml => write!(output, "{}", yaml_serde::to_string(&entries).map_err(io::Error::other)?)?,
+            Output::Yaml => write!(output, "{}", yaml(&entries)?)?,
             Output::Sarif => write!(output, "{}", sarif(&results::results(checks)))?,
             Output::Junit => write!(output, "{}", junit(&results::results(checks)))?,
         }

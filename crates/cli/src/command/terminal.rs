@@ -74,6 +74,12 @@ impl Paint {
         self.with("33", text)
     }
 
+    /// A text that leads to an address, where a terminal shows links (OSC 8).
+    pub(super) fn link<'t>(self, address: &str, text: &'t str) -> Cow<'t, str> {
+        const END: &str = "\u{1b}\\";
+        if self.0 { format!("\u{1b}]8;;{address}{END}{text}\u{1b}]8;;{END}").into() } else { text.into() }
+    }
+
     fn with<'t>(self, code: &str, text: &'t str) -> Cow<'t, str> {
         if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m").into() } else { text.into() }
     }
@@ -163,5 +169,10 @@ mod tests {
     fn colours_are_only_there_when_they_are_wanted() {
         assert_eq!(Paint(false).red("no"), "no");
         assert_eq!(Paint(true).red("no"), "\u{1b}[31mno\u{1b}[0m");
+        assert_eq!(Paint(false).link("https://example.org", "page"), "page");
+        assert_eq!(
+            Paint(true).link("https://example.org", "page"),
+            "\u{1b}]8;;https://example.org\u{1b}\\page\u{1b}]8;;\u{1b}\\"
+        );
     }
 }

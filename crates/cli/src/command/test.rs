@@ -207,7 +207,11 @@ impl Test {
         remarks.iter().for_each(|remark| warn(remark));
         // A suite's files may be of any kind; where there are no rules, they are nobody's data.
         let has_rules = suites.is_empty() || found.has_others;
-        let mut rules = has_rules.then(|| self.rules(&suites)).transpose()?;
+        let mut rules = match has_rules.then(|| self.rules(&suites)) {
+            // The other files of the folder belong to nothing here.
+            Some(Err(TestError::NoRules(_))) if !suites.is_empty() => None,
+            rules => rules.transpose()?,
+        };
         if rules.is_none() && self.counts_lines() {
             return Err(TestError::NothingToCover(paths(&self.given())));
         }

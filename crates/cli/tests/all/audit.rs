@@ -104,7 +104,7 @@ fn what_nobody_answers_is_a_problem() {
     assert_eq!((json.code, html.code), (1, 1));
     let report: Value = serde_json::from_str(&json.output).unwrap();
     let problem = report["problems"][0].as_str().unwrap();
-    assert!(problem.starts_with("nobody is there to answer `oci/v1/manifest_digest"), "{problem}");
+    assert!(problem.starts_with("nobody is there to answer which digest `"), "{problem}");
     assert!(html.output.contains("nobody is there to answer"), "{}", html.output);
 }
 

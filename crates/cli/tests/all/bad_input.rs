@@ -346,5 +346,7 @@ fn a_host_that_hangs_ends_at_the_deadline() {
     let mut listed = pod(json!("r.io/app:1"));
     listed["settings"] = json!({"registries": ["ghcr.io"]});
     let reply = module.call("validate", &bytes(&listed), silent());
-    assert!(String::from_utf8(reply.response.unwrap()).unwrap().contains("`registries`"));
+    assert!(
+        String::from_utf8(reply.response.unwrap()).unwrap().contains("isn't allowed (settings: `registries: ghcr.io`)")
+    );
 }

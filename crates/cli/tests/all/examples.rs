@@ -60,7 +60,7 @@ fn without_any_setting_some_case_would_end_differently() {
         // What no case has, another test misses.
         if !is_required && !mutants.is_empty() {
             let suite = folder.path().join(format!("{}_test.yaml", open.len()));
-            fs::write(suite, json!({"tests": mutants}).to_string()).unwrap();
+            fs::write(suite, json!({"exact": true, "tests": mutants}).to_string()).unwrap();
             open.insert(path);
         }
     }

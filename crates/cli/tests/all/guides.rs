@@ -7,6 +7,7 @@
 //! | `yaml settings`, `json settings` | they are valid settings, or a part of some |
 //! | `yaml refused`, and `text problems` after it | settings that are refused, with exactly these lines |
 //! | `yaml manifest` | objects with an `apiVersion`, a `kind` and a name. Kubewarden's own have no other fields than their CRDs have, and the settings of a policy are valid |
+//! | `yaml finding` | what `lint` finds something in, on the page about its rules, which `lint.rs` looks at |
 //! | `yaml policy` | a part of a ClusterAdmissionPolicy's `spec` |
 //! | `yaml suite` | a suite of cases as `docs/testing.md` has it, which passes |
 //! | `yaml file NAME`, in any language | a file that suites and commands of the page find under that name |
@@ -23,6 +24,7 @@
 //! for a whole one. With `BLESS=1` what commands write and why settings are refused is written into the pages, to be read
 //! before it is committed.
 
+use crate::lint;
 use crate::support;
 use crate::support::kubewarden;
 use crate::support::markdown;
@@ -361,6 +363,8 @@ impl Guide {
                 ("text", "problems") if last.is_some_and(|last| last.kind == "refused") => Ok(()),
                 ("text", "sample") => Ok(()),
                 ("yaml", "manifest") => manifests(fence),
+                // The page about lint is looked at whole.
+                ("yaml", "finding") if self.path == lint::PAGE => Ok(()),
                 ("yaml", "policy") => policy(fence),
                 ("yaml", "suite") => documents(fence).map(drop),
                 ("yaml", "") => example(fence),

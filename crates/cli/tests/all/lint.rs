@@ -1,6 +1,8 @@
 //! `image-admission lint`, as its users see it: each file `lint/*.txt` is a transcript, see `support/transcripts.rs`.
 
-use crate::support::transcripts;
+use crate::support::markdown::fences;
+use crate::support::{root, transcripts};
+use image_admission_settings::LintRule;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,6 +10,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::thread;
+use tempfile::TempDir;
 use transcripts::image_admission;
 
 #[test]
@@ -226,14 +229,14 @@ fn reports_that_are_files() {
     let on = || json!({ENABLED: "true", FOLDER: "/mnt/data"});
     let found = lint(reads, Some(&[(on(), json!({}))]));
     let remarks: Vec<&str> = found.output.lines().filter(|line| line.contains("[report-files]")).collect();
-    let said = |line: usize, path: &str, kind: &str| {
+    let said = |spot: &str, path: &str, kind: &str| {
         format!(
-            "settings.yaml:{line}: error: {path}: trivy-operator (Deployment `trivy-0/trivy-operator`) writes its reports into files below `/mnt/data` and makes no `{kind}`, so that images wait for ever; set `alternateReportStorage.enabled: false` in its chart, or take another source [report-files]"
+            "settings.yaml:{spot}: error: {path}: trivy-operator (Deployment `trivy-0/trivy-operator`) writes its reports into files below `/mnt/data` and makes no `{kind}`, so that images wait for ever; set `alternateReportStorage.enabled: false` in its chart, or take another source [report-files]"
         )
     };
     assert_eq!(
         remarks,
-        [said(8, "reports.sources[1]", "VulnerabilityReport"), said(5, "reports.sboms[0]", "SbomReport")],
+        [said("8:7", "reports.sources[1]", "VulnerabilityReport"), said("5:11", "reports.sboms[0]", "SbomReport")],
         "{found:?}"
     );
     assert_eq!(found.code, 2);
@@ -273,4 +276,84 @@ fn reports_that_are_files() {
         (1, true),
         "{forbidden:?}"
     );
+}
+
+/// What is written where there is nothing to say of the standard input.
+pub(crate) const NO_FINDINGS: &str = "no findings in the standard input\n";
+
+/// The page that explains each rule.
+pub(crate) const PAGE: &str = "docs/lint.md";
+
+/// Every rule has a section, in which the first example has the finding, and the second hasn't.
+#[test]
+fn the_page_shows_what_each_rule_finds() {
+    let page = fs::read_to_string(root().join(PAGE)).unwrap();
+    let mut sections = page.split("\n## ").skip(1).map(|section| section.split_once('\n').unwrap());
+    let folder = TempDir::new().unwrap();
+    let mut shown = 0;
+    for rule in LintRule::ALL {
+        let (name, section) = sections.next().unwrap_or_default();
+        assert_eq!(name, rule.name(), "the sections are in the order of the rules");
+        let fences = fences(section).unwrap();
+        let found = |text: &str| {
+            let outcome = image_admission(folder.path(), &["lint", "-"], text.as_bytes());
+            assert!(outcome.errors.is_empty(), "{name}: {}", outcome.errors);
+            outcome.output.contains(&format!("[{name}]"))
+        };
+        match fences.as_slice() {
+            [bad, good] => {
+                assert_eq!(
+                    (bad.kind.as_str(), found(&bad.text), found(&good.text)),
+                    ("finding", true, false),
+                    "{name}"
+                );
+                shown += 1;
+            }
+            // What only a cluster has.
+            [sample] => assert!(sample.kind == "sample" && sample.text.contains(&format!("[{name}]")), "{name}"),
+            other => panic!("{name} has {} fences", other.len()),
+        }
+    }
+    assert_eq!(sections.next(), None);
+    assert!(shown > 40, "{shown}");
+}
+
+/// A policy without rules is only a patch: the policy under it may have what is missing, and lists that `--fix` made would replace its
+/// own.
+#[test]
+fn a_patch_is_no_policy_that_lacks_something() {
+    let folder = TempDir::new().unwrap();
+    let patch = "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {name: image-admission}\nspec:\n  \
+        module: registry://registry.example.com/image-admission:v0.1.0\n  settings:\n    registries: [ghcr.io]\n    \
+        reports: {sources: [{sbomscanner: {namespaces: [sbomscanner]}}]}\n";
+    fs::write(folder.path().join("policy.yaml"), patch).unwrap();
+    let outcome = image_admission(folder.path(), &["lint", "--fix", "policy.yaml"], b"");
+    assert_eq!((outcome.code, outcome.output.as_str()), (0, "no findings in `policy.yaml`\n"), "{}", outcome.errors);
+    assert_eq!(fs::read_to_string(folder.path().join("policy.yaml")).unwrap(), patch);
+    let whole = patch.replace("spec:\n", "spec:\n  rules: []\n");
+    let outcome = image_admission(folder.path(), &["lint", "-"], whole.as_bytes());
+    assert!(outcome.output.contains("[missing-kind]"), "{}", outcome.output);
+}
+
+/// A folder is what the cluster gets: kustomize renders it, and without kustomize's program the policies in it are looked at.
+#[test]
+fn a_folder_is_what_the_cluster_gets() {
+    let folder = TempDir::new().unwrap();
+    let init = ["init", "--scanner", "sbomscanner", "--registries", "ghcr.io", "--module", "ghcr.io/team/policy:v1"];
+    assert_eq!(image_admission(folder.path(), &init, b"").code, 0);
+    let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
+    assert_eq!(
+        (outcome.code, outcome.output.as_str()),
+        (0, "no findings in `image-admission`\n"),
+        "{}",
+        outcome.errors
+    );
+    let fixed = image_admission(folder.path(), &["lint", "--fix", "image-admission"], b"");
+    assert_eq!(fixed.code, 1, "{}", fixed.output);
+    fs::remove_file(folder.path().join("image-admission/kustomization.yaml")).unwrap();
+    let broken =
+        fs::read_to_string(folder.path().join("image-admission/policy.yaml")).unwrap().replace("ghcr.io]", "]");
+    fs::write(folder.path().join("image-admission/policy.yaml"), broken).unwrap();
+    let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
+    assert!(outcome.output.contains("image-admission/policy.yaml:") && outcome.output.contains("[any-registry]"));
 }

@@ -152,7 +152,10 @@ fn check_invalid(suite: &str, problem: &str) {
 fn what_is_no_suite_is_refused() {
     check_invalid("", "it is empty; its cases are a list below `tests`");
     check_invalid("a: 1\n---\nb: 1\n", "it has several documents; a suite is one");
-    check_invalid("[]", "`[]` is not a map with `settings`, `settingsOf`, `images`, `cluster`, `replay`, `tests`");
+    check_invalid(
+        "[]",
+        "`[]` is not a map with `settings`, `settingsOf`, `images`, `cluster`, `replay`, `exact`, `tests`",
+    );
     check_invalid(
         "settings: {}",
         "tests: it is missing; a file with this name is a suite: list its cases below `tests`, or rename it if it is none",

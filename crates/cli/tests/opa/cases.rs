@@ -1,4 +1,4 @@
-//! OPA's own conformance cases, in v0 and v1, each with what came of it. docs/rego.md has the table.
+//! OPA's own conformance cases, in v0 and v1, each with what came of it. docs/rego-reference.md has the table.
 
 use super::alike::{alike, sorted};
 use image_admission_rego::conformance::{Question, Unanswered, answer};
@@ -212,6 +212,6 @@ fn opas_cases_are_answered_as_the_ledger_says() {
     }
     println!("{table}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let guide = include_str!("../../../../docs/rego.md");
-    assert!(guide.contains(&table), "docs/rego.md has another table than this one");
+    let guide = include_str!("../../../../docs/rego-reference.md");
+    assert!(guide.contains(&table), "docs/rego-reference.md has another table than this one");
 }

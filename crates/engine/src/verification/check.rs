@@ -174,6 +174,9 @@ fn read(
     }
 }
 
+/// What CEL has for lists and maps, and is no function.
+const MACROS: [&str; 6] = ["all", "exists", "exists_one", "filter", "has", "map"];
+
 /// Unknown names in an expression.
 fn unknown(references: &References, text: &str, known: &KnownNames) -> Vec<String> {
     let mut problems = Vec::new();
@@ -210,7 +213,8 @@ fn unknown(references: &References, text: &str, known: &KnownNames) -> Vec<Strin
     }
     for name in &references.functions {
         if !functions::is_known(name) && !functions::needs_standard_library(name) && !questions::is_known(name) {
-            let own: Vec<String> = questions::names().chain(functions::names()).map(str::to_owned).collect();
+            let own = questions::names().chain(functions::names()).chain(MACROS);
+            let own: Vec<String> = own.map(str::to_owned).collect();
             problems.push(format!("unknown function `{name}`{}", meant(name, &own, "")));
         }
     }

@@ -202,11 +202,11 @@ fn what_only_has_such_a_name_is_deployed() {
 
 #[test]
 fn the_guide_names_each_of_them() {
-    let guide = include_str!("../../../../docs/rego.md");
+    let guide = include_str!("../../../../docs/rego-reference.md");
     for (name, _, _) in REFUSED {
         let families = name.match_indices('.').map(|(at, _)| format!("`{}.*`", name.get(..at).unwrap()));
         let is_named = families.chain([format!("`{name}`")]).any(|named| guide.contains(&named));
-        assert!(is_named, "docs/rego.md doesn't name `{name}`");
+        assert!(is_named, "docs/rego-reference.md doesn't name `{name}`");
     }
 }
 

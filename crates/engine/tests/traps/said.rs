@@ -43,8 +43,8 @@ fn a_registry_that_is_not_listed_is_no_failed_scan() {
     assert_eq!(
         said(&world, &json!({"registries": ["ghcr.io"]})),
         format!(
-            "'{IMAGE}': nobody was asked about it: its registry `reg.io` is not one of those that the setting `registries` \
-             names; take it from one of them, or add `reg.io` there"
+            "'{IMAGE}': registry `reg.io` isn't allowed (settings: `registries: ghcr.io`); take the image from an allowed one, or \
+             add `reg.io`"
         )
     );
 }

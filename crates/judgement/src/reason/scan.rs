@@ -1,6 +1,6 @@
 //! Why an image has its status: of several platforms, those that made it.
 
-use super::{ReportReason, Unresolved};
+use super::{ReportReason, ReportState, Unresolved};
 use image_admission_untrusted::message::join_at_most;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -33,6 +33,11 @@ impl fmt::Display for ScanReason {
 }
 
 impl ScanReason {
+    /// Whether nothing was looked up, since the settings don't allow its registry.
+    pub fn is_registry_not_allowed(&self) -> bool {
+        matches!(self, Self::Unresolved(unresolved) if unresolved.state() == ReportState::RegistryNotAllowed)
+    }
+
     /// The reason in words.
     pub fn text(&self) -> String {
         let platforms = match self {

@@ -57,6 +57,8 @@ pub enum ReportState {
     Failed,
     /// The image can't be resolved, or a look-up failed.
     LookUpFailed,
+    /// The settings don't allow its registry, so nothing was looked up.
+    RegistryNotAllowed,
 }
 
 impl ReportState {
@@ -77,6 +79,7 @@ impl ReportState {
             Self::Pending => "pending",
             Self::Failed => "failed",
             Self::LookUpFailed => "look_up_failed",
+            Self::RegistryNotAllowed => "registry_not_allowed",
         }
     }
 }

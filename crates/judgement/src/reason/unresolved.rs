@@ -1,13 +1,17 @@
 //! Why an image can't be judged: it has no digest, no manifest, or none that is what nodes run.
 
-use super::NamedByMirror;
+use super::{NamedByMirror, ReportState};
 use image_admission_host::HostFailure;
 use image_admission_settings::{ForgivenBy, Mirror};
+use image_admission_untrusted::message::join_at_most;
 use image_admission_untrusted::remedy::{Remedy, is_on};
 use std::fmt;
 
 /// The most platforms of one image that are judged: each takes a look-up, and the pusher chooses how many there are.
 pub const MAX_PLATFORMS: usize = 64;
+
+/// The most registries that a reason names.
+const REGISTRIES_SHOWN: usize = 5;
 
 /// Why an unproven index isn't judged, and what to do.
 const UNPROVEN: &str = "its index may hold more than the host shows of it, so that nodes could run another image: push it \
@@ -17,9 +21,14 @@ const UNPROVEN: &str = "its index may hold more than the host shows of it, so th
 /// Why an image can't be judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unresolved {
-    /// A registry with this host, which the settings don't list.
-    RegistryNotListed(String),
-    /// A registry that may be inside the network, and that the settings don't list.
+    /// `registries` lists other registries.
+    RegistryNotAllowed {
+        /// The host of its registry.
+        host: String,
+        /// The registries that are allowed.
+        allowed: Vec<String>,
+    },
+    /// `registries` is empty, and the registry with this host may be inside the network.
     RegistryInternal(String),
     /// It is named by a mirror.
     NamedByMirror(NamedByMirror),
@@ -62,6 +71,14 @@ impl Unresolved {
         Self::MirrorDiffers(Box::new(MirrorDiffers { registry, says, mirror, mirror_says }))
     }
 
+    /// What is behind the status of the image.
+    pub fn state(&self) -> ReportState {
+        match self {
+            Self::RegistryNotAllowed { .. } | Self::RegistryInternal(_) => ReportState::RegistryNotAllowed,
+            _ => ReportState::LookUpFailed,
+        }
+    }
+
     /// Which value of `scanFailed` forgives it. `may_be_down`: the settings list the registry, so that no Pod author chose it.
     pub fn forgiven_by(&self, may_be_down: bool) -> ForgivenBy {
         match self {
@@ -76,7 +93,7 @@ impl Unresolved {
             | Self::NoPlatforms
             | Self::TooManyPlatforms(_)
             | Self::NoneAskedFor(_) => ForgivenBy::Accept,
-            Self::RegistryNotListed(_)
+            Self::RegistryNotAllowed { .. }
             | Self::RegistryInternal(_)
             | Self::NamedByMirror(_)
             | Self::MirrorDiffers(_)
@@ -89,17 +106,18 @@ impl Unresolved {
 impl fmt::Display for Unresolved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::RegistryNotListed(host) => {
+            Self::RegistryNotAllowed { host, allowed } => {
+                let allowed = join_at_most(allowed.iter().map(String::as_str), ", ", REGISTRIES_SHOWN);
                 write!(
                     f,
-                    "nobody was asked about it: its registry `{host}` is not one of those that the setting `registries` names; \
-                     take it from one of them, or add `{host}` there"
+                    "registry `{host}` isn't allowed (settings: `registries: {allowed}`); take the image from an allowed one, or \
+                     add `{host}`"
                 )
             }
             Self::RegistryInternal(host) => write!(
                 f,
-                "nobody was asked about it: its registry `{host}` may be inside of the network, and such are asked only when the \
-                 setting `registries` names them; add `{host}` there"
+                "registry `{host}` may be inside the network, so it isn't allowed unless the setting `registries` names it; add \
+                 `{host}`"
             ),
             Self::NamedByMirror(named) => write!(f, "nobody was asked about it: {named}"),
             Self::MirrorDiffers(differs) => differs.fmt(f),

@@ -304,6 +304,9 @@ fn check_variables(
         Wrong::Unbound(name) if name == "_" => {
             "under `not` nothing gives `_` a value; ask a rule or a comprehension whether there is one".to_owned()
         }
+        Wrong::Unbound(name) if line(text.rego, place.line).is_some_and(is_like_v1) => {
+            format!("nothing gives `{name}` a value; if this is Rego v1, write `import rego.v1` below `package`")
+        }
         Wrong::Unbound(name) => format!("nothing gives `{name}` a value"),
         Wrong::NoFunction(name) => refusal(&name).unwrap_or_else(|| missing(&name, &known)),
         Wrong::SetBelow(name) => format!(
@@ -318,6 +321,11 @@ fn check_variables(
         }
     };
     Err(placed(place, &why, line(text.rego, place.line)))
+}
+
+/// Whether a line could be of Rego v1, which v0 reads otherwise: `deny contains msg if {`.
+fn is_like_v1(line: &str) -> bool {
+    line.contains(" contains ") && line.contains(" if ")
 }
 
 /// Refuses what the parser must not even see.

@@ -165,10 +165,10 @@ mod tests {
 
     #[test]
     fn the_guide_names_each_of_them() {
-        let guide = include_str!("../../../../docs/rego.md");
+        let guide = include_str!("../../../../docs/rego-reference.md");
         for Added { name, .. } in ADDED.iter().filter(|added| !added.name.starts_with("internal.")) {
             let is_named = guide.contains(&format!("`{name}`")) || guide.contains(&format!("`{name}("));
-            assert!(is_named, "docs/rego.md doesn't name `{name}`");
+            assert!(is_named, "docs/rego-reference.md doesn't name `{name}`");
         }
     }
 

@@ -5,7 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+use serde_json::value::RawValue;
+
 use super::object::{Object, ObjectName, Read};
+use super::selection::NamespaceLabels;
 use crate::command::rego::{SourceError, entries, is_folder};
 use image_admission_manifests::document::{self, Document, documents};
 use image_admission_manifests::request::objects_if_any;
@@ -17,6 +21,8 @@ pub(super) struct Collection {
     pub(super) objects: Vec<Object>,
     /// How many documents in folders are no objects.
     pub(super) others: usize,
+    /// The labels of the namespaces that were found.
+    pub(super) namespaces: NamespaceLabels,
     /// What can't be read, one line each. The rest is looked at all the same.
     pub(super) problems: Vec<String>,
     /// Where each object is in the list: two dumps of a cluster may both have it.
@@ -42,12 +48,24 @@ impl Collection {
         Ok(reading.collection)
     }
 
+    /// Remembers the labels of a namespace.
+    pub(super) fn add_namespace(&mut self, json: &RawValue) {
+        let Ok(object) = serde_json::from_str::<Value>(json.get()) else { return };
+        if let Some(name) = object.pointer("/metadata/name").and_then(Value::as_str) {
+            let labels = object.pointer("/metadata/labels").and_then(Value::as_object);
+            self.namespaces.insert(name.to_owned(), labels.cloned().unwrap_or_default());
+        }
+    }
+
     /// Adds a document; false if it is no object.
     pub(super) fn add(&mut self, document: Document, namespace: Option<&str>) -> bool {
         let object = match Object::read(document, namespace.unwrap_or("default")) {
             Read::Object(object) => *object,
             Read::NoObject => return false,
         };
+        if object.name.kind == "Namespace" && object.name.group.is_empty() {
+            self.add_namespace(&object.document.json);
+        }
         if namespace.is_some_and(|namespace| object.name.namespace != namespace) {
             return true;
         }

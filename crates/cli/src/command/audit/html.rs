@@ -16,7 +16,7 @@ use chart::{Bar, chart};
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 /// The SHA-256 of the style and the script, as `Content-Security-Policy` has them. A test says what they are.
-const STYLE_HASH: &str = "S08UIWEbnI37r9s7q8POYDk9YMgRRP+2nVPn8txY36c=";
+const STYLE_HASH: &str = "4K/zqL9fzVPj6TNy2KwDYZtdBHOpY0mLHpWsTWqd2Bw=";
 const SCRIPT_HASH: &str = "+S3mOYO6in1Izraum/0VYd2zSDN9taLLmIljfzuckaA=";
 
 /// The whole page.
@@ -69,11 +69,13 @@ fn problems(page: &mut String, report: &Report) -> std::fmt::Result {
 fn cards(page: &mut String, report: &Report) -> std::fmt::Result {
     let summary = &report.summary;
     writeln!(page, "<section class=\"cards\">")?;
-    let mut card = |class: &str, number: usize, what: &str| {
-        writeln!(
+    // What there is none of needs no card.
+    let mut card = |class: &str, number: usize, what: &str| match number {
+        0 => Ok(()),
+        _ => writeln!(
             page,
             "<div class=\"panel\"><div class=\"number {class}\">{number}</div><div class=\"dim\">{what}</div></div>"
-        )
+        ),
     };
     match summary.changes {
         Some(changes) => {
@@ -112,7 +114,8 @@ fn charts(page: &mut String, report: &Report) -> std::fmt::Result {
         .iter()
         .map(|count| {
             let setting = count.setting.as_deref().unwrap_or(count.rule);
-            let label = if setting == count.rule { setting.to_owned() } else { format!("{}: {setting}", count.rule) };
+            let words = because(count.rule);
+            let label = if setting == count.rule { words.to_owned() } else { format!("{words}: {setting}") };
             (label, setting, count.workloads)
         })
         .collect();
@@ -132,10 +135,7 @@ fn charts(page: &mut String, report: &Report) -> std::fmt::Result {
 
 fn table(page: &mut String, report: &Report) -> std::fmt::Result {
     writeln!(page, "<section class=\"panel\">\n<div class=\"tools\">")?;
-    writeln!(
-        page,
-        "<input id=\"words\" type=\"search\" placeholder=\"Words to look for\" aria-label=\"Words to look for\">"
-    )?;
+    writeln!(page, "<input id=\"words\" type=\"search\" placeholder=\"Filter\" aria-label=\"Filter\">")?;
     writeln!(page, "<select id=\"verdict\" aria-label=\"Verdict\"><option value=\"\">every verdict</option>")?;
     let verdicts: &[Verdict] = match report.against {
         Some(_) => &[Verdict::NewlyDenied, Verdict::NewlyAdmitted, Verdict::OtherWarnings],
@@ -146,26 +146,27 @@ fn table(page: &mut String, report: &Report) -> std::fmt::Result {
     }
     writeln!(page, "</select>\n<span class=\"dim\" id=\"shown\">{}</span>\n</div>", report.workloads.len())?;
     writeln!(page, "<div class=\"scroll\">\n<table>\n<thead><tr>")?;
-    for column in ["Namespace", "Workload", "Pods", "Verdict", "Why"] {
+    let columns = ["Namespace", "Workload", "Pods", "Verdict", "Why", "What to do"];
+    for column in columns.into_iter().filter(|column| *column != "Pods" || report.summary.pods > 0) {
         writeln!(page, "<th scope=\"col\"><button type=\"button\">{column}</button></th>")?;
     }
     writeln!(page, "</tr></thead>\n<tbody>")?;
     // What is denied is what the page is opened for.
     for verdict in verdicts {
         for workload in report.workloads.iter().filter(|workload| Verdict::of(workload) == *verdict) {
-            row(page, workload)?;
+            row(page, workload, report.summary.pods > 0)?;
         }
     }
     writeln!(page, "</tbody>\n</table>\n</div>\n</section>")
 }
 
-fn row(page: &mut String, workload: &Workload) -> std::fmt::Result {
+fn row(page: &mut String, workload: &Workload, has_pods: bool) -> std::fmt::Result {
     let verdict = Verdict::of(workload);
     let name = escaped(&workload.name.short());
     writeln!(page, "<tr data-verdict=\"{}\">", verdict.word())?;
     writeln!(
         page,
-        "<td>{}</td><td title=\"{}\">{name}</td>",
+        "<td class=\"name\">{}</td><td class=\"name\" title=\"{}\">{name}</td>",
         escaped(&workload.name.namespace),
         escaped(&workload.source)
     )?;
@@ -174,7 +175,10 @@ fn row(page: &mut String, workload: &Workload) -> std::fmt::Result {
         (denied, pods) if denied == pods => pods.to_string(),
         (denied, pods) => format!("{denied} of {pods}"),
     };
-    writeln!(page, "<td>{pods}</td><td class=\"mark {}\">{}</td>\n<td>", verdict.class(), verdict.word())?;
+    if has_pods {
+        writeln!(page, "<td class=\"short\">{pods}</td>")?;
+    }
+    writeln!(page, "<td class=\"short mark {}\">{}</td>\n<td class=\"why\">", verdict.class(), verdict.word())?;
     reasons(page, "", &workload.reasons)?;
     if let Some(before) = &workload.before {
         reasons(page, "before: ", &before.reasons)?;
@@ -186,7 +190,27 @@ fn row(page: &mut String, workload: &Workload) -> std::fmt::Result {
         let digest = image.digest.as_deref().map(|digest| format!("<br>{}", code(digest))).unwrap_or_default();
         writeln!(page, "<li>{}{digest}</li>", code(&image.image))?;
     }
-    writeln!(page, "</ul></details></td></tr>")
+    writeln!(page, "</ul></details></td>\n<td class=\"advice\">")?;
+    advice(page, &workload.reasons)?;
+    writeln!(page, "</td></tr>")
+}
+
+/// What to do about a workload, each advice once.
+fn advice(page: &mut String, reasons: &[Told<Reason>]) -> std::fmt::Result {
+    let mut all: Vec<&str> = Vec::new();
+    for advice in reasons.iter().flat_map(|told| &told.what.advice) {
+        if !all.contains(&advice.as_str()) {
+            all.push(advice);
+        }
+    }
+    if all.is_empty() {
+        return Ok(());
+    }
+    writeln!(page, "<ul>")?;
+    for advice in all {
+        writeln!(page, "<li>{}</li>", prose(advice))?;
+    }
+    writeln!(page, "</ul>")
 }
 
 fn reasons(page: &mut String, before: &str, reasons: &[Told<Reason>]) -> std::fmt::Result {
@@ -197,13 +221,12 @@ fn reasons(page: &mut String, before: &str, reasons: &[Told<Reason>]) -> std::fm
     for Told { what, objects } in reasons {
         let image = what.image.as_deref().map(|image| format!("{}<br>", code(image))).unwrap_or_default();
         let settings: Vec<String> = what.settings.iter().map(|path| code(path)).collect();
-        let settings = if settings.is_empty() { String::new() } else { format!(" by {}", settings.join(", ")) };
+        let settings = if settings.is_empty() { String::new() } else { format!(" (by {})", settings.join(", ")) };
         let of: Vec<String> = objects.iter().map(|(kind, count)| number(*count, &escaped(kind))).collect();
-        let (message, of) = (escaped(&what.message), of.join(", "));
+        let (message, because, of) = (prose(&what.message), because(what.rule), of.join(", "));
         writeln!(
             page,
-            "<li>{image}{before}{message}<br><span class=\"dim\">{}{settings}, of {of}</span></li>",
-            what.rule
+            "<li>{image}{before}{message}<br><span class=\"dim\">{of} denied because {because}{settings}</span></li>"
         )?;
     }
     writeln!(page, "</ul>")
@@ -215,7 +238,7 @@ fn warnings(page: &mut String, before: &str, warnings: &[Told<Warning>]) -> std:
     }
     writeln!(page, "<ul>")?;
     for Told { what, .. } in warnings {
-        writeln!(page, "<li><span class=\"warned\">warning</span> {before}{}</li>", escaped(&what.message))?;
+        writeln!(page, "<li><span class=\"warned\">warning</span> {before}{}</li>", prose(&what.message))?;
     }
     writeln!(page, "</ul>")
 }
@@ -223,7 +246,8 @@ fn warnings(page: &mut String, before: &str, warnings: &[Told<Warning>]) -> std:
 fn not_judged(page: &mut String, report: &Report) -> std::fmt::Result {
     let not_judged = &report.not_judged;
     let all = not_judged.at_rest.iter().chain(&not_judged.kinds);
-    let mut rest: Vec<String> = all.map(|(what, number)| format!("{number} {}", escaped(what))).collect();
+    let all = all.map(|(what, number)| format!("{number} {what}"));
+    let mut rest: Vec<String> = not_judged.left_out().chain(all).map(|words| escaped(&words)).collect();
     if not_judged.documents > 0 {
         rest.push(number(not_judged.documents, "document") + " without an object");
     }
@@ -273,6 +297,40 @@ impl Verdict {
     }
 }
 
+/// Why something is denied, after "because".
+fn because(rule: &str) -> &str {
+    match rule {
+        "unreadable-object" => "the object can't be read",
+        "not-an-image" => "the image isn't an image reference",
+        "named-by-mirror" => "a mirror names the image",
+        "too-many-images" => "there are too many images",
+        "too-many-host-calls" => "it takes too many host calls",
+        "pre-scan" => "the image's name is rejected",
+        "custom-rules" => "custom rules reject it",
+        "verification" => "a signature or an attestation is missing",
+        "rego-policy" => "a policy in Rego rejects it",
+        "scan-policy" => "a scan policy rejects it",
+        "scan-result" => "its findings break a limit",
+        "report-pending" => "there is no scan report yet",
+        "registry-not-allowed" => "the registry isn't allowed",
+        "scan-failed" => "the scan or a look-up failed",
+        other => other,
+    }
+}
+
+/// A message as HTML: what stands between backticks is code.
+fn prose(text: &str) -> String {
+    let mut parts: Vec<&str> = text.split('`').collect();
+    // A backtick without a second one is a character like any other.
+    let last = if parts.len().is_multiple_of(2) { parts.pop() } else { None };
+    let html = |(position, part): (usize, &&str)| if position.is_multiple_of(2) { escaped(part) } else { code(part) };
+    let mut html: String = parts.iter().enumerate().map(html).collect();
+    if let Some(last) = last {
+        html.push_str(&escaped(&format!("`{last}")));
+    }
+    html
+}
+
 fn code(text: &str) -> String {
     format!("<code>{}</code>", escaped(text))
 }
@@ -306,6 +364,18 @@ mod tests {
             assert_eq!(STANDARD.encode(Sha256::digest(text)), hash);
             // Either would end early.
             assert!(!text.contains("</"));
+        }
+    }
+
+    #[test]
+    fn what_stands_between_backticks_is_code() {
+        for (text, html) in [
+            ("", ""),
+            ("a < b", "a &lt; b"),
+            ("add `ghcr.io` to `registries`", "add <code>ghcr.io</code> to <code>registries</code>"),
+            ("`<script>` and a `", "<code>&lt;script&gt;</code> and a `"),
+        ] {
+            assert_eq!(prose(text), html);
         }
     }
 

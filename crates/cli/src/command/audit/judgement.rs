@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use image_admission_engine::{Decision, NothingToJudge, Outcome, Response, check_settings, decide};
-use image_admission_explain::{Cause, Why, causes};
+use image_admission_explain::{Advice, Cause, Why, causes};
 use image_admission_host::WireHost;
 use image_admission_judgement::reason::Denial;
 use image_admission_judgement::report::PlatformReport;
@@ -20,6 +20,7 @@ use crate::command::kept::Kept;
 use image_admission_manifests::settings::FoundPolicy;
 
 use super::granted::Granted;
+use super::selection::{NamespaceLabels, Selection};
 
 /// Settings, as they are written and as they were read.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ pub(super) struct Rules {
     /// The policy that they belong to; none where they stand as they are.
     policy: Option<FoundPolicy>,
     grants: Grants,
+    selection: Selection,
     written: Value,
     read: Settings,
 }
@@ -46,6 +48,17 @@ pub(super) struct Judgement {
     pub(super) images: BTreeSet<Image>,
 }
 
+/// What came of a request.
+#[derive(Debug)]
+pub(super) struct Judged {
+    /// None where nothing was decided.
+    pub(super) judgement: Option<Judgement>,
+    /// The selector or condition that leaves it out.
+    pub(super) left_out: Option<String>,
+    /// Why nobody knows whether a condition leaves it out.
+    pub(super) problem: Option<String>,
+}
+
 /// Something that rejects an object by itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -60,6 +73,8 @@ pub(super) struct Reason {
     pub(super) settings: Vec<String>,
     /// The vulnerabilities that break a limit, the worst first.
     pub(super) findings: Vec<String>,
+    /// What to do about the image, or the object.
+    pub(super) advice: Vec<String>,
 }
 
 /// An image of an object.
@@ -80,7 +95,8 @@ impl Rules {
     ) -> Result<Self, InvalidSettings> {
         let read = check_settings(&written)?;
         let grants = policy.as_ref().map_or_else(Grants::everything, FoundPolicy::grants);
-        Ok(Self { path, policy, grants, written, read })
+        let selection = policy.as_ref().map(Selection::of).unwrap_or_default();
+        Ok(Self { path, policy, grants, selection, written, read })
     }
 
     /// The file, for people.
@@ -88,8 +104,31 @@ impl Rules {
         self.path.as_ref().map(|path| path.display().to_string())
     }
 
+    /// Whether the policy asks for labels of namespaces beside their names.
+    pub(super) fn needs_namespaces(&self) -> bool {
+        self.selection.needs_namespaces()
+    }
+
+    /// Decides a request, unless the policy leaves it out.
+    pub(super) fn judge(
+        &self,
+        request: &RawValue,
+        namespaces: &NamespaceLabels,
+        host: &Kept,
+        now: Timestamp,
+    ) -> Judged {
+        let read = serde_json::from_str(request.get()).unwrap_or_default();
+        let (left_out, problem) = match self.selection.leaves_out(&read, namespaces) {
+            Ok(left_out) => (left_out, None),
+            // The API server rejects what a condition fails for, so it is decided.
+            Err(problem) => (None, Some(problem)),
+        };
+        let judgement = if left_out.is_some() { None } else { self.decide(request, host, now) };
+        Judged { judgement, left_out, problem }
+    }
+
     /// Decides a request; none if the settings aren't about objects of its kind, or of its namespace.
-    pub(super) fn judge(&self, request: &RawValue, host: &Kept, now: Timestamp) -> Option<Judgement> {
+    fn decide(&self, request: &RawValue, host: &Kept, now: Timestamp) -> Option<Judgement> {
         let of_namespace = self.policy.as_ref().filter(|policy| policy.is_of_namespace());
         let is_elsewhere =
             |policy: &FoundPolicy| namespace_of(request).and_then(|namespace| policy.leaves_out(&namespace)).is_some();
@@ -110,7 +149,14 @@ impl Rules {
         let images = images(&decision);
         let response = Response::from(decision);
         if let (true, Some(message)) = (reasons.is_empty(), response.message) {
-            reasons.insert(Reason { image: None, rule: "other", message, settings: Vec::new(), findings: Vec::new() });
+            reasons.insert(Reason {
+                image: None,
+                rule: "other",
+                message,
+                settings: Vec::new(),
+                findings: Vec::new(),
+                advice: Vec::new(),
+            });
         }
         let warnings = response.warnings.into_iter().collect();
         Some(Judgement { is_admitted: response.accepted, reasons, warnings, images })
@@ -128,7 +174,15 @@ impl Reason {
             Why::Scan(Denial::ScanResult, _) => broken_by(decision, cause.image.as_deref()),
             _ => Vec::new(),
         };
-        Self { image: cause.image.clone(), rule: rule(&cause.why), message: cause.why.to_string(), settings, findings }
+        let advice = cause.advice.iter().map(Advice::to_string).collect();
+        Self {
+            image: cause.image.clone(),
+            rule: rule(&cause.why),
+            message: cause.why.to_string(),
+            settings,
+            findings,
+            advice,
+        }
     }
 }
 
@@ -146,6 +200,7 @@ fn rule(why: &Why) -> &'static str {
         Why::PreScanRules(_) | Why::ScanRules(_) => "custom-rules",
         Why::Verification(_) => "verification",
         Why::Policy { .. } => "rego-policy",
+        Why::Scan(_, Some(reason)) if reason.is_registry_not_allowed() => "registry-not-allowed",
         Why::Scan(denial, _) => denial.name(),
     }
 }

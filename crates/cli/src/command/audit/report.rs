@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::judgement::{Image, Judgement, Reason};
 use super::object::{ObjectName, Rest};
+use super::table::number;
 use image_admission_manifests::document::Place;
 
 /// The version of the JSON's shape. It changes when a key goes, or means something else.
@@ -168,6 +169,9 @@ pub(super) struct Warning {
 pub(super) struct NotJudged {
     /// Objects that the settings aren't about, by kind and group.
     pub(super) kinds: BTreeMap<String, usize>,
+    /// Objects that the policy leaves out, by the selector or condition that does.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) left_out: BTreeMap<String, usize>,
     /// Objects of which nothing runs any more, by kind and why.
     pub(super) at_rest: BTreeMap<String, usize>,
     /// Documents in folders that are no objects.
@@ -393,6 +397,13 @@ impl From<(String, (BTreeSet<String>, usize))> for FindingCount {
 }
 
 impl NotJudged {
+    /// What the policy leaves out, for people: `3 objects left out by the policy's namespaceSelector`.
+    pub(super) fn left_out(&self) -> impl Iterator<Item = String> {
+        let words =
+            |(by, count): (&String, &usize)| format!("{} left out by the policy's {by}", number(*count, "object"));
+        self.left_out.iter().map(words)
+    }
+
     /// Counts an object that is still there, and runs nothing.
     pub(super) fn at_rest(&mut self, name: &ObjectName, rest: Rest) {
         *self.at_rest.entry(format!("{} {}", name.kind, rest.words())).or_default() += 1;

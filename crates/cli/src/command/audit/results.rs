@@ -9,7 +9,7 @@ const NEWLY_ADMITTED: &str = "newly-admitted";
 const UNREADABLE: &str = "unreadable-source";
 
 /// What may be found. The reasons' names are those of [`Reason::rule`].
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 18] = [
     denial("unreadable-object", "an object that isn't what its definition says"),
     denial("not-an-image", "an image that is no image reference"),
     denial("named-by-mirror", "an image that is named by a mirror of its registry"),
@@ -22,6 +22,7 @@ const RULES: [Rule; 17] = [
     denial("scan-policy", "an image that a scan policy rejects whatever was found"),
     denial("scan-result", "an image whose scan report breaks a limit"),
     denial("report-pending", "an image that has no scan report yet"),
+    denial("registry-not-allowed", "an image of a registry that `registries` doesn't allow"),
     denial("scan-failed", "an image that couldn't be scanned or looked up"),
     denial("other", "an object that is rejected for another reason"),
     denial(UNREADABLE, "something that couldn't be read, listed or answered"),

@@ -142,8 +142,8 @@ impl Page {
         let line = self.paint.bold(&format!("{found}: {said}")).into_owned();
         self.line(&line);
         let not_judged = &report.not_judged;
-        let mut rest: Vec<String> =
-            not_judged.at_rest.iter().map(|(what, number)| format!("{number} {what}")).collect();
+        let at_rest = not_judged.at_rest.iter().map(|(what, number)| format!("{number} {what}"));
+        let mut rest: Vec<String> = not_judged.left_out().chain(at_rest).collect();
         let kinds = not_judged.kinds.iter().map(|(kind, number)| format!("{number} {kind}"));
         rest.extend(kinds.take(KINDS_SHOWN));
         if let more @ 1.. = not_judged.kinds.len().saturating_sub(KINDS_SHOWN) {

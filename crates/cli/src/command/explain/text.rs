@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use image_admission_explain::{Action, Advice, Cause, Change, Decider, Edit, Explanation, Opens, Stuck};
 use serde_json::{Value, json};
 
-use crate::command::HOW_TO_ANSWER;
 use crate::command::diff::yaml;
+use crate::command::nobody_answers;
 use crate::command::terminal::{Paint, in_one_line, printable};
 use image_admission_manifests::request::Subject;
 
@@ -133,10 +133,7 @@ fn setting(decider: &Decider) -> String {
 fn why_not(explanation: &Explanation, unanswered: Option<&str>) -> String {
     let causes = &explanation.causes;
     if let Some(call) = unanswered {
-        return format!(
-            "No change can be tried, since nobody is there to answer `{}`: {HOW_TO_ANSWER}.",
-            in_one_line(call)
-        );
+        return format!("No change can be tried, since {}.", in_one_line(&nobody_answers(call)));
     }
     let rules: Vec<&str> = causes
         .iter()

@@ -10,6 +10,9 @@ use image_admission_image::ImageReference;
 use image_admission_settings::Settings;
 use serde_json::{Value, json};
 
+/// Where the images of most clusters are, their own parts included.
+pub(super) const USUAL_REGISTRIES: &str = "docker.io, ghcr.io, quay.io, registry.k8s.io";
+
 /// What stands for no further namespace.
 pub(super) const NO_OTHERS: &str = "-";
 
@@ -33,6 +36,10 @@ pub(super) struct Choices {
     pub(super) mode: Mode,
     /// Whether a second policy judges what other webhooks changed.
     pub(super) is_validating: bool,
+    /// Components that are applied too.
+    pub(super) with: BTreeSet<With>,
+    /// Images that must be signed.
+    pub(super) signed: Option<Signed>,
     /// The policy's module, with its scheme.
     pub(super) module: String,
     /// The policy server's image.
@@ -52,6 +59,26 @@ pub(super) enum Scanner {
     Registry,
     /// Nobody yet: what comes from one of the registries runs, unseen
     None,
+}
+
+/// A component of the base that is applied too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(super) enum With {
+    /// Let people with a right start a workload unjudged, in an emergency
+    BreakGlass,
+    /// Let teams write exemptions as objects, within bounds
+    Exemptions,
+    /// Metrics and alerts for the Prometheus Operator
+    Monitoring,
+}
+
+/// Images that must be signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Signed {
+    /// How their names begin.
+    pub(super) prefix: String,
+    /// Who must have signed them.
+    pub(super) signer: Signer,
 }
 
 /// Whether anything is rejected.
@@ -132,15 +159,16 @@ impl Scanner {
         }
     }
 
-    /// The namespace that it runs in and that is to be left out, as far as that is known.
-    pub(super) fn left_out(self, namespaces: &[String]) -> Option<&'static str> {
+    /// The namespaces that it needs to start in, as far as they are known: they are to be left out. SBOMscanner's certificates are
+    /// cert-manager's, and its database is CloudNativePG's.
+    pub(super) fn left_out(self, namespaces: &[String]) -> Vec<&'static str> {
+        // If it was moved, only its users know where it is.
+        let own = self.namespace().filter(|own| namespaces.iter().any(|one| one == own));
         match self {
-            Self::TrivyOperator => Some("trivy-system"),
-            // Whoever has moved it says where it is.
-            Self::Sbomscanner | Self::Kubescape => {
-                self.namespace().filter(|own| namespaces.iter().any(|one| one == own))
-            }
-            Self::Registry | Self::None => None,
+            Self::TrivyOperator => vec!["trivy-system"],
+            Self::Sbomscanner => own.into_iter().chain(["cert-manager", "cnpg-system"]).collect(),
+            Self::Kubescape => own.into_iter().collect(),
+            Self::Registry | Self::None => Vec::new(),
         }
     }
 
@@ -155,6 +183,43 @@ impl Scanner {
             ));
         }
         Ok(namespaces)
+    }
+}
+
+impl With {
+    /// Its folder in the base.
+    pub(super) fn component(self) -> &'static str {
+        match self {
+            Self::BreakGlass => "break-glass",
+            Self::Exemptions => "exemptions",
+            Self::Monitoring => "monitoring",
+        }
+    }
+}
+
+impl Signed {
+    /// Reads `ghcr.io/team/=SIGNER`.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let split = text.split_once('=').filter(|(prefix, _)| prefix.contains('/'));
+        let Some((prefix, signer)) = split else {
+            return Err(format!("`{text}` names no images and who signs them: write `ghcr.io/team/=SIGNER`"));
+        };
+        let signer = Signer::read(signer)?;
+        let signed = Self { prefix: prefix.to_owned(), signer };
+        match check_settings(&json!({"imageVerification": [{
+            "name": "signed",
+            "matchConstraints": {"imageRules": {"references": [signed.glob()]}},
+            "attestors": [{"name": "signer", "cosign": {"keyless": {"githubActions": {"owner": "owner"}}}}],
+            "verifications": [{"expression": "true"}],
+        }]})) {
+            Ok(_) => Ok(signed),
+            Err(problems) => Err(format!("`{prefix}`: {}", without_path(&problems.to_string()))),
+        }
+    }
+
+    /// The images as a glob.
+    pub(super) fn glob(&self) -> String {
+        format!("{}*", self.prefix)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::BASE;
 use super::base;
-use super::choices::{Choices, Mode, Scanner, Signer};
+use super::choices::{Choices, Mode, Scanner, Signed, Signer};
 use super::yaml::{block, list, text};
 
 /// The file with the module, the namespaces and the settings.
@@ -37,6 +37,7 @@ resources:
     let mut components = Vec::new();
     components.extend(choices.scanner.component().map(|component| format!("  - {BASE}/{component}\n")));
     components.extend(choices.is_validating.then(|| format!("  - {BASE}/validating\n")));
+    components.extend(choices.with.iter().map(|with| format!("  - {BASE}/{}\n", with.component())));
     let monitor = format!("  - {BASE}/monitor          # to enforce, take this line out, and apply it again\n");
     components.extend((choices.mode == Mode::Monitor).then_some(monitor));
     if !components.is_empty() {
@@ -147,11 +148,33 @@ spec:
   settings:
     # The only registries that are asked about images; any other image is rejected without a call.
     registries: {}
-{}",
+{}{}",
         text(&choices.module),
         list(&choices.left_out),
         list(&choices.registries),
-        judging(choices)
+        judging(choices),
+        choices.signed.as_ref().map(verification).unwrap_or_default()
+    )
+}
+
+/// The settings that ask for signatures.
+fn verification(signed: &Signed) -> String {
+    format!(
+        "    imageVerification:
+      - name: signed
+        # Images that pre-scan accepts are verified too.
+        verifyPreScanAccepted: true
+        # A glob, not a prefix. Images elsewhere need no signature.
+        matchConstraints: {{imageRules: {{references: [{}]}}}}
+        attestors:
+          - name: signer
+            cosign:
+{}        verifications:
+          - expression: images.all.all(image, verifyImageSignatures(image, [attestors.signer]) > 0)
+            message: this image isn't signed as it must be
+",
+        text(&signed.glob()),
+        cosign(&signed.signer, 14)
     )
 }
 

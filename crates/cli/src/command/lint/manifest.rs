@@ -9,6 +9,9 @@ use serde_json::{Map, Value};
 use super::{group, namespaced};
 use image_admission_manifests::settings::{Found, FoundPolicy};
 
+/// Where a manifest says which requests the API server sends.
+const RULES: &str = "/spec/rules";
+
 /// What is to be remarked of the manifest that settings stand in; nothing where they stand alone. `servers` are the PolicyServers
 /// beside it.
 pub(super) fn remarks(found: &Found, settings: &Settings, servers: &[Value]) -> Vec<Remark> {
@@ -17,7 +20,7 @@ pub(super) fn remarks(found: &Found, settings: &Settings, servers: &[Value]) -> 
     let mut remarks = Vec::new();
     if found.is_of_namespace() {
         remarks.extend(namespaced::remarks(found, &policy, settings, servers));
-    } else {
+    } else if policy.pointer(RULES).is_some() {
         remarks.extend(missing_kinds(found, &policy, settings));
     }
     if let Some(rules) = rules(&policy) {
@@ -80,9 +83,15 @@ fn by_label(policy: &Value) -> Vec<Remark> {
         .collect()
 }
 
+/// Whether the manifest is only a patch of one: a policy has rules. What a patch leaves out, the manifest under it may have.
+pub(super) fn is_patch(found: &Found) -> bool {
+    let Some(found) = &found.policy else { return false };
+    serde_json::from_str(found.manifest.get()).is_ok_and(|policy: Value| policy.pointer(RULES).is_none())
+}
+
 /// Which requests the API server sends; none where the manifest doesn't say it.
 fn rules(policy: &Value) -> Option<Vec<ResourceRule>> {
-    let rules = policy.pointer("/spec/rules")?.as_array()?;
+    let rules = policy.pointer(RULES)?.as_array()?;
     let texts = |rule: &Value, key: &str| {
         let list = rule.get(key).and_then(Value::as_array).into_iter().flatten();
         list.filter_map(Value::as_str).map(str::to_owned).collect()

@@ -39,7 +39,7 @@ fn check(file: &File, looked: &Looked, lines: Option<&Lines<'_>>) -> Check {
     let name = file.path.display().to_string();
     let location = |path: Option<&str>| Location {
         file: Some(name.clone()),
-        line: lines.and_then(|lines| looked.line(lines, path.unwrap_or_default())),
+        line: lines.and_then(|lines| looked.spot(lines, path.unwrap_or_default())).map(|spot| spot.line),
         object: None,
         field: path.map(str::to_owned),
     };

@@ -67,6 +67,18 @@ impl Problem {
         self.place.as_ref()
     }
 
+    /// Whether the line could be of Rego v1: `deny contains msg if {`.
+    pub(super) fn is_like_v1(&self) -> bool {
+        let source = self.place.as_ref().map_or("", |place| place.source.trim());
+        source.ends_with(" if {") || source.contains(" contains ") || source.contains(" if ")
+    }
+
+    /// Says what to do about it.
+    pub(super) fn add_hint(&mut self, hint: &str) {
+        self.message.push_str("; ");
+        self.message.push_str(hint);
+    }
+
     /// What it is.
     pub(in crate::command) fn message(&self) -> &str {
         &self.message

@@ -212,9 +212,9 @@ impl Positions<'_> {
         let within = [&[][..], &["request", "object"], &["object"]];
         let exact = within.into_iter().find_map(|above| {
             let path: Vec<String> = above.iter().map(|step| (*step).to_owned()).chain(steps.iter().cloned()).collect();
-            lines.spot(place.document(), &path, Part::Key).map(|spot| spot.line)
+            lines.spot(place.document(), &path, Part::Key)
         });
-        exact.or_else(|| lines.nearest(place.document(), &[]))
+        exact.or_else(|| lines.nearest(place.document(), &[])).map(|spot| spot.line)
     }
 }
 

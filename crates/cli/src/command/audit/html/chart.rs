@@ -35,7 +35,7 @@ pub(super) fn chart<'t>(
     let all = bars.len();
     let mut bars: Vec<Bar<'t>> = bars.collect();
     bars.sort_by_key(|bar| std::cmp::Reverse((bar.some, bar.rest)));
-    let Some(longest) = bars.iter().map(|bar| bar.some + bar.rest).max() else { return Ok(()) };
+    let Some(longest @ 1..) = bars.iter().map(|bar| bar.some + bar.rest).max() else { return Ok(()) };
     bars.truncate(BARS);
     writeln!(page, "<div class=\"panel\"><h2>{title}</h2>")?;
     let height = bars.len() * ROW;
@@ -97,6 +97,7 @@ mod tests {
     fn nothing_makes_no_chart() {
         let mut page = String::new();
         chart(&mut page, "Workloads", "", std::iter::empty()).unwrap();
+        chart(&mut page, "Workloads", "", [Bar { label: "a", words: "a", some: 0, rest: 0 }].into_iter()).unwrap();
         assert_eq!(page, "");
     }
 
@@ -104,7 +105,7 @@ mod tests {
     fn labels_are_short_and_only_text() {
         let label = "<svg onload=x>".repeat(40);
         let mut page = String::new();
-        chart(&mut page, "Workloads", "", [Bar { label: &label, words: "\"><script>", some: 0, rest: 0 }].into_iter())
+        chart(&mut page, "Workloads", "", [Bar { label: &label, words: "\"><script>", some: 1, rest: 0 }].into_iter())
             .unwrap();
         assert!(!page.contains("<svg onload") && !page.contains("<script>"), "{page}");
         assert!(page.contains("…</text>"), "{page}");

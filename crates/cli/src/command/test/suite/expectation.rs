@@ -1,7 +1,7 @@
 //! What a case expects of the policy, and how what the policy said differs from it.
 //!
-//! What a case doesn't mention is expected not to be there: warnings, and changes of the object. The words of a rejection
-//! and the host calls are only looked at where the case mentions them.
+//! What a case doesn't mention plays no part. With `exact` no warning and no change of the object is expected unless the case mentions
+//! it.
 
 use image_admission_engine::Response;
 use serde_json::Value;
@@ -22,7 +22,8 @@ pub(super) enum Expectation {
 #[derive(Debug)]
 pub(super) struct Decision {
     pub(super) verdict: Expected,
-    pub(super) warnings: Vec<String>,
+    /// None if warnings play no part.
+    pub(super) warnings: Option<Vec<String>>,
     /// None if calls play no part.
     pub(super) calls: Option<Calls>,
 }
@@ -37,6 +38,8 @@ pub(super) enum Expected {
 /// What becomes of an object that is allowed.
 #[derive(Debug)]
 pub(super) enum Mutation {
+    /// That plays no part.
+    Unsaid,
     /// It stays as it is.
     None,
     /// It is changed, however.
@@ -99,8 +102,8 @@ impl Decision {
             }
             (Expected::Rejected(expected), false) => expected.compare(message, &mut parts),
         }
-        if self.warnings != response.warnings {
-            differ("expect.warnings", &lines(&self.warnings), &lines(&response.warnings), &mut parts);
+        if let Some(warnings) = self.warnings.as_ref().filter(|warnings| **warnings != response.warnings) {
+            differ("expect.warnings", &lines(warnings), &lines(&response.warnings), &mut parts);
         }
         match &self.calls {
             Some(Calls::Number(number)) if *number != calls.len() => {
@@ -122,7 +125,7 @@ impl Decision {
 impl Mutation {
     fn compare(&self, mutated: Option<&Value>, object: Option<&Value>, parts: &mut Vec<Part>) {
         match (self, mutated) {
-            (Self::None, None) | (Self::Any, Some(_)) => {}
+            (Self::Unsaid, _) | (Self::None, None) | (Self::Any, Some(_)) => {}
             (Self::None, Some(after)) => {
                 parts.push(text("expect.mutated: no change was expected, and the policy changes the object:"));
                 parts.push(Part::Difference(diff(object.unwrap_or(&Value::Null), after)));

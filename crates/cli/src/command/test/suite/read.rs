@@ -19,7 +19,7 @@ use image_admission_manifests::settings::{Found, chosen};
 use image_admission_module_host::answers::Grants;
 
 /// What all cases share.
-const SHARED: &[&str] = &["settings", "settingsOf", "images", "cluster", "replay", "tests"];
+const SHARED: &[&str] = &["settings", "settingsOf", "images", "cluster", "replay", "exact", "tests"];
 /// A case. The first five replace what is shared.
 const CASE: &[&str] = &[
     "settings",
@@ -41,13 +41,13 @@ const CASE: &[&str] = &[
     "expect",
 ];
 /// What a case expects.
-const EXPECT: &[&str] = &["verdict", "message", "messageContains", "warnings", "mutated", "calls"];
+const EXPECT: &[&str] = &["verdict", "message", "messageContains", "warnings", "mutated", "calls", "exact"];
 /// What only objects need, as requests say it themselves.
 const OF_OBJECTS: &[&str] = &["operation", "oldObject", "namespace", "subResource", "userInfo", "dryRun"];
 /// What a case is about that has a request.
 const OF_REQUESTS: &[&str] = &["manifest", "object", "request", "images", "cluster", "replay"];
 /// What is expected of a request, and not of settings.
-const OF_DECISIONS: &[&str] = &["warnings", "mutated", "calls"];
+const OF_DECISIONS: &[&str] = &["warnings", "mutated", "calls", "exact"];
 /// Who asks, as AdmissionRequests have it.
 const USER: &[&str] = &["username", "uid", "groups", "extra"];
 
@@ -66,6 +66,7 @@ impl Suite {
             problems: Problems::default(),
             files: BTreeSet::new(),
             answers: BTreeMap::new(),
+            is_exact: false,
         };
         reading.belongs(path);
         let cases = reading.suite(&value);
@@ -99,6 +100,8 @@ struct Reading {
     problems: Problems,
     files: BTreeSet<PathBuf>,
     answers: BTreeMap<Place, Answers>,
+    /// Whether what a case doesn't mention is expected not to be there, unless the case says otherwise.
+    is_exact: bool,
 }
 
 /// What all cases have that don't say otherwise.
@@ -122,6 +125,7 @@ impl Reading {
         if tests.is_empty() {
             self.problems.add("tests", "there is no case, so that nothing is tested; add one, or remove the suite");
         }
+        self.is_exact = keys.boolean("exact", &mut self.problems);
         let nowhere = Place::Files { images: None, cluster: None };
         self.read_answers(&nowhere, &keys);
         let shared = Shared { settings: self.settings(&keys), place: self.place(&keys, None).unwrap_or(nowhere) };
@@ -463,8 +467,12 @@ impl Reading {
             }
             return self.message(&expect).map(Expectation::Invalid);
         }
-        let verdict = self.verdict(&expect);
-        let warnings = expect.texts("warnings", &mut self.problems).unwrap_or_default();
+        let is_exact = match expect.get("exact") {
+            Some(_) => expect.boolean("exact", &mut self.problems),
+            None => self.is_exact,
+        };
+        let verdict = self.verdict(&expect, is_exact);
+        let warnings = expect.texts("warnings", &mut self.problems).or_else(|| is_exact.then(Vec::new));
         let calls = expect.get("calls").and_then(|value| match value.as_u64() {
             Some(number) => usize::try_from(number).ok().map(Calls::Number),
             None if value.is_array() => expect.texts("calls", &mut self.problems).map(Calls::These),
@@ -476,14 +484,14 @@ impl Reading {
         Some(Expectation::Decision(Decision { verdict: verdict?, warnings, calls }))
     }
 
-    fn verdict(&mut self, expect: &Keys<'_>) -> Option<Expected> {
+    fn verdict(&mut self, expect: &Keys<'_>, is_exact: bool) -> Option<Expected> {
         const VERDICTS: [&str; 3] = ["allowed", "rejected", "invalid"];
         let path = expect.at("verdict");
         if expect.get("verdict").is_none() {
             self.problems.add(&path, "it is missing; say what the policy decides, `allowed` or `rejected`, or that it finds the settings `invalid`");
         }
         let message = self.message(expect);
-        let mutation = self.mutation(expect);
+        let mutation = self.mutation(expect, is_exact);
         match expect.text("verdict", &mut self.problems)? {
             "allowed" => {
                 for key in ["message", "messageContains"].into_iter().filter(|key| expect.get(key).is_some()) {
@@ -492,7 +500,7 @@ impl Reading {
                 Some(Expected::Allowed(mutation?))
             }
             "rejected" => {
-                if !matches!(mutation, None | Some(Mutation::None)) {
+                if !matches!(mutation, None | Some(Mutation::Unsaid | Mutation::None)) {
                     self.problems.add(&expect.at("mutated"), "what is rejected is not changed; leave it out");
                 }
                 Some(Expected::Rejected(message?))
@@ -528,8 +536,9 @@ impl Reading {
         Some(Message::With(texts))
     }
 
-    fn mutation(&mut self, expect: &Keys<'_>) -> Option<Mutation> {
+    fn mutation(&mut self, expect: &Keys<'_>, is_exact: bool) -> Option<Mutation> {
         match expect.get("mutated") {
+            None if !is_exact => Some(Mutation::Unsaid),
             None | Some(Value::Bool(false)) => Some(Mutation::None),
             Some(Value::Bool(true)) => Some(Mutation::Any),
             Some(_) => {
