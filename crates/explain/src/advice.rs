@@ -192,13 +192,13 @@ impl fmt::Display for Advice {
                 return write!(f, "do without what has {}: no fix is known", named(ids));
             }
             Self::MendExemption(objects) => {
-                return write!(f, "mend {}: the reason says why it doesn't hold", named(objects));
+                return write!(f, "fix {}: the reason says why it doesn't hold", named(objects));
             }
             Self::Exempt => {
                 "or have what doesn't matter exempted by an ImageExemption, where you may write one: `image-admission exempt` does"
             }
             Self::MendVex(artifact) => {
-                return write!(f, "mend the VEX document {}: the reason says why it isn't used", cut(artifact, 300));
+                return write!(f, "fix the VEX document {}: the reason says why it isn't used", cut(artifact, 300));
             }
             Self::SayWhy(asked_for) => {
                 return write!(

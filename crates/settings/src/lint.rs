@@ -513,7 +513,7 @@ impl Lints {
 
     fn any_registry(&mut self, settings: &Settings) {
         if settings.registries.is_empty() {
-            let message = "empty, so that whoever creates a Pod chooses which address the policy server asks (any but those that are inside by their names); list those that images may come from";
+            let message = "empty, so the policy server contacts any public registry that a Pod names; list the registries that images may come from";
             self.add(LintRule::AnyRegistry, "registries", message);
         }
     }
@@ -526,14 +526,16 @@ impl Lints {
             let is_written = is_raw && !path.starts_with("exemptions");
             if prefix.is_short_name() && !is_written {
                 let message = format!(
-                    "the prefix `{name}` is the beginning of a registry's host; an image of Docker Hub is `docker.io/library/{name}`"
+                    "the prefix `{name}` is the beginning of a registry's host; for an image of Docker Hub write `docker.io/library/{name}:` and `docker.io/library/{name}@`"
                 );
                 self.add(LintRule::ShortName, path, message);
             } else if let Some(message) = at_mirror("prefix", prefix.canonical(), settings) {
                 self.add(LintRule::NameAtMirror, path, message);
             } else if let Some(part) = prefix.ends_inside() {
-                let message =
-                    format!("the prefix `{name}` ends inside a {part}, and matches whatever goes on from there");
+                let end = if part == "host" { "`/`" } else { "`/`, or with `:` and `@` for one repository" };
+                let message = format!(
+                    "the prefix `{name}` ends inside a {part}, and matches any continuation; end it with {end}"
+                );
                 // A prefix that rejects or scans too much admits nothing.
                 let severity = if effect == Effect::Admits { LintSeverity::Error } else { LintSeverity::Warning };
                 let fix = (effect == Effect::Admits && !path.starts_with("exemptions") && settings.is_whole_host(name))
@@ -635,7 +637,7 @@ impl Lints {
                 self.add(
                     LintRule::AnyAge,
                     "reports.maxAge",
-                    "not set, so that whoever may push beside an image can put an older signed report back; say how old a report of the registry source may be",
+                    "not set, so anybody with push access can put back an older signed report; limit the age of reports, like `7d`",
                 );
             }
             if artifacts.allow_unsigned && !artifacts.attestors.is_empty() {
@@ -798,7 +800,7 @@ impl Lints {
         if let Some(first) = stricter.first().filter(|_| is_open) {
             let other = if stricter.contains(&A::REJECT) { &A::REJECT } else { first };
             let message = format!(
-                "what isn't listed is accepted: whoever gives an image another name gets it in; list what may run, and make `{}` the default policy",
+                "images that aren't listed are accepted, so an image only needs another name; list what may run, and make `{}` the default policy",
                 other.name()
             );
             self.add(LintRule::DenyList, path, message);
@@ -969,7 +971,7 @@ impl Lints {
     fn endless_exemptions(&mut self, settings: &Settings) {
         let Some(from) = settings.exemptions_from.as_deref() else { return };
         if from.workload_namespace && from.max_duration.is_none() {
-            let message = "not set, so that whoever may write an ImageExemption in a namespace exempts its images for as long as they like; say how long it may be, like `30d`";
+            let message = "not set, so an ImageExemption may last for ever; limit it, like `30d`";
             self.add(LintRule::EndlessExemptions, "exemptionsFrom.maxDuration", message);
         }
     }
@@ -1077,7 +1079,7 @@ impl Lints {
             self.add(
                 LintRule::KubeSystem,
                 "preScanPolicies.byNamespace",
-                "there is no rule for `kube-system`: leave it out by the policy's `namespaceSelector`, or say what may run there, or the cluster can't mend itself while a registry is down",
+                "there is no rule for `kube-system`: leave it out by the policy's `namespaceSelector`, or say what may run there, or the cluster can't recover while a registry is down",
             );
         }
         let Some(known) = known else { return };
@@ -1106,7 +1108,9 @@ impl Lints {
         }
         let written = pattern.as_str();
         let message = if pattern.is_glob() {
-            format!("the cluster has no namespace like `{written}`: whoever creates one gets what this says")
+            format!(
+                "the cluster has no namespace like `{written}`: if somebody creates one, this holds for it; correct the name, or remove it"
+            )
         } else {
             no_namespace(written)
         };
@@ -1231,7 +1235,9 @@ fn of_level<'p, A: PhaseAction>(
 }
 
 fn no_namespace(name: &str) -> String {
-    format!("the cluster has no namespace `{name}`: whoever creates it gets what this says")
+    format!(
+        "the cluster has no namespace `{name}`: if somebody creates it, this holds for it; correct the name, or remove it"
+    )
 }
 
 /// Whether an earlier policy decides everything that a later one matches.

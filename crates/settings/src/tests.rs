@@ -1205,7 +1205,7 @@ fn what_is_valid_and_may_not_be_meant_is_noticed() {
     assert_eq!(
         settings.notices(),
         [
-            "exemptions[0].images: the prefix `ghcr.io/te` ends inside a path segment, and matches whatever goes on from there",
+            "exemptions[0].images: the prefix `ghcr.io/te` ends inside a path segment, and matches any continuation; end it with `/`, or with `:` and `@` for one repository",
             "exemptions[0].packages: `pkg:npm/foo` matches whatever goes on from there; end it with `@` for one package",
             "reports.maxAge: Kubescape's reports don't say when they were made, so that each counts as older than 72h",
             "reports.sources: with `allowUnsigned: true` no attestor of the registry source is asked",
@@ -1219,7 +1219,7 @@ fn settings_that_let_authors_of_pods_choose_whom_to_ask_are_noticed() {
     assert_eq!(
         read(json!({})).notices(),
         [
-            "registries: empty, so that whoever creates a Pod chooses which address the policy server asks (any but those that are inside by their names); list those that images may come from"
+            "registries: empty, so the policy server contacts any public registry that a Pod names; list the registries that images may come from"
         ]
     );
     assert_eq!(read(json!({"registries": ["ghcr.io"]})).notices(), [""; 0]);
@@ -1236,7 +1236,7 @@ fn signed_reports_of_any_age_are_noticed() {
     assert_eq!(
         of(signed.clone(), json!({})),
         [
-            "reports.maxAge: not set, so that whoever may push beside an image can put an older signed report back; say how old a report of the registry source may be"
+            "reports.maxAge: not set, so anybody with push access can put back an older signed report; limit the age of reports, like `7d`"
         ]
     );
     assert_eq!(of(signed, json!({"maxAge": "72h"})), Vec::<String>::new());
@@ -1257,9 +1257,9 @@ fn prefixes_that_match_more_than_they_seem_to_are_noticed() {
     assert_eq!(
         settings.notices(),
         [
-            "preScanPolicies.customPolicies[0]: the prefix `ghcr.io` ends inside a host, and matches whatever goes on from there",
-            "preScanPolicies.customPolicies[2]: the prefix `nginx` is the beginning of a registry's host; an image of Docker Hub is `docker.io/library/nginx`",
-            "scanPolicies.byNamespace.ns.customPolicies[0]: the prefix `docker.io/my` ends inside a path segment, and matches whatever goes on from there",
+            "preScanPolicies.customPolicies[0]: the prefix `ghcr.io` ends inside a host, and matches any continuation; end it with `/`",
+            "preScanPolicies.customPolicies[2]: the prefix `nginx` is the beginning of a registry's host; for an image of Docker Hub write `docker.io/library/nginx:` and `docker.io/library/nginx@`",
+            "scanPolicies.byNamespace.ns.customPolicies[0]: the prefix `docker.io/my` ends inside a path segment, and matches any continuation; end it with `/`, or with `:` and `@` for one repository",
         ]
     );
 }

@@ -4,6 +4,7 @@ mod base;
 mod choices;
 mod overlay;
 mod questions;
+mod running;
 mod suite;
 mod yaml;
 
@@ -11,6 +12,7 @@ use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use crate::host_options::{HostError, HostOptions};
 use clap::Args;
 use image_admission_engine::check_settings;
 use serde_json::Value;
@@ -19,6 +21,7 @@ use super::terminal::{StandardOutput, errors, in_one_line, without_commands};
 use super::{Ending, complain, invalid_settings};
 use choices::{Choices, Mode, Scanner, Signed, Signer, With};
 use questions::{Question, QuestionError, Questions};
+use running::Running;
 
 const AFTER_HELP: &str = "\
 In a terminal it asks for what isn't given. Elsewhere, or where `--scanner`, `--registries` and `--module` are given, it asks
@@ -99,6 +102,14 @@ pub(super) struct Init {
     #[arg(long, value_name = "IMAGE", value_parser = choices::image)]
     policy_server_image: Option<String>,
 
+    /// Look at what runs in the cluster that kubectl would ask: its registries are the default, and what would be denied is told
+    #[arg(long)]
+    live: bool,
+
+    /// How to reach the cluster, instead of as kubectl would
+    #[arg(long, value_name = "FILE", requires = "live")]
+    kubeconfig: Option<PathBuf>,
+
     /// Write files anew that are there already
     #[arg(long)]
     force: bool,
@@ -108,7 +119,7 @@ pub(super) struct Init {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InitError {
     /// Nobody is there to be asked.
-    #[error("{} missing: give what is, or run this in a terminal, where it asks", listed(_0))]
+    #[error("{} missing: pass it, or run `init` in a terminal to be asked", listed(_0))]
     Missing(Vec<&'static str>),
     /// A question has no answer.
     #[error(transparent)]
@@ -116,6 +127,12 @@ pub(super) enum InitError {
     /// Choices don't go together.
     #[error("{0}")]
     Unfit(String),
+    /// There is no cluster to look at.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The cluster doesn't say what runs.
+    #[error("`--live` lists the Pods of all namespaces, and can't: {0}")]
+    Pods(String),
     /// What is there stays.
     #[error("{} there already: give another folder, or `--force` to write anew what is there", listed_paths(_0))]
     Exists(Vec<PathBuf>),
@@ -202,7 +219,8 @@ impl Init {
             _ if stdin.is_terminal() => Some(Questions::new(stdin.lock(), errors())),
             _ => return Err(InitError::Missing(missing)),
         };
-        let (choices, folder) = self.choices(questions.as_mut())?;
+        let running = self.running()?;
+        let (choices, folder) = self.choices(questions.as_mut(), running.as_ref())?;
         if let Some(questions) = &mut questions {
             questions.tell(&summary(&choices, &folder))?;
         }
@@ -214,8 +232,18 @@ impl Init {
             return Ok(Ending::InvalidSettings);
         }
         self.write(&folder, &files)?;
-        tell(&choices, &folder, &files, output)?;
+        tell(&choices, running.as_ref(), &folder, &files, output)?;
         Ok(Ending::Done)
+    }
+
+    /// What runs in the cluster, if it is to be looked at.
+    fn running(&self) -> Result<Option<Running>, InitError> {
+        if !self.live {
+            return Ok(None);
+        }
+        let host = HostOptions { live: true, kubeconfig: self.kubeconfig.clone(), ..HostOptions::default() };
+        let live = host.network().map_err(HostError::from)?;
+        Running::of(&live).map(Some).map_err(InitError::Pods)
     }
 
     /// The options that nothing stands in for.
@@ -224,7 +252,7 @@ impl Init {
         let wanted = [
             ("--scanner", self.scanner.is_none()),
             ("--signer", signs && self.signer.is_none()),
-            ("--registries", self.registries.is_empty()),
+            ("--registries", self.registries.is_empty() && !self.live),
             ("--module", self.module.is_none()),
         ];
         wanted.into_iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| name).collect()
@@ -234,6 +262,7 @@ impl Init {
     fn choices<R: io::BufRead, W: Write>(
         &self,
         mut questions: Asked<'_, R, W>,
+        running: Option<&Running>,
     ) -> Result<(Choices, PathBuf), InitError> {
         let questions = &mut questions;
         // First of all: whoever has answered everything else must not hear that the folder is taken.
@@ -247,11 +276,12 @@ impl Init {
         let signer = self.signer(scanner, questions)?;
         let namespaces = self.namespaces(scanner, questions)?;
         let registries = |text: &str| choices::list(text, choices::registry);
+        let found = running.map(|running| running.registries().join(", ")).filter(|found| !found.is_empty());
         let registries = chosen(
             some(&self.registries),
             questions,
             &questions::REGISTRIES,
-            Some(choices::USUAL_REGISTRIES),
+            Some(&found.unwrap_or_else(|| choices::USUAL_REGISTRIES.to_owned())),
             registries,
         )?;
         let left_out = |text: &str| choices::list(text, choices::left_out);
@@ -408,7 +438,13 @@ fn summary(choices: &Choices, folder: &Path) -> Vec<String> {
 }
 
 /// Says what was written, and the next commands in their order.
-fn tell(choices: &Choices, folder: &Path, files: &[File], output: &mut impl Write) -> io::Result<()> {
+fn tell(
+    choices: &Choices,
+    running: Option<&Running>,
+    folder: &Path,
+    files: &[File],
+    output: &mut impl Write,
+) -> io::Result<()> {
     let mut lines = Vec::new();
     let is_of_base = |file: &&File| file.path.starts_with(&format!("{BASE}/"));
     for file in files.iter().filter(|file| !is_of_base(file)) {
@@ -422,6 +458,10 @@ fn tell(choices: &Choices, folder: &Path, files: &[File], output: &mut impl Writ
         Mode::Monitor => " | grep 'monitor mode' | grep 'allowed: false'",
         Mode::Enforce => "",
     };
+    if let Some(running) = running {
+        lines.push(String::new());
+        lines.extend(running.told(choices));
+    }
     if choices.scanner == Scanner::TrivyOperator {
         lines.extend([
             String::new(),
@@ -501,7 +541,7 @@ mod tests {
         let typist = Typist { answers: answers.iter(), shown: std::rc::Rc::clone(&shown), line: Vec::new() };
         let mut questions = Questions::new(typist, Screen(std::rc::Rc::clone(&shown)));
         let init = Command::parse_from(["init"].into_iter().chain(options.split_whitespace())).init;
-        let chosen = init.choices(Some(&mut questions));
+        let chosen = init.choices(Some(&mut questions), None);
         (shown.take(), chosen)
     }
 

@@ -51,7 +51,7 @@ Severities:
   note     it says again what holds without it, or it depends on what others do
 
 Exit codes:
-  0  there is nothing to remark that `--fail-on` counts
+  0  there is no finding that `--fail-on` counts
   1  something went wrong: the error says what
   2  there is
   3  the settings are not valid
@@ -64,7 +64,7 @@ Examples:
   image-admission lint --live policy.yaml
   kustomize build overlays/production | image-admission lint -o sarif -";
 
-/// Look for what settings say that may not be meant
+/// Find settings that are valid but probably wrong
 ///
 /// Rules that never decide, rules that let in more than they seem to, exemptions that have ended, namespaces that nobody has.
 #[derive(Args, Debug)]
@@ -91,7 +91,7 @@ pub(super) struct Lint {
     #[arg(long, value_name = "FILE", requires = "live")]
     kubeconfig: Option<PathBuf>,
 
-    /// Leave out remarks that are meant, by the name that stands in brackets behind them. May be repeated
+    /// Hide findings that are intended, by the name in their brackets. May be repeated
     #[arg(long, value_name = "RULE", value_parser = PossibleValuesParser::new(LintRule::ALL.map(LintRule::name)))]
     allow: Vec<String>,
 
@@ -99,7 +99,7 @@ pub(super) struct Lint {
     #[arg(long, value_name = "SEVERITY", value_enum, default_value = "warning")]
     fail_on: Severity,
 
-    /// Mend in the files what can be mended without a question: nothing is admitted then that the settings don't admit, and comments outside of what is taken away stay
+    /// Fix in the files what is certain: nothing new is admitted then, and comments outside of removed parts stay
     #[arg(long)]
     fix: bool,
 
@@ -116,7 +116,7 @@ pub(super) struct Lint {
 enum Output {
     /// For people
     Text,
-    /// For programs: a list with an entry for each remark
+    /// For programs: a list with an entry for each finding
     Json,
     /// The same list as YAML
     Yaml,
@@ -214,7 +214,7 @@ pub(super) enum LintError {
         why: String,
     },
     /// What kustomize makes of a folder is written nowhere.
-    #[error("`{}` is looked at as kustomize renders it, which can't be mended: give the files", _0.display())]
+    #[error("`{}` is looked at as kustomize renders it, which `--fix` can't write: give the files", _0.display())]
     RenderedFixed(PathBuf),
     /// The cluster can't be asked.
     #[error(transparent)]
@@ -226,7 +226,7 @@ pub(super) enum LintError {
     #[error("the standard input can't be both the settings and the namespaces")]
     InputTwice,
     /// What is read can't be written.
-    #[error("the standard input can't be mended; use `--diff`, or give a file")]
+    #[error("the standard input can't be fixed; use `--diff`, or give a file")]
     InputFixed,
     /// A document that others read has no room for a difference.
     #[error("`--diff` is for people; leave out `--output`, or `--diff`")]
@@ -363,14 +363,14 @@ impl Lint {
     /// Says what was mended, and what couldn't be although it is certain how.
     fn tell(&self, path: &Path, fixed: &[Remark], refused: &[Remark]) {
         let name = document::name(path);
-        let word = if self.diff { "would be mended" } else { "mended" };
+        let word = if self.diff { "would be fixed" } else { "fixed" };
         for Remark { rule, path, .. } in fixed {
             let line = format!("{word}: {name}: {path} [{}]", rule.name());
             // Nobody listening is no reason to mend nothing.
             let _ = writeln!(errors(), "{}", without_commands(&in_one_line(&line)));
         }
         for Remark { rule, path, .. } in refused {
-            warn(&format!("{name}: {path} [{}] is written so that it has to be mended by hand", rule.name()));
+            warn(&format!("{name}: {path} [{}] can't be fixed as it is written: change it by hand", rule.name()));
         }
     }
 

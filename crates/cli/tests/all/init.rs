@@ -9,7 +9,7 @@ use image_admission_engine::{check_settings, kinds_read};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::lint::NO_FINDINGS;
+use crate::lint::{NO_FINDINGS, served};
 use crate::support::deployed::{grants_first, is_granted_exactly, is_twin, is_valid_without_a_notice};
 use crate::support::kubewarden::{FailurePolicy, Kind, Mode};
 use crate::support::rendered::Rendered;
@@ -329,4 +329,67 @@ fn an_upgrade_writes_only_the_base() {
     let nothing = image_admission(folder.path(), &["init", "--base-only", "elsewhere"], b"");
     assert_eq!(nothing.code, 1);
     assert!(nothing.errors.contains("there is no `elsewhere/kustomization.yaml`"), "{}", nothing.errors);
+}
+
+/// What runs already names the registries, and what would be denied is told.
+#[test]
+fn what_runs_is_looked_at() {
+    let pod = |namespace: &str, images: &[&str]| {
+        let containers: Vec<Value> = images.iter().map(|image| json!({"name": "a", "image": image})).collect();
+        json!({"metadata": {"name": "p", "namespace": namespace}, "spec": {"initContainers": [], "containers": containers}})
+    };
+    let items = json!([
+        pod("shop", &["ghcr.io/shop/web:1", "ghcr.io/shop/db:1", "nginx"]),
+        pod("cert-manager", &["quay.io/jetstack/cert-manager-controller:v1"]),
+        pod("tools", &["registry.k8s.io/pause:3", "A b"]),
+    ]);
+    let answers = BTreeMap::from([
+        (
+            "/api/v1".to_owned(),
+            json!({"kind": "APIResourceList", "groupVersion": "v1", "resources": [
+                {"name": "pods", "singularName": "", "namespaced": true, "kind": "Pod", "verbs": ["get", "list"]}]}),
+        ),
+        (
+            "/api/v1/pods?&limit=500".to_owned(),
+            json!({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}),
+        ),
+    ]);
+    let folder = TempDir::new().unwrap();
+    let kubeconfig = served(folder.path(), answers);
+    let init = |options: &[&str]| {
+        let own =
+            ["init", "--scanner", "sbomscanner", "--module", "ghcr.io/a/b:v1", "--live", "--kubeconfig", &kubeconfig];
+        image_admission(folder.path(), &[&own[..], options].concat(), b"")
+    };
+    let all = init(&["all"]);
+    assert_eq!((all.code, all.errors.as_str()), (0, ""));
+    assert!(all.output.contains("\nEvery image that runs today is from one of your registries"), "{}", all.output);
+    let policy = fs::read_to_string(folder.path().join("all/policy.yaml")).unwrap();
+    assert!(policy.contains("registries: [ghcr.io, docker.io, quay.io, registry.k8s.io]"), "{policy}");
+    let some = init(&["--registries", "ghcr.io", "some"]);
+    let told = "
+These images run today and would be denied, since their registries aren't listed:
+  docker.io: 1 of them, such as nginx in namespace shop
+  registry.k8s.io: 1 of them, such as registry.k8s.io/pause:3 in namespace tools
+";
+    assert!(some.output.contains(told), "{}", some.output);
+    let refused = image_admission(
+        folder.path(),
+        &[
+            "init",
+            "--scanner",
+            "none",
+            "--module",
+            "ghcr.io/a/b:v1",
+            "--live",
+            "--kubeconfig",
+            &served(folder.path(), BTreeMap::new()),
+        ],
+        b"",
+    );
+    assert!(
+        refused.code == 1 && refused.errors.contains("`--live` lists the Pods of all namespaces, and can't: "),
+        "{}",
+        refused.errors
+    );
 }

@@ -45,7 +45,7 @@ exemptions:
     assert_eq!(fs::read_to_string(&file).unwrap(), mended, "{first:?}");
     let told: Vec<&str> = first.errors.lines().collect();
     assert_eq!(told.len(), 5, "{told:#?}");
-    assert!(told.iter().all(|line| line.starts_with("mended: `settings.yaml`: ")), "{told:#?}");
+    assert!(told.iter().all(|line| line.starts_with("fixed: `settings.yaml`: ")), "{told:#?}");
     let second = fix();
     assert_eq!((second.errors.as_str(), second.output, second.code), ("", first.output, first.code));
     assert_eq!(fs::read_to_string(&file).unwrap(), mended);
@@ -182,6 +182,11 @@ fn cluster_with_operator(folder: &Path, deployments: Option<&[(Value, Value)]>) 
             json!({"kind": "DeploymentList", "apiVersion": "apps/v1", "metadata": {}, "items": items}),
         );
     }
+    served(folder, answers)
+}
+
+/// A cluster's API with these answers by their paths, as a kubeconfig in a folder.
+pub(crate) fn served(folder: &Path, answers: BTreeMap<String, Value>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {

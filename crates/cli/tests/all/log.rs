@@ -54,7 +54,7 @@ fn prefixes_that_match_more_than_they_seem_to_are_logged_at_deployment() {
     assert_eq!(
         logged("validate_settings", &settings),
         [
-            "warning: scanPolicies.customPolicies[0]: the prefix `docker.io/my` ends inside a path segment, and matches whatever goes on from there"
+            "warning: scanPolicies.customPolicies[0]: the prefix `docker.io/my` ends inside a path segment, and matches any continuation; end it with `/`, or with `:` and `@` for one repository"
         ]
     );
 }

@@ -21,7 +21,7 @@ pub(crate) fn by_label(settings: &Settings) -> Vec<Lint> {
         }
         for condition in &policy.conditions {
             if looks_at_labels(&condition.expression.text, &variables) {
-                let message = "whoever writes an object may change its labels and annotations later, and this policy isn't asked about images that an update leaves as they are: what starts without them is never verified; set `existingImages: judge`, or choose namespaces, by the policy's `namespaceSelector` or by `namespaceObject`";
+                let message = "the author of an object can change its labels and annotations later, and images that an update leaves as they are aren't verified, so an image can avoid it; set `existingImages: judge`, or select namespaces, by the policy's `namespaceSelector` or by `namespaceObject`";
                 lints.push(Lint::new(LintRule::ByLabel, condition.expression.path.clone(), message));
             }
         }

@@ -27,8 +27,8 @@ fn what_nearly_all_settings_are_told() {
     assert_eq!(
         said,
         [
-            "preScanPolicies.byNamespace: there is no rule for `kube-system`: leave it out by the policy's `namespaceSelector`, or say what may run there, or the cluster can't mend itself while a registry is down",
-            "registries: empty, so that whoever creates a Pod chooses which address the policy server asks (any but those that are inside by their names); list those that images may come from",
+            "preScanPolicies.byNamespace: there is no rule for `kube-system`: leave it out by the policy's `namespaceSelector`, or say what may run there, or the cluster can't recover while a registry is down",
+            "registries: empty, so the policy server contacts any public registry that a Pod names; list the registries that images may come from",
         ]
     );
     let quiet = json!({"registries": ["ghcr.io"], "preScanPolicies": {"byNamespace": {"kube-system": {"defaultPolicy": "accept"}}}});
@@ -47,7 +47,7 @@ fn prefixes_of_every_tag() {
         ),
         &[(
             "open-prefix",
-            "scanPolicies.customPolicies[1]: the prefix `ghcr.io/b` ends inside a path segment, and matches whatever goes on from there",
+            "scanPolicies.customPolicies[1]: the prefix `ghcr.io/b` ends inside a path segment, and matches any continuation; end it with `/`, or with `:` and `@` for one repository",
         )],
     );
     // With both, in any order, nothing is left to do. An entry that rejects doesn't count.
@@ -134,12 +134,11 @@ fn many_exemptions_are_compared_in_time() {
 
 #[test]
 fn exemptions_of_objects_that_may_last_for_ever() {
-    let endless = "exemptionsFrom.maxDuration: not set, so that whoever may write an ImageExemption in a namespace exempts its images for as long as they like; say how long it may be, like `30d`";
+    let endless = "exemptionsFrom.maxDuration: not set, so an ImageExemption may last for ever; limit it, like `30d`";
     check(&json!({"exemptionsFrom": {"workloadNamespace": true}}), &[("endless-exemptions", endless)]);
     check(&json!({"exemptionsFrom": {"workloadNamespace": true, "maxDuration": "30d"}}), &[]);
     check(&json!({"exemptionsFrom": {"namespace": "here"}}), &[]);
-    let unknown =
-        "exemptionsFrom.namespace: the cluster has no namespace `gone`: whoever creates it gets what this says";
+    let unknown = "exemptionsFrom.namespace: the cluster has no namespace `gone`: if somebody creates it, this holds for it; correct the name, or remove it";
     check(&json!({"exemptionsFrom": {"namespace": "gone"}}), &[("unknown-namespace", unknown)]);
     let vex = json!([{"attestors": [{"name": "bot", "cosign": {"keyless": {"githubActions": {"owner": "team"}}}}]}]);
     check(&json!({"reports": {"vex": vex}}), &[]);
@@ -401,7 +400,7 @@ fn rules_that_no_image_comes_to() {
             ),
             (
                 "deny-list",
-                "preScanPolicies: what isn't listed is accepted: whoever gives an image another name gets it in; list what may run, and make `reject` the default policy",
+                "preScanPolicies: images that aren't listed are accepted, so an image only needs another name; list what may run, and make `reject` the default policy",
             ),
         ],
     );
@@ -458,11 +457,11 @@ fn namespaces_and_days() {
         &[
             (
                 "unknown-namespace",
-                "preScanPolicies.byNamespace.gone: the cluster has no namespace `gone`: whoever creates it gets what this says",
+                "preScanPolicies.byNamespace.gone: the cluster has no namespace `gone`: if somebody creates it, this holds for it; correct the name, or remove it",
             ),
             (
                 "unknown-namespace",
-                "exemptions[1].namespaces: the cluster has no namespace `left`: whoever creates it gets what this says",
+                "exemptions[1].namespaces: the cluster has no namespace `left`: if somebody creates it, this holds for it; correct the name, or remove it",
             ),
             (
                 "exemption-ended",
@@ -490,15 +489,15 @@ fn globs_of_namespaces() {
             ),
             (
                 "unknown-namespace",
-                "preScanPolicies.byNamespace.gone-*: the cluster has no namespace like `gone-*`: whoever creates one gets what this says",
+                "preScanPolicies.byNamespace.gone-*: the cluster has no namespace like `gone-*`: if somebody creates one, this holds for it; correct the name, or remove it",
             ),
             (
                 "unknown-namespace",
-                "acceptance.byNamespace.*-gone: the cluster has no namespace like `*-gone`: whoever creates one gets what this says",
+                "acceptance.byNamespace.*-gone: the cluster has no namespace like `*-gone`: if somebody creates one, this holds for it; correct the name, or remove it",
             ),
             (
                 "unknown-namespace",
-                "exemptions[0].namespaces: the cluster has no namespace like `left-*`: whoever creates one gets what this says",
+                "exemptions[0].namespaces: the cluster has no namespace like `left-*`: if somebody creates one, this holds for it; correct the name, or remove it",
             ),
         ],
     );
@@ -616,7 +615,7 @@ fn what_is_said_to_never_decide_never_does() {
 fn lists_that_another_name_gets_around() {
     let open = |action: &str| {
         format!(
-            "preScanPolicies: what isn't listed is accepted: whoever gives an image another name gets it in; list what may run, and make `{action}` the default policy"
+            "preScanPolicies: images that aren't listed are accepted, so an image only needs another name; list what may run, and make `{action}` the default policy"
         )
     };
     let settings = |default: &str, list: Value, kube_system: &str| {
@@ -648,7 +647,7 @@ fn namespaces_of_acceptance() {
         &json!({"acceptance": {"byNamespace": {"gone": {"denyAlways": ["CVE-1"]}}}}),
         &[(
             "unknown-namespace",
-            "acceptance.byNamespace.gone: the cluster has no namespace `gone`: whoever creates it gets what this says",
+            "acceptance.byNamespace.gone: the cluster has no namespace `gone`: if somebody creates it, this holds for it; correct the name, or remove it",
         )],
     );
 }

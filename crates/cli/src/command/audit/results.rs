@@ -26,7 +26,7 @@ const RULES: [Rule; 18] = [
     denial("scan-failed", "an image that couldn't be scanned or looked up"),
     denial("other", "an object that is rejected for another reason"),
     denial(UNREADABLE, "something that couldn't be read, listed or answered"),
-    Rule { id: WARNING, summary: "what whoever creates an object would be told", level: Level::Warning },
+    Rule { id: WARNING, summary: "a warning for the creator of an object", level: Level::Warning },
     Rule { id: NEWLY_ADMITTED, summary: "what other settings deny", level: Level::Note },
 ];
 

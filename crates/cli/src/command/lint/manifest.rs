@@ -65,7 +65,7 @@ fn changes(policy: &Value, settings: &Settings) -> Vec<Remark> {
 
 /// Objects that the API server chooses by what whoever writes them may change later.
 fn by_label(policy: &Value) -> Vec<Remark> {
-    let message = "whoever writes an object may change its labels and annotations later, and an update that brings no image isn't judged: what starts without them never is; choose namespaces, by `namespaceSelector`";
+    let message = "the author of an object can change its labels and annotations later, and an update without a new image isn't judged, so an object can avoid being judged; select namespaces instead, by `namespaceSelector`";
     let remark = |path: String| Remark::new(LintRule::ByLabel, path, message);
     let has_entries = |key: &str| {
         let entries = policy.pointer("/spec/objectSelector").and_then(|selector| selector.get(key));
