@@ -16,18 +16,20 @@ pub enum Label<'l> {
 /// Whether a LabelSelector certainly doesn't select an object, whose labels `label` knows by their keys. What isn't known excludes
 /// nothing, and neither does a selector that the API server would refuse.
 pub fn excludes<'l>(selector: &Value, label: impl Fn(&str) -> Label<'l>) -> bool {
-    let differs = |(key, wanted): (&String, &Value)| match label(key) {
-        Label::Is(value) => wanted != value,
-        Label::Missing => true,
-        Label::Unknown => false,
+    let differs = |(key, wanted): (&String, &Value)| match (label(key), wanted.as_str()) {
+        (Label::Is(value), Some(wanted)) => wanted != value,
+        (Label::Missing, Some(_)) => true,
+        (Label::Unknown, _) | (_, None) => false,
     };
     let fails = |expression: &Value| {
         let text = |key| expression.get(key).and_then(Value::as_str);
-        let values = || expression.get("values").and_then(Value::as_array).into_iter().flatten();
+        let values: Vec<&Value> = expression.get("values").and_then(Value::as_array).into_iter().flatten().collect();
         let Some(key) = text("key") else { return false };
         match (text("operator"), label(key)) {
-            (Some("In"), Label::Is(value)) => values().all(|wanted| wanted != value),
-            (Some("NotIn"), Label::Is(value)) => values().any(|unwanted| unwanted == value),
+            // Without values the API server refuses it.
+            (Some("In"), _) if values.is_empty() => false,
+            (Some("In"), Label::Is(value)) => values.iter().all(|wanted| *wanted != value),
+            (Some("NotIn"), Label::Is(value)) => values.iter().any(|unwanted| *unwanted == value),
             (Some("In" | "Exists"), Label::Missing) | (Some("DoesNotExist"), Label::Is(_)) => true,
             _ => false,
         }
@@ -62,7 +64,9 @@ mod tests {
             (json!({"matchLabels": {"elsewhere": "a"}}), false),
             (expression("team", "In", json!(["bank", "shop"])), false),
             (expression("team", "In", json!(["bank"])), true),
-            (expression("team", "In", json!([])), true),
+            (expression("team", "In", json!([])), false),
+            (expression("a", "In", json!("b")), false),
+            (json!({"matchLabels": {"team": true, "a": 7}}), false),
             (expression("a", "In", json!(["b"])), true),
             (expression("elsewhere", "In", json!(["b"])), false),
             (expression("team", "NotIn", json!(["shop"])), true),

@@ -279,8 +279,9 @@ impl Audit {
             (came, unknown)
         })?;
         drop(progress);
+        // The API server may reject what a condition fails for, or never send it: nobody knows.
         let unknown: BTreeSet<&String> = came.iter().flat_map(|(_, unknown)| unknown).collect();
-        unknown.into_iter().for_each(|problem| warn(problem));
+        problems.extend(unknown.into_iter().cloned());
         let mut decided = Vec::new();
         for ((object, position), (came, _)) in objects.iter().zip(came) {
             let owner = collection.objects.get(*position).unwrap_or(object);

@@ -91,7 +91,7 @@ pub(super) struct Init {
     signed_by: Option<Signed>,
 
     /// Write only `base/` anew: an upgrade, which changes no choice
-    #[arg(long, conflicts_with_all = ["scanner", "registries", "module", "with", "signed_by"])]
+    #[arg(long, conflicts_with_all = ["scanner", "registries", "module", "with", "signed_by", "mode", "validating", "leave_out", "report_namespaces", "signer", "policy_server_image", "live"])]
     base_only: bool,
 
     /// The policy's module, where it was pushed, with a tag or a digest
@@ -102,7 +102,7 @@ pub(super) struct Init {
     #[arg(long, value_name = "IMAGE", value_parser = choices::image)]
     policy_server_image: Option<String>,
 
-    /// Look at what runs in the cluster that kubectl would ask: its registries are the default, and what would be denied is told
+    /// Look at what runs in the cluster that kubectl would ask: its registries are proposed, and what would be denied is told
     #[arg(long)]
     live: bool,
 
@@ -252,7 +252,7 @@ impl Init {
         let wanted = [
             ("--scanner", self.scanner.is_none()),
             ("--signer", signs && self.signer.is_none()),
-            ("--registries", self.registries.is_empty() && !self.live),
+            ("--registries", self.registries.is_empty()),
             ("--module", self.module.is_none()),
         ];
         wanted.into_iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| name).collect()
@@ -296,6 +296,14 @@ impl Init {
         let module = chosen(self.module.clone(), questions, &questions::MODULE, None, choices::module)?;
         let (given, own) = (self.policy_server_image.clone(), base::server_image());
         let server_image = chosen(given, questions, &questions::SERVER, Some(&own), choices::image)?;
+        if let Some(signed) =
+            self.signed_by.as_ref().filter(|signed| !registries.iter().any(|one| one == signed.registry()))
+        {
+            return Err(InitError::Unfit(format!(
+                "`--signed-by` is about images of `{}`, which isn't one of the registries: add it to `--registries`",
+                signed.registry()
+            )));
+        }
         let choices = Choices {
             scanner,
             namespaces,
@@ -323,9 +331,10 @@ impl Init {
     /// Writes the base of this version over the one that is there.
     fn write_base(&self, output: &mut impl StandardOutput) -> Result<Ending, InitError> {
         let folder = self.folder.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
-        let kustomization = folder.join("kustomization.yaml");
-        if !kustomization.is_file() {
-            return Err(InitError::NoOverlay(kustomization));
+        let own =
+            ["kustomization.yaml", overlay::POLICY, "base/cluster-admission-policy.yaml"].map(|name| folder.join(name));
+        if let Some(missing) = own.into_iter().find(|path| !path.is_file()) {
+            return Err(InitError::NoOverlay(missing));
         }
         let files: Vec<File> = base_files().collect();
         write_all(&folder, &files)?;

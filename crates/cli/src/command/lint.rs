@@ -173,6 +173,8 @@ struct Looked {
     found: Found,
     /// What is to be remarked, or why they are not valid.
     said: Result<Vec<Remark>, InvalidSettings>,
+    /// Whether keys of it stand twice.
+    is_ambiguous: bool,
 }
 
 /// Something that was found, as programs read it.
@@ -206,6 +208,7 @@ pub(super) enum LintError {
     #[error(transparent)]
     Folder(#[from] SourceError),
     /// Kustomize can't render a folder.
+    #[cfg(not(target_family = "wasm"))]
     #[error("`kubectl kustomize {}` fails: {why}", path.display())]
     Kustomize {
         /// The folder.
@@ -268,6 +271,9 @@ impl Lint {
                 if origin == Origin::Rendered {
                     return Err(LintError::RenderedFixed(path));
                 }
+                if origin == Origin::InFolder && !look(&path, &text)?.iter().any(Looked::is_policy) {
+                    continue;
+                }
                 let Mended { text: after, fixed, refused } = mend(&path, text.clone(), &look)?;
                 would_change |= self.write_mended(&path, &text, &after, output)?;
                 self.tell(&path, &fixed, &refused);
@@ -275,7 +281,7 @@ impl Lint {
             }
             let mut settings = look(&path, &text)?;
             if origin == Origin::InFolder {
-                settings.retain(|looked| looked.found.policy.is_some());
+                settings.retain(Looked::is_policy);
             }
             if settings.iter().any(Looked::is_empty) {
                 warn(&format!("{} is empty: this is about the defaults", document::name(&path)));
@@ -341,7 +347,7 @@ impl Lint {
                 remarks.retain(|remark| may_see || remark.rule != LintRule::KubeSystem);
                 remarks
             });
-            Looked { found, said }
+            Looked { found, said, is_ambiguous: false }
         };
         Ok(all.into_iter().map(look).collect())
     }
@@ -465,6 +471,11 @@ impl File {
 }
 
 impl Looked {
+    /// Whether it is of a policy, or of a file whose keys stand twice: nobody knows what that is.
+    fn is_policy(&self) -> bool {
+        self.found.policy.is_some() || self.is_ambiguous
+    }
+
     /// Whether nothing is written in the file.
     fn is_empty(&self) -> bool {
         self.said.is_ok() && self.found.policy.is_none() && self.found.json.is_none()
@@ -537,7 +548,7 @@ fn ambiguous(file: &str, keys: &[Duplicate]) -> Vec<Looked> {
     let look = |document: usize| {
         let problems = keys.iter().filter(|key| key.document == document).map(Duplicate::to_string).collect();
         let found = Found { place: Place::document_of(file, document), policy: None, json: None };
-        Looked { found, said: Err(InvalidSettings(problems)) }
+        Looked { found, said: Err(InvalidSettings(problems)), is_ambiguous: true }
     };
     documents.into_iter().map(look).collect()
 }

@@ -12,7 +12,7 @@ use web_time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use image_admission_rego::evaluation::make_alike;
 use image_admission_untrusted::time::Timestamp;
-use regorus::unstable::{Module as ParsedModule, NodeRef};
+use regorus::unstable::{Module as ParsedModule, NodeRef, Rule, RuleHead};
 use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, LimitError, PolicyLengthConfig, Value};
 
@@ -112,6 +112,7 @@ impl Program {
                 problems.push(Problem::without_place(&format!("{name}: other data contradicts it: {error}")));
             }
         }
+        problems.extend(engine.get_modules().iter().flat_map(|module| &module.policy).filter_map(|rule| keyword(rule)));
         if problems.is_empty() {
             // What the modules have between them, such as a variable that nothing binds, shows at the first evaluation.
             if let Err(error) = engine.eval_query("true".to_owned(), false) {
@@ -132,6 +133,19 @@ impl Program {
     pub(super) fn engine(&self) -> Engine {
         self.engine.clone()
     }
+}
+
+/// What is wrong with a rule that has the name of a keyword of v1: `test_a if { … }` are two rules in v0, and the first is always true.
+fn keyword(rule: &Rule) -> Option<Problem> {
+    let Rule::Spec { head: RuleHead::Compr { refr, .. } | RuleHead::Set { refr, .. }, .. } = rule else { return None };
+    let span = refr.span();
+    let name = ["if", "contains"].into_iter().find(|keyword| *keyword == span.text())?;
+    Some(Problem::without_place(&format!(
+        "{}:{}: `{name}` is a rule of its own in Rego v0; where it is meant as the keyword, give `--v1`, or write `import rego.v1` \
+         below `package`",
+        span.source.file(),
+        span.line
+    )))
 }
 
 /// A problem of modules in a version, with a hint where they seem to be in the other.

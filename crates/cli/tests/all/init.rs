@@ -289,7 +289,7 @@ fn components_and_signatures_apply_too() {
         let outcome = image_admission(folder.path(), &arguments, b"");
         assert_eq!((outcome.code, outcome.errors.as_str()), (0, ""), "{scanner}");
         let tested = image_admission(folder.path(), &["test", "--module", &module, &name], b"");
-        let cases = if *scanner == "none" { 2 } else { 4 };
+        let cases = if *scanner == "none" { 3 } else { 5 };
         assert_eq!(tested.output, format!("PASS: {cases}/{cases}\n"), "{scanner}: {}", tested.errors);
         let Some(rendered) = Rendered::of(&folder.path().join(&name)) else { return };
         let settings = &rendered.policy("image-admission").spec.settings;
@@ -301,7 +301,7 @@ fn components_and_signatures_apply_too() {
             image_admission(folder.path(), &["lint", "--fail-on", "warning", "-"], objects.join("\n").as_bytes());
         assert_eq!((linted.code, linted.errors.as_str()), (0, ""), "{scanner}: {}", linted.output);
     }
-    for wrong in ["ci.pub", "ghcr.io=ci.pub", "=ci.pub"] {
+    for wrong in ["ci.pub", "ghcr.io=ci.pub", "=ci.pub", "/=ci.pub", "ghcr.io/team=ci.pub"] {
         let options = ["init", "--scanner", "none", "--registries", "ghcr.io", "--module", "ghcr.io/a/b:v1"];
         let outcome = image_admission(folder.path(), &[&options[..], &["--signed-by", wrong]].concat(), b"");
         assert!(
@@ -310,6 +310,18 @@ fn components_and_signatures_apply_too() {
             outcome.errors
         );
     }
+}
+
+/// Signatures are asked for where images may come from.
+#[test]
+fn signed_images_are_of_a_registry() {
+    let folder = TempDir::new().unwrap();
+    copy_all(&tests().join("world"), folder.path());
+    let options = ["init", "--scanner", "none", "--registries", "ghcr.io", "--module", "ghcr.io/a/b:v1"];
+    let outcome =
+        image_admission(folder.path(), &[&options[..], &["--signed-by", "quay.io/team/=ci.pub"]].concat(), b"");
+    let why = "error: `--signed-by` is about images of `quay.io`, which isn't one of the registries: add it to `--registries`\n";
+    assert_eq!((outcome.code, outcome.errors.as_str()), (1, why));
 }
 
 /// An upgrade writes the base anew, and nothing else.
@@ -361,11 +373,12 @@ fn what_runs_is_looked_at() {
             ["init", "--scanner", "sbomscanner", "--module", "ghcr.io/a/b:v1", "--live", "--kubeconfig", &kubeconfig];
         image_admission(folder.path(), &[&own[..], options].concat(), b"")
     };
-    let all = init(&["all"]);
+    let all = init(&["--registries", "ghcr.io,docker.io,registry.k8s.io", "all"]);
     assert_eq!((all.code, all.errors.as_str()), (0, ""));
-    assert!(all.output.contains("\nEvery image that runs today is from one of your registries"), "{}", all.output);
-    let policy = fs::read_to_string(folder.path().join("all/policy.yaml")).unwrap();
-    assert!(policy.contains("registries: [ghcr.io, docker.io, quay.io, registry.k8s.io]"), "{policy}");
+    assert!(all.output.contains("\nThe images that run today are from your registries"), "{}", all.output);
+    // What runs is no choice: whoever may create Pods would make it.
+    let unasked = init(&["unasked"]);
+    assert!(unasked.code == 1 && unasked.errors.contains("`--registries` is missing"), "{}", unasked.errors);
     let some = init(&["--registries", "ghcr.io", "some"]);
     let told = "
 These images run today and would be denied, since their registries aren't listed:
@@ -381,6 +394,8 @@ These images run today and would be denied, since their registries aren't listed
             "none",
             "--module",
             "ghcr.io/a/b:v1",
+            "--registries",
+            "ghcr.io",
             "--live",
             "--kubeconfig",
             &served(folder.path(), BTreeMap::new()),

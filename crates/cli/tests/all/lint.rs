@@ -353,12 +353,21 @@ fn a_folder_is_what_the_cluster_gets() {
         "{}",
         outcome.errors
     );
+    let policy = fs::read_to_string(folder.path().join("image-admission/policy.yaml")).unwrap();
+    let twice = policy.replace("critical: {total: 0}", "critical: {total: 0}\n        critical: {total: 9}");
+    fs::write(folder.path().join("image-admission/policy.yaml"), twice).unwrap();
+    let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
+    assert!(outcome.code == 3 && outcome.errors.contains("it stands twice"), "{}", outcome.errors);
+    fs::write(folder.path().join("image-admission/policy.yaml"), policy).unwrap();
     let fixed = image_admission(folder.path(), &["lint", "--fix", "image-admission"], b"");
     assert_eq!(fixed.code, 1, "{}", fixed.output);
     fs::remove_file(folder.path().join("image-admission/kustomization.yaml")).unwrap();
     let broken =
         fs::read_to_string(folder.path().join("image-admission/policy.yaml")).unwrap().replace("ghcr.io]", "]");
     fs::write(folder.path().join("image-admission/policy.yaml"), broken).unwrap();
+    // Links that lead back, and files that never end, are passed over.
+    std::os::unix::fs::symlink(".", folder.path().join("image-admission/again")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.path().join("image-admission/zero.yaml")).unwrap();
     let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
     assert!(outcome.output.contains("image-admission/policy.yaml:") && outcome.output.contains("[any-registry]"));
 }

@@ -52,8 +52,12 @@ impl Collection {
     pub(super) fn add_namespace(&mut self, json: &RawValue) {
         let Ok(object) = serde_json::from_str::<Value>(json.get()) else { return };
         if let Some(name) = object.pointer("/metadata/name").and_then(Value::as_str) {
-            let labels = object.pointer("/metadata/labels").and_then(Value::as_object);
-            self.namespaces.insert(name.to_owned(), labels.cloned().unwrap_or_default());
+            let labels = object.pointer("/metadata/labels").and_then(Value::as_object).cloned().unwrap_or_default();
+            // Of two that differ nobody knows which holds.
+            let known = self.namespaces.entry(name.to_owned()).or_insert_with(|| Some(labels.clone()));
+            if known.as_ref() != Some(&labels) {
+                *known = None;
+            }
         }
     }
 

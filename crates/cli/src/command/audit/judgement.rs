@@ -117,10 +117,11 @@ impl Rules {
         host: &Kept,
         now: Timestamp,
     ) -> Judged {
-        let read = serde_json::from_str(request.get()).unwrap_or_default();
-        let (left_out, problem) = match self.selection.leaves_out(&read, namespaces) {
+        // What can't be read is decided, and rejected.
+        let read = serde_json::from_str(request.get()).ok();
+        let left_out = read.map_or(Ok(None), |read| self.selection.leaves_out(&read, namespaces));
+        let (left_out, problem) = match left_out {
             Ok(left_out) => (left_out, None),
-            // The API server rejects what a condition fails for, so it is decided.
             Err(problem) => (None, Some(problem)),
         };
         let judgement = if left_out.is_some() { None } else { self.decide(request, host, now) };

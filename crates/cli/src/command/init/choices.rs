@@ -200,12 +200,16 @@ impl With {
 impl Signed {
     /// Reads `ghcr.io/team/=SIGNER`.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let split = text.split_once('=').filter(|(prefix, _)| prefix.contains('/'));
+        // Without the slash it would be the beginning of other names, too.
+        let split = text.split_once('=').filter(|(prefix, _)| prefix.ends_with('/') && prefix.len() > 1);
         let Some((prefix, signer)) = split else {
             return Err(format!("`{text}` names no images and who signs them: write `ghcr.io/team/=SIGNER`"));
         };
-        let signer = Signer::read(signer)?;
-        let signed = Self { prefix: prefix.to_owned(), signer };
+        // Images are compared by their whole names, as an image below it has one.
+        let below =
+            ImageReference::parse(&format!("{prefix}x")).map_err(|error| format!("`{prefix}`: {error}"))?.name();
+        let signed =
+            Self { prefix: below.strip_suffix('x').unwrap_or(&below).to_owned(), signer: Signer::read(signer)? };
         match check_settings(&json!({"imageVerification": [{
             "name": "signed",
             "matchConstraints": {"imageRules": {"references": [signed.glob()]}},
@@ -215,6 +219,16 @@ impl Signed {
             Ok(_) => Ok(signed),
             Err(problems) => Err(format!("`{prefix}`: {}", without_path(&problems.to_string()))),
         }
+    }
+
+    /// The host of the registry.
+    pub(super) fn registry(&self) -> &str {
+        self.prefix.split('/').next().unwrap_or_default()
+    }
+
+    /// An image below the prefix.
+    pub(super) fn example(&self) -> String {
+        format!("{}unsigned:1.0", self.prefix)
     }
 
     /// The images as a glob.

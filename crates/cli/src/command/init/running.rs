@@ -7,7 +7,7 @@ use image_admission_image::ImageReference;
 use image_admission_module_host::answers::live::Live;
 use serde_json::Value;
 
-use super::choices::Choices;
+use super::choices::{self, Choices};
 
 /// The fields of a pod spec that have containers.
 const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
@@ -46,7 +46,8 @@ impl Running {
         let mut all: Vec<(&str, usize)> =
             counts.into_iter().map(|(registry, images)| (registry, images.len())).collect();
         all.sort_by_key(|(_, images)| Reverse(*images));
-        all.into_iter().map(|(registry, _)| registry.to_owned()).collect()
+        // Anybody who may create Pods chose these: they are proposed, and somebody looks at them.
+        all.into_iter().filter_map(|(registry, _)| choices::registry(registry).ok()).collect()
     }
 
     /// What is told of it: the images that would be denied because of their registries, each registry in a line.
@@ -59,8 +60,7 @@ impl Running {
         }
         if registries.is_empty() {
             return vec![
-                "Every image that runs today is from one of your registries, or in a namespace that is left out."
-                    .to_owned(),
+                "The images that run today are from your registries, or in namespaces that are left out.".to_owned(),
             ];
         }
         let line = |(registry, images): (&str, BTreeMap<&str, &str>)| {

@@ -41,6 +41,9 @@ const UNSCANNED: Image = Image {
     is_vulnerable: false,
 };
 
+/// The digest of an image that nobody signed.
+const UNSIGNED: &str = "sha256:6666666666666666666666666666666666666666666666666666666666666666";
+
 impl Image {
     /// `ghcr.io/team/app:1.0`
     fn reference(&self, host: &str) -> String {
@@ -69,6 +72,18 @@ fn suite(choices: &Choices, host: &str) -> String {
         pod("elsewhere", &format!("{}/team/app:1.0", unlisted(&choices.registries)))
     );
     let pod_of = |image: &Image| pod(image.name, &image.reference(host));
+    let unsigned = choices.signed.as_ref().map(|signed| {
+        format!(
+            "
+  - name: an image that nobody signed is rejected
+    object: {}
+    expect: {{verdict: rejected, messageContains: [\"{}\"]}}
+",
+            pod("unsigned", &signed.example()),
+            overlay::UNSIGNED
+        )
+    });
+    let elsewhere = elsewhere + &unsigned.unwrap_or_default();
     if choices.scanner == Scanner::None {
         let (images, calls) = if choices.signed.is_some() { ("images: images.yaml\n", "") } else { ("", ", calls: 0") };
         return format!(
@@ -135,7 +150,8 @@ fn unlisted(registries: &[String]) -> String {
 /// What the registry says of the images.
 fn images(choices: &Choices, host: &str) -> String {
     let mut images = "# What registries say: a tag stands for the digest beside it.\nimages:\n".to_owned();
-    for image in [CLEAN, VULNERABLE, UNSCANNED] {
+    let all: &[Image] = if choices.scanner == Scanner::None { &[CLEAN] } else { &[CLEAN, VULNERABLE, UNSCANNED] };
+    for image in all {
         let reference = image.reference(host);
         let signer = choices.signed.as_ref().filter(|signed| reference.starts_with(&signed.prefix));
         let name = text(&reference);
@@ -145,6 +161,9 @@ fn images(choices: &Choices, host: &str) -> String {
             }
             None => format!("  {name}: {{digest: \"{}\"}}\n", image.digest),
         });
+    }
+    if let Some(signed) = &choices.signed {
+        images.push_str(&format!("  {}: {{digest: \"{UNSIGNED}\"}}\n", text(&signed.example())));
     }
     let Some(signer) = &choices.signer else { return images };
     for image in [CLEAN, VULNERABLE] {

@@ -237,7 +237,7 @@ mod tests {
         remark.rule = LintRule::Redundant;
         remark.path = path.to_owned();
         remark.fix = Some(LintFix::Remove);
-        let looked = Looked { found, said: Ok(Vec::new()) };
+        let looked = Looked { found, said: Ok(Vec::new()), is_ambiguous: false };
         assert_eq!(edited(file, text, &looked, &remark).as_deref(), expected, "{text}");
     }
 

@@ -1,11 +1,14 @@
 //! What is looked at: files, and folders as the cluster would get them.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::LintError;
 use crate::command::rego::{entries, is_folder};
 use crate::command::warn;
-use image_admission_manifests::document::{self, is_standard_input};
+use image_admission_manifests::document::{self, DocumentError, is_standard_input};
+use image_admission_manifests::settings::every_in;
+use image_admission_module_host::disk;
 
 /// The names of the file that says what kustomize makes of a folder.
 const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -33,44 +36,77 @@ pub(super) enum Origin {
 
 /// The texts of files, and of folders: what `kubectl kustomize` makes of one with a kustomization, otherwise the files in it.
 pub(super) fn sources<'p>(paths: impl Iterator<Item = &'p PathBuf>) -> Result<Vec<Source>, LintError> {
-    let mut sources = Vec::new();
+    let mut reading = Reading::default();
     for path in paths {
         if !is_standard_input(path) && is_folder(path).unwrap_or(false) {
-            folder(path, &mut sources)?;
+            reading.folder(path)?;
         } else {
-            sources.push(Source { path: path.clone(), text: document::text(path)?, origin: Origin::Named });
+            reading.sources.push(Source { path: path.clone(), text: document::text(path)?, origin: Origin::Named });
         }
     }
-    Ok(sources)
+    Ok(reading.sources)
 }
 
-fn folder(path: &Path, sources: &mut Vec<Source>) -> Result<(), LintError> {
-    let all = entries(path)?;
-    if all.iter().any(|entry| KUSTOMIZATIONS.iter().any(|name| entry.ends_with(name))) {
-        match rendered(path)? {
-            Some(text) => {
-                sources.push(Source { path: path.to_owned(), text, origin: Origin::Rendered });
-                return Ok(());
+#[derive(Default)]
+struct Reading {
+    sources: Vec<Source>,
+    /// Folders by their real paths: links may lead back.
+    seen: BTreeSet<PathBuf>,
+}
+
+impl Reading {
+    fn folder(&mut self, path: &Path) -> Result<(), LintError> {
+        let real = disk::real(path).unwrap_or_else(|_| path.to_owned());
+        if !self.seen.insert(real.clone()) {
+            return Ok(());
+        }
+        let all = entries(path)?;
+        if all.iter().any(|entry| KUSTOMIZATIONS.iter().any(|name| entry.ends_with(name))) {
+            match rendered(&real)? {
+                Some(text) => {
+                    self.sources.push(Source { path: path.to_owned(), text, origin: Origin::Rendered });
+                    return self.ambiguous(all);
+                }
+                None => warn(&format!(
+                    "`kubectl` isn't on PATH, so the files of `{}` are looked at one by one, and not as the cluster would get them",
+                    path.display()
+                )),
             }
-            None => warn(&format!(
-                "`kubectl` isn't on PATH, so the files of `{}` are looked at one by one, and not as the cluster would get them",
-                path.display()
-            )),
         }
-    }
-    for entry in all {
-        let is_text = entry.extension().is_some_and(|end| ["yaml", "yml", "json"].iter().any(|known| end == *known));
-        if is_folder(&entry).unwrap_or(false) {
-            folder(&entry, sources)?;
-        } else if is_text {
-            let text = document::text(&entry)?;
-            sources.push(Source { path: entry, text, origin: Origin::InFolder });
+        for entry in all {
+            if is_folder(&entry).unwrap_or(false) {
+                self.folder(&entry)?;
+            } else if is_text(&entry) {
+                let text = document::text(&entry)?;
+                self.sources.push(Source { path: entry, text, origin: Origin::InFolder });
+            }
         }
+        Ok(())
     }
-    Ok(())
+
+    /// Adds the files whose keys stand twice: kustomize takes the last of two, and says nothing.
+    fn ambiguous(&mut self, files: Vec<PathBuf>) -> Result<(), LintError> {
+        for path in files.into_iter().filter(|path| is_text(path)) {
+            let text = document::text(&path)?;
+            if matches!(every_in(&path, &text), Err(DocumentError::Duplicates { .. })) {
+                self.sources.push(Source { path, text, origin: Origin::Named });
+            }
+        }
+        Ok(())
+    }
 }
 
-/// What `kubectl kustomize` makes of a folder; none where there is no `kubectl`.
+/// Whether a file may have manifests, and can be read to its end.
+fn is_text(path: &Path) -> bool {
+    #[cfg(not(target_family = "wasm"))]
+    if disk::is_special(path) {
+        return false;
+    }
+    path.extension().is_some_and(|end| ["yaml", "yml", "json"].iter().any(|known| end == *known))
+}
+
+/// What `kubectl kustomize` makes of a folder; none where there is no `kubectl`. The path is a whole one: of another kustomize could make
+/// an address or an option.
 #[cfg(not(target_family = "wasm"))]
 fn rendered(path: &Path) -> Result<Option<String>, LintError> {
     let output = match std::process::Command::new("kubectl").arg("kustomize").arg(path).output() {

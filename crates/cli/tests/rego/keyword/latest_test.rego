@@ -1,0 +1,3 @@
+package fresh
+
+test_this_must_fail if { 1 == 2 }
