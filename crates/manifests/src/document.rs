@@ -266,8 +266,10 @@ fn known(candidates: &[String]) -> String {
 }
 
 fn syntax(file: &str, yaml: &str, json: Option<&str>) -> String {
+    // What the parser says of a tab, which looks like spaces.
+    let tab = if yaml.contains("cannot start any token") { "; indent by spaces, not by tabs" } else { "" };
     match json {
         Some(json) => format!("{file} is neither JSON ({json}) nor YAML ({yaml})"),
-        None => format!("{file} is not YAML: {yaml}"),
+        None => format!("{file} is not YAML: {yaml}{tab}"),
     }
 }

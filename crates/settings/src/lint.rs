@@ -628,7 +628,9 @@ impl Lints {
     fn reports(&mut self, settings: &Settings) {
         for source in &settings.reports.sources {
             if let Some((why, max_age)) = source.why_undated().zip(settings.reports.max_age.as_ref()) {
-                let message = format!("{why}, so that each counts as older than {max_age}");
+                let message = format!(
+                    "{why}, so that each counts as older than {max_age}; remove `maxAge`, or take a source with dates"
+                );
                 self.add(LintRule::Undated, "reports.maxAge", message);
             }
             let Some(artifacts) = source.artifacts() else { continue };
@@ -644,7 +646,7 @@ impl Lints {
                 self.add(
                     LintRule::AttestorsUnused,
                     "reports.sources",
-                    "with `allowUnsigned: true` no attestor of the registry source is asked",
+                    "with `allowUnsigned: true` no attestor of the registry source is asked; remove one of the two",
                 );
             }
         }
@@ -659,7 +661,8 @@ impl Lints {
         }
         for artifacts in settings.reports.sboms.iter().filter_map(SbomSource::artifacts) {
             if artifacts.allow_unsigned && !artifacts.attestors.is_empty() {
-                let message = "with `allowUnsigned: true` no attestor of the registry source is asked";
+                let message =
+                    "with `allowUnsigned: true` no attestor of the registry source is asked; remove one of the two";
                 self.add(LintRule::AttestorsUnused, "reports.sboms", message);
             }
         }
@@ -673,7 +676,7 @@ impl Lints {
                         "SPDX lists no licence like `{written}`, and `{wildcard}` allows nothing else; see https://spdx.org/licenses"
                     ),
                     None => format!(
-                        "SPDX lists no licence `{written}`, so that only packages are meant that name theirs so; see https://spdx.org/licenses"
+                        "SPDX lists no licence `{written}`, so it only matches packages that name their licence so; write the SPDX id, from https://spdx.org/licenses"
                     ),
                 };
                 self.add(LintRule::LicenseName, format!("{path}.{key}[{position}]"), message);
@@ -754,7 +757,7 @@ impl Lints {
             let shadow = before.enumerate().find(|(_, earlier)| hides(earlier, policy, matching));
             if let Some((earlier, shadow)) = shadow {
                 let message = format!(
-                    "it never decides: customPolicies[{earlier}] (`{}`) comes first and matches all that starts with `{}`",
+                    "it never decides: customPolicies[{earlier}] (`{}`) comes first and matches all that starts with `{}`; move it up, or remove it",
                     shadow.prefix.as_str(),
                     policy.prefix.as_str()
                 );
@@ -767,7 +770,8 @@ impl Lints {
                 // An image has several names, so that any later entry may be about the same images.
                 && after.clone().all(|later| later.action == policy.action)
             {
-                let message = format!("it says `{}`, as the default policy does without it", policy.action.name());
+                let message =
+                    format!("it says `{}`, as the default policy does without it; remove it", policy.action.name());
                 // In a namespace, an empty list isn't the same as no list.
                 let is_last = list.len() == 1 && path.contains(".byNamespace.");
                 let fix = (!is_last).then_some(LintFix::Remove);
@@ -816,8 +820,7 @@ impl Lints {
         let own = acceptance.by_namespace().filter(|_| top).map(|(key, limits)| (path(key), limits));
         for (path, limits) in [("acceptance".to_owned(), acceptance.top())].into_iter().chain(own) {
             if !limits.limit_critical() {
-                let message =
-                    "critical findings have no limit, since another severity has one; set `maxSeverity.critical` too";
+                let message = "critical findings have no limit, because the default of none holds only while no severity is set; set `maxSeverity.critical` too";
                 self.add(LintRule::CriticalUnlimited, path, message);
             }
         }

@@ -58,7 +58,7 @@ pub(super) const VEX: [Refused; 1] = [Refused {
 }];
 
 /// Top-level settings, values of the charts, and settings of image-cve-policy.
-pub(super) const SETTINGS: [Refused; 41] = [
+pub(super) const SETTINGS: [Refused; 45] = [
     Refused {
         name: "settings",
         why: Why::Do("settings stand at the top: take the line `settings:` out, and the indentation of those below it"),
@@ -116,6 +116,10 @@ pub(super) const SETTINGS: [Refused; 41] = [
     no_meaning("nodeSelector", "the policy runs in a PolicyServer: write `affinity` there"),
     no_meaning("tolerations", "the policy runs in a PolicyServer: write `tolerations` there"),
     no_meaning("affinity", "the policy runs in a PolicyServer: write `affinity` there"),
+    written("defaultPolicy", "`preScanPolicies.defaultPolicy` or `scanPolicies.defaultPolicy`"),
+    written("customPolicies", "`preScanPolicies.customPolicies` or `scanPolicies.customPolicies`"),
+    written("reportPending", "`scanPolicies.reportPending`"),
+    written("scanFailed", "`scanPolicies.scanFailed`"),
     written("maxSeverity", "`acceptance.maxSeverity`"),
     written("cvssScore", "`acceptance.cvssScore`"),
     written("allowAlways", "`acceptance.allowAlways`"),
@@ -140,6 +144,15 @@ pub(super) const REGISTRY: [Refused; 4] = [
 ];
 const MIRROR: &str = "`mirror: mirror.example.com/dockerhub`, one for each registry,";
 
+/// Settings of `reports`.
+pub(super) const REPORTS: [Refused; 5] = [
+    written("sbomscanner", "`sources: [{sbomscanner: …}]`"),
+    written("trivyOperator", "`sources: [{trivyOperator: …}]`"),
+    written("kubescape", "`sources: [{kubescape: …}]`"),
+    written("registry", "`sources: [{registry: …}]`"),
+    written("custom", "`sources: [{custom: …}]`"),
+];
+
 /// Sources of reports.
 pub(super) const SOURCES: [Refused; 2] =
     [written("trivy", "`trivyOperator`"), written("trivy-operator", "`trivyOperator`")];
@@ -155,4 +168,4 @@ pub(super) const VERIFICATION: [Refused; 3] = [
 pub(super) const CONSTRAINTS: [Refused; 1] = [written("references", "`imageRules: {references: […]}`")];
 
 /// Settings of a phase.
-pub(super) const PHASE: [Refused; 1] = [no_meaning("scanPolicyId", SCAN_POLICY)];
+pub(super) const PHASE: [Refused; 2] = [no_meaning("scanPolicyId", SCAN_POLICY), written("maxAge", "`reports.maxAge`")];

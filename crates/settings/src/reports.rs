@@ -385,7 +385,7 @@ pub(super) fn read(settings: &SettingsMap<'_, '_>, problems: &mut Problems) -> R
     };
     let path = settings.path().key("reports");
     let Some(map) = SettingsMap::of(settings.get("reports"), &path, problems) else { return reports };
-    map.known(&["sources", "sboms", "platforms", "maxAge", "vex", "unprovenIndexes"], &[], problems);
+    map.known(&["sources", "sboms", "platforms", "maxAge", "vex", "unprovenIndexes"], &refused::REPORTS, problems);
     reports.unproven_indexes = map.choice("unprovenIndexes", UnprovenIndexes::default(), problems);
     reports.max_age = map.duration("maxAge", problems);
     reports.vex = read_vex(&map, problems);

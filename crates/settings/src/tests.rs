@@ -1207,9 +1207,9 @@ fn what_is_valid_and_may_not_be_meant_is_noticed() {
         [
             "exemptions[0].images: the prefix `ghcr.io/te` ends inside a path segment, and matches any continuation; end it with `/`, or with `:` and `@` for one repository",
             "exemptions[0].packages: `pkg:npm/foo` matches whatever goes on from there; end it with `@` for one package",
-            "reports.maxAge: Kubescape's reports don't say when they were made, so that each counts as older than 72h",
-            "reports.sources: with `allowUnsigned: true` no attestor of the registry source is asked",
-            "reports.maxAge: `fields.time` of the custom source is not set, so that each counts as older than 72h",
+            "reports.maxAge: Kubescape's reports don't say when they were made, so that each counts as older than 72h; remove `maxAge`, or take a source with dates",
+            "reports.sources: with `allowUnsigned: true` no attestor of the registry source is asked; remove one of the two",
+            "reports.maxAge: `fields.time` of the custom source is not set, so that each counts as older than 72h; remove `maxAge`, or take a source with dates",
         ]
     );
 }

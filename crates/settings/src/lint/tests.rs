@@ -57,7 +57,7 @@ fn prefixes_of_every_tag() {
     check(&list(json!([of_tags("accept"), by_digest("reject")])), &[("tag-only", only)]);
     // The second one still decides the digests, which the first one doesn't accept.
     check(&list(json!([of_tags("accept"), of_tags("reject")])), &[("tag-only", only)]);
-    let hidden = "scanPolicies.customPolicies[1]: it never decides: customPolicies[0] (`ghcr.io/a:`) comes first and matches all that starts with `ghcr.io/a:`";
+    let hidden = "scanPolicies.customPolicies[1]: it never decides: customPolicies[0] (`ghcr.io/a:`) comes first and matches all that starts with `ghcr.io/a:`; move it up, or remove it";
     check(
         &list(json!([of_tags("reject"), of_tags("accept")])),
         &[("never-matches", hidden), ("tag-only", &only.replace("[0]", "[1]"))],
@@ -172,13 +172,14 @@ fn sboms_that_nobody_asks_for_and_licences_that_are_none() {
     let licenses =
         |list: Value| json!({"acceptance": {"licenses": {"deny": list}}, "reports": {"sboms": [{"sbomscanner": {}}]}});
     check(&licenses(json!(["GPL-3.0-*", "agpl-3.0", "LicenseRef-own"])), &[]);
-    let unknown = "acceptance.licenses.deny[1]: SPDX lists no licence `GPLv3`, so that only packages are meant that name theirs so; see https://spdx.org/licenses";
+    let unknown = "acceptance.licenses.deny[1]: SPDX lists no licence `GPLv3`, so it only matches packages that name their licence so; write the SPDX id, from https://spdx.org/licenses";
     check(&licenses(json!(["GPL-3.0-*", "GPLv3"])), &[("license-name", unknown)]);
     let allowed = json!({"acceptance": {"licenses": {"allow": ["Apache-*", "Apache License*", "Zlib-?x"]}}, "reports": {"sboms": [{"sbomscanner": {}}]}});
     let nothing = "acceptance.licenses.allow[1]: SPDX lists no licence like `Apache License*`, and `*` allows nothing else; see https://spdx.org/licenses";
     let one_letter = "acceptance.licenses.allow[2]: SPDX lists no licence like `Zlib-?x`, and `?` allows nothing else; see https://spdx.org/licenses";
     check(&allowed, &[("license-name", nothing), ("license-name", one_letter)]);
-    let unasked = "reports.sboms: with `allowUnsigned: true` no attestor of the registry source is asked";
+    let unasked =
+        "reports.sboms: with `allowUnsigned: true` no attestor of the registry source is asked; remove one of the two";
     let mut unsigned = licenses(json!(["MIT"]));
     unsigned["reports"]["sboms"] = json!([{"registry": {"allowUnsigned": true, "attestors": [{"name": "ci", "cosign": {"keyless": {"identities": [{"issuer": "https://a.example", "subject": "b"}]}}}]}}]);
     check(&unsigned, &[("attestors-unused", unasked)]);
@@ -296,7 +297,7 @@ fn policies_that_pre_scan_leaves_out() {
 #[test]
 fn entries_that_never_decide() {
     let list = |entries: Value| json!({"scanPolicies": {"customPolicies": entries}});
-    let hidden = "scanPolicies.customPolicies[1]: it never decides: customPolicies[0] (`ghcr.io/`) comes first and matches all that starts with `ghcr.io/team/`";
+    let hidden = "scanPolicies.customPolicies[1]: it never decides: customPolicies[0] (`ghcr.io/`) comes first and matches all that starts with `ghcr.io/team/`; move it up, or remove it";
     check(
         &list(json!([{"prefix": "ghcr.io/", "action": "reject"}, {"prefix": "ghcr.io/team/", "action": "accept"}])),
         &[("never-matches", hidden)],
@@ -328,14 +329,15 @@ fn entries_that_never_decide() {
         ),
         &[(
             "never-matches",
-            "scanPolicies.customPolicies[1]: it never decides: customPolicies[0] (`ghcr.io/app:1`) comes first and matches all that starts with `ghcr.io/app:1.2`",
+            "scanPolicies.customPolicies[1]: it never decides: customPolicies[0] (`ghcr.io/app:1`) comes first and matches all that starts with `ghcr.io/app:1.2`; move it up, or remove it",
         )],
     );
 }
 
 #[test]
 fn entries_that_change_nothing() {
-    let redundant = "preScanPolicies.customPolicies[1]: it says `scan`, as the default policy does without it";
+    let redundant =
+        "preScanPolicies.customPolicies[1]: it says `scan`, as the default policy does without it; remove it";
     check(
         &json!({"preScanPolicies": {"customPolicies": [{"prefix": "quay.io/", "action": "reject"}, {"prefix": "ghcr.io/team/", "action": "scan"}]}}),
         &[("redundant", redundant)],
@@ -654,7 +656,7 @@ fn namespaces_of_acceptance() {
 
 #[test]
 fn limits_that_leave_out_the_worst() {
-    let open = "critical findings have no limit, since another severity has one; set `maxSeverity.critical` too";
+    let open = "critical findings have no limit, because the default of none holds only while no severity is set; set `maxSeverity.critical` too";
     let high = json!({"high": {"total": 5}});
     check(&json!({"acceptance": {"maxSeverity": high}}), &[("critical-unlimited", &format!("acceptance: {open}"))]);
     check(&json!({"acceptance": {"maxSeverity": high, "cvssScore": {"threshold": 9.0}}}), &[]);

@@ -116,7 +116,7 @@ fn charts(page: &mut String, report: &Report) -> std::fmt::Result {
             let setting = count.setting.as_deref().unwrap_or(count.rule);
             let words = because(count.rule);
             let label = if setting == count.rule { words.to_owned() } else { format!("{words}: {setting}") };
-            (label, setting, count.workloads)
+            (label, if setting == count.rule { words } else { setting }, count.workloads)
         })
         .collect();
     let denials = if report.against.is_some() { "Newly denied" } else { "Denied" };

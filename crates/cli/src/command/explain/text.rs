@@ -78,6 +78,10 @@ fn changed(edit: &Edit, change: &Change, settings: &Value, paint: Paint) -> Stri
             json!({edit.key(): edit.written_in(&change.settings)}),
         ),
         (None, Action::Set(value)) => (format!("set `{path}`{}", before(edit, settings)), json!({edit.key(): value})),
+        // A list that isn't there is written with its name.
+        (None, Action::Prepend(entry) | Action::Append(entry)) if edit.written_in(settings).is_none() => {
+            (format!("add `{path}`"), json!({edit.key(): [entry]}))
+        }
         (None, Action::Prepend(entry)) => (format!("put at the beginning of the list `{path}`"), json!([entry])),
         (None, Action::Append(entry)) => (format!("put at the end of the list `{path}`"), json!([entry])),
     };
