@@ -133,6 +133,7 @@ export interface Edit {
 export interface Problem {
   file: string;
   line?: number;
+  column?: number;
   rule: string;
   severity: "note" | "warning" | "error";
   path: string;
