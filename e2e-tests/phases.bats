@@ -190,6 +190,6 @@ END
     pod registry.example.com/team/app:1.0
     decide
     expect <<'END'
-{"allowed": false, "message": "Image 'registry.example.com/team/app:1.0' for container 'c1' failed scan policy check: Image 'registry.example.com/team/app:1.0' REJECTED. Global default policy - scan failed\n'registry.example.com/team/app:1.0': nobody was asked about it: its registry `registry.example.com` is not one of those that the setting `registries` names; take it from one of them, or add `registry.example.com` there"}
+{"allowed": false, "message": "Image 'registry.example.com/team/app:1.0' for container 'c1' failed scan policy check: Image 'registry.example.com/team/app:1.0' REJECTED. Global default policy - scan failed\n'registry.example.com/team/app:1.0': registry `registry.example.com` isn't allowed (settings: `registries: ghcr.io`); take the image from an allowed one, or add `registry.example.com`"}
 END
 }
