@@ -197,8 +197,7 @@ pub(super) fn shown(time: Duration) -> String {
     format!("{}{unit}", number.strip_suffix(".0").unwrap_or(&number))
 }
 
-/// An engine with the functions that the policy has.
-/// The policy's own engine, at this moment.
+/// An engine with the functions that the policy has, and with the time of this moment.
 fn new_engine(version: RegoVersion) -> Engine {
     let mut engine = Engine::new();
     engine.set_rego_v0(version == RegoVersion::V0);
