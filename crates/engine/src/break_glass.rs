@@ -6,6 +6,7 @@
 use crate::context::RequestContext;
 use crate::request::Operation;
 use image_admission_host::AccessReview;
+use image_admission_image::workload::WorkloadKind;
 use image_admission_settings::BreakGlass;
 use image_admission_untrusted::message::cut;
 use serde::Deserialize;
@@ -22,6 +23,8 @@ pub struct BrokenGlass {
     pub user: String,
     /// Why, as they wrote it, in one line.
     pub reason: String,
+    /// The kind of an object that makes Pods. Those are judged, since a controller creates them.
+    pub makes_pods: Option<WorkloadKind>,
 }
 
 /// Why a request with the annotation is judged all the same.
@@ -82,10 +85,14 @@ fn asked(context: RequestContext<'_>, settings: &BreakGlass) -> Option<Result<Br
     let review = AccessReview { user: &user.username, groups: &user.groups, verb: "use", resource };
     let named = one_line(&user.username);
     Some(match context.host.may(&review) {
-        Ok(true) => Ok(BrokenGlass { user: named, reason }),
+        Ok(true) => Ok(BrokenGlass { user: named, reason, makes_pods: makes_pods(context) }),
         Ok(false) => Err(WholeGlass::MayNot { user: named, resource: resource.to_string() }),
         Err(failure) => Err(WholeGlass::Unknown(failure.to_string())),
     })
+}
+
+fn makes_pods(context: RequestContext<'_>) -> Option<WorkloadKind> {
+    WorkloadKind::of(&context.request.group, &context.request.kind).filter(|kind| *kind != WorkloadKind::Pod)
 }
 
 /// Somebody else's string, in one line of a bounded length.

@@ -397,6 +397,13 @@ fn warnings(decision: &Decision, accepted: bool) -> Vec<String> {
     if let Outcome::GlassBroken(broken) = &decision.outcome {
         let text = format!("break glass: admitted unjudged for `{}`: {}", cut(&broken.user, 40), broken.reason);
         add((String::new(), cut(&text, MAX_WARNING_LENGTH)));
+        if let Some(kind) = broken.makes_pods {
+            let text = format!(
+                "break glass: the Pods of this {} are judged: only a bare Pod is admitted unjudged",
+                kind.name()
+            );
+            add((String::new(), text));
+        }
     }
     for judged in &decision.images {
         for text in wide_accepts(judged) {
