@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use crate::lines::Lines;
+use crate::lines::{Lines, Spot};
 
 /// The most that are told of: each is looked for by itself.
 const MAX_TOLD: usize = 20;
@@ -23,13 +23,13 @@ pub struct Duplicate {
     /// Where it stands first, where that can be told.
     first: Option<usize>,
     /// Where it stands again.
-    line: usize,
+    pub spot: Spot,
 }
 
 impl Duplicate {
     /// What is wrong, without the path.
     pub fn problem(&self) -> String {
-        let line = self.line;
+        let line = self.spot.line;
         match self.first.filter(|first| *first != line) {
             Some(first) => format!("it stands twice, on line {first} and on line {line}; keep one of them"),
             None => format!("it stands twice, on line {line}; keep one of them"),
@@ -61,10 +61,16 @@ pub(crate) fn in_yaml(text: &str) -> Vec<Duplicate> {
 /// Those of a text in JSON.
 pub(crate) fn in_json(text: &str) -> Vec<Duplicate> {
     let lines = Lines::of(text);
-    those_of(0, &lines, |walk| {
+    let mut found = those_of(0, &lines, |walk| {
         let error = walk.deserialize(&mut serde_json::Deserializer::from_str(text)).err()?;
         error.to_string().contains(HERE).then(|| (error.line(), error.column()))
-    })
+    });
+    // This parser says where the key ends.
+    for Duplicate { spot, .. } in &mut found {
+        let before = text.lines().nth(spot.line - 1).and_then(|line| line.get(..spot.column.saturating_sub(1)));
+        spot.column = before.and_then(|before| before.rfind('"')).map_or(spot.column, |start| start + 1);
+    }
+    found
 }
 
 /// Those of one document. `read` walks through it, and says on which line and in which column the walk ended.
@@ -78,7 +84,7 @@ fn those_of(document: usize, lines: &Lines<'_>, read: impl Fn(Walk<'_>) -> Optio
         let first = lines.nearest(document, &steps).map(|spot| spot.line);
         // What is named by an anchor is met wherever it is meant.
         if spots.insert((line, column)) {
-            duplicates.push(Duplicate { document, path: shown(&steps), first, line });
+            duplicates.push(Duplicate { document, path: shown(&steps), first, spot: Spot { line, column } });
         }
     }
     duplicates

@@ -10,12 +10,13 @@ pub use namespaced::lint_namespaced_rules;
 use super::phases::{PhaseAction, StatusFallbacks};
 use super::{
     Attestation, AttestationKind, Attestor, CustomPolicy, Effect, Exemption, FailureFallback, Glob, Identity,
-    ImageMatching, NamespaceOverride, NamespacePattern, Phase, PreScanAction, Prefix, ReportSource, SbomSource,
-    ScanAction, Settings, UNSAID_REASON, VerificationPolicy,
+    ImageMatching, NamespaceOverride, NamespacePattern, Pattern, Phase, PreScanAction, Prefix, ReportSource,
+    SbomSource, ScanAction, Settings, UNSAID_REASON, VerificationPolicy,
 };
 use image_admission_image::workload::WorkloadKind;
 use image_admission_image::{ImageReference, canonical_host};
 use image_admission_untrusted::time::Timestamp;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -76,15 +77,8 @@ pub enum LintFix {
     Append {
         /// Where.
         path: String,
-        /// Each with its keys and their strings, in order.
-        entries: Vec<Vec<(&'static str, String)>>,
-    },
-    /// The list at a path of the manifest gets one more string.
-    AppendText {
-        /// Where.
-        path: String,
-        /// The string.
-        text: String,
+        /// Each with its keys and their values, strings or lists of them, in order.
+        entries: Vec<Vec<(&'static str, Value)>>,
     },
 }
 
@@ -169,6 +163,8 @@ pub enum LintRule {
     OnePlatform,
     /// An exemption for every image.
     EveryImage,
+    /// An exemption for every vulnerability.
+    EveryVulnerability,
     /// A field that is evaluated before a `not`: where it is missing, a rule in Rego doesn't reject.
     SilentDenial,
     /// A rule in Rego that reads what it never sees.
@@ -209,7 +205,7 @@ pub enum LintRule {
 
 impl LintRule {
     /// All of them, in order.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 45] = [
         Self::OpenPrefix,
         Self::ShortName,
         Self::NeverMatches,
@@ -236,6 +232,7 @@ impl LintRule {
         Self::InLayer,
         Self::OnePlatform,
         Self::EveryImage,
+        Self::EveryVulnerability,
         Self::SilentDenial,
         Self::Unseen,
         Self::MissingKind,
@@ -286,6 +283,7 @@ impl LintRule {
             Self::InLayer => "in-layer",
             Self::OnePlatform => "one-platform",
             Self::EveryImage => "every-image",
+            Self::EveryVulnerability => "every-vulnerability",
             Self::SilentDenial => "silent-denial",
             Self::Unseen => "unseen",
             Self::MissingKind => "missing-kind",
@@ -327,6 +325,7 @@ impl LintRule {
             | Self::LicenseName
             | Self::PrehashedKey
             | Self::OnePlatform
+            | Self::EveryVulnerability
             | Self::SilentDenial
             | Self::Unseen
             | Self::EndlessExemptions
@@ -387,6 +386,7 @@ impl LintRule {
             Self::InLayer => "an attestation whose document is a layer, which no host hands out",
             Self::OnePlatform => "an expression that looks at one platform of an image",
             Self::EveryImage => "an exemption that holds whatever the image",
+            Self::EveryVulnerability => "an exemption that holds whatever is found",
             Self::Unseen => "a rule in Rego that looks at what nobody shows it",
             Self::SilentDenial => "a field under `not` without which a rule in Rego rejects nothing",
             Self::MissingKind => "a kind of the cluster that is read and not granted",
@@ -1011,9 +1011,11 @@ impl Lints {
         }
     }
 
-    /// Exemptions of more images than they seem to be about, or of fewer.
+    /// Exemptions of more images or vulnerabilities than they seem to be about, or of fewer.
     fn exempted_images(&mut self, settings: &Settings) {
-        for (position, Exemption { images, namespaces, packages, .. }) in settings.exemptions.iter().enumerate() {
+        for (position, Exemption { vulnerabilities, images, namespaces, packages, .. }) in
+            settings.exemptions.iter().enumerate()
+        {
             let path = format!("exemptions[{position}]");
             if namespaces.iter().any(|pattern| pattern.as_str() == EVERY_NAMESPACE) {
                 let message = "`*` matches every namespace, as an exemption does without `namespaces`; remove them";
@@ -1022,6 +1024,17 @@ impl Lints {
             if images.is_empty() && packages.is_empty() {
                 let message = "without `images` it holds whatever the image; name those that it is about";
                 self.add(LintRule::EveryImage, &path, message);
+            }
+            let is_any = |pattern: &&Pattern| {
+                let text = pattern.as_str();
+                text.contains('*') && !text.contains(|c: char| c.is_ascii_digit())
+            };
+            if let Some(pattern) = vulnerabilities.iter().find(is_any).filter(|_| packages.is_empty()) {
+                let message = format!(
+                    "`{}` exempts whatever is found, also later; name the ids, or the `packages` that don't matter",
+                    pattern.as_str()
+                );
+                self.add(LintRule::EveryVulnerability, &path, message);
             }
             for prefix in images {
                 let Some(repository) = prefix.repository_of_tag() else { continue };

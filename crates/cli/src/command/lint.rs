@@ -23,13 +23,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::diff::patch;
+use super::files::{FilesError, recursive};
 use super::output::{annotations, json, junit, sarif, yaml};
 use super::policy::now;
-use super::rego::SourceError;
 use super::report_files::{self, ReportFiles};
 use super::terminal::{Paint, in_one_line, printable, without_commands};
 use super::terminal::{StandardOutput, errors};
-use super::{Ending, complain, invalid_settings, warn};
+use super::{Ending, warn};
 use fix::{Mended, mend};
 use image_admission_manifests::document::{self, DocumentError, Place, is_standard_input};
 use image_admission_manifests::duplicates::Duplicate;
@@ -68,7 +68,7 @@ Examples:
 ///
 /// Rules that never decide, rules that let in more than they seem to, exemptions that have ended, namespaces that nobody has.
 #[derive(Args, Debug)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, arg = recursive())]
 pub(super) struct Lint {
     /// Settings, or policies with their settings, as YAML or JSON; `-` is the standard input. Of a folder with a kustomization,
     /// what `kubectl kustomize` makes of it; of any other, the policies in it
@@ -173,8 +173,8 @@ struct Looked {
     found: Found,
     /// What is to be remarked, or why they are not valid.
     said: Result<Vec<Remark>, InvalidSettings>,
-    /// Whether keys of it stand twice.
-    is_ambiguous: bool,
+    /// Where keys stand for a second time, one for each problem. Where none does, what is said has its place by its path.
+    duplicates: Vec<Spot>,
 }
 
 /// Something that was found, as programs read it.
@@ -206,7 +206,7 @@ pub(super) enum LintError {
     NoSettings(String),
     /// A folder can't be read.
     #[error(transparent)]
-    Folder(#[from] SourceError),
+    Folder(#[from] FilesError),
     /// Kustomize can't render a folder.
     #[cfg(not(target_family = "wasm"))]
     #[error("`kubectl kustomize {}` fails: {why}", path.display())]
@@ -219,6 +219,15 @@ pub(super) enum LintError {
     /// What kustomize makes of a folder is written nowhere.
     #[error("`{}` is looked at as kustomize renders it, which `--fix` can't write: give the files", _0.display())]
     RenderedFixed(PathBuf),
+    /// There is a kubectl that can't be started.
+    #[cfg(not(target_family = "wasm"))]
+    #[error("cannot start `kubectl`, which renders `{}`: {source}", path.display())]
+    Kubectl {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The cluster can't be asked.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -294,11 +303,8 @@ impl Lint {
             let files: Vec<String> = self.files.iter().chain(&self.file).map(|path| document::name(path)).collect();
             return Err(LintError::NoSettings(files.join(", ")));
         }
-        for (file, problems) in files.iter().flat_map(File::problems) {
-            complain(&invalid_settings(Some(file), &problems.to_string()));
-        }
         self.write(&files, output)?;
-        let is_valid = files.iter().all(|file| file.problems().next().is_none());
+        let is_valid = files.iter().all(File::is_valid);
         let worst = files.iter().flat_map(File::remarks).map(|remark| Severity::from(remark.severity)).max();
         Ok(match (is_valid, worst) {
             (false, _) => Ending::InvalidSettings,
@@ -341,13 +347,11 @@ impl Lint {
                 remarks.extend(manifest::remarks(&found, &settings, &servers));
                 remarks.extend(report_files.into_iter().flat_map(|files| of_files(files, &settings)));
                 remarks.retain(|remark| !self.allow.iter().any(|allowed| allowed == remark.rule.name()));
-                // Whoever keeps settings alone says elsewhere which namespaces they are for.
-                let may_see =
-                    found.policy.is_some() && !manifest::is_patch(&found) && !manifest::leaves_out_kube_system(&found);
-                remarks.retain(|remark| may_see || remark.rule != LintRule::KubeSystem);
+                let sees_kube_system = manifest::sees_kube_system(&found);
+                remarks.retain(|remark| sees_kube_system || remark.rule != LintRule::KubeSystem);
                 remarks
             });
-            Looked { found, said, is_ambiguous: false }
+            Looked { found, said, duplicates: Vec::new() }
         };
         Ok(all.into_iter().map(look).collect())
     }
@@ -382,14 +386,15 @@ impl Lint {
 
     fn write(&self, files: &[File], output: &mut impl StandardOutput) -> io::Result<()> {
         let results = || results::results(files, self.fail_on);
+        let entries: Vec<Entry<'_>> =
+            files.iter().flat_map(|file| file.invalid().into_iter().chain(file.entries())).collect();
         match self.output {
             Output::Text | Output::Github => {
                 let paint = Paint::for_output(output);
-                let entries: Vec<Entry<'_>> = files.iter().flat_map(File::entries).collect();
                 for entry in &entries {
                     writeln!(output, "{}", without_commands(&entry.text(paint)))?;
                 }
-                if entries.is_empty() && files.iter().all(|file| file.problems().next().is_none()) {
+                if entries.is_empty() {
                     writeln!(output, "{}", without_commands(&nothing_found(files)))?;
                 }
                 if self.output == Output::Github {
@@ -398,8 +403,6 @@ impl Lint {
                 }
             }
             Output::Json | Output::Yaml => {
-                let all = files.iter().flat_map(|file| file.invalid().into_iter().chain(file.entries()));
-                let entries: Vec<Entry<'_>> = all.collect();
                 let text = if self.output == Output::Yaml { yaml(&entries)? } else { json(&entries)? };
                 write!(output, "{text}")?;
             }
@@ -415,8 +418,8 @@ impl File {
         self.settings.iter().filter_map(|looked| looked.said.as_ref().ok()).flatten()
     }
 
-    fn problems(&self) -> impl Iterator<Item = (&Path, &InvalidSettings)> {
-        self.settings.iter().filter_map(|looked| Some((self.path.as_path(), looked.said.as_ref().err()?)))
+    fn is_valid(&self) -> bool {
+        self.settings.iter().all(|looked| looked.said.is_ok())
     }
 
     fn entries(&self) -> Vec<Entry<'_>> {
@@ -440,14 +443,16 @@ impl File {
         entries
     }
 
-    /// Why settings are not valid, for programs; people are told on the standard error stream.
+    /// Why settings are not valid.
     fn invalid(&self) -> Vec<Entry<'_>> {
         let lines = self.lines();
         let mut entries = Vec::new();
         for looked in &self.settings {
-            for problem in looked.said.as_ref().err().into_iter().flat_map(|problems| &problems.0) {
+            for (number, problem) in looked.said.as_ref().err().into_iter().flat_map(|problems| &problems.0).enumerate()
+            {
                 let (path, message) = problem.split_once(": ").unwrap_or(("", problem));
-                let spot = lines.as_ref().and_then(|lines| looked.spot(lines, path));
+                let of_path = |lines| looked.duplicates.get(number).copied().or_else(|| looked.spot(lines, path));
+                let spot = lines.as_ref().and_then(of_path);
                 entries.push(Entry {
                     file: self.path.display().to_string(),
                     line: spot.map(|spot| spot.line),
@@ -473,7 +478,7 @@ impl File {
 impl Looked {
     /// Whether it is of a policy, or of a file whose keys stand twice: nobody knows what that is.
     fn is_policy(&self) -> bool {
-        self.found.policy.is_some() || self.is_ambiguous
+        self.found.policy.is_some() || !self.duplicates.is_empty()
     }
 
     /// Whether nothing is written in the file.
@@ -512,7 +517,8 @@ impl Entry<'_> {
         };
         let text = format!("{path}: {message}");
         let name = format!("[{rule}]");
-        let rule = page_of(rule).map_or_else(|| paint.dim(&name), |page| paint.link(&page, &name));
+        let page = page_of(rule).filter(|_| *rule != INVALID.id);
+        let rule = page.map_or_else(|| paint.dim(&name), |page| paint.link(&page, &name));
         format!("{} {word} {} {}", paint.bold(&place), in_one_line(&text), paint.dim(&rule))
     }
 }
@@ -546,9 +552,10 @@ fn of_files(files: &ReportFiles, settings: &Settings) -> Vec<Remark> {
 fn ambiguous(file: &str, keys: &[Duplicate]) -> Vec<Looked> {
     let documents: BTreeSet<usize> = keys.iter().map(|key| key.document).collect();
     let look = |document: usize| {
-        let problems = keys.iter().filter(|key| key.document == document).map(Duplicate::to_string).collect();
+        let own = || keys.iter().filter(|key| key.document == document);
         let found = Found { place: Place::document_of(file, document), policy: None, json: None };
-        Looked { found, said: Err(InvalidSettings(problems)), is_ambiguous: true }
+        let said = Err(InvalidSettings(own().map(Duplicate::to_string).collect()));
+        Looked { found, said, duplicates: own().map(|key| key.spot).collect() }
     };
     documents.into_iter().map(look).collect()
 }

@@ -357,7 +357,7 @@ fn a_folder_is_what_the_cluster_gets() {
     let twice = policy.replace("critical: {total: 0}", "critical: {total: 0}\n        critical: {total: 9}");
     fs::write(folder.path().join("image-admission/policy.yaml"), twice).unwrap();
     let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
-    assert!(outcome.code == 3 && outcome.errors.contains("it stands twice"), "{}", outcome.errors);
+    assert!(outcome.code == 3 && outcome.output.contains("it stands twice"), "{}", outcome.output);
     fs::write(folder.path().join("image-admission/policy.yaml"), policy).unwrap();
     let fixed = image_admission(folder.path(), &["lint", "--fix", "image-admission"], b"");
     assert_eq!(fixed.code, 1, "{}", fixed.output);
@@ -370,4 +370,13 @@ fn a_folder_is_what_the_cluster_gets() {
     std::os::unix::fs::symlink("/dev/zero", folder.path().join("image-admission/zero.yaml")).unwrap();
     let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
     assert!(outcome.output.contains("image-admission/policy.yaml:") && outcome.output.contains("[any-registry]"));
+    // So are templates, which are no YAML until Helm has rendered them; what is no YAML by itself is not.
+    let extra = folder.path().join("image-admission/extra.yaml");
+    fs::write(&extra, "{{- if .Values.a }}\na: b\n{{- end }}\n").unwrap();
+    let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
+    assert!(outcome.errors.contains("`image-admission/extra.yaml` is passed over"), "{}", outcome.errors);
+    assert!(outcome.code == 2 && outcome.output.contains("[any-registry]"), "{}", outcome.output);
+    fs::write(&extra, "a: [\n").unwrap();
+    let outcome = image_admission(folder.path(), &["lint", "image-admission"], b"");
+    assert!(outcome.code == 1 && outcome.errors.contains("extra.yaml"), "{}", outcome.errors);
 }

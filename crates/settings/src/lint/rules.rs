@@ -6,6 +6,7 @@ use crate::kinds::kubernetes::{BuiltinKind, KINDS, is_crd_group};
 use crate::kinds::{misnamed_resources, plural};
 use crate::{KindPattern, PreScanAction, RegoPolicy, ResourceRule, Settings};
 use image_admission_image::workload::WorkloadKind;
+use serde_json::json;
 
 const CREATE: &str = "CREATE";
 const UPDATE: &str = "UPDATE";
@@ -166,15 +167,18 @@ impl Lints {
         if !is_asked || sends(rules, &target, UPDATE) {
             return;
         }
-        // A rule that sends updates of Pods would send those of the subresource too, if it named it.
+        // A rule of its own: the audit scanner leaves out one without CREATE, and stops at a subresource in one with it.
+        let entry = vec![
+            ("apiGroups", json!([pods.group])),
+            ("apiVersions", json!(["v1"])),
+            ("resources", json!([format!("pods/{name}")])),
+            ("operations", json!([UPDATE])),
+        ];
+        let fix = LintFix::Append { path: "spec.rules".to_owned(), entries: vec![entry] };
         let position = rules.iter().position(|rule| sends(std::slice::from_ref(rule), &pods, UPDATE));
-        let fix = position.map(|position| LintFix::AppendText {
-            path: format!("spec.rules[{position}].resources"),
-            text: format!("pods/{name}"),
-        });
         let path =
             position.map_or_else(|| "spec.rules".to_owned(), |position| format!("spec.rules[{position}].resources"));
-        self.0.push(Lint::new(LintRule::MissingSubresource, path, message).weighing(severity).fixed_by(fix));
+        self.0.push(Lint::new(LintRule::MissingSubresource, path, message).weighing(severity).fixed_by(Some(fix)));
     }
 }
 

@@ -99,6 +99,27 @@ fn exemptions_of_tags_and_of_every_image() {
 }
 
 #[test]
+fn exemptions_of_every_vulnerability() {
+    let of = |pattern: &str, packages: Value| {
+        let packages = if packages.is_null() { json!({}) } else { json!({"packages": packages}) };
+        let mut exemption =
+            json!({"vulnerability": pattern, "images": ["ghcr.io/a/"], "reason": "r", "expires": "2099-01-01"});
+        exemption.as_object_mut().unwrap().extend(packages.as_object().unwrap().clone());
+        json!({"exemptions": [exemption]})
+    };
+    for pattern in ["*", "CVE-*", "GHSA-*"] {
+        let every = format!(
+            "exemptions[0]: `{pattern}` exempts whatever is found, also later; name the ids, or the `packages` that don't matter"
+        );
+        check(&of(pattern, json!(null)), &[("every-vulnerability", &every)]);
+        check(&of(pattern, json!(["pkg:apk/alpine/bash@"])), &[]);
+    }
+    for pattern in ["CVE-2026-*", "CVE-2026-00??", "CVE-2026-0001"] {
+        check(&of(pattern, json!(null)), &[]);
+    }
+}
+
+#[test]
 fn exemptions_that_another_covers() {
     let of = |vulnerability: &str, images: &[&str], expires: &str| json!({"vulnerability": vulnerability, "images": images, "reason": expires, "expires": expires});
     let exempted = |exemptions: &[Value]| json!({"exemptions": exemptions});

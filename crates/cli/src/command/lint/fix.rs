@@ -69,7 +69,6 @@ fn edited(path: &Path, text: &str, looked: &Looked, remark: &Remark) -> Option<S
             [replaced(text, lines.spot(number, &steps, Part::Value)?, &old, new), None]
         }
         LintFix::Append { path: at, entries } => append::attempts(text, number, document, &looked.steps(at), entries)?,
-        LintFix::AppendText { path: at, text: new } => append::text(text, number, document, &looked.steps(at), new)?,
     };
     // YAML allows a comma after the last entry, and JSON doesn't.
     let is_sound = |after: &String| !is_json(text) || is_json(after);
@@ -237,7 +236,7 @@ mod tests {
         remark.rule = LintRule::Redundant;
         remark.path = path.to_owned();
         remark.fix = Some(LintFix::Remove);
-        let looked = Looked { found, said: Ok(Vec::new()), is_ambiguous: false };
+        let looked = Looked { found, said: Ok(Vec::new()), duplicates: Vec::new() };
         assert_eq!(edited(file, text, &looked, &remark).as_deref(), expected, "{text}");
     }
 

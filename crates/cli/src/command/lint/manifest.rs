@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use image_admission_engine::{ReadKind, kinds_read, reads_labels};
 use image_admission_settings::{Lint as Remark, LintFix, LintRule, ResourceRule, Settings, lint_namespaced_rules};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{group, namespaced};
 use image_admission_manifests::settings::{Found, FoundPolicy};
@@ -89,6 +89,13 @@ pub(super) fn is_patch(found: &Found) -> bool {
     serde_json::from_str(found.manifest.get()).is_ok_and(|policy: Value| policy.pointer(RULES).is_none())
 }
 
+/// Whether the policy that settings belong to is asked about `kube-system`. Settings alone, and patches of a policy, leave that to others,
+/// and a policy of one namespace is there because somebody wants it there.
+pub(super) fn sees_kube_system(found: &Found) -> bool {
+    let policy = found.policy.as_ref().filter(|policy| !policy.is_of_namespace());
+    !is_patch(found) && policy.is_some_and(|policy| policy.leaves_out("kube-system").is_none())
+}
+
 /// Which requests the API server sends; none where the manifest doesn't say it.
 fn rules(policy: &Value) -> Option<Vec<ResourceRule>> {
     let rules = policy.pointer(RULES)?.as_array()?;
@@ -124,7 +131,8 @@ fn missing_kinds(found: &FoundPolicy, policy: &Value, settings: &Settings) -> Ve
         let message = format!(
             "look-ups of `{setting}` fail, and reject: it reads {names}, which isn't granted; add what is missing"
         );
-        let entries = kinds.into_iter().map(|read| vec![("apiVersion", read.api_version), ("kind", read.kind)]);
+        let entries =
+            kinds.into_iter().map(|read| vec![("apiVersion", json!(read.api_version)), ("kind", json!(read.kind))]);
         let fix = LintFix::Append { path: path.clone(), entries: entries.collect() };
         Remark::new(LintRule::MissingKind, path.clone(), message).fixed_by(Some(fix))
     };
@@ -147,27 +155,6 @@ pub(super) fn names(kinds: &[ReadKind]) -> String {
         .map(|ReadKind { api_version, kind, .. }| format!("`{{apiVersion: {api_version}, kind: {kind}}}`"))
         .collect();
     names.join(" and ")
-}
-
-/// Whether the policy that settings belong to never sees `kube-system`: a ClusterAdmissionPolicy's selector says
-/// `kubernetes.io/metadata.name NotIn [kube-system, …]`, or a policy of a namespace stands in another one.
-pub(super) fn leaves_out_kube_system(found: &Found) -> bool {
-    let Some(found) = &found.policy else { return false };
-    let policy: Value = serde_json::from_str(found.manifest.get()).unwrap_or_default();
-    if found.is_of_namespace() {
-        return text(&policy, "/metadata/namespace") != Some("kube-system");
-    }
-    let expressions = policy.pointer("/spec/namespaceSelector/matchExpressions").and_then(Value::as_array);
-    expressions.into_iter().flatten().any(|expression| {
-        let values = expression.get("values").and_then(Value::as_array);
-        let is_named = values.into_iter().flatten().any(|value| value == "kube-system");
-        text(expression, "/key") == Some("kubernetes.io/metadata.name")
-            && match text(expression, "/operator") {
-                Some("NotIn") => is_named,
-                Some("In") => !is_named,
-                _ => false,
-            }
-    })
 }
 
 pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> Option<&'v str> {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::LintError;
-use crate::command::rego::{entries, is_folder};
+use crate::command::files::{entries, is_folder, is_manifest};
 use crate::command::warn;
-use image_admission_manifests::document::{self, DocumentError, is_standard_input};
+use image_admission_manifests::document::{self, DocumentError, documents_in, is_standard_input};
 use image_admission_manifests::settings::every_in;
 use image_admission_module_host::disk;
 
@@ -78,7 +78,14 @@ impl Reading {
                 self.folder(&entry)?;
             } else if is_text(&entry) {
                 let text = document::text(&entry)?;
-                self.sources.push(Source { path: entry, text, origin: Origin::InFolder });
+                if is_template(&entry, &text) {
+                    warn(&format!(
+                        "{} is passed over: it is a template; give what Helm renders",
+                        document::name(&entry)
+                    ));
+                } else {
+                    self.sources.push(Source { path: entry, text, origin: Origin::InFolder });
+                }
             }
         }
         Ok(())
@@ -102,7 +109,12 @@ fn is_text(path: &Path) -> bool {
     if disk::is_special(path) {
         return false;
     }
-    path.extension().is_some_and(|end| ["yaml", "yml", "json"].iter().any(|known| end == *known))
+    is_manifest(path)
+}
+
+/// Whether a file is no YAML before Helm has rendered it.
+fn is_template(path: &Path, text: &str) -> bool {
+    text.contains("{{") && documents_in(path, text).is_err()
 }
 
 /// What `kubectl kustomize` makes of a folder; none where there is no `kubectl`. The path is a whole one: of another kustomize could make
@@ -112,7 +124,7 @@ fn rendered(path: &Path) -> Result<Option<String>, LintError> {
     let output = match std::process::Command::new("kubectl").arg("kustomize").arg(path).output() {
         Ok(output) => output,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(LintError::Output(error)),
+        Err(source) => return Err(LintError::Kubectl { path: path.to_owned(), source }),
     };
     if !output.status.success() {
         let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();

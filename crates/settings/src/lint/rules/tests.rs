@@ -209,8 +209,13 @@ fn ephemeral_containers_bring_images() {
     let expected = "missing-subresource Error spec.rules[1].resources: Pods are sent, and `pods/ephemeralcontainers` is not, so that the images of `kubectl debug` are never judged; add it, on UPDATE";
     check(json!({}), &without, &[expected]);
     let fix = lints(&json!({}), &without)[0].fix.clone();
-    let path = "spec.rules[1].resources".to_owned();
-    assert_eq!(fix, Some(LintFix::AppendText { path, text: "pods/ephemeralcontainers".to_owned() }));
+    let entry = vec![
+        ("apiGroups", json!([""])),
+        ("apiVersions", json!(["v1"])),
+        ("resources", json!(["pods/ephemeralcontainers"])),
+        ("operations", json!(["UPDATE"])),
+    ];
+    assert_eq!(fix, Some(LintFix::Append { path: "spec.rules".to_owned(), entries: vec![entry] }));
     for resources in ["*", "pods,pods/status", "*/scale,pods"] {
         assert_eq!(lints(&json!({}), &[rule("*", "*", resources, "*")]).len(), 1, "{resources}");
     }

@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use super::{OwnLines, below, is_json, offset};
 use image_admission_manifests::lines::{Lines, Part, Spot};
 
-/// An entry: its keys with their texts, in order.
-type Entry = Vec<(&'static str, String)>;
+/// An entry: its keys with their values, strings or lists of them, in order.
+type Entry = Vec<(&'static str, Value)>;
 
 /// Adds entries to the list that a path leads to in a document, and makes the list where there is none. The texts in which that
 /// may be written; none where it can't be.
@@ -38,30 +38,10 @@ pub(super) fn attempts(
         *list = Value::Array(Vec::new());
     }
     list.as_array_mut()?.extend(entries.iter().map(|entry| {
-        let fields = entry.iter().map(|(key, text)| ((*key).to_owned(), Value::String(text.clone())));
+        let fields = entry.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
         Value::Object(fields.collect())
     }));
     Some(attempts)
-}
-
-/// Adds a text to the list of texts that a path leads to, in the style of the last one. The texts in which that may be written;
-/// none where it can't be.
-pub(super) fn text(
-    text: &str,
-    number: usize,
-    document: &mut Value,
-    path: &[String],
-    new: &str,
-) -> Option<[Option<String>; 2]> {
-    let list = path.iter().try_fold(document, |value, step| below(value, step))?.as_array_mut()?;
-    let item = [path, &[list.len().checked_sub(1)?.to_string()]].concat();
-    let place = Place { text, number, entries: &[] };
-    let start = offset(text, place.spot(&item)?)?;
-    let quote = text.get(start..)?.chars().next().filter(|first| ['"', '\''].contains(first));
-    let quote = quote.map(String::from).unwrap_or_default();
-    let written = format!("{quote}{new}{quote}");
-    list.push(Value::String(new.to_owned()));
-    Some([place.text_below(&item, &written), place.behind(&item, &[written])])
 }
 
 /// A document of a text, and what is added to it.
@@ -82,24 +62,14 @@ impl Place<'_> {
         self.with_lines(end, &own)
     }
 
-    /// The same of a text.
-    fn text_below(&self, item: &[String], written: &str) -> Option<String> {
-        let OwnLines { end, indent, .. } = OwnLines::at(&self.lines(), self.spot(item)?)?;
-        self.with_lines(end, &format!("{:indent$}- {written}\n", ""))
-    }
-
     /// Behind the last entry of a list between brackets; where that begins a line, in a line below it.
     fn behind_entry(&self, item: &[String]) -> Option<String> {
-        self.behind(item, &self.between_brackets())
-    }
-
-    fn behind(&self, item: &[String], written: &[String]) -> Option<String> {
         let spot = self.spot(item)?;
         let start = offset(self.text, spot)?;
         let end = start + super::end_of_entry(self.text.get(start..)?)?;
         let before = self.lines().get(spot.line - 1)?.chars().take(spot.column - 1).collect::<String>();
         let separator = if before.trim().is_empty() { format!(",\n{before}") } else { ", ".to_owned() };
-        let own: String = written.iter().map(|entry| format!("{separator}{entry}")).collect();
+        let own: String = self.between_brackets().iter().map(|entry| format!("{separator}{entry}")).collect();
         self.with(end, &own)
     }
 
@@ -191,8 +161,8 @@ fn item_lines(entry: &Entry, indent: usize, is_between_brackets: bool) -> String
     if is_between_brackets {
         return format!("{:indent$}- {}\n", "", between_brackets(entry, false));
     }
-    let line = |(position, (key, text)): (usize, &(&str, String))| {
-        format!("{:indent$}{} {key}: {text}\n", "", if position == 0 { "-" } else { " " })
+    let line = |(position, (key, value)): (usize, &(&str, Value))| {
+        format!("{:indent$}{} {key}: {}\n", "", if position == 0 { "-" } else { " " }, written(value, false))
     };
     entry.iter().enumerate().map(line).collect()
 }
@@ -201,14 +171,24 @@ fn item_lines(entry: &Entry, indent: usize, is_between_brackets: bool) -> String
 fn between_brackets(entry: &Entry, is_json: bool) -> String {
     let quote = if is_json { "\"" } else { "" };
     let fields: Vec<String> =
-        entry.iter().map(|(key, text)| format!("{quote}{key}{quote}: {quote}{text}{quote}")).collect();
+        entry.iter().map(|(key, value)| format!("{quote}{key}{quote}: {}", written(value, is_json))).collect();
     format!("{{{}}}", fields.join(", "))
+}
+
+/// `Namespace`, `["pods/ephemeralcontainers"]`
+fn written(value: &Value, is_json: bool) -> String {
+    match value {
+        Value::String(text) if !is_json => text.clone(),
+        Value::Array(list) => format!("[{}]", list.iter().map(Value::to_string).collect::<Vec<_>>().join(", ")),
+        other => other.to_string(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::command::lint::fix::values;
+    use serde_json::json;
     use std::path::Path;
 
     const POD: &str = "{apiVersion: v1, kind: Pod}";
@@ -217,7 +197,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let path = ["spec".to_owned(), "list".to_owned()];
-        let entries = [vec![("apiVersion", "v1".to_owned()), ("kind", "Pod".to_owned())]];
+        let entries = [vec![("apiVersion", json!("v1")), ("kind", json!("Pod"))]];
         let mut wanted = values(Path::new("x.yaml"), text).unwrap();
         let found = attempts(text, 0, &mut wanted[0].1, &path, &entries).unwrap();
         let is_meant = |after: &String| values(Path::new("x.yaml"), after).as_ref() == Some(&wanted);
@@ -245,27 +225,12 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_written_as_those_before_them() {
-        let check = |text: &str, expected: Option<&str>| {
-            let path = ["spec".to_owned(), "list".to_owned()];
-            let mut wanted = values(Path::new("x.yaml"), text).unwrap();
-            let found = super::text(text, 0, &mut wanted[0].1, &path, "pods/b").into_iter().flatten().flatten();
-            let is_meant = |after: &String| values(Path::new("x.yaml"), after).as_ref() == Some(&wanted);
-            assert_eq!(found.into_iter().find(is_meant).as_deref(), expected, "{text}");
-        };
-        check("spec:\n  list: [\"a\"] # x\n", Some("spec:\n  list: [\"a\", \"pods/b\"] # x\n"));
-        check("spec:\n  list: ['a', c]\n", Some("spec:\n  list: ['a', c, pods/b]\n"));
-        check(
-            "spec:\n  list:\n    - a\n    - 'c' # x\n  d: e\n",
-            Some("spec:\n  list:\n    - a\n    - 'c' # x\n    - 'pods/b'\n  d: e\n"),
-        );
-        check("spec: {list: [a, c]}\n", Some("spec: {list: [a, c, pods/b]}\n"));
-        check(
-            "{\"spec\": {\"list\": [\n  \"a\"\n]}}\n",
-            Some("{\"spec\": {\"list\": [\n  \"a\",\n  \"pods/b\"\n]}}\n"),
-        );
-        check("spec: {list: []}\n", None);
-        check("spec: {list: a}\n", None);
+    fn lists_are_written_in_quotes() {
+        let entry = vec![("apiGroups", json!([""])), ("resources", json!(["pods/a", "b"]))];
+        assert_eq!(between_brackets(&entry, false), "{apiGroups: [\"\"], resources: [\"pods/a\", \"b\"]}");
+        assert_eq!(item_lines(&entry, 2, false), "  - apiGroups: [\"\"]\n    resources: [\"pods/a\", \"b\"]\n");
+        let read: Value = serde_json::from_str(&between_brackets(&entry, true)).unwrap();
+        assert_eq!(read, json!({"apiGroups": [""], "resources": ["pods/a", "b"]}));
     }
 
     #[test]
