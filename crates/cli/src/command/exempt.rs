@@ -5,10 +5,12 @@ use std::io::{self, Write};
 
 use clap::Args;
 use image_admission_image::ImageReference;
-use image_admission_settings::{ExemptionObject, LintRule, Settings};
+use image_admission_settings::{Exemption, ExemptionObject, LintRule, Settings};
+use image_admission_untrusted::time::Timestamp;
 use serde::Serialize;
 use serde_json::json;
 
+use super::init::base;
 use super::policy::now;
 use super::{Ending, warn};
 
@@ -148,7 +150,10 @@ impl Exempt {
             )));
         }
         let spec = self.spec()?;
-        check(&spec)?;
+        let exemption = check(&spec)?;
+        if !self.settings {
+            bounds(&exemption, spec.approved_by.as_deref(), now()).iter().for_each(|remark| warn(remark));
+        }
         let written = if self.settings {
             yaml_serde::to_string(&Entries { exemptions: [spec] })?
         } else {
@@ -230,8 +235,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Asks the settings' own reader about it, and the lint.
-fn check(spec: &Spec) -> Result<(), ExemptError> {
+/// Asks the settings' own reader about it, and the lint. Returns what the policy would read.
+fn check(spec: &Spec) -> Result<Exemption, ExemptError> {
     if spec.approved_by.as_ref().is_some_and(String::is_empty) {
         return Err(ExemptError::Invalid("--approved-by: say who".to_owned()));
     }
@@ -250,7 +255,22 @@ fn check(spec: &Spec) -> Result<(), ExemptError> {
         }
         warn(&said);
     }
-    Ok(())
+    // A reader that had no problem has read the only entry.
+    settings.exemptions.into_iter().next().ok_or_else(|| ExemptError::Invalid("nothing is exempted".to_owned()))
+}
+
+/// What exceeds the bounds of the component `exemptions`, which most clusters have that believe objects at all.
+fn bounds(exemption: &Exemption, approved_by: Option<&str>, now: Timestamp) -> Vec<String> {
+    let Some(component) = base::exemptions_from() else { return Vec::new() };
+    let max_duration = component.max_duration.filter(|longest| exemption.expires.is_day_beyond(longest, now));
+    let late = max_duration.map(|longest| {
+        format!("--until: it is more than {longest} away, so `exemptionsFrom.maxDuration` of the component `exemptions` doesn't let it count; take an earlier day")
+    });
+    let is_unapproved = component.require_approved_by && approved_by.is_none();
+    let unapproved = is_unapproved.then(|| {
+        "--approved-by: it is missing, so `exemptionsFrom.requireApprovedBy` of the component `exemptions` doesn't let it count; say who approved it".to_owned()
+    });
+    late.into_iter().chain(unapproved).collect()
 }
 
 /// What is said of an entry of the settings, by the options that it was made of.
@@ -343,6 +363,31 @@ mod tests {
         for image in ["ghcr.io/shop/web:1.0", "", "/", "https://ghcr.io/shop/", "ghcr.io/Shop/web"] {
             assert!(prefixes(image).is_err(), "{image}");
         }
+    }
+
+    #[test]
+    fn bounds_of_the_component_are_told() {
+        let spec = |until: &str| Spec {
+            vulnerability: Some("CVE-2026-1".to_owned()),
+            vulnerabilities: Vec::new(),
+            images: vec!["ghcr.io/shop/web@".to_owned()],
+            namespaces: Vec::new(),
+            packages: Vec::new(),
+            reason: "TICKET-7".to_owned(),
+            expires: until.to_owned(),
+            expire_on_fix: false,
+            approved_by: None,
+        };
+        let start = Timestamp::parse("2999-01-01T12:00:00Z").unwrap();
+        let said = |until: &str, approved_by: Option<&str>| -> Vec<String> {
+            let exemption = check(&spec(until)).map_err(|error| error.to_string()).unwrap();
+            let options = bounds(&exemption, approved_by, start);
+            options.iter().map(|remark| remark.split_once(':').unwrap().0.to_owned()).collect()
+        };
+        assert_eq!(said("2999-01-31", Some("alice")), [""; 0]);
+        assert_eq!(said("2999-02-01", Some("alice")), ["--until"]);
+        assert_eq!(said("2999-02-01", None), ["--until", "--approved-by"]);
+        assert_eq!(said("2999-01-31", None), ["--approved-by"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `init`: writes an overlay of the manifests to deploy by, with them in it, so that one command applies everything.
 
-mod base;
+pub(super) mod base;
 mod choices;
 mod overlay;
 mod questions;
@@ -206,6 +206,10 @@ const FOLDER: &str = "image-admission";
 /// The folder that has the manifests as they are.
 const BASE: &str = "base";
 
+/// All that is ever written: files, and folders with others in them.
+const WRITTEN: [&str; 6] =
+    [overlay::KUSTOMIZATION, overlay::POLICY, overlay::POLICY_SERVER, overlay::RIGHTS, suite::FOLDER, BASE];
+
 impl Init {
     /// Asks, if somebody is there and anything is missing, writes the files, and tells on `output` what to do with them.
     pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, InitError> {
@@ -231,7 +235,7 @@ impl Init {
             complain(&invalid_settings(Some(&folder.join(overlay::POLICY)), &problems));
             return Ok(Ending::InvalidSettings);
         }
-        self.write(&folder, &files)?;
+        write_all(&folder, &files)?;
         tell(&choices, running.as_ref(), &folder, &files, output)?;
         Ok(Ending::Done)
     }
@@ -322,7 +326,7 @@ impl Init {
 
     /// A folder that has nothing of what is written, unless it may be written anew.
     fn free(&self, folder: PathBuf) -> Result<PathBuf, InitError> {
-        let own = ["kustomization.yaml", overlay::POLICY, BASE].map(|name| folder.join(name));
+        let own = WRITTEN.map(|name| folder.join(name));
         // A link that leads nowhere is there, too.
         let there: Vec<PathBuf> = own.into_iter().filter(|path| fs::symlink_metadata(path).is_ok()).collect();
         if there.is_empty() || self.force { Ok(folder) } else { Err(InitError::Exists(there)) }
@@ -331,9 +335,8 @@ impl Init {
     /// Writes the base of this version over the one that is there.
     fn write_base(&self, output: &mut impl StandardOutput) -> Result<Ending, InitError> {
         let folder = self.folder.clone().unwrap_or_else(|| PathBuf::from(FOLDER));
-        let own =
-            ["kustomization.yaml", overlay::POLICY, "base/cluster-admission-policy.yaml"].map(|name| folder.join(name));
-        if let Some(missing) = own.into_iter().find(|path| !path.is_file()) {
+        let own = [overlay::KUSTOMIZATION, overlay::POLICY, BASE].map(|name| folder.join(name));
+        if let Some(missing) = own.into_iter().find(|path| !path.exists()) {
             return Err(InitError::NoOverlay(missing));
         }
         let files: Vec<File> = base_files().collect();
@@ -374,17 +377,6 @@ impl Init {
             None if self.report_namespaces.is_empty() => Ok(Vec::new()),
             None => Err(unfit("--report-namespaces", "reports in the cluster", scanner)),
         }
-    }
-
-    /// Writes everything, or nothing where something is there already that may not be written anew.
-    fn write(&self, folder: &Path, files: &[File]) -> Result<(), InitError> {
-        let path = |file: &File| folder.join(&file.path);
-        // A link that leads nowhere is there, too.
-        let there: Vec<PathBuf> = files.iter().map(path).filter(|path| fs::symlink_metadata(path).is_ok()).collect();
-        if !there.is_empty() && !self.force {
-            return Err(InitError::Exists(there));
-        }
-        write_all(folder, files)
     }
 }
 

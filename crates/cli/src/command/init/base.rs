@@ -1,5 +1,8 @@
 //! The manifests to deploy by, as they are in `deploy/`: what is written applies without them being anywhere else.
 
+use image_admission_settings::{ExemptionsFrom, Settings};
+use serde_json::{Value, json};
+
 /// A file of `deploy/`, by its path there, with its text.
 macro_rules! files {
     ($($path:literal),* $(,)?) => {
@@ -65,6 +68,14 @@ pub(super) fn server_image() -> String {
     image.unwrap_or_default().to_owned()
 }
 
+/// What the component `exemptions` lets objects say. None would be a component that doesn't set it.
+pub(in crate::command) fn exemptions_from() -> Option<Box<ExemptionsFrom>> {
+    let component: Value = yaml_serde::from_str(text("exemptions/kustomization.yaml")).ok()?;
+    let patch: Vec<Value> = yaml_serde::from_str(component.pointer("/patches/0/patch")?.as_str()?).ok()?;
+    let set = patch.iter().find(|operation| operation["path"] == "/spec/settings/exemptionsFrom")?;
+    Settings::read(&json!({"exemptionsFrom": set["value"]})).ok()?.exemptions_from
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +96,13 @@ mod tests {
         there.sort();
         let own: Vec<&str> = FILES.iter().map(|(path, _)| *path).collect();
         assert_eq!(own, there);
+    }
+
+    #[test]
+    fn the_component_bounds_exemptions() {
+        let bounds = exemptions_from().unwrap();
+        assert_eq!(bounds.max_duration.map(|longest| longest.to_string()).as_deref(), Some("30d"));
+        assert!(bounds.require_approved_by && bounds.workload_namespace);
     }
 
     #[test]

@@ -10,6 +10,8 @@ use image_admission_image::ImageReference;
 use image_admission_settings::Settings;
 use serde_json::{Value, json};
 
+use super::overlay;
+
 /// Where the images of most clusters are, their own parts included.
 pub(super) const USUAL_REGISTRIES: &str = "docker.io, ghcr.io, quay.io, registry.k8s.io";
 
@@ -258,21 +260,11 @@ impl Signer {
                 Self::Key(key)
             }
         };
-        let source = json!({"registry": {"attestors": [{"name": "ci", "cosign": signer.cosign()}]}});
+        let cosign: Value = yaml_serde::from_str(&overlay::cosign(&signer, 0)).map_err(|error| error.to_string())?;
+        let source = json!({"registry": {"attestors": [{"name": "ci", "cosign": cosign}]}});
         match check_settings(&json!({"reports": {"sources": [source]}})) {
             Ok(_) => Ok(signer),
             Err(problems) => Err(format!("`{text}`: {}", without_path(&problems.to_string()))),
-        }
-    }
-
-    /// As the settings have it.
-    fn cosign(&self) -> Value {
-        match self {
-            Self::Key(key) => json!({"key": {"data": key}}),
-            Self::Github { owner, repository: None } => json!({"keyless": {"githubActions": {"owner": owner}}}),
-            Self::Github { owner, repository } => {
-                json!({"keyless": {"githubActions": {"owner": owner, "repository": repository}}})
-            }
         }
     }
 }

@@ -5,6 +5,15 @@ use super::base;
 use super::choices::{Choices, Mode, Scanner, Signed, Signer};
 use super::yaml::{block, list, text};
 
+/// The file that says what is applied.
+pub(super) const KUSTOMIZATION: &str = "kustomization.yaml";
+
+/// The file with what is the user's to say of the policy server.
+pub(super) const POLICY_SERVER: &str = "policy-server.yaml";
+
+/// The file with rights in other namespaces than the scanner's own.
+pub(super) const RIGHTS: &str = "rights.yaml";
+
 /// The file with the module, the namespaces and the settings.
 pub(super) const POLICY: &str = "policy.yaml";
 
@@ -12,11 +21,11 @@ pub(super) const POLICY: &str = "policy.yaml";
 pub(super) fn files(choices: &Choices) -> Vec<(&'static str, String)> {
     let rights = rights(choices);
     let mut files = vec![
-        ("kustomization.yaml", kustomization(choices, rights.is_some())),
+        (KUSTOMIZATION, kustomization(choices, rights.is_some())),
         (POLICY, policy(choices)),
-        ("policy-server.yaml", policy_server(choices)),
+        (POLICY_SERVER, policy_server(choices)),
     ];
-    files.extend(rights.map(|rights| ("rights.yaml", rights)));
+    files.extend(rights.map(|rights| (RIGHTS, rights)));
     files
 }
 

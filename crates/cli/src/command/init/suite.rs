@@ -41,6 +41,9 @@ const UNSCANNED: Image = Image {
     is_vulnerable: false,
 };
 
+/// The folder that the suite is in.
+pub(super) const FOLDER: &str = "tests";
+
 /// The digest of an image that nobody signed.
 const UNSIGNED: &str = "sha256:6666666666666666666666666666666666666666666666666666666666666666";
 
