@@ -73,7 +73,7 @@ test("the demo is decided as soon as the page is there, and explained", async ({
   for (const words of ["localhost:5000/shop/legacy:1.4", "sha256:76f44305", "CVE-2025-10000", "VulnerabilityReport sbomscanner/", "scan-result: Global default policy"]) {
     await expect(card).toContainText(words);
   }
-  await expect(page.locator(".pg-explanation")).toContainText("update pkg0 to 2");
+  await expect(page.locator(".pg-explanation")).toContainText("update openssl to 3.3.2-r1");
 });
 
 test("an explanation's change is applied, admits the Pod, and shows what is written into it", async ({ watched: page }) => {

@@ -44,13 +44,14 @@ test("every case is answered as the engine answers it elsewhere, byte for byte",
 
 test("the demo says what the README's picture shows", () => {
   const { code, output } = command(
-    ["run", "-f", "examples/demo/rejected.yaml", "--settings", "examples/demo/settings.yaml", "--images", "examples/demo/images.yaml", "--cluster", "examples/demo/cluster"],
+    ["explain", "examples/demo/rejected.yaml", "--settings", "examples/demo/settings.yaml", "--images", "examples/demo/images.yaml", "--cluster", "examples/demo/cluster"],
     files("examples/demo"),
   );
   assert.equal(code, 2);
   const picture = readFileSync(join(root, "docs/images/rejection.svg"), "utf8").replace(/<style>.*?<\/style>/s, "");
   const drawn = picture.replace(/<[^>]*>/g, "").replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
-  const withoutBlanks = (text) => text.replace(/\s+/g, "");
+  // What it proposes ends in a month.
+  const withoutBlanks = (text) => text.replace(/\s+/g, "").replace(/(until|expires:)\d{4}-\d\d-\d\d/g, "$1");
   assert.ok(withoutBlanks(drawn).includes(withoutBlanks(output)), output);
 });
 

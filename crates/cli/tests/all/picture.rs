@@ -1,8 +1,10 @@
-//! The picture of a terminal in README.md: what the demo says of the Pod that it rejects, drawn as SVG. `BLESS=1` draws it
+//! The picture of a terminal in README.md: what `explain` says of the Pod that the demo rejects, drawn as SVG. `BLESS=1` draws it
 //! anew, to be looked at before it is committed.
 
 use std::fs;
 use std::process::{Command, Stdio};
+
+use regex::Regex;
 
 use crate::support::{module_path, root};
 
@@ -15,6 +17,8 @@ const WIDTH: usize = 8;
 const HEIGHT: usize = 19;
 /// Between the window's edge and the text.
 const MARGIN: usize = 18;
+/// A label in front of what belongs to it.
+const LABEL: usize = 16;
 /// The window's title bar.
 const BAR: usize = 32;
 
@@ -32,24 +36,26 @@ fn the_picture_shows_what_the_demo_says() {
 
 #[test]
 fn text_is_escaped_and_wrapped() {
-    let picture = draw("$ a <b> & c\n    reason    x y\n");
+    let picture = draw("$ a <b> & c\n    why         x y\n");
     assert!(picture.contains("a &lt;b&gt; &amp; c") && !picture.contains("<b>"), "{picture}");
-    let long = wrapped(&format!("    reason    {}", "word ".repeat(40)));
+    let long = wrapped(&format!("    why         {}", "word ".repeat(40)));
     assert!(long.len() > 1 && long.iter().all(|line| line.chars().count() <= COLUMNS), "{long:?}");
-    assert!(long[1].starts_with("              word"), "{long:?}");
+    assert!(long[1].starts_with("                word"), "{long:?}");
     assert_eq!(wrapped(&"x".repeat(COLUMNS + 1))[1], "x", "a word that is too long is cut");
 }
 
 /// The command as a person types it, and everything that it writes.
 fn session() -> String {
-    let typed = "$ image-admission run -f examples/demo/rejected.yaml --settings examples/demo/settings.yaml \\\n    \
+    let typed = "$ image-admission explain examples/demo/rejected.yaml --settings examples/demo/settings.yaml \\\n    \
                  --images examples/demo/images.yaml --cluster examples/demo/cluster\n";
     let arguments = typed.trim_start_matches("$ image-admission ").split_whitespace().filter(|word| *word != "\\");
     let mut command = Command::new(env!("CARGO_BIN_EXE_image-admission"));
     command.current_dir(root()).args(arguments).arg("--module").arg(module_path()).stdin(Stdio::null());
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
-    typed.to_owned() + &String::from_utf8(output.stdout).unwrap()
+    // What it proposes ends in a month.
+    let day = Regex::new(r"(until|expires:) \d{4}-\d\d-\d\d").unwrap();
+    typed.to_owned() + &day.replace_all(&String::from_utf8(output.stdout).unwrap(), "$1 2027-01-31")
 }
 
 /// A window with these lines, in the colours that the command has on a terminal.
@@ -64,7 +70,7 @@ fn draw(session: &str) -> String {
     let (width, height) = (COLUMNS * WIDTH + 2 * MARGIN, BAR + lines.len() * HEIGHT + MARGIN);
     let mut picture = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\">\n\
-         <title>A Pod is denied: the image, its digest, the finding and its fix</title>\n\
+         <title>A Pod is denied: the image, the finding, the setting that decided, and what to do</title>\n\
          <style>text {{ font: 13.2px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: #d6deeb; white-space: pre }} \
          .bold {{ font-weight: bold; fill: #ffffff }} .dim {{ fill: #8795a6 }} .red {{ fill: #ff6b6b; font-weight: bold }}</style>\n\
          <rect width=\"{width}\" height=\"{height}\" rx=\"10\" fill=\"#161b26\"/>\n\
@@ -86,13 +92,13 @@ fn draw(session: &str) -> String {
 fn wrapped(line: &str) -> Vec<String> {
     let own = line.chars().take_while(|character| *character == ' ').count();
     // Below a label comes what belongs to it.
-    let indentation = if own == 4 && line.get(14..).is_some() { 14 } else { own + 2 };
+    let indentation = if label(line).is_some() { LABEL } else { own + 2 };
     let mut pieces = vec![String::new()];
     for word in line.split_inclusive(' ') {
         let mut rest: Vec<char> = word.chars().collect();
         while !rest.is_empty() {
             let piece = pieces.last_mut().unwrap();
-            let room = COLUMNS - piece.chars().count();
+            let room = COLUMNS.saturating_sub(piece.chars().count());
             let visible = word.trim_end().chars().count();
             if rest.len() <= room || (rest.len() == word.chars().count() && visible <= room) {
                 piece.extend(rest.drain(..));
@@ -107,6 +113,12 @@ fn wrapped(line: &str) -> Vec<String> {
     pieces.into_iter().map(|piece| piece.trim_end().to_owned()).collect()
 }
 
+/// The label that a line begins with, with the space behind it.
+fn label(line: &str) -> Option<&str> {
+    let label = line.get(..LABEL)?;
+    ["where", "why", "decided by", "to do"].contains(&label.trim()).then_some(label)
+}
+
 /// What a line is, as the command paints it.
 #[derive(Clone, Copy)]
 enum Part {
@@ -114,17 +126,16 @@ enum Part {
     Bold,
     /// A label, and what belongs to it.
     Row,
-    /// The verdict.
+    /// The object, and its verdict.
     Denied,
 }
 
 impl Part {
     fn of(line: &str) -> Self {
         match line {
-            _ if line.starts_with("denied") => Self::Denied,
-            _ if line.starts_with("Pod ") || line.starts_with("  localhost") => Self::Bold,
-            // The rest of the command is indented too.
-            _ if line.starts_with("    ") && !line.starts_with("    --") => Self::Row,
+            _ if line.starts_with("Pod ") => Self::Denied,
+            _ if line.starts_with("  localhost") => Self::Bold,
+            _ if label(line).is_some() => Self::Row,
             _ => Self::Plain,
         }
     }
@@ -140,13 +151,12 @@ impl Part {
             Self::Plain => escaped(text),
             Self::Bold => span("bold", text),
             Self::Denied => {
-                let (denied, rest) = text.split_at("denied".len());
-                span("red", denied) + &escaped(rest)
+                let (object, verdict) = text.rsplit_once(' ').unwrap_or((text, ""));
+                format!("{} {}", span("bold", object), span("red", verdict))
             }
             Self::Row => {
-                let (label, value) = text.split_at_checked(14).unwrap_or((text, ""));
-                let value = if value.starts_with("denied") { span("red", value) } else { escaped(value) };
-                span("dim", label) + &value
+                let (label, value) = text.split_at_checked(LABEL).unwrap_or((text, ""));
+                span("dim", label) + &escaped(value)
             }
         }
     }
