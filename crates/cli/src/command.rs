@@ -14,6 +14,7 @@ mod eval;
 #[cfg(not(target_family = "wasm"))]
 mod exempt;
 mod explain;
+mod files;
 #[cfg(not(target_family = "wasm"))]
 mod init;
 mod kept;

@@ -191,7 +191,7 @@ pub enum DocumentError {
         source: io::Error,
     },
     /// It is a folder.
-    #[error("{0} is a folder: name its files; `audit` takes folders of manifests, and `test` those of suites")]
+    #[error("{0} is a folder: name its files")]
     Folder(String),
     /// It is no text.
     #[error("{file} is not UTF-8 text: its byte {position} is wrong")]

@@ -18,20 +18,39 @@ pub struct Request {
     pub json: Box<RawValue>,
 }
 
+/// A file with requests.
+#[derive(Debug)]
+pub struct RequestFile {
+    /// Where it is; `-` is the standard input.
+    pub path: PathBuf,
+    /// Whether somebody named it. What is just in a folder may have something else.
+    pub is_named: bool,
+}
+
 /// The requests that files ask for, in their order; `manifests` says how one is made for a plain manifest.
-pub fn requests_in(files: &[PathBuf], manifests: &ManifestOptions) -> Result<Vec<Request>, RequestError> {
+///
+/// # Errors
+/// A file can't be read, or one that was named has something else than requests and objects.
+pub fn requests_in(files: &[RequestFile], manifests: &ManifestOptions) -> Result<Vec<Request>, RequestError> {
     let making = manifests.open()?;
     let mut found = Vec::new();
-    for path in files {
-        let documents = documents(path)?;
-        if documents.is_empty() {
-            return Err(RequestError::Empty(name(path)));
+    for file in files {
+        let mut documents = documents(&file.path)?;
+        if file.is_named && documents.is_empty() {
+            return Err(RequestError::Empty(name(&file.path)));
         }
+        documents.retain(|document| file.is_named || is_request(document));
         for document in documents {
             found.extend(requests(document, &making)?);
         }
     }
     Ok(found)
+}
+
+/// Whether a document says that it is an object, or a request.
+fn is_request(document: &Document) -> bool {
+    let is_object = Fields::of(&document.json).is_some_and(|fields| fields.text("kind").is_some());
+    is_object || matches!(admission_request(document), Ok(Some(_)))
 }
 
 /// The requests that a document asks for: one, or one for each item of a list.

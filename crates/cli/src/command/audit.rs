@@ -2,6 +2,7 @@
 
 mod cluster;
 mod collection;
+mod denial;
 mod granted;
 mod html;
 mod judgement;
@@ -26,6 +27,7 @@ use clap::{Args, ValueEnum};
 use image_admission_module_host::answers::Grants;
 use serde_json::Value;
 
+use super::files::{FilesError, recursive};
 use super::kept::Kept;
 use super::output::{annotations, json, junit, sarif, yaml};
 use super::parallel::in_parallel;
@@ -34,12 +36,12 @@ use super::progress::Progress;
 use super::rego::start_clock;
 use super::terminal::{Paint, StandardOutput};
 use super::{Ending, complain, invalid_settings, nobody_answers, seconds, warn};
-use collection::{Collection, CollectionError};
+use collection::Collection;
 use image_admission_manifests::document::{self, DocumentError};
 use image_admission_manifests::manifest::{Making, Operation};
 use image_admission_manifests::request::RequestError;
 use image_admission_manifests::settings::{FoundPolicy, chosen};
-use judgement::{Judgement, Rules};
+use judgement::{Judged, Judgement, Rules};
 use object::Object;
 use report::{Decided, NotJudged, Report};
 use time_limit::TimeLimited;
@@ -66,7 +68,7 @@ Examples:
 /// Of a cluster every workload is listed and decided: Pods, Deployments, ReplicaSets, StatefulSets, DaemonSets,
 /// ReplicationControllers, Jobs and CronJobs. Of files, every object that the settings are about.
 #[derive(Args, Debug)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, arg = recursive())]
 pub(super) struct Audit {
     /// What to decide: files and folders with manifests, dumps of `kubectl get`, or what kustomize writes, as YAML or JSON; `-` is
     /// the standard input. Without it the workloads of the cluster that `--live` asks
@@ -141,7 +143,7 @@ pub(super) enum AuditError {
     Document(#[from] DocumentError),
     /// There is nothing to look at.
     #[error(transparent)]
-    Collection(#[from] CollectionError),
+    Files(#[from] FilesError),
     /// There is no such host.
     #[error(transparent)]
     Host(#[from] HostError),
@@ -169,6 +171,34 @@ enum Came {
     LeftOut(String),
     /// No request can be made of it.
     Failed(String),
+}
+
+/// An object that was looked at.
+struct Looked {
+    came: Came,
+    /// Why nobody knows whether the policy leaves it out.
+    unknown: Vec<String>,
+}
+
+impl Looked {
+    fn of(came: Came) -> Self {
+        Self { came, unknown: Vec::new() }
+    }
+
+    /// What some settings made of it, and others that they are compared with: what those leave out is admitted by them.
+    fn judged(with: Judged, before: Option<Judged>) -> Self {
+        let admitted = || Judgement { is_admitted: true, ..Judgement::default() };
+        let is_compared = before.is_some();
+        let (before, before_unknown) = before.map_or((None, None), |before| (before.judgement, before.problem));
+        let came = match (with.judgement, before, with.left_out) {
+            (None, None, Some(by)) => Came::LeftOut(by),
+            (None, None, None) => Came::NotJudged,
+            (with, before, _) => {
+                Came::Judged(with.unwrap_or_else(admitted), is_compared.then(|| before.unwrap_or_else(admitted)))
+            }
+        };
+        Self { came, unknown: with.problem.into_iter().chain(before_unknown).collect() }
+    }
 }
 
 impl Audit {
@@ -251,39 +281,25 @@ impl Audit {
         // Whoever waits for a network needs no processor.
         let threads =
             if self.host.live { threads.saturating_mul(NonZeroUsize::new(4).unwrap_or(threads)) } else { threads };
-        let came = in_parallel(&objects, threads, |(object, _)| {
-            let mut unknown = Vec::new();
-            let came = match (object.rest, making.request(&object.document)) {
-                (Some(_), _) => Came::NotJudged,
+        let looked = in_parallel(&objects, threads, |(object, _)| {
+            let looked = match (object.rest, making.request(&object.document)) {
+                (Some(_), _) => Looked::of(Came::NotJudged),
                 (None, Ok(request)) => {
-                    let judge = |rules: &Rules| rules.judge(&request, &collection.namespaces, host, now);
-                    let (judged, before) = (judge(rules), against.map(judge));
-                    unknown.extend(
-                        [judged.problem, before.as_ref().and_then(|before| before.problem.clone())]
-                            .into_iter()
-                            .flatten(),
-                    );
-                    match (judged.judgement, before.and_then(|before| before.judgement), judged.left_out) {
-                        (None, None, Some(left_out)) => Came::LeftOut(left_out),
-                        (None, None, None) => Came::NotJudged,
-                        (judged, before, _) => {
-                            let admitted = || Judgement { is_admitted: true, ..Judgement::default() };
-                            let before = against.map(|_| before.unwrap_or_else(admitted));
-                            Came::Judged(judged.unwrap_or_else(admitted), before)
-                        }
-                    }
+                    let read = serde_json::from_str(request.get()).ok();
+                    let judge = |rules: &Rules| rules.judge(&request, read.as_ref(), &collection.namespaces, host, now);
+                    Looked::judged(judge(rules), against.map(judge))
                 }
-                (None, Err(error)) => Came::Failed(error.to_string()),
+                (None, Err(error)) => Looked::of(Came::Failed(error.to_string())),
             };
             progress.step();
-            (came, unknown)
+            looked
         })?;
         drop(progress);
         // The API server may reject what a condition fails for, or never send it: nobody knows.
-        let unknown: BTreeSet<&String> = came.iter().flat_map(|(_, unknown)| unknown).collect();
+        let unknown: BTreeSet<&String> = looked.iter().flat_map(|looked| &looked.unknown).collect();
         problems.extend(unknown.into_iter().cloned());
         let mut decided = Vec::new();
-        for ((object, position), (came, _)) in objects.iter().zip(came) {
+        for ((object, position), Looked { came, .. }) in objects.iter().zip(looked) {
             let owner = collection.objects.get(*position).unwrap_or(object);
             match came {
                 Came::Judged(now, before) => decided.push(Decided {

@@ -8,23 +8,27 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::value::RawValue;
 
+use super::files::{File, Files};
 use super::policy::ModuleOption;
 use super::run::RunError;
 use super::{complain, invalid_settings, seconds, warn};
+use image_admission_manifests::document;
 use image_admission_manifests::fields::Fields;
-use image_admission_manifests::request::Request;
+use image_admission_manifests::manifest::ManifestOptions;
+use image_admission_manifests::request::{Request, RequestFile, requests_in};
 use image_admission_manifests::settings::{Found, chosen};
 use image_admission_module_host::answers::Grants;
 
 /// Which requests are decided, and by which policy.
 #[derive(Args, Debug)]
 pub(super) struct DecisionOptions {
-    /// What to decide: manifests, AdmissionReviews or AdmissionRequests, as YAML or JSON; `-` is the standard input
-    #[arg(value_name = "FILE", required_unless_present = "file")]
+    /// What to decide: files and folders with manifests, AdmissionReviews or AdmissionRequests, as YAML or JSON; `-` is the standard
+    /// input
+    #[arg(value_name = "PATH", required_unless_present = "file")]
     files: Vec<PathBuf>,
 
     /// The same. May be repeated
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "PATH")]
     file: Vec<PathBuf>,
 
     /// The policy's settings: as they are, or in a ClusterAdmissionPolicy or AdmissionPolicy, also among other objects.
@@ -45,9 +49,17 @@ pub(super) struct DecisionOptions {
 }
 
 impl DecisionOptions {
-    /// Every file.
-    pub(super) fn files(&self) -> Vec<PathBuf> {
-        self.files.iter().chain(&self.file).cloned().collect()
+    /// Every request of every file; `manifests` says how one is made for a plain manifest.
+    pub(super) fn requests(&self, manifests: &ManifestOptions) -> Result<Vec<Request>, RunError> {
+        let paths: Vec<PathBuf> = self.files.iter().chain(&self.file).cloned().collect();
+        let files = Files::with_manifests(&paths)?.into_iter().filter(|file| !file.is_endless());
+        let files: Vec<RequestFile> = files.map(|File { path, is_named }| RequestFile { path, is_named }).collect();
+        let requests = requests_in(&files, manifests)?;
+        if requests.is_empty() {
+            let names: Vec<String> = paths.iter().map(|path| document::name(path)).collect();
+            return Err(RunError::Nothing(names.join(", ")));
+        }
+        Ok(requests)
     }
 
     /// The settings as JSON, and what their policy may ask of the host. That it is never asked about the namespace of a request is

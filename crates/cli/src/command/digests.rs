@@ -5,7 +5,7 @@ mod names;
 mod replacement;
 
 use image_admission_module_host::disk;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use image_admission_module_host::answers::files::documents::Document;
 use serde_json::Value;
 
 use super::Ending;
-use super::rego::{SourceError, entries, is_folder};
+use super::files::{Files, FilesError};
 use super::terminal::{in_one_line, without_commands};
 use image_admission_manifests::document;
 use replacement::Replacement;
@@ -62,7 +62,7 @@ pub(super) struct Digests {
 pub(super) enum DigestsError {
     /// A path can't be used.
     #[error(transparent)]
-    Source(#[from] SourceError),
+    Files(#[from] FilesError),
     /// A file can't be read.
     #[error("cannot read `{}`: {source}", path.display())]
     Read {
@@ -169,25 +169,11 @@ impl Digests {
 
 /// The files at these paths: those that are named, and of folders those that may have digests.
 fn files(paths: &[PathBuf]) -> Result<Vec<File>, DigestsError> {
-    let mut files = Vec::new();
-    let mut seen = BTreeSet::new();
-    let mut waiting: Vec<(PathBuf, bool)> = paths.iter().rev().map(|path| (path.clone(), true)).collect();
-    while let Some((path, is_named)) = waiting.pop() {
-        let is_folder = is_folder(&path)?;
-        // Links may lead back, and paths may overlap.
-        let real = disk::real(&path).map_err(|source| SourceError::missing(&path, source))?;
-        if !(is_folder || is_named || may_have_digests(&path)) || !seen.insert(real) {
-            continue;
-        }
-        if is_folder {
-            waiting.extend(entries(&path)?.into_iter().rev().map(|entry| (entry, false)));
-        } else {
-            let text =
-                disk::read_to_string(&path).map_err(|source| DigestsError::Read { path: path.clone(), source })?;
-            files.push(File { path, text });
-        }
-    }
-    Ok(files)
+    let read = |path: PathBuf| match disk::read_to_string(&path) {
+        Ok(text) => Ok(File { path, text }),
+        Err(source) => Err(DigestsError::Read { path, source }),
+    };
+    Files::at(paths, may_have_digests)?.files.into_iter().map(|file| read(file.path)).collect()
 }
 
 fn may_have_digests(path: &Path) -> bool {

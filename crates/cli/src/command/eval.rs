@@ -26,7 +26,7 @@ use documents::{Documents, DocumentsError, Wanted, documents};
 use image_admission_manifests::document;
 use image_admission_manifests::document::DocumentError;
 use image_admission_manifests::manifest::ManifestOptions;
-use image_admission_manifests::request::{RequestError, requests_in};
+use image_admission_manifests::request::{RequestError, RequestFile, requests_in};
 use image_admission_manifests::settings::{Found, chosen};
 
 const AFTER_HELP: &str = "\
@@ -131,6 +131,8 @@ enum Show {
 enum Format {
     /// As `opa eval` writes it
     Json,
+    /// The same as YAML
+    Yaml,
     /// For people: the value alone, or a table of all values
     #[value(alias = "pretty")]
     Text,
@@ -203,6 +205,7 @@ impl Eval {
         let found = evaluated.map_err(|error| EvalError::Failure(failure!(error)))?;
         match self.output {
             Format::Json => results::json(&found, output)?,
+            Format::Yaml => results::yaml(&found, output)?,
             Format::Text => results::pretty(&found, output)?,
             Format::Raw => results::raw(&found, output)?,
         }
@@ -242,7 +245,8 @@ impl Eval {
 
     /// The one request that a file asks for.
     fn request(&self, file: &Path) -> Result<Box<RawValue>, EvalError> {
-        let mut found = requests_in(&[file.to_owned()], &self.manifests)?;
+        let file_of_one = RequestFile { path: file.to_owned(), is_named: true };
+        let mut found = requests_in(&[file_of_one], &self.manifests)?;
         match found.pop() {
             None => Err(RequestError::Empty(document::name(file)).into()),
             Some(request) if found.is_empty() => Ok(request.json),

@@ -17,6 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::decision::DecisionOptions;
+use super::files::recursive;
 use super::kept::{Kept, Observed};
 use super::output::{json, yaml};
 use super::policy::{self, Policy, PolicyError};
@@ -25,7 +26,7 @@ use super::run::RunError;
 use super::terminal::{Paint, StandardOutput, errors, without_commands};
 use super::{Ending, warn};
 use image_admission_manifests::manifest::ManifestOptions;
-use image_admission_manifests::request::{Subject, requests_in};
+use image_admission_manifests::request::Subject;
 
 const AFTER_HELP: &str = "\
 What to do about an image comes first: which packages to update, who must sign it, what to wait for. Then comes a change of the
@@ -49,7 +50,7 @@ Examples:
 /// The policy's module decides, as for `run`; then changes of the settings are tried with the same answers to what the policy
 /// asks.
 #[derive(Args, Debug)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, arg = recursive())]
 pub(super) struct Explain {
     #[command(flatten)]
     asked: DecisionOptions,
@@ -94,7 +95,7 @@ struct Entry {
 impl Explain {
     /// Explains everything, and writes the explanations to `output`.
     pub(super) fn execute(&self, output: &mut impl StandardOutput) -> Result<Ending, RunError> {
-        let requests = requests_in(&self.asked.files(), &self.manifests)?;
+        let requests = self.asked.requests(&self.manifests)?;
         let (settings, grants) = self.asked.settings(&requests)?;
         let written: Value = serde_json::from_str(settings.get()).map_err(io::Error::from)?;
         let host = self.host.open(grants)?;

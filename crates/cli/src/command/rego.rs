@@ -18,7 +18,7 @@ use regorus::{Engine, LimitError, PolicyLengthConfig, Value};
 
 pub(in crate::command) use clock::start as start_clock;
 pub(super) use problem::{Problem, Problems};
-pub(super) use sources::{SourceError, Sources, entries, is_folder};
+pub(super) use sources::{SourceError, Sources};
 
 /// In which Rego modules are written that don't say it themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

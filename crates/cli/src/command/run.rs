@@ -16,6 +16,7 @@ use image_admission_engine::AdmissionRequest;
 use image_admission_module_host::runtime::LogEntry;
 
 use super::decision::DecisionOptions;
+use super::files::recursive;
 use super::output::{annotations, json, junit, sarif, yaml};
 use super::policy::{self, Policy, PolicyError};
 use super::terminal::{Paint, StandardOutput, errors, without_commands};
@@ -23,7 +24,7 @@ use super::{Ending, complain, nobody_answers, warn};
 use data::Entry;
 pub(super) use error::RunError;
 use image_admission_manifests::manifest::ManifestOptions;
-use image_admission_manifests::request::{Request, Subject, requests_in};
+use image_admission_manifests::request::{Request, Subject};
 use results::{Answered, Files};
 use table::Table;
 use tally::Tally;
@@ -48,7 +49,7 @@ Examples:
 /// The policy's module decides, as it does in a cluster. What it asks of its host is answered from files, from a
 /// recording, or by the real registries and cluster.
 #[derive(Args, Debug)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, arg = recursive())]
 pub(super) struct Run {
     #[command(flatten)]
     asked: DecisionOptions,
@@ -103,7 +104,7 @@ impl Run {
         if self.group_by.is_some() && !self.is_for_people() {
             return Err(RunError::TableForPrograms);
         }
-        let requests = requests_in(&self.asked.files(), &self.manifests)?;
+        let requests = self.asked.requests(&self.manifests)?;
         let (settings, grants) = self.asked.settings(&requests)?;
         let host = self.host.open(grants)?;
         host.remark().into_iter().for_each(warn);

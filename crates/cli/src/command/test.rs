@@ -26,6 +26,7 @@ use image_admission_module_host::answers::{Gate, Grants};
 use image_admission_module_host::runtime::{DEFAULT_DEADLINE, PolicyModule};
 use regex::Regex;
 
+use super::files::{FilesError, recursive};
 use super::parallel::in_parallel;
 use super::policy::{ModuleError, ModuleOption, Policy, PolicyError};
 use super::progress::Progress;
@@ -66,7 +67,7 @@ Examples:
 /// Rules, tests and data are evaluated with the engine and the functions that the policy has in a cluster, and cases are
 /// decided by its module.
 #[derive(Args, Debug)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = AFTER_HELP, arg = recursive())]
 pub(super) struct Test {
     /// Files and folders with rules and tests (.rego), data (.json, .yaml) and suites (*_test.yaml)
     #[arg(value_name = "PATH", required_unless_present = "file")]
@@ -141,6 +142,8 @@ enum Format {
     Text,
     /// For programs
     Json,
+    /// The same as YAML
+    Yaml,
     /// For code scanning: SARIF 2.1.0
     Sarif,
     /// For people, with annotations for GitHub's workflows
@@ -415,6 +418,9 @@ pub(super) enum TestError {
     /// A file can't be used.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// There is no such file or folder, or it can't be read.
+    #[error(transparent)]
+    Files(#[from] FilesError),
     /// The rules don't compile.
     #[error(transparent)]
     Problems(#[from] Problems),

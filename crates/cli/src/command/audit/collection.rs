@@ -1,16 +1,14 @@
 //! The objects that are looked at: those of files and folders, or of a cluster.
 
-use image_admission_module_host::disk;
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::object::{Object, ObjectName, Read};
 use super::selection::NamespaceLabels;
-use crate::command::rego::{SourceError, entries, is_folder};
+use crate::command::files::{File, Files, FilesError};
 use image_admission_manifests::document::{self, Document, documents};
 use image_admission_manifests::request::objects_if_any;
 
@@ -34,18 +32,44 @@ impl Collection {
     /// `default`; with a namespace, only its objects count.
     ///
     /// Fails when there is no such file or folder, or no file in a folder; what is wrong with a file is among the problems.
-    pub(super) fn of_files(paths: &[PathBuf], namespace: Option<&str>) -> Result<Self, CollectionError> {
-        let mut reading = Reading { namespace, collection: Self::default(), seen: BTreeSet::new() };
-        for path in paths {
-            if path != Path::new("-") && is_folder(path)? {
-                if !reading.folder(path)? {
-                    return Err(CollectionError::EmptyFolder(path.clone()));
-                }
+    pub(super) fn of_files(paths: &[PathBuf], namespace: Option<&str>) -> Result<Self, FilesError> {
+        let mut collection = Self::default();
+        for file in Files::with_manifests(paths)? {
+            if file.is_endless() {
+                collection.problems.push(format!("{} is no file that can be read", document::name(&file.path)));
             } else {
-                reading.file(path, true);
+                collection.file(&file, namespace);
             }
         }
-        Ok(reading.collection)
+        Ok(collection)
+    }
+
+    fn file(&mut self, file: &File, namespace: Option<&str>) {
+        let documents = match documents(&file.path) {
+            Ok(documents) => documents,
+            Err(error) => return self.problems.push(error.to_string()),
+        };
+        if documents.is_empty() && file.is_named {
+            self.problems.push(format!("there is no document in {}", document::name(&file.path)));
+        }
+        for document in documents {
+            match objects_if_any(document) {
+                Ok(objects) => objects.into_iter().for_each(|object| self.document(object, file.is_named, namespace)),
+                Err(error) => self.problems.push(error.to_string()),
+            }
+        }
+    }
+
+    fn document(&mut self, document: Document, is_named: bool, namespace: Option<&str>) {
+        let place = document.place.clone();
+        if self.add(document, namespace) {
+            return;
+        }
+        if is_named {
+            self.problems.push(format!("{place}: no Kubernetes object: `apiVersion` or `kind` is missing"));
+        } else {
+            self.others += 1;
+        }
     }
 
     /// Remembers the labels of a namespace.
@@ -92,85 +116,4 @@ impl Collection {
     pub(super) fn named(&self, name: &ObjectName) -> &[usize] {
         self.known.get(name).map(Vec::as_slice).unwrap_or_default()
     }
-}
-
-struct Reading<'n> {
-    namespace: Option<&'n str>,
-    collection: Collection,
-    /// The real paths of what was read: links may lead back, and paths may overlap.
-    seen: BTreeSet<PathBuf>,
-}
-
-impl Reading<'_> {
-    /// Whether there is any file in a folder, or below it, that could have objects.
-    fn folder(&mut self, folder: &Path) -> Result<bool, CollectionError> {
-        if !self.is_new(folder) {
-            return Ok(true);
-        }
-        let mut has_files = false;
-        for path in entries(folder)? {
-            // A link to nowhere is a file that can't be read.
-            if is_folder(&path).unwrap_or(false) {
-                has_files |= self.folder(&path)?;
-            } else if path.extension().and_then(OsStr::to_str).is_some_and(|end| ["yaml", "yml", "json"].contains(&end))
-            {
-                has_files = true;
-                // A pipe or a device may never end.
-                if disk::is_special(&path) {
-                    self.collection.problems.push(format!("{} is no file that can be read", document::name(&path)));
-                } else {
-                    self.file(&path, false);
-                }
-            }
-        }
-        Ok(has_files)
-    }
-
-    fn file(&mut self, path: &Path, is_asked_for: bool) {
-        if path != Path::new("-") && !self.is_new(path) {
-            return;
-        }
-        let documents = match documents(path) {
-            Ok(documents) => documents,
-            Err(error) => return self.collection.problems.push(error.to_string()),
-        };
-        if documents.is_empty() && is_asked_for {
-            self.collection.problems.push(format!("there is no document in {}", document::name(path)));
-        }
-        for document in documents {
-            match objects_if_any(document) {
-                Ok(objects) => objects.into_iter().for_each(|item| self.document(item, is_asked_for)),
-                Err(error) => self.collection.problems.push(error.to_string()),
-            }
-        }
-    }
-
-    fn document(&mut self, document: Document, is_asked_for: bool) {
-        let place = document.place.clone();
-        if self.collection.add(document, self.namespace) {
-            return;
-        }
-        if is_asked_for {
-            let problem = format!("{place}: no Kubernetes object: `apiVersion` or `kind` is missing");
-            self.collection.problems.push(problem);
-        } else {
-            self.collection.others += 1;
-        }
-    }
-
-    fn is_new(&mut self, path: &Path) -> bool {
-        // What has no real path is read, and its problem told.
-        disk::real(path).map_or(true, |real| self.seen.insert(real))
-    }
-}
-
-/// Why there are no objects.
-#[derive(Debug, thiserror::Error)]
-pub(in crate::command) enum CollectionError {
-    /// There is no such file or folder.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// A folder has no manifests: most likely it isn't the one that was meant.
-    #[error("no `.yaml`, `.yml` or `.json` file in `{}`", _0.display())]
-    EmptyFolder(PathBuf),
 }

@@ -113,10 +113,10 @@ fn charts(page: &mut String, report: &Report) -> std::fmt::Result {
         .rules
         .iter()
         .map(|count| {
-            let setting = count.setting.as_deref().unwrap_or(count.rule);
-            let words = because(count.rule);
-            let label = if setting == count.rule { words.to_owned() } else { format!("{words}: {setting}") };
-            (label, if setting == count.rule { words } else { setting }, count.workloads)
+            let because = count.rule.words().because;
+            let label =
+                count.setting.as_ref().map_or_else(|| because.to_owned(), |setting| format!("{because}: {setting}"));
+            (label, count.setting.as_deref().unwrap_or(because), count.workloads)
         })
         .collect();
     let denials = if report.against.is_some() { "Newly denied" } else { "Denied" };
@@ -223,7 +223,7 @@ fn reasons(page: &mut String, before: &str, reasons: &[Told<Reason>]) -> std::fm
         let settings: Vec<String> = what.settings.iter().map(|path| code(path)).collect();
         let settings = if settings.is_empty() { String::new() } else { format!(" (by {})", settings.join(", ")) };
         let of: Vec<String> = objects.iter().map(|(kind, count)| number(*count, &escaped(kind))).collect();
-        let (message, because, of) = (prose(&what.message), because(what.rule), of.join(", "));
+        let (message, because, of) = (prose(&what.message), what.rule.words().because, of.join(", "));
         writeln!(
             page,
             "<li>{image}{before}{message}<br><span class=\"dim\">{of} denied because {because}{settings}</span></li>"
@@ -294,27 +294,6 @@ impl Verdict {
             Self::Warned | Self::OtherWarnings => "warned",
             Self::Admitted | Self::NewlyAdmitted => "admitted",
         }
-    }
-}
-
-/// Why something is denied, after "because".
-fn because(rule: &str) -> &str {
-    match rule {
-        "unreadable-object" => "the object can't be read",
-        "not-an-image" => "the image isn't an image reference",
-        "named-by-mirror" => "a mirror names the image",
-        "too-many-images" => "there are too many images",
-        "too-many-host-calls" => "it takes too many host calls",
-        "pre-scan" => "the image's name is rejected",
-        "custom-rules" => "custom rules reject it",
-        "verification" => "a signature or an attestation is missing",
-        "rego-policy" => "a policy in Rego rejects it",
-        "scan-policy" => "a scan policy rejects it",
-        "scan-result" => "its findings break a limit",
-        "report-pending" => "there is no scan report yet",
-        "registry-not-allowed" => "the registry isn't allowed",
-        "scan-failed" => "the scan or a look-up failed",
-        other => other,
     }
 }
 

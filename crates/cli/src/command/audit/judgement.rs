@@ -19,6 +19,7 @@ use crate::command::decision::namespace_of;
 use crate::command::kept::Kept;
 use image_admission_manifests::settings::FoundPolicy;
 
+use super::denial::DenialRule;
 use super::granted::Granted;
 use super::selection::{NamespaceLabels, Selection};
 
@@ -66,7 +67,7 @@ pub(super) struct Reason {
     /// The image that it is about, as the object names it; none: the object as a whole.
     pub(super) image: Option<String>,
     /// What kind of reason it is.
-    pub(super) rule: &'static str,
+    pub(super) rule: DenialRule,
     /// Why, for people.
     pub(super) message: String,
     /// The paths of the settings that decided, the most important first.
@@ -109,18 +110,16 @@ impl Rules {
         self.selection.needs_namespaces()
     }
 
-    /// Decides a request, unless the policy leaves it out.
+    /// Decides a request, unless the policy leaves it out. What can't be read is decided, and rejected.
     pub(super) fn judge(
         &self,
         request: &RawValue,
+        read: Option<&Value>,
         namespaces: &NamespaceLabels,
         host: &Kept,
         now: Timestamp,
     ) -> Judged {
-        // What can't be read is decided, and rejected.
-        let read = serde_json::from_str(request.get()).ok();
-        let left_out = read.map_or(Ok(None), |read| self.selection.leaves_out(&read, namespaces));
-        let (left_out, problem) = match left_out {
+        let (left_out, problem) = match read.map_or(Ok(None), |read| self.selection.leaves_out(read, namespaces)) {
             Ok(left_out) => (left_out, None),
             Err(problem) => (None, Some(problem)),
         };
@@ -152,7 +151,7 @@ impl Rules {
         if let (true, Some(message)) = (reasons.is_empty(), response.message) {
             reasons.insert(Reason {
                 image: None,
-                rule: "other",
+                rule: DenialRule::Other,
                 message,
                 settings: Vec::new(),
                 findings: Vec::new(),
@@ -178,31 +177,12 @@ impl Reason {
         let advice = cause.advice.iter().map(Advice::to_string).collect();
         Self {
             image: cause.image.clone(),
-            rule: rule(&cause.why),
+            rule: DenialRule::of(&cause.why),
             message: cause.why.to_string(),
             settings,
             findings,
             advice,
         }
-    }
-}
-
-/// A name for each kind of reason, by which results of different runs are compared.
-fn rule(why: &Why) -> &'static str {
-    match why {
-        Why::UnreadableRequest(_) | Why::UnreadableObject(_) => "unreadable-object",
-        Why::NotAnImage(_) => "not-an-image",
-        Why::NamedByMirror(_) => "named-by-mirror",
-        Why::TooManyImages { .. } => "too-many-images",
-        Why::TooManyHostCalls { .. } => "too-many-host-calls",
-        // Nobody is short of memory here: the module alone is.
-        Why::TooMuchMemory => "other",
-        Why::PreScan => "pre-scan",
-        Why::PreScanRules(_) | Why::ScanRules(_) => "custom-rules",
-        Why::Verification(_) => "verification",
-        Why::Policy { .. } => "rego-policy",
-        Why::Scan(_, Some(reason)) if reason.is_registry_not_allowed() => "registry-not-allowed",
-        Why::Scan(denial, _) => denial.name(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::denial::DenialRule;
 use super::judgement::{Image, Judgement, Reason};
 use super::object::{ObjectName, Rest};
 use super::table::number;
@@ -87,7 +88,7 @@ pub(super) struct NamespaceCount {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RuleCount {
-    pub(super) rule: &'static str,
+    pub(super) rule: DenialRule,
     /// The path of the setting; none when no setting could have decided otherwise.
     pub(super) setting: Option<String>,
     pub(super) workloads: usize,
@@ -350,7 +351,7 @@ fn told<'n, T: Ord>(said: impl Iterator<Item = (&'n ObjectName, T)>) -> Vec<Told
 #[derive(Debug, Default)]
 struct Counts {
     namespaces: BTreeMap<String, NamespaceCount>,
-    rules: BTreeMap<(&'static str, Option<String>), RuleCount>,
+    rules: BTreeMap<(DenialRule, Option<String>), RuleCount>,
     /// By vulnerability: its images, and its workloads.
     findings: BTreeMap<String, (BTreeSet<String>, usize)>,
 }
@@ -369,7 +370,7 @@ impl Counts {
         count.pods += workload.pods;
         count.denied_pods += workload.denied_pods;
         count.denied_workloads += usize::from(workload.denied);
-        let mut rules: BTreeSet<(&'static str, Option<&String>)> = BTreeSet::new();
+        let mut rules: BTreeSet<(DenialRule, Option<&String>)> = BTreeSet::new();
         let mut findings: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for Told { what, .. } in &workload.reasons {
             rules.insert((what.rule, what.settings.first()));

@@ -1,5 +1,6 @@
 //! What was found in the form that all commands' results have: each workload is a check, and each reason a finding.
 
+use super::denial::DenialRule;
 use super::judgement::Reason;
 use super::report::{Change, Report, Told, Workload};
 use crate::command::output::{Check, Finding, Level, Location, Object, Results, Rule};
@@ -8,30 +9,15 @@ const WARNING: &str = "warning";
 const NEWLY_ADMITTED: &str = "newly-admitted";
 const UNREADABLE: &str = "unreadable-source";
 
-/// What may be found. The reasons' names are those of [`Reason::rule`].
-const RULES: [Rule; 18] = [
-    denial("unreadable-object", "an object that isn't what its definition says"),
-    denial("not-an-image", "an image that is no image reference"),
-    denial("named-by-mirror", "an image that is named by a mirror of its registry"),
-    denial("too-many-images", "more different images than `maxImages` allows"),
-    denial("too-many-host-calls", "more host calls than `maxHostCalls` allows"),
-    denial("pre-scan", "an image that pre-scan rejects by its name"),
-    denial("custom-rules", "what custom rules reject"),
-    denial("verification", "an image that isn't signed or attested as a policy of `imageVerification` wants"),
-    denial("rego-policy", "an object that a policy in Rego rejects"),
-    denial("scan-policy", "an image that a scan policy rejects whatever was found"),
-    denial("scan-result", "an image whose scan report breaks a limit"),
-    denial("report-pending", "an image that has no scan report yet"),
-    denial("registry-not-allowed", "an image of a registry that `registries` doesn't allow"),
-    denial("scan-failed", "an image that couldn't be scanned or looked up"),
-    denial("other", "an object that is rejected for another reason"),
-    denial(UNREADABLE, "something that couldn't be read, listed or answered"),
-    Rule { id: WARNING, summary: "a warning for the creator of an object", level: Level::Warning },
-    Rule { id: NEWLY_ADMITTED, summary: "what other settings deny", level: Level::Note },
-];
-
-const fn denial(id: &'static str, summary: &'static str) -> Rule {
-    Rule { id, summary, level: Level::Error }
+/// What may be found.
+fn rules() -> Vec<Rule> {
+    let error = |id, summary| Rule { id, summary, level: Level::Error };
+    let denials = DenialRule::ALL.into_iter().map(DenialRule::words);
+    let mut rules: Vec<Rule> = denials.map(|words| error(words.id, words.summary)).collect();
+    rules.push(error(UNREADABLE, "something that couldn't be read, listed or answered"));
+    rules.push(Rule { id: WARNING, summary: "a warning for the creator of an object", level: Level::Warning });
+    rules.push(Rule { id: NEWLY_ADMITTED, summary: "what other settings deny", level: Level::Note });
+    rules
 }
 
 /// Every workload, and what can't be read.
@@ -43,7 +29,7 @@ pub(super) fn all(report: &Report) -> Results {
         Check { name: "everything can be read and answered".to_owned(), findings: vec![finding], ..Check::default() }
     });
     let checks = report.workloads.iter().map(check).chain(unread).collect();
-    Results { command: "audit", rules: RULES.to_vec(), checks, fail_on: Level::Error }
+    Results { command: "audit", rules: rules(), checks, fail_on: Level::Error }
 }
 
 fn check(workload: &Workload) -> Check {
@@ -63,7 +49,7 @@ fn check(workload: &Workload) -> Check {
         message,
         location: location.clone(),
     };
-    let denied = workload.reasons.iter().map(|told| finding(told.what.rule, Level::Error, reason(told)));
+    let denied = workload.reasons.iter().map(|told| finding(told.what.rule.words().id, Level::Error, reason(told)));
     let warnings = workload.warnings.iter().map(|told| finding(WARNING, Level::Warning, told.what.message.clone()));
     let before = workload.before.iter().filter(|_| workload.change == Some(Change::NewlyAdmitted));
     let admitted = before

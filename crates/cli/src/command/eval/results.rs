@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use regorus::{QueryResult, QueryResults, Value};
 use serde::Serialize;
 
+use crate::command::output;
 use crate::command::rego::{Module, RegoVersion};
 use crate::command::terminal::{json_without_commands, printable};
 
@@ -18,6 +19,11 @@ pub(super) fn json(found: &QueryResults, output: &mut impl Write) -> io::Result<
 struct Defined<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     result: Vec<&'a QueryResult>,
+}
+
+/// The same as YAML.
+pub(super) fn yaml(found: &QueryResults, output: &mut impl Write) -> io::Result<()> {
+    output.write_all(output::yaml(&Defined { result: defined(found) })?.as_bytes())
 }
 
 /// The one value, or a table: a column for each variable, and for each expression that has more to say than `true`.

@@ -4,13 +4,13 @@
 use image_admission_module_host::disk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use regorus::Value;
 use serde::Deserialize;
 
 use super::{Data, Module, RegoVersion};
+use crate::command::files::{FilesError, entries, is_folder};
 use image_admission_manifests::document::{Document, DocumentError, documents, text};
 
 /// Modules and data, each file once.
@@ -113,7 +113,7 @@ impl Reading {
     }
 
     fn is_new(&mut self, path: &Path) -> Result<bool, SourceError> {
-        let real = disk::real(path).map_err(|source| SourceError::missing(path, source))?;
+        let real = disk::real(path).map_err(|source| FilesError::missing(path, source))?;
         Ok(self.seen.insert(real))
     }
 }
@@ -121,21 +121,6 @@ impl Reading {
 /// How messages call a file: its path, without what changes nothing.
 fn name(path: &Path) -> String {
     path.strip_prefix(".").unwrap_or(path).display().to_string()
-}
-
-/// What is in a folder and isn't hidden, in the order of the names.
-pub(in crate::command) fn entries(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
-    let failed = |source| SourceError::Folder { path: folder.to_owned(), source };
-    let mut names = disk::entries(folder).map_err(failed)?;
-    names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
-    names.sort();
-    let path = |name| if folder == Path::new(".") { PathBuf::from(name) } else { folder.join(name) };
-    Ok(names.into_iter().map(path).collect())
-}
-
-/// Whether a path is a folder; fails when there is nothing.
-pub(in crate::command) fn is_folder(path: &Path) -> Result<bool, SourceError> {
-    disk::is_folder(path).map_err(|source| SourceError::missing(path, source))
 }
 
 /// What a file is, by its name.
@@ -196,22 +181,9 @@ pub(in crate::command) enum SourceError {
     /// A file can't be used.
     #[error(transparent)]
     Document(#[from] DocumentError),
-    /// There is no such file or folder.
-    #[error("cannot read `{}`: {source}", path.display())]
-    Missing {
-        /// What was asked for.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// A folder can't be read.
-    #[error("cannot read the folder `{}`: {source}", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    /// There is no such file or folder, or it can't be read.
+    #[error(transparent)]
+    Files(#[from] FilesError),
     /// The file's name says nothing.
     #[error("`{}` is neither rules (.rego) nor data (.json, .yaml, .yml)", _0.display())]
     Kind(PathBuf),
@@ -235,11 +207,4 @@ pub(in crate::command) enum SourceError {
         /// What is wrong with it.
         problem: String,
     },
-}
-
-impl SourceError {
-    /// That `path` can't be read.
-    pub(in crate::command) fn missing(path: &Path, source: io::Error) -> Self {
-        Self::Missing { path: path.to_owned(), source }
-    }
 }

@@ -4,6 +4,7 @@ use std::io;
 
 use crate::host_options::HostError;
 
+use crate::command::files::FilesError;
 use crate::command::policy::{ModuleError, PolicyError};
 use image_admission_manifests::document::DocumentError;
 use image_admission_manifests::request::RequestError;
@@ -17,6 +18,12 @@ pub(crate) enum RunError {
     /// A document is no request.
     #[error(transparent)]
     Request(#[from] RequestError),
+    /// There is no such file or folder, or it can't be read.
+    #[error(transparent)]
+    Files(#[from] FilesError),
+    /// There is nothing to decide.
+    #[error("no Kubernetes object and no request in {0}")]
+    Nothing(String),
     /// There is no such host.
     #[error(transparent)]
     Host(#[from] HostError),

@@ -10,7 +10,7 @@ use super::Format;
 use super::coverage::Coverage;
 use super::identity::{Identity, Scope};
 use super::outcome::{Outcome, Stop, Verdict};
-use crate::command::output::{annotations, junit, sarif};
+use crate::command::output::{annotations, junit, sarif, yaml};
 use crate::command::rego::{Failure, Problem, shown};
 use crate::command::terminal::{Paint, errors, in_one_line, printable, without_commands};
 
@@ -87,7 +87,7 @@ impl Report {
             }
             Format::Text | Format::Github => Ok(()),
             // The lines are what is asked for then, and the standard output has room for one JSON only.
-            Format::Json if self.coverage => {
+            Format::Json | Format::Yaml if self.coverage => {
                 if !is_well && !matches!(finished.outcome.verdict, Verdict::Skipped) {
                     let text = text(&finished, self.verbose, Paint::for_output(&io::stderr()));
                     // Nobody listening is no reason to run no further tests.
@@ -95,7 +95,7 @@ impl Report {
                 }
                 Ok(())
             }
-            Format::Json | Format::Sarif | Format::Junit => {
+            Format::Json | Format::Yaml | Format::Sarif | Format::Junit => {
                 self.results.push(finished);
                 Ok(())
             }
@@ -120,10 +120,9 @@ impl Report {
     ) -> io::Result<()> {
         match (self.format, coverage.filter(|_| !cfg!(target_family = "wasm") && self.coverage)) {
             (Format::Json, Some(coverage)) => to_json(output, &coverage.to_json()),
-            (Format::Json, None) => {
-                let entries: Vec<Entry> = self.results.drain(..).map(Entry::from).collect();
-                to_json(output, &entries)
-            }
+            (Format::Yaml, Some(coverage)) => output.write_all(yaml(&coverage.to_json())?.as_bytes()),
+            (Format::Json, None) => to_json(output, &self.entries()),
+            (Format::Yaml, None) => output.write_all(yaml(&self.entries())?.as_bytes()),
             (Format::Sarif, _) => output.write_all(sarif(&checks::all(&self.results, &self.complaints)).as_bytes()),
             (Format::Junit, _) => output.write_all(junit(&checks::all(&self.results, &self.complaints)).as_bytes()),
             (Format::Text | Format::Github, coverage) => {
@@ -131,6 +130,11 @@ impl Report {
                 coverage.map_or(Ok(()), |coverage| table(output, coverage))
             }
         }
+    }
+
+    /// Every result as data.
+    fn entries(&mut self) -> Vec<Entry> {
+        self.results.drain(..).map(Entry::from).collect()
     }
 
     fn summary(&self, output: &mut impl Write, tally: &Tally) -> io::Result<()> {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::command::rego::entries;
+use crate::command::files::entries;
 
 /// How long to wait before looking again.
 const EVERY: Duration = Duration::from_millis(500);

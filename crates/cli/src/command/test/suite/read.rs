@@ -66,7 +66,6 @@ impl Suite {
             problems: Problems::default(),
             files: BTreeSet::new(),
             answers: BTreeMap::new(),
-            is_exact: false,
         };
         reading.belongs(path);
         let cases = reading.suite(&value);
@@ -100,14 +99,14 @@ struct Reading {
     problems: Problems,
     files: BTreeSet<PathBuf>,
     answers: BTreeMap<Place, Answers>,
-    /// Whether what a case doesn't mention is expected not to be there, unless the case says otherwise.
-    is_exact: bool,
 }
 
 /// What all cases have that don't say otherwise.
 struct Shared {
     settings: Option<(Settings, Value)>,
     place: Place,
+    /// Whether what a case doesn't mention is expected not to be there.
+    is_exact: bool,
 }
 
 impl Reading {
@@ -125,10 +124,11 @@ impl Reading {
         if tests.is_empty() {
             self.problems.add("tests", "there is no case, so that nothing is tested; add one, or remove the suite");
         }
-        self.is_exact = keys.boolean("exact", &mut self.problems);
+        let is_exact = keys.boolean("exact", &mut self.problems);
         let nowhere = Place::Files { images: None, cluster: None };
         self.read_answers(&nowhere, &keys);
-        let shared = Shared { settings: self.settings(&keys), place: self.place(&keys, None).unwrap_or(nowhere) };
+        let shared =
+            Shared { settings: self.settings(&keys), place: self.place(&keys, None).unwrap_or(nowhere), is_exact };
         let mut cases = Vec::new();
         let mut names: BTreeMap<String, String> = BTreeMap::new();
         for (index, value) in tests.iter().enumerate() {
@@ -187,14 +187,14 @@ impl Reading {
                 let problem = "settings that are refused decide nothing; leave it out, or expect another verdict";
                 self.problems.add(&keys.at(key), problem);
             }
-            return match self.expectation(keys)? {
+            return match self.expectation(keys, shared.is_exact)? {
                 Expectation::Invalid(message) => Some(Question::Settings(message)),
                 Expectation::Decision(_) => None,
             };
         }
         let place = self.place(keys, Some(&shared.place)).unwrap_or_else(|| shared.place.clone());
         let request = self.request(keys);
-        match self.expectation(keys)? {
+        match self.expectation(keys, shared.is_exact)? {
             Expectation::Decision(expected) => Some(Question::Request { request: request?, place, expected }),
             Expectation::Invalid(_) => None,
         }
@@ -452,7 +452,7 @@ impl Reading {
         }
     }
 
-    fn expectation(&mut self, keys: &Keys<'_>) -> Option<Expectation> {
+    fn expectation(&mut self, keys: &Keys<'_>, is_exact: bool) -> Option<Expectation> {
         let path = keys.at("expect");
         let Some(value) = keys.get("expect") else {
             let problem =
@@ -469,7 +469,7 @@ impl Reading {
         }
         let is_exact = match expect.get("exact") {
             Some(_) => expect.boolean("exact", &mut self.problems),
-            None => self.is_exact,
+            None => is_exact,
         };
         let verdict = self.verdict(&expect, is_exact);
         let warnings = expect.texts("warnings", &mut self.problems).or_else(|| is_exact.then(Vec::new));
