@@ -147,7 +147,7 @@ fn severities(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Vec<Severit
 /// Refuses an empty string: it would mean no bound.
 fn max_duration(map: &SettingsMap<'_, '_>, problems: &mut Problems) -> Option<WrittenDuration> {
     if let Some(value) = map.get("maxDuration").filter(|value| value.as_str() == Some("")) {
-        problems.add(map.path().key("maxDuration"), wrong_type("a span of time like `30d`", value));
+        problems.add(map.path().key("maxDuration"), wrong_type("a duration like `30d`", value));
     }
     map.duration("maxDuration", problems)
 }

@@ -201,13 +201,13 @@ impl<'v, 'p> SettingsMap<'v, 'p> {
         if let Some(number @ Value::Number(_)) = self.get(key) {
             let example =
                 number.as_u64().filter(|count| *count > 0).map_or("72h".to_owned(), |count| format!("{count}h"));
-            problems.add(self.path.key(key), format!("`{number}` has no unit; write a span of time like `{example}`"));
+            problems.add(self.path.key(key), format!("`{number}` has no unit; write a duration like `{example}`"));
             return None;
         }
         let text = self.text(key, problems).filter(|text| !text.is_empty())?;
         let duration = WrittenDuration::parse(text);
         if duration.is_none() {
-            problems.add(self.path.key(key), format!("`{text}` is not a span of time like `72h` or `14d`"));
+            problems.add(self.path.key(key), format!("`{text}` is not a duration like `72h` or `14d`"));
         }
         duration
     }

@@ -148,7 +148,7 @@ fn what_newcomers_write_is_told_how_it_is_written() {
             ],
         }),
         &[
-            "reports.maxAge: `48` has no unit; write a span of time like `48h`",
+            "reports.maxAge: `48` has no unit; write a duration like `48h`",
             "reports.sources[0].trivy: `trivy` is written `trivyOperator` here",
             "reports.sources[1].registry.format: unknown setting `format`; known here: tagSuffix, artifactType, repository, attestors, allowUnsigned, platform",
             "reports.sources[1].registry.attestors[0].cosign.key: expected an object like `{data: …}` with the public key's text, but found the string `cosign.pub`",
@@ -473,7 +473,7 @@ fn sources_that_could_not_work_are_refused() {
         (attestor(json!({"keyless": {"identities": [{"subject": "s"}]}})), format!("{cosign}.keyless.identities[0].issuer: the issuer of the identity is missing")),
         (attestor(json!({"keyless": {}})), format!("{cosign}.keyless: set `identities` or `githubActions`")),
         (attestor(json!({"keyless": {"identities": []}})), format!("{cosign}.keyless: set `identities` or `githubActions`")),
-        (json!({"reports": {"maxAge": "3 days"}}), "reports.maxAge: `3 days` is not a span of time like `72h` or `14d`".to_owned()),
+        (json!({"reports": {"maxAge": "3 days"}}), "reports.maxAge: `3 days` is not a duration like `72h` or `14d`".to_owned()),
         (json!({"reports": {"sources": [{"kubescape": {"namespace": "A"}}]}}), "reports.sources[0].kubescape.namespace: `A` is not the name of a namespace".to_owned()),
         (json!({"reports": {"sources": [{"trivyOperator": {"workloadNamespace": false}}]}}), "reports.sources[0].trivyOperator.namespaces: no namespace is trusted, so that no report would ever count; name one".to_owned()),
     ] {
@@ -585,7 +585,7 @@ fn acceptance_that_makes_no_sense_is_refused() {
             "acceptance.denyAlways[0]: `CVE-2024-*` is a pattern, and only whole ids are compared here; `exemptions` take patterns",
             "acceptance.denyAlways[1]: `` is not the id of a vulnerability",
             "acceptance.allowAlways: expected a list, but found the string `CVE-1`",
-            "acceptance.fixGracePeriod: `soon` is not a span of time like `72h` or `14d`",
+            "acceptance.fixGracePeriod: `soon` is not a duration like `72h` or `14d`",
             "acceptance.count: `all` is not a choice here; use unique or entries",
             "acceptance.byNamespace.a.byNamespace: unknown setting `byNamespace`; known here: maxSeverity, cvssScore, denyAlways, allowAlways, ignoreVexStatus, fixGracePeriod, unfixedGracePeriod, running, knownExploited, epss, endOfLife, packages, licenses, count",
             "acceptance.byNamespace.a.cvssScore: `threshold` is missing: the lowest CVSS score that counts, like 7.0",
@@ -639,9 +639,9 @@ fn what_runs_already_has_a_grace_period_of_its_own() {
         ),
         (
             json!({"grace": "soon"}),
-            "acceptance.running.grace: `soon` is not a span of time like `72h` or `14d`".to_owned(),
+            "acceptance.running.grace: `soon` is not a duration like `72h` or `14d`".to_owned(),
         ),
-        (json!({"grace": 7}), "acceptance.running.grace: `7` has no unit; write a span of time like `7h`".to_owned()),
+        (json!({"grace": 7}), "acceptance.running.grace: `7` has no unit; write a duration like `7h`".to_owned()),
         (
             json!({"grace": "7d", "knownExploited": true}),
             "acceptance.running.knownExploited: unknown setting `knownExploited`; known here: grace".to_owned(),
@@ -807,7 +807,7 @@ fn exemptions_of_objects_say_whose_word_counts() {
             "exemptionsFrom.requireApproval: unknown setting `requireApproval`; did you mean `requireApprovedBy`?",
             "exemptionsFrom.namespace: `team-*` is not the name of a namespace; patterns are not understood here",
             "exemptionsFrom.severities: an empty list names no severity; leave it out, and objects may be about all of them",
-            "exemptionsFrom.maxDuration: expected a span of time like `30d`, but found the string ``",
+            "exemptionsFrom.maxDuration: expected a duration like `30d`, but found the string ``",
         ],
     );
     refuse(
@@ -815,7 +815,7 @@ fn exemptions_of_objects_say_whose_word_counts() {
         &[
             "exemptionsFrom.severities[0]: `HIGH` is not a severity; use critical, high, medium, low, unknown",
             "exemptionsFrom.severities[1]: `worst` is not a severity; use critical, high, medium, low, unknown",
-            "exemptionsFrom.maxDuration: `30` has no unit; write a span of time like `30h`",
+            "exemptionsFrom.maxDuration: `30` has no unit; write a duration like `30h`",
         ],
     );
 }

@@ -242,13 +242,15 @@ impl Audit {
     /// The objects of the files, or of the cluster, with the labels of its namespaces where they are needed.
     fn collect(&self, needs_namespaces: bool) -> Result<Collection, AuditError> {
         let paths = self.paths();
-        if !paths.is_empty() {
-            return Ok(Collection::of_files(&paths, self.namespace.as_deref())?);
-        }
-        let live = self.host.network().map_err(HostError::from)?;
-        let mut collection = cluster::workloads(&live, self.namespace.as_deref(), &Progress::of(0, "objects"));
-        if needs_namespaces {
-            cluster::add_namespaces(&live, &mut collection);
+        let network = || self.host.network().map_err(HostError::from);
+        let mut collection = if paths.is_empty() {
+            cluster::workloads(&network()?, self.namespace.as_deref(), &Progress::of(0, "objects"))
+        } else {
+            Collection::of_files(&paths, self.namespace.as_deref())?
+        };
+        // Files seldom have them.
+        if needs_namespaces && self.host.live {
+            cluster::add_namespaces(&network()?, &mut collection);
         }
         Ok(collection)
     }

@@ -30,7 +30,7 @@ use super::report_files::{self, ReportFiles};
 use super::terminal::{Paint, in_one_line, printable, without_commands};
 use super::terminal::{StandardOutput, errors};
 use super::{Ending, warn};
-use fix::{Mended, mend};
+use fix::{Fixed, fix_all};
 use image_admission_manifests::document::{self, DocumentError, Place, is_standard_input};
 use image_admission_manifests::duplicates::Duplicate;
 use image_admission_manifests::lines::{Lines, Spot};
@@ -189,7 +189,7 @@ struct Entry<'r> {
     severity: String,
     path: &'r str,
     message: &'r str,
-    /// Whether `--fix` mends it.
+    /// Whether `--fix` fixes it.
     fixable: bool,
 }
 
@@ -243,7 +243,7 @@ pub(super) enum LintError {
     /// A document that others read has no room for a difference.
     #[error("`--diff` is for people; leave out `--output`, or `--diff`")]
     DiffForPrograms,
-    /// A mended file can't be written.
+    /// A fixed file can't be written.
     #[error("cannot write `{}`: {source}", path.display())]
     Write {
         /// The file.
@@ -283,8 +283,8 @@ impl Lint {
                 if origin == Origin::InFolder && !look(&path, &text)?.iter().any(Looked::is_policy) {
                     continue;
                 }
-                let Mended { text: after, fixed, refused } = mend(&path, text.clone(), &look)?;
-                would_change |= self.write_mended(&path, &text, &after, output)?;
+                let Fixed { text: after, fixed, refused } = fix_all(&path, text.clone(), &look)?;
+                would_change |= self.write_fixed(&path, &text, &after, output)?;
                 self.tell(&path, &fixed, &refused);
                 text = after;
             }
@@ -357,7 +357,7 @@ impl Lint {
     }
 
     /// Writes a file anew, or shows what would become of it. Whether there is anything to change.
-    fn write_mended(&self, path: &Path, before: &str, after: &str, output: &mut impl Write) -> Result<bool, LintError> {
+    fn write_fixed(&self, path: &Path, before: &str, after: &str, output: &mut impl Write) -> Result<bool, LintError> {
         if before == after {
             return Ok(false);
         }
@@ -370,13 +370,13 @@ impl Lint {
         Ok(true)
     }
 
-    /// Says what was mended, and what couldn't be although it is certain how.
+    /// Says what was fixed, and what couldn't be although it is certain how.
     fn tell(&self, path: &Path, fixed: &[Remark], refused: &[Remark]) {
         let name = document::name(path);
         let word = if self.diff { "would be fixed" } else { "fixed" };
         for Remark { rule, path, .. } in fixed {
             let line = format!("{word}: {name}: {path} [{}]", rule.name());
-            // Nobody listening is no reason to mend nothing.
+            // Nobody listening is no reason to fix nothing.
             let _ = writeln!(errors(), "{}", without_commands(&in_one_line(&line)));
         }
         for Remark { rule, path, .. } in refused {

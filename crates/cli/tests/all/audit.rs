@@ -1,6 +1,7 @@
 //! `image-admission audit`, as its users see it: each file `audit/*.txt` is a transcript, see `support/transcripts.rs`. In a
 //! command, `$WORLD` stands for the images and the reports of the demo.
 
+use crate::lint::served;
 use crate::support::root;
 use crate::support::transcripts::{self, Outcome, image_admission};
 use serde_json::{Value, json};
@@ -164,6 +165,55 @@ fn the_page_begins_with_what_is_denied() {
     let rank = |verdict: &&str| ["denied", "warned", "admitted"].iter().position(|known| known == verdict);
     assert!(verdicts.first() == Some(&"denied") && verdicts.last() == Some(&"admitted"), "{verdicts:?}");
     assert!(verdicts.is_sorted_by_key(rank), "{verdicts:?}");
+}
+
+/// Files seldom have the namespaces whose labels a policy asks for: a cluster has them.
+#[test]
+fn labels_of_namespaces_are_asked_for_files_too() {
+    let folder = TempDir::new().unwrap();
+    let answers = BTreeMap::from([
+        (
+            "/api/v1".to_owned(),
+            json!({"kind": "APIResourceList", "groupVersion": "v1", "resources": [
+                {"name": "namespaces", "singularName": "", "namespaced": false, "kind": "Namespace", "verbs": ["get", "list"]}]}),
+        ),
+        (
+            "/api/v1/namespaces?&limit=500".to_owned(),
+            json!({"kind": "NamespaceList", "apiVersion": "v1", "metadata": {}, "items": [
+                {"metadata": {"name": "shop", "labels": {"env": "dev"}}}, {"metadata": {"name": "web", "labels": {"env": "prod"}}}]}),
+        ),
+    ]);
+    let pod = |namespace: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: p, namespace: {namespace}}}\nspec: {{containers: [{{name: c, image: 'ghcr.io/a:1'}}]}}\n"
+        )
+    };
+    fs::write(folder.path().join("pods.yaml"), [pod("shop"), pod("web")].join("---\n")).unwrap();
+    let policy = "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nmetadata: {name: images}\nspec:\n  \
+        namespaceSelector: {matchLabels: {env: prod}}\n  settings: {preScanPolicies: {defaultPolicy: reject}}\n";
+    fs::write(folder.path().join("policy.yaml"), policy).unwrap();
+    let kubeconfig = served(folder.path(), answers);
+    let arguments =
+        ["audit", "pods.yaml", "--settings", "policy.yaml", "--live", "--kubeconfig", &kubeconfig, "-o", "json"];
+    let outcome = image_admission(folder.path(), &arguments, b"");
+    let report: Value = serde_json::from_str(&outcome.output).unwrap_or_else(|error| panic!("{error}: {outcome:?}"));
+    assert_eq!((&report["summary"]["objects"], outcome.code), (&json!(1), 2), "{outcome:?}");
+    assert_eq!(report["workloads"][0]["namespace"], "web", "{outcome:?}");
+}
+
+/// Choosing a bar looks for its words in the rows: their text, and the findings that a message leaves out.
+#[test]
+fn every_bar_finds_a_row() {
+    for arguments in [&["-f", "dump.yaml"][..], &["folder"]] {
+        let page = audit_html(&[arguments, &["--settings", "settings.yaml"]].concat()).to_lowercase();
+        let rows: Vec<&str> = page.split("<tr data-verdict=\"").skip(1).collect();
+        let bars: Vec<&str> = page.split("data-words=\"").skip(1).map(|bar| bar.split('"').next().unwrap()).collect();
+        assert!(bars.iter().any(|words| words.starts_with("cve-")), "{bars:?}");
+        for words in bars {
+            let fits = |row: &&str| words.split_whitespace().all(|word| row.contains(word));
+            assert!(rows.iter().any(|row| fits(&row)), "{words}");
+        }
+    }
 }
 
 /// Whoever writes a manifest writes into the page.

@@ -306,11 +306,11 @@ fn what_is_wrong_with_the_settings() {
         ),
         (
             json!({"unfixedGracePeriod": {"high": "soon"}}),
-            "acceptance.unfixedGracePeriod.high: `soon` is not a span of time like `72h` or `14d`",
+            "acceptance.unfixedGracePeriod.high: `soon` is not a duration like `72h` or `14d`",
         ),
         (
             json!({"unfixedGracePeriod": {"high": 3}}),
-            "acceptance.unfixedGracePeriod.high: `3` has no unit; write a span of time like `3h`",
+            "acceptance.unfixedGracePeriod.high: `3` has no unit; write a duration like `3h`",
         ),
         (
             json!({"byNamespace": {"web": {"epss": {}}}}),

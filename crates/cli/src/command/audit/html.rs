@@ -5,6 +5,7 @@
 
 mod chart;
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::judgement::Reason;
@@ -17,7 +18,7 @@ const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
 /// The SHA-256 of the style and the script, as `Content-Security-Policy` has them. A test says what they are.
 const STYLE_HASH: &str = "4K/zqL9fzVPj6TNy2KwDYZtdBHOpY0mLHpWsTWqd2Bw=";
-const SCRIPT_HASH: &str = "+S3mOYO6in1Izraum/0VYd2zSDN9taLLmIljfzuckaA=";
+const SCRIPT_HASH: &str = "FH31qchzzjbGu3ddi7DSWsY7PEdIcrq91s2UC/REVOU=";
 
 /// The whole page.
 pub(super) fn page(report: &Report) -> String {
@@ -163,7 +164,10 @@ fn table(page: &mut String, report: &Report) -> std::fmt::Result {
 fn row(page: &mut String, workload: &Workload, has_pods: bool) -> std::fmt::Result {
     let verdict = Verdict::of(workload);
     let name = escaped(&workload.name.short());
-    writeln!(page, "<tr data-verdict=\"{}\">", verdict.word())?;
+    let findings: BTreeSet<&str> =
+        workload.reasons.iter().flat_map(|told| &told.what.findings).map(String::as_str).collect();
+    let findings = escaped(&findings.into_iter().collect::<Vec<_>>().join(" "));
+    writeln!(page, "<tr data-verdict=\"{}\" data-findings=\"{findings}\">", verdict.word())?;
     writeln!(
         page,
         "<td class=\"name\">{}</td><td class=\"name\" title=\"{}\">{name}</td>",

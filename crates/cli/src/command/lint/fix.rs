@@ -13,22 +13,22 @@ use super::Looked;
 use image_admission_manifests::document::{DocumentError, documents_in};
 use image_admission_manifests::lines::{Lines, Part, Spot};
 
-/// A file that was mended.
-pub(super) struct Mended {
+/// A file that was fixed.
+pub(super) struct Fixed {
     /// Its text.
     pub(super) text: String,
-    /// What is mended.
+    /// What is fixed.
     pub(super) fixed: Vec<Remark>,
     /// What couldn't be, as the text is written.
     pub(super) refused: Vec<Remark>,
 }
 
-/// Mends one thing after the other, and looks again after each: where something was taken away, other things have moved.
-pub(super) fn mend(
+/// Fixes one thing after the other, and looks again after each: where something was taken away, other things have moved.
+pub(super) fn fix_all(
     path: &Path,
     mut text: String,
     look: &impl Fn(&Path, &str) -> Result<Vec<Looked>, DocumentError>,
-) -> Result<Mended, DocumentError> {
+) -> Result<Fixed, DocumentError> {
     let (mut fixed, mut refused) = (Vec::new(), Vec::<(usize, Remark)>::new());
     'next: loop {
         let settings = look(path, &text)?;
@@ -45,11 +45,11 @@ pub(super) fn mend(
                 refused.push((number, remark.clone()));
             }
         }
-        return Ok(Mended { text, fixed, refused: refused.into_iter().map(|(_, remark)| remark).collect() });
+        return Ok(Fixed { text, fixed, refused: refused.into_iter().map(|(_, remark)| remark).collect() });
     }
 }
 
-/// The text with one thing mended, if that can be done.
+/// The text with one thing fixed, if that can be done.
 fn edited(path: &Path, text: &str, looked: &Looked, remark: &Remark) -> Option<String> {
     let number = looked.found.place.document();
     let lines = Lines::of(text);

@@ -1,6 +1,7 @@
 "use strict";
 const body = document.querySelector("tbody");
-const rows = Array.from(body.rows, (row) => ({ row, text: row.textContent.toLowerCase() }));
+// A message names the worst findings alone.
+const rows = Array.from(body.rows, (row) => ({ row, text: `${row.textContent} ${row.dataset.findings}`.toLowerCase() }));
 const words = document.getElementById("words");
 const verdict = document.getElementById("verdict");
 const shown = document.getElementById("shown");
